@@ -1,0 +1,51 @@
+# Thin over tools/env.py, which keeps .venv as pyproject.toml and native/ want it and returns at once when it is.
+PYTHON ?= python3
+BIN := .venv/bin
+WORKERS ?= 2
+
+.PHONY: help demo test check format bench bench-peers sanitize clean
+
+help:
+	@echo "make demo         the main job on bundled data; writes demo/"
+	@echo "make test         the whole test suite"
+	@echo "make check        format, lint and types"
+	@echo "make format       put the format right"
+	@echo "make bench        the engines that are installed"
+	@echo "make bench-peers  the same work done by other libraries, each in an environment of its own"
+	@echo "make sanitize     the kernel under the address and undefined-behaviour sanitizers"
+	@echo "make clean        remove what these commands made"
+
+demo:
+	@$(PYTHON) tools/env.py
+	@$(BIN)/plumbob demo --out demo
+
+test:
+	@$(PYTHON) tools/env.py test export
+	@$(BIN)/python -m pytest -n $(WORKERS)
+
+check:
+	@$(PYTHON) tools/env.py test export dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy --strict
+
+format:
+	@$(PYTHON) tools/env.py test export dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench:
+	@$(PYTHON) tools/env.py
+	@$(BIN)/plumbob bench
+
+bench-peers:
+	@$(PYTHON) tools/env.py
+	@$(BIN)/python benchmarks/peers/run.py
+
+sanitize:
+	@$(PYTHON) tools/env.py test
+	@bash tools/sanitize.sh
+
+clean:
+	rm -rf .venv .venv.lock .bench build demo .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find src tests tools -name __pycache__ -type d -prune -exec rm -rf {} +

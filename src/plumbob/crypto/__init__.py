@@ -1,0 +1,40 @@
+"""Additively homomorphic encryption of vectors: usable on its own, with numpy and gmpy2 only.
+
+    key = paillier.generate()
+    ours = key.encrypt(residuals.encode(v))         # fresh, may be sent
+    sums = slots.pack(ours @ features.encode(X))    # integers times ciphertexts
+    back = (sums + mask).randomised()               # may be sent again
+
+docs/protocol.md says what each step hides and from whom.
+"""
+
+from plumbob.crypto import engines, okamoto_uchiyama, paillier, profiles
+from plumbob.crypto.admission import admit_paillier, admit_trusted_okamoto_uchiyama
+from plumbob.crypto.fixed_point import Encoded, Encoding, sum_bits
+from plumbob.crypto.keys import PrivateKey, PublicKey
+from plumbob.crypto.packing import Slots
+from plumbob.crypto.proof import ProofContext, prove
+from plumbob.crypto.randomness import KERNEL, Randomness
+from plumbob.crypto.vector import EncryptedVector, Sendable, admit
+
+__all__ = [
+    "KERNEL",
+    "Encoded",
+    "Encoding",
+    "EncryptedVector",
+    "PrivateKey",
+    "ProofContext",
+    "PublicKey",
+    "Randomness",
+    "Sendable",
+    "Slots",
+    "admit",
+    "admit_paillier",
+    "admit_trusted_okamoto_uchiyama",
+    "engines",
+    "okamoto_uchiyama",
+    "paillier",
+    "profiles",
+    "prove",
+    "sum_bits",
+]

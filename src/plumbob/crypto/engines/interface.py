@@ -1,0 +1,76 @@
+"""What an engine does: arithmetic on many residues at once, nothing about keys.
+
+Arguments and results are limb arrays (`crypto.limbs`) of fully reduced residues, so that two engines that are right
+agree bit for bit. Which operations run, and how many, depends on shapes and widths only, never on values.
+"""
+
+import os
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from gmpy2 import mpz
+from numpy.typing import NDArray
+
+from plumbob.crypto.limbs import Limbs, width_for
+
+Digits = NDArray[np.uint8]
+IntegerMatrix = NDArray[np.int64]
+Table = Any  # Made by `Engine.table` and understood by the same engine only.
+
+
+@dataclass(frozen=True, repr=False)
+class Ring:
+    """Integers modulo root**degree. Paillier calculates modulo n**2 and p**2, Okamoto-Uchiyama modulo n, p**2 and q."""
+
+    root: int
+    degree: Literal[1, 2]
+    prepared: dict[str, Any] = field(default_factory=dict, init=False, compare=False)
+    """What engines keep for this ring. It dies with the ring, whose root may be a secret prime."""
+
+    @cached_property
+    def modulus(self) -> mpz:
+        return mpz(self.root) ** self.degree
+
+    @cached_property
+    def width(self) -> int:
+        """Limbs of a residue."""
+        return width_for(int(self.modulus))
+
+
+class Engine(Protocol):
+    """Small on purpose: everything that keys and encrypted vectors need is a combination of these."""
+
+    @property
+    def name(self) -> str:
+        """What the record and the benchmark call it."""
+
+    def multiply(self, ring: Ring, left: Limbs, right: Limbs) -> Limbs:
+        """Row by row; `right` may have a single row, which then meets every row of `left`."""
+
+    def power(self, ring: Ring, bases: Limbs, exponent: int) -> Limbs:
+        """bases**exponent in time that does not depend on the bits of the exponent, which may be secret."""
+
+    def combine(self, ring: Ring, bases: Limbs, matrix: IntegerMatrix, bits: int) -> Limbs:
+        """Column j of the answer: the product over rows i of bases[i]**matrix[i, j].
+
+        Entries lie in [-2**(bits-1), 2**(bits-1)); bases are units.
+        """
+
+    def pack(self, ring: Ring, values: Limbs, slots: int, slot_bits: int) -> Limbs:
+        """Every `slots` rows become one: the product of values[k]**(2**(k * slot_bits)). The last may be shorter."""
+
+    def table(self, ring: Ring, bases: Limbs, window: int) -> Table:
+        """All powers bases[j]**v for v < 2**window, for `look_up`; window is at most 8."""
+
+    def look_up(self, table: Table, digits: Digits) -> Limbs:
+        """Row r of the answer: the product over j of bases[j]**digits[r, j]."""
+
+    def join(self, first: Ring, second: Ring, left: Limbs, right: Limbs) -> Limbs:
+        """Chinese remainders: residues modulo the product of both moduli that are `left` and `right` modulo each."""
+
+
+def cores() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,53 @@
+"""Integers as rows of 64-bit limbs, least significant first: the form in which engines take and return them.
+
+A C-contiguous array of shape (count, width) is also the wire format, so that a message needs no conversion.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from gmpy2 import mpz
+from numpy.typing import NDArray
+
+Limbs = NDArray[np.uint64]
+
+LIMB_BITS = 64
+
+
+def width_for(bound: int) -> int:
+    """Limbs that hold every integer in [0, bound)."""
+    return max(1, -(-(int(bound) - 1).bit_length() // LIMB_BITS))
+
+
+def from_ints(values: Iterable[int | mpz], width: int) -> Limbs:
+    """Non-negative integers, each below 2**(64 * width)."""
+    size = width * 8
+    joined = b"".join(int(value).to_bytes(size, "little") for value in values)
+    return np.frombuffer(joined, dtype="<u8").reshape(-1, width).astype(np.uint64, copy=False)
+
+
+def to_ints(limbs: Limbs) -> list[int]:
+    """The integers back, as Python's own."""
+    size = limbs.shape[1] * 8
+    joined = to_bytes(limbs)
+    return [int.from_bytes(joined[start : start + size], "little") for start in range(0, len(joined), size)]
+
+
+def to_bytes(limbs: Limbs) -> bytes:
+    """Little-endian, fixed width, one integer after the other."""
+    return np.ascontiguousarray(limbs, dtype="<u8").tobytes()
+
+
+def from_bytes(data: bytes, width: int) -> Limbs:
+    """The inverse of `to_bytes`; the length must be a multiple of the width, which the caller has checked."""
+    return np.frombuffer(data, dtype="<u8").reshape(-1, width).astype(np.uint64, copy=False)
+
+
+def to_mpz(limbs: Limbs) -> list[mpz]:
+    """The integers back, in the form that the Python engine calculates with."""
+    return [mpz(value) for value in to_ints(limbs)]
+
+
+def concatenate(parts: Sequence[Limbs]) -> Limbs:
+    """Rows of several arrays of the same width, one below the other."""
+    return np.ascontiguousarray(np.concatenate(parts, axis=0))

@@ -1,0 +1,142 @@
+"""Replies: how sums are laid into ciphertexts, and what of a decrypted one is handed back.
+
+Mask upward, truncate downward (docs/protocol.md, section "Replies"). The learner masks with r; the helper decrypts
+D = S + r and hands back D modulo 2**K only, K the width of an honest reply, so that nothing fits beside it. In the
+paper's form, kept as the target of the packing attack, K is the whole width of a plaintext.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from plumbob.crypto.keys import PublicKey
+from plumbob.crypto.vector import EncryptedVector
+from plumbob.errors import EncodingError, RemoteProtocolError
+
+
+@dataclass(frozen=True)
+class Slots:
+    """`columns` sums of `slot_bits` bits each (sign included), `per_reply` in one ciphertext."""
+
+    columns: int
+    slot_bits: int
+    per_reply: int
+    moduli: tuple[int, ...]
+    """For each reply, the power of two modulo which it is handed back."""
+
+    @classmethod
+    def packed(cls, key: PublicKey, columns: int, slot_bits: int) -> "Slots":
+        """As many sums in a ciphertext as fit below the mask; only their own bits come back."""
+        return cls._truncated(columns, slot_bits, per_reply(key, slot_bits))
+
+    @classmethod
+    def single(cls, key: PublicKey, columns: int, slot_bits: int) -> "Slots":
+        """One sum in a ciphertext; only its own bits come back."""
+        per_reply(key, slot_bits)
+        return cls._truncated(columns, slot_bits, 1)
+
+    @classmethod
+    def paper(cls, key: PublicKey, columns: int, slot_bits: int) -> "Slots":
+        """One sum in a ciphertext, and the whole plaintext comes back: room for hidden values."""
+        per_reply(key, slot_bits)
+        return cls(columns, slot_bits, 1, (key.whole_reply,) * columns)
+
+    @classmethod
+    def _truncated(cls, columns: int, slot_bits: int, width: int) -> "Slots":
+        used = [min(width, columns - start) for start in range(0, columns, width)]
+        return cls(columns, slot_bits, width, tuple(1 << (count * slot_bits) for count in used))
+
+    @property
+    def replies(self) -> int:
+        """Ciphertexts that carry all the sums."""
+        return len(self.moduli)
+
+    @property
+    def masked_bits(self) -> int:
+        """Width, sign included, of the widest reply before its mask."""
+        return min(self.per_reply, self.columns) * self.slot_bits
+
+    @property
+    def reply_bits(self) -> int:
+        """What a learner, honest or not, can read from one step."""
+        return sum((modulus - 1).bit_length() for modulus in self.moduli)
+
+    def pack(self, sums: EncryptedVector) -> EncryptedVector:
+        """Sum k of a reply moves up by k slots."""
+        if self.per_reply == 1:
+            return sums
+        key = sums.key
+        return EncryptedVector(key, key.engine.pack(key.ring, sums.limbs, self.per_reply, self.slot_bits))
+
+    def truncate(self, opened: Sequence[int]) -> list[int]:
+        """The helper's part: what it hands back of the plaintexts it decrypted."""
+        return [value % modulus for value, modulus in zip(opened, self.moduli, strict=True)]
+
+    def unpack(self, handed_back: Sequence[int], mask: Sequence[int]) -> list[int]:
+        """The learner's part: the sums themselves."""
+        sums: list[int] = []
+        for value, hidden, modulus in zip(handed_back, mask, self.moduli, strict=True):
+            count = min(self.per_reply, self.columns - len(sums))
+            sums += self._digits(centred(value - hidden, modulus), count)
+        return sums
+
+    def _digits(self, packed: int, count: int) -> list[int]:
+        """Signed digits from below; a negative one borrows from the next."""
+        digits = []
+        for _ in range(count - 1):
+            digits.append(centred(packed, 1 << self.slot_bits))
+            packed = (packed - digits[-1]) >> self.slot_bits
+        return [*digits, packed]
+
+    def digits(self, values: Sequence[int]) -> list[int]:
+        """Whole plaintexts, or masks, shifted down to each of their slots, with everything above still there.
+
+        Where nothing is handed back, these of D and of the mask are shares of the sums modulo any power of two up to
+        2**slot_bits, wrong by one unit at most: a carry from the slots below.
+        """
+        counts = [min(self.per_reply, self.columns - start) for start in range(0, self.columns, self.per_reply)]
+        return [
+            value >> (slot * self.slot_bits)
+            for value, count in zip(values, counts, strict=True)
+            for slot in range(count)
+        ]
+
+    def to_bytes(self, handed_back: Sequence[int]) -> bytes:
+        """Fixed width: each reply in the bytes that its modulus needs."""
+        return b"".join(value.to_bytes(size, "little") for value, size in zip(handed_back, self._sizes, strict=True))
+
+    @property
+    def opened_bytes(self) -> int:
+        """Bytes that the helper hands back in one step."""
+        return sum(self._sizes)
+
+    def from_bytes(self, data: bytes) -> list[int]:
+        """What the helper handed back, if it has exactly the agreed width."""
+        if len(data) != self.opened_bytes:
+            raise RemoteProtocolError(f"expected {self.opened_bytes} bytes of opened sums, got {len(data)}")
+        values, start = [], 0
+        for size, modulus in zip(self._sizes, self.moduli, strict=True):
+            values.append(int.from_bytes(data[start : start + size], "little"))
+            start += size
+            if values[-1] >= modulus:
+                raise RemoteProtocolError("an opened sum is wider than agreed; expected it below its modulus")
+        return values
+
+    @property
+    def _sizes(self) -> list[int]:
+        return [-(-(modulus - 1).bit_length() // 8) for modulus in self.moduli]
+
+
+def per_reply(key: PublicKey, slot_bits: int) -> int:
+    """Slots in one reply. Refuses a width that no reply under this key can carry: the static overflow proof."""
+    count = key.reply_bits // slot_bits
+    if count == 0:
+        raise EncodingError(
+            f"sums of {slot_bits} bits: a reply under this key carries {key.reply_bits}; "
+            "choose fewer fraction bits or a longer key"
+        )
+    return count
+
+
+def centred(value: int, modulus: int) -> int:
+    """The residue in [-modulus/2, modulus/2)."""
+    return (value + modulus // 2) % modulus - modulus // 2

@@ -1,0 +1,114 @@
+"""Paillier's cryptosystem: sums and integer multiples of plaintexts modulo n, on ciphertexts modulo n**2.
+
+Encryption is (1 + m n) r with r an n-th power. The owner draws r modulo p**2 and q**2; everybody else from tables of
+independent n-th powers (`keys.PublicKey.randomisers`).
+"""
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import gmpy2
+from gmpy2 import mpz
+
+from plumbob.crypto import engines
+from plumbob.crypto.engines.interface import Engine, Ring
+from plumbob.crypto.keys import SLACK_BITS, OwnBase, PrivateKey, PublicKey
+from plumbob.crypto.limbs import Limbs, from_ints, to_mpz
+from plumbob.crypto.profiles import STANDARD, Profile
+from plumbob.crypto.randomness import KERNEL, Randomness
+from plumbob.crypto.vector import EncryptedVector
+from plumbob.errors import CryptoError
+
+
+class PaillierPublicKey(PublicKey):
+    """n, with the engine and the randomness to use it. A peer's n comes in through `admission` only."""
+
+    def __init__(self, n: int, profile: Profile, engine: Engine, randomness: Randomness = KERNEL) -> None:
+        super().__init__(n, profile, engine, randomness)
+        self.ring = Ring(n, 2)
+
+    @property
+    def capacity_bits(self) -> int:
+        return self.profile.key_bits - 2
+
+    @property
+    def reply_bits(self) -> int:
+        return self.profile.key_bits - 1 - SLACK_BITS
+
+    @property
+    def whole_reply(self) -> int:
+        return 1 << self.profile.key_bits
+
+    def random_mask(self, count: int, bits: int) -> list[int]:
+        """Uniform modulo n: perfect, whatever the helper sent."""
+        if bits > self.reply_bits:
+            raise CryptoError(f"expected sums of at most {self.reply_bits} bits to mask, got {bits}")
+        return [self.randomness.below(self.n) for _ in range(count)]
+
+    def embed(self, values: Sequence[int], bits: int) -> Limbs:
+        n = mpz(self.n)
+        return from_ints((1 + value % n * n for value in values), self.ring.width)
+
+    def to_bytes(self) -> bytes:
+        return self.n.to_bytes(self.profile.key_bits // 8, "little")
+
+
+class PaillierPrivateKey(PrivateKey):
+    """The factors of n."""
+
+    public: PaillierPublicKey
+
+    def __init__(self, p: int, q: int, public: PaillierPublicKey) -> None:
+        super().__init__(public, (Ring(p, 2), Ring(q, 2)))
+        self._p, self._q = mpz(p), mpz(q)
+
+    def _open(self, ciphertexts: Sequence[mpz]) -> list[int]:
+        halves = zip(*(self._decrypt_modulo(ring, ciphertexts) for ring in self._rings), strict=True)
+        return [self._joined(left, right) for left, right in halves]
+
+    def decrypt_signed(self, vector: EncryptedVector) -> list[int]:
+        n = self.public.n
+        return [value - n if value > n // 2 else value for value in self.decrypt(vector)]
+
+    def nth_root(self, value: int) -> int:
+        """The n-th root modulo n, which only the owner can take; key proofs consist of these."""
+        left, right = (
+            gmpy2.powmod_sec(value % prime, gmpy2.invert(self.public.n, prime - 1), prime)
+            for prime in (self._p, self._q)
+        )
+        return self._joined(left, right)
+
+    def _joined(self, left: mpz, right: mpz) -> int:
+        """The number below n that is `left` modulo p and `right` modulo q."""
+        return int(right + self._q * ((left - right) * self._q_inverse % self._p))
+
+    @cached_property
+    def _q_inverse(self) -> mpz:
+        return gmpy2.invert(self._q, self._p)
+
+    @cached_property
+    def _own_bases(self) -> list[OwnBase]:
+        key = self.public
+        # An n-th power modulo p**2 is a p-th power: p - 1 of them, and q cannot be told from the result.
+        bases = [gmpy2.powmod_sec(key.randomness.unit(ring.root), ring.root, ring.modulus) for ring in self._rings]
+        bits = key.profile.key_bits // 2
+        return [OwnBase(key.engine, ring, int(base), bits) for ring, base in zip(self._rings, bases, strict=True)]
+
+    def _decrypt_modulo(self, ring: Ring, ciphertexts: Sequence[mpz]) -> list[mpz]:
+        """c**(p-1) = 1 + (p-1) q m p modulo p**2, and (p-1) q m = -q m modulo p."""
+        prime = mpz(ring.root)
+        reduced = from_ints((value % ring.modulus for value in ciphertexts), ring.width)
+        raised = to_mpz(self.public.engine.power(ring, reduced, ring.root - 1))
+        scale = gmpy2.invert(-self.public.n // prime, prime)
+        return [(value - 1) // prime * scale % prime for value in raised]
+
+
+def generate(
+    profile: Profile = STANDARD, engine: Engine | None = None, randomness: Randomness = KERNEL
+) -> PaillierPrivateKey:
+    """A new key; both primes have the same length, so n-th powers permute the units modulo n."""
+    while True:
+        p, q = (randomness.prime(profile.key_bits // 2) for _ in range(2))
+        if p != q:
+            public = PaillierPublicKey(int(p * q), profile, engine or engines.choose(), randomness)
+            return PaillierPrivateKey(int(p), int(q), public)

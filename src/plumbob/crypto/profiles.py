@@ -1,0 +1,44 @@
+"""Key lengths that may be used. Anything shorter than 2048 bits exists only for tests, and says so."""
+
+from dataclasses import dataclass
+
+from plumbob.errors import KeyRefusedError
+
+SHORTEST = 2048
+TEST_ONLY_NAME = "test-only"
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A key length under the name that plans and records use."""
+
+    name: str
+    key_bits: int
+
+    def __post_init__(self) -> None:
+        if self.key_bits < SHORTEST and self.name != TEST_ONLY_NAME:
+            raise KeyRefusedError(
+                f"key_bits = {self.key_bits}: expected at least {SHORTEST}; only {TEST_ONLY_NAME!r} keys are shorter"
+            )
+
+
+STANDARD = Profile("standard", 2048)
+LONG_TERM = Profile("long-term", 3072)
+TEST_ONLY = Profile(TEST_ONLY_NAME, 768)
+
+_OFFERED = {profile.key_bits: profile for profile in (STANDARD, LONG_TERM)}
+
+
+def for_key_bits(key_bits: int) -> Profile:
+    """The profile of a plan's `key_bits`; what is not offered is refused."""
+    if key_bits not in _OFFERED:
+        offered = " or ".join(str(bits) for bits in _OFFERED)
+        raise KeyRefusedError(f"key_bits = {key_bits}: expected {offered}; shorter keys can be factored")
+    return _OFFERED[key_bits]
+
+
+def insecure_for_tests(key_bits: int) -> Profile:
+    """A profile of any length that fills whole limbs; the record of a run with it says `test-only`."""
+    if key_bits < 256 or key_bits % 64:
+        raise KeyRefusedError(f"key_bits = {key_bits}: a test key needs a multiple of 64, at least 256")
+    return Profile(TEST_ONLY_NAME, key_bits)

@@ -1,0 +1,65 @@
+"""Where randomness enters: one function that asks the kernel. Nothing else in this package draws a secret.
+
+Every draw is a system call, so a forked process never repeats its parent's randomness. A test hands in a source of its
+own; `is_kernel` is what the record reports.
+"""
+
+import os
+from collections.abc import Callable
+
+import gmpy2
+import numpy as np
+from gmpy2 import mpz
+
+from plumbob.crypto.engines.interface import Digits
+
+
+class Randomness:
+    """Uniform draws from a source of random bytes."""
+
+    def __init__(self, source: Callable[[int], bytes] = os.urandom) -> None:
+        self._source = source
+
+    @property
+    def is_kernel(self) -> bool:
+        """False for a test's source: what was drawn then is not secret."""
+        return self._source is os.urandom
+
+    def draw(self, count: int) -> bytes:
+        """Random bytes."""
+        return self._source(count)
+
+    def below(self, bound: int) -> int:
+        """Uniform in [0, bound), by rejection."""
+        bits = (bound - 1).bit_length()
+        while True:
+            value = self.of_bits(bits)
+            if value < bound:
+                return value
+
+    def of_bits(self, bits: int) -> int:
+        """Uniform in [0, 2**bits)."""
+        size = -(-bits // 8)
+        return int.from_bytes(self.draw(size), "little") >> (8 * size - bits)
+
+    def unit(self, modulus: int) -> int:
+        """Uniform among the units modulo `modulus`."""
+        while True:
+            value = self.below(modulus)
+            if gmpy2.gcd(value, modulus) == 1:
+                return value
+
+    def digits(self, rows: int, columns: int) -> Digits:
+        """A matrix of uniform bytes: exponents, already cut into windows of 8 bits."""
+        return np.frombuffer(self.draw(rows * columns), dtype=np.uint8).reshape(rows, columns)
+
+    def prime(self, bits: int) -> mpz:
+        """A prime of exactly `bits` bits whose two top bits are set, so that the product of two has twice as many."""
+        top = 3 << (bits - 2)
+        while True:
+            candidate = mpz(self.of_bits(bits) | top | 1)
+            if gmpy2.is_prime(candidate, 40):
+                return candidate
+
+
+KERNEL = Randomness()

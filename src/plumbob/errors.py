@@ -1,0 +1,64 @@
+"""Every error that Plumbob raises, as one tree.
+
+A message says what was expected, what came, and what to do. It never holds a key, a label, a feature or a mask.
+"""
+
+
+class PlumbobError(Exception):
+    """Anything that Plumbob raises on purpose."""
+
+
+class PlanError(PlumbobError):
+    """The plan is not one that can be run as written."""
+
+
+class DivergenceError(PlanError):
+    """Training left the range in which the plan's approximation means anything: its numbers do not fit these data."""
+
+
+class DataError(PlumbobError):
+    """A table, a column or a row is not what the plan needs."""
+
+
+class CryptoError(PlumbobError):
+    """A key, a ciphertext, a proof or a number to encrypt was refused."""
+
+
+class EncodingError(CryptoError):
+    """A number does not fit the fixed-point width that the plan makes public."""
+
+
+class KeyRefusedError(CryptoError):
+    """A key that we will not use: malformed, too short, already seen, or without a valid proof."""
+
+
+class CiphertextRefusedError(CryptoError):
+    """Bytes that are not ciphertexts under the key they claim; the secret key was not touched."""
+
+
+class TransportError(PlumbobError):
+    """Bytes could not be carried: connection, certificate, deadline."""
+
+
+class PrivacyError(PlumbobError):
+    """A promise about privacy that we could not keep."""
+
+
+class UnsafePlanError(PrivacyError):
+    """The plan leaks above its own tolerance, and nobody accepted that."""
+
+
+class BudgetExceededError(PrivacyError):
+    """The next release would cost more than what is left of the privacy budget."""
+
+
+class ProtocolError(PlumbobError):
+    """The rules of the protocol were, or would be, broken."""
+
+
+class LocalProtocolError(ProtocolError):
+    """We would break the rules: a mistake on this side."""
+
+
+class RemoteProtocolError(ProtocolError):
+    """The peer broke the rules."""

@@ -1,0 +1,22 @@
+"""What every test run says first: what is missing here, and so will be skipped."""
+
+import importlib.util
+import os
+
+
+def pytest_report_header() -> list[str]:
+    """Say what this machine lacks, before a skipped test is mistaken for a passed one."""
+    return [native_kernel(), larger_data_sets()]
+
+
+def native_kernel() -> str:
+    """Whether the tests of the native engine can run."""
+    if importlib.util.find_spec("plumbob.crypto.engines._kernel") is None:
+        return "native kernel: MISSING, its tests are skipped; .venv/install.log says why it was not built"
+    return "native kernel: built"
+
+
+def larger_data_sets() -> str:
+    """Whether the tests on MNIST and credit data can run."""
+    folder = os.environ.get("PLUMBOB_DATA")
+    return f"PLUMBOB_DATA: {folder or 'not set, tests that need the larger data sets are skipped'}"

@@ -1,0 +1,186 @@
+"""crypto/paillier.py: against plain integers, and against phe, which others wrote.
+
+phe is an oracle for tests only (GPL), hence it is imported here and nowhere else.
+"""
+
+from itertools import pairwise
+from typing import Any
+
+import gmpy2
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from plumbob.crypto import EncryptedVector, admit, paillier, profiles
+from plumbob.crypto.engines.interface import Engine
+from plumbob.crypto.limbs import from_ints, to_ints
+from plumbob.crypto.paillier import PaillierPrivateKey
+from plumbob.crypto.profiles import Profile
+from plumbob.errors import CryptoError
+from tests.crypto.support import LIGHT, integers, plain_product, seeded
+
+phe = pytest.importorskip("phe.paillier", reason="phe, the oracle of the known-answer tests, is not installed")
+
+VECTORS = {768: 1000, 2048: 60}
+
+
+def phe_pair(key: PaillierPrivateKey) -> tuple[Any, Any]:
+    """phe's public and private key from the same primes."""
+    public = phe.PaillierPublicKey(key.public.n)
+    return public, phe.PaillierPrivateKey(public, int(key._p), int(key._q))
+
+
+@pytest.fixture(params=[768, 2048])
+def oracle_key(
+    request: pytest.FixtureRequest, paillier_key: PaillierPrivateKey, standard_key: PaillierPrivateKey
+) -> PaillierPrivateKey:
+    """A short key for many vectors, and one of the default length for some."""
+    return paillier_key if request.param == 768 else standard_key
+
+
+def known_plaintexts(key: PaillierPrivateKey) -> list[int]:
+    """Edges of the plaintext space, then random ones of every magnitude."""
+    n, randomness = key.public.n, seeded("known answers")
+    edges = [0, 1, 2, n - 1, n - 2, n // 2, n // 2 + 1, int(key._p), int(key._q)]
+    count = VECTORS[key.public.profile.key_bits]
+    return [*edges, *(randomness.below(n) >> randomness.below(n.bit_length()) for _ in range(count))]
+
+
+def test_we_decrypt_what_phe_encrypts(oracle_key: PaillierPrivateKey) -> None:
+    """More than a thousand ciphertexts of phe decrypt to what phe encrypted."""
+    public, _ = phe_pair(oracle_key)
+    plaintexts = known_plaintexts(oracle_key)
+    randomness = seeded("phe's randomness")
+    theirs = [public.raw_encrypt(value, randomness.unit(oracle_key.public.n)) for value in plaintexts]
+    data = b"".join(value.to_bytes(oracle_key.public.ciphertext_bytes, "little") for value in theirs)
+    assert oracle_key.decrypt(admit(oracle_key.public, data, len(theirs))) == plaintexts
+
+
+def test_phe_decrypts_what_we_encrypt(oracle_key: PaillierPrivateKey) -> None:
+    """More than a thousand of our ciphertexts, by the owner, decrypt under phe to what we encrypted."""
+    _, private = phe_pair(oracle_key)
+    plaintexts = known_plaintexts(oracle_key)
+    assert [private.raw_decrypt(value) for value in to_ints(oracle_key.encrypt(plaintexts).limbs)] == plaintexts
+
+
+def test_phe_decrypts_what_a_peer_encrypts(paillier_key: PaillierPrivateKey) -> None:
+    """More than a thousand of our ciphertexts under somebody else's key decrypt under phe."""
+    _, private = phe_pair(paillier_key)
+    plaintexts = known_plaintexts(paillier_key)
+    ours = to_ints(paillier_key.public.encrypt(plaintexts).limbs)
+    assert [private.raw_decrypt(value) for value in ours] == plaintexts
+
+
+def test_arithmetic_is_phes_bit_for_bit(oracle_key: PaillierPrivateKey) -> None:
+    """Sums, differences and multiples of ciphertexts are the very residues that phe calculates."""
+    public, _ = phe_pair(oracle_key)
+    vector = oracle_key.encrypt([*range(-10, 10)])
+    theirs = [phe.EncryptedNumber(public, value) for value in to_ints(vector.limbs)]
+    other = vector[::-1]
+
+    def same(ours: EncryptedVector, expected: list[Any]) -> bool:
+        return to_ints(ours.limbs) == [value.ciphertext(be_secure=False) for value in expected]
+
+    assert same(vector + other, [a + b for a, b in zip(theirs, theirs[::-1], strict=True)])
+    assert same(vector - other, [a - b for a, b in zip(theirs, theirs[::-1], strict=True)])
+    for factor in (1, -1, 2, 1000003, -(2**61)):
+        assert same(vector * factor, [value * factor for value in theirs])
+
+
+def test_products_are_phes_bit_for_bit(oracle_key: PaillierPrivateKey) -> None:
+    """A vector times a signed matrix is the very residue that phe gets from its sums of multiples."""
+    public, _ = phe_pair(oracle_key)
+    values = [-7, 0, 3, 1 << 40, -(1 << 40), 1]
+    X = integers([[3, -4, 0], [-1, 0, 7], [2, 2, -2], [255, -256, 1], [-255, 255, 128], [9, 8, 7]], bits=9)
+    vector = oracle_key.encrypt(values)
+    theirs = [phe.EncryptedNumber(public, value) for value in to_ints(vector.limbs)]
+    columns = []
+    for entries in X.values.T.tolist():
+        first, *others = (value * entry for value, entry in zip(theirs, entries, strict=True))
+        columns.append(sum(others, first))
+    assert to_ints((vector @ X).limbs) == [value.ciphertext(be_secure=False) for value in columns]
+    assert oracle_key.decrypt_signed(vector @ X) == plain_product(values, X)
+
+
+@LIGHT
+@given(data=st.data())
+def test_signed_numbers_come_back(paillier_key: PaillierPrivateKey, data: st.DataObject) -> None:
+    """Any abs(m) < 2**capacity_bits decrypts to itself, whoever encrypted it."""
+    limit = (1 << paillier_key.public.capacity_bits) - 1
+    values = [*data.draw(st.lists(st.integers(-limit, limit), max_size=5)), limit, -limit, 0, -1]
+    assert paillier_key.decrypt_signed(paillier_key.encrypt(values)) == values
+    assert paillier_key.decrypt_signed(paillier_key.public.encrypt(values)) == values
+
+
+def test_decrypt_gives_residues(paillier_key: PaillierPrivateKey) -> None:
+    """What is handed on lies in [0, n), so that truncation acts on a number whose range is public."""
+    n = paillier_key.public.n
+    assert paillier_key.decrypt(paillier_key.encrypt([-1, 0, 1, n, n + 5])) == [n - 1, 0, 1, 0, 5]
+
+
+@pytest.mark.parametrize("profile", [profiles.TEST_ONLY, profiles.STANDARD, profiles.LONG_TERM])
+def test_keys_have_their_length(profile: Profile, engine: Engine) -> None:
+    """n has exactly the profile's bits, two different primes, and n-th powers permute its units."""
+    key = paillier.generate(profile, engine, seeded("length"))
+    assert key.public.n.bit_length() == profile.key_bits
+    assert key._p != key._q
+    assert key._p * key._q == key.public.n
+    assert gmpy2.gcd(key.public.n, (key._p - 1) * (key._q - 1)) == 1
+    assert len(key.public.to_bytes()) * 8 == profile.key_bits
+    assert key.public.ciphertext_bytes * 8 == 2 * profile.key_bits
+    assert key.decrypt_signed(key.encrypt([-3, 4])) == [-3, 4]
+
+
+def test_two_keys_differ(engine: Engine) -> None:
+    """Each key has primes of its own."""
+    first, second = (paillier.generate(profiles.TEST_ONLY, engine) for _ in range(2))
+    assert gmpy2.gcd(first.public.n, second.public.n) == 1
+
+
+def test_nth_roots_are_roots(paillier_key: PaillierPrivateKey) -> None:
+    """The owner's root, raised to n, is the number again."""
+    n, randomness = paillier_key.public.n, seeded("roots")
+    for value in (1, n - 1, *(randomness.unit(n) for _ in range(20))):
+        assert gmpy2.powmod(paillier_key.nth_root(value), n, n) == value
+
+
+def test_another_keys_ciphertexts_are_refused(paillier_key: PaillierPrivateKey, engine: Engine) -> None:
+    """A secret key is never applied to ciphertexts of another modulus."""
+    other = paillier.generate(profiles.TEST_ONLY, engine, seeded("other"))
+    with pytest.raises(CryptoError, match="belong to another one"):
+        paillier_key.decrypt(other.encrypt([1]))
+
+
+def test_masks_are_uniform_modulo_n(paillier_key: PaillierPrivateKey) -> None:
+    """A mask covers all of [0, n), however narrow the sum that it hides."""
+    n = paillier_key.public.n
+    masks = paillier_key.public.random_mask(400, bits=20)
+    assert all(0 <= mask < n for mask in masks)
+    quarters = [sum(quarter * n <= 4 * mask < (quarter + 1) * n for mask in masks) for quarter in range(4)]
+    assert min(quarters) > 60
+    assert len(set(masks)) == 400
+
+
+def test_sums_too_wide_to_mask_are_refused(paillier_key: PaillierPrivateKey) -> None:
+    """A sum that could wrap around n under its mask is refused before it is masked."""
+    public = paillier_key.public
+    assert public.reply_bits == public.profile.key_bits - 101
+    with pytest.raises(CryptoError, match="at most 667 bits"):
+        public.random_mask(1, public.reply_bits + 1)
+
+
+def test_decrypting_zero_would_factor_n(paillier_key: PaillierPrivateKey) -> None:
+    """Past the admission, ciphertext 0 opens to (p + q)**-1 modulo n: this is why no such vector can be received."""
+    public = paillier_key.public
+    unchecked = EncryptedVector(public, from_ints([0], public.ring.width))
+    prime_sum = gmpy2.invert(paillier_key.decrypt(unchecked)[0], public.n)
+    root = gmpy2.isqrt(prime_sum**2 - 4 * public.n)
+    assert {(prime_sum + root) // 2, (prime_sum - root) // 2} == {paillier_key._p, paillier_key._q}
+
+
+def test_neighbours_share_no_factor(paillier_key: PaillierPrivateKey) -> None:
+    """Ciphertexts of neighbouring messages are unrelated: their quotients are all different."""
+    modulus = paillier_key.public.ring.modulus
+    drawn = to_ints(paillier_key.encrypt(list(range(50))).limbs)
+    quotients = {int(b * gmpy2.invert(a, modulus) % modulus) for a, b in pairwise(drawn)}
+    assert len(quotients) == 49

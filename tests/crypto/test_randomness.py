@@ -1,0 +1,92 @@
+"""crypto/randomness.py: uniform draws from one source."""
+
+import os
+from collections import Counter
+
+import gmpy2
+import pytest
+from scipy import stats
+
+from plumbob.crypto import KERNEL, Randomness, okamoto_uchiyama, paillier, profiles
+from plumbob.crypto.engines.python import PythonEngine
+from tests.crypto.support import seeded
+
+SURPRISING = 1e-6  # With seeded draws a test that passes once passes always.
+
+
+def test_the_kernel_is_the_default() -> None:
+    """Without a test's source every byte comes from the operating system, and the record can say so."""
+    assert KERNEL.is_kernel
+    assert Randomness().is_kernel
+    assert not seeded("any").is_kernel
+
+
+def test_keys_use_the_kernel_by_default() -> None:
+    """Keys that were not given a source draw from the kernel."""
+    assert paillier.generate(profiles.TEST_ONLY, PythonEngine()).public.randomness is KERNEL
+    assert okamoto_uchiyama.generate(profiles.TEST_ONLY, PythonEngine()).public.randomness is KERNEL
+
+
+def test_everything_comes_through_the_one_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key, its encryptions, masks and replies draw nothing beside the source they were given."""
+    randomness = seeded("only source")
+
+    def forbidden(size: int) -> bytes:
+        raise AssertionError(f"{size} bytes were drawn from the operating system")
+
+    monkeypatch.setattr(os, "urandom", forbidden)
+    key = paillier.generate(profiles.TEST_ONLY, PythonEngine(), randomness)
+    masked = key.encrypt([1, 2, 3]) + key.public.random_mask(3, 64)
+    assert len(masked.randomised()) == 3
+
+
+@pytest.mark.parametrize("bound", [1, 2, 3, 7, 10, 255, 256, 257])
+def test_below_is_uniform(bound: int) -> None:
+    """Every number below the bound is as likely as every other."""
+    randomness = seeded("below")
+    drawn = Counter(randomness.below(bound) for _ in range(40 * bound))
+    assert set(drawn) <= set(range(bound))
+    assert stats.chisquare([drawn[value] for value in range(bound)]).pvalue > SURPRISING or bound == 1
+
+
+@pytest.mark.parametrize("bits", [0, 1, 7, 8, 9, 64, 100])
+def test_of_bits_uses_the_whole_range(bits: int) -> None:
+    """Each bit is set about half of the time, and none above the width."""
+    randomness = seeded("bits")
+    drawn = [randomness.of_bits(bits) for _ in range(400)]
+    assert all(0 <= value < 1 << bits for value in drawn)
+    for bit in range(bits):
+        assert 130 < sum(value >> bit & 1 for value in drawn) < 270
+
+
+def test_units_are_units() -> None:
+    """Of the residues modulo 30 only the eight units come, each about as often."""
+    randomness = seeded("unit")
+    drawn = Counter(randomness.unit(30) for _ in range(800))
+    assert set(drawn) == {value for value in range(30) if gmpy2.gcd(value, 30) == 1}
+    assert stats.chisquare(list(drawn.values())).pvalue > SURPRISING
+
+
+def test_digits_are_uniform() -> None:
+    """Digits of exponents fill their range evenly."""
+    digits = seeded("digits").digits(200, 50)
+    assert digits.shape == (200, 50)
+    drawn = Counter(digits.ravel().tolist())
+    assert stats.chisquare([drawn[value] for value in range(256)]).pvalue > SURPRISING
+    assert max(drawn) < 256
+
+
+@pytest.mark.parametrize("bits", [128, 384])
+def test_primes_have_their_length(bits: int) -> None:
+    """A prime has exactly the bits asked for and its two top bits set, so a product of two never falls short."""
+    for prime in (seeded(f"prime {number}").prime(bits) for number in range(5)):
+        assert gmpy2.is_prime(prime)
+        assert prime >> (bits - 2) == 3
+
+
+def test_seeded_draws_repeat() -> None:
+    """A test's source gives the same draws again, and another seed gives others."""
+    first, again, other = seeded("a"), seeded("a"), seeded("b")
+    drawn = [first.draw(32) for _ in range(3)]
+    assert drawn == [again.draw(32) for _ in range(3)]
+    assert len({*drawn, other.draw(32)}) == 4

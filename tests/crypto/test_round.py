@@ -1,0 +1,122 @@
+"""One whole round, as two parties do it: equal to plain integers, the same from every engine, and frozen.
+
+The frozen vectors notice any change of format or scheme. If the change is meant, say so in the changelog and rewrite
+them with `python -m tests.crypto.test_round`.
+"""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from plumbob.crypto import (
+    PrivateKey,
+    ProofContext,
+    Slots,
+    admit,
+    engines,
+    okamoto_uchiyama,
+    paillier,
+    profiles,
+    prove,
+)
+from plumbob.crypto.engines.interface import Engine
+from plumbob.crypto.engines.python import PythonEngine
+from plumbob.crypto.paillier import PaillierPrivateKey, PaillierPublicKey
+from plumbob.crypto.profiles import Profile
+from tests.crypto.support import integers, plain_product, seeded
+
+FROZEN = Path(__file__).with_name("frozen.json")
+SCHEMES = {"paillier": paillier.generate, "okamoto_uchiyama": okamoto_uchiyama.generate}
+VALUES = [(-1) ** row * (row * 123457 % (1 << 20)) for row in range(24)]
+X = integers([[(row * 31 + column * 17) % 511 - 255 for column in range(9)] for row in range(24)], bits=9)
+SLOT_BITS = 34
+
+
+def play(name: str, profile: Profile, engine: Engine, seed: str = "round") -> dict[str, Any]:
+    """A helper encrypts, a learner multiplies and masks, the helper opens, the learner unpacks; all that travelled."""
+    key: PrivateKey = SCHEMES[name](profile, engine, seeded(seed))
+    request = key.encrypt(VALUES).to_bytes()
+    slots = Slots.packed(key.public, 9, SLOT_BITS)
+    sums = slots.pack(admit(key.public, request, 24) @ X)
+    mask = key.public.random_mask(slots.replies, slots.masked_bits)
+    reply = (sums + mask).randomised().to_bytes()
+    opened = slots.to_bytes(slots.truncate(key.decrypt(admit(key.public, reply, slots.replies))))
+    return {
+        "key": key.public.to_bytes().hex(),
+        "proof": digest(prove(key, CONTEXT)) if isinstance(key, PaillierPrivateKey) else "",
+        "request": request.hex(),
+        "reply": reply.hex(),
+        "opened": opened.hex(),
+        "sums": slots.unpack(slots.from_bytes(opened), mask),
+    }
+
+
+CONTEXT = ProofContext(b"frozen", "bank", "shop")
+
+
+def digest(data: bytes) -> str:
+    """Short enough to be frozen."""
+    return hashlib.sha256(data).hexdigest()
+
+
+@pytest.mark.parametrize("name", SCHEMES)
+def test_a_round_is_exact(engine: Engine, name: str) -> None:
+    """A learner ends with exactly the product that it would have from the values themselves."""
+    profile = profiles.insecure_for_tests(1536)
+    assert play(name, profile, engine)["sums"] == plain_product(VALUES, X)
+
+
+@pytest.mark.parametrize("name", SCHEMES)
+@pytest.mark.parametrize("key_bits", [1536, 2048])
+def test_engines_give_the_same_bytes(name: str, key_bits: int) -> None:
+    """From the same randomness both engines make the same key, proof, ciphertexts, reply and answer."""
+    if not engines.native_is_built():
+        pytest.skip("the native kernel was not built here")
+    profile = profiles.insecure_for_tests(key_bits) if key_bits < 2048 else profiles.for_key_bits(key_bits)
+    played = [play(name, profile, engines.choose(engine, threads=1), "same") for engine in ("python", "native")]
+    assert played[0] == played[1]
+
+
+@pytest.mark.parametrize("name", SCHEMES)
+def test_frozen_vectors_have_not_changed(name: str, engine: Engine) -> None:
+    """The same seed gives the same bytes as it did when they were frozen, at every step of the round."""
+    frozen = json.loads(FROZEN.read_text())[name]
+    played = play(name, profiles.insecure_for_tests(frozen["key_bits"]), engine, frozen["seed"])
+    for step, expected in frozen["steps"].items():
+        assert shortened(played[step]) == expected, step
+
+
+def test_frozen_ciphertexts_still_open(engine: Engine) -> None:
+    """Ciphertexts from the past decrypt today: the key, its byte order and the scheme are what they were."""
+    frozen = json.loads(FROZEN.read_text())["ciphertexts"]
+    p, q = int(frozen["p"], 16), int(frozen["q"], 16)
+    key = PaillierPrivateKey(p, q, PaillierPublicKey(p * q, profiles.insecure_for_tests(512), engine))
+    data = bytes.fromhex(frozen["data"])
+    assert key.decrypt_signed(admit(key.public, data, len(frozen["plaintexts"]))) == frozen["plaintexts"]
+
+
+def shortened(value: Any) -> Any:
+    """Long byte strings as their hash."""
+    return digest(bytes.fromhex(value)) if isinstance(value, str) and len(value) > 64 else value
+
+
+def freeze() -> None:
+    """Write the vectors anew."""
+    engine = PythonEngine()
+    frozen: dict[str, Any] = {}
+    for name, key_bits in {"paillier": 768, "okamoto_uchiyama": 1536}.items():
+        played = play(name, profiles.insecure_for_tests(key_bits), engine, "frozen")
+        steps = {step: shortened(value) for step, value in played.items()}
+        frozen[name] = {"seed": "frozen", "key_bits": key_bits, "steps": steps}
+    key = paillier.generate(profiles.insecure_for_tests(512), engine, seeded("frozen ciphertexts"))
+    plaintexts = [0, 1, -1, 1 << 64, -(1 << 400)]
+    data = key.encrypt(plaintexts).to_bytes().hex()
+    frozen["ciphertexts"] = {"p": hex(key._p), "q": hex(key._q), "plaintexts": plaintexts, "data": data}
+    FROZEN.write_text(json.dumps(frozen, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    freeze()
