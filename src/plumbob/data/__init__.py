@@ -1,0 +1,28 @@
+"""Files become tables, tables aligned rows, aligned rows shards, shards batches. No peer, key or weight enters."""
+
+from plumbob.data.align import align, column_counts, split_array
+from plumbob.data.batches import Batch, batches, largest_batch, seed_from_int, steps_per_epoch, stream
+from plumbob.data.encoder import Encoder, Source
+from plumbob.data.shards import Shard, build_shard, held_out_rows
+from plumbob.data.tables import Column, Table, read_table, table_from
+
+__all__ = [
+    "Batch",
+    "Column",
+    "Encoder",
+    "Shard",
+    "Source",
+    "Table",
+    "align",
+    "batches",
+    "build_shard",
+    "column_counts",
+    "held_out_rows",
+    "largest_batch",
+    "read_table",
+    "seed_from_int",
+    "split_array",
+    "steps_per_epoch",
+    "stream",
+    "table_from",
+]

@@ -1,0 +1,47 @@
+"""Bringing tables to the same rows, and one table's columns to several parties.
+
+Between organisations the common ids come from a private set intersection; here all tables are at hand, as in a
+simulation.
+"""
+
+from collections.abc import Sequence
+from itertools import accumulate
+
+from numpy.typing import ArrayLike
+
+from plumbob.data.tables import Table, Vector, table_from
+from plumbob.errors import DataError
+
+
+def align(tables: Sequence[Table]) -> tuple[Table, ...]:
+    """The rows that all tables have, sorted by id as text, so that row i is the same person everywhere."""
+    common = set(tables[0].ids).intersection(*(table.ids for table in tables[1:]))
+    if not common:
+        sizes = ", ".join(str(len(table)) for table in tables)
+        raise DataError(f"the tables ({sizes} rows) have no id in common; are their ids written the same way?")
+    ordered = sorted(common)
+    return tuple(table.select(ordered) for table in tables)
+
+
+def column_counts(n_columns: int, split: Sequence[int] | None = None) -> tuple[int, ...]:
+    """How many columns each party has, label party first; without a split the first half (rounded down) is its."""
+    counts = tuple(split) if split is not None else (n_columns // 2, n_columns - n_columns // 2)
+    if len(counts) < 2 or counts[0] < 0 or min(counts[1:]) < 1 or sum(counts) != n_columns:
+        raise DataError(
+            f"split {counts} does not fit {n_columns} columns: it must add up to them, with at least one for each party"
+            " but the first, which may have 0"
+        )
+    return counts
+
+
+def split_array(X: Vector, labels: ArrayLike | None = None, split: Sequence[int] | None = None) -> tuple[Table, ...]:
+    """One table a party from one array, columns counted from the left; a row's place is its id."""
+    if X.ndim != 2:
+        raise DataError(f"expected a two-dimensional array, got {X.ndim} dimensions")
+    counts = column_counts(X.shape[1], split)
+    whole = table_from(X, labels=labels)
+    tables = []
+    for party, end in enumerate(accumulate(counts)):
+        own = whole.columns[end - counts[party] : end]
+        tables.append(Table(whole.ids, own, whole.labels, whole.classes) if party == 0 else Table(whole.ids, own))
+    return tuple(tables)

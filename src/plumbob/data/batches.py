@@ -1,0 +1,84 @@
+"""Which rows each step uses: the same at every party, from the same seed, with no message.
+
+Only numpy's bit generator is used, not its `permutation`: raw streams stay the same from one version to the next,
+and two organisations rarely have the same one.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plumbob.errors import DataError
+from plumbob.plan import Plan
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """The training rows of one step; steps and epochs count from 1, as in the paper."""
+
+    step: int
+    epoch: int
+    rows: NDArray[np.intp]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+def batches(seed: bytes, n_rows: int, plan: Plan) -> Iterator[Batch]:
+    """All batches of a run, in order; what is left over joins the last one of its epoch or is dropped."""
+    n_steps = steps_per_epoch(n_rows, plan)
+    for epoch in range(1, plan.epochs + 1):
+        order = _order(seed, n_rows, plan.batches, epoch)
+        for place, rows in enumerate(_pieces(order, n_steps, plan)):
+            yield Batch((epoch - 1) * n_steps + place + 1, epoch, rows)
+
+
+def steps_per_epoch(n_rows: int, plan: Plan) -> int:
+    """How many batches an epoch has."""
+    if n_rows == 0:
+        raise DataError("expected training rows, got none")
+    if plan.batches == "full":
+        return 1
+    if plan.batch_size > n_rows:
+        raise DataError(
+            f'batch_size {plan.batch_size} is more than the {n_rows} training rows; lower it or set batches = "full"'
+        )
+    return n_rows // plan.batch_size
+
+
+def largest_batch(n_rows: int, plan: Plan) -> int:
+    """Rows of the longest batch, the one that the remainder joined."""
+    if plan.batches == "full":
+        return n_rows
+    return plan.batch_size + (n_rows % plan.batch_size if plan.remainder == "merge" else 0)
+
+
+def _order(seed: bytes, n_rows: int, kind: str, epoch: int) -> NDArray[np.intp]:
+    if kind == "full":
+        return np.arange(n_rows)
+    # An epoch's order depends on nothing before it, so a resumed run need not replay the earlier ones.
+    generator = stream(seed, f"batches of epoch {1 if kind == 'fixed' else epoch}")
+    return np.argsort(generator.bit_generator.random_raw(n_rows), kind="stable")
+
+
+def _pieces(order: NDArray[np.intp], n_steps: int, plan: Plan) -> list[NDArray[np.intp]]:
+    if plan.batches == "full":
+        return [order]
+    ends = [plan.batch_size * place for place in range(1, n_steps + 1)]
+    if plan.remainder == "merge":
+        ends[-1] = len(order)
+    return [order[start:end] for start, end in zip([0, *ends[:-1]], ends, strict=True)]
+
+
+def stream(seed: bytes, purpose: str) -> np.random.Generator:
+    """A generator of its own for each purpose, so that one draw more here moves nothing there. Not for secrets."""
+    digest = hashlib.sha256(len(seed).to_bytes(8, "big") + seed + purpose.encode()).digest()
+    return np.random.Generator(np.random.Philox(np.random.SeedSequence(int.from_bytes(digest, "big"))))
+
+
+def seed_from_int(value: int) -> bytes:
+    """The seed's bytes for an experiment's number (`seed`, `random_state`)."""
+    return b"experiment " + str(value).encode()

@@ -1,0 +1,98 @@
+"""A party's rows as training sees them: encoded, scaled, clipped, rounded, with the held-out rows set apart."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plumbob.data.encoder import Encoder, Matrix, fit_encoder
+from plumbob.data.tables import Labels, Table
+from plumbob.errors import DataError
+from plumbob.plan import Plan
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Shard:
+    """One party's share of the training data; with an intercept, the last column of the label party's X is 1.
+
+    Held-out rows are encoded and scaled only: clipping and rounding are for training.
+    """
+
+    X: Matrix
+    y: Labels | None
+    X_test: Matrix
+    y_test: Labels | None
+    encoder: Encoder
+    has_intercept: bool
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def __repr__(self) -> str:
+        return f"Shard({len(self.X)} training rows, {len(self.X_test)} held out, {self.X.shape[1]} columns)"
+
+
+def build_shard(table: Table, plan: Plan, party: str, key: bytes) -> Shard:
+    """An aligned table as the plan's training data; `key` chooses the held-out rows and is the same at every party."""
+    training, held_out = held_out_rows(table.ids, plan.held_out(len(table)), key)
+    encoder = fit_encoder(table, training, plan)
+    member = plan.party(party)
+    if len(encoder.names) != member.features:
+        raise DataError(f"{party}: the plan says {member.features} columns, this table gives {len(encoder.names)}")
+    encoded = encoder.encode(table)
+    X = rounded(clipped(encoded[training], plan.row_norm, plan.columns), plan.feature_bits)
+    X_test = encoded[held_out]
+    has_intercept = plan.intercept and member.role == "label"
+    if has_intercept:
+        X, X_test = with_ones(X), with_ones(X_test)
+    y, y_test = _labels(table, member.role, training, held_out)
+    return Shard(X, y, X_test, y_test, encoder, has_intercept)
+
+
+def held_out_rows(ids: Sequence[str], count: int, key: bytes) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """(training rows, held-out rows): the `count` ids with the smallest keyed hash, each list in the table's order."""
+    # BLAKE2 takes at most 64 bytes of key.
+    short_key = hashlib.sha256(key).digest()
+    digests = [hashlib.blake2b(identity.encode(), key=short_key, digest_size=16).digest() for identity in ids]
+    is_held_out = np.zeros(len(ids), dtype=bool)
+    is_held_out[sorted(range(len(ids)), key=digests.__getitem__)[:count]] = True
+    return np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
+
+
+def clipped(X: Matrix, row_norm: float, all_columns: int) -> Matrix:
+    """Own parts of rows, shortened so that the joint norm is at most `row_norm` (0: as they are).
+
+    Each party may use the share sqrt(own columns / all columns) of the norm, which needs no message.
+    """
+    if row_norm == 0 or X.shape[1] == 0:
+        return X
+    norms = np.linalg.norm(X, axis=1, keepdims=True)
+    own_norm = row_norm * np.sqrt(X.shape[1] / all_columns)
+    shorter: Matrix = X * (own_norm / np.maximum(norms, own_norm))
+    return shorter
+
+
+def rounded(X: Matrix, feature_bits: int) -> Matrix:
+    """The nearest multiples of 2^-feature_bits: exactly what the fixed-point encoding will carry."""
+    scale = 2.0**feature_bits
+    return np.rint(X * scale) / scale
+
+
+def with_ones(X: Matrix) -> Matrix:
+    """X and, last, the intercept's column: not scaled, not clipped, not penalised."""
+    return np.hstack([X, np.ones((len(X), 1))])
+
+
+def _labels(
+    table: Table, role: str, training: NDArray[np.intp], held_out: NDArray[np.intp]
+) -> tuple[Labels | None, Labels | None]:
+    if role != "label":
+        return None, None
+    if table.labels is None:
+        raise DataError("the label party's table has no label column; name it")
+    y = table.labels[training]
+    if (n_classes := len(np.unique(y))) != 2:
+        raise DataError(f"expected two classes of labels in {len(y)} training rows, got {n_classes}")
+    return y, table.labels[held_out]

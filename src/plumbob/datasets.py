@@ -1,0 +1,160 @@
+"""Known data sets by name: two bundled with scikit-learn, two read from a folder or fetched from OpenML.
+
+Values are in the file's own units (MNIST as pixel / 255) and column order, labels are 0/1, no id column, nothing is
+standardised. Where a set has no published test part, the split is scikit-learn's `train_test_split` with seed 0.
+"""
+
+import gzip
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plumbob.errors import DataError
+
+Matrix = NDArray[np.float64]
+Labels = NDArray[np.int8]
+
+PARTS = ("train", "test", "all")
+CREDIT_FILE = "credit/UCI_Credit_Card.csv.gz"
+CREDIT_COLUMNS = (
+    *("LIMIT_BAL", "SEX", "EDUCATION", "MARRIAGE", "AGE", "PAY_0", "PAY_2", "PAY_3", "PAY_4", "PAY_5", "PAY_6"),
+    *(f"BILL_AMT{month}" for month in range(1, 7)),
+    *(f"PAY_AMT{month}" for month in range(1, 7)),
+)
+MNIST_COLUMNS = tuple(f"pixel{place}" for place in range(1, 785))
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Dataset:
+    """One part of a data set with the names of its columns."""
+
+    X: Matrix
+    y: Labels
+    columns: tuple[str, ...]
+
+
+def load(name: str, part: str = "train", data_dir: str | Path | None = None) -> tuple[Matrix, Labels]:
+    """(X, y) of a data set's part: `train`, `test` or `all`. `data_dir` wins over PLUMBOB_DATA."""
+    data = describe(name, part, data_dir)
+    return data.X, data.y
+
+
+def describe(name: str, part: str = "train", data_dir: str | Path | None = None) -> Dataset:
+    """As `load`, with the names of the columns."""
+    if name not in _LOADERS:
+        raise DataError(f"no data set {name!r}; there are {', '.join(_LOADERS)}")
+    if part not in PARTS:
+        raise DataError(f"no part {part!r}; there are {', '.join(PARTS)}")
+    folder = data_dir or os.environ.get("PLUMBOB_DATA")
+    whole, is_test = _LOADERS[name](Path(folder) if folder else None)
+    rows = np.full(len(whole.y), True) if part == "all" else is_test == (part == "test")
+    return Dataset(whole.X[rows], whole.y[rows], whole.columns)
+
+
+def names() -> tuple[str, ...]:
+    """The data sets that can be asked for."""
+    return tuple(_LOADERS)
+
+
+def _breast_cancer(_folder: Path | None) -> tuple[Dataset, NDArray[np.bool_]]:
+    from sklearn.datasets import load_breast_cancer
+
+    found = load_breast_cancer()
+    columns = tuple(str(name) for name in found.feature_names)
+    whole = Dataset(found.data.astype(np.float64), found.target.astype(np.int8), columns)
+    return whole, _drawn_test_rows(len(whole.y), -(-len(whole.y) // 5))
+
+
+def _digits(_folder: Path | None) -> tuple[Dataset, NDArray[np.bool_]]:
+    from sklearn.datasets import load_digits
+
+    found = load_digits()
+    is_01 = found.target <= 1
+    whole = Dataset(
+        found.data[is_01].astype(np.float64), found.target[is_01].astype(np.int8), tuple(found.feature_names)
+    )
+    return whole, _drawn_test_rows(len(whole.y), -(-len(whole.y) // 5))
+
+
+def _credit(folder: Path | None) -> tuple[Dataset, NDArray[np.bool_]]:
+    if folder is None:
+        found = _fetch_openml("credit", "default-of-credit-card-clients")
+        X, y = found.data.astype(np.float64), found.target.astype(np.int8)
+    else:
+        with gzip.open(_existing(folder / CREDIT_FILE), "rt") as file:
+            cells = np.loadtxt(file, delimiter=",", skiprows=1)
+        X, y = cells[:, 1:-1], cells[:, -1].astype(np.int8)
+    whole = Dataset(X, y, CREDIT_COLUMNS)
+    _require_counts("credit", whole, rows=30_000, positives=6_636)
+    return whole, _drawn_test_rows(30_000, 3_000)
+
+
+def _mnist(folder: Path | None) -> tuple[Dataset, NDArray[np.bool_]]:
+    if folder is None:
+        found = _fetch_openml("mnist-01", "mnist_784")
+        pixels, digits = found.data, found.target.astype(np.int8)
+    else:
+        parts = ("train", "t10k")
+        pixels = np.concatenate([_idx(folder / f"mnist/{part}-images-idx3-ubyte.gz") for part in parts])
+        digits = np.concatenate([_idx(folder / f"mnist/{part}-labels-idx1-ubyte.gz") for part in parts])
+    rows = np.flatnonzero(digits <= 1)
+    X = pixels[rows].reshape(len(rows), 784).astype(np.float64) / 255.0
+    whole = Dataset(X, digits[rows].astype(np.int8), MNIST_COLUMNS)
+    _require_counts("mnist-01", whole, rows=14_780, positives=7_877)
+    # Everywhere the 60,000 published training images come first.
+    return whole, rows >= 60_000
+
+
+def _idx(path: Path) -> NDArray[np.uint8]:
+    """An IDX file of bytes: two zeros, type 8, the number of dimensions, each as a big-endian word, then the data."""
+    with gzip.open(_existing(path)) as file:
+        content = file.read()
+    n_dimensions = content[3]
+    shape = np.frombuffer(content, ">u4", n_dimensions, offset=4)
+    return np.frombuffer(content, np.uint8, offset=4 + 4 * n_dimensions).reshape(shape.astype(int))
+
+
+def _drawn_test_rows(n_rows: int, n_test: int) -> NDArray[np.bool_]:
+    """The rows that `train_test_split(..., test_size=n_test, random_state=0)` puts into the test part."""
+    is_test = np.zeros(n_rows, dtype=bool)
+    # The old generator, because scikit-learn draws with it and its stream never changes.
+    is_test[np.random.RandomState(0).permutation(n_rows)[:n_test]] = True
+    return is_test
+
+
+def _existing(path: Path) -> Path:
+    if not path.is_file():
+        raise DataError(f"{path}: there is no such file; PLUMBOB_DATA or --data-dir must hold credit/ and mnist/")
+    return path
+
+
+def _fetch_openml(name: str, title: str) -> Any:
+    from sklearn.datasets import fetch_openml
+
+    try:
+        return fetch_openml(title, version=1, as_frame=False, parser="liac-arff")
+    except (OSError, ValueError) as error:
+        raise DataError(
+            f"{name}: OpenML could not be reached ({type(error).__name__}); set PLUMBOB_DATA or --data-dir to a folder"
+            f" that holds {'mnist/' if name == 'mnist-01' else CREDIT_FILE}"
+        ) from error
+
+
+def _require_counts(name: str, data: Dataset, rows: int, positives: int) -> None:
+    found = (len(data.y), int((data.y == 1).sum()), data.X.shape[1])
+    if found != (rows, positives, len(data.columns)):
+        expected = (rows, positives, len(data.columns))
+        raise DataError(f"{name}: expected (rows, positives, columns) {expected}, got {found}: another version?")
+
+
+_LOADERS: dict[str, Callable[[Path | None], tuple[Dataset, NDArray[np.bool_]]]] = {
+    "breast-cancer": _breast_cancer,
+    "digits-01": _digits,
+    "mnist-01": _mnist,
+    "credit": _credit,
+}

@@ -1,0 +1,77 @@
+"""One step of training: residuals, gradients, updates, and the parts of them that one party computes alone.
+
+Labels come in as 0/1 and are -1/+1 only here. Rows are samples; the intercept, where there is one, is the last column.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from plumbob.errors import DivergenceError
+from plumbob.model.sigmoid import CUBIC, Sigmoid, minimax_curve
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+
+def signs_of(y: ArrayLike) -> Vector:
+    """0/1 as -1/+1."""
+    return 2.0 * np.asarray(y, dtype=np.float64) - 1.0
+
+
+def partial_residuals(scores: Vector, signs: Vector | None = None) -> Vector:
+    """One party's part of Taylor's residuals (the paper's SV): own scores, minus 2y at the label party."""
+    return scores if signs is None else scores - 2.0 * signs
+
+
+def minimax_terms(scores: Vector, signs: Vector | None = None) -> Matrix:
+    """What one party of two releases for the minimax residual: three rows, curve(b) (minus y/2), b^2 and b."""
+    own = minimax_curve(scores) if signs is None else minimax_curve(scores) - 0.5 * signs
+    return np.stack([own, scores**2, scores])
+
+
+def minimax_multipliers(scores: Vector) -> Matrix:
+    """What the other one multiplies those three rows with, having own scores a: 1, 3 CUBIC a, 3 CUBIC a^2.
+
+    `minimax_terms(a, signs)[0] + (minimax_multipliers(a) * minimax_terms(b)).sum(axis=0)` is the residual at a + b.
+    """
+    return np.stack([np.ones_like(scores), 3.0 * CUBIC * scores, 3.0 * CUBIC * scores**2])
+
+
+def gradient(X: Matrix, own_residuals: Vector, helper_sums: Vector | float, sigmoid: Sigmoid) -> Vector:
+    """Own gradient from own part of the residuals and the sums that the helpers computed; the mean over X's rows."""
+    return (own_residuals @ X + helper_sums) * (sigmoid.gradient_scale / len(X))
+
+
+def penalties(l2: float, n_columns: int, has_intercept: bool) -> Vector:
+    """The L2 factor of each own column (`n_columns` counts the intercept's, which is not penalised)."""
+    factors = np.full(n_columns, l2)
+    if has_intercept:
+        factors[-1] = 0.0
+    return factors
+
+
+def updated(weights: Vector, gradient: Vector, learning_rate: float, penalties: Vector) -> Vector:
+    """The weights after one step."""
+    return weights - learning_rate * (gradient + penalties * weights)
+
+
+def class_weights(y: ArrayLike) -> Vector:
+    """One factor a row on its residual, so that both classes weigh the same: n / (2 * rows of its class)."""
+    labels = np.asarray(y, dtype=np.intp)
+    return (len(labels) / (2.0 * np.bincount(labels, minlength=2)))[labels]
+
+
+def stop_if_diverging(scores: Vector, gradient: Vector, sigmoid: Sigmoid, step: int) -> None:
+    """Raise when own scores leave the range in which the approximation can still converge, or nothing is finite.
+
+    Nobody sees the joint score in an encrypted run, so each party watches its own part.
+    """
+    largest = float(np.max(np.abs(scores), initial=0.0))
+    is_finite = np.isfinite(largest) and np.isfinite(gradient).all()
+    if is_finite and largest <= sigmoid.score_limit:
+        return
+    seen = "one beyond it" if is_finite else "a value that is not finite"
+    raise DivergenceError(
+        f"training diverges at step {step}: expected own scores within {sigmoid.score_limit:.4g} for {sigmoid.name},"
+        f' got {seen}; lower learning_rate, set scale = "standard" or row_norm = 1'
+    )

@@ -1,0 +1,71 @@
+"""The four stand-ins for the sigmoid (section 2, appendices E and F) in one form.
+
+Each residual is `curve(z) - label_weight * y` with z the joint score and y = -1 or +1, and the gradient is
+`gradient_scale / s * sum of residual * x`. With labels flipped at random at rate q, y / (1 - 2q) in its place
+keeps every one of them unbiased.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float64]
+
+CUBIC, LINEAR = -0.004, 0.197
+"""The minimax polynomial on [-5, 5] is CUBIC z^3 + LINEAR z + 1/2."""
+
+
+@dataclass(frozen=True)
+class Sigmoid:
+    """An approximation: its residual, its gradient's scale, and how far the label shows through.
+
+    While every abs(z) < `threshold`, the label is -sign(residual) (Criterion 4.2). Beyond it `piecewise` still
+    never shows a wrong sign, only 0 (Theorem F.2). Beyond `score_limit` training only runs away.
+    """
+
+    name: str
+    curve: Callable[[Vector], Vector]
+    label_weight: float
+    gradient_scale: float
+    threshold: float
+    score_limit: float
+
+    def residuals(self, scores: Vector, signs: Vector) -> Vector:
+        """The paper's f, one a row; `signs` are the labels as -1/+1."""
+        return self.curve(scores) - self.label_weight * signs
+
+
+def taylor_curve(scores: Vector) -> Vector:
+    """Four times (S(z) - 1/2) to first order; the factor stands in the gradient's scale."""
+    return scores
+
+
+def minimax_curve(scores: Vector) -> Vector:
+    """The cubic that is nearest to S(z) - 1/2 on [-5, 5]."""
+    return CUBIC * scores**3 + LINEAR * scores
+
+
+def piecewise_curve(scores: Vector) -> Vector:
+    """S(z) - 1/2 as a line that is cut off at -1/2 and 1/2."""
+    return np.clip(scores, -0.5, 0.5)
+
+
+def exact_curve(scores: Vector) -> Vector:
+    """S(z) - 1/2 itself, as half a hyperbolic tangent, which cannot overflow."""
+    return 0.5 * np.tanh(0.5 * scores)
+
+
+# A least-squares fit to -2 and +2 that leaves [-1024, 1024] is not converging. The cubic changes its sign at
+# sqrt(.197 / .004), about 7: from there on every step pushes a score further out. The others cannot run away.
+SIGMOIDS = MappingProxyType(
+    {
+        "taylor": Sigmoid("taylor", taylor_curve, 2.0, 0.25, 2.0, 1024.0),
+        "minimax": Sigmoid("minimax", minimax_curve, 0.5, 1.0, 3.2, math.sqrt(-LINEAR / CUBIC)),
+        "piecewise": Sigmoid("piecewise", piecewise_curve, 0.5, 1.0, 0.5, math.inf),
+        "exact": Sigmoid("exact", exact_curve, 0.5, 1.0, math.inf, math.inf),
+    }
+)

@@ -1,0 +1,125 @@
+"""Columns become numbers as the plan says, and weights come back in the units that were passed in."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from sklearn.preprocessing import StandardScaler
+
+from plumbob.data import Encoder, table_from
+from plumbob.data.encoder import fit_encoder
+from plumbob.errors import DataError
+from plumbob.plan import Plan
+
+
+def fitted(columns: dict[str, list[Any]], training: list[int] | None = None, **keys: Any) -> Encoder:
+    """An encoder for these columns under a plan with these keys."""
+    table = table_from(pa.table(columns))
+    rows = np.arange(len(table)) if training is None else np.array(training)
+    return fit_encoder(table, rows, Plan.for_columns((1, 1), **keys))
+
+
+def test_standardisation_is_that_of_scikit_learn() -> None:
+    """Shift and factor come from the training rows alone, and give what scikit-learn's scaler gives."""
+    X = np.random.default_rng(0).normal(5.0, 3.0, (40, 3)) * [1.0, 1e-4, 1e6]
+    encoder = fit_encoder(table_from(X), np.arange(30), Plan.for_columns((1, 2)))
+    assert np.allclose(encoder.encode(table_from(X)), StandardScaler().fit(X[:30]).transform(X), atol=1e-12)
+
+
+@given(arrays(np.float64, (8, 3), elements=st.floats(-1e6, 1e6)), arrays(np.float64, 3, elements=st.floats(-5, 5)))
+def test_weights_come_back_in_the_units_of_the_input(X: Any, weights: Any) -> None:
+    """X @ coefficients + offset is the score that the scaled columns have, constant columns included."""
+    encoder = fit_encoder(table_from(X), np.arange(8), Plan.for_columns((1, 2)))
+    coefficients, offset = encoder.in_input_units(weights)
+    scale = 1 + np.abs(X * coefficients).sum(axis=1) + abs(offset)
+    assert np.all(np.abs(X @ coefficients + offset - encoder.encode(table_from(X)) @ weights) < 1e-9 * scale)
+
+
+@pytest.mark.parametrize("value", [0.1, 0.0, -7e9])
+def test_a_constant_column_becomes_zero_and_is_kept(value: float) -> None:
+    """Its width stays as planned, and it never counts, also if it varies later."""
+    encoder = fitted({"c": [value] * 7, "x": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]})
+    encoded = encoder.encode(table_from(pa.table({"c": [value + 1.0], "x": [4.0]})))
+    assert encoded.tolist() == [[0.0, 0.0]]
+    assert encoder.in_input_units(np.ones(2))[0][0] == 0.0
+
+
+def test_without_scaling_numbers_stay() -> None:
+    """scale = "none" passes values through."""
+    encoder = fitted({"x": [1.0, 5.0], "c": [2.0, 2.0]}, scale="none")
+    assert encoder.encode(table_from(pa.table({"x": [7.0], "c": [2.0]}))).tolist() == [[7.0, 2.0]]
+
+
+def test_missing_values_become_the_training_mean() -> None:
+    """missing = "mean" fills with the mean of the training rows that have a value, then and at prediction."""
+    encoder = fitted({"x": [1.0, None, 3.0, 100.0]}, training=[0, 1, 2], missing="mean", scale="none")
+    assert encoder.encode(table_from(pa.table({"x": [None, 5.0]}))).tolist() == [[2.0], [5.0]]
+
+
+def test_categories_become_columns() -> None:
+    """One 0/1 column per category in sorted order; a gap becomes the categories' shares; names are remembered."""
+    columns: dict[str, list[Any]] = {"x": [1.0, 2.0, 3.0, 4.0], "city": ["b", "a", None, "b"]}
+    encoder = fitted(columns, categorical="one-hot", missing="mean", scale="none")
+    assert encoder.names == ("x", "city=a", "city=b")
+    expected = np.array([[1, 0, 1], [2, 1, 0], [3, 1 / 3, 2 / 3], [4, 0, 1]])
+    assert np.allclose(encoder.encode(table_from(pa.table(columns))), expected)
+
+
+def test_a_category_of_held_out_rows_has_a_column() -> None:
+    """A category that only a held-out row has is known and, being constant in training, does not count."""
+    encoder = fitted({"city": ["a", "b", "a", "c"]}, training=[0, 1, 2], categorical="one-hot")
+    assert encoder.names == ("city=a", "city=b", "city=c")
+    assert encoder.encode(table_from(pa.table({"city": ["c"]})))[0, 2] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("columns", "keys", "words"),
+    [
+        ({"x": [1.0, float("inf")]}, {}, r"infinite in 2 rows: 'x' \(1\)"),
+        ({"x": [1.0, None], "z": [1.0, 2.0]}, {}, r"missing values in 2 rows: 'x' \(1\)"),
+        ({"city": ["s3cret", None]}, {"categorical": "one-hot"}, r"missing values in 2 rows: 'city' \(1\)"),
+        ({"x": ["12", "s3cret"]}, {}, "'x' is text: 1 of 2 rows are not numbers"),
+        ({"x": [1.7e308, -1.7e308]}, {}, "out of range"),
+    ],
+)
+def test_what_the_plan_does_not_allow_is_refused(columns: dict[str, Any], keys: dict[str, Any], words: str) -> None:
+    """Infinity, gaps and text are refused by column and count, never by value."""
+    with pytest.raises(DataError, match=words) as refusal:
+        fitted(columns, **keys).encode(table_from(pa.table(columns)))
+    assert "s3cret" not in str(refusal.value)
+
+
+def test_a_column_without_values_has_no_mean() -> None:
+    """missing = "mean" needs at least one value among the training rows."""
+    with pytest.raises(DataError, match="without any value in 2 training rows: x"):
+        fitted({"x": [None, None, 1.0]}, training=[0, 1], missing="mean")
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ({"x": [1.0], "city": ["s3cret"]}, "'city': 1 of 1 rows have a category that training never saw"),
+        ({"x": [1.0], "city": [3]}, "'city' holds numbers here and held text in training"),
+        ({"x": ["s3cret"], "city": ["a"]}, "'x' holds text here and held numbers in training"),
+        ({"x": [1.0]}, "1 of 2 columns of the model are missing here: city"),
+        ({"x": [None], "city": ["a"]}, "missing values"),
+        ({"x": [float("inf")], "city": ["a"]}, "out of range"),
+    ],
+)
+def test_new_rows_must_look_like_training_rows(columns: dict[str, Any], words: str) -> None:
+    """At prediction an unseen category, another kind of column or a missing one is refused."""
+    encoder = fitted({"x": [1.0, 2.0], "city": ["a", "b"]}, categorical="one-hot")
+    with pytest.raises(DataError, match=words) as refusal:
+        encoder.encode(table_from(pa.table(columns)))
+    assert "s3cret" not in str(refusal.value)
+
+
+def test_columns_are_found_by_name() -> None:
+    """The order of a later file does not matter, and columns that training did not have are ignored."""
+    encoder = fitted({"x": [1.0, 2.0], "z": [5.0, 9.0]}, scale="none")
+    table = table_from(pa.table({"other": ["a"], "z": [9.0], "x": [1.0]}))
+    assert encoder.encode(table).tolist() == [[1.0, 9.0]]

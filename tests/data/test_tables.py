@@ -1,0 +1,163 @@
+"""Tables from files, frames and arrays, and what is refused without showing a value."""
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from plumbob.data import read_table, table_from
+from plumbob.errors import DataError
+
+CSV = "id,age,city,paid\n007,31,Paris,yes\n008,,Rome,no\n009,40.5,,yes\n"
+COLUMNS: dict[str, list[Any]] = {
+    "id": ["007", "008", "009"],
+    "age": [31.0, None, 40.5],
+    "city": ["Paris", "Rome", None],
+    "paid": ["yes", "no", "yes"],
+}
+
+
+def written(folder: Path, kind: str) -> Path:
+    """The same three rows as a file of this kind."""
+    path = folder / f"rows.{kind}"
+    if kind == "csv":
+        path.write_text(CSV)
+    elif kind == "csv.gz":
+        path.write_bytes(gzip.compress(CSV.encode()))
+    else:
+        parquet.write_table(pa.table(COLUMNS), path)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["csv", "csv.gz", "parquet"])
+def test_files_give_the_same_table(tmp_path: Path, kind: str) -> None:
+    """Whatever the format, ids stay text, gaps stay gaps, and the second class in order is positive."""
+    table = read_table(written(tmp_path, kind), id_column="id", label_column="paid")
+    assert table.ids == ("007", "008", "009")
+    assert [column.name for column in table.columns] == ["age", "city"]
+    age, city = table.columns
+    assert np.array_equal(np.asarray(age.values, dtype=float), [31.0, np.nan, 40.5], equal_nan=True)
+    assert list(city.values) == ["Paris", "Rome", None]
+    assert list(city.is_missing) == [False, False, True]
+    assert table.labels is not None
+    assert list(table.labels) == [1, 0, 1]
+    assert table.classes == ("no", "yes")
+
+
+def framed(kind: str) -> Any:
+    """The same three rows as a frame of this kind; skipped where its library is not installed."""
+    library, _, variant = kind.partition("-")
+    if library == "arrow":
+        return pa.table(COLUMNS)
+    module: Any = pytest.importorskip(library)
+    frame = module.DataFrame(COLUMNS)
+    if variant == "object":
+        return frame.astype(object)
+    if variant == "category":
+        return frame.astype({"city": "category"})
+    return frame.with_columns(module.col("city").cast(module.Categorical)) if variant == "categorical" else frame
+
+
+@pytest.mark.parametrize(
+    "kind", ["pandas", "pandas-object", "pandas-category", "polars", "polars-categorical", "arrow"]
+)
+def test_frames_of_any_kind_give_the_same_table(kind: str) -> None:
+    """pandas, polars and Arrow frames are read alike."""
+    frame = framed(kind)
+    table = table_from(frame, "id", "paid", columns=["city", "age"])
+    assert [column.name for column in table.columns] == ["city", "age"]
+    assert list(table.columns[0].values) == ["Paris", "Rome", None]
+    assert np.array_equal(np.asarray(table.columns[1].values, dtype=float), [31.0, np.nan, 40.5], equal_nan=True)
+
+
+def test_true_and_false_are_numbers() -> None:
+    """Booleans and whole numbers become float64, gaps among them NaN."""
+    table = table_from(pa.table({"flag": [True, None, False], "count": [1, 2, None]}))
+    for column, expected in zip(table.columns, ([1, np.nan, 0], [1, 2, np.nan]), strict=True):
+        assert np.array_equal(np.asarray(column.values, dtype=float), expected, equal_nan=True)
+
+
+def test_a_column_of_mixed_kinds_is_refused() -> None:
+    """An object column of texts and numbers is named, and its values are not."""
+    pandas: Any = pytest.importorskip("pandas")
+    with pytest.raises(DataError, match="'x' mixes kinds of values in 2 rows") as refusal:
+        table_from(pandas.DataFrame({"x": ["s3cret", 1]}))
+    assert "s3cret" not in str(refusal.value)
+
+
+def test_numbered_columns_of_pandas_are_named_by_their_numbers() -> None:
+    """A pandas frame made from an array has numbers for names, and is read all the same."""
+    pandas: Any = pytest.importorskip("pandas")
+    table = table_from(pandas.DataFrame(np.eye(2)), label_column="1")
+    assert [column.name for column in table.columns] == ["0"]
+
+
+def test_arrays_take_their_place_as_id() -> None:
+    """An array's rows are called by their place, its columns x0, x1, ..."""
+    table = table_from(np.arange(6.0).reshape(3, 2), labels=[5, 3, 5])
+    assert table.ids == ("0", "1", "2")
+    assert [column.name for column in table.columns] == ["x0", "x1"]
+    assert table.labels is not None
+    assert list(table.labels) == [1, 0, 1]
+    assert table.classes == (3, 5)
+
+
+def test_a_table_prints_no_data() -> None:
+    """The repr of tables and columns holds counts only."""
+    table = table_from(pa.table(COLUMNS), "id", "paid")
+    text = repr(table) + repr(table.columns)
+    assert "3 rows" in text
+    for secret in ("Paris", "31", "007", "yes"):
+        assert secret not in text
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "words"),
+    [
+        ({"id": ["s3cret", "s3cret"]}, {"id_column": "id"}, "1 of 2 rows repeat an id"),
+        ({"id": ["s3cret", None]}, {"id_column": "id"}, "missing in 1 of 2"),
+        ({"id": [1.5, 2.0]}, {"id_column": "id"}, "fractions"),
+        ({"y": ["s3cret", "s3cret"]}, {"label_column": "y"}, "got 1"),
+        ({"y": ["s3cret", "b", "c"]}, {"label_column": "y"}, "got 3"),
+        ({"y": ["s3cret", None]}, {"label_column": "y"}, "missing in 1 of 2"),
+        ({"y": [0.0, float("nan")]}, {"label_column": "y"}, "missing in 1 of 2"),
+        ({"x": [1]}, {"id_column": "key"}, "no column 'key'"),
+        ({"x": [1]}, {"columns": ["z"]}, "no column 'z'"),
+        ({"x": [[1, 2]]}, {}, "expected numbers"),
+        ({"x": [1, 2]}, {"labels": [0, 1, 1]}, "one label for each of 2 rows"),
+    ],
+)
+def test_bad_tables_are_refused_without_values(columns: dict[str, Any], options: dict[str, Any], words: str) -> None:
+    """The error counts rows and names columns, and never repeats a value."""
+    with pytest.raises(DataError, match=words) as refusal:
+        table_from(pa.table(columns), **options)
+    assert "s3cret" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("data", [np.zeros(3), np.array([["a"]]), [[1, 2]], {"x": [1]}])
+def test_other_shapes_are_refused(data: Any) -> None:
+    """What is neither a frame nor a matrix of numbers is refused."""
+    with pytest.raises(DataError, match="expected a"):
+        table_from(data)
+
+
+def test_unreadable_files_are_refused_without_their_content(tmp_path: Path) -> None:
+    """A parser's message may quote a cell, so it is not passed on."""
+    path = tmp_path / "rows.csv"
+    path.write_text("a,b\n1,s3cret\n1,2,3\n")
+    with pytest.raises(DataError, match=r"rows\.csv") as refusal:
+        read_table(path)
+    assert "s3cret" not in str(refusal.value)
+    assert refusal.value.__cause__ is None
+    with pytest.raises(DataError, match="no such file"):
+        read_table(tmp_path / "none.csv")
+    (tmp_path / "rows.xls").touch()
+    with pytest.raises(DataError, match="ends in"):
+        read_table(tmp_path / "rows.xls")
+    path.write_text("a,a\n1,2\n")
+    with pytest.raises(DataError, match="repeat a name"):
+        read_table(path)

@@ -1,0 +1,66 @@
+"""The four approximations against the paper's own formulas, typed in again, and against the sigmoid."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from plumbob.model.sigmoid import SIGMOIDS
+
+SCORES = np.linspace(-6, 6, 2401)
+
+
+def paper(name: str, z: Any, y: Any) -> Any:
+    """The paper's f, as printed."""
+    return {
+        "taylor": z - 2 * y,
+        "minimax": -0.004 * z**3 + 0.197 * z - 0.5 * y,
+        "piecewise": (np.abs(z) < 0.5) * (z - 0.5 * y) + (y * z <= -0.5) * (-y),
+        "exact": (1 / (1 + np.exp(-y * z)) - 1) * y,
+    }[name]
+
+
+@pytest.mark.parametrize("name", SIGMOIDS)
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_residuals_are_those_of_the_paper(name: str, sign: float) -> None:
+    """One form, curve minus label, gives all four printed coefficients; exact is the true gradient's."""
+    found = SIGMOIDS[name].residuals(SCORES, np.full_like(SCORES, sign))
+    assert np.allclose(found, paper(name, SCORES, sign), atol=1e-12)
+
+
+@pytest.mark.parametrize("name", SIGMOIDS)
+def test_every_approximation_is_near_the_sigmoid(name: str) -> None:
+    """The scaled residual of y = -1 approximates S(z) near 0, minimax on all of [-5, 5]."""
+    sigmoid = SIGMOIDS[name]
+    reach = 5.0 if name == "minimax" else 0.3
+    z = SCORES[np.abs(SCORES) <= reach]
+    approximated = sigmoid.gradient_scale * sigmoid.residuals(z, -np.ones_like(z))
+    error = np.abs(approximated - 1 / (1 + np.exp(-z))).max()
+    assert error < {"taylor": 0.001, "minimax": 0.07, "piecewise": 0.23, "exact": 1e-12}[name]
+
+
+@pytest.mark.parametrize("name", SIGMOIDS)
+@given(z=st.floats(-50, 50), sign=st.sampled_from([-1.0, 1.0]))
+def test_below_the_threshold_the_sign_is_the_label(name: str, z: float, sign: float) -> None:
+    """Criterion 4.2: while abs(z) is under the threshold, -sign(f) is the label (Theorem F.2: or f is 0)."""
+    sigmoid = SIGMOIDS[name]
+    (residual,) = sigmoid.residuals(np.array([z]), np.array([sign]))
+    if abs(z) < min(sigmoid.threshold, 30.0):
+        assert -np.sign(residual) == sign
+    if name == "piecewise" and residual != 0:
+        assert -np.sign(residual) == sign
+
+
+@pytest.mark.parametrize(("name", "beyond"), [("taylor", 2.01), ("minimax", 3.21), ("piecewise", 0.51)])
+def test_beyond_the_threshold_the_sign_may_lie(name: str, beyond: float) -> None:
+    """The thresholds are not smaller than they must be: just beyond, a sign is wrong or gone."""
+    (residual,) = SIGMOIDS[name].residuals(np.array([beyond]), np.array([1.0]))
+    assert -np.sign(residual) != 1
+
+
+def test_extreme_scores_do_not_overflow() -> None:
+    """The exact sigmoid takes any score."""
+    residuals = SIGMOIDS["exact"].residuals(np.array([-1e300, 1e300]), np.array([1.0, 1.0]))
+    assert residuals.tolist() == [-1.0, 0.0]

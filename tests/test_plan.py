@@ -1,0 +1,376 @@
+"""The plan: what it accepts, what it refuses and how it says so, its hash and its TOML."""
+
+import random
+import tomllib
+from dataclasses import FrozenInstanceError
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from plumbob.errors import PlanError
+from plumbob.plan import KEYS, Heuristic, Key, Party, Plan
+
+EXAMPLE = """
+# joint.toml
+title = "Default within 12 months"
+[parties]                    # first the label party
+bank = { role = "label", features = 11 }
+fund = { role = "features", features = 12 }
+"""
+TWO = (Party("bank", "label", 11), Party("fund", "features", 12))
+THREE = (*TWO, Party("shop", "features", 3))
+
+# The contract of DESIGN section 9, typed in again: section, key, default.
+CONTRACT = {
+    "data": {"rows": 0, "scale": "standard", "missing": "refuse", "categorical": "refuse", "test_share": 0.0},
+    "model": {
+        "sigmoid": "taylor",
+        "start": "zero",
+        "epochs": 10,
+        "batch_size": 256,
+        "batches": "reshuffled",
+        "remainder": "merge",
+        "learning_rate": 0.1,
+        "intercept": True,
+        "l2": 0.0,
+        "class_weight": "none",
+        "seed": 0,
+    },
+    "crypto": {
+        "protocol": "shares",
+        "scheme": "paillier",
+        "key_bits": 2048,
+        "test_only_keys": False,
+        "trust_peer_keys": False,
+        "replies": "packed",
+        "feature_bits": 16,
+        "residual_bits": 20,
+        "open": "own",
+        "unmasked_gradients_for_the_arbiter": False,
+    },
+    "privacy": {
+        "noise": "none",
+        "noise_std": 0.0,
+        "epsilon": 1.0,
+        "delta": 1e-6,
+        "heuristic": {"G": 1.0, "T": 30, "e": 0},
+        "row_norm": 0.0,
+        "label_flip_epsilon": 0.0,
+    },
+    "tolerance": {"labels": 0.05, "features": 0.05},
+}
+
+
+def mistakes_of(**keys: Any) -> list[str]:
+    """The lines with which a plan of these keys is refused."""
+    with pytest.raises(PlanError) as refusal:
+        Plan(**{"parties": TWO, **keys})
+    return str(refusal.value).splitlines()
+
+
+def test_the_printed_defaults_are_the_contract() -> None:
+    """A plan that says nothing but its parties has exactly the documented keys and defaults."""
+    printed = tomllib.loads(Plan.from_toml(EXAMPLE).to_toml())
+    parties = printed.pop("parties")
+    assert printed.pop("title") == "Default within 12 months"
+    assert list(parties.items()) == [
+        ("bank", {"role": "label", "features": 11}),
+        ("fund", {"role": "features", "features": 12}),
+    ]
+    assert printed == CONTRACT
+
+
+def test_every_key_is_explained_by_its_name_or_a_comment() -> None:
+    """A key with named choices shows them all in its comment."""
+    for key in KEYS:
+        assert all(choice in key.comment for choice in key.choices)
+
+
+def test_the_hash_ignores_layout_comments_order_and_spelt_out_defaults() -> None:
+    """Whitespace, comments, the order of keys and 1 for 1.0 do not make another plan."""
+    plan = Plan.from_toml(EXAMPLE + "[model]\nepochs = 3\nlearning_rate = 1\n[data]\nrows = 900\n")
+    other = "title='Default within 12 months'\n[data]\nscale='standard'\nrows=900 # known\n[model]\nlearning_rate=1.0\n"
+    other += "epochs=3\n[parties.bank]\nfeatures=11\nrole='label'\n[parties.fund]\nrole='features'\nfeatures=12\n"
+    assert Plan.from_toml(other).hash() == plan.hash()
+    assert Plan.from_toml(plan.to_toml()).hash() == plan.hash()
+    assert Plan.from_toml(EXAMPLE).replace(heuristic={"G": 1}).hash() == Plan.from_toml(EXAMPLE).hash()
+
+
+def test_the_hash_is_frozen() -> None:
+    """Two versions of the program must agree on a plan's hash."""
+    assert Plan(TWO).hash() == "57c2bf16d53a1df22d03f5544dca2fe282097239e642fccae33abf02cf017706"
+
+
+# Two values of each key that differ from one another, and what else a plan with them needs.
+CLEAR = {"protocol": "clear"}
+NOISY = {"protocol": "clear", "row_norm": 1.0}
+JUDGED = {"protocol": "arbiter", "parties": (*TWO, Party("judge", "arbiter"))}
+PAIRS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
+    "title": ("a", "b", {}),
+    "rows": (300, 301, {}),
+    "key_bits": (2048, 3072, {}),
+    "sigmoid": ("taylor", "exact", CLEAR),
+    "class_weight": ("none", "balanced", CLEAR),
+    "scheme": ("paillier", "okamoto-uchiyama", CLEAR),
+    "noise": ("none", "sound", NOISY),
+    "noise_std": (1.0, 2.0, {**NOISY, "noise": "std"}),
+    "replies": ("packed", "single", {}),
+    "unmasked_gradients_for_the_arbiter": (False, True, JUDGED),
+}
+
+
+@pytest.mark.parametrize("key", KEYS, ids=attrgetter("name"))
+def test_every_key_changes_the_hash(key: Key) -> None:
+    """No setting can be changed behind the hash."""
+    if key.name in PAIRS:
+        first, second, company = PAIRS[key.name]
+    elif key.choices:
+        first, second, company = key.choices[0], key.choices[1], {}
+    else:
+        first, second, company = key.default, not key.default, {}
+        if not isinstance(key.default, bool):
+            second = key.default + 0.25 if isinstance(key.default, float) else key.default + 1
+    plans = [Plan(**{"parties": TWO, **company, key.name: value}) for value in (first, second)]
+    assert plans[0].hash() != plans[1].hash()
+
+
+def test_a_plan_is_frozen() -> None:
+    """Nothing can be changed after validation."""
+    with pytest.raises(FrozenInstanceError):
+        Plan(TWO).epochs = 3  # type: ignore[misc]
+
+
+def test_all_mistakes_are_reported_one_line_each() -> None:
+    """A plan with several mistakes names every one, also rules between keys, each on its own line."""
+    text = """
+    titel = "x"
+    [parties]
+    bank = { role = "label", features = 11, feature = 2 }
+    fund = { role = "feature", features = 12 }
+    [model]
+    batchsize = 64
+    epochs = "ten"
+    learning_rate = nan
+    protocol = "clear"
+    class_weight = "balanced"
+    [crypto]
+    key_bits = 1024
+    intercept = 1
+    [privacy]
+    heuristic = { g = 1.0, T = 0 }
+    delta = 1
+    [odd]
+    """
+    with pytest.raises(PlanError) as refusal:
+        Plan.from_toml(text)
+    lines = str(refusal.value).splitlines()
+    expected = [
+        'titel: unknown key; did you mean "title"?',
+        'parties.bank.feature: unknown key; did you mean "features"?',
+        'model.batchsize: unknown key; did you mean "batch_size"?',
+        "model.protocol: unknown key; it belongs in [crypto]",
+        "crypto.intercept: unknown key; it belongs in [model]",
+        "odd: unknown key",
+        'privacy.heuristic.g: unknown key; did you mean "G"?',
+        'model.epochs: expected a whole number of at least 1, got "ten"',
+        "model.learning_rate: expected a number above 0, got NaN",
+        "privacy.delta: expected a number above 0 and below 1, got 1",
+        "privacy.heuristic.T: expected a whole number of at least 1, got 0",
+    ]
+    for line in expected:
+        assert any(found.startswith(line) for found in lines), line
+    for beginning in ("parties.fund.role:", "model.class_weight:", "crypto.key_bits:"):
+        assert any(found.startswith(beginning) for found in lines), beginning
+
+
+def test_one_mistake_is_not_reported_twice() -> None:
+    """A rule between keys says nothing where one of its keys is already wrong by itself."""
+    tree = {"parties": {"a": {"role": "label", "features": 1}, "b": {"role": "features", "features": 1}}}
+    with pytest.raises(PlanError) as refusal:
+        Plan.from_dict({**tree, "model": {"sigmoid": "exact"}, "crypto": {"protocol": "claer"}})
+    assert str(refusal.value).splitlines() == [
+        'crypto.protocol: expected one of "shares", "clear", "exchange", "arbiter", got "claer"; did you mean "clear"?'
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("title = ", "not valid TOML"),
+        ("[model]\nepochs = 2", "parties: expected a table [parties]"),
+        ("parties = 3", "parties: expected a table [parties]"),
+        ("[parties]\nbank = 3", "parties.bank: expected {"),
+        ("[parties]\nbank = { role = 'label' }\nfund = { role = 'features', features = 1 }", "say how many columns"),
+        ("[parties]\nfund = { role = 'features', features = 1 }\nbank = { role = 'label', features = 1 }", "first"),
+        ("[parties]\nbank = { role = 'label', features = 1 }", "at least one party with role features"),
+        ("[parties]\nbank = { role = 'label', features = -1 }\nf = { role = 'features', features = 1 }", "at least 0"),
+        ("[parties]\nbank = { role = 'label', features = 0 }\nf = { role = 'features', features = 0 }", "at least 1"),
+        ("[parties]\n'b k' = { role = 'label', features = 0 }\nf = { role = 'features', features = 1 }", "a name of"),
+        ("[parties]\nb = { role = 'label', features = 1 }\nf = { role = 'features', features = true }", "got true"),
+    ],
+)
+def test_malformed_files_are_refused(text: str, words: str) -> None:
+    """Bad syntax and bad parties are plan errors that say what was expected."""
+    with pytest.raises(PlanError) as refusal:
+        Plan.from_toml(text)
+    assert words in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("keys", "beginning", "reason"),
+    [
+        ({"protocol": "exchange", "sigmoid": "piecewise"}, "model.sigmoid", "not a polynomial"),
+        ({"protocol": "exchange", "sigmoid": "exact"}, "model.sigmoid", "not a polynomial"),
+        ({"protocol": "shares", "sigmoid": "minimax"}, "model.sigmoid", "two-party"),
+        ({"protocol": "exchange", "sigmoid": "minimax", "parties": THREE}, "model.sigmoid", "sum of 3 scores"),
+        ({"protocol": "exchange", "class_weight": "balanced"}, "model.class_weight", "depend on the labels"),
+        ({"protocol": "shares", "noise": "sound", "row_norm": 1.0}, "privacy.noise", "nothing to add"),
+        ({"protocol": "exchange", "noise": "sound"}, "privacy.row_norm", "above 0"),
+        ({"protocol": "exchange", "noise": "std", "row_norm": 1.0}, "privacy.noise_std", "above 0"),
+        ({"protocol": "exchange", "noise_std": 1.0}, "privacy.noise_std", '"std" only'),
+        ({"protocol": "exchange", "noise": "row-level"}, "privacy.noise", "not offered"),
+        (
+            {"protocol": "clear", "noise": "heuristic", "row_norm": 1.0, "sigmoid": "minimax"},
+            "privacy.noise",
+            "derived for",
+        ),
+        (
+            {"protocol": "clear", "noise": "heuristic", "row_norm": 1.0, "learning_rate": 2.0},
+            "privacy.noise",
+            "learning_rate <= 1",
+        ),
+        ({"protocol": "shares", "parties": THREE}, "crypto.protocol", "exactly two"),
+        ({"protocol": "arbiter"}, "crypto.protocol", "needs a party with role arbiter"),
+        ({"protocol": "exchange", "parties": (*TWO, Party("j", "arbiter"))}, "crypto.protocol", "has no arbiter"),
+        ({"key_bits": 1024}, "crypto.key_bits", "test_only_keys"),
+        ({"key_bits": 4096}, "crypto.key_bits", "2048 or 3072"),
+        ({"key_bits": 1000, "test_only_keys": True}, "crypto.key_bits", "multiple of 64"),
+        ({"key_bits": 64, "test_only_keys": True}, "crypto.key_bits", "at least 256"),
+        ({"protocol": "exchange", "scheme": "okamoto-uchiyama"}, "crypto.scheme", "trust_peer_keys = true"),
+        (
+            {"protocol": "exchange", "scheme": "okamoto-uchiyama", "trust_peer_keys": True, "replies": "paper"},
+            "crypto.replies",
+            "secret key",
+        ),
+        ({"replies": "paper"}, "crypto.replies", "nothing is handed back"),
+        ({"protocol": "exchange", "replies": "paper", "parties": THREE}, "crypto.replies", "public width"),
+        ({"protocol": "exchange", "replies": "all"}, "crypto.replies", "expected one of"),
+        ({"protocol": "exchange", "open": "never"}, "crypto.open", 'needs "shares"'),
+        ({"open": "all"}, "crypto.open", "expected one of"),
+        ({"unmasked_gradients_for_the_arbiter": True}, "crypto.unmasked", "no arbiter"),
+        ({"epsilon": 0.0}, "privacy.epsilon", "above 0"),
+        ({"delta": 1.0}, "privacy.delta", "below 1"),
+        ({"test_share": 1.0}, "data.test_share", "below 1"),
+        ({"rows": 300, "test_share": 0.2}, "model.batch_size", "240 training rows"),
+        ({"heuristic": Heuristic(G=0.5)}, "privacy.heuristic.G", "above 0.5"),
+        ({"intercept": 1}, "model.intercept", "true or false"),
+        ({"epochs": True}, "model.epochs", "whole number"),
+        ({"title": "two\nlines"}, "title", "one line"),
+    ],
+)
+def test_what_cannot_be_carried_is_refused_with_its_reason(keys: dict[str, Any], beginning: str, reason: str) -> None:
+    """Each mistake alone gives one line: the key, and why."""
+    (line,) = mistakes_of(**keys)
+    assert line.startswith(beginning)
+    assert reason in line
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"protocol": "clear", "sigmoid": "piecewise", "class_weight": "balanced", "parties": THREE},
+        {"protocol": "exchange", "sigmoid": "minimax"},
+        {"protocol": "exchange", "parties": THREE, "noise": "sound", "row_norm": 1.0},
+        {"protocol": "exchange", "replies": "paper", "key_bits": 3072},
+        {"protocol": "arbiter", "parties": (*THREE, Party("judge", "arbiter")), "noise": "heuristic", "row_norm": 1},
+        {"protocol": "shares", "open": "never", "label_flip_epsilon": 1.0},
+        {"protocol": "exchange", "scheme": "okamoto-uchiyama", "trust_peer_keys": True},
+        {"protocol": "exchange", "key_bits": 768, "test_only_keys": True},
+        {"parties": (Party("bank", "label", 0), TWO[1])},
+        {"rows": 100, "batches": "full"},
+    ],
+)
+def test_what_can_be_carried_is_accepted(keys: dict[str, Any]) -> None:
+    """The refusals do not reach further than their reasons, and an accepted plan reads back from its TOML."""
+    plan = Plan(**{"parties": TWO, **keys})
+    assert Plan.from_toml(plan.to_toml()) == plan
+
+
+@given(
+    st.text(max_size=40).filter(str.isprintable),
+    st.floats(1e-300, 1e300),
+    st.floats(1e-300, 1, exclude_max=True),
+    st.integers(0, 2**63 - 1),
+)
+def test_toml_keeps_every_value(title: str, learning_rate: float, delta: float, seed: int) -> None:
+    """Text and numbers come back from TOML to the last bit."""
+    plan = Plan(TWO, title=title, learning_rate=learning_rate, delta=delta, seed=seed)
+    assert Plan.from_toml(plan.to_toml()) == plan
+
+
+@given(st.randoms(use_true_random=False))
+def test_the_order_of_keys_does_not_matter(shuffle: random.Random) -> None:
+    """A plan's dictionary may come in any order but that of the parties."""
+    tree: dict[str, Any] = {
+        "parties": {"a": {"role": "label", "features": 1}, "b": {"role": "features", "features": 2}}
+    }
+    tree |= CONTRACT
+    sections = list(tree)
+    shuffle.shuffle(sections)
+    shuffled: dict[str, Any] = {}
+    for section in sections:
+        items = list(tree[section].items())
+        if section != "parties":
+            shuffle.shuffle(items)
+        shuffled[section] = dict(items)
+    assert Plan.from_dict(shuffled).hash() == Plan.from_dict(tree).hash()
+
+
+def test_replace_takes_flat_names() -> None:
+    """Flags override a plan by the names of its keys, and the result is validated anew."""
+    plan = Plan(TWO).replace(
+        batch_size=64, protocol="exchange", features=(3, 4), tolerance_labels=0.2, heuristic={"T": 9}
+    )
+    assert (plan.batch_size, plan.protocol, plan.tolerance_labels) == (64, "exchange", 0.2)
+    assert plan.parties == (Party("bank", "label", 3), Party("fund", "features", 4))
+    assert plan.heuristic == Heuristic(1.0, 9, 0)
+    with pytest.raises(PlanError, match='batchsize: unknown key; did you mean "batch_size"'):
+        plan.replace(batchsize=3)
+    with pytest.raises(PlanError, match="not a polynomial"):
+        plan.replace(sigmoid="exact")
+
+
+def test_parties_from_flags_have_the_documented_names() -> None:
+    """Without a file the parties are called label, features, features-2 and, where one is needed, arbiter."""
+    plan = Plan.for_columns((0, 2, 3), protocol="arbiter")
+    assert [party.name for party in plan.parties] == ["label", "features", "features-2", "arbiter"]
+    assert [party.features for party in plan.learners] == [0, 2, 3]
+    assert plan.columns == 5
+    assert plan.replace(features=(4, 4)).parties == (
+        Party("label", "label", 4),
+        Party("features", "features", 4),
+        Party("arbiter", "arbiter"),
+    )
+
+
+def test_a_party_is_found_by_name() -> None:
+    """An unknown name is refused with the nearest one."""
+    assert Plan(TWO).party("fund") == TWO[1]
+    with pytest.raises(PlanError, match='did you mean "fund"'):
+        Plan(TWO).party("funds")
+
+
+def test_a_plan_is_read_from_its_file(tmp_path: Path) -> None:
+    """A file that is not there, or is not text, is a plan error that names it."""
+    path = tmp_path / "joint.toml"
+    with pytest.raises(PlanError, match=r"joint\.toml"):
+        Plan.load(path)
+    path.write_text(EXAMPLE)
+    assert Plan.load(path).parties == TWO
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(PlanError, match="cannot be read"):
+        Plan.load(path)
