@@ -3,11 +3,12 @@ PYTHON ?= python3
 BIN := .venv/bin
 WORKERS ?= 2
 
-.PHONY: help demo test check format bench bench-peers sanitize clean
+.PHONY: help demo test soak check format bench bench-peers sanitize clean
 
 help:
 	@echo "make demo         the main job on bundled data; writes demo/"
 	@echo "make test         the whole test suite"
+	@echo "make soak         tests that take long"
 	@echo "make check        format, lint and types"
 	@echo "make format       put the format right"
 	@echo "make bench        the engines that are installed"
@@ -22,6 +23,10 @@ demo:
 test:
 	@$(PYTHON) tools/env.py test export
 	@$(BIN)/python -m pytest -n $(WORKERS)
+
+soak:
+	@$(PYTHON) tools/env.py test export
+	@$(BIN)/python -m pytest -n $(WORKERS) -m soak
 
 check:
 	@$(PYTHON) tools/env.py test export dev

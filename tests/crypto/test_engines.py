@@ -12,7 +12,9 @@ from plumbob.crypto.engines.interface import Digits, Engine, IntegerMatrix, Ring
 from plumbob.crypto.engines.python import PythonEngine
 from plumbob.crypto.limbs import Limbs, from_ints, to_ints, width_for
 
-native = pytest.importorskip("plumbob.crypto.engines.native", reason="the kernel was not built here")
+native = pytest.importorskip(
+    "plumbob.crypto.engines.native", reason="the kernel was not built here", exc_type=ImportError
+)
 
 PATHS: list[str] = native.available_paths()
 REFERENCE = PythonEngine()

@@ -108,3 +108,10 @@ def test_encoded_prints_nothing() -> None:
     for text in (repr(encoded), str(encoded), f"{encoded}"):
         assert str(encoded.values[0]) not in text
         assert "array" not in text
+
+
+def test_text_is_refused_without_showing_it() -> None:
+    """What cannot be read as numbers is refused by name, and its content stays out of the message."""
+    with pytest.raises(EncodingError, match="own residuals: expected numbers") as refused:
+        Encoding(16, 2).encode(["secret-word"], "own residuals")
+    assert "secret-word" not in str(refused.value)

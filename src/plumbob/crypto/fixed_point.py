@@ -35,7 +35,7 @@ class Encoding:
 
     def encode(self, values: ArrayLike, what: str = "values") -> "Encoded":
         """Round to the nearest multiple; `what` names the values in an error, which never shows them."""
-        exact = np.asarray(values, dtype=np.float64)
+        exact = _as_numbers(values, what)
         if not np.isfinite(exact).all():
             count = int(np.count_nonzero(~np.isfinite(exact)))
             raise EncodingError(f"{what}: expected finite numbers, {count} of {exact.size} are NaN or infinite")
@@ -55,6 +55,14 @@ class Encoding:
                 f"{what}: expected absolute values below 2**{self.integer_bits}, {int(too_large.sum())} of "
                 f"{scaled.size} are larger; scale or clip them, or agree on a wider encoding in the plan"
             )
+
+
+def _as_numbers(values: ArrayLike, what: str) -> NDArray[np.float64]:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        # numpy's own message quotes the value.
+        raise EncodingError(f"{what}: expected numbers, got something that cannot be read as such") from None
 
 
 @dataclass(frozen=True, repr=False)

@@ -137,7 +137,7 @@ class PrivateKey(ABC):
 
 
 class OwnBase:
-    """Uniform powers of one secret base modulo a prime or its square: the owner's randomness, hidden from others only.
+    """Uniform powers of one base modulo a secret prime or its square: the owner's randomness, hidden from others only.
 
     The base's powers base**(256**j) are tabulated once, so an exponentiation has no squarings.
     """

@@ -62,6 +62,8 @@ class Slots:
 
     def pack(self, sums: EncryptedVector) -> EncryptedVector:
         """Sum k of a reply moves up by k slots."""
+        if len(sums) != self.columns:
+            raise EncodingError(f"expected {self.columns} sums to pack, got {len(sums)}")
         if self.per_reply == 1:
             return sums
         key = sums.key

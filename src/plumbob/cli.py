@@ -1,0 +1,244 @@
+"""The command line: parse, call, print.
+
+Exit codes: 0 done, 1 failed with a message, 2 wrong usage, 130 interrupted by Ctrl-C. The work is done elsewhere, and
+imported late, so that every verb starts in under a second.
+"""
+
+import json
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, TextIO, cast
+
+import typer
+from rich.console import Console
+
+from plumbob import __version__
+from plumbob.commands.flags import plan_from, with_plan_flags
+from plumbob.errors import PlumbobError
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output and nothing else.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress on standard error.")]
+Data = Annotated[
+    list[str],
+    typer.Option("--data", help="A data set's name, or PARTY=FILE for each party.", metavar="DATASET|PARTY=FILE ..."),
+]
+IdColumn = Annotated[str | None, typer.Option("--id", help="The column that names a row.", metavar="COLUMN")]
+DataDir = Annotated[
+    Path | None, typer.Option("--data-dir", help="The folder of the larger data sets; else PLUMBOB_DATA.")
+]
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN_DIR", help="The folder of a run.")]
+PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="A plan's TOML file.")]
+
+INTERRUPTED = 130  # As a shell has it: 128 and the signal's number.
+
+# Pretty tracebacks print local variables, and ours may hold keys.
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+plans = typer.Typer(no_args_is_help=True, help="Write a plan, show it whole, or give its hash.")
+app.add_typer(plans, name="plan")
+
+
+def main() -> None:
+    """Run the command line; what Plumbob raises on purpose becomes a message and exit code 1."""
+    warnings.showwarning = show_warning
+    try:
+        app(prog_name="plumbob")
+    except PlumbobError as error:
+        typer.echo(f"plumbob: {error}", err=True)
+        raise SystemExit(1) from None
+    except OSError as error:
+        # A folder that may not be written to, a full disk: nothing that a traceback would explain better.
+        typer.echo(f"plumbob: {error.filename or 'a file'}: {error.strerror or type(error).__name__}", err=True)
+        raise SystemExit(1) from None
+
+
+def show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """A warning as one line for people, without the place in the code."""
+    typer.echo(f"plumbob: {message}", err=True)
+
+
+def show_version(asked: bool) -> None:
+    """Print the version and leave."""
+    if asked:
+        typer.echo(f"plumbob {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def plumbob(
+    version: Annotated[
+        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version and leave.")
+    ] = False,
+) -> None:
+    """Vertical logistic regression whose privacy can be checked, attacked and shown."""
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="The folder to write to.", file_okay=False)] = Path("demo"),
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Train one model in the clear, by exchange and on shares, and lay the results side by side."""
+    from plumbob import demo as work
+
+    show(work.run(out, progress(quiet)), as_json)
+
+
+@plans.command("new")
+@with_plan_flags
+def plan_new(
+    out: Annotated[Path | None, typer.Option(help="The file to write; without it, standard output.")] = None,
+    names: Annotated[str | None, typer.Option(help="The parties' names: bank,fund.")] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    *,
+    keys: dict[str, Any],
+) -> None:
+    """A commented plan with every default written out; flags change it."""
+    from plumbob.commands import plans as work
+
+    show(work.new(keys, names, out), as_json)
+
+
+@plans.command("show")
+def plan_show(plan: PlanFile, as_json: Json = False, quiet: Quiet = False) -> None:
+    """The whole plan as it will be agreed on, with its hash."""
+    from plumbob.commands import plans as work
+
+    show(work.show(plan), as_json)
+
+
+@plans.command("hash")
+def plan_hash(plan: PlanFile, as_json: Json = False, quiet: Quiet = False) -> None:
+    """The hash that every party must have."""
+    from plumbob.commands import plans as work
+
+    show(work.hash_of(plan), as_json)
+
+
+@app.command()
+@with_plan_flags
+def train(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="PLAN", help="A plan's TOML file; PARTY=FILE may follow."),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="The folder to write to.", file_okay=False)] = Path("run"),
+    data: Data = [],  # noqa: B006  # Typer copies it.
+    id_column: IdColumn = None,
+    label_column: Annotated[
+        str | None, typer.Option("--label", help="The label party's column that holds the label.", metavar="COLUMN")
+    ] = None,
+    data_dir: DataDir = None,
+    engine: Annotated[str, typer.Option(help="Who does the arithmetic.", metavar="auto|native|python")] = "auto",
+    jobs: Annotated[int | None, typer.Option(help="Cores to use; without it, all.", min=1)] = None,
+    accept_leaks: Annotated[
+        bool, typer.Option("--accept-leaks", help="Say, for the record, that what the plan leaks is accepted.")
+    ] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    *,
+    keys: dict[str, Any],
+) -> None:
+    """All parties on this machine, through the same bytes; joint, local-only and pooled quality side by side."""
+    files, pairs = told_apart(words or [])
+    if len(files) > 1:
+        raise typer.BadParameter(f"expected one plan, got {len(files)}")
+    plan = plan_from(Path(files[0]) if files else None, keys)
+    from plumbob.commands import train as work
+
+    inputs = work.Inputs([*data, *pairs], id_column, label_column, data_dir)
+    try:
+        result = work.run(plan, inputs, out, work.Means(engine, jobs, accept_leaks, quiet))
+    except KeyboardInterrupt:
+        # Said already, with the step that was reached; Typer's versions leave with different codes.
+        raise typer.Exit(INTERRUPTED) from None
+    show(result, as_json)
+
+
+@app.command()
+def predict(
+    words: Annotated[list[str], typer.Argument(metavar="RUN_DIR", help="The folder of a run; PARTY=FILE may follow.")],
+    data: Data = [],  # noqa: B006  # Typer copies it.
+    id_column: IdColumn = None,
+    out: Annotated[Path, typer.Option(help="The CSV file to write.", dir_okay=False)] = Path("scores.csv"),
+    data_dir: DataDir = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Scores of new rows (of a data set, its test part) to a CSV file: id, score, probability, predicted class."""
+    folders, pairs = told_apart(words)
+    if len(folders) != 1:
+        raise typer.BadParameter(f"expected one folder of a run, got {len(folders)}")
+    from plumbob.commands import predict as work
+    from plumbob.commands.train import Inputs
+
+    show(work.run(Path(folders[0]), Inputs([*data, *pairs], id_column, data_dir=data_dir), out), as_json)
+
+
+@app.command()
+def receipt(folder: RunFolder, as_json: Json = False, quiet: Quiet = False) -> None:
+    """What was really on in a run; exit code 1 if its record does not agree with itself."""
+    from plumbob.commands import receipt as work
+
+    result = work.run(folder)
+    show(result, as_json)
+    if not result["verified"]:
+        raise typer.Exit(1)
+
+
+@app.command()
+def export(
+    folder: RunFolder,
+    to: Annotated[str, typer.Option(help="The form.", metavar="json|skops|onnx")] = "json",
+    party: Annotated[str | None, typer.Option(help="One party's own part; without it, all parts merged.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The file to write; without it, in the run's folder.")] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """The model for other programs, in the units of the parties' own tables."""
+    from plumbob.commands import export as work
+
+    show(work.run(folder, to, party, out), as_json)
+
+
+@app.command()
+def bench(
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer repetitions: seconds, not minutes.")] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Time one training iteration with each engine that is installed."""
+    from plumbob import bench as work
+
+    show(work.run(quick, progress(quiet)), as_json)
+
+
+def told_apart(words: list[str]) -> tuple[list[str], list[str]]:
+    """(paths, PARTY=FILE pairs): `--data a=1.csv b=2.csv` leaves its second pair among the arguments."""
+    return [word for word in words if "=" not in word], [word for word in words if "=" in word]
+
+
+def progress(quiet: bool) -> Callable[[str], None]:
+    """Where a verb tells how far it is: standard error, or nowhere."""
+    console = Console(stderr=True, quiet=quiet)
+    return lambda message: console.print(message, style="dim", markup=False, highlight=False, soft_wrap=True)
+
+
+def show(result: dict[str, object], as_json: bool) -> None:
+    """Print a result: its lines for people, all the rest for programs."""
+    if as_json:
+        typer.echo(json.dumps({name: value for name, value in result.items() if name != "lines"}, allow_nan=False))
+        return
+    console = Console()
+    for line in cast("list[str]", result["lines"]):
+        # As it is, however wide: a table cut at 80 columns cannot be read by the next program in a pipe.
+        console.print(line, markup=False, highlight=False, soft_wrap=True)

@@ -1,0 +1,105 @@
+"""One flag for each key of the plan, made from the plan's own list, so that neither can forget the other."""
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from plumbob.errors import PlanError
+from plumbob.plan import KEYS, Key, Plan
+
+PANEL = "Keys of the plan (a flag wins over the file)"
+NAMES = ("features", *(key.name for key in KEYS), "heuristic")
+
+
+def with_plan_flags(verb: Callable[..., None]) -> Callable[..., None]:
+    """Give a verb all flags of the plan; those that were used arrive as one dictionary, `keys`."""
+    signature = inspect.signature(verb)
+    own = [parameter for parameter in signature.parameters.values() if parameter.name != "keys"]
+
+    @functools.wraps(verb)
+    def called(**values: Any) -> None:
+        keys = {name: values.pop(name) for name in NAMES}
+        verb(**values, keys={name: value for name, value in keys.items() if value is not None})
+
+    flags = [_features(), *(_flag(key) for key in KEYS), _heuristic()]
+    # Typer reads the parameters of a verb from here.
+    called.__signature__ = signature.replace(parameters=[*own, *flags])  # type: ignore[attr-defined]
+    return called
+
+
+def plan_from(path: Path | None, keys: Mapping[str, Any]) -> Plan:
+    """The plan in a file, where there is one, with the flags that were used put over it."""
+    if path is not None:
+        return Plan.load(path).replace(**keys)
+    if "features" not in keys:
+        raise PlanError("no plan: give its file, or at least --features with each party's columns, label party first")
+    others = {name: value for name, value in keys.items() if name != "features"}
+    return Plan.for_columns(keys["features"], **others)
+
+
+def parse_features(text: str | None) -> tuple[int, ...] | None:
+    """`11,12` as numbers."""
+    try:
+        return None if text is None else tuple(int(count) for count in text.split(","))
+    except ValueError:
+        raise typer.BadParameter("expected each party's columns, label party first, such as 11,12") from None
+
+
+def parse_heuristic(text: str | None) -> dict[str, float | int] | None:
+    """`G=1.0,T=30` as numbers by name."""
+    if text is None:
+        return None
+    values: dict[str, float | int] = {}
+    for item in text.split(","):
+        name, _, number = item.partition("=")
+        try:
+            values[name] = float(number) if name == "G" else int(number)
+        except ValueError:
+            raise typer.BadParameter("expected numbers by name, such as G=1.0,T=30,e=0") from None
+    return values
+
+
+def _flag(key: Key) -> inspect.Parameter:
+    name = "--" + key.name.replace("_", "-")
+    declared = f"{name}/--no-{name[2:]}" if isinstance(key.default, bool) else name
+    metavar = "|".join(key.choices) if key.choices else None
+    default = str(key.default).lower() if isinstance(key.default, bool) else str(key.default)
+    meaning = "" if key.choices and key.comment == " | ".join(key.choices) else key.comment
+    text = f"{meaning} [default: {default or 'none'}]".strip()
+    option = typer.Option(declared, help=_escaped(text), metavar=metavar, rich_help_panel=PANEL, show_default=False)
+    return _parameter(key.name, Annotated[type(key.default) | None, option])
+
+
+def _features() -> inspect.Parameter:
+    option = typer.Option(
+        "--features",
+        help="Each party's columns, label party first: 11,12.",
+        callback=parse_features,
+        metavar="COUNTS",
+        rich_help_panel=PANEL,
+    )
+    return _parameter("features", Annotated[str | None, option])
+
+
+def _heuristic() -> inspect.Parameter:
+    option = typer.Option(
+        "--heuristic",
+        help="For the paper's noise formula: G=1.0,T=30,e=0.",
+        callback=parse_heuristic,
+        metavar="NUMBERS",
+        rich_help_panel=PANEL,
+    )
+    return _parameter("heuristic", Annotated[str | None, option])
+
+
+def _parameter(name: str, annotation: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+
+
+def _escaped(text: str) -> str:
+    """Square brackets would be taken for Rich's markup."""
+    return text.replace("[", "\\[")

@@ -1,0 +1,67 @@
+"""How far a run is, on standard error: a bar with the time left in a terminal, otherwise a line now and then."""
+
+import time
+from types import TracebackType
+from typing import Protocol, Self
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+SECONDS_BETWEEN_LINES = 5.0
+
+
+class Step(Protocol):
+    """What a batch tells of itself here."""
+
+    @property
+    def step(self) -> int: ...
+
+    @property
+    def epoch(self) -> int: ...
+
+
+class StepProgress:
+    """Called after each step, from the label party's thread; remembers how far the run came."""
+
+    def __init__(self, title: str, quiet: bool) -> None:
+        self.title = title
+        self.reached = 0
+        self.steps = 0
+        self._console = Console(stderr=True, quiet=quiet)
+        self._started = self._said = time.monotonic()
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        self._bar = Progress(
+            *columns,
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            console=self._console,
+            transient=True,
+            disable=quiet or not self._console.is_terminal,
+        )
+        self._task = self._bar.add_task(title, total=None)
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._bar.stop()
+
+    def __call__(self, batch: Step, steps: int) -> None:
+        self.reached, self.steps = batch.step, steps
+        self._bar.update(self._task, total=steps, completed=batch.step)
+        now = time.monotonic()
+        if not self._console.is_terminal and (now - self._said >= SECONDS_BETWEEN_LINES or batch.step == steps):
+            self._said = now
+            left = (now - self._started) / batch.step * (steps - batch.step)
+            self.say(f"{self.title}: step {batch.step} of {steps}, epoch {batch.epoch}, about {left:.0f} s left")
+
+    @property
+    def where(self) -> str:
+        """How far it came, in words."""
+        return f"at step {self.reached} of {self.steps}" if self.steps else "before the first step"
+
+    def say(self, message: str) -> None:
+        self._console.print(message, style="dim", markup=False, highlight=False, soft_wrap=True)

@@ -1,0 +1,97 @@
+"""`receipt`: what was really on in a run, and whether the two ends of each channel hashed the same bytes."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+from plumbob.plan import Plan
+from plumbob.record import PartyRecord, RunRecord
+from plumbob.report.page import as_text
+from plumbob.report.run import summary, warnings, work_table
+
+CHANNEL = "{from} -> {to}: {verdict}  {hash}"
+
+
+def run(folder: Path) -> dict[str, object]:
+    """Everything that the record says about protection; `verified` is false if something in it does not agree."""
+    record = RunRecord.load(folder)
+    plan = Plan.from_toml(record.plan)
+    channels = list(compared_streams(record.parties))
+    plan_agrees = plan.hash() == record.plan_hash
+    verified = plan_agrees and all(channel["verdict"] != "DIFFERS" for channel in channels)
+    return {
+        "status": record.status,
+        "plan_hash": record.plan_hash,
+        "plan_agrees": plan_agrees,
+        "protocol": record.protocol,
+        "scheme": None if record.protocol == "clear" else plan.scheme,
+        "key_bits": None if record.protocol == "clear" else plan.key_bits,
+        "key_profile": record.key_profile,
+        "engine": record.engine,
+        "randomness": record.randomness,
+        "noise": plan.noise,
+        "noise_std": plan.noise_std,
+        "accepted_leaks": record.accepted_leaks,
+        "warnings": warnings(record),
+        "parties": [_counts(party) for party in record.parties],
+        "streams": channels,
+        "transcript_hash": transcript_hash(record.parties),
+        "verified": verified,
+        "lines": _lines(record, plan, channels, plan_agrees),
+    }
+
+
+def compared_streams(parties: list[PartyRecord]) -> Iterator[dict[str, str]]:
+    """What one end sent against what the other end received, where both ends are recorded."""
+    by_name = {party.name: party for party in parties}
+    for sender in parties:
+        for peer, sent in sender.streams.items():
+            received = by_name[peer].received_streams.get(sender.name) if peer in by_name else None
+            verdict = "one end only" if received is None else "same at both ends" if received == sent else "DIFFERS"
+            yield {"from": sender.name, "to": peer, "verdict": verdict, "hash": sent}
+
+
+def transcript_hash(parties: list[PartyRecord]) -> str:
+    """One hash over all streams, whatever the order in which the parties are listed."""
+    streams = {party.name: [party.streams, party.received_streams] for party in parties}
+    return hashlib.sha256(json.dumps(streams, sort_keys=True).encode()).hexdigest()
+
+
+def _counts(party: PartyRecord) -> dict[str, object]:
+    shown = (
+        "name",
+        "role",
+        "messages_sent",
+        "bytes_sent",
+        "encryptions",
+        "decryptions",
+        "randomisations",
+        "noise_draws",
+    )
+    fields = asdict(party)
+    return {name: fields[name] for name in shown}
+
+
+def _lines(record: RunRecord, plan: Plan, channels: list[dict[str, str]], plan_agrees: bool) -> list[str]:
+    noise = "none" if plan.noise == "none" else f"{plan.noise}, std {plan.noise_std:g}"
+    lines = [
+        summary(record),
+        *warnings(record),
+        f"plan hash    {record.plan_hash} ({'as the plan in the record' if plan_agrees else 'DIFFERS from the plan'})",
+        f"keys         {_keys(record, plan)}",
+        f"noise        {noise}",
+        f"randomness   {record.randomness}",
+        f"leaks        {'accepted' if record.accepted_leaks else 'not accepted'} with --accept-leaks",
+    ]
+    if record.parties and record.protocol != "clear":
+        lines += [*as_text(work_table(record)), *(CHANNEL.format(**channel) for channel in channels)]
+        lines.append(f"transcript   {transcript_hash(record.parties)}")
+    return lines
+
+
+def _keys(record: RunRecord, plan: Plan) -> str:
+    if record.protocol == "clear":
+        return "none: clear uses no cryptography and protects nothing"
+    return f"{plan.scheme}, {plan.key_bits} bits, profile {record.key_profile}"

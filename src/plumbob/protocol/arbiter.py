@@ -1,0 +1,149 @@
+"""`arbiter`: a third party holds the key and decrypts the gradients (Hardy et al. 2017, FATE's hetero-LR).
+
+    feature parties -> label party   their scores, encrypted under the arbiter's key
+    label party -> feature parties   the joint residuals, encrypted, freshly randomised
+    every party -> arbiter           its packed, masked sums
+    arbiter -> every party           what it decrypted, truncated
+
+Masked sums tell the arbiter nothing. The plan can switch the masks off, as others ship it, so that an audit can show
+the difference. The arbiter together with any one party can decrypt every residual: that they do not collude is assumed.
+"""
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+from plumbob.crypto import Encoded, EncryptedVector, PrivateKey, PublicKey, Slots
+from plumbob.data import Batch, steps_per_epoch
+from plumbob.model import logistic
+from plumbob.protocol.handshake import Desk, admit_key, greet, make_key, offer_key
+from plumbob.protocol.messages import Kind
+from plumbob.protocol.party import TrainingParty, columns_of
+from plumbob.protocol.primitive import admit_from
+from plumbob.protocol.transcript import Transcript, Vector
+from plumbob.protocol.widths import slots_for, widths_for
+
+
+class ArbitratedParty(TrainingParty):
+    """A party with columns; the label party is the one that adds the scores up."""
+
+    arbiter_key: PublicKey
+
+    def prepare(self) -> None:
+        self.arbiter_key = admit_key(self.desk, self.session, self._arbiter, ())
+
+    def step(self, batch: Batch) -> Vector:
+        scores = self.own_scores(batch)
+        own = logistic.partial_residuals(scores, self.signs(batch))
+        enc_residuals = self.joint_residuals(batch, self.encode_released(own[None, :]))
+        sums = self.opened_sums(batch, enc_residuals)
+        # Last, because all gradients of a step must see the same weights.
+        self.descend(batch, scores, sums)
+        return sums
+
+    def joint_residuals(self, batch: Batch, released: Encoded) -> EncryptedVector:
+        """The sum of all parties' parts, under the arbiter's key, at every party."""
+        own = self.arbiter_key.encrypt(released)
+        size = len(released.values) * self.arbiter_key.ciphertext_bytes
+        if not self._is_label_party:
+            label_party = self.desk.channels[self.plan.label_party.name]
+            label_party.send(Kind.SCORES, batch.step, own.to_bytes())
+            received = label_party.receive(Kind.JOINT_RESIDUALS, batch.step, size)
+            return admit_from(label_party, self.arbiter_key, received, len(batch))
+        joint: EncryptedVector = own
+        for party in self.plan.feature_parties:
+            channel = self.desk.channels[party.name]
+            scores = channel.receive(Kind.SCORES, batch.step, size)
+            joint = joint + admit_from(channel, self.arbiter_key, scores, len(batch))
+        for party in self.plan.feature_parties:
+            # Without fresh randomness a feature party would divide by its own ciphertext and read the rest.
+            self.desk.channels[party.name].send(Kind.JOINT_RESIDUALS, batch.step, joint.randomised().to_bytes())
+        return joint
+
+    def opened_sums(self, batch: Batch, enc_residuals: EncryptedVector) -> Vector:
+        if not self.columns:
+            return np.zeros(0)
+        X = Encoded(self._encoded_features.values[batch.rows], self.widths.features)
+        enc_sums = self._slots.pack(enc_residuals @ X)
+        mask = self._mask(len(enc_sums))
+        arbiter = self.desk.channels[self._arbiter]
+        arbiter.send(Kind.MASKED_SUMS, batch.step, (enc_sums + mask).randomised().to_bytes())
+        opened = self._slots.from_bytes(arbiter.receive(Kind.OPENED_SUMS, batch.step, self._slots.opened_bytes))
+        return self.widths.decode_sums(self._slots.unpack(opened, mask))
+
+    def _mask(self, count: int) -> Sequence[int]:
+        if self.plan.unmasked_gradients_for_the_arbiter:
+            return public_mask(self._slots)
+        return self.arbiter_key.random_mask(count, self._slots.masked_bits)
+
+    @property
+    def _is_label_party(self) -> bool:
+        return self.desk.name == self.plan.label_party.name
+
+    @property
+    def _arbiter(self) -> str:
+        return arbiter_name(self.desk)
+
+    @cached_property
+    def _encoded_features(self) -> Encoded:
+        return self.widths.features.encode(self.shard.X, "features")
+
+    @cached_property
+    def _slots(self) -> Slots:
+        return slots_for(self.plan, self.widths, self.arbiter_key, self.columns, len(self.shard))
+
+
+class Arbiter:
+    """Holds the key, and no data."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+        self.plan = desk.plan
+
+    def run(self) -> Transcript:
+        """Decrypt what each party sends, step by step."""
+        identity, rows = greet(self.desk)
+        key = make_key(self.desk)
+        offer_key(self.desk, identity, key)
+        training_rows = rows - self.plan.held_out(rows)
+        widths = widths_for(self.plan, training_rows)
+        slots = {
+            name: slots_for(self.plan, widths, key.public, columns_of(self.plan, name), training_rows)
+            for name in self.desk.channels
+            if columns_of(self.plan, name)
+        }
+        read: dict[str, list[Vector]] = {name: [] for name in slots}
+        for step in range(1, steps_per_epoch(training_rows, self.plan) * self.plan.epochs + 1):
+            for name, layout in slots.items():
+                opened = self._open(key, layout, name, step)
+                if self.plan.unmasked_gradients_for_the_arbiter:
+                    read[name].append(widths.decode_sums(layout.unpack(opened, public_mask(layout))))
+        return Transcript(
+            party=self.desk.name,
+            plan=self.plan.to_toml(),
+            seed=b"",
+            X=np.zeros((0, 0)),
+            y=None,
+            start=np.zeros(0),
+            sums=np.zeros((0, 0)),
+            weights=np.zeros(0),
+            seen={name: np.array(sums) for name, sums in read.items() if sums},
+        )
+
+    def _open(self, key: PrivateKey, slots: Slots, name: str, step: int) -> list[int]:
+        channel = self.desk.channels[name]
+        data = channel.receive(Kind.MASKED_SUMS, step, slots.replies * key.public.ciphertext_bytes)
+        opened = slots.truncate(key.decrypt(admit_from(channel, key.public, data, slots.replies)))
+        channel.send(Kind.OPENED_SUMS, step, slots.to_bytes(opened))
+        return opened
+
+
+def public_mask(slots: Slots) -> list[int]:
+    """No mask at all: a number that everybody knows, and that only keeps negative sums from wrapping around n."""
+    return [1 << slots.masked_bits] * slots.replies
+
+
+def arbiter_name(desk: Desk) -> str:
+    """The party that holds the key; the plan has one where the protocol needs it."""
+    return next(party.name for party in desk.plan.parties if party.role == "arbiter")

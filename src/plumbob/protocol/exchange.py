@@ -1,0 +1,134 @@
+"""`exchange`: the paper's Protocol 1, for two and for more parties. Each party ends every step with its own gradient.
+
+In a step every party is a helper to all others and a learner toward all others. With three and more, a learner gets
+only the sum over its helpers: each helper adds a mask that cancels against the other helpers', so that the view is the
+same as with one helper, also for a learner that cheats. `minimax` (two parties) sends three vectors instead of one:
+(a + b)**3 is linear in b, b**2 and b**3.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+from plumbob.crypto import Encoded, PrivateKey, PublicKey, Slots
+from plumbob.data import Batch
+from plumbob.model import logistic
+from plumbob.protocol.handshake import admit_key, agree_pair_keys, make_key, offer_key
+from plumbob.protocol.party import TrainingParty, columns_of
+from plumbob.protocol.primitive import Helper, Learner
+from plumbob.protocol.transcript import Matrix, Vector
+from plumbob.protocol.widths import slots_for
+
+
+class ExchangeParty(TrainingParty):
+    """A party of Protocol 1; the label party's residuals carry the labels, otherwise all are alike."""
+
+    key: PrivateKey
+    peer_keys: dict[str, PublicKey]
+    pair_keys: dict[str, bytes]
+
+    def prepare(self) -> None:
+        self.key = make_key(self.desk)
+        offer_key(self.desk, self.session.identity, self.key)
+        self.peer_keys = {}
+        for peer in self.desk.channels:
+            known = {self.key.public.n, *(key.n for key in self.peer_keys.values())}
+            self.peer_keys[peer] = admit_key(self.desk, self.session, peer, known)
+        self.pair_keys = agree_pair_keys(self.desk, self.session) if len(self.peer_keys) > 1 else {}
+
+    def step(self, batch: Batch) -> Vector:
+        scores = self.own_scores(batch)
+        terms = self.own_terms(scores, batch)
+        self.lend(batch, self.encode_released(terms))
+        masks = self.ask(batch, self.coefficients(batch, scores))
+        self.answer(batch)
+        sums: Vector = terms[0] @ self.shard.X[batch.rows] + self.collect(batch, masks)
+        # Last, because both gradients of a step must see the same weights.
+        self.descend(batch, scores, sums)
+        return sums
+
+    def own_terms(self, scores: Vector, batch: Batch) -> Matrix:
+        """This party's part of the residuals; in `minimax` also the powers that the peer needs."""
+        if self.plan.sigmoid == "minimax":
+            return logistic.minimax_terms(scores, self.signs(batch))
+        return logistic.partial_residuals(scores, self.signs(batch))[None, :]
+
+    def coefficients(self, batch: Batch, scores: Vector) -> Encoded:
+        """What the helpers' terms are multiplied with: own features, in `minimax` times powers of own scores."""
+        if self.plan.sigmoid != "minimax":
+            return Encoded(self._encoded_features.values[batch.rows], self.widths.features)
+        X = self.shard.X[batch.rows]
+        scaled = [X * multiplier[:, None] for multiplier in logistic.minimax_multipliers(scores)]
+        return self.widths.coefficients.encode(np.vstack(scaled), "features times powers of own scores")
+
+    def lend(self, batch: Batch, released: Encoded) -> None:
+        """One encryption and one draw of noise, the same ciphertexts to every learner."""
+        enc_released = self.key.encrypt(released)
+        for helper in self._helpers.values():
+            helper.lend(batch.step, enc_released)
+
+    def ask(self, batch: Batch, matrix: Encoded) -> list[list[int]]:
+        return [learner.ask(batch.step, matrix) for learner in self._learners.values()]
+
+    def answer(self, batch: Batch) -> None:
+        for learner, helper in self._helpers.items():
+            opened = helper.open(batch.step)
+            helper.hand_back(batch.step, self._hidden_among_helpers(learner, batch.step, opened))
+
+    def collect(self, batch: Batch, masks: Sequence[Sequence[int]]) -> Vector:
+        """The sum over all helpers, and nothing of any single one."""
+        if not self._learners:
+            return np.zeros(0)
+        replies = [learner.collect(batch.step) for learner in self._learners.values()]
+        joint_reply = [sum(values) for values in zip(*replies, strict=True)]
+        joint_mask = [sum(values) for values in zip(*masks, strict=True)]
+        return self.widths.decode_sums(self._slots[self.desk.name].unpack(joint_reply, joint_mask))
+
+    def _hidden_among_helpers(self, learner: str, step: int, opened: Sequence[int]) -> list[int]:
+        """Plus the masks shared with later helpers, minus those shared with earlier ones."""
+        hidden = list(opened)
+        for other, key in self.pair_keys.items():
+            if other == learner:
+                continue
+            sign = 1 if self.desk.name < other else -1
+            for index, modulus in enumerate(self._slots[learner].moduli):
+                hidden[index] += sign * pair_mask(key, self.session.identity, learner, step, index, modulus)
+        return hidden
+
+    @cached_property
+    def _encoded_features(self) -> Encoded:
+        return self.widths.features.encode(self.shard.X, "features")
+
+    @cached_property
+    def _slots(self) -> dict[str, Slots]:
+        """For every party with columns, how its sums travel; key lengths are equal, so any key serves to say."""
+        return {
+            name: slots_for(self.plan, self.widths, self.key.public, columns_of(self.plan, name), len(self.shard))
+            for name in (self.desk.name, *self.peer_keys)
+        }
+
+    @cached_property
+    def _helpers(self) -> dict[str, Helper]:
+        """Toward every peer that has columns to learn for."""
+        return {
+            peer: Helper(self.desk.channels[peer], self.key, self._slots[peer])
+            for peer in self.peer_keys
+            if columns_of(self.plan, peer)
+        }
+
+    @cached_property
+    def _learners(self) -> dict[str, Learner]:
+        if not self.columns:
+            return {}
+        slots = self._slots[self.desk.name]
+        return {peer: Learner(self.desk.channels[peer], key, slots) for peer, key in self.peer_keys.items()}
+
+
+def pair_mask(key: bytes, session: bytes, learner: str, step: int, index: int, modulus: int) -> int:
+    """Pseudo-random modulo a power of two, never the same for two different contexts."""
+    name = learner.encode()
+    numbers = (len(name), step, index)
+    context = key + session + b"".join(number.to_bytes(8, "little") for number in numbers) + name
+    return int.from_bytes(hashlib.shake_256(context).digest((modulus.bit_length() + 7) // 8), "little") % modulus

@@ -1,0 +1,239 @@
+"""Before training: who is there, that all hold the same plan and rows, the joint seed, and each other's keys.
+
+Every step is one message to every peer and one from every peer. Whatever differs ends the run.
+"""
+
+import hashlib
+import hmac
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+import msgspec
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+
+from plumbob.crypto import (
+    PrivateKey,
+    ProofContext,
+    PublicKey,
+    Randomness,
+    admit_paillier,
+    admit_trusted_okamoto_uchiyama,
+    okamoto_uchiyama,
+    paillier,
+    prove,
+)
+from plumbob.crypto.engines.interface import Engine
+from plumbob.crypto.profiles import Profile, for_key_bits, insecure_for_tests
+from plumbob.crypto.proof import ROOTS
+from plumbob.data import seed_from_int
+from plumbob.errors import KeyRefusedError, RemoteProtocolError
+from plumbob.plan import Plan
+from plumbob.protocol.channel import Channel
+from plumbob.protocol.messages import Kind
+
+NONCE_BYTES = 32
+SHOWN = 80  # Characters of a peer's own words that an error repeats.
+HASH_BYTES = 32
+
+
+class Hello(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a party says of itself first."""
+
+    version: int
+    name: str
+    plan: str
+    rows: int | None
+    nonce: str
+
+
+@dataclass(frozen=True, repr=False)
+class Desk:
+    """What a party works with: its name, the plan, a channel to each peer, an engine and its randomness."""
+
+    name: str
+    plan: Plan
+    channels: Mapping[str, Channel]
+    engine: Engine
+    randomness: Randomness
+    keys: list[PrivateKey | PublicKey] = field(default_factory=list)
+    """Every key that this party made or admitted, for the receipt."""
+
+    @property
+    def data_peers(self) -> dict[str, Channel]:
+        """Channels to the peers that hold rows: all but an arbiter."""
+        arbiter = self.plan.arbiter
+        return {peer: channel for peer, channel in self.channels.items() if arbiter is None or peer != arbiter.name}
+
+    def send_all(self, kind: Kind, body: bytes) -> None:
+        for channel in self.data_peers.values():
+            channel.send(kind, 0, body)
+
+    def receive_all(self, kind: Kind, size: int) -> dict[str, bytes]:
+        return {peer: channel.receive(kind, 0, size) for peer, channel in self.data_peers.items()}
+
+
+@dataclass(frozen=True, repr=False)
+class Session:
+    """What all parties agreed on."""
+
+    identity: bytes
+    seed: bytes
+
+
+def agree(desk: Desk, ids: Collection[str]) -> Session:
+    """Same plan, same ordered rows, and a seed that nobody could choose alone. An arbiter is only greeted."""
+    identity, _ = greet(desk, len(ids))
+    seed = _draw_seed(desk, identity)
+    _confirm(desk, identity + seed, ids)
+    return Session(identity, seed)
+
+
+def greet(desk: Desk, rows: int | None = None) -> tuple[bytes, int]:
+    """The session's identity and the number of aligned rows; who holds none, an arbiter, hears it from the others."""
+    nonces = {desk.name: desk.randomness.draw(NONCE_BYTES).hex()}
+    plan_hash = desk.plan.hash()
+    ours = Hello(1, desk.name, plan_hash, rows, nonces[desk.name])
+    for channel in desk.channels.values():
+        channel.send(Kind.HELLO, 0, msgspec.json.encode(ours))
+    for peer, channel in desk.channels.items():
+        hello = _parse(peer, channel.receive(Kind.HELLO, 0, None))
+        _refuse_difference(peer, "version", 1, hello.version)
+        _refuse_difference(peer, "name", peer, hello.name)
+        _refuse_difference(peer, "plan hash", plan_hash, hello.plan)
+        if desk.plan.party(peer).role != "arbiter":
+            _refuse_no_rows(peer, hello.rows)
+            rows = hello.rows if rows is None else rows
+            _refuse_difference(peer, "number of aligned rows", rows, hello.rows)
+        nonces[peer] = hello.nonce
+    if rows is None:
+        raise RemoteProtocolError("no peer said how many rows there are")
+    if len(set(nonces.values())) != len(nonces):
+        raise RemoteProtocolError("two parties sent the same nonce; each draws its own")
+    fields = (f"{name}:{nonces[name]}".encode() for name in sorted(nonces))
+    return _hash(b"session", plan_hash.encode(), *fields), rows
+
+
+def _parse(peer: str, body: bytes) -> Hello:
+    try:
+        hello = msgspec.json.decode(body, type=Hello)
+        # Back and forth, because a nonce in capital letters or with blanks would pass for another one.
+        well_formed = bytes.fromhex(hello.nonce).hex() == hello.nonce and len(hello.nonce) == 2 * NONCE_BYTES
+    except (msgspec.DecodeError, ValueError):
+        well_formed = False
+    if not well_formed:
+        raise RemoteProtocolError(f"{peer}: its greeting cannot be read; is its version another one?")
+    return hello
+
+
+def _refuse_difference(peer: str, what: str, ours: object, theirs: object) -> None:
+    if ours != theirs:
+        # As a literal, and cut: a peer's text must not draw on our terminal or fill our log.
+        shown = repr(theirs)[:SHOWN]
+        raise RemoteProtocolError(f"{peer}: our {what} is {ours!r}, theirs is {shown}; bring both to the same")
+
+
+def _refuse_no_rows(peer: str, rows: int | None) -> None:
+    if rows is None or rows < 1:
+        raise RemoteProtocolError(f"{peer}: expected it to name its aligned rows, at least 1; it did not")
+
+
+def _draw_seed(desk: Desk, identity: bytes) -> bytes:
+    """Commit, then reveal: who sees the others' shares can no longer change its own."""
+    if desk.plan.seed:
+        return seed_from_int(desk.plan.seed)
+    shares = {desk.name: desk.randomness.draw(NONCE_BYTES)}
+    desk.send_all(Kind.SEED_COMMITMENT, _commitment(identity, desk.name, shares[desk.name]))
+    commitments = desk.receive_all(Kind.SEED_COMMITMENT, HASH_BYTES)
+    desk.send_all(Kind.SEED_SHARE, shares[desk.name])
+    for peer, share in desk.receive_all(Kind.SEED_SHARE, NONCE_BYTES).items():
+        if not hmac.compare_digest(_commitment(identity, peer, share), commitments[peer]):
+            raise RemoteProtocolError(f"{peer}: its share of the seed is not the one it committed to")
+        shares[peer] = share
+    return _hash(b"seed", identity, *(shares[name] for name in sorted(shares)))
+
+
+def _commitment(identity: bytes, name: str, share: bytes) -> bytes:
+    return _hash(b"commitment", identity, name.encode(), share)
+
+
+def _confirm(desk: Desk, key: bytes, ids: Collection[str]) -> None:
+    """A keyed hash over the ordered ids under what this session drew: as expected, or somebody lied or erred."""
+
+    def confirmation(name: str) -> bytes:
+        # With its sender's name, so that nobody can confirm by sending our own words back.
+        return _hash(b"confirmation", key, name.encode(), *(identity.encode() for identity in ids))
+
+    desk.send_all(Kind.CONFIRMATION, confirmation(desk.name))
+    for peer, theirs in desk.receive_all(Kind.CONFIRMATION, HASH_BYTES).items():
+        if not hmac.compare_digest(confirmation(peer), theirs):
+            raise RemoteProtocolError(f"{peer}: its ids, their order or its seed differ from ours; align again")
+
+
+def profile_of(plan: Plan) -> Profile:
+    """The plan's key length."""
+    return insecure_for_tests(plan.key_bits) if plan.test_only_keys else for_key_bits(plan.key_bits)
+
+
+def make_key(desk: Desk) -> PrivateKey:
+    """A new key of the plan's scheme."""
+    generate = paillier.generate if desk.plan.scheme == "paillier" else okamoto_uchiyama.generate
+    key = generate(profile_of(desk.plan), desk.engine, desk.randomness)
+    desk.keys.append(key)
+    return key
+
+
+def offer_key(desk: Desk, identity: bytes, own: PrivateKey) -> None:
+    """Our public key to every peer, with a proof made for that peer and this session."""
+    for peer, channel in desk.channels.items():
+        body = own.public.to_bytes()
+        if isinstance(own, paillier.PaillierPrivateKey):
+            body += prove(own, ProofContext(identity, desk.name, peer))
+        channel.send(Kind.PUBLIC_KEY, 0, body)
+
+
+def admit_key(desk: Desk, session: Session, peer: str, known: Collection[int]) -> PublicKey:
+    """A peer's key, if it passes every check; `known` are moduli that it must not repeat."""
+    admitted = _admit_paillier if desk.plan.scheme == "paillier" else _admit_trusted
+    try:
+        key = admitted(desk, session, peer, known)
+    except KeyRefusedError as error:
+        raise KeyRefusedError(f"{peer}: {error}") from None
+    desk.keys.append(key)
+    return key
+
+
+def _admit_paillier(desk: Desk, session: Session, peer: str, known: Collection[int]) -> PublicKey:
+    profile = profile_of(desk.plan)
+    size = profile.key_bits // 8
+    body = desk.channels[peer].receive(Kind.PUBLIC_KEY, 0, size * (1 + ROOTS))
+    context = ProofContext(session.identity, peer, desk.name)
+    return admit_paillier(
+        body[:size], body[size:], context, profile, desk.engine, known=known, randomness=desk.randomness
+    )
+
+
+def _admit_trusted(desk: Desk, _session: Session, peer: str, known: Collection[int]) -> PublicKey:
+    profile = profile_of(desk.plan)
+    body = desk.channels[peer].receive(Kind.PUBLIC_KEY, 0, 2 * profile.key_bits // 8)
+    return admit_trusted_okamoto_uchiyama(body, profile, desk.engine, known=known, randomness=desk.randomness)
+
+
+def agree_pair_keys(desk: Desk, session: Session) -> dict[str, bytes]:
+    """A secret key with each peer, for the masks that hide one helper's answer among all of them."""
+    secret = X25519PrivateKey.from_private_bytes(desk.randomness.draw(32))
+    desk.send_all(Kind.PAIR_KEY, secret.public_key().public_bytes_raw())
+    keys = {}
+    for peer, body in desk.receive_all(Kind.PAIR_KEY, 32).items():
+        try:
+            shared = secret.exchange(X25519PublicKey.from_public_bytes(body))
+        except ValueError:
+            raise RemoteProtocolError(
+                f"{peer}: its pair key is a point of small order; everybody could guess ours"
+            ) from None
+        keys[peer] = _hash(b"pair", session.identity, *(name.encode() for name in sorted((desk.name, peer))), shared)
+    return keys
+
+
+def _hash(*fields: bytes) -> bytes:
+    """Length-prefixed, so that no two lists of fields hash the same bytes."""
+    return hashlib.sha256(b"".join(len(field).to_bytes(8, "little") + field for field in fields)).digest()

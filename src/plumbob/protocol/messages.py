@@ -1,0 +1,72 @@
+"""Everything that parties say to one another, and how it looks as bytes.
+
+A message is a header of fixed layout and a body whose size both sides know beforehand from the plan; nothing in it
+names a type, and nothing is ever unpickled.
+
+    offset  size  field
+    0       4     magic "PLMB"
+    4       2     version, 1
+    6       2     kind
+    8       8     step: 0 before training, then 1, 2, ...
+    16      8     sequence number of the message in its direction, from 0
+    24      8     size of the body
+    32            body
+"""
+
+import struct
+from dataclasses import dataclass
+from enum import IntEnum
+
+from plumbob.errors import RemoteProtocolError
+
+MAGIC = b"PLMB"
+VERSION = 1
+HEADER = struct.Struct("<4sHHQQQ")
+
+
+class Kind(IntEnum):
+    """What a message says. The numbers are the wire's: never reused, never reordered."""
+
+    HELLO = 1  # JSON: who, which plan, how many rows; and a nonce
+    SEED_COMMITMENT = 2
+    SEED_SHARE = 3
+    CONFIRMATION = 4  # Hash over the session and the joint seed
+    PUBLIC_KEY = 5  # The key and, where one is possible, its proof
+    PAIR_KEY = 6  # X25519 public key: two helpers agree on what hides their answers from a third
+    RESIDUALS = 7  # Ciphertexts of the sender's own residuals, under its own key
+    MASKED_SUMS = 8  # Ciphertexts of masked sums, under the receiver's key
+    OPENED_SUMS = 9  # Decrypted masked sums, truncated
+    SCORES = 10  # arbiter: ciphertexts of a feature party's scores, under the arbiter's key
+    JOINT_RESIDUALS = 11  # arbiter: ciphertexts of the residuals, under the arbiter's key
+    START_SHARE = 12  # shares: the receiver's share of the sender's starting weights
+    WEIGHT_SHARE = 13  # shares: the sender's share of the receiver's final weights
+    SCORE_SHARE = 14  # prediction: the sender's share, or sum, of the scores
+
+
+@dataclass(frozen=True, repr=False)
+class Message:
+    """One message, parsed as far as its header goes."""
+
+    kind: Kind
+    step: int
+    sequence: int
+    body: bytes
+
+    def encode(self) -> bytes:
+        return HEADER.pack(MAGIC, VERSION, self.kind, self.step, self.sequence, len(self.body)) + self.body
+
+
+def decode(data: bytes) -> Message:
+    """Strict: anything that `encode` could not have written is refused."""
+    if len(data) < HEADER.size:
+        raise RemoteProtocolError(f"expected a message of at least {HEADER.size} bytes, got {len(data)}")
+    magic, version, kind, step, sequence, size = HEADER.unpack_from(data)
+    if magic != MAGIC or version != VERSION:
+        raise RemoteProtocolError(
+            f"expected a Plumbob message of version {VERSION}; is the peer's version another one?"
+        )
+    if kind not in Kind.__members__.values():
+        raise RemoteProtocolError(f"message kind {kind} is unknown; is the peer's version another one?")
+    if size != len(data) - HEADER.size:
+        raise RemoteProtocolError(f"the header announces a body of {size} bytes, {len(data) - HEADER.size} came")
+    return Message(Kind(kind), step, sequence, data[HEADER.size :])

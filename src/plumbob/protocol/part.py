@@ -1,0 +1,135 @@
+"""What one party keeps of a finished run: how its columns become numbers, and its part of the weights.
+
+The joint score of a person is the sum of the parties' partial scores.
+"""
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from plumbob.data import Encoder, Shard, Source, Table
+from plumbob.errors import DataError
+from plumbob.plan import Party
+from plumbob.protocol.transcript import Matrix, Vector
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Part:
+    """One party's part of the model; `shares` are its shares of both parties' weights where these were never opened."""
+
+    party: str
+    role: str
+    encoder: Encoder
+    weights: Vector | None
+    has_intercept: bool
+    training_rows: int
+    classes: tuple[Any, Any] | None = None
+    shares: dict[str, list[int]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, party: Party, shard: Shard, weights: Vector | None, classes: tuple[Any, Any] | None) -> "Part":
+        return cls(party.name, party.role, shard.encoder, weights, shard.has_intercept, len(shard), classes)
+
+    def encode(self, table: Table) -> Matrix:
+        """Own columns of new rows, as training saw them, with the intercept's column where there is one."""
+        X = self.encoder.encode(table)
+        return np.hstack([X, np.ones((len(X), 1))]) if self.has_intercept else X
+
+    def partial_scores(self, table: Table) -> Vector:
+        """This party's part of new rows' scores."""
+        if self.weights is None:
+            raise DataError('the weights were never opened (open = "never"); predict through the protocol instead')
+        return self.encode(table) @ self.weights
+
+    def in_input_units(self) -> tuple[Vector, float]:
+        """(coefficients, offset) in the units of the party's own table; the offset holds the intercept."""
+        if self.weights is None:
+            raise DataError('the weights were never opened (open = "never")')
+        own = len(self.encoder.names)
+        coefficients, offset = self.encoder.in_input_units(self.weights[:own])
+        return coefficients, offset + float(self.weights[own:].sum())
+
+    def save(self, path: Path) -> None:
+        """As JSON; shares are texts there, because they are wider than other readers' numbers."""
+        encoder = self.encoder
+        stored = {
+            "format": FORMAT,
+            "party": self.party,
+            "role": self.role,
+            "sources": [[source.name, source.categories] for source in encoder.sources],
+            "fill": None if encoder.fill is None else encoder.fill.tolist(),
+            "shift": encoder.shift.tolist(),
+            "factor": encoder.factor.tolist(),
+            "weights": None if self.weights is None else self.weights.tolist(),
+            "has_intercept": self.has_intercept,
+            "training_rows": self.training_rows,
+            "classes": self.classes,
+            "shares": {name: [str(value) for value in share] for name, share in self.shares.items()},
+        }
+        path.write_text(json.dumps(stored, indent=1, allow_nan=False), encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: Path) -> "Part":
+        """Read it back; anything else than what `save` writes is refused."""
+        try:
+            data = path.read_bytes()
+            written = msgspec.json.decode(data, type=_Format).format
+            if written != FORMAT:
+                raise DataError(f"{path}: expected a model part of format {FORMAT}, got {written}")
+            stored = msgspec.json.decode(data, type=_Stored)
+            shares = {name: [int(value) for value in share] for name, share in stored.shares.items()}
+        except (OSError, ValueError, RecursionError) as error:
+            raise DataError(f"{path}: expected a party's part of a model; it is missing or damaged") from error
+        encoder = Encoder(
+            sources=tuple(Source(name, kinds) for name, kinds in stored.sources),
+            fill=None if stored.fill is None else np.array(stored.fill, dtype=np.float64),
+            shift=np.array(stored.shift, dtype=np.float64),
+            factor=np.array(stored.factor, dtype=np.float64),
+        )
+        weights = None if stored.weights is None else np.array(stored.weights, dtype=np.float64)
+        part = cls(
+            party=stored.party,
+            role=stored.role,
+            encoder=encoder,
+            weights=weights,
+            has_intercept=stored.has_intercept,
+            training_rows=stored.training_rows,
+            classes=stored.classes,
+            shares=shares,
+        )
+        if not part._fits_together():
+            raise DataError(f"{path}: the part's columns and weights do not fit together; it is damaged")
+        return part
+
+    def _fits_together(self) -> bool:
+        columns = len(self.encoder.names)
+        fitted = (self.encoder.fill, self.encoder.shift, self.encoder.factor)
+        is_whole = self.weights is None or len(self.weights) == columns + self.has_intercept
+        return is_whole and all(values is None or len(values) == columns for values in fitted)
+
+
+class _Format(msgspec.Struct):
+    format: int
+
+
+class _Stored(msgspec.Struct, forbid_unknown_fields=True):
+    """The file, field by field; anything else is refused."""
+
+    format: int
+    party: str
+    role: str
+    sources: list[tuple[str, tuple[str, ...] | None]]
+    fill: list[float] | None
+    shift: list[float]
+    factor: list[float]
+    weights: list[float] | None
+    has_intercept: bool
+    training_rows: int
+    classes: tuple[Any, Any] | None
+    shares: dict[str, list[str]]

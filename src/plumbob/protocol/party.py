@@ -1,0 +1,162 @@
+"""One party in training: what is the same in every protocol.
+
+A party knows its own table, the plan and its channels. It agrees with its peers, prepares its own rows, walks through
+the batches and keeps a transcript. A protocol adds what is said in a step.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+
+from plumbob.crypto import Encoded
+from plumbob.data import Batch, Shard, Table, batches, build_shard, steps_per_epoch, stream
+from plumbob.errors import EncodingError, PlanError
+from plumbob.model import logistic
+from plumbob.model.sigmoid import SIGMOIDS
+from plumbob.model.starts import starting_weights
+from plumbob.plan import Plan
+from plumbob.privacy import discrete_gaussian
+from plumbob.protocol.handshake import Desk, Session, agree
+from plumbob.protocol.part import Part
+from plumbob.protocol.transcript import Matrix, Transcript, Vector
+from plumbob.protocol.widths import Widths, widths_for
+
+Progress = Callable[[Batch, int], None]
+"""Called after each step with its batch and the number of steps in all."""
+
+
+class TrainingParty(ABC):
+    """A party that holds columns."""
+
+    def __init__(self, desk: Desk, table: Table, progress: Progress | None = None) -> None:
+        refuse_missing_defences(desk.plan)
+        self.desk = desk
+        self.plan = desk.plan
+        self.table = table
+        self.sigmoid = SIGMOIDS[self.plan.sigmoid]
+        self.noise_draws = 0
+        self._progress = progress
+
+    session: Session
+    shard: Shard
+    widths: Widths
+    weights: Vector
+
+    def run(self) -> Transcript:
+        """The whole training, from greeting to transcript."""
+        self.session = agree(self.desk, self.table.ids)
+        self.shard = build_shard(self.table, self.plan, self.desk.name, self.session.seed)
+        self.widths = widths_for(self.plan, len(self.shard))
+        start = self.weights = own_start(self.desk, self.session, self.columns)
+        self.prepare()
+        steps = steps_per_epoch(len(self.shard), self.plan) * self.plan.epochs
+        sums = []
+        for batch in batches(self.session.seed, len(self.shard), self.plan):
+            sums.append(self.step(batch))
+            if self._progress is not None:
+                self._progress(batch, steps)
+        self.finish()
+        return Transcript(
+            party=self.desk.name,
+            plan=self.plan.to_toml(),
+            seed=self.session.seed,
+            X=self.shard.X,
+            y=self.shard.y,
+            start=start,
+            sums=np.array(sums).reshape(len(sums), -1),
+            weights=self.weights,
+        )
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """Keys, and whatever else must be there before the first step."""
+
+    @abstractmethod
+    def step(self, batch: Batch) -> Vector:
+        """One step; returns the sums that this party could read."""
+
+    def finish(self) -> None:
+        """What is said after the last step: nothing, but in `shares`."""
+        return
+
+    def part(self) -> Part:
+        """What this party keeps of the model."""
+        return Part.of(self.plan.party(self.desk.name), self.shard, self.weights, self.table.classes)
+
+    @property
+    def columns(self) -> int:
+        """Own columns, the intercept among them."""
+        return columns_of(self.plan, self.desk.name)
+
+    @property
+    def penalties(self) -> Vector:
+        return logistic.penalties(self.plan.l2, self.columns, self.shard.has_intercept)
+
+    def signs(self, batch: Batch) -> Vector | None:
+        """The labels of a batch as -1/+1, at the label party."""
+        return None if self.shard.y is None else logistic.signs_of(self.shard.y[batch.rows])
+
+    def own_scores(self, batch: Batch) -> Vector:
+        """This party's part of the scores. The guard stands here, so that nothing is released from a diverged run."""
+        scores: Vector = self.shard.X[batch.rows] @ self.weights
+        logistic.stop_if_diverging(scores, np.zeros(0), self.sigmoid, batch.step)
+        return scores
+
+    def descend(self, batch: Batch, scores: Vector, sums: Vector) -> None:
+        """Update the weights with the gradient that these sums are."""
+        gradient = sums * (self.sigmoid.gradient_scale / len(batch))
+        logistic.stop_if_diverging(scores, gradient, self.sigmoid, batch.step)
+        self.weights = logistic.updated(self.weights, gradient, self.plan.learning_rate, self.penalties)
+
+    def encode_released(self, terms: Matrix) -> Encoded:
+        """What leaves encrypted: own terms, one row each; noise falls on the first, which carries the labels.
+
+        Noise is added to the integers, so that no floating-point number stands between the sampler and the cipher.
+        """
+        encoding = self.widths.residuals
+        values = encoding.encode(terms, "own residuals").values
+        if self.plan.noise_std > 0:
+            values[0] += self._noise(values.shape[1])
+            if np.abs(values).max() >= 1 << (encoding.bits - 1):
+                raise EncodingError("a noisy residual is wider than agreed; this happens about once in 10**15 draws")
+        return Encoded(values.ravel(), encoding)
+
+    def _noise(self, count: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        self.noise_draws += count
+        deviation = Fraction(self.plan.noise_std) * (1 << self.plan.residual_bits)
+        draws = (discrete_gaussian.sample(deviation**2, self.desk.randomness.below) for _ in range(count))
+        return np.fromiter(draws, dtype=np.int64, count=count)
+
+
+def refuse_missing_defences(plan: Plan) -> None:
+    """A plan that promises a defence which training does not have yet must not run without it."""
+    if plan.noise not in ("none", "std"):
+        raise PlanError(f'privacy.noise: "{plan.noise}" cannot be trained with yet; set "none" or "std"')
+    if plan.label_flip_epsilon > 0:
+        raise PlanError("privacy.label_flip_epsilon: labels cannot be flipped in training yet; set it to 0")
+
+
+def columns_of(plan: Plan, name: str) -> int:
+    """A party's columns, with the intercept's at the label party."""
+    party = plan.party(name)
+    return party.features + (1 if plan.intercept and party.role == "label" else 0)
+
+
+def own_start(desk: Desk, session: Session, columns: int) -> Vector:
+    """Own part of the starting weights; the intercept, if any, starts at 0.
+
+    With a plan's seed they are the same in every protocol, and known to all. Without, each party draws its own part
+    from its own randomness.
+    """
+    plan = desk.plan
+    if plan.seed:
+        generator = stream(session.seed, "starting weights")
+    else:
+        generator = np.random.Generator(np.random.Philox(int.from_bytes(desk.randomness.draw(32), "little")))
+    before = sum(party.features for party in plan.learners[: [p.name for p in plan.learners].index(desk.name)])
+    weights = np.zeros(columns)
+    own = plan.party(desk.name).features
+    weights[:own] = starting_weights(plan.start, plan.columns, generator)[before : before + own]
+    return weights

@@ -1,0 +1,281 @@
+"""`shares`: two parties, and nothing is revealed during training.
+
+Weights, scores, residuals and gradients stay additively shared modulo 2**192; each product of one party's features with
+the other's share is one use of the primitive, whose two ends simply keep what they have. At the end each party may get
+its own weights, or nobody gets any.
+
+Fraction bits, with 16 for the features: weights 32, scores and residuals 48, gradients 64. Shares are truncated
+locally, which fails only if a share comes within the shared number's size of the ring's end; `prove_truncations` bounds
+that chance.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from plumbob.crypto import Encoded, Encoding, PrivateKey, PublicKey, Slots
+from plumbob.crypto.engines.interface import IntegerMatrix
+from plumbob.data import Batch, largest_batch, steps_per_epoch
+from plumbob.errors import DataError, DivergenceError, PlanError
+from plumbob.model import logistic
+from plumbob.plan import Plan
+from plumbob.protocol.channel import Channel
+from plumbob.protocol.handshake import admit_key, agree, make_key, offer_key
+from plumbob.protocol.messages import Kind
+from plumbob.protocol.part import Part
+from plumbob.protocol.party import TrainingParty, columns_of
+from plumbob.protocol.primitive import Helper, Learner
+from plumbob.protocol.transcript import Vector
+from plumbob.protocol.widths import SCORE_BITS, Widths, widths_for
+
+RING_BITS = 192
+RING = 1 << RING_BITS
+WEIGHT_BITS = 32  # Fraction bits of a weight.
+STEP_BITS = 21  # Bits of the public integer that stands for learning_rate / (4 s).
+FAILURE_BITS = 40  # All truncations of a run fail together with probability below 2**-40.
+PREDICTED_AT_ONCE = 256  # Rows of one message.
+PREDICTED_BITS = 20  # Integer bits of a feature to predict, which is not clipped and may lie far out.
+LARGEST_WEIGHT = 2.0**20  # Opened weights beyond this say that the run diverged: nobody could see it earlier.
+
+Share = list[int]
+
+
+class SharesParty(TrainingParty):
+    """One of the two parties; the label party subtracts the labels, otherwise both are alike."""
+
+    key: PrivateKey
+    peer_key: PublicKey
+    own: Share
+    """This party's share of its own weights."""
+    peers: Share
+    """This party's share of the peer's weights."""
+    longest_sum: int
+    """The most products that are ever added up."""
+
+    def prepare(self) -> None:
+        prove_truncations(self.plan, self.widths, len(self.shard))
+        self.longest_sum = max(largest_batch(len(self.shard), self.plan), self.columns, self._peer_columns)
+        self.swap_keys()
+        self.share_start()
+
+    def swap_keys(self) -> None:
+        self.key = make_key(self.desk)
+        offer_key(self.desk, self.session.identity, self.key)
+        self.peer_key = admit_key(self.desk, self.session, self._peer, {self.key.public.n})
+
+    def share_start(self) -> None:
+        """A random vector to the peer; what is left of the starting weights stays here."""
+        start = [round(math.ldexp(weight, WEIGHT_BITS)) for weight in self.weights]
+        given = [self.desk.randomness.below(RING) for _ in start]
+        self._channel.send(Kind.START_SHARE, 0, to_bytes(given))
+        self.own = [(value - share) % RING for value, share in zip(start, given, strict=True)]
+        self.peers = from_bytes(self._channel.receive(Kind.START_SHARE, 0, share_bytes(self._peer_columns)))
+
+    def step(self, batch: Batch) -> Vector:
+        X = self._encoded_features.values[batch.rows]
+        residuals = added(self.shared_scores(batch.step, X), self._shifted_labels(batch))
+        gradient, peers_gradient = self.shared_gradients(batch.step, X, residuals)
+        size = StepSize.of(self.plan, len(batch))
+        self.own = self._descended(self.own, gradient, size, self.penalties)
+        peers_penalties = logistic.penalties(self.plan.l2, self._peer_columns, self._peer_has_intercept)
+        self.peers = self._descended(self.peers, peers_gradient, size, peers_penalties)
+        return np.zeros(0)
+
+    def shared_scores(self, step: int, X: IntegerMatrix) -> Share:
+        """This party's share of X_own @ w_own + X_peer @ w_peer."""
+        mine, peers = self._products(step, self.peers, X.T, peer_sums=len(X))
+        return added(ring_product(X, self.own, self.widths.features.bits), mine, peers)
+
+    def shared_gradients(self, step: int, X: IntegerMatrix, residuals: Share) -> tuple[Share, Share]:
+        """This party's shares of its own and of the peer's sums of residuals times features."""
+        mine, peers = self._products(step, residuals, X, peer_sums=self._peer_columns)
+        return added(ring_product(X.T, residuals, self.widths.features.bits), mine), peers
+
+    def _products(self, step: int, lent: Share, X: IntegerMatrix, peer_sums: int) -> tuple[Share, Share]:
+        """The primitive in both directions: shares of (the peer's vector @ own X, own `lent` @ the peer's X)."""
+        mine, peers = [0] * X.shape[1], [0] * peer_sums
+        own_slots, peer_slots = self._slots(X.shape[1]), self._slots(peer_sums)
+        helper, learner = Helper(self._channel, self.key, peer_slots), Learner(self._channel, self.peer_key, own_slots)
+        is_helping, is_learning = bool(lent and peer_sums), X.size > 0
+        if is_helping:
+            helper.lend(step, self.key.encrypt(lent))
+        if is_learning:
+            mine = [-digit % RING for digit in own_slots.digits(learner.ask(step, Encoded(X, self.widths.features)))]
+        if is_helping:
+            peers = [digit % RING for digit in peer_slots.digits(helper.open(step))]
+        return mine, peers
+
+    def _descended(self, weights: Share, gradient: Share, size: "StepSize", penalties: Vector) -> Share:
+        moves = (
+            size.gradient_factor * g + round(factor * size.penalty_unit) * w
+            for g, w, factor in zip(gradient, weights, penalties, strict=True)
+        )
+        return [(w - self._truncated(move % RING, size.shift)) % RING for w, move in zip(weights, moves, strict=True)]
+
+    def _truncated(self, share: int, shift: int) -> int:
+        """The label party rounds its share down, the other one up, so that the two still add up."""
+        return share >> shift if self._is_label_party else -((-share % RING) >> shift)
+
+    def finish(self) -> None:
+        """`open = "own"`: each party gets the missing share of its own weights."""
+        if self.plan.open == "never":
+            self.weights = np.zeros(0)
+            return
+        self._channel.send(Kind.WEIGHT_SHARE, 0, to_bytes(self.peers))
+        missing = from_bytes(self._channel.receive(Kind.WEIGHT_SHARE, 0, share_bytes(self.columns)))
+        self.weights = opened(self.own, missing, WEIGHT_BITS)
+        if np.abs(self.weights).max(initial=0.0) > LARGEST_WEIGHT:
+            raise DivergenceError(
+                "training diverged: expected opened weights below 2**20, got larger ones; lower learning_rate, "
+                'set scale = "standard" or row_norm = 1'
+            )
+
+    def part(self) -> Part:
+        """With weights that were never opened, the shares take their place."""
+        part = super().part()
+        if self.plan.open == "own":
+            return part
+        return replace(part, weights=None, shares={self.desk.name: self.own, self._peer: self.peers})
+
+    def predict(self, part: Part) -> Vector | None:
+        """Scores of this table's rows from weights that stay shared; only the label party gets them."""
+        self.session = agree(self.desk, self.table.ids)
+        wider = Encoding(self.plan.feature_bits, PREDICTED_BITS)
+        self.widths = replace(widths_for(self.plan, part.training_rows), features=wider)
+        self.longest_sum = max(PREDICTED_AT_ONCE, self.columns, self._peer_columns)
+        if {name: len(share) for name, share in part.shares.items()} != self._share_lengths:
+            raise DataError("this part holds no shares of this plan's weights; is it from another run?")
+        self.own, self.peers = part.shares[self.desk.name], part.shares[self._peer]
+        self.swap_keys()
+        X = self.widths.features.encode(part.encode(self.table), "features of rows to predict").values
+        starts = range(0, len(X), PREDICTED_AT_ONCE)
+        scores = [self._open_scores(step, X[start : start + PREDICTED_AT_ONCE]) for step, start in enumerate(starts, 1)]
+        return np.concatenate([np.zeros(0), *(s for s in scores if s is not None)]) if self._is_label_party else None
+
+    def _open_scores(self, step: int, X: IntegerMatrix) -> Vector | None:
+        share = self.shared_scores(step, X)
+        if not self._is_label_party:
+            self._channel.send(Kind.SCORE_SHARE, step, to_bytes(share))
+            return None
+        missing = from_bytes(self._channel.receive(Kind.SCORE_SHARE, step, share_bytes(len(X))))
+        return opened(share, missing, WEIGHT_BITS + self.plan.feature_bits)
+
+    def _slots(self, sums: int) -> Slots:
+        """A slot holds a sum of ring elements times features. Both keys have the same length, so either serves."""
+        bits = RING_BITS + self.widths.features.bits + self.longest_sum.bit_length() + 2
+        make = Slots.single if self.plan.replies == "single" else Slots.packed
+        return make(self.key.public, sums, bits)
+
+    def _shifted_labels(self, batch: Batch) -> Share:
+        signs = self.signs(batch)
+        if signs is None:
+            return [0] * len(batch)
+        unit = 2 << (WEIGHT_BITS + self.plan.feature_bits)
+        return [-int(sign) * unit for sign in signs]
+
+    @property
+    def _is_label_party(self) -> bool:
+        return self.desk.name == self.plan.label_party.name
+
+    @property
+    def _peer(self) -> str:
+        return next(iter(self.desk.channels))
+
+    @property
+    def _channel(self) -> Channel:
+        return self.desk.channels[self._peer]
+
+    @property
+    def _peer_columns(self) -> int:
+        return columns_of(self.plan, self._peer)
+
+    @property
+    def _share_lengths(self) -> dict[str, int]:
+        return {self.desk.name: self.columns, self._peer: self._peer_columns}
+
+    @property
+    def _peer_has_intercept(self) -> bool:
+        return self.plan.intercept and not self._is_label_party
+
+    @cached_property
+    def _encoded_features(self) -> Encoded:
+        return self.widths.features.encode(self.shard.X, "features")
+
+
+@dataclass(frozen=True)
+class StepSize:
+    """learning_rate / (4 s) as a public integer over 2**exponent; the shift brings products back to weights."""
+
+    gradient_factor: int
+    penalty_unit: float
+    shift: int
+
+    @classmethod
+    def of(cls, plan: Plan, rows: int) -> "StepSize":
+        rate = plan.learning_rate / (4 * rows)
+        exponent = STEP_BITS - 1 - math.floor(math.log2(rate))
+        shift = 2 * plan.feature_bits + exponent
+        return cls(round(math.ldexp(rate, exponent)), math.ldexp(plan.learning_rate, shift), shift)
+
+
+def prove_truncations(plan: Plan, widths: Widths, training_rows: int) -> None:
+    """Refuse a plan whose truncations fail more often than once in 2**40 runs.
+
+    Truncating shares of x fails with probability 2**(b + 1 - 192) where abs(x) < 2**b. Scores are taken to stay within
+    the guard's limit, 2**10.
+    """
+    rows = largest_batch(training_rows, plan)
+    size = StepSize.of(plan, rows)
+    fraction = WEIGHT_BITS + 2 * plan.feature_bits
+    gradient = STEP_BITS + fraction + (SCORE_BITS + 1) + widths.features.integer_bits + rows.bit_length()
+    penalty = math.log2(max(plan.l2 * size.penalty_unit, 1.0)) + math.log2(LARGEST_WEIGHT) + WEIGHT_BITS
+    bits = max(gradient, math.ceil(penalty)) + 1
+    count = steps_per_epoch(training_rows, plan) * plan.epochs * (plan.columns + 1)
+    if bits + 1 - RING_BITS + count.bit_length() > -FAILURE_BITS:
+        raise PlanError(
+            f"shares: numbers of {bits} bits, truncated {count} times, leave less than {FAILURE_BITS} bits of safety "
+            f"in a ring of {RING_BITS}; choose fewer feature_bits, steps or a smaller batch"
+        )
+
+
+def ring_product(X: IntegerMatrix, values: Share, feature_bits: int) -> Share:
+    """X @ values modulo the ring, exactly: the values are cut into pieces whose floating-point sums are exact."""
+    if not values:
+        return [0] * len(X)
+    piece = 53 - feature_bits - len(values).bit_length()
+    if piece < 1:  # Only for the widest features and longest sums that a plan may ask for.
+        return [int(total) % RING for total in X.astype(object) @ np.array(values, dtype=object)]
+    pieces = -(-RING_BITS // piece)
+    cut = [[(value >> (piece * index)) & ((1 << piece) - 1) for index in range(pieces)] for value in values]
+    products = (X.astype(np.float64) @ np.array(cut, dtype=np.float64)).tolist()
+    return [sum(int(part) << (piece * index) for index, part in enumerate(row)) % RING for row in products]
+
+
+def added(*shares: Share) -> Share:
+    """Sums modulo the ring."""
+    return [sum(values) % RING for values in zip(*shares, strict=True)]
+
+
+def opened(share: Share, missing: Share, fraction_bits: int) -> Vector:
+    """The numbers whose two shares these are."""
+    values = ((a + b + RING // 2) % RING - RING // 2 for a, b in zip(share, missing, strict=True))
+    return np.array([math.ldexp(value, -fraction_bits) for value in values])
+
+
+def to_bytes(share: Sequence[int]) -> bytes:
+    """24 bytes an element."""
+    return b"".join(value.to_bytes(RING_BITS // 8, "little") for value in share)
+
+
+def from_bytes(data: bytes) -> Share:
+    """The inverse of `to_bytes`, of a body whose length was checked."""
+    size = RING_BITS // 8
+    return [int.from_bytes(data[start : start + size], "little") for start in range(0, len(data), size)]
+
+
+def share_bytes(count: int) -> int:
+    """Bytes of a share of `count` elements."""
+    return count * RING_BITS // 8

@@ -1,0 +1,94 @@
+"""What one party saw and did in one run: enough to rebuild its view, one format in memory and on disk.
+
+Batches follow from the seed and the plan, the weights of every step from the start and the sums. On disk it is one
+compressed numpy file without pickled objects.
+"""
+
+import zipfile
+import zlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plumbob.errors import DataError
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+FORMAT = 1
+# What numpy and the library below it raise when a file is not what it should be.
+DAMAGES = (
+    OSError,
+    KeyError,
+    ValueError,
+    EOFError,
+    TypeError,
+    AttributeError,
+    RuntimeError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Transcript:
+    """One party's side. `sums` holds, per step, what its gradient is the mean of: residuals @ X, own part included."""
+
+    party: str
+    plan: str
+    seed: bytes
+    X: Matrix
+    y: NDArray[np.int8] | None
+    start: Vector
+    sums: Matrix
+    weights: Vector
+    seen: dict[str, Matrix] = field(default_factory=dict)
+    """What it could read beyond its own sums: an arbiter's unmasked ones, by party."""
+    frames: dict[str, list[bytes]] = field(default_factory=dict)
+    """Every message from each peer, byte for byte, if they were kept; they stay in memory."""
+
+    def save(self, path: Path) -> None:
+        """Write it; `path` ends in .npz."""
+        arrays: dict[str, Any] = {f"seen/{name}": values for name, values in self.seen.items()}
+        if self.y is not None:
+            arrays["y"] = self.y
+        np.savez_compressed(
+            path,
+            format=np.array(FORMAT),
+            party=np.array(self.party),
+            plan=np.array(self.plan),
+            seed=np.frombuffer(self.seed, dtype=np.uint8),
+            X=self.X,
+            start=self.start,
+            sums=self.sums,
+            weights=self.weights,
+            **arrays,
+        )
+
+    @classmethod
+    def load(cls, path: Path) -> "Transcript":
+        """Read it back; anything else than what `save` writes is refused."""
+        try:
+            # Opened here, because numpy leaves a damaged file open.
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+                arrays = {name: stored[name] for name in stored.files}
+            if int(arrays["format"]) != FORMAT:
+                raise DataError(f"{path}: expected transcript format {FORMAT}, got {int(arrays['format'])}")
+            return cls(
+                party=str(arrays["party"]),
+                plan=str(arrays["plan"]),
+                seed=arrays["seed"].tobytes(),
+                X=arrays["X"],
+                y=arrays.get("y"),
+                start=arrays["start"],
+                sums=arrays["sums"],
+                weights=arrays["weights"],
+                seen={
+                    name.removeprefix("seen/"): values for name, values in arrays.items() if name.startswith("seen/")
+                },
+            )
+        except DAMAGES as error:
+            raise DataError(f"{path}: expected a transcript of a run; it is missing, cut short or damaged") from error

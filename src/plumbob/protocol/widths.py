@@ -1,0 +1,87 @@
+"""The widths of everything that travels, from public numbers only: the plan, the aligned rows, the parties' columns.
+
+They are proved here, before a run starts, to hold whatever an honest party can have to say.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plumbob.crypto import Encoding, PublicKey, Slots
+from plumbob.data import largest_batch
+from plumbob.errors import PlanError, RemoteProtocolError
+from plumbob.plan import Plan
+
+UNSCALED_BITS = 7  # Without scaling or clipping, features must stay below 128.
+SCORE_BITS = 10  # Beyond 1024 a run has diverged, and the guard of `model.logistic` stops it.
+MINIMAX_BITS = 24  # Fraction bits of a feature times a power of the own score.
+MINIMAX_TERMS = 3  # Vectors that two-party minimax sends: the curve, the square, the score.
+
+
+@dataclass(frozen=True)
+class Widths:
+    """Encodings of the learner's matrix and of the helper's vector, and the rows that one sum may run over."""
+
+    features: Encoding
+    coefficients: Encoding
+    residuals: Encoding
+    terms: int
+
+    def sums(self, rows: int, helpers: int) -> int:
+        """Bits, sign included, of a sum over a batch and over all helpers."""
+        magnitude = (self.coefficients.bits - 1) + (self.residuals.bits - 1)
+        return magnitude + (rows * self.terms * helpers).bit_length() + 1
+
+    def decode_sums(self, sums: Sequence[int]) -> NDArray[np.float64]:
+        """The numbers that integer sums stand for."""
+        scale = 2.0 ** -(self.coefficients.fraction_bits + self.residuals.fraction_bits)
+        try:
+            return np.array([float(value) for value in sums]) * scale
+        except OverflowError:
+            # Whole plaintexts (replies = "paper") have room for more than a floating-point number.
+            raise RemoteProtocolError(
+                "an opened sum is wider than any honest one; is the peer's key the agreed one?"
+            ) from None
+
+
+def widths_for(plan: Plan, training_rows: int) -> Widths:
+    """From the plan and the number of training rows."""
+    integer_bits = feature_integer_bits(plan, training_rows)
+    features = Encoding(plan.feature_bits, integer_bits)
+    residuals = Encoding(plan.residual_bits, _residual_integer_bits(plan))
+    if plan.sigmoid == "minimax":
+        # A score is at most 7 where the cubic still converges, so 3 * 0.004 * score**2 is below 1.
+        return Widths(features, Encoding(max(MINIMAX_BITS, plan.feature_bits), integer_bits), residuals, MINIMAX_TERMS)
+    return Widths(features, features, residuals, 1)
+
+
+def feature_integer_bits(plan: Plan, training_rows: int) -> int:
+    """A standardised column of n rows stays within sqrt(n - 1), a clipped row within its norm; the intercept is 1."""
+    if plan.row_norm > 0:
+        bound = plan.row_norm
+    elif plan.scale == "standard":
+        bound = math.sqrt(training_rows)
+    else:
+        return UNSCALED_BITS
+    # Features are rounded after scaling and clipping, which can take them up to their bound's next multiple.
+    bound += 2.0**-plan.feature_bits
+    return max(1, math.floor(math.log2(max(bound, 1.0))) + 1)
+
+
+def _residual_integer_bits(plan: Plan) -> int:
+    """Scores up to the guard's limit, and eight standard deviations of noise."""
+    return math.ceil(math.log2(2.0**SCORE_BITS + 4 + 8 * plan.noise_std))
+
+
+def slots_for(plan: Plan, widths: Widths, key: PublicKey, columns: int, training_rows: int) -> Slots:
+    """How a learner's sums travel under a helper's key."""
+    # In `arbiter` the joint residuals hold the learner's own part too.
+    helpers = len(plan.learners) - (1 if plan.arbiter is None else 0)
+    bits = widths.sums(largest_batch(training_rows, plan), helpers)
+    make = {"packed": Slots.packed, "single": Slots.single, "paper": Slots.paper}.get(plan.replies)
+    if make is None:
+        raise PlanError(f"replies = {plan.replies!r}: expected packed, single or paper")
+    return make(key, columns, bits)

@@ -1,0 +1,16 @@
+"""What carries bytes between two parties: in order, whole messages, each once."""
+
+from typing import Protocol
+
+
+class Link(Protocol):
+    """One end. Every error is a TransportError."""
+
+    def send(self, data: bytes) -> None:
+        """Hand one message over; it may still be on its way when this returns."""
+
+    def receive(self, seconds: float) -> bytes:
+        """The next message, waited for at most so long."""
+
+    def close(self) -> None:
+        """Nothing more comes from here; the other end hears of it at its next call."""

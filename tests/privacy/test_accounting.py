@@ -1,0 +1,87 @@
+"""The cost of noise, against an independent accountant and against simulation."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from plumbob.errors import PrivacyError
+from plumbob.privacy.accounting import (
+    LabelCost,
+    calibrated_std,
+    gaussian_delta,
+    gaussian_epsilon,
+    zcdp_epsilon,
+)
+
+SETTINGS = [(1.0, 1e-6, 10), (4.0, 1e-6, 10), (0.5, 1e-5, 30), (8.0, 1e-9, 1), (0.1, 1e-3, 100)]
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "visits"), SETTINGS)
+def test_calibration_agrees_with_an_independent_accountant(epsilon: float, delta: float, visits: int) -> None:
+    """The deviation that we choose costs the epsilon asked for, by dp-accounting's privacy loss distribution."""
+    distributions = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution", reason="no dp-accounting here")
+    std = calibrated_std(epsilon, delta, 4.0, visits)
+    distribution = distributions.from_gaussian_mechanism(
+        std, sensitivity=4.0 * math.sqrt(visits), value_discretization_interval=1e-4
+    )
+    assert distribution.get_epsilon_for_delta(delta) == pytest.approx(epsilon, rel=1e-3)
+
+
+def test_known_deviations() -> None:
+    """Taylor's sensitivity of 4, ten visits, delta 1e-6: 53.4 for epsilon 1 and 15.1 for epsilon 4."""
+    assert calibrated_std(1.0, 1e-6, 4.0, 10) == pytest.approx(53.4, abs=0.05)
+    assert calibrated_std(4.0, 1e-6, 4.0, 10) == pytest.approx(15.1, abs=0.05)
+
+
+@pytest.mark.parametrize("mu", [0.2, 1.0, 3.0])
+@pytest.mark.parametrize("epsilon", [0.0, 0.5, 2.0])
+def test_delta_is_what_integration_gives(mu: float, epsilon: float) -> None:
+    """delta = the integral of max(0, p - e**epsilon q) over the line."""
+    x = np.linspace(-20, 20 + mu, 400_001)
+    p = np.exp(-((x - mu) ** 2) / 2) / math.sqrt(2 * math.pi)
+    q = np.exp(-(x**2) / 2) / math.sqrt(2 * math.pi)
+    integral = float(np.maximum(0.0, p - math.exp(epsilon) * q).sum() * (x[1] - x[0]))
+    assert gaussian_delta(mu, epsilon) == pytest.approx(integral, rel=1e-4, abs=1e-12)
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "visits"), SETTINGS)
+def test_the_proved_figure_is_never_below_the_analytic_one(epsilon: float, delta: float, visits: int) -> None:
+    """zCDP forgets something of the Gaussian's shape, so it always asks for more, but never for twice as much."""
+    cost = LabelCost(calibrated_std(epsilon, delta, 4.0, visits), 4.0, visits)
+    assert cost.analytic_epsilon(delta) == pytest.approx(epsilon, rel=1e-6)
+    assert cost.analytic_epsilon(delta) < cost.zcdp_epsilon(delta) < 2 * epsilon
+
+
+def test_zcdp_is_no_worse_than_the_textbook_conversion() -> None:
+    """rho + 2 sqrt(rho log(1 / delta)) is an upper bound on ours."""
+    for rho in (1e-4, 0.01, 0.5, 10.0):
+        assert zcdp_epsilon(rho, 1e-6) <= rho + 2 * math.sqrt(rho * math.log(1e6))
+
+
+def test_one_visit_costs_eight_over_the_variance() -> None:
+    """Taylor's residual moves by 4 when a label flips: rho = 8 / std**2."""
+    assert LabelCost(5.0, 4.0, 3).rho == pytest.approx(3 * 8 / 25)
+
+
+@given(st.floats(0.05, 10), st.floats(1e-9, 1e-2), st.integers(1, 200))
+def test_more_visits_never_cost_less(epsilon: float, delta: float, visits: int) -> None:
+    """Calibration grows with the square root of the visits, and falls with epsilon."""
+    std = calibrated_std(epsilon, delta, 4.0, visits)
+    assert calibrated_std(epsilon, delta, 4.0, 4 * visits) == pytest.approx(2 * std, rel=1e-6)
+    assert calibrated_std(2 * epsilon, delta, 4.0, visits) < std
+
+
+def test_nothing_released_costs_nothing() -> None:
+    """Without a shift epsilon is 0."""
+    assert gaussian_epsilon(0.0, 1e-6) == 0.0
+    assert zcdp_epsilon(0.0, 1e-6) == 0.0
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.0, 1e-6), (-1.0, 1e-6), (1.0, 0.0), (1.0, 1.0), (math.nan, 1e-6)])
+def test_a_meaningless_budget_is_refused(epsilon: float, delta: float) -> None:
+    """Epsilon must be above 0 and delta between 0 and 1."""
+    with pytest.raises(PrivacyError, match="expected epsilon above 0"):
+        calibrated_std(epsilon, delta, 4.0, 1)

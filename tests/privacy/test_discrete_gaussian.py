@@ -1,0 +1,122 @@
+"""The discrete Gaussian: the exact distribution, from uniform draws alone."""
+
+import random
+from collections import Counter
+from collections.abc import Callable
+from fractions import Fraction
+from math import exp, sqrt
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare
+
+from plumbob.crypto import KERNEL
+from plumbob.privacy import discrete_gaussian
+
+DEVIATIONS = [Fraction(3, 10), Fraction(1), Fraction(57, 10), Fraction(200)]
+
+
+def seeded_below(seed: int) -> Callable[[int], int]:
+    """Uniform draws that are the same in every run."""
+    generator = random.Random(seed)
+    return generator.randrange
+
+
+def probabilities(deviation: Fraction) -> dict[int, float]:
+    """The probability of every integer within twelve deviations: the definition, summed term by term."""
+    reach = int(12 * deviation) + 3
+    terms = {x: exp(-(x**2) / (2 * float(deviation) ** 2)) for x in range(-reach, reach + 1)}
+    total = sum(terms.values())
+    return {x: term / total for x, term in terms.items()}
+
+
+def draws(deviation: Fraction, count: int, seed: int = 1) -> list[int]:
+    """Reproducible samples."""
+    below = seeded_below(seed)
+    return [discrete_gaussian.sample(deviation**2, below) for _ in range(count)]
+
+
+def inverse_cdf_draws(deviation: Fraction, count: int, seed: int) -> list[int]:
+    """Another sampler: look a uniform number up in the cumulated probabilities."""
+    table = probabilities(deviation)
+    edges = np.cumsum(list(table.values()))
+    places = np.searchsorted(edges, np.random.default_rng(seed).random(count))
+    values = list(table)
+    return [values[min(place, len(values) - 1)] for place in places.tolist()]
+
+
+def grouped(counts: Counter[int], expected: dict[int, float], total: int) -> tuple[list[int], list[float]]:
+    """Neighbouring integers put together until each group is expected at least ten times."""
+    found, due, seen, wanted = [], [], 0, 0.0
+    for x, probability in expected.items():
+        seen += counts[x]
+        wanted += probability * total
+        if wanted >= 10:
+            found.append(seen)
+            due.append(wanted)
+            seen, wanted = 0, 0.0
+    found[-1] += seen
+    due[-1] += wanted
+    return found, [value * sum(found) / sum(due) for value in due]
+
+
+@pytest.mark.parametrize("deviation", DEVIATIONS, ids=str)
+def test_samples_have_the_exact_probabilities(deviation: Fraction) -> None:
+    """A chi-squared test against the definition passes for deviations below, at and far above one."""
+    count = 6000
+    found, due = grouped(Counter(draws(deviation, count)), probabilities(deviation), count)
+    assert len(found) > 1
+    assert chisquare(found, due).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("deviation", DEVIATIONS, ids=str)
+def test_an_independent_sampler_agrees(deviation: Fraction) -> None:
+    """Mean and second moment are those of an inverse-CDF sampler, within what chance allows."""
+    count = 6000
+    ours, theirs = np.array(draws(deviation, count, 2)), np.array(inverse_cdf_draws(deviation, 10 * count, 2))
+    spread = float(theirs.std())
+    assert abs(ours.mean() - theirs.mean()) < 5 * spread * sqrt(1.1 / count)
+    squares = theirs.astype(float) ** 2
+    assert abs((ours.astype(float) ** 2).mean() - squares.mean()) < 5 * float(squares.std()) * sqrt(1.1 / count)
+
+
+@pytest.mark.parametrize("deviation", DEVIATIONS, ids=str)
+def test_both_signs_are_as_likely(deviation: Fraction) -> None:
+    """Of the samples that are not 0, half are negative, and 0 comes once, not twice."""
+    sample = np.array(draws(deviation, 6000, 3))
+    positive, negative = int((sample > 0).sum()), int((sample < 0).sum())
+    assert abs(positive - negative) < 5 * sqrt(positive + negative)
+    share = probabilities(deviation)[0]
+    assert abs(float((sample == 0).mean()) - share) < 5 * sqrt(share * (1 - share) / 6000)
+
+
+@pytest.mark.parametrize(
+    "gamma", [Fraction(0), Fraction(1, 7), Fraction(1), Fraction(5, 2), Fraction(10**20 + 1, 10**20)]
+)
+def test_the_coin_falls_with_its_probability(gamma: Fraction) -> None:
+    """The coin is true with probability exp(-gamma), also for gamma above 1."""
+    below, count = seeded_below(4), 8000
+    share = sum(discrete_gaussian._exponential_coin(gamma, below) for _ in range(count)) / count
+    expected = exp(-float(gamma))
+    assert abs(share - expected) <= 5 * sqrt(expected * (1 - expected) / count)
+
+
+def test_noise_of_an_encoding_has_its_deviation() -> None:
+    """At the scale of 20 fraction bits a float's exact fraction serves as the deviation, with kernel randomness."""
+    deviation = Fraction(0.1) * (1 << 20)
+    sample = np.array([discrete_gaussian.sample(deviation**2, KERNEL.below) for _ in range(2000)])
+    assert sample.dtype == np.int64
+    assert abs(sample.std() / float(deviation) - 1) < 5 / sqrt(2 * 2000)
+    assert len(set(sample.tolist())) > 1900
+
+
+def test_only_integers_are_drawn() -> None:
+    """The sampler asks for uniform integers below positive bounds and for nothing else: no float enters."""
+    inner = seeded_below(5)
+
+    def strict(bound: int) -> int:
+        assert type(bound) is int
+        assert bound > 0
+        return inner(bound)
+
+    assert all(type(discrete_gaussian.sample(Fraction(7, 3), strict)) is int for _ in range(200))

@@ -1,0 +1,206 @@
+"""What several tests of the protocols need: small data and plans, parties whose every message is seen or changed."""
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plumbob import datasets
+from plumbob.crypto import KERNEL, Randomness, engines
+from plumbob.data import Table, split_array
+from plumbob.plan import Plan
+from plumbob.protocol.arbiter import Arbiter
+from plumbob.protocol.channel import Channel
+from plumbob.protocol.handshake import Desk
+from plumbob.protocol.messages import Kind, Message, decode
+from plumbob.protocol.party import TrainingParty
+from plumbob.protocol.transcript import Transcript
+from plumbob.simulation import Run, train
+from plumbob.simulation.training import PROTOCOLS
+from plumbob.transport import Link, linked_pair
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+Labels = NDArray[np.int64]
+Tables = dict[str, Table]
+
+PATIENCE = 20.0  # Seconds: a test that waits longer than this hangs.
+
+
+def plan_for(split: Sequence[int], **keys: Any) -> Plan:
+    """A plan with keys that are too short for anything but tests, and just long enough to pack two sums."""
+    # `shares` has wider slots; of an Okamoto-Uchiyama key a third is plaintext.
+    key_bits = 768 if "scheme" in keys else 640 if keys.get("protocol", "shares") == "shares" else 512
+    small = {"seed": 7, "test_only_keys": True, "key_bits": key_bits, "batch_size": 16, "epochs": 2}
+    return Plan.for_columns(split, **(small | keys))
+
+
+def made_up(rows: int = 40, columns: int = 5) -> tuple[Matrix, Labels]:
+    """Rows with some signal in them, always the same."""
+    generator = np.random.default_rng(20)
+    X = generator.normal(size=(rows, columns)) * np.linspace(0.5, 3.0, columns)
+    scores = X @ np.linspace(-1.0, 1.0, columns) + generator.normal(size=rows)
+    return X, (scores > 0).astype(np.int64)
+
+
+def cut(name: str, rows: int, columns: int) -> tuple[Matrix, Labels]:
+    """The first rows, and evenly spaced columns, of a bundled data set."""
+    X, y = datasets.load(name)
+    kept = np.linspace(0, X.shape[1] - 1, columns).astype(int)
+    return X[:rows, kept], y[:rows].astype(np.int64)
+
+
+def tables_for(plan: Plan, X: Matrix, y: Labels | None) -> Tables:
+    """One table for each party with columns."""
+    tables = split_array(X, y, [party.features for party in plan.learners])
+    return {party.name: table for party, table in zip(plan.learners, tables, strict=True)}
+
+
+def trained(plan: Plan, data: tuple[Matrix, Labels] | None = None, **options: Any) -> Run:
+    """A whole run on these data, or on made-up ones."""
+    X, y = data or made_up(columns=plan.columns)
+    return train(plan, tables_for(plan, X, y), **options)
+
+
+def weights_of(run: Run) -> Vector:
+    """The weights of all parties, one after the other."""
+    return np.concatenate([run.transcripts[party.name].weights for party in run.model.plan.learners])
+
+
+def in_clear(plan: Plan) -> Plan:
+    """The same training without cryptography."""
+    return plan.replace(
+        protocol="clear",
+        parties=plan.learners,
+        replies="packed",
+        scheme="paillier",
+        open="own",
+        unmasked_gradients_for_the_arbiter=False,
+    )
+
+
+def distance_from_clear(plan: Plan, data: tuple[Matrix, Labels] | None = None) -> float:
+    """The largest difference between a protocol's weights and those of `clear`."""
+    difference = weights_of(trained(plan, data)) - weights_of(trained(in_clear(plan), data))
+    return float(np.abs(difference).max())
+
+
+@dataclass
+class Wire:
+    """Every message of a run, in the order of sending, and what a test does to them on their way."""
+
+    tamper: Callable[[str, str, Message], bytes | None] | None = None
+    log: list[tuple[str, str, Message]] = field(default_factory=list)
+
+    def bodies(self, kind: Kind, sender: str | None = None, receiver: str | None = None) -> list[bytes]:
+        return [message.body for message in self.messages(kind, sender, receiver)]
+
+    def messages(self, kind: Kind, sender: str | None = None, receiver: str | None = None) -> Iterator[Message]:
+        for source, target, message in self.log:
+            if message.kind is kind and sender in (None, source) and receiver in (None, target):
+                yield message
+
+
+class TappedLink:
+    """A link whose messages a `Wire` sees and may replace."""
+
+    def __init__(self, inner: Link, wire: Wire, sender: str, receiver: str) -> None:
+        self._inner = inner
+        self._wire = wire
+        self._ends = sender, receiver
+
+    def send(self, data: bytes) -> None:
+        message = decode(data)
+        self._wire.log.append((*self._ends, message))
+        changed = self._wire.tamper(*self._ends, message) if self._wire.tamper is not None else None
+        self._inner.send(data if changed is None else changed)
+
+    def receive(self, seconds: float) -> bytes:
+        return self._inner.receive(seconds)
+
+    def close(self) -> None:
+        self._inner.close()
+
+
+def seated(
+    plans: Plan | Mapping[str, Plan], wire: Wire | None = None, randomness: Mapping[str, Randomness] | None = None
+) -> dict[str, Desk]:
+    """A desk for every party, each with a plan and randomness of its own if the test wants that."""
+    plan_of = plans if isinstance(plans, Mapping) else {party.name: plans for party in plans.parties}
+    names = list(plan_of)
+    channels: dict[str, dict[str, Channel]] = {name: {} for name in names}
+    tap = wire or Wire()
+    for first, second in combinations(names, 2):
+        here, there = linked_pair()
+        channels[first][second] = Channel(second, TappedLink(here, tap, first, second), PATIENCE)
+        channels[second][first] = Channel(first, TappedLink(there, tap, second, first), PATIENCE)
+    engine = engines.choose(threads=1)
+    return {
+        name: Desk(name, plan_of[name], channels[name], engine, (randomness or {}).get(name, KERNEL)) for name in names
+    }
+
+
+def outcomes(tasks: Mapping[str, Callable[[], Any]], desks: Mapping[str, Desk]) -> dict[str, Any]:
+    """What each task returned or raised, each in a thread of its own; who fails hangs up."""
+    found: dict[str, Any] = {}
+
+    def work(name: str) -> None:
+        try:
+            found[name] = tasks[name]()
+        except Exception as error:
+            found[name] = error
+            for channel in desks[name].channels.values():
+                channel.close()
+
+    threads = [threading.Thread(target=work, args=(name,), daemon=True) for name in tasks]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE)
+    return found
+
+
+@dataclass
+class Played:
+    """A run whose parties are kept."""
+
+    parties: dict[str, TrainingParty | Arbiter]
+    ends: dict[str, Any]
+    desks: dict[str, Desk]
+    wire: Wire
+
+    def transcript(self, name: str) -> Transcript:
+        end = self.ends[name]
+        assert isinstance(end, Transcript), end
+        return end
+
+
+def played(
+    plan: Plan,
+    data: tuple[Matrix, Labels] | None = None,
+    wire: Wire | None = None,
+    randomness: Mapping[str, Randomness] | None = None,
+) -> Played:
+    """All parties of a plan, each in its thread, over tapped links."""
+    X, y = data or made_up(columns=plan.columns)
+    tables, tap = tables_for(plan, X, y), wire or Wire()
+    desks = seated(plan, tap, randomness)
+    parties: dict[str, TrainingParty | Arbiter] = {
+        name: PROTOCOLS[plan.protocol](desk, tables[name]) if name in tables else Arbiter(desk)
+        for name, desk in desks.items()
+    }
+    ends = outcomes({name: party.run for name, party in parties.items()}, desks)
+    return Played(parties, ends, desks, tap)
+
+
+def uniformity(data: bytes) -> float:
+    """The p-value of a chi-squared test that these bytes are uniform; each half of a byte is one draw."""
+    from scipy.stats import chisquare
+
+    both = np.frombuffer(data, dtype=np.uint8)
+    counts = np.bincount(np.concatenate([both & 15, both >> 4]), minlength=16)
+    return float(chisquare(counts).pvalue)

@@ -1,0 +1,85 @@
+"""`clear`, the oracle: it is what a reader of the paper would calculate by hand."""
+
+import numpy as np
+import pytest
+
+from plumbob.data import batches, seed_from_int
+from plumbob.errors import DivergenceError, PlanError
+from plumbob.model.sigmoid import SIGMOIDS
+from tests.protocol.support import made_up, plan_for, trained, weights_of
+
+
+@pytest.mark.parametrize("sigmoid", ["taylor", "minimax", "piecewise", "exact"])
+@pytest.mark.parametrize("split", [(2, 3), (1, 2, 2), (0, 5)])
+def test_it_is_gradient_descent_on_the_joint_columns(sigmoid: str, split: tuple[int, ...]) -> None:
+    """However the columns are split, the weights are those of one matrix with all of them."""
+    plan = plan_for(split, protocol="clear", sigmoid=sigmoid, l2=0.01, start="xavier", row_norm=1.0)
+    run = trained(plan)
+    names = [party.name for party in plan.learners]
+    label = run.transcripts[names[0]]
+    X = np.hstack([run.transcripts[name].X for name in names])
+    weights = np.concatenate([run.transcripts[name].start for name in names])
+    penalties = np.full(len(weights), plan.l2)
+    penalties[split[0]] = 0.0
+    assert label.y is not None
+    signs, rule = 2.0 * label.y.astype(np.float64) - 1.0, SIGMOIDS[sigmoid]
+    for batch in batches(seed_from_int(plan.seed), len(X), plan):
+        residuals = rule.residuals(X[batch.rows] @ weights, signs[batch.rows])
+        gradient = residuals @ X[batch.rows] * rule.gradient_scale / len(batch)
+        weights = weights - plan.learning_rate * (gradient + penalties * weights)
+    assert np.abs(weights_of(run) - weights).max() < 1e-12
+
+
+def test_weights_follow_from_start_and_sums() -> None:
+    """A transcript is enough to calculate every step's weights again."""
+    plan = plan_for((2, 3), protocol="clear", start="normal")
+    for transcript in trained(plan).transcripts.values():
+        weights = transcript.start
+        for batch, sums in zip(batches(transcript.seed, 40, plan), transcript.sums, strict=True):
+            weights = weights - plan.learning_rate * (sums * (0.25 / len(batch)))
+        assert np.array_equal(weights, transcript.weights)
+
+
+def test_class_weights_are_carried() -> None:
+    """Balanced classes move the weights, because one class is rarer than the other."""
+    X, y = made_up()
+    y[:] = 0
+    y[:7] = 1
+    balanced = weights_of(trained(plan_for((2, 3), protocol="clear", class_weight="balanced"), (X, y)))
+    plain = weights_of(trained(plan_for((2, 3), protocol="clear"), (X, y)))
+    assert np.abs(balanced - plain).max() > 1e-3
+
+
+def test_noise_is_reproducible_and_not_private() -> None:
+    """The same seed gives the same noise: `clear` is for experiments."""
+    plan = plan_for((2, 3), protocol="clear", noise="std", noise_std=1.0, row_norm=1.0)
+    first, second = weights_of(trained(plan)), weights_of(trained(plan))
+    assert np.array_equal(first, second)
+    assert not np.array_equal(first, weights_of(trained(plan.replace(noise="none", noise_std=0.0))))
+
+
+def test_a_party_is_not_disturbed_by_its_own_noise() -> None:
+    """Algorithm 3: with no noise from anybody else, the sums of the only noisy party are exact; here both are noisy."""
+    plan = plan_for((2, 3), protocol="clear", noise="std", noise_std=5.0, row_norm=1.0, epochs=1, batches="full")
+    exact, noisy = trained(plan.replace(noise="none", noise_std=0.0)), trained(plan)
+    differences = {name: noisy.transcripts[name].sums - exact.transcripts[name].sums for name in noisy.transcripts}
+    X = {name: transcript.X for name, transcript in noisy.transcripts.items()}
+    # The two disturbances are made of two different draws: no one vector explains both.
+    stacked, both = np.hstack([X["label"], X["features"]]), np.hstack([differences["label"], differences["features"]])
+    assert np.linalg.matrix_rank(stacked) == 6
+    assert np.abs(both).min() > 0
+
+
+@pytest.mark.parametrize("keys", [{"noise": "sound"}, {"noise": "heuristic"}, {"label_flip_epsilon": 1.0}])
+def test_a_promised_defence_is_never_left_out(keys: dict[str, object]) -> None:
+    """A plan whose defence cannot be trained with is refused; it must not run undefended."""
+    for protocol in ("clear", "exchange"):
+        with pytest.raises(PlanError, match="yet"):
+            trained(plan_for((2, 3), protocol=protocol, row_norm=1.0, **keys))
+
+
+@pytest.mark.parametrize("protocol", ["clear", "exchange", "arbiter", "shares"])
+def test_a_diverging_run_says_so(protocol: str) -> None:
+    """A learning rate that is much too high ends with the same clear error under every protocol."""
+    with pytest.raises(DivergenceError, match="lower learning_rate"):
+        trained(plan_for((2, 3), protocol=protocol, learning_rate=900.0, epochs=4))

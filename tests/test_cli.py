@@ -1,0 +1,557 @@
+"""The command line parses, calls and prints. Long work behind it is replaced here; training is real, with tiny keys."""
+
+import csv
+import json
+import signal
+import subprocess
+import sys
+import time
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from plumbob import __version__, cli
+from plumbob.crypto import engines
+from plumbob.errors import CryptoError
+from plumbob.plan import KEYS, Plan
+from plumbob.record import RunRecord
+
+HEAVY = {"cryptography", "gmpy2", "narwhals", "numpy", "pandas", "pyarrow", "pydantic", "scipy", "sklearn"}
+RESULT = {"engine": "python", "iteration_s": {"392": 1.5, "12": 0.25}, "lines": ["one  line [as it is]", "x" * 200]}
+
+TINY = ["--features", "15,15", "--batch-size", "128", "--epochs", "2", "--key-bits", "512", "--test-only-keys"]
+ENGINE = ["--engine", "python"]
+VERBS = [
+    ["bench"],
+    ["demo"],
+    ["train"],
+    ["predict"],
+    ["receipt"],
+    ["export"],
+    ["plan", "new"],
+    ["plan", "show"],
+    ["plan", "hash"],
+]
+
+Progress = Callable[[str], None]
+
+
+@pytest.fixture(autouse=True)
+def no_real_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replace the modules that do the work by one that answers at once."""
+
+    def bench(quick: bool, progress: Progress) -> dict[str, object]:
+        progress("quick" if quick else "thorough")
+        return dict(RESULT)
+
+    def demo(out: Path, progress: Progress) -> dict[str, object]:
+        progress(f"writing to {out}")
+        return {"out": str(out), "lines": ["done"]}
+
+    put_in_place(monkeypatch, "bench", bench)
+    put_in_place(monkeypatch, "demo", demo)
+
+
+def put_in_place(monkeypatch: pytest.MonkeyPatch, name: str, run: Callable[..., dict[str, object]]) -> None:
+    """Make `from plumbob import NAME` give a module with nothing but this `run`."""
+    module = types.ModuleType(f"plumbob.{name}")
+    module.__dict__["run"] = run
+    monkeypatch.setitem(sys.modules, f"plumbob.{name}", module)
+    monkeypatch.setattr(f"plumbob.{name}", module, raising=False)
+
+
+def call(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+    """The exit code of `plumbob ARGUMENTS`, run in this process."""
+    monkeypatch.setattr(sys, "argv", ["plumbob", *arguments])
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    return left.value.code if isinstance(left.value.code, int) else 0
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=" ".join)
+def test_every_verb_has_help(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], verb: list[str]
+) -> None:
+    """`plumbob VERB --help` names the options that every verb has."""
+    assert call(monkeypatch, *verb, "--help") == 0
+    printed = capsys.readouterr().out
+    assert all(option in printed for option in ("--json", "--quiet"))
+
+
+def test_version(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """`--version` prints the name and the version."""
+    assert call(monkeypatch, "--version") == 0
+    assert capsys.readouterr().out == f"plumbob {__version__}\n"
+
+
+@pytest.mark.parametrize("arguments", [["nothing-like-this"], ["bench", "--nothing-like-this"], ["bench", "surplus"]])
+def test_wrong_usage_is_exit_code_2(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    """What cannot be parsed leaves with 2 and says so on standard error only."""
+    assert call(monkeypatch, *arguments) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "Usage" in printed.err
+
+
+def test_json_is_one_object(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """With `--json` standard output is one JSON object and the progress is elsewhere."""
+    assert call(monkeypatch, "bench", "--json") == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out) == {"engine": "python", "iteration_s": {"392": 1.5, "12": 0.25}}
+    assert printed.err == "thorough\n"
+
+
+def test_lines_are_printed_as_they_are(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Outside a terminal nothing is coloured, wrapped or taken for markup."""
+    assert call(monkeypatch, "bench", "--quick") == 0
+    assert capsys.readouterr() == ("one  line [as it is]\n" + "x" * 200 + "\n", "quick\n")
+
+
+def test_quiet_silences_progress(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """`--quiet` leaves standard error empty and the result in place."""
+    assert call(monkeypatch, "demo", "--quiet") == 0
+    assert capsys.readouterr() == ("done\n", "")
+
+
+def test_demo_writes_where_it_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """`--out` reaches the demo; without it the folder is `demo`."""
+    call(monkeypatch, "demo", "--out", str(tmp_path), "--json", "--quiet")
+    assert json.loads(capsys.readouterr().out) == {"out": str(tmp_path)}
+    call(monkeypatch, "demo", "--json", "--quiet")
+    assert json.loads(capsys.readouterr().out) == {"out": "demo"}
+
+
+def test_our_errors_become_a_message(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """A PlumbobError leaves with 1 and its message, without a traceback."""
+
+    def refuse(quick: bool, progress: Progress) -> dict[str, object]:
+        raise CryptoError("expected a key of 2048 bits, got 1024; make a new one")
+
+    put_in_place(monkeypatch, "bench", refuse)
+    assert call(monkeypatch, "bench", "--json") == 1
+    assert capsys.readouterr() == ("", "plumbob: expected a key of 2048 bits, got 1024; make a new one\n")
+
+
+def test_start_up_is_light() -> None:
+    """Parsing loads none of the libraries that do the work, so that every verb starts at once."""
+    program = "import sys; import plumbob.cli; print(*{name.partition('.')[0] for name in sys.modules})"
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
+    assert HEAVY.isdisjoint(loaded)
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=" ".join)
+def test_every_verb_starts_at_once(verb: list[str]) -> None:
+    """In under a second; it has three tries, because the machine may be busy."""
+    program = "import sys; sys.argv = ['plumbob', *sys.argv[1:]]; from plumbob.cli import main; main()"
+
+    def seconds() -> float:
+        started = time.perf_counter()
+        subprocess.run([sys.executable, "-c", program, *verb, "--help"], capture_output=True, check=True)
+        return time.perf_counter() - started
+
+    assert any(seconds() < 1.0 for _ in range(3))
+
+
+# Plans.
+
+
+def answer(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    """The JSON object of a verb that must succeed."""
+    assert call(monkeypatch, *arguments, "--json", "--quiet") == 0
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    parsed: dict[str, Any] = json.loads(printed.out)
+    return parsed
+
+
+def test_plan_new_reads_back(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """What `plan new` writes is the plan that its flags describe, and `hash` and `show` agree on it."""
+    file = tmp_path / "deep" / "joint.toml"
+    flags = ["--names", "bank,fund", "--protocol", "exchange", "--no-intercept", "--heuristic", "T=5", "--l2", "0.5"]
+    made = answer(monkeypatch, capsys, "plan", "new", "--out", str(file), *flags)
+    plan = Plan.load(file)
+    assert [party.name for party in plan.learners] == ["bank", "fund"]
+    assert (plan.protocol, plan.intercept, plan.heuristic.T, plan.l2) == ("exchange", False, 5, 0.5)
+    assert made["hash"] == plan.hash()
+    assert answer(monkeypatch, capsys, "plan", "hash", str(file)) == {"hash": plan.hash()}
+    assert call(monkeypatch, "plan", "show", str(file)) == 0
+    printed = capsys.readouterr().out
+    assert Plan.from_toml(printed) == plan
+    assert plan.hash() in printed
+
+
+def test_plan_new_overwrites_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """A plan that may be signed already is not lost by a second call."""
+    file = tmp_path / "joint.toml"
+    file.write_text("precious")
+    assert call(monkeypatch, "plan", "new", "--out", str(file)) == 1
+    assert "there is a file already" in capsys.readouterr().err
+    assert file.read_text() == "precious"
+
+
+def test_every_key_has_a_flag(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """One flag for each key of the plan, made from the plan's own list."""
+    for key in KEYS:
+        flag = "--" + key.name.replace("_", "-")
+        value = [] if isinstance(key.default, bool) else [str(key.default)]
+        # Some defaults need one another; here only parsing counts.
+        assert call(monkeypatch, "plan", "new", flag, *value) in (0, 1)
+    assert "No such option" not in capsys.readouterr().err
+
+
+def test_wrong_key_is_explained(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """The plan's own message, one line a mistake."""
+    assert call(monkeypatch, "plan", "new", "--protocol", "exchagne", "--epochs", "0") == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert 'did you mean "exchange"?' in printed.err
+    assert "model.epochs" in printed.err
+
+
+# Training and what follows from it.
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One run of each protocol on bundled data, made by the real command line."""
+    folder = tmp_path_factory.mktemp("runs")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("clear", "exchange", "shares", "arbiter"):
+            out = ["--out", str(folder / name), "--json", "--quiet"]
+            code = call(
+                patch, "train", *TINY, *ENGINE, "--data", "breast-cancer", "--protocol", name, "--seed", "4", *out
+            )
+            assert code == 0
+    return folder
+
+
+@pytest.mark.parametrize("protocol", ["clear", "exchange", "shares", "arbiter"])
+def test_train_leaves_a_whole_run(runs: Path, protocol: str) -> None:
+    """Record, plan, parts, transcripts and report lie in the folder, and quality is in the record."""
+    folder = runs / protocol
+    record = RunRecord.load(folder)
+    assert record.is_finished
+    assert set(record.quality["test part"]) == {"joint", "local-only", "pooled"}
+    assert Plan.load(folder / "plan.toml").hash() == record.plan_hash
+    assert (folder / "report.html").read_text().startswith("<!DOCTYPE html>")
+    for party in ("label", "features"):
+        assert (folder / "parties" / party / "part.json").is_file()
+        assert (folder / "parties" / party / "transcript.npz").is_file()
+
+
+def test_train_prints_quality_side_by_side(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """For people: three models by six numbers; progress goes to standard error; a flag wins over the plan."""
+    plan = tmp_path / "joint.toml"
+    plan.write_text(Plan.for_columns((15, 15), protocol="exchange", batch_size=64).to_toml())
+    out = str(tmp_path / "run")
+    assert call(monkeypatch, "train", str(plan), "--data", "breast-cancer", "--protocol", "clear", "--out", out) == 0
+    printed = capsys.readouterr()
+    table = [line.split() for line in printed.out.splitlines() if line.startswith(("joint", "local-only", "pooled"))]
+    assert [len(line) for line in table] == [7, 7, 7]
+    assert "on the test part" in printed.out
+    assert "step 70 of 70" in printed.err
+    assert RunRecord.load(Path(out)).protocol == "clear"
+
+
+def test_accepted_leaks_are_recorded(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Who accepts leaks is on record for it."""
+    train = ["train", *TINY, "--protocol", "clear", "--data", "breast-cancer", "--out", str(tmp_path)]
+    assert answer(monkeypatch, capsys, *train)["accepted_leaks"] is False
+    assert answer(monkeypatch, capsys, *train, "--accept-leaks")["accepted_leaks"] is True
+    assert RunRecord.load(tmp_path).accepted_leaks
+
+
+def test_receipt_counts_and_compares(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], runs: Path
+) -> None:
+    """What was on, how often, and that both ends hashed the same bytes; weak keys are named in words."""
+    receipt = answer(monkeypatch, capsys, "receipt", str(runs / "exchange"))
+    assert (receipt["scheme"], receipt["key_bits"], receipt["key_profile"]) == ("paillier", 512, "test-only")
+    assert receipt["randomness"] == "kernel"
+    assert receipt["verified"] is True
+    assert {stream["verdict"] for stream in receipt["streams"]} == {"same at both ends"}
+    assert all(party["encryptions"] > 0 and party["decryptions"] > 0 for party in receipt["parties"])
+    assert call(monkeypatch, "receipt", str(runs / "exchange")) == 0
+    assert "for tests only" in capsys.readouterr().out
+
+
+def test_receipt_notices_a_difference(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], runs: Path, tmp_path: Path
+) -> None:
+    """Bytes that were changed on the way, or a plan that was changed afterwards, are exit code 1."""
+    record = json.loads((runs / "exchange" / "run.json").read_text())
+    record["parties"][0]["received_streams"]["features"] = "0" * 64
+    (tmp_path / "run.json").write_text(json.dumps(record))
+    assert call(monkeypatch, "receipt", str(tmp_path)) == 1
+    assert "features -> label: DIFFERS" in capsys.readouterr().out
+    record = json.loads((runs / "exchange" / "run.json").read_text())
+    record["plan"] = record["plan"].replace("epochs = 2", "epochs = 3")
+    (tmp_path / "run.json").write_text(json.dumps(record))
+    assert call(monkeypatch, "receipt", str(tmp_path), "--json") == 1
+    assert json.loads(capsys.readouterr().out)["plan_agrees"] is False
+
+
+@pytest.mark.parametrize("protocol", ["clear", "shares"])
+def test_predict_writes_scores(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], runs: Path, tmp_path: Path, protocol: str
+) -> None:
+    """One line a row with id, log-odds, probability and class."""
+    file = tmp_path / "scores.csv"
+    result = answer(monkeypatch, capsys, "predict", str(runs / protocol), "--data", "breast-cancer", "--out", str(file))
+    with file.open() as opened:
+        rows = list(csv.DictReader(opened))
+    assert list(rows[0]) == ["id", "score", "probability", "predicted"]
+    assert len(rows) == result["rows"] == 114
+    for row in rows:
+        assert (float(row["score"]) > 0) == (float(row["probability"]) > 0.5) == (row["predicted"] == "1")
+
+
+def test_predict_on_weights_that_stay_shared(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], runs: Path, tmp_path: Path
+) -> None:
+    """`open = "never"` predicts what opened weights would."""
+    shared, opened = tmp_path / "shared.csv", tmp_path / "opened.csv"
+    train = [
+        "train",
+        *TINY,
+        *ENGINE,
+        "--data",
+        "breast-cancer",
+        "--protocol",
+        "shares",
+        "--seed",
+        "4",
+        "--open",
+        "never",
+    ]
+    answer(monkeypatch, capsys, *train, "--out", str(tmp_path / "run"))
+    answer(monkeypatch, capsys, "predict", str(tmp_path / "run"), "--data", "breast-cancer", "--out", str(shared))
+    answer(monkeypatch, capsys, "predict", str(runs / "shares"), "--data", "breast-cancer", "--out", str(opened))
+
+    def scores(file: Path) -> list[float]:
+        with file.open() as lines:
+            return [float(row["score"]) for row in csv.DictReader(lines)]
+
+    assert scores(shared) == pytest.approx(scores(opened), abs=1e-3)
+
+
+def test_export(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], runs: Path, tmp_path: Path
+) -> None:
+    """The verb writes where it is told and says where."""
+    file = tmp_path / "model.json"
+    assert answer(monkeypatch, capsys, "export", str(runs / "arbiter"), "--out", str(file))["out"] == str(file)
+    assert len(json.loads(file.read_text())["coefficients"]) == 30
+    assert call(monkeypatch, "export", str(runs / "arbiter"), "--to", "pickle") == 1
+
+
+def test_files_after_one_data_flag(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """`--data a=1.csv b=2.csv` and `--data a=1.csv --data b=2.csv` mean the same, for training and prediction."""
+    plan, pairs = people(tmp_path)
+    common = ["--id", "id", "--label", "late", "--quiet"]
+    spread = ["train", plan, "--data", pairs[0], pairs[1], *common, "--out", str(tmp_path / "a")]
+    repeated = ["train", plan, "--data", pairs[0], "--data", pairs[1], *common, "--out", str(tmp_path / "b")]
+    assert call(monkeypatch, *spread) == 0
+    assert call(monkeypatch, *repeated) == 0
+    first, second = RunRecord.load(tmp_path / "a"), RunRecord.load(tmp_path / "b")
+    assert first.parties == second.parties
+    file = tmp_path / "scores.csv"
+    scored = ["predict", str(tmp_path / "a"), "--data", *pairs, "--id", "id", "--out", str(file)]
+    assert call(monkeypatch, *scored) == 0
+    assert file.read_text().splitlines()[1].startswith("p0,")
+
+
+@pytest.mark.parametrize("engine", ["python", "native"])
+def test_interrupted_run_is_marked(tmp_path: Path, engine: str) -> None:
+    """Ctrl-C leaves a record that says how far the run came, no traceback, and exit code 130."""
+    if engine == "native" and not engines.native_is_built():
+        pytest.skip("the native kernel was not built")
+    program = "from plumbob.cli import main; main()"
+    flags = [*TINY, "--engine", engine, "--protocol", "exchange", "--epochs", "100000", "--data", "breast-cancer"]
+    command = [sys.executable, "-c", program, "train", *flags, "--out", str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        said = process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        rest = process.stderr.read()
+        process.wait(timeout=60)
+    assert "step" in said
+    assert process.returncode == cli.INTERRUPTED == 130
+    assert "Traceback" not in rest
+    record = RunRecord.load(tmp_path)
+    assert record.status.startswith("interrupted at step ")
+    assert record.steps > 0
+    assert not (tmp_path / "parties").exists()
+
+
+# Bad input, each through the real command line.
+
+
+def people(folder: Path) -> tuple[str, list[str]]:
+    """A plan and two files that fit it: the bank has a number, the fund a number and a word."""
+    keys = {"protocol": "clear", "batch_size": 5, "epochs": 1, "seed": 2, "categorical": "one-hot"}
+    parties = {"bank": {"role": "label", "features": 1}, "fund": {"role": "features", "features": 3}}
+    plan = folder / "joint.toml"
+    plan.write_text(Plan.from_dict({"parties": parties}).replace(**keys).to_toml())
+    return str(plan), [f"bank={bank_file(folder)}", f"fund={fund_file(folder)}"]
+
+
+def bank_file(folder: Path, **cells: str) -> Path:
+    """Twenty people with income and label; `cells` puts something else into the first row."""
+    rows = [{"id": f"p{row}", "income": str(row * 3 % 7), "late": str(row % 2)} for row in range(20)]
+    return write_rows(folder / "bank.csv", rows, cells)
+
+
+def fund_file(folder: Path, start: int = 0, **cells: str) -> Path:
+    """The same people's shares and rank."""
+    numbers = range(start, start + 20)
+    rows = [{"id": f"p{row}", "shares": str(row * 5 % 11), "rank": ("gold", "iron")[row % 2]} for row in numbers]
+    return write_rows(folder / "fund.csv", rows, cells)
+
+
+def write_rows(path: Path, rows: list[dict[str, str]], cells: dict[str, str]) -> Path:
+    """A CSV file, with these cells put into its first row."""
+    rows[0] |= cells
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def one_class(folder: Path) -> None:
+    """A bank whose customers are all late."""
+    rows = [{"id": f"p{row}", "income": str(row), "late": "1"} for row in range(20)]
+    write_rows(folder / "bank.csv", rows, {})
+
+
+BAD_INPUT: dict[str, tuple[Callable[[Path], object], list[str], str]] = {
+    "infinity": (
+        lambda folder: fund_file(folder, shares="inf"),
+        [],
+        "fund: values are infinite in 20 rows: 'shares' (1)",
+    ),
+    "missing value": (lambda folder: fund_file(folder, shares=""), [], "fund: missing values in 20 rows: 'shares' (1)"),
+    "text": (
+        lambda folder: fund_file(folder, shares="hush-4711"),
+        ["--categorical", "refuse"],
+        "fund: column 'shares' is text: 1 of 20 rows",
+    ),
+    "repeated id": (lambda folder: fund_file(folder, id="p7"), [], "fund: 1 of 20 rows repeat an id"),
+    "one class": (one_class, [], "bank: expected two classes of labels in 20 rows, got 1"),
+    "missing label": (lambda folder: bank_file(folder, late=""), [], "bank: the label is missing in 1 of 20 rows"),
+    "nobody in common": (lambda folder: fund_file(folder, start=500), [], "have no id in common"),
+    "batch too large": (lambda folder: None, ["--batch-size", "21"], "batch_size 21 is more than the 20 training rows"),
+    "too few columns": (lambda folder: None, ["--features", "2,3"], "bank: the plan says 2 columns, its data give 1"),
+    "key too small": (
+        lambda folder: None,
+        ["--protocol", "shares", "--key-bits", "1024"],
+        "expected 2048 or 3072, got 1024",
+    ),
+    "unknown key": (lambda folder: None, ["--sigmoid", "tailor"], 'did you mean "taylor"?'),
+    "protocol cannot": (lambda folder: None, ["--protocol", "exchange", "--sigmoid", "piecewise"], "not a polynomial"),
+    "unknown engine": (
+        lambda folder: None,
+        ["--protocol", "exchange", "--engine", "abacus"],
+        "engine 'abacus': expected one of auto, native, python",
+    ),
+    "no such column": (lambda folder: None, ["--id", "number"], "bank: no column 'number'"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_INPUT)
+def test_bad_input_is_explained(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, case: str
+) -> None:
+    """A clear message, exit code 1, nothing on standard output, and no value of anybody's table."""
+    plan, pairs = people(tmp_path)
+    spoil, flags, message = BAD_INPUT[case]
+    spoil(tmp_path)
+    train = ["train", plan, "--data", *pairs, "--id", "id", "--label", "late", "--out", str(tmp_path / "run")]
+    assert call(monkeypatch, *train, *flags) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert message in printed.err
+    assert "Traceback" not in printed.err
+    assert not any(value in printed.err for value in ("4711", "gold", "p7"))
+
+
+def test_unseen_category_at_prediction(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Counted, not shown."""
+    plan, pairs = people(tmp_path)
+    run = str(tmp_path / "run")
+    assert (
+        call(monkeypatch, "train", plan, "--data", *pairs, "--id", "id", "--label", "late", "--out", run, "--quiet")
+        == 0
+    )
+    fund_file(tmp_path, rank="platinum")
+    capsys.readouterr()
+    assert call(monkeypatch, "predict", run, "--data", *pairs, "--id", "id", "--out", str(tmp_path / "scores.csv")) == 1
+    printed = capsys.readouterr()
+    assert "1 of 20 rows have a category that training never saw" in printed.err
+    assert "platinum" not in printed.err
+    assert not (tmp_path / "scores.csv").exists()
+
+
+@pytest.mark.parametrize(
+    "verb", [["receipt"], ["export"], ["predict", "--data", "breast-cancer"]], ids=lambda verb: verb[0]
+)
+def test_not_the_folder_of_a_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, verb: list[str]
+) -> None:
+    """A folder without a run, or with a damaged one, is refused in a sentence."""
+    assert call(monkeypatch, *verb, str(tmp_path)) == 1
+    (tmp_path / "run.json").write_text("{}")
+    assert call(monkeypatch, *verb, str(tmp_path)) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.count("plumbob: ") == 2
+
+
+@pytest.mark.parametrize("verb", ["train", "predict", "export", "plan new"])
+def test_output_that_cannot_be_written(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], runs: Path, tmp_path: Path, verb: str
+) -> None:
+    """A file stands where a folder is needed: a sentence, not a traceback."""
+    (tmp_path / "file").write_text("")
+    out = ["--out", str(tmp_path / "file" / "deeper" / "out")]
+    arguments = {
+        "train": ["train", *TINY, "--protocol", "clear", "--data", "breast-cancer"],
+        "predict": ["predict", str(runs / "clear"), "--data", "breast-cancer"],
+        "export": ["export", str(runs / "clear")],
+        "plan new": ["plan", "new"],
+    }
+    assert call(monkeypatch, *arguments[verb], *out) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("plumbob: ")
+    assert printed.err.count("\n") == 1
+
+
+def test_diverging_run_is_marked(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """A run that fails half way says so in its record."""
+    flags = [*TINY, "--protocol", "clear", "--data", "breast-cancer", "--learning-rate", "1e6", "--out", str(tmp_path)]
+    assert call(monkeypatch, "train", *flags) == 1
+    assert "training diverges" in capsys.readouterr().err
+    assert RunRecord.load(tmp_path).status.startswith("failed ")
