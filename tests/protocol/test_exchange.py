@@ -1,6 +1,7 @@
 """`exchange`: the oracle's weights through encrypted messages, and a learner that sees one sum and nothing else."""
 
 from itertools import combinations
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -215,13 +216,22 @@ def test_masks_of_two_contexts_differ() -> None:
 def test_the_masks_of_all_helpers_add_up_to_nothing(parties: int) -> None:
     """Toward one learner, the sum over all helpers of what each adds is 0."""
     names = [f"p{index}" for index in range(parties)]
-    keys = {pair: bytes([index]) * 32 for index, pair in enumerate(combinations(names, 2))}
-    learner, modulus, total = names[1], 2**90, 0
-    for first, second in combinations([name for name in names if name != learner], 2):
-        mask = pair_mask(keys[first, second], b"s", learner, 4, 0, modulus)
-        total += mask  # At `first`, the earlier name.
-        total -= mask  # At `second`.
-    assert total == 0
+    pairs = {pair: bytes([index]) * 32 for index, pair in enumerate(combinations(names, 2))}
+    learner, moduli = names[1], (2**90, 2**13)
+    added = []
+    for name in names:
+        keys = {other: pairs[min(name, other), max(name, other)] for other in names if other != name}
+        helper = SimpleNamespace(
+            pair_keys=keys,
+            desk=SimpleNamespace(name=name),
+            session=SimpleNamespace(identity=b"s"),
+            _slots={learner: SimpleNamespace(moduli=moduli)},
+        )
+        if name != learner:
+            added.append(ExchangeParty._hidden_among_helpers(helper, learner, 4, [0, 0]))  # type: ignore[arg-type]  # As much of a party as is asked for.
+    for masks, modulus in zip(zip(*added, strict=True), moduli, strict=True):
+        assert all(mask % modulus for mask in masks)
+        assert sum(masks) % modulus == 0
 
 
 # Noise.

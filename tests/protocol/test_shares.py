@@ -169,7 +169,7 @@ def test_weights_that_are_never_opened_are_nowhere(closed_run: Run) -> None:
 
 
 def test_scores_from_shares_are_those_of_clear(closed_run: Run) -> None:
-    """Prediction on shares gives the scores of `clear` within 1e-6, on rows that training would have clipped too."""
+    """On the same rounded features prediction is within 1e-6 of `clear`, and rows far out are predicted too."""
     X, _ = made_up()
     new = np.vstack([X, 40 * X])
     tables = tables_for(closed_run.model.plan, new, None)

@@ -36,7 +36,7 @@ class ArbitratedParty(TrainingParty):
     def step(self, batch: Batch) -> Vector:
         scores = self.own_scores(batch)
         own = logistic.partial_residuals(scores, self.signs(batch))
-        enc_residuals = self.joint_residuals(batch, self.encode_released(own[None, :]))
+        enc_residuals = self.joint_residuals(batch, self.encode_released(batch, own[None, :]))
         sums = self.opened_sums(batch, enc_residuals)
         # Last, because all gradients of a step must see the same weights.
         self.descend(batch, scores, sums)

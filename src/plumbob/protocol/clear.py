@@ -10,12 +10,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from plumbob.data import Batch, Shard, Table, batches, build_shard, steps_per_epoch, stream
+from plumbob.errors import DataError
 from plumbob.model import logistic
 from plumbob.model.sigmoid import SIGMOIDS, Sigmoid
 from plumbob.model.starts import starting_weights
 from plumbob.plan import Plan
-from plumbob.protocol.party import Progress, columns_of, refuse_missing_defences
-from plumbob.protocol.transcript import Transcript, Vector
+from plumbob.protocol import defences
+from plumbob.protocol.party import Progress, columns_of
+from plumbob.protocol.transcript import Matrix, Transcript, Vector
 
 
 @dataclass
@@ -34,14 +36,13 @@ def train_clear(
     plan: Plan, tables: Mapping[str, Table], seed: bytes, progress: Progress | None = None
 ) -> tuple[list[Transcript], dict[str, Shard]]:
     """All parties' training in one place; `tables` are aligned, `seed` fixes batches, held-out rows and the start."""
-    refuse_missing_defences(plan)
     parties = _seated(plan, tables, seed)
     rows = len(parties[0].shard)
     steps = steps_per_epoch(rows, plan) * plan.epochs
-    noise = stream(seed, "noise")
-    weights_of_rows = _class_weights(plan, parties[0])
+    generator = stream(seed, "noise")
+    labels = _labels(plan, parties[0], seed)
     for batch in batches(seed, rows, plan):
-        _step(plan, parties, batch, noise, weights_of_rows)
+        _step(plan, parties, batch, labels, _noise(plan, len(batch), generator))
         if progress is not None:
             progress(batch, steps)
     return [_transcript(plan, party, seed) for party in parties], {party.name: party.shard for party in parties}
@@ -61,26 +62,40 @@ def _seated(plan: Plan, tables: Mapping[str, Table], seed: bytes) -> list[OpenPa
     return parties
 
 
-def _class_weights(plan: Plan, label_party: OpenParty) -> Vector:
+@dataclass(frozen=True, repr=False, eq=False)
+class Labels:
+    """Of all training rows: as training uses them, and how much each row weighs."""
+
+    signs: Vector
+    weights: Vector
+
+
+def _labels(plan: Plan, label_party: OpenParty, seed: bytes) -> Labels:
     y = label_party.shard.y
-    if plan.class_weight == "none" or y is None:
-        return np.ones(len(label_party.shard))
-    return logistic.class_weights(y)
+    if y is None:
+        raise DataError(f"{label_party.name}: expected labels, its table has none")
+    drawn = defences.random_bytes_for_flips(seed, len(y))
+    signs = defences.flipped_signs(logistic.signs_of(y), plan.label_flip_epsilon, drawn)
+    return Labels(signs, np.ones(len(y)) if plan.class_weight == "none" else logistic.class_weights(y))
 
 
-def _step(
-    plan: Plan, parties: list[OpenParty], batch: Batch, generator: np.random.Generator, weights_of_rows: Vector
-) -> None:
+def _noise(plan: Plan, rows: int, generator: np.random.Generator) -> Matrix:
+    """For each party (row) what everybody's draws add to the residuals that it learns from."""
+    stds = np.array([defences.noise_std(plan, party.role) for party in plan.learners])
+    drawn = stds[:, None] * generator.standard_normal((len(stds), rows))
+    # Own draws do not come back: the own part stays exact (Algorithm 3), unless soundness needs it as released.
+    returns = [defences.updates_with_released_noise(plan, party.role) for party in plan.learners]
+    added: Matrix = drawn.sum(axis=0) - np.where(np.array(returns)[:, None], 0.0, drawn)
+    return added
+
+
+def _step(plan: Plan, parties: list[OpenParty], batch: Batch, labels: Labels, noise: Matrix) -> None:
     sigmoid = SIGMOIDS[plan.sigmoid]
     features = [party.shard.X[batch.rows] for party in parties]
     scores = [X @ party.weights for X, party in zip(features, parties, strict=True)]
-    signs = logistic.signs_of(parties[0].shard.y[batch.rows])  # type: ignore[index]  # The label party has labels.
-    residuals = sigmoid.residuals(np.sum(scores, axis=0), signs) * weights_of_rows[batch.rows]
-    noise = plan.noise_std * generator.standard_normal((len(parties), len(batch)))
-    for index, party in enumerate(parties):
-        # What a party learns is noisy with everybody else's draws; its own part stays exact (Algorithm 3).
-        others = noise.sum(axis=0) - noise[index]
-        party.sums.append((residuals + others) @ features[index])
+    residuals = sigmoid.residuals(np.sum(scores, axis=0), labels.signs[batch.rows]) * labels.weights[batch.rows]
+    for party, X, added in zip(parties, features, noise, strict=True):
+        party.sums.append((residuals + added) @ X)
     for party, own_scores in zip(parties, scores, strict=True):
         _descend(plan, sigmoid, party, batch, own_scores)
 

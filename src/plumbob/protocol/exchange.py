@@ -41,10 +41,11 @@ class ExchangeParty(TrainingParty):
     def step(self, batch: Batch) -> Vector:
         scores = self.own_scores(batch)
         terms = self.own_terms(scores, batch)
-        self.lend(batch, self.encode_released(terms))
+        released = self.encode_released(batch, terms)
+        self.lend(batch, released)
         masks = self.ask(batch, self.coefficients(batch, scores))
         self.answer(batch)
-        sums: Vector = terms[0] @ self.shard.X[batch.rows] + self.collect(batch, masks)
+        sums: Vector = self.own_part(terms, released) @ self.shard.X[batch.rows] + self.collect(batch, masks)
         # Last, because both gradients of a step must see the same weights.
         self.descend(batch, scores, sums)
         return sums

@@ -7,17 +7,21 @@ the batches and keeps a transcript. A protocol adds what is said in a step.
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plumbob.crypto import Encoded
 from plumbob.data import Batch, Shard, Table, batches, build_shard, steps_per_epoch, stream
-from plumbob.errors import EncodingError, PlanError
+from plumbob.errors import EncodingError
 from plumbob.model import logistic
 from plumbob.model.sigmoid import SIGMOIDS
 from plumbob.model.starts import starting_weights
 from plumbob.plan import Plan
 from plumbob.privacy import discrete_gaussian
+from plumbob.privacy.budget import BudgetLedger
+from plumbob.protocol import defences
 from plumbob.protocol.handshake import Desk, Session, agree
 from plumbob.protocol.part import Part
 from plumbob.protocol.transcript import Matrix, Transcript, Vector
@@ -31,11 +35,11 @@ class TrainingParty(ABC):
     """A party that holds columns."""
 
     def __init__(self, desk: Desk, table: Table, progress: Progress | None = None) -> None:
-        refuse_missing_defences(desk.plan)
         self.desk = desk
         self.plan = desk.plan
         self.table = table
         self.sigmoid = SIGMOIDS[self.plan.sigmoid]
+        self.noise_std = defences.noise_std(self.plan, self.plan.party(desk.name).role)
         self.noise_draws = 0
         self._progress = progress
 
@@ -43,12 +47,16 @@ class TrainingParty(ABC):
     shard: Shard
     widths: Widths
     weights: Vector
+    budget: BudgetLedger | None
+    """What was spent of the labels' budget, where the plan has one."""
 
     def run(self) -> Transcript:
         """The whole training, from greeting to transcript."""
         self.session = agree(self.desk, self.table.ids)
         self.shard = build_shard(self.table, self.plan, self.desk.name, self.session.seed)
         self.widths = widths_for(self.plan, len(self.shard))
+        cost = defences.label_cost(self.plan)
+        self.budget = None if cost is None or self.shard.y is None else BudgetLedger(cost, len(self.shard))
         start = self.weights = own_start(self.desk, self.session, self.columns)
         self.prepare()
         steps = steps_per_epoch(len(self.shard), self.plan) * self.plan.epochs
@@ -95,8 +103,16 @@ class TrainingParty(ABC):
         return logistic.penalties(self.plan.l2, self.columns, self.shard.has_intercept)
 
     def signs(self, batch: Batch) -> Vector | None:
-        """The labels of a batch as -1/+1, at the label party."""
-        return None if self.shard.y is None else logistic.signs_of(self.shard.y[batch.rows])
+        """The labels of a batch as -1/+1, at the label party; flipped and scaled where the plan says so."""
+        return None if self._signs is None else self._signs[batch.rows]
+
+    @cached_property
+    def _signs(self) -> Vector | None:
+        """Flipped once, whatever is done with them afterwards."""
+        if self.shard.y is None:
+            return None
+        drawn = self.desk.randomness.draw(8 * len(self.shard)) if self.plan.label_flip_epsilon else b""
+        return defences.flipped_signs(logistic.signs_of(self.shard.y), self.plan.label_flip_epsilon, drawn)
 
     def own_scores(self, batch: Batch) -> Vector:
         """This party's part of the scores. The guard stands here, so that nothing is released from a diverged run."""
@@ -110,32 +126,34 @@ class TrainingParty(ABC):
         logistic.stop_if_diverging(scores, gradient, self.sigmoid, batch.step)
         self.weights = logistic.updated(self.weights, gradient, self.plan.learning_rate, self.penalties)
 
-    def encode_released(self, terms: Matrix) -> Encoded:
+    def encode_released(self, batch: Batch, terms: Matrix) -> Encoded:
         """What leaves encrypted: own terms, one row each; noise falls on the first, which carries the labels.
 
-        Noise is added to the integers, so that no floating-point number stands between the sampler and the cipher.
+        Noise is added to the integers, so that no floating-point number stands between the sampler and the cipher. The
+        budget is spent first: what was refused must not have left.
         """
         encoding = self.widths.residuals
         values = encoding.encode(terms, "own residuals").values
-        if self.plan.noise_std > 0:
+        if self.budget is not None:
+            self.budget.spend(batch.rows)
+        if self.noise_std > 0:
             values[0] += self._noise(values.shape[1])
             if np.abs(values).max() >= 1 << (encoding.bits - 1):
                 raise EncodingError("a noisy residual is wider than agreed; this happens about once in 10**15 draws")
         return Encoded(values.ravel(), encoding)
 
-    def _noise(self, count: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    def own_part(self, terms: Matrix, released: Encoded) -> Vector:
+        """Own residuals as the own update uses them: exact (Algorithm 3), or as released where soundness needs it."""
+        if defences.updates_with_released_noise(self.plan, self.plan.party(self.desk.name).role):
+            return released.encoding.decode(released.values[: terms.shape[1]])
+        own: Vector = terms[0]
+        return own
+
+    def _noise(self, count: int) -> NDArray[np.int64]:
         self.noise_draws += count
-        deviation = Fraction(self.plan.noise_std) * (1 << self.plan.residual_bits)
-        draws = (discrete_gaussian.sample(deviation**2, self.desk.randomness.below) for _ in range(count))
+        variance = Fraction(defences.whole_units(self.noise_std, self.plan.residual_bits)) ** 2
+        draws = (discrete_gaussian.sample(variance, self.desk.randomness.below) for _ in range(count))
         return np.fromiter(draws, dtype=np.int64, count=count)
-
-
-def refuse_missing_defences(plan: Plan) -> None:
-    """A plan that promises a defence which training does not have yet must not run without it."""
-    if plan.noise not in ("none", "std"):
-        raise PlanError(f'privacy.noise: "{plan.noise}" cannot be trained with yet; set "none" or "std"')
-    if plan.label_flip_epsilon > 0:
-        raise PlanError("privacy.label_flip_epsilon: labels cannot be flipped in training yet; set it to 0")
 
 
 def columns_of(plan: Plan, name: str) -> int:

@@ -173,8 +173,8 @@ class SharesParty(TrainingParty):
         signs = self.signs(batch)
         if signs is None:
             return [0] * len(batch)
-        unit = 2 << (WEIGHT_BITS + self.plan.feature_bits)
-        return [-int(sign) * unit for sign in signs]
+        fraction = WEIGHT_BITS + self.plan.feature_bits
+        return [-round(math.ldexp(2.0 * sign, fraction)) for sign in signs.tolist()]
 
     @property
     def _is_label_party(self) -> bool:

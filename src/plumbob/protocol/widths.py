@@ -14,6 +14,7 @@ from plumbob.crypto import Encoding, PublicKey, Slots
 from plumbob.data import largest_batch
 from plumbob.errors import PlanError, RemoteProtocolError
 from plumbob.plan import Plan
+from plumbob.protocol.defences import largest_released
 
 UNSCALED_BITS = 7  # Without scaling or clipping, features must stay below 128.
 SCORE_BITS = 10  # Beyond 1024 a run has diverged, and the guard of `model.logistic` stops it.
@@ -72,8 +73,8 @@ def feature_integer_bits(plan: Plan, training_rows: int) -> int:
 
 
 def _residual_integer_bits(plan: Plan) -> int:
-    """Scores up to the guard's limit, and eight standard deviations of noise."""
-    return math.ceil(math.log2(2.0**SCORE_BITS + 4 + 8 * plan.noise_std))
+    """Scores up to the guard's limit, labels, and eight standard deviations of noise."""
+    return math.ceil(math.log2(2.0**SCORE_BITS + largest_released(plan)))
 
 
 def slots_for(plan: Plan, widths: Widths, key: PublicKey, columns: int, training_rows: int) -> Slots:

@@ -1,0 +1,80 @@
+"""How a plan's defences become numbers: each party's noise, what it costs, and the flipping of labels."""
+
+import math
+
+import numpy as np
+
+from plumbob.data import stream
+from plumbob.model.sigmoid import SIGMOIDS
+from plumbob.plan import Plan
+from plumbob.privacy.accounting import LabelCost, calibrated_std
+from plumbob.privacy.heuristic import HeuristicNoise
+from plumbob.privacy.randomised_response import flips, label_scale
+from plumbob.protocol.transcript import Vector
+
+
+def noise_std(plan: Plan, role: str) -> float:
+    """The deviation of the noise that a party of this role adds to its own residuals before they leave."""
+    if plan.noise == "std":
+        return plan.noise_std
+    if plan.noise == "heuristic":
+        noise = heuristic_noise(plan)
+        return noise.label_party_std() if role == "label" else noise.feature_party_std()
+    if plan.noise == "sound" and role == "label":
+        # The label party's noise alone protects the labels; that is all that this mode promises.
+        return calibrated_std(plan.epsilon, plan.delta, label_sensitivity(plan), plan.epochs)
+    return 0.0
+
+
+def heuristic_noise(plan: Plan) -> HeuristicNoise:
+    """The paper's formulas (Theorem D.5), with the epochs really run where the plan gives none."""
+    return HeuristicNoise(
+        plan.epsilon,
+        plan.delta,
+        plan.heuristic.G,
+        plan.heuristic.e or plan.epochs,
+        plan.heuristic.T,
+        plan.learning_rate,
+        plan.batch_size,
+    )
+
+
+def label_sensitivity(plan: Plan) -> float:
+    """How far flipping one label moves one residual."""
+    return 2.0 * SIGMOIDS[plan.sigmoid].label_weight
+
+
+def label_cost(plan: Plan) -> LabelCost | None:
+    """What a run costs for one label, where that is a statement at all: with `sound` noise only."""
+    if plan.noise != "sound":
+        return None
+    return LabelCost(noise_std(plan, "label"), label_sensitivity(plan), plan.epochs)
+
+
+def updates_with_released_noise(plan: Plan, role: str) -> bool:
+    """Whether a party updates with the vector that it released, noise included: what makes the accounting sound."""
+    return plan.noise == "sound" and role == "label"
+
+
+def flipped_signs(signs: Vector, epsilon: float, random_bytes: bytes) -> Vector:
+    """Labels as -1/+1, each flipped by randomised response and scaled so that gradients stay unbiased."""
+    if epsilon == 0:
+        return signs
+    flipped = flips(len(signs), epsilon, lambda count: random_bytes[:count])
+    return np.where(flipped, -signs, signs) * label_scale(epsilon)
+
+
+def random_bytes_for_flips(seed: bytes, rows: int) -> bytes:
+    """For `clear`, where nothing is secret."""
+    return stream(seed, "flipped labels").bytes(8 * rows)
+
+
+def largest_released(plan: Plan) -> float:
+    """What labels and eight standard deviations of noise add to a score in a residual."""
+    label = 2.0 * SIGMOIDS[plan.sigmoid].label_weight * label_scale(plan.label_flip_epsilon)
+    return label + 8.0 * max(noise_std(plan, "label"), noise_std(plan, "features"))
+
+
+def whole_units(std: float, fraction_bits: int) -> int:
+    """A deviation in units of the encoding, rounded up: never less noise than was asked for."""
+    return math.ceil(math.ldexp(std, fraction_bits))
