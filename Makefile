@@ -2,6 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 WORKERS ?= 2
+# Two test workers, each with a linear algebra library that takes both cores, get in each other's way tenfold.
+export OPENBLAS_NUM_THREADS ?= 1
 
 .PHONY: help demo test soak check format bench bench-peers sanitize clean
 

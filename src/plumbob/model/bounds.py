@@ -120,6 +120,16 @@ def slots(key_bits: int, slot_bits: int) -> int:
     return (key_bits - 1) // slot_bits
 
 
+def readable_residuals(reply_bits: int, residual_bits: int) -> int:
+    """Residuals that a learner can read from one step's replies, if these are cut to `reply_bits` in all.
+
+    A residual between -2 and 2 has `residual_bits` fraction bits and two more. Where residuals are known to be -2 or 2,
+    in the first step from zero weights and toward a label party without columns, one bit is enough for each:
+    `reply_bits` of them.
+    """
+    return reply_bits // (residual_bits + 2)
+
+
 # The countermeasure, section 6
 
 

@@ -30,6 +30,8 @@ class OpenParty:
     penalties: Vector
     start: Vector
     sums: list[Vector]
+    own_noise: list[Vector]
+    """What own draws add to the sums, in each step in which they do."""
 
 
 def train_clear(
@@ -57,7 +59,7 @@ def _seated(plan: Plan, tables: Mapping[str, Table], seed: bytes) -> list[OpenPa
         start = np.zeros(columns)
         start[: party.features] = joint_start[before : before + party.features]
         penalties = logistic.penalties(plan.l2, columns, shard.has_intercept)
-        parties.append(OpenParty(party.name, shard, start, penalties, start, []))
+        parties.append(OpenParty(party.name, shard, start, penalties, start, [], []))
         before += party.features
     return parties
 
@@ -79,23 +81,25 @@ def _labels(plan: Plan, label_party: OpenParty, seed: bytes) -> Labels:
     return Labels(signs, np.ones(len(y)) if plan.class_weight == "none" else logistic.class_weights(y))
 
 
-def _noise(plan: Plan, rows: int, generator: np.random.Generator) -> Matrix:
-    """For each party (row) what everybody's draws add to the residuals that it learns from."""
+def _noise(plan: Plan, rows: int, generator: np.random.Generator) -> tuple[Matrix, Matrix]:
+    """For each party (row) what everybody's draws add to the residuals that it learns from; and what its own do."""
     stds = np.array([defences.noise_std(plan, party.role) for party in plan.learners])
     drawn = stds[:, None] * generator.standard_normal((len(stds), rows))
     # Own draws do not come back: the own part stays exact (Algorithm 3), unless soundness needs it as released.
     returns = [defences.updates_with_released_noise(plan, party.role) for party in plan.learners]
-    added: Matrix = drawn.sum(axis=0) - np.where(np.array(returns)[:, None], 0.0, drawn)
-    return added
+    own: Matrix = np.where(np.array(returns)[:, None], drawn, 0.0)
+    return drawn.sum(axis=0) - drawn + own, own
 
 
-def _step(plan: Plan, parties: list[OpenParty], batch: Batch, labels: Labels, noise: Matrix) -> None:
+def _step(plan: Plan, parties: list[OpenParty], batch: Batch, labels: Labels, noise: tuple[Matrix, Matrix]) -> None:
     sigmoid = SIGMOIDS[plan.sigmoid]
     features = [party.shard.X[batch.rows] for party in parties]
     scores = [X @ party.weights for X, party in zip(features, parties, strict=True)]
     residuals = sigmoid.residuals(np.sum(scores, axis=0), labels.signs[batch.rows]) * labels.weights[batch.rows]
-    for party, X, added in zip(parties, features, noise, strict=True):
+    for party, X, added, own in zip(parties, features, *noise, strict=True):
         party.sums.append((residuals + added) @ X)
+        if own.any():
+            party.own_noise.append(own @ X)
     for party, own_scores in zip(parties, scores, strict=True):
         _descend(plan, sigmoid, party, batch, own_scores)
 
@@ -116,4 +120,5 @@ def _transcript(plan: Plan, party: OpenParty, seed: bytes) -> Transcript:
         start=party.start,
         sums=np.array(party.sums).reshape(len(party.sums), -1),
         weights=party.weights,
+        own_noise=np.array(party.own_noise) if party.own_noise else None,
     )

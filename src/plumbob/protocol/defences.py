@@ -56,6 +56,13 @@ def updates_with_released_noise(plan: Plan, role: str) -> bool:
     return plan.noise == "sound" and role == "label"
 
 
+def own_noise_returns(plan: Plan, role: str) -> bool:
+    """Whether a party's own draws are in the sums that it gets; it knows them, and can take them out again."""
+    # Through an arbiter everybody's sums come from one vector, to which all have added their noise.
+    through_arbiter = plan.protocol == "arbiter" and noise_std(plan, role) > 0
+    return through_arbiter or updates_with_released_noise(plan, role)
+
+
 def flipped_signs(signs: Vector, epsilon: float, random_bytes: bytes) -> Vector:
     """Labels as -1/+1, each flipped by randomised response and scaled so that gradients stay unbiased."""
     if epsilon == 0:

@@ -41,6 +41,7 @@ class TrainingParty(ABC):
         self.sigmoid = SIGMOIDS[self.plan.sigmoid]
         self.noise_std = defences.noise_std(self.plan, self.plan.party(desk.name).role)
         self.noise_draws = 0
+        self.returned_noise: list[Vector] = []
         self._progress = progress
 
     session: Session
@@ -75,6 +76,7 @@ class TrainingParty(ABC):
             start=start,
             sums=np.array(sums).reshape(len(sums), -1),
             weights=self.weights,
+            own_noise=self._own_noise(),
         )
 
     @abstractmethod
@@ -137,7 +139,10 @@ class TrainingParty(ABC):
         if self.budget is not None:
             self.budget.spend(batch.rows)
         if self.noise_std > 0:
-            values[0] += self._noise(values.shape[1])
+            drawn = self._noise(values.shape[1])
+            values[0] += drawn
+            if defences.own_noise_returns(self.plan, self.plan.party(self.desk.name).role):
+                self.returned_noise.append(encoding.decode(drawn) @ self.shard.X[batch.rows])
             if np.abs(values).max() >= 1 << (encoding.bits - 1):
                 raise EncodingError("a noisy residual is wider than agreed; this happens about once in 10**15 draws")
         return Encoded(values.ravel(), encoding)
@@ -148,6 +153,9 @@ class TrainingParty(ABC):
             return released.encoding.decode(released.values[: terms.shape[1]])
         own: Vector = terms[0]
         return own
+
+    def _own_noise(self) -> Matrix | None:
+        return np.array(self.returned_noise) if self.returned_noise else None
 
     def _noise(self, count: int) -> NDArray[np.int64]:
         self.noise_draws += count

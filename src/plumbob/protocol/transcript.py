@@ -45,6 +45,8 @@ class Transcript:
     start: Vector
     sums: Matrix
     weights: Vector
+    own_noise: Matrix | None = None
+    """What own draws of noise add to the sums, where they come back; who drew them can take them out again."""
     seen: dict[str, Matrix] = field(default_factory=dict)
     """What it could read beyond its own sums: an arbiter's unmasked ones, by party."""
     frames: dict[str, list[bytes]] = field(default_factory=dict)
@@ -55,6 +57,8 @@ class Transcript:
         arrays: dict[str, Any] = {f"seen/{name}": values for name, values in self.seen.items()}
         if self.y is not None:
             arrays["y"] = self.y
+        if self.own_noise is not None:
+            arrays["own_noise"] = self.own_noise
         np.savez_compressed(
             path,
             format=np.array(FORMAT),
@@ -86,6 +90,7 @@ class Transcript:
                 start=arrays["start"],
                 sums=arrays["sums"],
                 weights=arrays["weights"],
+                own_noise=arrays.get("own_noise"),
                 seen={
                     name.removeprefix("seen/"): values for name, values in arrays.items() if name.startswith("seen/")
                 },

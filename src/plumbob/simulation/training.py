@@ -73,7 +73,7 @@ class JointModel:
         """Each part in its party's own folder."""
         for name, part in self.parts.items():
             own = folder / "parties" / name
-            own.mkdir(parents=True, exist_ok=True)
+            own.mkdir(mode=0o700, parents=True, exist_ok=True)
             part.save(own / "part.json")
 
     @classmethod
@@ -100,7 +100,7 @@ class Run:
         self.model.save(folder)
         for name, transcript in self.transcripts.items():
             own = folder / "parties" / name
-            own.mkdir(parents=True, exist_ok=True)
+            own.mkdir(mode=0o700, parents=True, exist_ok=True)
             transcript.save(own / "transcript.npz")
         (folder / "plan.toml").write_text(self.record.plan, encoding="utf-8")
         self.record.save(folder)
