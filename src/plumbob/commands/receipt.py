@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from plumbob.plan import Plan
+from plumbob.protocol.defences import label_cost, noise_std
 from plumbob.record import PartyRecord, RunRecord
 from plumbob.report.page import as_text
 from plumbob.report.run import summary, warnings, work_table
@@ -32,7 +33,7 @@ def run(folder: Path) -> dict[str, object]:
         "engine": record.engine,
         "randomness": record.randomness,
         "noise": plan.noise,
-        "noise_std": plan.noise_std,
+        "noise_std": {party.name: noise_std(plan, party.role) for party in plan.learners},
         "accepted_leaks": record.accepted_leaks,
         "warnings": warnings(record),
         "parties": [_counts(party) for party in record.parties],
@@ -75,13 +76,12 @@ def _counts(party: PartyRecord) -> dict[str, object]:
 
 
 def _lines(record: RunRecord, plan: Plan, channels: list[dict[str, str]], plan_agrees: bool) -> list[str]:
-    noise = "none" if plan.noise == "none" else f"{plan.noise}, std {plan.noise_std:g}"
     lines = [
         summary(record),
         *warnings(record),
         f"plan hash    {record.plan_hash} ({'as the plan in the record' if plan_agrees else 'DIFFERS from the plan'})",
         f"keys         {_keys(record, plan)}",
-        f"noise        {noise}",
+        f"noise        {_noise(plan)}",
         f"randomness   {record.randomness}",
         f"leaks        {'accepted' if record.accepted_leaks else 'not accepted'} with --accept-leaks",
     ]
@@ -89,6 +89,17 @@ def _lines(record: RunRecord, plan: Plan, channels: list[dict[str, str]], plan_a
         lines += [*as_text(work_table(record)), *(CHANNEL.format(**channel) for channel in channels)]
         lines.append(f"transcript   {transcript_hash(record.parties)}")
     return lines
+
+
+def _noise(plan: Plan) -> str:
+    if plan.noise == "none":
+        return "none"
+    stds = ", ".join(f"{party.name} std {noise_std(plan, party.role):.4g}" for party in plan.learners)
+    cost = label_cost(plan)
+    if cost is None:
+        return f"{plan.noise}: {stds}"
+    proved, analytic = cost.zcdp_epsilon(plan.delta), cost.analytic_epsilon(plan.delta)
+    return f"{plan.noise}: {stds}; a label costs epsilon {proved:.3g} (zCDP, proved) or {analytic:.3g} (analytic)"
 
 
 def _keys(record: RunRecord, plan: Plan) -> str:
