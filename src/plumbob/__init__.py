@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from plumbob import attacks
     from plumbob.auditor import audit
+    from plumbob.auditor.check import check
     from plumbob.plan import Plan
     from plumbob.simulation import load
     from plumbob.simulation.estimator import VerticalLogisticRegression
@@ -20,10 +21,11 @@ _OFFERED = {
     "Plan": "plumbob.plan",
     "VerticalLogisticRegression": "plumbob.simulation.estimator",
     "audit": "plumbob.auditor",
+    "check": "plumbob.auditor.check",
     "load": "plumbob.simulation",
 }
 
-__all__ = ["Plan", "VerticalLogisticRegression", "attacks", "audit", "load"]
+__all__ = ["Plan", "VerticalLogisticRegression", "attacks", "audit", "check", "load"]
 
 
 def __getattr__(name: str) -> Any:

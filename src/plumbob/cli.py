@@ -1,7 +1,8 @@
 """The command line: parse, call, print.
 
-Exit codes: 0 done, 1 failed with a message, 2 wrong usage, 130 interrupted by Ctrl-C. The work is done elsewhere, and
-imported late, so that every verb starts in under a second.
+Exit codes: 0 done, 1 failed with a message, 2 wrong usage, 3 (`check`, `audit`) done and something leaks above the
+plan's tolerance, 130 interrupted by Ctrl-C. The work is done elsewhere, and imported late, so that every verb starts in
+under a second.
 """
 
 import json
@@ -30,6 +31,21 @@ DataDir = Annotated[
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN_DIR", help="The folder of a run.")]
 PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="A plan's TOML file.")]
 
+PlanWords = Annotated[
+    list[str] | None, typer.Argument(metavar="PLAN", help="A plan's TOML file; PARTY=FILE may follow.")
+]
+RunOut = Annotated[Path, typer.Option("--out", help="The folder to write to.", file_okay=False)]
+LabelColumn = Annotated[
+    str | None, typer.Option("--label", help="The label party's column that holds the label.", metavar="COLUMN")
+]
+Engine = Annotated[str, typer.Option(help="Who does the arithmetic.", metavar="auto|native|python")]
+Jobs = Annotated[int | None, typer.Option(help="Cores to use; without it, all.", min=1)]
+AcceptLeaks = Annotated[
+    bool, typer.Option("--accept-leaks", help="Say, for the record, that what the plan leaks is accepted.")
+]
+Only = Annotated[list[str], typer.Option("--only", help="The attacks to run; without it, all.", metavar="NAME ...")]
+
+LEAKING = 3
 INTERRUPTED = 130  # As a shell has it: 128 and the signal's number.
 
 # Pretty tracebacks print local variables, and ours may hold keys.
@@ -126,23 +142,48 @@ def plan_hash(plan: PlanFile, as_json: Json = False, quiet: Quiet = False) -> No
 
 @app.command()
 @with_plan_flags
-def train(
-    words: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="PLAN", help="A plan's TOML file; PARTY=FILE may follow."),
+def check(
+    plan: Annotated[Path | None, typer.Argument(metavar="PLAN", help="A plan's TOML file; or flags alone.")] = None,
+    with_estimate: Annotated[
+        bool, typer.Option("--estimate", help="Also minutes, traffic and memory, measured on this machine.")
+    ] = False,
+    attack: Annotated[
+        str | None, typer.Option("--explain", help="One attack's story with this plan's numbers.", metavar="ATTACK")
     ] = None,
-    out: Annotated[Path, typer.Option(help="The folder to write to.", file_okay=False)] = Path("run"),
+    runs: Annotated[int, typer.Option(help="Runs on the same rows: what they give away adds up.", min=1)] = 1,
+    from_fate: Annotated[
+        Path | None, typer.Option("--from-fate", help="Read a FATE hetero-LR job instead of a plan.", metavar="CONF")
+    ] = None,
+    from_secretflow: Annotated[
+        Path | None, typer.Option("--from-secretflow", help="Read a SecretFlow job instead.", metavar="CONF")
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    *,
+    keys: dict[str, Any],
+) -> None:
+    """Before training: what each party will be able to work out; exit code 3 if something leaks above tolerance."""
+    from plumbob.commands import check as work
+
+    checked, remarks = work.plan_for(plan, from_fate, from_secretflow, keys)
+    result = work.run(checked, work.Wishes(runs, attack, with_estimate), progress(quiet), remarks)
+    show(result, as_json)
+    if work.leaks(result):
+        raise typer.Exit(LEAKING)
+
+
+@app.command()
+@with_plan_flags
+def train(
+    words: PlanWords = None,
+    out: RunOut = Path("run"),
     data: Data = [],  # noqa: B006  # Typer copies it.
     id_column: IdColumn = None,
-    label_column: Annotated[
-        str | None, typer.Option("--label", help="The label party's column that holds the label.", metavar="COLUMN")
-    ] = None,
+    label_column: LabelColumn = None,
     data_dir: DataDir = None,
-    engine: Annotated[str, typer.Option(help="Who does the arithmetic.", metavar="auto|native|python")] = "auto",
-    jobs: Annotated[int | None, typer.Option(help="Cores to use; without it, all.", min=1)] = None,
-    accept_leaks: Annotated[
-        bool, typer.Option("--accept-leaks", help="Say, for the record, that what the plan leaks is accepted.")
-    ] = False,
+    engine: Engine = "auto",
+    jobs: Jobs = None,
+    accept_leaks: AcceptLeaks = False,
     as_json: Json = False,
     quiet: Quiet = False,
     *,
@@ -150,18 +191,75 @@ def train(
 ) -> None:
     """All parties on this machine, through the same bytes; joint, local-only and pooled quality side by side."""
     files, pairs = told_apart(words or [])
-    if len(files) > 1:
-        raise typer.BadParameter(f"expected one plan, got {len(files)}")
-    plan = plan_from(Path(files[0]) if files else None, keys)
+    plan = plan_from(one_plan(files), keys)
     from plumbob.commands import train as work
 
     inputs = work.Inputs([*data, *pairs], id_column, label_column, data_dir)
-    try:
-        result = work.run(plan, inputs, out, work.Means(engine, jobs, accept_leaks, quiet))
-    except KeyboardInterrupt:
-        # Said already, with the step that was reached; Typer's versions leave with different codes.
-        raise typer.Exit(INTERRUPTED) from None
+    means = work.Means(engine, jobs, accept_leaks, quiet)
+    show(unless_interrupted(lambda: work.run(plan, inputs, out, means)), as_json)
+
+
+@app.command()
+@with_plan_flags
+def audit(
+    words: PlanWords = None,
+    out: RunOut = Path("run"),
+    data: Data = [],  # noqa: B006  # Typer copies it.
+    id_column: IdColumn = None,
+    label_column: LabelColumn = None,
+    data_dir: DataDir = None,
+    engine: Engine = "auto",
+    jobs: Jobs = None,
+    accept_leaks: AcceptLeaks = False,
+    only: Only = [],  # noqa: B006  # Typer copies it.
+    defences: Annotated[
+        bool, typer.Option("--defences", help="The same data under one defence after the other, as one table.")
+    ] = False,
+    encrypted: Annotated[
+        bool,
+        typer.Option("--encrypted", help="With --defences: really encrypted, with seconds, bytes, active attacks."),
+    ] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    *,
+    keys: dict[str, Any],
+) -> None:
+    """Train, attack with everything each party saw, score, report; exit code 3 if something leaks above tolerance."""
+    from plumbob.commands import attack as work
+    from plumbob.commands.train import Inputs, Means
+
+    paths, pairs = told_apart(words or [])
+    files, names = work.told_apart(paths, only)
+    plan = plan_from(one_plan(files), keys)
+    inputs = Inputs([*data, *pairs], id_column, label_column, data_dir)
+    means = Means(engine, jobs, accept_leaks, quiet)
+    if encrypted and not defences:
+        raise typer.BadParameter("--encrypted goes with --defences; a plain audit is as the plan says")
+    if defences:
+        from plumbob.commands import defences as comparison
+
+        result = unless_interrupted(lambda: comparison.run(plan, inputs, out, means, names, encrypted, progress(quiet)))
+    else:
+        result = unless_interrupted(lambda: work.audit_plan(plan, inputs, out, means, names, progress(quiet)))
     show(result, as_json)
+    if work.leaks(result):
+        raise typer.Exit(LEAKING)
+
+
+@app.command()
+def attack(
+    words: Annotated[list[str], typer.Argument(metavar="RUN_DIR", help="The folder of a run.")],
+    only: Only = [],  # noqa: B006  # Typer copies it.
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """The red team on a recorded run: what each party could work out from what it saw."""
+    from plumbob.commands import attack as work
+
+    folders, names = work.told_apart(words, only)
+    if len(folders) != 1:
+        raise typer.BadParameter(f"expected one folder of a run, got {len(folders)}")
+    show(unless_interrupted(lambda: work.run(Path(folders[0]), names, progress(quiet))), as_json)
 
 
 @app.command()
@@ -220,6 +318,21 @@ def bench(
     from plumbob import bench as work
 
     show(work.run(quick, progress(quiet)), as_json)
+
+
+def one_plan(files: list[str]) -> Path | None:
+    """The plan's file, if one is named."""
+    if len(files) > 1:
+        raise typer.BadParameter(f"expected one plan, got {len(files)}")
+    return Path(files[0]) if files else None
+
+
+def unless_interrupted(work: Callable[[], dict[str, object]]) -> dict[str, object]:
+    """The work's result; what Ctrl-C stopped was said already, and Typer's versions leave with different codes."""
+    try:
+        return work()
+    except KeyboardInterrupt:
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def told_apart(words: list[str]) -> tuple[list[str], list[str]]:

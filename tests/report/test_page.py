@@ -3,13 +3,14 @@
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from typing import Any
 
 import pytest
 
 from plumbob.plan import Plan
-from plumbob.record import PartyRecord, RunRecord
+from plumbob.record import Finding, PartyRecord, RunRecord
 from plumbob.report.page import Section, Table, as_text, render
-from plumbob.report.run import page_of, sections_of, warnings
+from plumbob.report.run import findings_table, page_of, sections_of, warnings
 from plumbob.simulation.training import unfinished_record
 
 HOSTILE = '<script>alert("x")</script>&\''
@@ -44,7 +45,20 @@ def record(title: str = "A run", column: str = "age") -> RunRecord:
     party = PartyRecord("bank", "label", [column], [0.5], 0.1, 1, 2, 3, 4, 5, 6, {}, {})
     base = unfinished_record(Plan.for_columns((1, 1), title=title), 10, "finished")
     quality = {column: {column: {"auc": 0.5, "ks": None}}}
-    return replace(base, parties=[party], quality=quality, epochs=[{"epoch": 1.0, "auc": None}], notes=[column])
+    finding = Finding(column, column, column, column, column, column, column, column, conditions=(condition(column),))
+    return replace(
+        base,
+        parties=[party],
+        quality=quality,
+        epochs=[{"epoch": 1.0, "auc": None}],
+        findings=[finding],
+        notes=[column],
+    )
+
+
+def condition(text: str) -> dict[str, Any]:
+    """What theory asks for, in these words."""
+    return {"name": text, "value": None, "needed": text, "is_met": False, "reference": text}
 
 
 def test_hostile_names_stay_text() -> None:
@@ -77,7 +91,31 @@ def test_nothing_leaves_the_page() -> None:
 def test_what_is_undefined_is_a_dash() -> None:
     """A metric that does not exist on these rows is not shown as a number."""
     tables = [section.table for section in sections_of(record()) if section.table is not None]
-    assert tables[0].rows[0][1:3] == ["0.5000", "-"]
+    quality = next(table for table in tables if table.header[0] == "model")
+    assert quality.rows[0][1:3] == ["0.5000", "-"]
+
+
+def test_findings_are_told() -> None:
+    """The table, a sentence with the fix, and theory beside practice; nothing of it where nobody attacked."""
+    found = Finding(
+        "label-sign",
+        "fund",
+        "bank",
+        "labels",
+        "leaks",
+        "All of them.",
+        "Criterion 4.2",
+        "--protocol shares",
+        rate=0.9,
+        baseline=0.7,
+        advantage=0.5,
+        conditions=({"name": "rank", "value": 12.0, "needed": "12", "is_met": True, "reference": "Lemma 3.4"},),
+    )
+    page = page_of(replace(record(), findings=[found]))
+    for text in ("label-sign by fund against bank, leaks: All of them. To stop it: --protocol shares", "Lemma 3.4"):
+        assert text in page
+    assert findings_table([found]).rows[0][4:7] == ["leaks", "0.9000", "0.7000"]
+    assert "red team" not in page_of(replace(record(), findings=[]))
 
 
 def test_warnings_in_words() -> None:

@@ -44,6 +44,8 @@ class View:
     """Own weights at the end; empty if they were never opened."""
     own_noise: Matrix | None = None
     """What own draws of noise added to the sums that the own weights were updated with, where they did."""
+    flipped: NDArray[np.bool_] | None = None
+    """At the label party, the labels that it turned over before training, where the plan has it do so."""
 
     @classmethod
     def of(cls, transcript: Transcript) -> "View":
@@ -59,6 +61,7 @@ class View:
             transcript.sums if transcript.own_noise is None else transcript.sums - transcript.own_noise,
             transcript.weights,
             transcript.own_noise,
+            transcript.flipped,
         )
         _refuse_misfit(view)
         return view
@@ -75,6 +78,14 @@ class View:
     def peers(self) -> tuple[Party, ...]:
         """The other parties with columns, in the plan's order."""
         return tuple(party for party in self.plan.learners if party.name != self.party)
+
+    @property
+    def signs(self) -> Vector | None:
+        """The labels that training used, as -1/+1, at the label party."""
+        if self.y is None:
+            return None
+        signs = logistic.signs_of(self.y)
+        return signs if self.flipped is None else np.where(self.flipped, -signs, signs)
 
     @property
     def sigmoid(self) -> Sigmoid:
@@ -124,7 +135,10 @@ def _refuse_misfit(view: View) -> None:
     """A view whose parts do not belong together would be solved all the same, and give nonsense."""
     party = view.plan.party(view.party)
     columns = party.features + (1 if view.plan.intercept and view.is_label_party else 0)
-    shapes = {"own columns": (view.X.shape[1:], (columns,)), "starting weights": (view.start.shape, (columns,))}
+    shapes: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
+        "own columns": (view.X.shape[1:], (columns,)),
+        "starting weights": (view.start.shape, (columns,)),
+    }
     if len(view.weights):
         shapes["weights"] = (view.weights.shape, (columns,))
     if view.has_sums:

@@ -21,6 +21,7 @@ from plumbob.attacks.label_sign import without_own_scores
 from plumbob.data import Batch
 from plumbob.model import logistic
 from plumbob.model.sigmoid import CUBIC, LINEAR, Sigmoid
+from plumbob.privacy.randomised_response import label_scale
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -128,10 +129,11 @@ def with_better_guesses(view: View, history: ScoreHistory, scores: Vector) -> Sc
 
 def _expected(view: View, batch: Batch, scores: Vector) -> Vector:
     """What the residuals are at these scores; without the labels' part where labels are not known."""
-    if view.y is None or view.plan.label_flip_epsilon > 0:
+    if view.y is None or view.signs is None:
         return scores if view.plan.sigmoid == "taylor" else np.zeros(len(batch))
     weights = logistic.class_weights(view.y) if view.plan.class_weight != "none" else np.ones(view.rows)
-    return view.sigmoid.residuals(scores, logistic.signs_of(view.y[batch.rows])) * weights[batch.rows]
+    signs = view.signs[batch.rows] * label_scale(view.plan.label_flip_epsilon)
+    return view.sigmoid.residuals(scores, signs) * weights[batch.rows]
 
 
 def _solved(view: View, X: Matrix, sums: Vector, expected: Vector) -> tuple[Vector, Vector, Vector]:
@@ -178,9 +180,7 @@ def _explained(view: View, visits: _Visits) -> ScoreHistory:
 
 def _labels(view: View, visits: _Visits) -> tuple[Vector, Vector]:
     """Labels as -1/+1 and the rows' class weights; who does not hold the labels reads them from the residuals."""
-    # With labels flipped at random, training used others than those that the view holds.
-    is_told = view.y is not None and view.plan.label_flip_epsilon == 0
-    labels = logistic.signs_of(view.y) if view.y is not None and is_told else _labels_read(view, visits)
+    labels = view.signs if view.signs is not None else _labels_read(view, visits)
     if view.plan.class_weight == "none" or not np.isfinite(labels).all():
         return labels, np.ones(view.rows)
     return labels, logistic.class_weights(labels > 0)

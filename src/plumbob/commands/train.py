@@ -5,18 +5,20 @@ the end.
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from plumbob.commands.check import refuse_leaks
 from plumbob.commands.progress import StepProgress
 from plumbob.data import Table
 from plumbob.errors import DataError, PlumbobError
 from plumbob.plan import Plan
-from plumbob.report.page import as_text
+from plumbob.record import RunRecord
+from plumbob.report.page import Section, as_text
 from plumbob.report.run import page_of, quality_table, summary, warnings
 from plumbob.simulation import Run, train
-from plumbob.simulation.files import load_tables
+from plumbob.simulation.files import LoadedTables, load_tables
 from plumbob.simulation.quality import assessed
 from plumbob.simulation.training import unfinished_record
 
@@ -30,6 +32,11 @@ class Inputs:
     label_column: str | None = None
     data_dir: Path | None = None
 
+    @property
+    def source(self) -> str:
+        """A data set's name, or that it was files."""
+        return "files" if "=" in "".join(self.data) else "".join(self.data)
+
 
 @dataclass(frozen=True)
 class Means:
@@ -42,22 +49,55 @@ class Means:
 
 
 def run(plan: Plan, inputs: Inputs, out: Path, means: Means) -> dict[str, object]:
-    """Train, compare, save, report."""
-    loaded = load_tables(plan, inputs.data, inputs.id_column, inputs.label_column, inputs.data_dir)
+    """Train, compare, save, report. A plan that leaks is refused before anything is written, unless it is accepted."""
+    loaded = _loaded(plan, inputs)
+    refuse_leaks(plan, len(loaded.tables[plan.label_party.name]), means.accept_leaks)
+    return shown(_carried_out(plan, loaded, out, means).record, inputs, out)
+
+
+def carry_out(plan: Plan, inputs: Inputs, out: Path, means: Means) -> Run:
+    """The run, with its folder written; whatever the plan leaks."""
+    return _carried_out(plan, _loaded(plan, inputs), out, means)
+
+
+def _loaded(plan: Plan, inputs: Inputs) -> LoadedTables:
+    return load_tables(plan, inputs.data, inputs.id_column, inputs.label_column, inputs.data_dir)
+
+
+def _carried_out(plan: Plan, loaded: LoadedTables, out: Path, means: Means) -> Run:
     make_folder(out)
-    report = out / "report.html"
     # An earlier run's page must not be taken for that of one which did not end.
-    report.unlink(missing_ok=True)
+    report_in(out).unlink(missing_ok=True)
     trained = _train_marked(plan, loaded.tables, out, means)
     finished = assessed(trained, loaded.tables, loaded.test)
-    record = replace(finished.record, accepted_leaks=means.accept_leaks)
-    replace(finished, record=record).save(out)
-    report.write_text(page_of(record), encoding="utf-8")
+    finished = replace(finished, record=replace(finished.record, accepted_leaks=means.accept_leaks))
+    finished.save(out)
+    write_report(finished.record, out)
+    return finished
+
+
+def write_report(record: RunRecord, out: Path, more: Sequence[Section] = ()) -> None:
+    """The page beside the record."""
+    report_in(out).write_text(page_of(record, more), encoding="utf-8")
+
+
+def report_in(out: Path) -> Path:
+    """Where a run's page lies."""
+    return out / "report.html"
+
+
+def shown(record: RunRecord, inputs: Inputs, out: Path) -> dict[str, object]:
+    """For people, and for programs."""
+    places = {"out": str(out), "report": str(report_in(out)), "data": inputs.source}
+    return {**places, **record.to_dict(), "lines": lines_of(record, out)}
+
+
+def lines_of(record: RunRecord, out: Path) -> list[str]:
+    """What ran, how good the model is, and where the page lies."""
     lines = [summary(record), *warnings(record)]
     for rows, models in record.quality.items():
         lines += [f"quality on the {rows}:", *as_text(quality_table(rows, models))]
-    lines.append(f"{report}")
-    return {"out": str(out), "report": str(report), "data": loaded.source, **record.to_dict(), "lines": lines}
+    return [*lines, f"{report_in(out)}"]
 
 
 def make_folder(out: Path) -> None:

@@ -86,10 +86,6 @@ class ArbitratedParty(TrainingParty):
         return arbiter_name(self.desk)
 
     @cached_property
-    def _encoded_features(self) -> Encoded:
-        return self.widths.features.encode(self.shard.X, "features")
-
-    @cached_property
     def _slots(self) -> Slots:
         return slots_for(self.plan, self.widths, self.arbiter_key, self.columns, len(self.shard))
 

@@ -47,7 +47,9 @@ def train_clear(
         _step(plan, parties, batch, labels, _noise(plan, len(batch), generator))
         if progress is not None:
             progress(batch, steps)
-    return [_transcript(plan, party, seed) for party in parties], {party.name: party.shard for party in parties}
+    return [_transcript(plan, party, seed, labels.signs) for party in parties], {
+        party.name: party.shard for party in parties
+    }
 
 
 def _seated(plan: Plan, tables: Mapping[str, Table], seed: bytes) -> list[OpenParty]:
@@ -110,7 +112,7 @@ def _descend(plan: Plan, sigmoid: Sigmoid, party: OpenParty, batch: Batch, score
     party.weights = logistic.updated(party.weights, gradient, plan.learning_rate, party.penalties)
 
 
-def _transcript(plan: Plan, party: OpenParty, seed: bytes) -> Transcript:
+def _transcript(plan: Plan, party: OpenParty, seed: bytes, signs: Vector) -> Transcript:
     return Transcript(
         party=party.name,
         plan=plan.to_toml(),
@@ -121,4 +123,5 @@ def _transcript(plan: Plan, party: OpenParty, seed: bytes) -> Transcript:
         sums=np.array(party.sums).reshape(len(party.sums), -1),
         weights=party.weights,
         own_noise=np.array(party.own_noise) if party.own_noise else None,
+        flipped=defences.flipped_labels(plan, party.shard.y, signs),
     )

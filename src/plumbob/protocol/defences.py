@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plumbob.data import stream
 from plumbob.model.sigmoid import SIGMOIDS
@@ -69,6 +70,14 @@ def flipped_signs(signs: Vector, epsilon: float, random_bytes: bytes) -> Vector:
         return signs
     flipped = flips(len(signs), epsilon, lambda count: random_bytes[:count])
     return np.where(flipped, -signs, signs) * label_scale(epsilon)
+
+
+def flipped_labels(plan: Plan, y: NDArray[np.int8] | None, signs: Vector | None) -> NDArray[np.bool_] | None:
+    """Which labels (0/1) differ from those that training used; None where none could."""
+    if plan.label_flip_epsilon == 0 or y is None or signs is None:
+        return None
+    is_flipped: NDArray[np.bool_] = (signs > 0) != (y == 1)
+    return is_flipped
 
 
 def random_bytes_for_flips(seed: bytes, rows: int) -> bytes:

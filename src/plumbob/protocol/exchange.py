@@ -99,10 +99,6 @@ class ExchangeParty(TrainingParty):
         return hidden
 
     @cached_property
-    def _encoded_features(self) -> Encoded:
-        return self.widths.features.encode(self.shard.X, "features")
-
-    @cached_property
     def _slots(self) -> dict[str, Slots]:
         """For every party with columns, how its sums travel; key lengths are equal, so any key serves to say."""
         return {

@@ -77,6 +77,7 @@ class TrainingParty(ABC):
             sums=np.array(sums).reshape(len(sums), -1),
             weights=self.weights,
             own_noise=self._own_noise(),
+            flipped=defences.flipped_labels(self.plan, self.shard.y, self._signs),
         )
 
     @abstractmethod
@@ -99,6 +100,10 @@ class TrainingParty(ABC):
     def columns(self) -> int:
         """Own columns, the intercept among them."""
         return columns_of(self.plan, self.desk.name)
+
+    @cached_property
+    def _encoded_features(self) -> Encoded:
+        return self.widths.features.encode(self.shard.X, "features")
 
     @property
     def penalties(self) -> Vector:

@@ -12,7 +12,6 @@ that chance.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
@@ -199,10 +198,6 @@ class SharesParty(TrainingParty):
     @property
     def _peer_has_intercept(self) -> bool:
         return self.plan.intercept and not self._is_label_party
-
-    @cached_property
-    def _encoded_features(self) -> Encoded:
-        return self.widths.features.encode(self.shard.X, "features")
 
 
 @dataclass(frozen=True)

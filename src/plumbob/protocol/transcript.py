@@ -47,6 +47,8 @@ class Transcript:
     weights: Vector
     own_noise: Matrix | None = None
     """What own draws of noise add to the sums, where they come back; who drew them can take them out again."""
+    flipped: NDArray[np.bool_] | None = None
+    """At the label party, which labels randomised response turned over; who did it knows."""
     seen: dict[str, Matrix] = field(default_factory=dict)
     """What it could read beyond its own sums: an arbiter's unmasked ones, by party."""
     frames: dict[str, list[bytes]] = field(default_factory=dict)
@@ -59,6 +61,8 @@ class Transcript:
             arrays["y"] = self.y
         if self.own_noise is not None:
             arrays["own_noise"] = self.own_noise
+        if self.flipped is not None:
+            arrays["flipped"] = self.flipped
         np.savez_compressed(
             path,
             format=np.array(FORMAT),
@@ -91,6 +95,7 @@ class Transcript:
                 sums=arrays["sums"],
                 weights=arrays["weights"],
                 own_noise=arrays.get("own_noise"),
+                flipped=arrays.get("flipped"),
                 seen={
                     name.removeprefix("seen/"): values for name, values in arrays.items() if name.startswith("seen/")
                 },

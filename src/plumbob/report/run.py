@@ -1,9 +1,9 @@
 """What a run record says, as sections: the page of a run, and the tables that the command line prints."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from plumbob.plan import Plan
-from plumbob.record import PartyRecord, RunRecord
+from plumbob.record import Finding, PartyRecord, RunRecord
 from plumbob.report.page import Section, Table, render
 
 METRICS = {
@@ -18,15 +18,19 @@ WARNING_TEST_KEYS = "The keys were for tests only: too short to protect anything
 WARNING_RANDOMNESS = "The randomness did not come from the kernel: nothing in this run was secret."
 
 
-def page_of(record: RunRecord) -> str:
-    """The page that `train` leaves beside its record."""
+def page_of(record: RunRecord, more: Sequence[Section] = ()) -> str:
+    """The page that `train` leaves beside its record; `audit` has more to show."""
     title = Plan.from_toml(record.plan).title or f"A run with {record.protocol}"
-    return render(title, list(sections_of(record)))
+    return render(title, list(sections_of(record, more)))
 
 
-def sections_of(record: RunRecord) -> Iterator[Section]:
-    """Summary, quality, weights, work."""
+def sections_of(record: RunRecord, more: Sequence[Section] = ()) -> Iterator[Section]:
+    """Summary, findings, quality, weights, work."""
     yield Section("The run", [summary(record), *warnings(record), *record.notes])
+    if record.findings:
+        yield Section("What the red team found", list(reasons(record.findings)), findings_table(record.findings))
+        yield Section("Theory beside practice", table=conditions_table(record.findings))
+    yield from more
     for rows, models in record.quality.items():
         yield Section("Quality", table=quality_table(rows, models))
     if record.epochs:
@@ -54,6 +58,42 @@ def warnings(record: RunRecord) -> list[str]:
     if record.randomness != "kernel":
         lines.append(WARNING_RANDOMNESS)
     return lines
+
+
+def findings_table(findings: Sequence[Finding]) -> Table:
+    """One line a finding: what was reached, beside the baseline."""
+    header = ["attack", "by", "against", "target", "verdict", "rate", "baseline", "AUC", "its baseline", "advantage"]
+    rows = [
+        [
+            *(finding.attack, finding.by, finding.against, finding.target, finding.verdict),
+            *(shown(value) for value in (finding.rate, finding.baseline, finding.auc, finding.baseline_auc)),
+            shown(finding.advantage),
+        ]
+        for finding in findings
+    ]
+    return Table(header, rows, "rate: share of labels claimed rightly, for scores and features R^2")
+
+
+def reasons(findings: Sequence[Finding]) -> Iterator[str]:
+    """A sentence or two for each finding: why, and what to type against it."""
+    for finding in findings:
+        fix = f" To stop it: {finding.fix}" if finding.fix else ""
+        yield f"{finding.attack} by {finding.by} against {finding.against}, {finding.verdict}: {finding.why}{fix}"
+
+
+def conditions_table(findings: Sequence[Finding]) -> Table:
+    """What theory asks for, as it was in this run."""
+    header = ["attack", "by", "verdict", "condition", "value", "needed", "met", "reference"]
+    rows = [
+        [
+            *(finding.attack, finding.by, finding.verdict, one["name"]),
+            *("-" if one["value"] is None else f"{one['value']:.4g}", one["needed"]),
+            *("yes" if one["is_met"] else "no", one["reference"]),
+        ]
+        for finding in findings
+        for one in finding.conditions
+    ]
+    return Table(header, rows)
 
 
 def quality_table(rows: str, models: Mapping[str, Mapping[str, float | None]]) -> Table:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.attacks.active.integers import is_noisy
+from plumbob.attacks.equations import noise_on_residuals
 from plumbob.attacks.interface import Claim, Condition, LabelClaim, NotApplicable, ValueClaim, Vector, View
 from plumbob.errors import DataError
 from plumbob.plan import Plan
@@ -88,7 +89,8 @@ def _label_claim(party: Spy, view: View) -> LabelClaim:
     residuals = chosen(party.readings, view.rows)
     return LabelClaim(
         beliefs=-residuals,
-        is_determined=~np.isnan(residuals),
+        # A noisy residual is read exactly and still determines nothing.
+        is_determined=~np.isnan(residuals) & (noise_on_residuals(view) == 0),
         conditions=party.conditions(),
         targets=party.targets(),
     )
@@ -106,7 +108,7 @@ def _score_claim(party: Spy, view: View) -> ValueClaim:
         target="scores",
         against=" + ".join(peer.name for peer in view.peers),
         values=scores[:, None],
-        is_determined=(steps == last) & (steps > 0),
+        is_determined=(steps == last) & (steps > 0) & (noise_on_residuals(view) == 0),
         conditions=party.conditions(),
     )
 

@@ -1,0 +1,292 @@
+"""How often `check` is right: its verdicts on a grid of plans against the red team on real runs of the same plans.
+
+    python benchmarks/check_grid.py --out benchmarks/results/check_grid.jsonl [--part 0/2] [--only 12 13] [--table]
+
+No attack that `check` calls blocked may succeed (advantage above the plan's tolerance), and of those that it says will
+leak at least 95 % must. A cell that is in the file already is not run again, so that an interrupted grid goes on where
+it was. `exchange` and `arbiter` cells are trained in `clear`, whose views are the same; their active attacks, which
+need real messages, and `shares` run on few rows with short test keys. Prints a table and one JSON object.
+"""
+
+import argparse
+import json
+import time
+from collections import Counter
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from plumbob import datasets
+from plumbob.attacks import ACTIVE, PASSIVE, Attack, feature_geometry, label_only
+from plumbob.auditor.check import check
+from plumbob.auditor.redteam import _on_opened_weights, acted_out, chosen
+from plumbob.auditor.score import scored
+from plumbob.auditor.truth import Truth
+from plumbob.data import split_array
+from plumbob.errors import DivergenceError
+from plumbob.plan import Plan
+from plumbob.record import Finding
+from plumbob.simulation import train
+
+DECODING_SECONDS = 8.0
+GEOMETRY_WORK = 1.0e9  # Of the attack's usual two minutes, a few seconds.
+NOISE: dict[str, dict[str, Any]] = {
+    "none": {},
+    "std 0.5": {"noise": "std", "noise_std": 0.5, "row_norm": 1.0},
+    "std 2": {"noise": "std", "noise_std": 2.0, "row_norm": 1.0},
+    "std 10": {"noise": "std", "noise_std": 10.0, "row_norm": 1.0},
+    "std 100": {"noise": "std", "noise_std": 100.0, "row_norm": 1.0},
+    "sound 1": {"noise": "sound", "epsilon": 1.0, "row_norm": 1.0},
+    "heuristic 0.5": {"noise": "heuristic", "epsilon": 0.5, "delta": 1e-5, "row_norm": 1.0},
+}
+CREDIT_SPLITS = ((1, 22), (5, 18), (11, 12), (18, 5), (22, 1))
+CANCER_SPLITS = ((1, 29), (10, 20), (15, 15), (20, 10), (29, 1))
+CREDIT_ROWS = (2000, 2000, 6000)
+"""Of the 27,000, by turn: what averages over rows shows with more of them, what takes time does so with fewer."""
+BATCHES = (8, 16, 32, 64, 128, 256, 512, 1024)
+EPOCHS = (1, 3, 5, 10, 20, 30, 40)
+STARTS = ("zero", "xavier", "normal")
+TEST_KEYS = {"test_only_keys": True, "key_bits": 1024}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One plan on one data set."""
+
+    number: int
+    data: str
+    rows: int
+    keys: dict[str, Any]
+    is_active: bool = False
+
+    @property
+    def plan(self) -> Plan:
+        split, keys = self.keys["split"], {name: value for name, value in self.keys.items() if name != "split"}
+        return Plan.for_columns(split, seed=self.number + 1, rows=self.rows, **keys)
+
+    @property
+    def name(self) -> str:
+        keys = " ".join(f"{name}={value}" for name, value in self.keys.items() if name not in TEST_KEYS)
+        return f"{self.data} n={self.rows} {keys}"
+
+
+def cells(turn: int = 0) -> list[Cell]:
+    """Every size of batch with epochs, splits, starts, protocols and noise in turn, then corners.
+
+    Another `turn` gives other combinations, to see whether rules that hold on the first ones hold on those too.
+    """
+    found: list[Cell] = []
+
+    def add(data: str, rows: int, split: tuple[int, ...], is_active: bool = False, **keys: Any) -> None:
+        found.append(Cell(1000 * turn + len(found), data, rows, {"split": split, **keys}, is_active))
+
+    noises = (
+        "none",
+        "none",
+        "std 2",
+        "none",
+        "sound 1",
+        "none",
+        "heuristic 0.5",
+        "none",
+        "std 10",
+        "std 0.5",
+        "std 100",
+    )
+    for place in range(40):
+        split, noise = CREDIT_SPLITS[(place * 2 + 3 * turn) % 5], noises[(place + 4 * turn) % 11]
+        add(
+            *("credit", CREDIT_ROWS[turn % len(CREDIT_ROWS)], split),
+            protocol=("exchange", "arbiter")[place % 2],
+            batch_size=BATCHES[place % 8],
+            epochs=EPOCHS[(place * 3 + 2 * turn) % 7],
+            start=STARTS[(place + turn) % 3],
+            **NOISE[noise],
+        )
+    for place in range(24):
+        split, noise = CANCER_SPLITS[(place * 3 + turn) % 5], noises[(place + 3 + 4 * turn) % 11]
+        add(
+            *("breast-cancer", 455, split),
+            protocol=("exchange", "arbiter")[place // 2 % 2],
+            batch_size=BATCHES[place % 6],
+            epochs=EPOCHS[(place * 2 + 3 * turn) % 7],
+            start=STARTS[(place // 2 + turn) % 3],
+            **NOISE[noise],
+        )
+    corners: list[dict[str, Any]] = [
+        {"split": (0, 23), "intercept": False, "batch_size": 16, "epochs": 2},
+        {"split": (0, 23), "intercept": False, "batch_size": 32, "epochs": 2, "start": "xavier"},
+        {"split": (0, 23), "intercept": False, "batch_size": 64, "epochs": 2},
+        {"split": (22, 1), "batch_size": 16, "epochs": 5},
+        {"split": (22, 1), "batch_size": 1, "epochs": 3},
+        {"split": (1, 22), "batch_size": 16, "epochs": 5},
+        {"split": (20, 3), "batch_size": 16, "epochs": 20},
+        {"split": (18, 5), "batch_size": 8, "epochs": 40},
+        {"split": (11, 12), "batch_size": 256, "epochs": 40},
+        {"split": (11, 12), "batch_size": 128, "epochs": 10, "batches": "fixed"},
+        {"split": (11, 12), "batches": "full", "epochs": 40},
+        {"split": (11, 12), "batch_size": 64, "epochs": 20, "label_flip_epsilon": 1.0},
+        {"split": (11, 12), "batch_size": 8, "epochs": 5, "sigmoid": "minimax", "learning_rate": 0.02, "row_norm": 1.0},
+    ]
+    for keys in corners:
+        split = keys.pop("split")
+        add("credit", 600 if keys.get("batch_size", 0) == 1 else 1000, split, protocol="exchange", **keys)
+    # Active attacks need messages: few rows, and one epoch of them.
+    active: list[dict[str, Any]] = [
+        {"protocol": "exchange", "batch_size": 32, "replies": "paper"},
+        {"protocol": "exchange", "batch_size": 128, "replies": "paper", "start": "xavier"},
+        {"protocol": "exchange", "batch_size": 32},
+        {"protocol": "exchange", "batch_size": 128, "start": "normal"},
+        {"protocol": "exchange", "batch_size": 256, "epochs": 1, "replies": "paper", **NOISE["std 10"]},
+        {"protocol": "exchange", "batch_size": 64, "epochs": 2, **NOISE["sound 1"]},
+        {"protocol": "arbiter", "batch_size": 64},
+        {"protocol": "arbiter", "batch_size": 128, "start": "xavier"},
+    ]
+    for data, split in (("credit", (11, 12)), ("breast-cancer", (10, 20))):
+        for keys in active:
+            add(data, 300, split, is_active=True, **{"epochs": 2, **TEST_KEYS, **keys})
+        for opened in ("own", "never"):
+            add(data, 200, split, True, protocol="shares", open=opened, batch_size=32, epochs=2, **TEST_KEYS)
+        add(data, 300, split, True, protocol="shares", batch_size=64, epochs=1, start="xavier", **TEST_KEYS)
+    return found
+
+
+def measured(cell: Cell) -> dict[str, Any]:
+    """Check, train, attack."""
+    plan, started = cell.plan, time.perf_counter()
+    predicted = check(plan)
+    try:
+        found = reached(cell, plan)
+    except DivergenceError as error:
+        return {"number": cell.number, "cell": cell.name, "diverged": str(error), "compared": []}
+    by_key = {key_of(finding): finding for finding in found}
+    # Active attacks are judged only where they were tried.
+    tried = {attack.name for attack in PASSIVE} | {attack.name for attack in ACTIVE if cell.is_active}
+    compared = [compare(one, by_key.get(key_of(one)), plan) for one in predicted if one.attack in tried]
+    seconds = round(time.perf_counter() - started, 1)
+    return {"number": cell.number, "cell": cell.name, "seconds": seconds, "compared": compared}
+
+
+def reached(cell: Cell, plan: Plan) -> list[Finding]:
+    """The red team's findings on a real run."""
+    X, y = datasets.load(cell.data)
+    rows = np.random.default_rng(cell.number).permutation(len(X))[: cell.rows]
+    parts = split_array(X[rows], y[rows], [party.features for party in plan.learners])
+    tables = {party.name: part for party, part in zip(plan.learners, parts, strict=True)}
+    trained = plan if plan.protocol == "shares" else in_clear(plan)
+    truth = Truth.of(train(trained, tables))
+    found = []
+    for name, view in truth.views.items():
+        for attack in chosen(PASSIVE, view.role, None):
+            found += scored(attack, name, within_reason(attack)(view), truth)
+        if cell.is_active:
+            with_messages = Truth(plan, truth.views)
+            for active in chosen(ACTIVE, view.role, None):
+                found += acted_out(active, name, with_messages)
+    return [_on_opened_weights(plan, finding) for finding in found]
+
+
+def within_reason(attack: Attack) -> Attack:
+    """The same attack with seconds in place of minutes."""
+    if attack.name == "label-only":
+        return replace(attack, run=partial(label_only.recover_labels, seconds=DECODING_SECONDS))
+    return attack
+
+
+def in_clear(plan: Plan) -> Plan:
+    """The same training without cryptography."""
+    return plan.replace(protocol="clear", parties=plan.learners, replies="packed")
+
+
+def key_of(finding: Finding) -> tuple[str, str, str, str]:
+    return finding.attack, finding.by, finding.against, finding.target
+
+
+def compare(predicted: Finding, found: Finding | None, plan: Plan) -> dict[str, Any]:
+    """One verdict beside one outcome."""
+    tolerance = plan.tolerance_labels if predicted.target == "labels" else plan.tolerance_features
+    advantage = None if found is None else found.advantage
+    return {
+        "attack": predicted.attack,
+        "by": predicted.by,
+        "target": predicted.target,
+        "check": predicted.verdict,
+        "audit": "not applicable" if found is None else found.verdict,
+        "advantage": advantage,
+        "succeeds": advantage is not None and advantage > tolerance,
+        "rate": None if found is None else found.rate,
+        "baseline": None if found is None else found.baseline,
+        "auc": None if found is None else found.auc,
+        "baseline_auc": None if found is None else found.baseline_auc,
+        "why": predicted.why,
+    }
+
+
+def verdicts_again(stored: dict[str, Any], cell: Cell) -> dict[str, Any]:
+    """Outcomes as they were stored, beside what `check` says today."""
+    verdicts = {(one.attack, one.by, one.target): one for one in check(cell.plan)}
+    compared = []
+    for one in stored["compared"]:
+        today = verdicts[(one["attack"], one["by"], one["target"])]
+        compared.append({**one, "check": today.verdict, "why": today.why})
+    return {**stored, "compared": compared}
+
+
+def summary(results: list[dict[str, Any]]) -> dict[str, Any]:
+    """What must hold, and what does not."""
+    pairs = [{"cell": result["cell"], **one} for result in results for one in result["compared"]]
+    table = Counter((one["attack"], one["target"], one["check"], one["audit"]) for one in pairs)
+    leaks = [one for one in pairs if one["check"] == "leaks"]
+    told = [one for one in leaks if one["succeeds"]]
+    return {
+        "plans": len(results),
+        "diverged": sum("diverged" in result for result in results),
+        "findings": len(pairs),
+        "blocked": sum(one["check"] == "blocked" for one in pairs),
+        "blocked_that_succeed": [one for one in pairs if one["check"] == "blocked" and one["succeeds"]],
+        "leaks": len(leaks),
+        "leaks_that_do": len(told),
+        "leaks_that_do_not": [one for one in leaks if not one["succeeds"]],
+        "succeed": sum(one["succeeds"] for one in pairs),
+        "succeed_told_before": len(told),
+        "table": [[*key, count] for key, count in sorted(table.items())],
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--out", type=Path, default=Path("benchmarks/results/check_grid.jsonl"))
+    parser.add_argument("--part", default="0/1", help="every N-th cell, to use several cores: 0/2 and 1/2")
+    parser.add_argument("--only", type=int, nargs="*", help="these cells")
+    parser.add_argument("--turn", type=int, default=0, help="other combinations than the first ones")
+    parser.add_argument("--table", action="store_true", help="run nothing; what is in the file, with today's verdicts")
+    arguments = parser.parse_args()
+    feature_geometry.WORK = GEOMETRY_WORK
+    share, parts = (int(word) for word in arguments.part.split("/"))
+    grid = cells(arguments.turn)
+    done = {one["number"]: one for file in parts_of(arguments.out) for one in map(json.loads, file.open())}
+    mine = arguments.out.with_suffix(f".{share}.jsonl")
+    for cell in () if arguments.table else grid:
+        is_asked = cell.number in arguments.only if arguments.only else cell.number % parts == share
+        if is_asked and cell.number not in done:
+            done[cell.number] = measured(cell)
+            with mine.open("a") as file:
+                file.write(json.dumps(done[cell.number]) + "\n")
+            print(f"{cell.number:3} {done[cell.number].get('seconds', 0):6.1f} s  {cell.name}", flush=True)
+    results = [verdicts_again(done[cell.number], cell) for cell in grid if cell.number in done]
+    shown = summary(results)
+    for row in shown.pop("table"):
+        print("{:20} {:9} {:15} {:15} {:4}".format(*row))
+    print(json.dumps(shown, indent=1))
+
+
+def parts_of(out: Path) -> list[Path]:
+    """Every process writes a file of its own."""
+    return sorted(out.parent.glob(f"{out.stem}.*.jsonl"))
+
+
+if __name__ == "__main__":
+    main()

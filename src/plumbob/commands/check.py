@@ -1,0 +1,123 @@
+"""`check`: what a plan will give away, before any data move; with `--estimate` what it will cost."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from plumbob.auditor.advice import fix_for
+from plumbob.auditor.check import check, notes
+from plumbob.auditor.explain import explain
+from plumbob.auditor.forecast import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
+from plumbob.commands.flags import plan_from
+from plumbob.errors import PlanError, UnsafePlanError
+from plumbob.plan import Plan
+from plumbob.record import Finding
+from plumbob.report.page import Table, as_text
+
+Tell = Callable[[str], None]
+
+MEANINGS = {
+    LEAKS: "leaks above the plan's tolerance",
+    DEGRADES: "gives something away, how much depends on the data",
+    BLOCKED: "not shown to leak",
+    NOT_APPLICABLE: "has nothing to work on",
+}
+WORST = 3
+"""Findings that a refusal names."""
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What is asked for beside the findings."""
+
+    runs: int = 1
+    attack: str | None = None
+    estimate: bool = False
+
+
+def plan_for(
+    path: Path | None, fate: Path | None, secretflow: Path | None, keys: dict[str, Any]
+) -> tuple[Plan, list[str]]:
+    """From a plan's file, another system's job file (with remarks on it), or from flags alone; flags win."""
+    if sum(source is not None for source in (path, fate, secretflow)) > 1:
+        raise PlanError("expected one of a plan, --from-fate and --from-secretflow, got several")
+    from plumbob.commands.moving_in import from_fate, from_secretflow
+
+    if fate is not None:
+        return from_fate(fate, keys)
+    if secretflow is not None:
+        return from_secretflow(secretflow, keys)
+    return plan_from(path, keys), []
+
+
+def run(plan: Plan, wishes: Wishes, tell: Tell, remarks: Sequence[str] = ()) -> dict[str, object]:
+    """Findings, notes and, where asked, a story and an estimate."""
+    runs = wishes.runs
+    findings, noted = check(plan, runs=runs), [*remarks, *notes(plan, runs=runs)]
+    result: dict[str, object] = {
+        "plan_hash": plan.hash(),
+        "rows": plan.rows,
+        "runs": runs,
+        "findings": [asdict(finding) for finding in findings],
+        "notes": noted,
+    }
+    lines = [*lines_of(findings), "", *(f"note: {note}" for note in noted)]
+    if wishes.attack is not None:
+        story = explain(plan, wishes.attack, runs)
+        result["explanation"], lines = story, story
+    if wishes.estimate:
+        from plumbob.commands.estimate import estimate, estimate_lines
+
+        tell("measuring the engine on this machine, about two seconds")
+        cost = estimate(plan)
+        result["estimate"] = asdict(cost)
+        lines = [*lines, "", *estimate_lines(cost)]
+    return {**result, "lines": lines}
+
+
+def lines_of(findings: Sequence[Finding]) -> list[str]:
+    """A table of verdicts, the numbers behind those that matter, and what to type."""
+    rows = [[one.verdict, one.attack, one.by, one.against, one.target] for one in findings]
+    table = as_text(Table(["verdict", "attack", "by", "against", "target"], rows))
+    return [summary(findings), "", *table, "", *(line for finding in findings for line in _reasons(finding))]
+
+
+def summary(findings: Sequence[Finding]) -> str:
+    """One line for who must say yes or no."""
+    leaking = [finding for finding in findings if finding.verdict == LEAKS]
+    if leaking:
+        return f"{len(leaking)} of {len(findings)} findings leak above the plan's tolerance."
+    return f"None of {len(findings)} findings is shown to leak above the plan's tolerance."
+
+
+def _reasons(finding: Finding) -> list[str]:
+    if finding.verdict == NOT_APPLICABLE:
+        return []
+    head = f"{finding.attack} by {finding.by}, {finding.target} of {finding.against}: {MEANINGS[finding.verdict]}."
+    fix = [f"    to stop it: {finding.fix}"] if finding.fix else []
+    return [head, f"    {finding.why} ({finding.reference})", *fix]
+
+
+def leaks(result: dict[str, object]) -> bool:
+    """Whether something in a result is above the plan's tolerance."""
+    findings = result["findings"]
+    return isinstance(findings, list) and any(finding["verdict"] == LEAKS for finding in findings)
+
+
+def refuse_leaks(plan: Plan, rows: int, is_accepted: bool) -> None:
+    """Before training: a plan that leaks needs somebody's word for it."""
+    if is_accepted or plan.protocol == "clear":
+        # `clear` protects nothing and says so; it exists to be measured.
+        return
+    leaking = [finding for finding in check(plan, rows) if finding.verdict == LEAKS]
+    if not leaking:
+        return
+    worst = [f"  {one.attack} by {one.by} on {one.target} of {one.against}: {one.why}" for one in leaking[:WORST]]
+    more = [f"  and {len(leaking) - WORST} more"] if len(leaking) > WORST else []
+    named = "\n".join([*worst, *more])
+    fix = fix_for(plan, leaking[0].attack, leaking[0].target)
+    raise UnsafePlanError(
+        f"the plan leaks above its tolerance:\n{named}\ntype {fix} to stop the first, `plumbob check` to see all, "
+        "or --accept-leaks to train all the same"
+    )

@@ -1,0 +1,40 @@
+"""What was said before a run beside what happened in it: the predictions of `check`, and the paper's theorems."""
+
+from collections.abc import Sequence
+
+from plumbob.auditor.agreement import Agreement
+from plumbob.auditor.theorems import Promise
+from plumbob.report.page import Section, Table
+
+WORST_CASES = "Worst cases, each with probability 0.99: how far they lie from what happened is part of the answer."
+
+
+def agreement_section(items: Sequence[Agreement]) -> Section:
+    """One line a finding, disagreements first, and in words."""
+    broken = [str(item) for item in items if not item.is_kept]
+    rows = [[one.attack, one.by, one.against, one.target, one.predicted or "-", one.found, one.word] for one in items]
+    header = ["attack", "by", "against", "target", "predicted", "found", "so"]
+    return Section("Prediction beside outcome", [kept_sentence(items), *broken], Table(header, rows))
+
+
+def kept_sentence(items: Sequence[Agreement]) -> str:
+    """How often `check` was right."""
+    kept = sum(item.is_kept for item in items)
+    return f"{kept} of {len(items)} verdicts came out as `check` predicts them from the plan alone."
+
+
+def theorems_section(planned: Sequence[Promise], measured: Sequence[Promise]) -> Section:
+    """For the page."""
+    return Section("The paper's theorems beside this run", [WORST_CASES], theorems_table(planned, measured))
+
+
+def theorems_table(planned: Sequence[Promise], measured: Sequence[Promise]) -> Table:
+    """For the plan alone; and for this run's own rows and weights, beside what it did."""
+    header = ["theorem", "for the", "promised", "measured", "kept", "what it says"]
+    return Table(header, [*(_line("plan", one) for one in planned), *(_line("run", one) for one in measured)])
+
+
+def _line(about: str, one: Promise) -> list[str]:
+    found = "-" if one.measured is None else f"{one.measured:.4g}"
+    kept = "-" if one.is_kept is None else "yes" if one.is_kept else "no"
+    return [one.theorem, about, f"{one.promised:.4g}", found, kept, one.says]

@@ -1,0 +1,150 @@
+"""What an attacker really finds out about one label bounds epsilon from below; `sound` noise keeps its promise.
+
+The label party's own code releases its residuals: encoding, exact discrete Gaussian, budget, update with what was
+released. The attacker is as strong as the promise allows for: it reads the released integers themselves, knows all
+columns, weights and every label but one, and its own scores are zero. Two neighbouring label sets, many runs each; the
+attacker decides by the sum of what is left of the target's residuals, which is the best test there is.
+"""
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.stats import beta
+
+from plumbob.crypto import Randomness, engines
+from plumbob.data import Batch, build_shard, split_array
+from plumbob.errors import BudgetExceededError
+from plumbob.plan import Plan
+from plumbob.privacy import discrete_gaussian
+from plumbob.privacy.budget import BudgetLedger
+from plumbob.protocol import defences
+from plumbob.protocol.exchange import ExchangeParty
+from plumbob.protocol.handshake import Desk
+from plumbob.protocol.widths import widths_for
+
+Vector = NDArray[np.float64]
+
+RUNS = 1500
+DELTA = 0.01  # Large, so that the promise is as tight as it can be for so many runs.
+ERROR = 0.05
+TARGET = 0
+X = np.array([[0.3, -0.2, 0.1], [-0.5, 0.4, 0.0], [0.2, 0.6, -0.3]])
+
+
+def plan_for(**keys: Any) -> Plan:
+    """Full batches of three people, so that many runs take no time."""
+    common: dict[str, Any] = {"protocol": "exchange", "batches": "full", "epochs": 3, "learning_rate": 0.5}
+    noise: dict[str, Any] = {"noise": "sound", "epsilon": 1.0, "delta": DELTA, "row_norm": 1.0, "scale": "none"}
+    return Plan.for_columns((2, 1), **(common | noise | keys))
+
+
+def label_party(plan: Plan, label: int, randomness: Randomness) -> ExchangeParty:
+    """The label party's own code, at the point where training begins; the target's label is given."""
+    table, _ = split_array(X, np.array([label, 0, 1]), (2, 1))
+    party = ExchangeParty(Desk("label", plan, {}, engines.choose(threads=1), randomness), table)
+    party.shard = build_shard(table, plan, "label", b"")
+    party.widths = widths_for(plan, len(table))
+    start(party)
+    return party
+
+
+def start(party: ExchangeParty) -> None:
+    """A run of its own, with a budget of its own."""
+    party.weights = np.zeros(party.columns)
+    cost = defences.label_cost(party.plan)
+    assert cost is not None
+    party.budget = BudgetLedger(cost, len(party.shard))
+
+
+def released_sum(party: ExchangeParty) -> float:
+    """One run: what is left of the target's residuals after taking away the scores, which the attacker can follow."""
+    everybody, total = np.arange(len(X)), 0.0
+    for step in range(1, party.plan.epochs + 1):
+        batch = Batch(step, step, everybody)
+        scores = party.own_scores(batch)
+        terms = party.own_terms(scores, batch)
+        released = party.encode_released(batch, terms)
+        seen = released.encoding.decode(released.values)
+        total -= seen[TARGET] - party.sigmoid.curve(scores)[TARGET]
+        # The peer's scores are zero: it adds nothing to the sums.
+        party.descend(batch, scores, party.own_part(terms, released) @ party.shard.X)
+    return total
+
+
+def statistics(plan: Plan, label: int) -> Vector:
+    """Of many runs, from a source of randomness that is the same in every test run."""
+    party = label_party(plan, label, Randomness(np.random.default_rng(label).bytes))
+    found = []
+    for _ in range(RUNS):
+        start(party)
+        found.append(released_sum(party))
+    return np.array(found)
+
+
+def epsilon_lower_bound(positive: Vector, negative: Vector) -> float:
+    """With 95 % confidence epsilon is at least this: the threshold from one half of the runs, the rates from the other.
+
+    (epsilon, delta) allows a test that says "positive" with probability p under one label set at most
+    exp(epsilon) p + delta under the other. Both rates are taken at the bad end of their Clopper-Pearson intervals.
+    """
+    half = RUNS // 2
+    candidates = np.quantile(np.concatenate([positive[:half], negative[:half]]), np.linspace(0.02, 0.98, 97))
+    best = max(candidates, key=lambda at: _bound(positive[:half], negative[:half], float(at)))
+    return _bound(positive[half:], negative[half:], float(best))
+
+
+def _bound(positive: Vector, negative: Vector, threshold: float) -> float:
+    hits, alarms = int((positive > threshold).sum()), int((negative > threshold).sum())
+    ways = ((hits, alarms), (len(negative) - alarms, len(positive) - hits))
+    return max(_log_odds(*way, len(positive)) for way in ways)
+
+
+def _log_odds(hits: int, alarms: int, runs: int) -> float:
+    low = float(beta.ppf(ERROR / 2, hits, runs - hits + 1)) if hits else 0.0
+    high = float(beta.ppf(1 - ERROR / 2, alarms + 1, runs - alarms)) if alarms < runs else 1.0
+    return float(np.log((low - DELTA) / high)) if low > DELTA else 0.0
+
+
+def measured_bound(plan: Plan) -> float:
+    """The attack on both label sets."""
+    return epsilon_lower_bound(statistics(plan, 1), statistics(plan, 0))
+
+
+@pytest.mark.parametrize(
+    "keys", [{"epsilon": 1.0}, {"epsilon": 3.0}, {"epsilon": 1.0, "sigmoid": "minimax"}, {"epochs": 1}], ids=str
+)
+def test_the_promise_is_kept(keys: dict[str, Any]) -> None:
+    """What the best attack proves about epsilon never exceeds what was claimed, and is not nothing."""
+    plan = plan_for(**keys)
+    assert 0 < measured_bound(plan) <= plan.epsilon
+
+
+def test_a_broken_sampler_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a quarter of the deviation the same attack proves more than was claimed, by far."""
+
+    def weak(variance: Fraction, below: discrete_gaussian.Below) -> int:
+        return whole(variance / 16, below)
+
+    whole = discrete_gaussian.sample
+    monkeypatch.setattr(discrete_gaussian, "sample", weak)
+    plan = plan_for()
+    assert measured_bound(plan) > 2 * plan.epsilon
+
+
+def test_the_budget_is_for_so_many_visits() -> None:
+    """Nothing is released of a label whose budget is spent: the attack cannot go on for longer than was claimed."""
+    party = label_party(plan_for(), 1, Randomness(np.random.default_rng(0).bytes))
+    released_sum(party)
+    with pytest.raises(BudgetExceededError):
+        released_sum(party)
+
+
+def test_the_bound_itself_holds() -> None:
+    """Where both label sets look the same, nothing is proved; where one number tells them apart, much is."""
+    generator = np.random.default_rng(3)
+    same = generator.normal(size=(2, RUNS))
+    assert epsilon_lower_bound(same[0], same[1]) < 0.3
+    assert epsilon_lower_bound(same[0] + 20, same[1]) > 4

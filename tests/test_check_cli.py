@@ -1,0 +1,263 @@
+"""`plumbob check` from the outside, what it costs, and jobs of other systems."""
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from plumbob import cli
+from plumbob.commands.estimate import estimate
+from plumbob.commands.moving_in import from_fate, from_secretflow
+from plumbob.commands.yamlish import parse_yaml
+from plumbob.errors import PlanError
+from plumbob.plan import Plan
+from plumbob.record import RunRecord
+from tests.protocol.support import plan_for, trained
+
+SAMPLES = Path(__file__).parent.parent / "examples" / "moving-in"
+LEAKY = ["--rows", "27000", "--features", "11,12", "--batch-size", "64", "--epochs", "30", "--protocol", "exchange"]
+SPLIT = {"features": (11, 12), "rows": 27_000}
+FIELDS = {"attack", "by", "against", "target", "verdict", "why", "reference", "fix", "rate", "baseline", "interval"}
+TINY = ["--features", "15,15", "--key-bits", "512", "--test-only-keys", "--epochs", "1", "--data", "breast-cancer"]
+
+
+def call(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+    """The exit code of `plumbob ARGUMENTS`, run in this process."""
+    monkeypatch.setattr(sys, "argv", ["plumbob", *arguments])
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    return left.value.code if isinstance(left.value.code, int) else 0
+
+
+def answer(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], code: int, *arguments: str
+) -> dict[str, Any]:
+    """The JSON object of a verb that ends with this code."""
+    assert call(monkeypatch, *arguments, "--json", "--quiet") == code
+    printed: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return printed
+
+
+# Check.
+
+
+def test_a_leaking_plan_is_exit_code_3(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """And the JSON object is printed all the same, with every field of a finding."""
+    result = answer(monkeypatch, capsys, 3, "check", *LEAKY)
+    assert result["notes"]
+    assert set(result["findings"][0]) >= FIELDS
+    stacked = [one for one in result["findings"] if one["attack"] == "label-stacked"]
+    assert stacked[0]["verdict"] == "leaks"
+    assert stacked[0]["by"] == "features"
+
+
+def test_shares_are_exit_code_0(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """The default protocol is not shown to leak; flags win over a plan's file."""
+    result = answer(monkeypatch, capsys, 0, "check", *LEAKY, "--protocol", "shares")
+    assert {one["verdict"] for one in result["findings"]} == {"degrades", "blocked"}
+
+
+def test_flags_win_over_the_file(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """One file, asked about in two ways; the parties' names are the plan's own."""
+    path = tmp_path / "joint.toml"
+    tree = Plan.for_columns((11, 12), rows=27_000).to_toml().replace("label = {", "bank = {", 1)
+    path.write_text(tree)
+    assert answer(monkeypatch, capsys, 0, "check", str(path))["findings"][0]["against"] == "bank"
+    answer(monkeypatch, capsys, 3, "check", str(path), "--protocol", "exchange", "--batch-size", "8")
+
+
+def test_words_for_people(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Verdicts, numbers and what to type; never that something is safe."""
+    call(monkeypatch, "check", *LEAKY)
+    text = capsys.readouterr().out
+    assert "findings leak above the plan's tolerance" in text
+    assert "to stop it: --protocol shares" in text
+    assert "not shown to leak" in text
+    assert "safe" not in text
+
+
+def test_a_story_with_numbers(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """`--explain` tells one attack with this plan's numbers, and keeps the exit code."""
+    assert call(monkeypatch, "check", *LEAKY, "--explain", "label-stacked") == 3
+    text = capsys.readouterr().out
+    assert text.startswith("label-stacked: ")
+    assert "27000 labels" in text
+    assert call(monkeypatch, "check", *LEAKY, "--explain", "label-magic") == 1
+
+
+def test_runs_add_up(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """`--runs 4` of ten epochs is what forty epochs are."""
+    flags = [*LEAKY, "--batch-size", "256", "--start", "xavier", "--epochs", "10"]
+    answer(monkeypatch, capsys, 0, "check", *flags)
+    answer(monkeypatch, capsys, 3, "check", *flags, "--runs", "8")
+
+
+# Training what leaks.
+
+
+def test_train_refuses_a_plan_that_leaks(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """With the worst findings by name and before anything is written; accepted, it trains and the record says so."""
+    out = tmp_path / "run"
+    train = ["train", *TINY, "--protocol", "exchange", "--batch-size", "8", "--replies", "single", "--out", str(out)]
+    assert call(monkeypatch, *train) == 1
+    said = capsys.readouterr().err
+    assert "label-sign by features" in said
+    assert "--accept-leaks" in said
+    assert not out.exists()
+    result = answer(monkeypatch, capsys, 0, *train, "--accept-leaks", "--batch-size", "128", "--engine", "python")
+    assert result["accepted_leaks"] is True
+    assert RunRecord.load(out).accepted_leaks
+
+
+@pytest.mark.parametrize("protocol", ["clear", "shares"])
+def test_train_does_not_refuse_what_is_not_shown_to_leak(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, protocol: str
+) -> None:
+    """`shares` reveals nothing in training, and `clear` has nobody whom it could be revealed to."""
+    flags = [*TINY, "--key-bits", "640", "--protocol", protocol, "--batch-size", "128", "--out", str(tmp_path)]
+    assert answer(monkeypatch, capsys, 0, "train", *flags)["accepted_leaks"] is False
+
+
+# Cost.
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"protocol": "exchange"},
+        {"protocol": "exchange", "replies": "single", "sigmoid": "minimax", "learning_rate": 0.01, "row_norm": 1.0},
+        {"protocol": "arbiter"},
+        {"protocol": "shares"},
+        {"protocol": "shares", "open": "never"},
+    ],
+    ids=str,
+)
+def test_bytes_are_exact(keys: dict[str, Any]) -> None:
+    """Two runs that differ by one epoch differ by exactly what the estimate says of it."""
+    sent = {}
+    for epochs in (1, 2):
+        plan = plan_for((2, 3), epochs=epochs, **keys)
+        parties = trained(plan).record.parties
+        sent[epochs] = (sum(party.bytes_sent for party in parties), estimate(plan, rows=40).bytes_sent)
+    (first_real, first), (second_real, second) = sent[1], sent[2]
+    assert second_real - first_real == second - first
+    assert 0 <= first_real - first < 20_000
+
+
+def test_estimate_of_three_parties() -> None:
+    """Each of three is helper and learner to two others."""
+    plan = plan_for((2, 3, 2), protocol="exchange", epochs=1)
+    more = plan.replace(epochs=2)
+    real = [sum(party.bytes_sent for party in trained(one).record.parties) for one in (plan, more)]
+    assert real[1] - real[0] == estimate(more, rows=40).bytes_sent - estimate(plan, rows=40).bytes_sent
+
+
+def test_estimate_is_printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Minutes, megabytes and memory, from a calibration of seconds."""
+    started = time.perf_counter()
+    result = answer(monkeypatch, capsys, 3, "check", *LEAKY, "--estimate")
+    assert time.perf_counter() - started < 20
+    cost = result["estimate"]
+    assert cost["steps"] == 12_630
+    assert cost["megabytes_sent"] == pytest.approx(847, rel=0.01)
+    assert cost["minutes"] > 0.1
+    assert 50 < cost["peak_memory_mib"] < 5_000
+
+
+# Moving in.
+
+
+@pytest.mark.parametrize(
+    ("file", "expected"),
+    [
+        (
+            "fate1_hetero_lr.json",
+            {"protocol": "arbiter", "batch_size": 320, "epochs": 30, "key_bits": 1024, "l2": 0.01, "start": "zero"},
+        ),
+        (
+            "fate2_coordinated_lr.yaml",
+            {"protocol": "arbiter", "batch_size": 16, "epochs": 10, "key_bits": 2048, "learning_rate": 0.21},
+        ),
+        ("fate2_sshe_lr.yaml", {"protocol": "shares", "batch_size": 300, "epochs": 5, "start": "xavier"}),
+    ],
+)
+def test_fate_jobs(file: str, expected: dict[str, Any]) -> None:
+    """Both generations, by arbiter and in shares."""
+    plan, remarks = from_fate(SAMPLES / file, SPLIT)
+    assert {name: getattr(plan, name) for name in expected} == expected
+    assert plan.unmasked_gradients_for_the_arbiter is (plan.protocol == "arbiter")
+    assert any("1024 bits" in remark for remark in remarks) is (plan.key_bits == 1024)
+
+
+@pytest.mark.parametrize(
+    ("file", "expected"),
+    [
+        ("secretflow_hess.json", {"protocol": "shares", "batch_size": 1024, "epochs": 3, "key_bits": 2048}),
+        ("secretflow_ss_sgd_node.json", {"protocol": "shares", "batch_size": 512, "epochs": 10, "l2": 0.05}),
+        ("secretflow_vertical_lr.yaml", {"protocol": "exchange", "batch_size": 16, "epochs": 5}),
+    ],
+)
+def test_secretflow_jobs(file: str, expected: dict[str, Any]) -> None:
+    """Arguments of a model and a component's node."""
+    plan, _ = from_secretflow(SAMPLES / file, SPLIT)
+    assert {name: getattr(plan, name) for name in expected} == expected
+
+
+def test_a_job_is_checked(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """What it leaks, with remarks on what was taken for what; flags win."""
+    job = ["check", "--from-fate", str(SAMPLES / "fate1_hetero_lr.json"), "--features", "11,12", "--rows", "27000"]
+    result = answer(monkeypatch, capsys, 3, *job)
+    assert any("without masks" in note for note in result["notes"])
+    answer(monkeypatch, capsys, 0, *job, "--batches", "fixed", "--start", "xavier")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{}", "expected a FATE job"),
+        ('{"component_parameters": {"common": {"homo_nn_0": {}}}}', "found common"),
+        ("dag:\n  tasks:\n    psi_0:\n      component_ref: psi\n", "found tasks psi_0"),
+        ("[1, 2]", "got a list"),
+        ("{broken", "neither JSON nor"),
+        ('{"component_parameters": {"common": {"hetero_lr_0": {"batch_size": "many"}}}}', "expected a whole number"),
+    ],
+)
+def test_unknown_shapes_are_explained(tmp_path: Path, text: str, words: str) -> None:
+    """What was expected, and what came."""
+    path = tmp_path / "job.conf"
+    path.write_text(text)
+    with pytest.raises(PlanError, match=words):
+        from_fate(path, SPLIT)
+
+
+def test_columns_must_be_given(tmp_path: Path) -> None:
+    """Job files do not say how many columns each party has."""
+    with pytest.raises(PlanError, match="--features with 2 numbers"):
+        from_fate(SAMPLES / "fate1_hetero_lr.json", {})
+    with pytest.raises(PlanError, match="cannot be read"):
+        from_fate(tmp_path / "nothing", SPLIT)
+    (tmp_path / "other.json").write_text('{"model": "XGBoost"}')
+    with pytest.raises(PlanError, match="found XGBoost"):
+        from_secretflow(tmp_path / "other.json", SPLIT)
+
+
+def test_simple_yaml() -> None:
+    """Nesting, lists of mappings, inline values, comments."""
+    text = "a:  # comment\n  b: [1, two]\n  c: {d: 0.5, e: }\nf:\n- g: 'x'\n  h: true\n- i\nj: null\n"
+    expected = {"a": {"b": [1, "two"], "c": {"d": 0.5, "e": None}}, "f": [{"g": "x", "h": True}, "i"], "j": None}
+    assert parse_yaml(text) == expected
+    assert parse_yaml("") == {}
+
+
+@pytest.mark.parametrize("text", ["a: &anchor 1", "a:\n\tb: 1", "just words", "a: |\n  text", "a: [[1], [2]"])
+def test_other_yaml_is_refused(text: str) -> None:
+    """With its line, rather than misread."""
+    with pytest.raises(ValueError, match="line"):
+        parse_yaml(text)
