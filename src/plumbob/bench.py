@@ -100,7 +100,13 @@ def run(quick: bool, progress: Callable[[str], None]) -> dict[str, object]:
     best = min(measured, key=lambda name: measured[name]["392"]["total"])
     totals = {columns: stages["total"] for columns, stages in measured[best].items()}
     # The kernel's name tells its instruction set too; scripts ask for the engine as a plan names it.
-    return {"engine": best.partition("-")[0], "iteration_s": totals, "engines": measured, "rounds": rounds, "lines": _lines(measured)}
+    return {
+        "engine": best.partition("-")[0],
+        "iteration_s": totals,
+        "engines": measured,
+        "rounds": rounds,
+        "lines": _lines(measured),
+    }
 
 
 def _installed() -> list[Engine]:

@@ -2,6 +2,7 @@
 
 import _thread
 import gc
+import random
 import re
 import threading
 import time
@@ -404,3 +405,14 @@ def test_every_party_learns_of_divergence() -> None:
     """The party whose scores run away stops the run for all."""
     with pytest.raises(DivergenceError):
         trained(plan_for((2, 2, 1), protocol="exchange", learning_rate=900.0, epochs=4))
+
+
+@pytest.mark.parametrize(
+    ("protocol", "randomness", "is_stamped"),
+    [("clear", KERNEL, True), ("exchange", KERNEL, False), ("exchange", Randomness(random.Random(1).randbytes), True)],
+)
+def test_seeded_noise_is_stamped(protocol: str, randomness: Randomness, is_stamped: bool) -> None:
+    """Noise that anybody can draw again is for experiments, and the record says that the run is not private."""
+    plan = plan_for((2, 3), protocol=protocol, noise="std", noise_std=1.0, row_norm=1.0, epochs=1)
+    notes = trained(plan, randomness=randomness).record.notes
+    assert any("not private" in note for note in notes) == is_stamped

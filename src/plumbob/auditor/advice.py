@@ -59,7 +59,5 @@ def notes_for(plan: Plan) -> Iterator[str]:
         yield f"{plan.arbiter.name} together with any one party can read every residual; this was not attacked."
     if plan.unmasked_gradients_for_the_arbiter and plan.arbiter is not None:
         yield f"{plan.arbiter.name} read all parties' gradients, because the plan leaves the masks out."
-    if plan.noise != "none" and plan.protocol == "clear":
-        yield "The noise of `clear` comes from the seed that everybody knows: an experiment, not a protection."
     if plan.noise == "heuristic":
         yield "The paper's epsilon and delta for its noise are heuristic, by its own words."

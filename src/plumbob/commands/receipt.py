@@ -35,7 +35,7 @@ def run(folder: Path) -> dict[str, object]:
         "noise": plan.noise,
         "noise_std": {party.name: noise_std(plan, party.role) for party in plan.learners},
         "accepted_leaks": record.accepted_leaks,
-        "warnings": warnings(record),
+        "warnings": [*warnings(record), *record.notes],
         "parties": [_counts(party) for party in record.parties],
         "streams": channels,
         "transcript_hash": transcript_hash(record.parties),
@@ -79,6 +79,7 @@ def _lines(record: RunRecord, plan: Plan, channels: list[dict[str, str]], plan_a
     lines = [
         summary(record),
         *warnings(record),
+        *record.notes,
         f"plan hash    {record.plan_hash} ({'as the plan in the record' if plan_agrees else 'DIFFERS from the plan'})",
         f"keys         {_keys(record, plan)}",
         f"noise        {_noise(plan)}",

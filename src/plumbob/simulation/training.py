@@ -39,6 +39,8 @@ Result = TypeVar("Result")
 
 SECONDS_TO_STOP = 30.0  # After Ctrl-C, for what a party is calculating just then.
 
+NOT_PRIVATE = "Noise, or flipped labels, came from a seed: an experiment, not private."
+
 PROTOCOLS: dict[str, type[TrainingParty]] = {
     "exchange": ExchangeParty,
     "arbiter": ArbitratedParty,
@@ -282,7 +284,14 @@ def _record(
         seconds=0.0,
         status=FINISHED,
         parties=[_party_record(plan, name, parts, desks, (noise_draws or {}).get(name, 0)) for name in transcripts],
+        notes=[NOT_PRIVATE] if _is_seeded_defence(plan, randomness) else [],
     )
+
+
+def _is_seeded_defence(plan: Plan, randomness: Randomness) -> bool:
+    """Whether noise or flipped labels came from where anybody can draw them again."""
+    has_draws = plan.noise != "none" or plan.label_flip_epsilon > 0
+    return has_draws and (plan.protocol == "clear" or not randomness.is_kernel)
 
 
 def unfinished_record(plan: Plan, rows: int, status: str, steps: int = 0, seconds: float = 0.0) -> RunRecord:
