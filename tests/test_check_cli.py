@@ -120,7 +120,7 @@ def test_train_refuses_a_plan_that_leaks(
 def test_train_does_not_refuse_what_is_not_shown_to_leak(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, protocol: str
 ) -> None:
-    """`shares` reveals nothing in training, and `clear` has nobody whom it could be revealed to."""
+    """A plan without a finding that leaks is trained without a word."""
     flags = [*TINY, "--key-bits", "640", "--protocol", protocol, "--batch-size", "128", "--out", str(tmp_path)]
     assert answer(monkeypatch, capsys, 0, "train", *flags)["accepted_leaks"] is False
 

@@ -107,8 +107,7 @@ def leaks(result: dict[str, object]) -> bool:
 
 def refuse_leaks(plan: Plan, rows: int, is_accepted: bool) -> None:
     """Before training: a plan that leaks needs somebody's word for it."""
-    if is_accepted or plan.protocol == "clear":
-        # `clear` protects nothing and says so; it exists to be measured.
+    if is_accepted:
         return
     leaking = [finding for finding in check(plan, rows) if finding.verdict == LEAKS]
     if not leaking:
