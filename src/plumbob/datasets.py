@@ -6,6 +6,7 @@ standardised. Where a set has no published test part, the split is scikit-learn'
 
 import gzip
 import os
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -137,7 +138,10 @@ def _fetch_openml(name: str, title: str) -> Any:
     from sklearn.datasets import fetch_openml
 
     try:
-        return fetch_openml(title, version=1, as_frame=False, parser="liac-arff")
+        with warnings.catch_warnings():
+            # It warns at each of its retries; one message at the end is enough.
+            warnings.simplefilter("ignore")
+            return fetch_openml(title, version=1, as_frame=False, parser="liac-arff", n_retries=1, delay=0.0)
     except (OSError, ValueError) as error:
         raise DataError(
             f"{name}: OpenML could not be reached ({type(error).__name__}); set PLUMBOB_DATA or --data-dir to a folder"
