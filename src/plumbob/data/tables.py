@@ -27,6 +27,9 @@ class Column:
     name: str
     values: Vector | Texts
 
+    def __repr__(self) -> str:
+        return f"Column({self.name!r}, {len(self.values)} rows)"
+
     @property
     def is_text(self) -> bool:
         return self.values.dtype == object
