@@ -27,7 +27,7 @@ def with_plan_flags(verb: Callable[..., None]) -> Callable[..., None]:
 
     flags = [_features(), *(_flag(key) for key in KEYS), _heuristic()]
     # Typer reads the parameters of a verb from here.
-    called.__signature__ = signature.replace(parameters=[*own, *flags])  # type: ignore[attr-defined]
+    called.__signature__ = signature.replace(parameters=[*own, *flags])  # type: ignore[attr-defined]  # Typer reads it.
     return called
 
 
