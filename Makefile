@@ -2,6 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 WORKERS ?= 2
+# What the tests exercise beside the plain installation.
+EXTRAS := test export lab ray docs
 # Two test workers, each with a linear algebra library that takes both cores, get in each other's way tenfold.
 export OPENBLAS_NUM_THREADS ?= 1
 
@@ -23,21 +25,21 @@ demo:
 	@$(BIN)/plumbob demo --out demo
 
 test:
-	@$(PYTHON) tools/env.py test export
+	@$(PYTHON) tools/env.py $(EXTRAS)
 	@$(BIN)/python -m pytest -n $(WORKERS)
 
 soak:
-	@$(PYTHON) tools/env.py test export
+	@$(PYTHON) tools/env.py $(EXTRAS)
 	@$(BIN)/python -m pytest -n $(WORKERS) -m soak
 
 check:
-	@$(PYTHON) tools/env.py test export dev
+	@$(PYTHON) tools/env.py $(EXTRAS) dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy --strict
 
 format:
-	@$(PYTHON) tools/env.py test export dev
+	@$(PYTHON) tools/env.py $(EXTRAS) dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
