@@ -40,6 +40,10 @@ class TransportError(PlumbobError):
     """Bytes could not be carried: connection, certificate, deadline."""
 
 
+class JournalError(PlumbobError):
+    """The journal could not be written, read or locked; nothing left that it does not hold."""
+
+
 class PrivacyError(PlumbobError):
     """A promise about privacy that we could not keep."""
 

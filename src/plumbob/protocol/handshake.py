@@ -29,6 +29,7 @@ from plumbob.data import seed_from_int
 from plumbob.errors import KeyRefusedError, RemoteProtocolError
 from plumbob.plan import Plan
 from plumbob.protocol.channel import Channel
+from plumbob.protocol.journal import NO_JOURNAL, Journal, Resumed, State
 from plumbob.protocol.messages import Kind
 
 NONCE_BYTES = 32
@@ -57,6 +58,7 @@ class Desk:
     randomness: Randomness
     keys: list[PrivateKey | PublicKey] = field(default_factory=list)
     """Every key that this party made or admitted, for the receipt."""
+    journal: Journal = NO_JOURNAL
 
     @property
     def data_peers(self) -> dict[str, Channel]:
@@ -70,6 +72,24 @@ class Desk:
 
     def receive_all(self, kind: Kind, size: int) -> dict[str, bytes]:
         return {peer: channel.receive(kind, 0, size) for peer, channel in self.data_peers.items()}
+
+    def finish_step(self, step: int, result: State, state: State) -> None:
+        """Into the journal: what the step left, and everything that the next one depends on."""
+        channels = {f"channel/{peer}": channel.state() for peer, channel in self.channels.items()}
+        counters = b"".join(key.counters() for key in self.keys)
+        self.journal.finish(step, result, {**state, **channels, "counters": counters})
+
+    def take_up(self) -> Resumed | None:
+        """Where the last start left off, with channels and counters as they were; None if no step was finished."""
+        resumed = self.journal.resumed()
+        if resumed is None:
+            return None
+        for peer, channel in self.channels.items():
+            channel.restore(resumed.state[f"channel/{peer}"])
+        counters = resumed.state["counters"]
+        for key in self.keys:
+            counters = key.restore_counters(counters)
+        return resumed
 
 
 @dataclass(frozen=True, repr=False)
@@ -178,6 +198,7 @@ def make_key(desk: Desk) -> PrivateKey:
     """A new key of the plan's scheme."""
     generate = paillier.generate if desk.plan.scheme == "paillier" else okamoto_uchiyama.generate
     key = generate(profile_of(desk.plan), desk.engine, desk.randomness)
+    key.prepare()
     desk.keys.append(key)
     return key
 
@@ -198,6 +219,7 @@ def admit_key(desk: Desk, session: Session, peer: str, known: Collection[int]) -
         key = admitted(desk, session, peer, known)
     except KeyRefusedError as error:
         raise KeyRefusedError(f"{peer}: {error}") from None
+    key.prepare()
     desk.keys.append(key)
     return key
 

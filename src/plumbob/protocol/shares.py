@@ -23,6 +23,7 @@ from plumbob.model import logistic
 from plumbob.plan import Plan
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.handshake import admit_key, agree, make_key, offer_key
+from plumbob.protocol.journal import State
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.part import Part
 from plumbob.protocol.party import TrainingParty, columns_of
@@ -117,6 +118,13 @@ class SharesParty(TrainingParty):
     def _truncated(self, share: int, shift: int) -> int:
         """The label party rounds its share down, the other one up, so that the two still add up."""
         return share >> shift if self._is_label_party else -((-share % RING) >> shift)
+
+    def state(self) -> State:
+        return {**super().state(), "own": to_bytes(self.own), "peers": to_bytes(self.peers)}
+
+    def restore(self, state: State) -> None:
+        super().restore(state)
+        self.own, self.peers = from_bytes(state["own"]), from_bytes(state["peers"])
 
     def finish(self) -> None:
         """`open = "own"`: each party gets the missing share of its own weights."""
