@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from plumbob.plan import Plan
+from plumbob.protocol.outcome import unfinished_record
 from plumbob.record import Finding, PartyRecord, RunRecord
 from plumbob.report.page import Section, Table, as_text, render
 from plumbob.report.run import findings_table, page_of, sections_of, warnings
-from plumbob.simulation.training import unfinished_record
 
 HOSTILE = '<script>alert("x")</script>&\''
 ALLOWED = {

@@ -19,10 +19,10 @@ from plumbob.data import Batch, steps_per_epoch
 from plumbob.model import logistic
 from plumbob.protocol.handshake import Desk, admit_key, greet, make_key, offer_key
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.party import TrainingParty, columns_of
+from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.primitive import admit_from
 from plumbob.protocol.transcript import Transcript, Vector
-from plumbob.protocol.widths import slots_for, widths_for
+from plumbob.protocol.widths import columns_of, slots_for, widths_for
 
 
 class ArbitratedParty(TrainingParty):
@@ -93,6 +93,9 @@ class ArbitratedParty(TrainingParty):
 class Arbiter:
     """Holds the key, and no data."""
 
+    training_rows: int
+    """Heard from the others."""
+
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
         self.plan = desk.plan
@@ -102,7 +105,7 @@ class Arbiter:
         identity, rows = greet(self.desk)
         key = make_key(self.desk)
         offer_key(self.desk, identity, key)
-        training_rows = rows - self.plan.held_out(rows)
+        training_rows = self.training_rows = rows - self.plan.held_out(rows)
         widths = widths_for(self.plan, training_rows)
         slots = {
             name: slots_for(self.plan, widths, key.public, columns_of(self.plan, name), training_rows)

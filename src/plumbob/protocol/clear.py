@@ -16,8 +16,9 @@ from plumbob.model.sigmoid import SIGMOIDS, Sigmoid
 from plumbob.model.starts import starting_weights
 from plumbob.plan import Plan
 from plumbob.protocol import defences
-from plumbob.protocol.party import Progress, columns_of
+from plumbob.protocol.party import Progress
 from plumbob.protocol.transcript import Matrix, Transcript, Vector
+from plumbob.protocol.widths import columns_of
 
 
 @dataclass

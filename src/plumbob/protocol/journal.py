@@ -164,7 +164,7 @@ class SqliteJournal:
 
     def _load_counts(self) -> None:
         rows = self._read("SELECT peer, MAX(number) + 1 FROM received GROUP BY peer")
-        self._received = {peer: count for peer, count in rows}
+        self._received = dict(rows)
         self._stored = dict(self._received)
         # Messages that the peer confirmed are gone, so the count of those sent is a fact of its own.
         self._sent = {
@@ -172,6 +172,14 @@ class SqliteJournal:
             for name, value in self._read("SELECT name, value FROM facts WHERE name LIKE 'sent/%'")
         }
         self.drawn = int(self.fact("drawn") or b"0")
+
+    def identity(self) -> str:
+        """Drawn once: by it a peer knows that it goes on with the same run, and not with a new one."""
+        found = self.fact("identity")
+        if found is None:
+            found = os.urandom(16).hex().encode()
+            self.note("identity", found)
+        return found.decode()
 
     def fact(self, name: str) -> bytes | None:
         """Something that was noted for good."""
@@ -184,6 +192,8 @@ class SqliteJournal:
         self._commit()
 
     def begin(self, step: int) -> None:
+        # What was drawn since the last message belongs to the step that ends here.
+        self._store_draws()
         self._step = step
         sent = self._read("SELECT peer, data FROM sent WHERE step = ? ORDER BY number", step)
         received = self._read("SELECT peer, data FROM received WHERE step = ? ORDER BY number", step)
@@ -271,11 +281,8 @@ class SqliteJournal:
             self._write(f"DELETE FROM {table}")  # noqa: S608  # The names are those above.
         self._write("DELETE FROM facts WHERE name = 'state'")
         self._commit()
-        try:
-            self._database.execute("VACUUM")
-            self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        except sqlite3.Error as error:
-            raise self._failure(error) from None
+        self._execute("VACUUM")
+        self._execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def close(self) -> None:
         """Without a commit: what was not sent is drawn anew."""
@@ -289,25 +296,22 @@ class SqliteJournal:
             self._pending.clear()
 
     def _write(self, statement: str, *values: object) -> None:
-        try:
-            if not self._database.in_transaction:
-                self._database.execute("BEGIN")
-            self._database.execute(statement, values)
-        except sqlite3.Error as error:
-            raise self._failure(error) from None
+        if not self._database.in_transaction:
+            self._execute("BEGIN")
+        self._execute(statement, values)
 
     def _commit(self) -> None:
         self._store_draws()
-        try:
-            if self._database.in_transaction:
-                self._database.execute("COMMIT")
-        except sqlite3.Error as error:
-            raise self._failure(error) from None
+        if self._database.in_transaction:
+            self._execute("COMMIT")
         self._stored = dict(self._received)
 
     def _read(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        return self._execute(statement, values).fetchall()
+
+    def _execute(self, statement: str, values: tuple[object, ...] = ()) -> sqlite3.Cursor:
         try:
-            return self._database.execute(statement, values).fetchall()
+            return self._database.execute(statement, values)
         except sqlite3.Error as error:
             raise self._failure(error) from None
 

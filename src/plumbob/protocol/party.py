@@ -18,7 +18,6 @@ from plumbob.errors import EncodingError
 from plumbob.model import logistic
 from plumbob.model.sigmoid import SIGMOIDS
 from plumbob.model.starts import starting_weights
-from plumbob.plan import Plan
 from plumbob.privacy import discrete_gaussian
 from plumbob.privacy.budget import BudgetLedger
 from plumbob.protocol import defences
@@ -26,7 +25,7 @@ from plumbob.protocol.handshake import Desk, Session, agree
 from plumbob.protocol.journal import State
 from plumbob.protocol.part import Part
 from plumbob.protocol.transcript import Matrix, Transcript, Vector
-from plumbob.protocol.widths import Widths, widths_for
+from plumbob.protocol.widths import Widths, columns_of, widths_for
 
 Progress = Callable[[Batch, int], None]
 """Called after each step with its batch and the number of steps in all."""
@@ -214,12 +213,6 @@ class TrainingParty(ABC):
         variance = Fraction(defences.whole_units(self.noise_std, self.plan.residual_bits)) ** 2
         draws = (discrete_gaussian.sample(variance, self.desk.randomness.below) for _ in range(count))
         return np.fromiter(draws, dtype=np.int64, count=count)
-
-
-def columns_of(plan: Plan, name: str) -> int:
-    """A party's columns, with the intercept's at the label party."""
-    party = plan.party(name)
-    return party.features + (1 if plan.intercept and party.role == "label" else 0)
 
 
 def own_start(desk: Desk, session: Session, columns: int) -> Vector:

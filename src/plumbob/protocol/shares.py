@@ -26,10 +26,10 @@ from plumbob.protocol.handshake import admit_key, agree, make_key, offer_key
 from plumbob.protocol.journal import State
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.part import Part
-from plumbob.protocol.party import TrainingParty, columns_of
+from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.primitive import Helper, Learner
 from plumbob.protocol.transcript import Vector
-from plumbob.protocol.widths import SCORE_BITS, Widths, widths_for
+from plumbob.protocol.widths import SCORE_BITS, Widths, columns_of, widths_for
 
 RING_BITS = 192
 RING = 1 << RING_BITS

@@ -11,10 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.crypto import Encoding, PublicKey, Slots
+from plumbob.crypto.proof import ROOTS
 from plumbob.data import largest_batch
 from plumbob.errors import PlanError, RemoteProtocolError
 from plumbob.plan import Plan
+from plumbob.protocol.channel import LONGEST_TEXT
 from plumbob.protocol.defences import largest_released
+from plumbob.protocol.messages import HEADER
 
 UNSCALED_BITS = 7  # Without scaling or clipping, features must stay below 128.
 SCORE_BITS = 10  # Beyond 1024 a run has diverged, and the guard of `model.logistic` stops it.
@@ -77,6 +80,12 @@ def _residual_integer_bits(plan: Plan) -> int:
     return math.ceil(math.log2(2.0**SCORE_BITS + largest_released(plan)))
 
 
+def columns_of(plan: Plan, name: str) -> int:
+    """A party's columns, with the intercept's at the label party."""
+    party = plan.party(name)
+    return party.features + (1 if plan.intercept and party.role == "label" else 0)
+
+
 def slots_for(plan: Plan, widths: Widths, key: PublicKey, columns: int, training_rows: int) -> Slots:
     """How a learner's sums travel under a helper's key."""
     # In `arbiter` the joint residuals hold the learner's own part too.
@@ -86,3 +95,13 @@ def slots_for(plan: Plan, widths: Widths, key: PublicKey, columns: int, training
     if make is None:
         raise PlanError(f"replies = {plan.replies!r}: expected packed, single or paper")
     return make(key, columns, bits)
+
+
+def largest_message(plan: Plan, training_rows: int) -> int:
+    """Bytes of the longest message of a run, header included: nothing longer need ever be taken in."""
+    key_bytes = plan.key_bits // 8
+    ciphertext = 2 * key_bytes if plan.scheme == "paillier" else key_bytes
+    terms = MINIMAX_TERMS if plan.sigmoid == "minimax" else 1
+    columns = max(columns_of(plan, party.name) for party in plan.learners)
+    values = max(largest_batch(training_rows, plan) * terms, columns)
+    return HEADER.size + max(values * ciphertext, key_bytes * (1 + ROOTS), LONGEST_TEXT)

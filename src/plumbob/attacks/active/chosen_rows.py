@@ -43,9 +43,10 @@ from plumbob.crypto.packing import centred
 from plumbob.data import Batch, batches
 from plumbob.plan import Plan
 from plumbob.privacy.randomised_response import label_scale
-from plumbob.protocol.party import TrainingParty, columns_of
+from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.shares import WEIGHT_BITS, Share, SharesParty, StepSize
 from plumbob.protocol.transcript import Vector
+from plumbob.protocol.widths import columns_of
 
 WIDEST_ENTRY = 61  # Bits of a matrix entry, sign included, that an engine takes.
 

@@ -44,9 +44,9 @@ from plumbob.crypto.packing import centred
 from plumbob.data import Batch, largest_batch
 from plumbob.model import bounds
 from plumbob.plan import Plan
-from plumbob.protocol.party import TrainingParty, columns_of
+from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.transcript import Vector
-from plumbob.protocol.widths import Widths
+from plumbob.protocol.widths import Widths, columns_of
 
 # Narrow auxiliary features leave more slots than features of the plan's width; the solve is exact all the same.
 AUXILIARY = Encoding(0, 7)
