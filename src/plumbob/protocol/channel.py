@@ -6,6 +6,7 @@ message, ends the run with a RemoteProtocolError.
 
 import hashlib
 import struct
+import time
 from dataclasses import dataclass
 
 from plumbob.errors import RemoteProtocolError, TransportError
@@ -37,6 +38,8 @@ class Channel:
         self.tape: list[bytes] | None = None
         """Every message received, byte for byte, once somebody puts a list here to keep them."""
         self.traffic = Traffic()
+        self.waiting_for: tuple[str, float] | None = None
+        """While `receive` waits, for what and since when; another thread may look."""
         self._link = link
         self._patience = patience
         self._journal = journal
@@ -54,7 +57,7 @@ class Channel:
     def receive(self, kind: Kind, step: int, size: int | None) -> bytes:
         """The body of the message that is due; `size` None only where the body is text that is checked by itself."""
         replayed = self._journal.arrived(self.peer)
-        data = self._next() if replayed is None else replayed
+        data = self._next(kind) if replayed is None else replayed
         message = self._decoded(data)
         due = Message(kind, step, self.traffic.messages_received, b"")
         if (message.kind, message.step, message.sequence) != (due.kind, due.step, due.sequence):
@@ -76,11 +79,14 @@ class Channel:
         self.traffic.bytes_received += len(data)
         return message.body
 
-    def _next(self) -> bytes:
+    def _next(self, kind: Kind) -> bytes:
+        self.waiting_for = kind.name, time.monotonic()
         try:
             return self._link.receive(self._patience)
         except TransportError as error:
             raise TransportError(f"{self.peer}: {error}") from error
+        finally:
+            self.waiting_for = None
 
     def _decoded(self, data: bytes) -> Message:
         try:
