@@ -18,7 +18,7 @@ FLOORS = (
     {"lab"},
     {"report"},
     {"auditor"},
-    {"attacks", "simulation"},
+    {"attacks", "party", "simulation"},
     {"protocol"},
     {"transport", "privacy", "crypto", "model", "data"},
     {"plan", "record", "datasets"},
