@@ -40,7 +40,7 @@ class Status:
 
     def sentence(self) -> str:
         """For people."""
-        where = f"{self.purpose}: step {self.step} of {self.steps}" if self.steps else f"{self.purpose}: before the first step"
+        where = f"{self.purpose}, {f'step {self.step} of {self.steps}' if self.steps else 'before the first step'}"
         if not self.is_alive:
             return f"{where}; no process is at work, start the same command again to go on"
         if self.absent:
