@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import pairwise
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -83,7 +83,8 @@ class Drawn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def __repr__(self) -> str:
         return f"Drawn({len(self.sizes)} parties)"
 
-    __rich_repr__ = None
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        return [("parties", len(self.sizes))]
 
 
 class AlignmentParty:
