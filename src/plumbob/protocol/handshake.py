@@ -1,4 +1,4 @@
-"""Before training: who is there, that all hold the same plan and rows, the joint seed, and each other's keys.
+"""Before anything else: who is there and what for, that all hold the same plan and rows, the joint seed, and keys.
 
 Every step is one message to every peer and one from every peer. Whatever differs ends the run.
 """
@@ -7,6 +7,7 @@ import hashlib
 import hmac
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
@@ -36,12 +37,16 @@ NONCE_BYTES = 32
 SHOWN = 80  # Characters of a peer's own words that an error repeats.
 HASH_BYTES = 32
 
+Purpose = Literal["train", "predict", "align"]
+"""What a session is for. It goes into the session's identity: a greeting for one purpose is none for another."""
+
 
 class Hello(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a party says of itself first."""
 
     version: int
     name: str
+    purpose: str
     plan: str
     rows: int | None
     nonce: str
@@ -100,37 +105,47 @@ class Session:
     seed: bytes
 
 
-def agree(desk: Desk, ids: Collection[str]) -> Session:
+def agree(desk: Desk, ids: Collection[str], purpose: Purpose = "train") -> Session:
     """Same plan, same ordered rows, and a seed that nobody could choose alone. An arbiter is only greeted."""
-    identity, _ = greet(desk, len(ids))
+    identity, _ = greet(desk, len(ids), purpose)
     seed = _draw_seed(desk, identity)
-    _confirm(desk, identity + seed, ids)
+    confirm(desk, identity + seed, ids)
     return Session(identity, seed)
 
 
-def greet(desk: Desk, rows: int | None = None) -> tuple[bytes, int]:
+def greet(desk: Desk, rows: int | None = None, purpose: Purpose = "train") -> tuple[bytes, int]:
     """The session's identity and the number of aligned rows; who holds none, an arbiter, hears it from the others."""
+    identity, heard = greet_peers(desk, rows, purpose)
+    for peer, theirs in heard.items():
+        if desk.plan.party(peer).role != "arbiter":
+            _refuse_no_rows(peer, theirs)
+            rows = theirs if rows is None else rows
+            _refuse_difference(peer, "number of aligned rows", rows, theirs)
+    if rows is None:
+        raise RemoteProtocolError("no peer said how many rows there are")
+    return identity, rows
+
+
+def greet_peers(desk: Desk, rows: int | None, purpose: Purpose) -> tuple[bytes, dict[str, int | None]]:
+    """The session's identity, and the rows that each peer names. An arbiter takes part in training only."""
     nonces = {desk.name: desk.randomness.draw(NONCE_BYTES).hex()}
     plan_hash = desk.plan.hash()
-    ours = Hello(1, desk.name, plan_hash, rows, nonces[desk.name])
-    for channel in desk.channels.values():
+    channels = desk.channels if purpose == "train" else desk.data_peers
+    ours = Hello(1, desk.name, purpose, plan_hash, rows, nonces[desk.name])
+    for channel in channels.values():
         channel.send(Kind.HELLO, 0, msgspec.json.encode(ours))
-    for peer, channel in desk.channels.items():
+    heard = {}
+    for peer, channel in channels.items():
         hello = _parse(peer, channel.receive(Kind.HELLO, 0, None))
         _refuse_difference(peer, "version", 1, hello.version)
         _refuse_difference(peer, "name", peer, hello.name)
+        _refuse_difference(peer, "purpose", purpose, hello.purpose)
         _refuse_difference(peer, "plan hash", plan_hash, hello.plan)
-        if desk.plan.party(peer).role != "arbiter":
-            _refuse_no_rows(peer, hello.rows)
-            rows = hello.rows if rows is None else rows
-            _refuse_difference(peer, "number of aligned rows", rows, hello.rows)
-        nonces[peer] = hello.nonce
-    if rows is None:
-        raise RemoteProtocolError("no peer said how many rows there are")
+        heard[peer], nonces[peer] = hello.rows, hello.nonce
     if len(set(nonces.values())) != len(nonces):
         raise RemoteProtocolError("two parties sent the same nonce; each draws its own")
     fields = (f"{name}:{nonces[name]}".encode() for name in sorted(nonces))
-    return _hash(b"session", plan_hash.encode(), *fields), rows
+    return hash_fields(b"session", purpose.encode(), plan_hash.encode(), *fields), heard
 
 
 def _parse(peer: str, body: bytes) -> Hello:
@@ -169,19 +184,19 @@ def _draw_seed(desk: Desk, identity: bytes) -> bytes:
         if not hmac.compare_digest(_commitment(identity, peer, share), commitments[peer]):
             raise RemoteProtocolError(f"{peer}: its share of the seed is not the one it committed to")
         shares[peer] = share
-    return _hash(b"seed", identity, *(shares[name] for name in sorted(shares)))
+    return hash_fields(b"seed", identity, *(shares[name] for name in sorted(shares)))
 
 
 def _commitment(identity: bytes, name: str, share: bytes) -> bytes:
-    return _hash(b"commitment", identity, name.encode(), share)
+    return hash_fields(b"commitment", identity, name.encode(), share)
 
 
-def _confirm(desk: Desk, key: bytes, ids: Collection[str]) -> None:
+def confirm(desk: Desk, key: bytes, ids: Collection[str]) -> None:
     """A keyed hash over the ordered ids under what this session drew: as expected, or somebody lied or erred."""
 
     def confirmation(name: str) -> bytes:
         # With its sender's name, so that nobody can confirm by sending our own words back.
-        return _hash(b"confirmation", key, name.encode(), *(identity.encode() for identity in ids))
+        return hash_fields(b"confirmation", key, name.encode(), *(identity.encode() for identity in ids))
 
     desk.send_all(Kind.CONFIRMATION, confirmation(desk.name))
     for peer, theirs in desk.receive_all(Kind.CONFIRMATION, HASH_BYTES).items():
@@ -252,10 +267,12 @@ def agree_pair_keys(desk: Desk, session: Session) -> dict[str, bytes]:
             raise RemoteProtocolError(
                 f"{peer}: its pair key is a point of small order; everybody could guess ours"
             ) from None
-        keys[peer] = _hash(b"pair", session.identity, *(name.encode() for name in sorted((desk.name, peer))), shared)
+        keys[peer] = hash_fields(
+            b"pair", session.identity, *(name.encode() for name in sorted((desk.name, peer))), shared
+        )
     return keys
 
 
-def _hash(*fields: bytes) -> bytes:
+def hash_fields(*fields: bytes) -> bytes:
     """Length-prefixed, so that no two lists of fields hash the same bytes."""
     return hashlib.sha256(b"".join(len(field).to_bytes(8, "little") + field for field in fields)).digest()
