@@ -45,6 +45,14 @@ AcceptLeaks = Annotated[
 ]
 Only = Annotated[list[str], typer.Option("--only", help="The attacks to run; without it, all.", metavar="NAME ...")]
 
+HomeFolder = Annotated[
+    Path,
+    typer.Option(
+        "--home", envvar="PLUMBOB_HOME", help="This party's folder: key, certificate, peers, settings.", file_okay=False
+    ),
+]
+HOME = Path("party")
+
 LEAKING = 3
 INTERRUPTED = 130  # As a shell has it: 128 and the signal's number.
 
@@ -52,6 +60,8 @@ INTERRUPTED = 130  # As a shell has it: 128 and the signal's number.
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 plans = typer.Typer(no_args_is_help=True, help="Write a plan, show it whole, or give its hash.")
 app.add_typer(plans, name="plan")
+party = typer.Typer(no_args_is_help=True, help="One organisation's side on a network: its identity and its peers.")
+app.add_typer(party, name="party")
 
 
 def main() -> None:
@@ -318,6 +328,91 @@ def bench(
     from plumbob import bench as work
 
     show(work.run(quick, progress(quiet)), as_json)
+
+
+@party.command("init")
+def party_init(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="This party's name, as plans have it.")],
+    home: HomeFolder = HOME,
+    listen: Annotated[
+        str, typer.Option(help="Where peers may call; without it, this side only dials.", metavar="HOST:PORT")
+    ] = "",
+    address: Annotated[
+        str, typer.Option(help="Where peers reach that, for invitations; without it, as --listen.", metavar="HOST:PORT")
+    ] = "",
+    proxy: Annotated[str, typer.Option(help="Dial out through this HTTP proxy.", metavar="URL")] = "",
+    data: Annotated[Path | None, typer.Option(help="The file of this party's table.", dir_okay=False)] = None,
+    id_column: Annotated[str, typer.Option("--id", help="The column that names a row.", metavar="COLUMN")] = "id",
+    label_column: Annotated[
+        str, typer.Option("--label", help="The column that holds the label, if this party has it.", metavar="COLUMN")
+    ] = "",
+    engine: Engine = "auto",
+    days: Annotated[int, typer.Option(help="How long the certificate holds.", min=1)] = 730,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """A new party: a key that stays in its folder, a certificate for its peers, and commented settings."""
+    from plumbob.commands import party as work
+    from plumbob.party.home import Settings
+
+    settings = Settings(
+        name=name,
+        listen=listen,
+        address=address,
+        proxy=proxy,
+        data="" if data is None else str(data.resolve()),
+        id_column=id_column,
+        label_column=label_column,
+        engine=engine,
+    )
+    show(work.init(home, settings, days), as_json)
+
+
+@party.command("invite")
+def party_invite(home: HomeFolder = HOME, as_json: Json = False, quiet: Quiet = False) -> None:
+    """One line for a peer to join, and the fingerprint to read out over the telephone."""
+    from plumbob.commands import party as work
+
+    show(work.invite(home), as_json)
+
+
+@party.command("join")
+def party_join(
+    token: Annotated[str, typer.Argument(metavar="TOKEN", help="The line that the peer's `party invite` printed.")],
+    address: Annotated[
+        str | None, typer.Option(help="Dial it here, whatever its invitation says.", metavar="HOST:PORT")
+    ] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Let a new identity take the place of the one pinned.")
+    ] = False,
+    home: HomeFolder = HOME,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Pin a peer's certificate; the peer does the same with ours."""
+    from plumbob.commands import party as work
+
+    show(work.join(home, token, address, replace), as_json)
+
+
+@party.command("doctor")
+def party_doctor(
+    plan: Annotated[Path | None, typer.Argument(metavar="PLAN", help="A plan's TOML file, to compare it too.")] = None,
+    peer: Annotated[list[str], typer.Option("--peer", help="Only this peer; may be repeated.", metavar="NAME")] = [],  # noqa: B006  # Typer copies it.
+    wait: Annotated[float, typer.Option(help="Seconds to wait for the peers.", min=0)] = 60,
+    home: HomeFolder = HOME,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Check identity, network, clock, versions, plan and message size with each peer; they run it at the same time."""
+    from plumbob.commands import party as work
+
+    tell = None if as_json else lambda line: show({"lines": [line]}, as_json=False)
+    result = unless_interrupted(lambda: work.doctor(home, plan, peer, wait, progress(quiet), tell))
+    if as_json:
+        show(result, as_json)
+    if not result["ready"]:
+        raise typer.Exit(1)
 
 
 def one_plan(files: list[str]) -> Path | None:

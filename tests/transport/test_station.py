@@ -684,3 +684,17 @@ def test_closing_leaves_nothing_behind(bank: Identity, fund: Identity) -> None:
     while set(threading.enumerate()) - before and time.monotonic() < end:
         time.sleep(0.01)
     assert set(threading.enumerate()) <= before
+
+
+def test_what_was_taken_over_is_never_called_lost(bank: Identity, fund: Identity) -> None:
+    """A message that left before the peer's goodbye came was sent, however close the two are."""
+    with listening(fund, bank) as server, dialling(bank, fund, server.station.address) as client:
+        for _ in range(30):
+            here, there = client.next(), server.next()
+            there.send(b"last")
+            closer = threading.Thread(target=lambda there=there: (there.receive(PATIENCE), there.close()))
+            closer.start()
+            here.send(b"last")
+            assert here.receive(PATIENCE) == b"last"
+            assert "fund closed the connection" in ended(here)
+            closer.join(PATIENCE)

@@ -6,6 +6,7 @@ connection that ends is dialled again, with growing pauses while that fails.
 """
 
 import logging
+import os
 import random
 import socket
 import ssl
@@ -314,7 +315,7 @@ def _listening(address: Address) -> socket.socket:
         return socket.create_server((address.host, address.port), family=family)
     except OSError as error:
         raise TransportError(
-            f"cannot listen on {address}: {error.strerror or type(error).__name__}; choose another `listen`, "
+            f"cannot listen on {address}: {os.strerror(error.errno or 0)}; choose another `listen`, "
             "or end what uses this port"
         ) from error
 

@@ -51,7 +51,7 @@ class Pace:
     silence: float = 20.0  # without any byte for so long, the link is dead
     closing: float = 2.0  # for the goodbye
     first_retry: float = 0.5
-    longest_retry: float = 30.0
+    longest_retry: float = 10.0
     give_way: float = 3.0  # where both sides could dial, the one named second waits so long
 
 
@@ -166,6 +166,8 @@ class WebSocketConnection:
             while not self._is_over():
                 self._take_orders()
                 self._write()
+                # Before the peer's goodbye is read: what was written by then is on its way all the same.
+                self._hand_back()
                 self._read()
                 self._write()
                 self._hand_back()
@@ -188,12 +190,12 @@ class WebSocketConnection:
 
     def _take_orders(self) -> None:
         """What other threads asked for: one message to send, or the end."""
+        if self._protocol.state is not OPEN:
+            return
         with self._changed:
             message = None if self._is_taken else self._outgoing
             self._is_taken = self._outgoing is not None
             wants_end = self._is_closing
-        if self._protocol.state is not OPEN:
-            return
         if message is not None:
             self._protocol.send_binary(message)
         self._keep_alive()
@@ -286,7 +288,7 @@ class WebSocketConnection:
     def _hand_back(self) -> None:
         """Tell the sender that its message is on its way."""
         with self._changed:
-            if self._is_taken and not self._backlog and self._protocol.state is OPEN:
+            if self._is_taken and not self._backlog:
                 self._outgoing = None
                 self._is_taken = False
                 self._changed.notify_all()
