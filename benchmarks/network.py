@@ -21,11 +21,12 @@ import numpy as np
 
 from plumbob.crypto import Randomness, engines
 from plumbob.data import Table, split_array
-from plumbob.party.training import JOURNAL, Seat
+from plumbob.party.seat import Seat
+from plumbob.party.sizes import largest_message
+from plumbob.party.training import JOURNAL
 from plumbob.party.training import train as take_part
 from plumbob.plan import Plan
 from plumbob.protocol.journal import SqliteJournal
-from plumbob.protocol.widths import largest_message
 from plumbob.simulation import train
 from plumbob.transport.identity import Identity, read_certificate
 from plumbob.transport.station import Connection, Peer, Station
@@ -96,7 +97,7 @@ def _party(name: str, plan_text: str, table: Table, home: Path, port: int, ready
             peers,
             listen=address if listens else None,
             proxy=None,
-            largest_message=largest_message(plan, len(table)) + 64,
+            largest_message=largest_message(plan, len(table)),
             on_connection=on_connection,
         )
 

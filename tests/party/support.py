@@ -8,7 +8,8 @@ from pathlib import Path
 from plumbob.crypto import Randomness, engines
 from plumbob.data import Table
 from plumbob.errors import DeadlineError, JournalError, TransportError
-from plumbob.party.training import JOURNAL, Seat, train
+from plumbob.party.seat import Seat
+from plumbob.party.training import JOURNAL, train
 from plumbob.plan import Plan
 from plumbob.protocol.journal import SqliteJournal
 from plumbob.record import RunRecord

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Protocol
 
 from plumbob.errors import PlumbobError, TransportError
+from plumbob.party.status import Watch
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.journal import SqliteJournal
 from plumbob.transport import Connection
@@ -61,16 +62,20 @@ def conversation(
     *,
     patience: float,
     tell: Callable[[str], None] = lambda words: None,
+    watch: Watch | None = None,
 ) -> Iterator[Conversation]:
-    """Meet every peer, and hand over a channel to each; `tell` hears whom we wait for."""
+    """Meet every peer, and hand over a channel to each; `tell` hears whom we wait for, `watch` may look on."""
     links = {peer: _link(topic, peer, journal, tell) for peer in peers}
+    channels = {peer: Channel(peer, link, patience, journal) for peer, link in links.items()}
+    if watch is not None:
+        watch.links, watch.channels = links, channels
     station = station_for(lambda connection: links[connection.peer].attach(connection))
     station.open()
     try:
         for peer, link in links.items():
             # Remembered before anything is sent: a peer that loses its journal later must not pass for the same.
             journal.note(f"run/{peer}", _met(peer, link, patience, tell).encode())
-        yield Conversation({peer: Channel(peer, link, patience, journal) for peer, link in links.items()}, links)
+        yield Conversation(channels, links)
     except TransportError:
         # The network or the disk: the peers wait, because this side can come back and go on.
         raise

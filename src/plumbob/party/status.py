@@ -5,7 +5,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -50,27 +50,34 @@ class Status:
         return f"{where}; calculating"
 
 
+@dataclass
+class Watch:
+    """What the status is taken from, once it is there."""
+
+    links: Mapping[str, ReliableLink] = field(default_factory=dict)
+    channels: Mapping[str, Channel] = field(default_factory=dict)
+
+
 @contextmanager
-def kept_up_to_date(
-    folder: Path, status: Status, links: Mapping[str, ReliableLink], channels: Mapping[str, Channel]
-) -> Iterator[None]:
-    """Write the file now and every second until the end, when it is removed."""
+def kept_up_to_date(folder: Path, status: Status) -> Iterator[Watch]:
+    """Write the file now and every second until the end."""
     ended = threading.Event()
+    watch = Watch()
 
     def write() -> None:
-        while True:
-            _write(folder / FILE, status, links, channels)
-            if ended.wait(SECONDS_BETWEEN):
-                return
+        while not ended.wait(SECONDS_BETWEEN):
+            _write(folder / FILE, status, watch, time.time())
 
+    _write(folder / FILE, status, watch, time.time())
     thread = threading.Thread(target=write, name="status", daemon=True)
     thread.start()
     try:
-        yield
+        yield watch
     finally:
         ended.set()
         thread.join()
-        _write(folder / FILE, status, links, channels, written=0.0)
+        # Long ago: nobody is at work any more.
+        _write(folder / FILE, status, watch, 0.0)
 
 
 def read_status(folder: Path) -> Status | None:
@@ -81,21 +88,15 @@ def read_status(folder: Path) -> Status | None:
         return None
 
 
-def _write(
-    file: Path,
-    status: Status,
-    links: Mapping[str, ReliableLink],
-    channels: Mapping[str, Channel],
-    written: float | None = None,
-) -> None:
-    status.connected = [peer for peer, link in links.items() if link.is_connected]
-    status.absent = [peer for peer in links if peer not in status.connected]
-    waiting = [channel for channel in channels.values() if channel.waiting_for is not None]
-    status.waiting_for = "".join(f"{one.peer}'s {one.waiting_for[0]}" for one in waiting[:1] if one.waiting_for)
-    status.waiting_seconds = max(
-        (time.monotonic() - one.waiting_for[1] for one in waiting if one.waiting_for), default=0.0
-    )
-    status.written = time.time() if written is None else written
+def _write(file: Path, status: Status, watch: Watch, now: float) -> None:
+    status.connected = [peer for peer, link in watch.links.items() if link.is_connected]
+    status.absent = [peer for peer in watch.links if peer not in status.connected]
+    waits = [(one.peer, *one.waiting_for) for one in watch.channels.values() if one.waiting_for is not None]
+    status.waiting_for = f"{waits[0][0]}'s {waits[0][1]}" if waits else ""
+    status.waiting_seconds = time.monotonic() - waits[0][2] if waits else 0.0
+    status.written = now
     draft = file.with_suffix(".draft")
-    draft.write_text(json.dumps(asdict(status)), encoding="utf-8")
-    draft.replace(file)
+    # A disk that is full stops the run at its journal, not here.
+    with suppress(OSError):
+        draft.write_text(json.dumps(asdict(status)), encoding="utf-8")
+        draft.replace(file)

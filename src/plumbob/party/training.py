@@ -8,57 +8,38 @@ folder/
 
 import hashlib
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from plumbob.crypto import Randomness
-from plumbob.crypto.engines.interface import Engine
-from plumbob.data import Table
+from plumbob.data import Batch, Table
 from plumbob.errors import DataError, TransportError
-from plumbob.party.conversation import Conversation, Station, Topic, conversation
-from plumbob.plan import Plan
+from plumbob.party.conversation import Conversation
+from plumbob.party.seat import Seat
+from plumbob.party.signature import swap_signatures
+from plumbob.party.status import Status
 from plumbob.protocol.cast import player
-from plumbob.protocol.channel import PATIENCE
-from plumbob.protocol.handshake import Desk
 from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.outcome import party_record, run_record
 from plumbob.protocol.party import Progress, TrainingParty
 from plumbob.record import RunRecord
-from plumbob.transport import Connection
 
 JOURNAL = "journal.db"
 OVER = "over"  # The fact in the journal that all results are written,
 PARTED = "parted"  # and that every peer has what it needs from here.
 
 
-@dataclass(frozen=True, repr=False)
-class Seat:
-    """One party's place at the table: who it is, its rows (an arbiter has none), and how it reaches the others."""
-
-    name: str
-    plan: Plan
-    table: Table | None
-    folder: Path
-    station_for: Callable[[Callable[[Connection], None]], Station]
-    engine: Engine
-    patience: float = PATIENCE
-    lingering: float = 10.0
-    """Seconds to wait, once this side is over, for a peer that has to start again."""
-    tell: Callable[[str], None] = lambda words: None
-    progress: Progress | None = None
-
-
-def train(seat: Seat, journal: SqliteJournal, randomness: Randomness) -> RunRecord:
+def train(seat: Seat, journal: SqliteJournal, randomness: Randomness, progress: Progress | None = None) -> RunRecord:
     """From wherever the journal stands to the end. Returns when the peers have what they need, or do not ask for it."""
     _refuse_changed_data(seat, journal)
     if journal.fact(OVER) is None:
         started = time.perf_counter()
-        with _talk(seat, journal, seat.patience) as talk:
-            record = _trained(seat, talk, journal, randomness)
+        status = Status("train")
+        with seat.talk("train", journal, status) as talk:
+            record = _trained(seat, talk, journal, randomness, _followed(status, progress))
             _saved(seat.folder, replace(record, seconds=time.perf_counter() - started))
             journal.note(OVER, b"")
             _part(seat, talk, journal)
@@ -72,16 +53,19 @@ def train(seat: Seat, journal: SqliteJournal, randomness: Randomness) -> RunReco
 def _wait_for_the_late(seat: Seat, journal: SqliteJournal) -> None:
     """This side is over; a peer that died before its end may still need what was sent to it."""
     try:
-        with _talk(seat, journal, seat.lingering) as talk:
+        with seat.talk("train", journal, patience=seat.lingering) as talk:
             _part(seat, talk, journal)
     except TransportError as error:
         seat.tell(f"the run was over already, and nobody asked for anything more ({error})")
 
 
-def _talk(seat: Seat, journal: SqliteJournal, patience: float) -> AbstractContextManager[Conversation]:
-    peers = [party.name for party in seat.plan.parties if party.name != seat.name]
-    topic = Topic("train", seat.plan.hash())
-    return conversation(topic, peers, journal, seat.station_for, patience=patience, tell=seat.tell)
+def _followed(status: Status, progress: Progress | None) -> Progress:
+    def follow(batch: Batch, steps: int) -> None:
+        status.step, status.steps = batch.step, steps
+        if progress is not None:
+            progress(batch, steps)
+
+    return follow
 
 
 def _part(seat: Seat, talk: Conversation, journal: SqliteJournal) -> None:
@@ -91,9 +75,13 @@ def _part(seat: Seat, talk: Conversation, journal: SqliteJournal) -> None:
         journal.note(PARTED, b"")
 
 
-def _trained(seat: Seat, talk: Conversation, journal: SqliteJournal, randomness: Randomness) -> RunRecord:
-    desk = Desk(seat.name, seat.plan, talk.channels, seat.engine, randomness, journal=journal)
-    party = player(desk, seat.table, seat.progress)
+def _trained(
+    seat: Seat, talk: Conversation, journal: SqliteJournal, randomness: Randomness, progress: Progress
+) -> RunRecord:
+    if seat.seal is not None:
+        _keep_signatures(seat, swap_signatures(talk.channels, seat.seal, seat.plan))
+    desk = seat.desk(talk, journal, randomness)
+    party = player(desk, seat.table, progress)
     transcript = party.run()
     own = seat.folder / "parties" / seat.name
     own.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -105,6 +93,13 @@ def _trained(seat: Seat, talk: Conversation, journal: SqliteJournal, randomness:
     rows = len(transcript.X) if isinstance(party, TrainingParty) else party.training_rows
     shown = party_record(seat.plan, seat.name, part, desk, getattr(party, "noise_draws", 0))
     return run_record(seat.plan, desk.engine.name, randomness, [shown], rows, transcript.seed)
+
+
+def _keep_signatures(seat: Seat, signatures: Mapping[str, bytes]) -> None:
+    folder = seat.folder / "signatures"
+    folder.mkdir(exist_ok=True)
+    for name, signature in signatures.items():
+        (folder / f"{name}.signature").write_bytes(signature)
 
 
 def _saved(folder: Path, record: RunRecord) -> None:

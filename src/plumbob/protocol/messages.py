@@ -41,6 +41,7 @@ class Kind(IntEnum):
     START_SHARE = 12  # shares: the receiver's share of the sender's starting weights
     WEIGHT_SHARE = 13  # shares: the sender's share of the receiver's final weights
     SCORE_SHARE = 14  # prediction: the sender's share, or sum, of the scores
+    SIGNATURE = 15  # On a network, before all else: the sender's signature over the plan's hash
     BLINDED_IDS = 20  # alignment: points under one scalar more than before, to the next party
     TWICE_BLINDED_IDS = 21  # alignment of two: the receiver's own points, back in its order
     SHUFFLED_IDS = 22  # alignment: points under everybody's scalar, sorted

@@ -11,13 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.crypto import Encoding, PublicKey, Slots
-from plumbob.crypto.proof import ROOTS
 from plumbob.data import largest_batch
 from plumbob.errors import PlanError, RemoteProtocolError
 from plumbob.plan import Plan
-from plumbob.protocol.channel import LONGEST_TEXT
 from plumbob.protocol.defences import largest_released
-from plumbob.protocol.messages import HEADER
 
 UNSCALED_BITS = 7  # Without scaling or clipping, features must stay below 128.
 SCORE_BITS = 10  # Beyond 1024 a run has diverged, and the guard of `model.logistic` stops it.
@@ -95,13 +92,3 @@ def slots_for(plan: Plan, widths: Widths, key: PublicKey, columns: int, training
     if make is None:
         raise PlanError(f"replies = {plan.replies!r}: expected packed, single or paper")
     return make(key, columns, bits)
-
-
-def largest_message(plan: Plan, training_rows: int) -> int:
-    """Bytes of the longest message of a run, header included: nothing longer need ever be taken in."""
-    key_bytes = plan.key_bits // 8
-    ciphertext = 2 * key_bytes if plan.scheme == "paillier" else key_bytes
-    terms = MINIMAX_TERMS if plan.sigmoid == "minimax" else 1
-    columns = max(columns_of(plan, party.name) for party in plan.learners)
-    values = max(largest_batch(training_rows, plan) * terms, columns)
-    return HEADER.size + max(values * ciphertext, key_bytes * (1 + ROOTS), LONGEST_TEXT)
