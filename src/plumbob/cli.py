@@ -415,6 +415,87 @@ def party_doctor(
         raise typer.Exit(1)
 
 
+@party.command("sign")
+def party_sign(
+    plan: PlanFile,
+    accept_leaks: AcceptLeaks = False,
+    home: HomeFolder = HOME,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Give this party's word for a plan, which everybody's training needs; a plan that leaks needs --accept-leaks."""
+    from plumbob.commands import party_runs as work
+
+    show(work.sign(home, plan, accept_leaks), as_json)
+
+
+@party.command("align")
+def party_align(
+    plan: PlanFile,
+    data: Annotated[Path | None, typer.Option(help="Another table than the settings name.", dir_okay=False)] = None,
+    name: Annotated[str, typer.Option(help="Keep it under this name: rows to predict, say.")] = "",
+    at_least: Annotated[
+        int | None, typer.Option(help="The size first: go on to the ids only with so many in common.", min=1)
+    ] = None,
+    jobs: Jobs = None,
+    home: HomeFolder = HOME,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Find the rows that all parties have; ids that somebody lacks stay at home."""
+    from plumbob.commands import party_runs as work
+
+    wishes = work.AlignmentWishes(name, data, at_least, jobs)
+    show(unless_interrupted(lambda: work.align(home, plan, wishes, quiet, progress(quiet))), as_json)
+
+
+@party.command("train")
+def party_train(
+    plan: PlanFile,
+    is_new: Annotated[bool, typer.Option("--new", help="Begin another run of a plan that was run before.")] = False,
+    home: HomeFolder = HOME,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """This party's part in training; started again after any interruption, it goes on where it was."""
+    from plumbob.commands import party_runs as work
+
+    show(unless_interrupted(lambda: work.train(home, plan, is_new, quiet, progress(quiet))), as_json)
+
+
+@party.command("predict")
+def party_predict(
+    plan: PlanFile,
+    ids: Annotated[
+        list[str], typer.Option("--ids", help="Only this row; may be repeated. Without it, all.", metavar="ID")
+    ] = [],  # noqa: B006  # Typer copies it.
+    data: Annotated[Path | None, typer.Option(help="Another table than the settings name.", dir_okay=False)] = None,
+    name: Annotated[str, typer.Option(help="The name under which these rows were aligned.")] = "",
+    most_rows: Annotated[
+        int | None, typer.Option(help="Answer at most so many rows (not at the label party).", min=1)
+    ] = None,
+    out: Annotated[Path, typer.Option(help="The CSV file to write (at the label party).", dir_okay=False)] = Path(
+        "scores.csv"
+    ),
+    home: HomeFolder = HOME,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Scores of aligned rows: the label party gets them, the others answer."""
+    from plumbob.commands import party_runs as work
+
+    wishes = work.PredictionWishes(ids, name, data, most_rows, out)
+    show(unless_interrupted(lambda: work.predict(home, plan, wishes, progress(quiet))), as_json)
+
+
+@party.command("status")
+def party_status(home: HomeFolder = HOME, as_json: Json = False, quiet: Quiet = False) -> None:
+    """How far every run of this party is, and who waits for whom."""
+    from plumbob.commands import party_runs as work
+
+    show(work.status(home), as_json)
+
+
 def one_plan(files: list[str]) -> Path | None:
     """The plan's file, if one is named."""
     if len(files) > 1:
