@@ -81,6 +81,9 @@ class WebSocketConnection:
         self._one_sender = threading.Lock()
         self._waker, self._wake_up = socket.socketpair()
         # Of the moving thread alone.
+        self._first_events: list[Event] = []
+        self._heard = self._spoke = 0.0
+        self._gives_up: float | None = None
         self._partial = bytearray()
         self._backlog: deque[memoryview] = deque()
         self._backlog_bytes = 0
@@ -159,7 +162,6 @@ class WebSocketConnection:
         self._waker.setblocking(False)
         self._wake_up.setblocking(False)
         self._heard = self._spoke = time.monotonic()
-        self._gives_up: float | None = None
         with selectors.DefaultSelector() as selector:
             selector.register(self._waker, selectors.EVENT_READ)
             self._take_in(self._first_events)
