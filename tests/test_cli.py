@@ -39,6 +39,10 @@ VERBS = [
     ["plan", "new"],
     ["plan", "show"],
     ["plan", "hash"],
+    ["party", "init"],
+    ["party", "invite"],
+    ["party", "join"],
+    ["party", "doctor"],
 ]
 
 Progress = Callable[[str], None]

@@ -6,20 +6,25 @@ import os
 import select
 import socket
 import ssl
+import subprocess
+import sys
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from websockets.client import ClientProtocol
 from websockets.uri import parse_uri
 
 from plumbob.errors import DeadlineError, IdentityError, TransportError
 from plumbob.transport import tls
 from plumbob.transport.identity import Identity, now
-from plumbob.transport.station import MOST_STRANGERS, Peer, Station
+from plumbob.transport.station import MOST_CONNECTIONS_A_PEER, MOST_STRANGERS, Peer, Station
 from plumbob.transport.websocket import PATH
 from tests.transport.support import (
     LARGEST,
@@ -217,6 +222,50 @@ def test_a_connection_that_ends_is_dialled_again(bank: Identity, fund: Identity)
                 here, there = client.next(), again.next()
                 here.send(b"back")
                 assert there.receive(PATIENCE) == b"back"
+
+
+ECHO = """
+import sys, threading
+from pathlib import Path
+from plumbob.transport.identity import Identity, read_certificate
+from plumbob.transport.station import Peer, Station
+home, peer, listen = Path(sys.argv[1]), read_certificate(Path(sys.argv[2])), sys.argv[3]
+def echo(connection):
+    while True:
+        connection.send(connection.receive(60))
+peers = [Peer(peer.name, peer.der, None)]
+station = Station(Identity.load(home), peers, listen=listen, proxy=None, largest_message=1000, on_connection=echo)
+station.open()
+print(station.address, flush=True)
+threading.Event().wait()
+"""
+
+
+@contextmanager
+def echoing(identity: Identity, peer: Identity, listen: str) -> Iterator[tuple[str, "subprocess.Popen[str]"]]:
+    """A party in a process of its own that says everything back, and where it listens."""
+    words = [sys.executable, "-c", ECHO, str(identity.folder), str(peer.certificate_file), listen]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().strip(), process
+        finally:
+            process.kill()
+
+
+def test_a_killed_peer_is_found_again(bank: Identity, fund: Identity) -> None:
+    """After `kill -9` of the listening process the connection ends, and its successor on the port is dialled."""
+    with echoing(fund, bank, "127.0.0.1:0") as (address, process), dialling(bank, fund, address) as client:
+        first = client.next()
+        first.send(b"before")
+        assert first.receive(PATIENCE) == b"before"
+        process.kill()
+        process.wait(PATIENCE)
+        assert ended(first)
+        with echoing(fund, bank, address):
+            second = client.next()
+            second.send(b"after")
+            assert second.receive(PATIENCE) == b"after"
 
 
 def test_dialling_may_begin_before_the_peer_is_there(bank: Identity, fund: Identity) -> None:
@@ -557,6 +606,38 @@ def test_a_slow_request_has_a_deadline(bank: Identity, fund: Identity) -> None:
     ):
         sock.sendall(b"GET /plumbob/1 HTTP/1.1\r\n")
         assert "did not finish its handshake in time" in server.refusal()
+
+
+def test_a_peer_has_few_connections_at_a_time(bank: Identity, fund: Identity) -> None:
+    """Even a pinned peer cannot pile them up: the oldest makes room."""
+    with listening(fund, bank) as server:
+        sockets = [speaking(bank, where(server))[0] for _ in range(MOST_CONNECTIONS_A_PEER + 2)]
+        try:
+            connections = [server.next() for _ in sockets]
+            assert "this side closed" in ended(connections[0])
+            assert "this side closed" in ended(connections[1])
+            with pytest.raises(DeadlineError):
+                connections[-1].receive(0.1)
+        finally:
+            for sock in sockets:
+                sock.close()
+
+
+@settings(max_examples=25, deadline=None)
+@given(blob=st.binary(min_size=1, max_size=300))
+def test_no_bytes_of_a_peer_break_the_station(parties: dict[str, Identity], blob: bytes) -> None:
+    """Whatever a pinned peer sends after its handshake: messages or an end in our own words, and the next may come."""
+    with listening(parties["fund"], parties["bank"], pace=replace(QUICK, closing=0.05)) as server:
+        sock, _ = speaking(parties["bank"], where(server))
+        with sock:
+            sock.sendall(blob)
+        connection = server.next()
+        with suppress(TransportError):
+            for _ in blob:
+                connection.receive(PATIENCE)
+        assert "error of ours" not in ended(connection)
+        speaking(parties["bank"], where(server))[0].close()
+        assert server.next().peer == "bank"
 
 
 def test_each_reason_is_told_once(bank: Identity, fund: Identity, mallory: Identity) -> None:

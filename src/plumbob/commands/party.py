@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from plumbob.party import doctor as doctors
 from plumbob.party.home import SETTINGS_FILE, Home, Settings
 from plumbob.plan import Plan
 from plumbob.transport.identity import Certificate
@@ -64,6 +63,9 @@ def doctor(
     tell: Callable[[str], None] | None,
 ) -> dict[str, object]:
     """Every check; each is told as soon as it is made, because peers may take their time."""
+    # Late: it needs the protocol's widths, and with them numpy.
+    from plumbob.party import doctor as doctors
+
     home = Home.open(folder)
     agreed = None if plan is None else Plan.load(plan)
     checks = []

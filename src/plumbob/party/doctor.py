@@ -18,7 +18,7 @@ from plumbob.party.home import Home
 from plumbob.party.sizes import largest_message
 from plumbob.plan import Plan
 from plumbob.transport.address import Proxy
-from plumbob.transport.greeting import VERSION, Greeting, decode, encode
+from plumbob.transport.greeting import VERSION, Greeting, exchanged
 from plumbob.transport.identity import Certificate, now
 from plumbob.transport.station import Connection, Pace, Peer, Station
 
@@ -143,15 +143,12 @@ def _meet(
 ) -> Iterator[Check]:
     results: queue.Queue[tuple[str, list[Check]]] = queue.Queue()
     try:
-        station = Station(
-            home.identity,
+        station = home.station(
             peers,
-            listen=home.settings.listen or None,
-            proxy=home.settings.proxy or None,
-            largest_message=visit.size,
-            on_connection=lambda connection: results.put((connection.peer, visited(connection, visit))),
-            on_refusal=progress,
-            pace=pace,
+            visit.size,
+            lambda connection: results.put((connection.peer, visited(connection, visit))),
+            progress,
+            pace,
         )
         station.open()
     except TransportError as error:
@@ -212,8 +209,7 @@ def visited(connection: Connection, visit: _Visit) -> list[Check]:
 
 def _compared(connection: Connection, visit: _Visit) -> Iterator[Check]:
     ours = visit.greeting
-    connection.send(encode(ours))
-    theirs = decode(connection.receive(EXCHANGE_SECONDS), connection.peer)
+    theirs = exchanged(connection, ours, EXCHANGE_SECONDS)
     skew = theirs.clock - time.time()
     yield _version(theirs, connection.peer)
     yield _clock(skew, connection.peer)

@@ -13,14 +13,14 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
 from plumbob.errors import IdentityError, SettingsError, TransportError
-from plumbob.plan import PARTY_NAME, Key, suggestion
+from plumbob.plan import PARTY_NAME, Key, Plan, suggestion
 from plumbob.transport.address import Address, Proxy
 from plumbob.transport.identity import (
     VALID_DAYS,
@@ -34,7 +34,7 @@ from plumbob.transport.identity import (
     write_private,
 )
 from plumbob.transport.invitation import Invitation
-from plumbob.transport.tls import Peer
+from plumbob.transport.station import Connection, Pace, Peer, Station
 
 SETTINGS_FILE = "party.toml"
 PEERS = "peers"
@@ -199,6 +199,35 @@ class Home:
         if not self.settings.data:
             raise SettingsError(f"{SETTINGS_FILE}: data: name the file of this party's table")
         return self.folder / self.settings.data
+
+    def peers_in(self, plan: Plan) -> tuple[Peer, ...]:
+        """The plan's other parties; raises PlanError if this is none of them, IdentityError if one is not joined."""
+        plan.party(self.identity.name)
+        others = [party.name for party in plan.parties if party.name != self.identity.name]
+        missing = [name for name in others if name not in self.pinned]
+        if missing:
+            raise IdentityError(f"the plan's party {missing[0]} is not joined; ask it for `plumbob party invite`")
+        return tuple(peer for peer in self.peers if peer.name in others)
+
+    def station(
+        self,
+        peers: Sequence[Peer],
+        largest_message: int,
+        on_connection: Callable[[Connection], None],
+        on_refusal: Callable[[str], None],
+        pace: Pace = Pace(),  # noqa: B008  # Frozen.
+    ) -> Station:
+        """This party's place on the network, as the settings have it; not opened."""
+        return Station(
+            self.identity,
+            peers,
+            listen=self.settings.listen or None,
+            proxy=self.settings.proxy or None,
+            largest_message=largest_message,
+            on_connection=on_connection,
+            on_refusal=on_refusal,
+            pace=pace,
+        )
 
     def invitation(self) -> Invitation:
         """What a peer needs to meet us."""

@@ -11,6 +11,7 @@ import msgspec
 
 from plumbob import __version__
 from plumbob.errors import RemoteProtocolError
+from plumbob.transport.link import Connection
 
 VERSION = 1
 LARGEST_GREETING = 1024  # bytes
@@ -54,6 +55,12 @@ def decode(data: bytes, peer: str) -> Greeting:
     if not math.isfinite(greeting.clock):
         raise RemoteProtocolError(f"{peer} greeted with a clock that shows no time")
     return greeting
+
+
+def exchanged(connection: Connection, ours: Greeting, seconds: float) -> Greeting:
+    """The peer's greeting for ours."""
+    connection.send(encode(ours))
+    return decode(connection.receive(seconds), connection.peer)
 
 
 def refuse_other_purpose(ours: Greeting, theirs: Greeting, peer: str) -> None:

@@ -311,8 +311,10 @@ def _refuse_stale(certificate: Certificate) -> None:
 
 def _listening(address: Address) -> socket.socket:
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    # Who listens everywhere means both kinds of addresses.
+    both = address.host == "::" and socket.has_dualstack_ipv6()
     try:
-        return socket.create_server((address.host, address.port), family=family)
+        return socket.create_server((address.host, address.port), family=family, dualstack_ipv6=both)
     except OSError as error:
         raise TransportError(
             f"cannot listen on {address}: {os.strerror(error.errno or 0)}; choose another `listen`, "

@@ -8,6 +8,7 @@ No compression: it would tell lengths about contents, and make short messages lo
 """
 
 import logging
+import math
 import selectors
 import socket
 import ssl
@@ -80,7 +81,12 @@ class WebSocketConnection:
         self._end: str | None = None
         self._one_sender = threading.Lock()
         self._waker, self._wake_up = socket.socketpair()
+        self._waker.setblocking(False)
+        self._wake_up.setblocking(False)
         # Of the moving thread alone.
+        self._first_events: list[Event] = []
+        self._heard = self._spoke = 0.0
+        self._gives_up: float | None = None
         self._partial = bytearray()
         self._backlog: deque[memoryview] = deque()
         self._backlog_bytes = 0
@@ -92,12 +98,11 @@ class WebSocketConnection:
         if len(data) > self._largest:
             raise TransportError(f"a message of {len(data)} bytes to {self.peer}, the plan allows {self._largest}")
         with self._one_sender, self._changed:
+            # A message whose sender was interrupted may still be under way.
+            self._wait_until_taken_over()
             self._outgoing = bytes(data)
             self._wake()
-            self._changed.wait_for(lambda: self._is_idle() or self._end is not None)
-            if not self._is_idle():
-                self._outgoing = None
-                raise TransportError(self._end)
+            self._wait_until_taken_over()
         log.debug("sent %d bytes to %s", len(data), self.peer)
 
     def receive(self, seconds: float) -> bytes:
@@ -130,8 +135,11 @@ class WebSocketConnection:
         self._first_events = list(events)
         self._thread.start()
 
-    def _is_idle(self) -> bool:
-        return self._outgoing is None
+    def _wait_until_taken_over(self) -> None:
+        """Raises TransportError if the connection ends before the network has the whole message."""
+        self._changed.wait_for(lambda: self._outgoing is None or self._end is not None)
+        if self._outgoing is not None:
+            raise TransportError(self._end)
 
     def _wake(self) -> None:
         with suppress(OSError):
@@ -156,10 +164,7 @@ class WebSocketConnection:
 
     def _move(self) -> None:
         self._socket.setblocking(False)
-        self._waker.setblocking(False)
-        self._wake_up.setblocking(False)
         self._heard = self._spoke = time.monotonic()
-        self._gives_up: float | None = None
         with selectors.DefaultSelector() as selector:
             selector.register(self._waker, selectors.EVENT_READ)
             self._take_in(self._first_events)
@@ -177,8 +182,8 @@ class WebSocketConnection:
     def _look_for_goodbye(self) -> None:
         """Who cannot write any more may still find why in what has come."""
         with suppress(OSError, EOFError):
-            while self._protocol.state is OPEN and (data := self._socket.recv(CHUNK)):
-                self._protocol.receive_data(data)
+            for _ in range(CHUNKS_A_TURN):
+                self._protocol.receive_data(self._socket.recv(CHUNK))
                 self._take_in(self._protocol.events_received())
 
     def _is_over(self) -> bool:
@@ -199,10 +204,15 @@ class WebSocketConnection:
         if message is not None:
             self._protocol.send_binary(message)
         self._keep_alive()
-        if wants_end and self._gives_up is None:
+        if wants_end:
+            self._say_goodbye()
+
+    def _say_goodbye(self) -> None:
+        """Once nothing is left to write, or never, if the peer does not take what is left."""
+        self._because(f"this side closed the connection to {self.peer}")
+        if self._gives_up is None:
             self._gives_up = time.monotonic() + self._pace.closing
-        if wants_end and not self._backlog:
-            self._because(f"this side closed the connection to {self.peer}")
+        if not self._backlog:
             self._protocol.send_close(CloseCode.NORMAL_CLOSURE)
 
     def _keep_alive(self) -> None:
@@ -299,15 +309,19 @@ class WebSocketConnection:
             selector.unregister(self._socket)
         if wanted:
             selector.register(self._socket, wanted)
-        now = time.monotonic()
-        moments = [self._spoke + self._pace.ping, self._heard + self._pace.silence]
-        if self._gives_up is not None:
-            moments = [self._gives_up]
         # TLS may hold bytes that the socket no longer shows.
         has_more = bool(wanted & selectors.EVENT_READ) and self._socket.pending() > 0
-        selector.select(0 if has_more else max(min(moments) - now, 0.001))
+        selector.select(0 if has_more else max(self._next_moment() - time.monotonic(), 0.001))
         with suppress(BlockingIOError):
             self._waker.recv(4096)
+
+    def _next_moment(self) -> float:
+        """When there is something to do even if nothing happens."""
+        if self._gives_up is not None:
+            return self._gives_up
+        # What waits to be written is the sign of life: no ping is due beside it.
+        ping = math.inf if self._backlog else self._spoke + self._pace.ping
+        return min(ping, self._heard + self._pace.silence)
 
     def _because(self, reason: str) -> None:
         """The first reason is the right one."""
