@@ -292,7 +292,7 @@ class AlignmentParty:
         return self._go_on is None or all(self._in_step(partial(self._decide, self._go_on, size), len(self._ring)))
 
     def _decide(self, go_on: GoOn, size: int, step: int) -> bytes:
-        decision = bytes([go_on(size)])
+        decision = bytes([bool(go_on(size))])
         for channel in self.desk.data_peers.values():
             channel.send(Kind.ALIGNMENT_DECISION, step, decision)
         for peer, channel in self.desk.data_peers.items():
