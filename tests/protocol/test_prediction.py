@@ -243,6 +243,38 @@ def test_the_label_party_says_nothing_but_rows() -> None:
     assert set(wire.bodies(Kind.QUERY_ROWS)) == {struct.pack("<QQ", 4, 2)}
 
 
+@pytest.mark.parametrize("split", [TWO, (2, 1), THREE], ids=["two", "one column", "three"])
+def test_known_rows_give_the_others_weights_away(split: tuple[int, ...]) -> None:
+    """As `check` notes: one row more than the others' columns, known from elsewhere, and every weight is known.
+
+    One row less leaves them open, and with them known each score is one equation about its row.
+    """
+    run, theirs = run_of(split), sum(split[1:])
+    [scores] = predicted(run, [range(NEW_ROWS)]).scores
+    tables = new_tables(run)
+    sums = scores - run.model.parts["label"].partial_scores(tables["label"])
+    columns = [column.values for name in run.model.parts if name != "label" for column in tables[name].columns]
+    known = np.column_stack([*columns, np.ones(NEW_ROWS)]).astype(np.float64)[: theirs + 1]
+    assert np.linalg.matrix_rank(known[:-1]) < theirs + 1
+    solved = np.linalg.solve(known, sums[: theirs + 1])
+    weights = [run.model.parts[name].in_input_units()[0] for name in run.model.parts if name != "label"]
+    assert solved[:-1] == pytest.approx(np.concatenate(weights), abs=1e-7)
+    if theirs == 1:
+        assert (sums - solved[1]) / solved[0] == pytest.approx(columns[0], abs=1e-5)
+
+
+def test_known_rows_give_joint_weights_away_that_were_never_opened() -> None:
+    """From scores alone, with all columns of one row more than there are columns."""
+    run = run_of(TWO, protocol="shares", open="never")
+    [scores] = predicted(run, [range(6)]).scores
+    tables = new_tables(run)
+    columns = [column.values for table in tables.values() for column in table.columns]
+    known = np.column_stack([*columns, np.ones(NEW_ROWS)]).astype(np.float64)
+    solved = np.linalg.solve(known[:6], scores)
+    # Each feature is rounded to 2**-16 on its way.
+    assert known @ solved == pytest.approx(run.model.scores(tables), abs=1e-3)
+
+
 # Limits and refusals.
 
 

@@ -244,11 +244,17 @@ class AlignmentParty:
         received = self._channel(self._previous).receive(Kind.BLINDED_IDS, step, size)
         if not self._sent.isdisjoint(split(received)):
             raise RemoteProtocolError(f"{self._previous}: its list holds points that we sent ourselves")
-        return sent + self._multiplied(self._blinder.raised, received)
+        return sent + self._multiplied(self._blinder.raised, received, partial(ahead.ask, start + 2 * self._chunk))
 
-    def _multiplied(self, multiply: Callable[[bytes], Pending], points: bytes) -> bytes:
+    def _multiplied(
+        self, multiply: Callable[[bytes], Pending], points: bytes, ask_for_more: Callable[[], None] | None = None
+    ) -> bytes:
         try:
-            return multiply(points)()
+            pending = multiply(points)
+            if ask_for_more is not None and self._blinder.is_spread:
+                # Behind these in the queue, so that no worker is idle while the last one ends.
+                ask_for_more()
+            return pending()
         except CryptoError as error:
             raise RemoteProtocolError(f"{self._previous}: {error}") from None
 
@@ -263,11 +269,10 @@ class AlignmentParty:
         return returned
 
     def _recognised(self, returned: Sequence[bytes], theirs: set[bytes]) -> tuple[list[str], list[bytes]]:
-        """Own ids whose points the peer has too, and these points, sorted."""
-        found = [
-            (identity, point) for identity, point in zip(self._shuffled_ids, returned, strict=True) if point in theirs
-        ]
-        return [identity for identity, _ in found], sorted(point for _, point in found)
+        """Own ids whose points the peer has too, sorted, and these points in the same order."""
+        pairs = zip(self._shuffled_ids, returned, strict=True)
+        found = sorted(pair for pair in pairs if pair[1] in theirs)
+        return [identity for identity, _ in found], [point for _, point in found]
 
     # Three and more parties, or the size first: everybody counts.
 
@@ -287,7 +292,7 @@ class AlignmentParty:
         return self._go_on is None or all(self._in_step(partial(self._decide, self._go_on, size), len(self._ring)))
 
     def _decide(self, go_on: GoOn, size: int, step: int) -> bytes:
-        decision = bytes([go_on(size)])
+        decision = bytes([bool(go_on(size))])
         for channel in self.desk.data_peers.values():
             channel.send(Kind.ALIGNMENT_DECISION, step, decision)
         for peer, channel in self.desk.data_peers.items():
@@ -332,8 +337,8 @@ class AlignmentParty:
 
     def _finished(self, ids: Sequence[str], points: Sequence[bytes]) -> Alignment:
         ordered = tuple(sorted(ids))
-        key = hash_fields(b"aligned", self._drawn.identity, *points)
-        order_hash = hash_fields(b"order", key, *(identity.encode() for identity in ordered)).hex()
+        key = hash_fields(b"aligned", self._drawn.identity, b"".join(points))
+        order_hash = hash_fields(b"order", key, msgspec.json.encode(ordered)).hex()
         confirm(self.desk, key, (order_hash,))
         if not ordered:
             raise DataError("the parties have no id in common; are their ids written in the same way?")
@@ -429,11 +434,11 @@ class _Ahead:
         self._pending: dict[int, Pending] = {}
 
     def ask(self, start: int) -> None:
-        self._pending[start] = self._make(start)
+        if start not in self._pending:
+            self._pending[start] = self._make(start)
 
     def take(self, start: int) -> bytes:
-        if start not in self._pending:
-            self.ask(start)
+        self.ask(start)
         return self._pending.pop(start)()
 
 

@@ -51,6 +51,11 @@ class Blinder:
         """Texts hashed to points, without a scalar."""
         return hashed_points(self._domain, texts)
 
+    @property
+    def is_spread(self) -> bool:
+        """Whether asking does not wait for the work."""
+        return self._pool is not None
+
     def close(self) -> None:
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
