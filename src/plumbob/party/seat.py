@@ -18,7 +18,6 @@ from plumbob.protocol.channel import PATIENCE
 from plumbob.protocol.handshake import Desk
 from plumbob.protocol.journal import SqliteJournal
 from plumbob.transport import Connection
-from plumbob.transport import station as network
 from plumbob.transport.greeting import Purpose
 from plumbob.transport.reliable import FRAME
 
@@ -79,15 +78,8 @@ def seat_at(home: Home, plan: Plan, table: Table | None, folder: Path, largest_m
     names = {party.name for party in plan.parties}
 
     def station_for(on_connection: Callable[[Connection], None]) -> Station:
-        return network.Station(
-            home.identity,
-            [peer for peer in home.peers if peer.name in names],
-            listen=settings.listen or None,
-            proxy=settings.proxy or None,
-            largest_message=largest_message + FRAME.size,
-            on_connection=on_connection,
-            on_refusal=tell,
-        )
+        peers = [peer for peer in home.peers if peer.name in names]
+        return home.station(peers, largest_message + FRAME.size, on_connection, tell)
 
     engine = engines.choose(settings.engine)
     return Seat(home.identity.name, plan, table, folder, station_for, engine, settings.patience, tell=tell)
