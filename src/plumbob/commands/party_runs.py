@@ -5,7 +5,8 @@
       aligned/PARTIES.json              the common ids, for every plan between these parties
       runs/HASH/                        a run: plan.toml, run.json, report.html, parties/NAME/..., journal.db
 
-All files are the owner's alone. Every verb can be stopped and started again.
+All files are the owner's alone. Every verb can be stopped and started again. What checks a plan or draws a page is
+imported late: most of these verbs need neither.
 """
 
 import shutil
@@ -14,12 +15,8 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from plumbob.auditor.check import check
-from plumbob.commands.check import lines_of as findings_of
-from plumbob.commands.check import refuse_leaks
-from plumbob.commands.predict import write_scores
 from plumbob.commands.progress import StepProgress
-from plumbob.commands.train import lines_of, report_in, write_report
+from plumbob.commands.scores import write_scores
 from plumbob.crypto import Randomness
 from plumbob.data import Table, in_agreed_order, read_table
 from plumbob.errors import DataError
@@ -62,13 +59,16 @@ class PredictionWishes:
 
 def sign(folder: Path, plan_file: Path, accept_leaks: bool) -> dict[str, object]:
     """This party's word for a plan; one that leaks needs its word for that too."""
+    from plumbob.auditor.check import check
+    from plumbob.commands import check as checking
+
     home, plan = Home.open(folder), Plan.load(plan_file)
     refuse_strangers(home, plan)
     rows = plan.rows or _aligned_rows(home, plan) or None
-    refuse_leaks(plan, rows, accept_leaks)
+    checking.refuse_leaks(plan, rows, accept_leaks)
     file = signature.sign(home, plan)
     findings = check(plan, rows)
-    lines = [*findings_of(findings), f"{home.identity.name} signed {plan.hash()}"]
+    lines = [*checking.lines_of(findings), f"{home.identity.name} signed {plan.hash()}"]
     return {
         "plan_hash": plan.hash(),
         "signature": str(file),
@@ -111,11 +111,18 @@ def train(folder: Path, plan_file: Path, is_new: bool, quiet: bool, tell: Tell) 
         if journal.resumed() is not None:
             tell("going on with a run that was interrupted")
         record = training.train(seat, journal, _kernel(journal), progress)
-    if not record.findings and not report_in(place).exists():
-        record = _with_predictions(record, plan, place)
-    write_report(record, place)
-    lines = [*lines_of(record, place)]
-    return {"out": str(place), "report": str(report_in(place)), **record.to_dict(), "lines": lines}
+    return _reported(record, place)
+
+
+def _reported(record: RunRecord, place: Path) -> dict[str, object]:
+    """One party alone cannot score an attack: its page shows what the plan alone says."""
+    from plumbob.auditor.filing import with_predictions
+    from plumbob.commands.train import lines_of, report_in, write_report
+
+    shown = with_predictions(record)
+    shown.save(place)
+    write_report(shown, place)
+    return {"out": str(place), "report": str(report_in(place)), **shown.to_dict(), "lines": lines_of(shown, place)}
 
 
 def predict(folder: Path, plan_file: Path, wishes: PredictionWishes, tell: Tell) -> dict[str, object]:
@@ -164,13 +171,6 @@ def _told(found: Status | None) -> dict[str, object]:
         "absent": found.absent,
         "waiting_for": found.waiting_for,
     }
-
-
-def _with_predictions(record: RunRecord, plan: Plan, place: Path) -> RunRecord:
-    """One party alone cannot score an attack: the report shows what `check` says of the plan."""
-    shown = replace(record, findings=list(check(plan, record.rows)))
-    shown.save(place)
-    return shown
 
 
 def _answered(seat: Seat, journal: SqliteJournal, part: Part, most_rows: int | None) -> dict[str, object]:
