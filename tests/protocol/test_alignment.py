@@ -21,8 +21,9 @@ from plumbob.errors import DataError, LocalProtocolError, PlumbobError, RemotePr
 from plumbob.plan import Plan
 from plumbob.protocol import alignment, blinding
 from plumbob.protocol.alignment import Alignment, AlignmentParty
+from plumbob.protocol.channel import Channel
 from plumbob.protocol.handshake import Desk, agree
-from plumbob.protocol.messages import Kind, Message
+from plumbob.protocol.messages import Kind, Message, decode
 from tests.protocol.support import Wire, outcomes, plan_for, seated, uniformity
 
 TWO = plan_for((2, 3), protocol="exchange", seed=0)
@@ -282,6 +283,56 @@ def test_interrupted_after_any_step(plan: Plan, go_on: Any, steps: int) -> None:
     check_agreement(outcomes(tasks, desks), ids)
     # The nonce, the scalar and the seed, once.
     assert draws == [32, 32, 32]
+
+
+class Replay:
+    """A link whose other end has said everything already; keeps what is sent to it."""
+
+    def __init__(self, messages: list[bytes]) -> None:
+        self._messages = iter(messages)
+        self.sent: list[bytes] = []
+
+    def send(self, data: bytes) -> None:
+        self.sent.append(data)
+
+    def receive(self, _seconds: float) -> bytes:
+        return next(self._messages)
+
+    def close(self) -> None:
+        """Nobody is there to hear it."""
+
+
+@pytest.mark.parametrize("from_step", [0, 1, 2, 4])
+def test_the_same_draws_and_messages_give_the_same_bytes(from_step: int) -> None:
+    """What a journal relies on: replayed from any checkpoint a party sends again exactly what it had sent."""
+    draws: list[bytes] = []
+
+    def draw(count: int) -> bytes:
+        draws.append(KERNEL.draw(count))
+        return draws[-1]
+
+    wire = Wire()
+    desks = seated(TWO, wire, {"label": Randomness(draw)})
+    tape: list[bytes] = []
+    desks["label"].channels["features"].tape = tape
+    ids = {"label": ANNA, "features": BERT}
+    parties = {name: AlignmentParty(desk, ids[name], chunk=4, jobs=1) for name, desk in desks.items()}
+    ends = outcomes({name: party.run for name, party in parties.items()}, desks)
+    sent = [message.encode() for source, _, message in wire.log if source == "label"]
+    state = parties["label"].state()
+
+    def steps_before(messages: list[bytes]) -> int:
+        return sum(decode(data).step < from_step and decode(data).kind is not Kind.CONFIRMATION for data in messages)
+
+    replay = Replay(tape[steps_before(tape) :])
+    channel = Channel("features", replay)
+    channel.traffic.messages_sent, channel.traffic.messages_received = steps_before(sent), steps_before(tape)
+    again = iter(draws if not from_step else [])
+    desk = Desk("label", TWO, {"features": channel}, desks["label"].engine, Randomness(lambda _count: next(again)))
+    party = AlignmentParty(desk, ANNA, chunk=4, jobs=1)
+    party.restore(msgspec.msgpack.encode(msgspec.msgpack.decode(state)[:from_step]))
+    assert party.run().order_hash == ends["label"].order_hash
+    assert replay.sent == sent[steps_before(sent) :]
 
 
 def finished_party(plan: Plan = TWO) -> tuple[AlignmentParty, Desk]:
