@@ -22,6 +22,7 @@ from websockets.client import ClientProtocol
 from websockets.uri import parse_uri
 
 from plumbob.errors import DeadlineError, IdentityError, TransportError
+from plumbob.transport import station as station_module
 from plumbob.transport import tls
 from plumbob.transport.identity import Identity, now
 from plumbob.transport.station import MOST_CONNECTIONS_A_PEER, MOST_STRANGERS, Peer, Station
@@ -475,6 +476,17 @@ def test_our_own_stale_certificate_is_told_at_once(tmp_path: Path, fund: Identit
     stale = out_of_time(tmp_path / "bank", "bank", -9)
     with pytest.raises(IdentityError, match="our own identity"), dialling(stale, fund, "127.0.0.1:9"):
         pass
+
+
+def test_a_certificate_that_only_the_peer_finds_stale_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fund: Identity
+) -> None:
+    """Where our clock lets a certificate pass and the peer's does not, our side says so too."""
+    stale = out_of_time(tmp_path / "bank", "bank", -9)
+    monkeypatch.setattr(station_module, "_refuse_stale", lambda certificate: None)
+    with listening(fund, stale) as server, dialling(stale, fund, server.station.address) as client:
+        assert "our certificate does not hold today; compare the clocks" in client.refusal()
+        assert "bank's certificate ended on" in server.refusal()
 
 
 def test_an_older_tls_is_refused(bank: Identity, fund: Identity) -> None:
