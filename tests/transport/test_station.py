@@ -22,6 +22,7 @@ from websockets.client import ClientProtocol
 from websockets.uri import parse_uri
 
 from plumbob.errors import DeadlineError, IdentityError, TransportError
+from plumbob.transport import station as station_module
 from plumbob.transport import tls
 from plumbob.transport.identity import Identity, now
 from plumbob.transport.station import MOST_CONNECTIONS_A_PEER, MOST_STRANGERS, Peer, Station
@@ -477,6 +478,17 @@ def test_our_own_stale_certificate_is_told_at_once(tmp_path: Path, fund: Identit
         pass
 
 
+def test_a_certificate_that_only_the_peer_finds_stale_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fund: Identity
+) -> None:
+    """Where our clock lets a certificate pass and the peer's does not, our side says so too."""
+    stale = out_of_time(tmp_path / "bank", "bank", -9)
+    monkeypatch.setattr(station_module, "_refuse_stale", lambda certificate: None)
+    with listening(fund, stale) as server, dialling(stale, fund, server.station.address) as client:
+        assert "our certificate does not hold today; compare the clocks" in client.refusal()
+        assert "bank's certificate ended on" in server.refusal()
+
+
 def test_an_older_tls_is_refused(bank: Identity, fund: Identity) -> None:
     """A client that offers at most TLS 1.2 gets an alert, even with a pinned certificate."""
     context = plain_context(bank)
@@ -691,7 +703,10 @@ def test_wrong_peers_are_refused(tmp_path: Path, bank: Identity, fund: Identity)
         station(bank, Peer("hospital", bank.certificate.der, at))
 
 
-@pytest.mark.parametrize("listen", ["7700", "host:", "host:port", "host:70000", "ho st:1", "", "http://host:1"])
+@pytest.mark.parametrize(
+    "listen",
+    ["7700", "host:", "host:port", "host:70000", "ho st:1", "", "http://host:1", "a..b:1", f"{'x' * 64}:1", "-a:1"],
+)
 def test_addresses_are_strict(bank: Identity, fund: Identity, listen: str) -> None:
     """What is no HOST:PORT is refused with an example."""
     with pytest.raises(TransportError, match="expected HOST:PORT"):
@@ -715,6 +730,45 @@ def test_a_port_in_use_is_told_at_once(bank: Identity, fund: Identity) -> None:
         second = station(fund, peer_of(bank), listen=address)
         with pytest.raises(TransportError, match=f"cannot listen on {address}: Address already in use"):
             second.open()
+
+
+def test_an_unknown_host_is_told(bank: Identity, fund: Identity) -> None:
+    """A name that the system cannot find is told in words, to who listens and to who dials."""
+    with pytest.raises(TransportError, match=r"cannot listen on nowhere.invalid:7700: [A-Z][a-z ]+"):
+        station(fund, peer_of(bank), listen="nowhere.invalid:7700").open()
+    with dialling(bank, fund, "nowhere.invalid:7700") as client:
+        while client.station.why_not("fund") is None:
+            time.sleep(0.01)
+        assert "its name is not known here" in str(client.station.why_not("fund"))
+
+
+def test_a_refusal_that_cannot_be_told_ends_nothing(
+    bank: Identity, fund: Identity, mallory: Identity, caplog: pytest.LogCaptureFixture
+) -> None:
+    """When what tells people raises, dialling goes on until the peer is there."""
+
+    def fail(sentence: str) -> None:
+        raise RuntimeError("no screen")
+
+    came = threading.Event()
+    with listening(fund, mallory) as strict:
+        address = strict.station.address
+        here = Station(
+            bank,
+            [peer_of(fund, address)],
+            listen=None,
+            proxy=None,
+            largest_message=LARGEST,
+            on_connection=lambda connection: came.set(),
+            on_refusal=fail,
+            pace=QUICK,
+        )
+        with caplog.at_level(logging.CRITICAL):
+            here.open()
+            strict.refusal()
+    with opened(Collected(fund, [peer_of(bank)], listen=address)):
+        assert came.wait(PATIENCE)
+    here.close()
 
 
 def test_a_user_that_fails_ends_its_connection_only(

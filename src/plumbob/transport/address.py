@@ -7,7 +7,8 @@ from typing import Self
 
 from plumbob.errors import TransportError
 
-HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,251}[A-Za-z0-9])?")
+LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
+HOST = re.compile(rf"(?=.{{1,253}}\Z){LABEL}(?:\.{LABEL})*")
 SIX = re.compile(r"[0-9A-Fa-f:.]{2,45}")
 
 

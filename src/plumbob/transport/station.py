@@ -277,10 +277,14 @@ class Station:
                 self._told.add(sentence)
         if self._closed.is_set():
             return
-        if is_new:
-            self._on_refusal(sentence)
-        else:
+        if not is_new:
             log.debug("again: %s", sentence)
+            return
+        try:
+            self._on_refusal(sentence)
+        except Exception:
+            # Who tells people must not end the dialling.
+            log.exception("a refusal could not be told")
 
 
 def _refuse_wrong_peers(identity: Identity, peers: Sequence[Peer], listen: str | None) -> None:
@@ -317,9 +321,15 @@ def _listening(address: Address) -> socket.socket:
         return socket.create_server((address.host, address.port), family=family, dualstack_ipv6=both)
     except OSError as error:
         raise TransportError(
-            f"cannot listen on {address}: {os.strerror(error.errno or 0)}; choose another `listen`, "
-            "or end what uses this port"
+            f"cannot listen on {address}: {_plainly(error)}; choose another `listen`, or end what uses this port"
         ) from error
+
+
+def _plainly(error: OSError) -> str:
+    # Python adds the address to the system's words, but the numbers of unknown hosts are not the system's.
+    if error.errno is None or isinstance(error, socket.gaierror):
+        return str(error.strerror or type(error).__name__)
+    return os.strerror(error.errno)
 
 
 def _set_no_delay(sock: socket.socket) -> None:

@@ -21,7 +21,8 @@ FAREWELL_SECONDS = 1.0
 FAREWELL_BYTES = 65536
 
 # What the other side's alert means, by the words that OpenSSL has for it.
-NOT_PINNED_THERE = ("UNKNOWN_CA", "CERTIFICATE_UNKNOWN", "BAD_CERTIFICATE", "CERTIFICATE_REQUIRED", "DECRYPT_ERROR")
+NOT_PINNED_THERE = ("UNKNOWN_CA", "CERTIFICATE_UNKNOWN", "CERTIFICATE_REQUIRED", "DECRYPT_ERROR")
+NOT_VALID_THERE = ("CERTIFICATE_EXPIRED", "BAD_CERTIFICATE")
 NO_TLS_1_3 = ("UNSUPPORTED_PROTOCOL", "PROTOCOL_VERSION", "NO_PROTOCOLS_AVAILABLE")
 NO_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "HTTPS_PROXY_REQUEST", "PACKET_LENGTH_TOO_LONG", "BAD_RECORD_TYPE")
 
@@ -123,7 +124,7 @@ def caller_refused(error: OSError, where: str, peers: Sequence[Peer]) -> Transpo
         return IdentityError(f"{where} was refused: it showed no certificate; only pinned parties may call")
     if any(word in reason for word in NO_TLS_1_3):
         return TransportError(f"{where} was refused: it does not speak TLS 1.3; a peer needs Plumbob and OpenSSL 1.1.1")
-    if any(word in reason for word in NOT_PINNED_THERE):
+    if any(word in reason for word in (*NOT_PINNED_THERE, *NOT_VALID_THERE)):
         return IdentityError(
             f"{where} refused our certificate; if it is a peer, send it `plumbob party invite` and let it join that"
         )
@@ -145,8 +146,8 @@ def peer_refused(error: OSError, peer: Peer) -> TransportError:
             f"{where} shows another certificate than the one pinned: either somebody else answers there, or "
             f"{peer.name} has a new identity; compare fingerprints, then type: plumbob party join TOKEN --replace"
         )
-    if "CERTIFICATE_EXPIRED" in reason:
-        return IdentityError(f"{where} says that our certificate has expired; make a new identity and invite again")
+    if any(word in reason for word in NOT_VALID_THERE):
+        return IdentityError(f"{where} says that our certificate does not hold today; compare the clocks of both sides")
     if any(word in reason for word in NOT_PINNED_THERE):
         return IdentityError(
             f"{where} does not know our certificate; send `plumbob party invite` and let {peer.name} join that"
