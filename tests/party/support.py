@@ -118,6 +118,9 @@ class BoardStation:
     def close(self) -> None:
         self._board.remove(self._name)
 
+    def why_not(self, peer: str) -> None:
+        return None
+
 
 class Killed(BaseException):
     """What stands for `kill -9` inside this process: nothing of ours catches it."""

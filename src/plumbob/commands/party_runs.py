@@ -132,7 +132,7 @@ def predict(folder: Path, plan_file: Path, wishes: PredictionWishes, tell: Tell)
     part = Part.load(run / "parties" / home.identity.name / "part.json")
     table = _table_to_predict(home, plan, part, wishes)
     place = _private(home, RUNS, f"predict-{plan.hash()[:SHORT]}")
-    seat = seat_at(home, plan, table, place, largest_message(plan, len(table)), tell)
+    seat = seat_at(home, plan, table, place, prediction.largest_message(plan), tell)
     try:
         with _journal(place) as journal:
             if home.identity.name != plan.label_party.name:

@@ -30,6 +30,9 @@ class Station(Protocol):
 
     def close(self) -> None: ...
 
+    def why_not(self, peer: str) -> TransportError | None:
+        """Why the last attempt at this peer failed, if one did."""
+
 
 @dataclass(frozen=True)
 class Topic:
@@ -74,7 +77,7 @@ def conversation(
     try:
         for peer, link in links.items():
             # Remembered before anything is sent: a peer that loses its journal later must not pass for the same.
-            journal.note(f"run/{peer}", _met(peer, link, patience, tell).encode())
+            journal.note(f"run/{peer}", _met(peer, link, station, patience, tell).encode())
         yield Conversation(channels, links)
     except TransportError:
         # The network or the disk: the peers wait, because this side can come back and go on.
@@ -89,12 +92,15 @@ def conversation(
         station.close()
 
 
-def _met(peer: str, link: ReliableLink, patience: float, tell: Callable[[str], None]) -> str:
+def _met(peer: str, link: ReliableLink, station: Station, patience: float, tell: Callable[[str], None]) -> str:
     said = threading.Timer(2.0, tell, (f"waiting for {peer} ...",))
     said.daemon = True
     said.start()
     try:
         return link.meet(patience)
+    except TransportError as error:
+        reason = station.why_not(peer)
+        raise error if reason is None else type(reason)(f"{error} The last attempt: {reason}") from None
     finally:
         said.cancel()
 

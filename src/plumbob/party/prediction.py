@@ -7,14 +7,23 @@ import numpy as np
 from plumbob.crypto import Randomness
 from plumbob.data import Table
 from plumbob.errors import DataError
+from plumbob.party import sizes
 from plumbob.party.seat import Seat
+from plumbob.plan import Plan
 from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.part import Part
-from plumbob.protocol.prediction import Answerer, Asker, Served
+from plumbob.protocol.prediction import SCORE_BYTES, Answerer, Asker, Served
+from plumbob.protocol.shares import PREDICTED_AT_ONCE
 from plumbob.protocol.transcript import Vector
 
-ROWS_AT_ONCE = 4096
+ROWS_AT_ONCE = 4096  # Of one query.
 Progress = Callable[[int, int], None]
+
+
+def largest_message(plan: Plan) -> int:
+    """Bytes: the rows of a query, their answers, or, where weights stay shared, ciphertexts for some rows or columns."""
+    ciphertexts = max(PREDICTED_AT_ONCE, plan.columns + 1) * 2 * plan.key_bits // 8
+    return sizes.ROOM + max(ciphertexts, ROWS_AT_ONCE * SCORE_BYTES)
 
 
 def ask(
