@@ -21,7 +21,7 @@ Progress = Callable[[int, int], None]
 
 
 def largest_message(plan: Plan) -> int:
-    """Bytes: the rows of a query, their answers, or, where weights stay shared, ciphertexts for some rows or columns."""
+    """Bytes: a query, its answers, or, where weights stay shared, ciphertexts for some rows or columns."""
     ciphertexts = max(PREDICTED_AT_ONCE, plan.columns + 1) * 2 * plan.key_bits // 8
     return sizes.ROOM + max(ciphertexts, ROWS_AT_ONCE * SCORE_BYTES)
 
