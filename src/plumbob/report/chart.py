@@ -28,6 +28,11 @@ HEIGHT = {WIDE: 320.0, NARROW: 270.0}
 ASSETS = Path(__file__).parent / "assets"
 # Longer names are cut in a drawing; the table has them whole.
 LONGEST_LABEL = 28
+ROOM_FOR_LABELS = 22.0
+"""Above points that lie at the upper end."""
+EDGE = 14.0
+"""Around a drawing that is a file of its own."""
+TOUCHING = 26.0
 MARKERS = 12
 """Markers on a long line."""
 
@@ -101,6 +106,7 @@ def svg(chart: Chart, key: str, width: float = WIDE, name: str = "wide", is_alon
     plot = _Plot.of(chart, width, room_above=30.0 if is_alone else 0.0)
     drawn = {"lines": _lines, "points": _points, "bars": _bars}[chart.kind](chart, plot)
     heading = tag("text", shortened(chart.title, int(width / 8)), class_="title", x=0, y=16) if is_alone else NOTHING
+    edge = EDGE if is_alone else 0.0
     style = tag("style", Markup(_style())) if is_alone else NOTHING  # noqa: S704  # Our own file.
     return tag(
         "svg",
@@ -116,9 +122,9 @@ def svg(chart: Chart, key: str, width: float = WIDE, name: str = "wide", is_alon
         role="img",
         aria_labelledby=f"{key}-title",
         aria_describedby=f"{key}-desc",
-        viewBox=f"0 0 {width:g} {plot.height:g}",
-        width=width if is_alone else None,
-        height=plot.height if is_alone else None,
+        viewBox=f"{-edge:g} {-edge:g} {width + 2 * edge:g} {plot.height + 2 * edge:g}",
+        width=width + 2 * edge if is_alone else None,
+        height=plot.height + 2 * edge if is_alone else None,
         data_plot=f"{plot.left:.1f} {plot.top:.1f} {plot.across:.1f} {plot.down:.1f}",
     )
 
@@ -155,7 +161,7 @@ class _Plot:
         legend, legend_height = (
             _legend_places(chart, width, room_above) if not _is_labelled(chart, is_narrow) else ((), 0)
         )
-        top = room_above + legend_height + (10 if chart.kind == "bars" else 30)
+        top = room_above + legend_height + {"bars": 10.0, "lines": 30.0, "points": 30.0 + ROOM_FOR_LABELS}[chart.kind]
         down = _band(chart, is_narrow) * len(chart.categories)
         if chart.kind != "bars":
             down = HEIGHT[NARROW if is_narrow else WIDE] - 78
@@ -206,13 +212,15 @@ def _scales(chart: Chart, is_narrow: bool) -> tuple[Scale, Scale]:
 
 def _is_labelled(chart: Chart, is_narrow: bool) -> bool:
     """Whether names stand beside what they name, so that no legend is needed."""
-    return (len(chart.series) == 1 and chart.kind != "lines") or (chart.kind == "lines" and not is_narrow)
+    if chart.kind == "lines":
+        return not is_narrow
+    return len(chart.series) == 1 or (chart.kind == "points" and all(series.labels for series in chart.series))
 
 
 def _right_margin(chart: Chart, is_narrow: bool) -> float:
     if chart.kind == "lines" and not is_narrow:
         return 50 + max(marks.width_of(_label(series.name)) for series in chart.series)
-    return 62.0 if chart.kind == "bars" else 14.0
+    return 62.0 if chart.kind == "bars" else 22.0
 
 
 def _left_margin(chart: Chart, y: Scale, is_narrow: bool) -> float:
@@ -268,7 +276,8 @@ def _axes(chart: Chart, plot: _Plot) -> Iterator[Markup]:
     below = chart.y.title if chart.kind == "bars" else chart.x.title
     yield tag("text", below, class_="name end", x=plot.right, y=plot.bottom + 38)
     if chart.kind != "bars":
-        yield tag("text", chart.y.title, class_="name", x=0, y=plot.top - 12)
+        above = 12.0 if chart.kind == "lines" else 12.0 + ROOM_FOR_LABELS
+        yield tag("text", chart.y.title, class_="name", x=0, y=plot.top - above)
 
 
 def _lines(chart: Chart, plot: _Plot) -> Markup:
@@ -326,26 +335,43 @@ def _end_labels(chart: Chart, plot: _Plot) -> Markup:
 
 
 def _points(chart: Chart, plot: _Plot) -> Markup:
-    taken = [
-        Box(plot.at_x(x) - 7, plot.at_y(y) - 7, plot.at_x(x) + 7, plot.at_y(y) + 7)
-        for series in chart.series
-        for _, x, y in series.drawn()
+    placed = [
+        (number, plot.at_x(x), plot.at_y(y), series.labels[place] if place < len(series.labels) else "")
+        for number, series in enumerate(chart.series)
+        for place, x, y in series.drawn()
     ]
-    paper = Box(plot.left, plot.top - 8, plot.right + 12, plot.bottom)
-    drawn = []
-    for number, series in enumerate(chart.series):
-        for place, x, y in series.drawn():
-            left, top = plot.at_x(x), plot.at_y(y)
-            kind = marks.colour(number, series.is_reference)
-            drawn.append(tag("path", class_=f"mark big {kind}", d=marks.marker(number, left, top, 6.0)))
-            if place < len(series.labels):
-                words = shortened(series.labels[place], 22 if plot.is_narrow else LONGEST_LABEL)
-                start, base, box = marks.label_spot(left, top, words, taken, paper)
-                taken.append(box)
-                if abs(base - top) > 20:
-                    drawn.append(tag("path", class_="leader", d=f"M{left:.1f} {top:.1f}L{start:.1f} {base - 4:.1f}"))
-                drawn.append(tag("text", words, class_="label", x=start, y=base))
-    return joined(*drawn)
+    marked = (
+        tag(
+            "path",
+            class_=f"mark big {marks.colour(number, chart.series[number].is_reference)}",
+            d=marks.marker(number, x, y, 6.0),
+        )
+        for number, x, y, _ in placed
+    )
+    return joined(*marked, *_point_labels([(x, y, name) for _, x, y, name in placed if name], plot))
+
+
+def _point_labels(points: Sequence[tuple[float, float, str]], plot: _Plot) -> Iterator[Markup]:
+    """A name beside each point; where many points crowd together, one name for those that nearly touch."""
+    near = TOUCHING if len(points) > marks.COLOURS else 0.0
+    crowds: list[list[tuple[float, float, str]]] = []
+    for point in points:
+        crowd = next((one for one in crowds if math.dist(one[0][:2], point[:2]) < near), None)
+        if crowd is None:
+            crowds.append([point])
+        else:
+            crowd.append(point)
+    taken = [Box(x - 7, y - 7, x + 7, y + 7) for x, y, _ in points]
+    paper = Box(plot.left, plot.top - ROOM_FOR_LABELS, plot.right + 12, plot.bottom)
+    for crowd in crowds:
+        x, y, name = crowd[0]
+        more = f" and {len(crowd) - 1} more" if len(crowd) > 1 else ""
+        words = shortened(name, (22 if plot.is_narrow else LONGEST_LABEL) - len(more)) + more
+        left, base, box = marks.label_spot(x, y, words, taken, paper)
+        taken.append(box)
+        if abs(base - y) > 20:
+            yield tag("path", class_="leader", d=f"M{x:.1f} {y:.1f}L{left:.1f} {base - 4:.1f}")
+        yield tag("text", words, class_="label", x=left, y=base)
 
 
 def _bars(chart: Chart, plot: _Plot) -> Markup:
