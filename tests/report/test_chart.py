@@ -82,7 +82,7 @@ def test_the_table_has_the_data() -> None:
     ]
     assert table_of(point_chart())[1:3] == [["shares", "0.1", "0.9"], ["twice", "0.1", "0.9"]]
     assert table_of(bar_chart()) == [
-        ["", "attack", "baseline"],
+        ["name", "attack", "baseline"],
         ["label-sign", "0.9", "0.5"],
         ["label-only", "-", "0.5"],
         ["other", "0.2", "0.5"],

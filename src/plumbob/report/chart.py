@@ -8,7 +8,7 @@ Nothing carries a style attribute, which a strict policy would forbid: looks com
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import groupby
 from pathlib import Path
@@ -84,7 +84,7 @@ class Chart:
     y: Axis
     series: Sequence[Series]
     kind: Literal["lines", "points", "bars"] = "lines"
-    categories: Sequence[str] = field(default=())
+    categories: Sequence[str] = ()
     """Of bars, which lie; their values run along `y`."""
 
 
@@ -93,7 +93,7 @@ def figure(chart: Chart, key: str) -> Markup:
     drawings = (svg(chart, f"{key}-{kind}", width, kind) for kind, width in (("wide", WIDE), ("narrow", NARROW)))
     caption = tag("figcaption", tag("strong", chart.title), " ", tag("span", chart.says))
     plot = tag("div", *drawings, class_="plot")
-    return tag("figure", caption, plot, _details(chart, key), class_="chart", id=key)
+    return tag("figure", caption, plot, _details(chart), class_="chart", id=key)
 
 
 def standalone(chart: Chart, width: float = 720.0) -> str:
@@ -187,7 +187,7 @@ class _Plot:
 
 
 def _scales(chart: Chart, is_narrow: bool) -> tuple[Scale, Scale]:
-    """Of bars, the one along which values run is `x`: they lie."""
+    """Of both directions, with the same ends at every width; of bars, which lie, values run along `x`."""
     heights = [
         value
         for series in chart.series
@@ -197,17 +197,22 @@ def _scales(chart: Chart, is_narrow: bool) -> tuple[Scale, Scale]:
     ]
     if chart.kind == "bars":
         from_zero = chart.y if chart.y.low is not None else replace(chart.y, low=0.0)
-        return from_zero.scale(heights, 3 if is_narrow else 6), Scale(0.0, 1.0, ())
+        return _scale(from_zero, heights, (6, 3), is_narrow), Scale(0.0, 1.0, ())
     places = [x for series in chart.series for _, x, _ in series.drawn()]
     along = chart.x
     if chart.kind == "lines" and not along.is_log and places:
         # Lines fill the whole width: they begin and end where the data do.
+        low, high = min(places), max(places)
         along = replace(
-            along,
-            low=along.low if along.low is not None else min(places),
-            high=along.high if along.high is not None else max(places),
+            along, low=low if along.low is None else along.low, high=high if along.high is None else along.high
         )
-    return along.scale(places, 4 if is_narrow else 8), chart.y.scale(heights, 4 if is_narrow else 5)
+    return _scale(along, places, (8, 4), is_narrow), _scale(chart.y, heights, (5, 4), is_narrow)
+
+
+def _scale(axis: Axis, values: Sequence[float], ticks: tuple[int, int], is_narrow: bool) -> Scale:
+    """The table says where values lie in both drawings, so a narrow one may have fewer ticks, but no other ends."""
+    wide = axis.scale(values, ticks[0])
+    return replace(axis, low=wide.low, high=wide.high).scale(values, ticks[1]) if is_narrow else wide
 
 
 def _is_labelled(chart: Chart, is_narrow: bool) -> bool:
@@ -219,13 +224,13 @@ def _is_labelled(chart: Chart, is_narrow: bool) -> bool:
 
 def _right_margin(chart: Chart, is_narrow: bool) -> float:
     if chart.kind == "lines" and not is_narrow:
-        return 50 + max(marks.width_of(_label(series.name)) for series in chart.series)
+        return 50 + max((marks.width_of(_label(series.name)) for series in chart.series), default=0.0)
     return 62.0 if chart.kind == "bars" else 22.0
 
 
 def _left_margin(chart: Chart, y: Scale, is_narrow: bool) -> float:
     if chart.kind == "bars":
-        return 2.0 if is_narrow else 12 + max(marks.width_of(_label(name)) for name in chart.categories)
+        return 2.0 if is_narrow else 12 + max((marks.width_of(_label(name)) for name in chart.categories), default=0.0)
     return 12 + max((marks.width_of(shown(tick, chart.y.unit)) for tick in y.ticks), default=0.0)
 
 
@@ -420,7 +425,7 @@ def _bar(plot: _Plot, number: int, row: float, end: float, limits: Sequence[floa
 # The data, once.
 
 
-def _details(chart: Chart, key: str) -> Markup:
+def _details(chart: Chart) -> Markup:
     scroll = tag(
         "div",
         tag("table", *_table(chart)),
@@ -438,7 +443,7 @@ def _table(chart: Chart) -> Iterator[Markup]:
     if chart.kind == "points":
         header, rows = _points_table(chart, x, y)
     elif chart.kind == "bars":
-        header = ["", *(series.name for series in chart.series)]
+        header = ["name", *(series.name for series in chart.series)]
         rows = [_bars_row(chart, at) for at in range(len(chart.categories))]
     else:
         header = [chart.x.title, *(series.name for series in chart.series)]
@@ -485,7 +490,7 @@ def _points_table(chart: Chart, x: Scale, y: Scale) -> tuple[list[str], list[Mar
         for series in chart.series
         for place, across, height in series.drawn()
     ]
-    return ["", chart.x.title, chart.y.title], rows
+    return ["name", chart.x.title, chart.y.title], rows
 
 
 def _bars_row(chart: Chart, at: int) -> Markup:
