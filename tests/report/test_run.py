@@ -9,11 +9,11 @@ from plumbob.auditor.filing import with_findings, with_predictions
 from plumbob.auditor.redteam import audit
 from plumbob.auditor.truth import Truth
 from plumbob.plan import Plan
+from plumbob.protocol.outcome import unfinished_record
 from plumbob.record import AttackCurve, LedgerCurve, RunRecord
 from plumbob.report import figures
 from plumbob.report.limits import limits_of
 from plumbob.report.run import page_of, sections_of
-from plumbob.simulation.training import unfinished_record
 from tests.auditor.support import small_run
 
 
