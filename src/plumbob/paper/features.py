@@ -34,7 +34,7 @@ def merging(effort: Effort) -> Outcome:
             "batches an epoch",
             "epochs",
             (
-                Curve("promised, at most", tuple(Point(x, y) for x, y in zip(counts, promised, strict=True))),
+                Curve("promised, at most", tuple(Point(x, y) for x, y in zip(counts, promised, strict=True)), True),
                 Curve("measured", tuple(Point.of(x, y) for x, y in zip(counts, taken, strict=True))),
             ),
         ),

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 Verdict = Literal["agrees", "disagrees", "not run"]
-COLUMNS = ("figure", "series", "metric", "x_name", "x", "mean", "standard_error", "n")
+COLUMNS = ("experiment", "series", "metric", "x_name", "x", "mean", "standard_error", "n")
 """Of a table of curves."""
 
 
@@ -34,6 +34,8 @@ class Curve:
 
     series: str
     points: tuple[Point, ...]
+    is_reference: bool = False
+    """A bound or a formula, not a measurement."""
 
     @property
     def means(self) -> list[float]:
@@ -62,7 +64,7 @@ class Figure:
     def rows(self) -> Iterator[dict[str, Any]]:
         """One dict for each point, by `COLUMNS`."""
         for curve in self.curves:
-            place = {"figure": self.name, "series": curve.series, "metric": self.metric, "x_name": self.x_name}
+            place = {"experiment": self.name, "series": curve.series, "metric": self.metric, "x_name": self.x_name}
             for point in curve.points:
                 yield {**place, **asdict(point)}
 
@@ -109,8 +111,47 @@ class Outcome:
 
 
 def _figure(stored: Mapping[str, Any]) -> Figure:
-    curves = tuple(Curve(one["series"], tuple(Point(**point) for point in one["points"])) for one in stored["curves"])
+    curves = tuple(
+        Curve(one["series"], tuple(Point(**point) for point in one["points"]), one["is_reference"])
+        for one in stored["curves"]
+    )
     return Figure(**{**stored, "curves": curves})
+
+
+@dataclass(frozen=True)
+class Group:
+    """Figures that are looked at together; a folded one is opened by those who want it."""
+
+    heading: str
+    figures: tuple[Figure, ...]
+    is_folded: bool = False
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """One reading, or one theorem."""
+
+    heading: str
+    sentences: tuple[str, ...]
+    groups: tuple[Group, ...]
+
+
+@dataclass(frozen=True)
+class Book:
+    """All that one command found."""
+
+    name: str
+    title: str
+    about: str
+    claims: tuple[Claim, ...]
+    chapters: tuple[Chapter, ...]
+    tables: tuple[Figure, ...]
+    """Every curve, those that are drawn nowhere too."""
+
+    @property
+    def figures(self) -> list[Figure]:
+        """Those that are drawn, in order."""
+        return [figure for chapter in self.chapters for group in chapter.groups for figure in group.figures]
 
 
 def judged(is_true: bool) -> Verdict:

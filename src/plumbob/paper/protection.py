@@ -16,7 +16,7 @@ from plumbob.data import split_array
 from plumbob.model import bounds
 from plumbob.paper.findings import Claim, Curve, Figure, Outcome, Point, judged
 from plumbob.paper.quality import Effort
-from plumbob.paper.runs import SMALL_STEPS, credit, label_rates, trained
+from plumbob.paper.runs import SMALL_STEPS, Data, credit, label_rates, trained
 from plumbob.plan import Plan
 from plumbob.protocol.defences import noise_std
 from plumbob.protocol.party import TrainingParty
@@ -28,7 +28,7 @@ FEW = (4, 2)
 
 def packing(effort: Effort, key_bits: int = 2048) -> Outcome:
     """Section 5.2: residuals that a feature party with two columns reads in a step, by batch size; really encrypted."""
-    sizes = (8, 64) if effort.is_quick else (4, 8, 32, 64, 112, 160)
+    sizes = (8, 64) if effort.is_quick else (2, 4, 8, 32, 64, 112, 160)
     alone = [_determined(size) for size in sizes]
     kinds: dict[str, tuple[type[TrainingParty], str]] = {
         "Algorithm 2, whole replies": (AuxiliaryPacking, "paper"),
@@ -38,6 +38,7 @@ def packing(effort: Effort, key_bits: int = 2048) -> Outcome:
     read = {
         words: [_read(size, party, replies, key_bits) for size in sizes] for words, (party, replies) in kinds.items()
     }
+    slots = bounds.slots(key_bits, 64)
     figure = Figure(
         "packing",
         "Residuals of a batch that two columns give away",
@@ -50,17 +51,17 @@ def packing(effort: Effort, key_bits: int = 2048) -> Outcome:
                 for words, ones in read.items()
             ),
         ),
-        f"{key_bits}-bit keys, credit. Passive: batch <= 2. The paper's slots: {bounds.slots(key_bits, 64)} a plaintext.",
+        f"{key_bits}-bit keys. Solving needs batches of at most 2; the paper has {slots} slots a plaintext.",
         is_share=True,
     )
-    reach = bounds.slots(key_bits, 64) * FEW[1]
+    reach = slots * FEW[1]
     within = [share for size, share in zip(sizes, read["Algorithm 2, whole replies"], strict=True) if size <= reach]
     largest_cut = max(size * share for size, share in zip(sizes, read["cut replies"], strict=True))
     claims = (
         Claim(
             "packing",
             "section 5.2, Algorithm 2",
-            "Hidden sums in the replies let a party solve batches of up to u d rows, u = 31 for 2048 bits and 64-bit slots.",
+            "Hidden sums in the replies let a party solve batches of up to u d rows, u = 31 for 2048-bit keys.",
             f"credit, exchange with {key_bits}-bit keys, two columns",
             f"every residual read in batches of up to {reach} rows",
             f"at least {min(within):.2f} of the residuals",
@@ -81,21 +82,25 @@ def packing(effort: Effort, key_bits: int = 2048) -> Outcome:
     return Outcome((figure,), claims)
 
 
+def _data(size: int) -> Data:
+    """At least two batches, and enough rows for both classes."""
+    X, y = credit(max(2 * size, 16))
+    return X[:, : sum(FEW)], y
+
+
 def _determined(size: int) -> float:
     """Without cheating: the share of residuals that own sums fix."""
-    X, y = credit(size)
-    return float(label_rates(trained(FEW, X[:, :6], y, batch_size=size, epochs=1), LABEL_SIGN)["determined"])
+    return float(label_rates(trained(FEW, *_data(size), batch_size=size, epochs=1), LABEL_SIGN)["determined"])
 
 
 def _read(size: int, party: type[TrainingParty], replies: str, key_bits: int) -> float:
-    """The share of one step's residuals that the attacker read."""
-    X, y = credit(size)
-    keys = {**SMALL_STEPS, "protocol": "exchange", "batch_size": size, "epochs": 1, "replies": replies}
-    plan = Plan.for_columns(FEW, **keys, key_bits=key_bits, test_only_keys=key_bits < 2048)
-    tables = dict(zip(("label", "features"), split_array(X[:, :6], y, FEW), strict=True))
+    """The share of a batch's residuals that the attacker read in its best step."""
+    keys = {"protocol": "exchange", "batch_size": size, "epochs": 1, "replies": replies, "key_bits": key_bits}
+    plan = Plan.for_columns(FEW, **(SMALL_STEPS | keys), test_only_keys=key_bits < 2048)
+    tables = dict(zip(("label", "features"), split_array(*_data(size), FEW), strict=True))
     spy = train(plan, tables, cast={"features": party}).parties["features"]
     readings = spy.readings if isinstance(spy, Spy) else []
-    return sum(len(reading.rows) for reading in readings) / size
+    return max((len(reading.rows) for reading in readings), default=0) / size
 
 
 def noise(effort: Effort) -> Outcome:
@@ -128,7 +133,7 @@ def noise(effort: Effort) -> Outcome:
     figures, claims = [], []
     for theorem, (title, metric, says) in words.items():
         name = theorem.lower().replace(" ", "-").replace(".", "-")
-        curves = (Curve("promised", tuple(promised[theorem])), Curve("measured", tuple(measured[theorem])))
+        curves = (Curve("promised", tuple(promised[theorem]), True), Curve("measured", tuple(measured[theorem])))
         is_logarithmic = theorem == "Lemma 6.3"
         figures.append(
             Figure(name, f"{theorem}: {title}", "deviation of the noise", metric, curves, "", False, is_logarithmic)
@@ -154,9 +159,9 @@ def averaging(effort: Effort) -> Outcome:
     epochs = (1, 9) if effort.is_quick else (1, 4, 9, 16, 25)
     X, y = credit(3000)
     kinds: dict[str, dict[str, Any]] = {
-        "deviation 10, whatever the epochs": {"noise": "std", "noise_std": 10.0},
-        "epsilon 0.5, set for one epoch": {"noise": "heuristic", "epsilon": 0.5, "delta": 0.1, "heuristic": {"e": 1}},
-        "epsilon 0.5, set for all epochs": {"noise": "heuristic", "epsilon": 0.5, "delta": 0.1},
+        "deviation 10": {"noise": "std", "noise_std": 10.0},
+        "epsilon 0.5, one epoch": {"noise": "heuristic", "epsilon": 0.5, "delta": 0.1, "heuristic": {"e": 1}},
+        "epsilon 0.5, all epochs": {"noise": "heuristic", "epsilon": 0.5, "delta": 0.1},
     }
     curves, gaps = [], []
     for words, keys in kinds.items():
@@ -169,7 +174,7 @@ def averaging(effort: Effort) -> Outcome:
             points.append(Point.of(count, [label_rates(run, LABEL_AVERAGE)["rate"] for run in found]))
             std = noise_std(found[0].model.plan, "label")
             expected.append(Point(count, float(ndtr(2 * math.sqrt(count) / std))))
-        curves += [Curve(words, tuple(points)), Curve(f"formula: {words}", tuple(expected))]
+        curves += [Curve(words, tuple(points)), Curve(f"formula, {words}", tuple(expected), True)]
         gaps += [abs(one.mean - other.mean) for one, other in zip(points, expected, strict=True)]
     figure = Figure(
         "averaging",
@@ -177,7 +182,7 @@ def averaging(effort: Effort) -> Outcome:
         "epochs",
         "labels right",
         tuple(curves),
-        "The formula is Phi(2 sqrt(epochs) / deviation).",
+        "Noise of a given deviation, or the paper's, set for one epoch or for all of them.",
         is_share=True,
     )
     calibrated, once = curves[4].last, curves[2].last

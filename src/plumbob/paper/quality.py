@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -57,9 +58,7 @@ def curves_of(study: Study, settings: Sequence[Setting], shelf: Shelf, effort: E
             effort.tell(f"{title} ({done} of {total})")
             plan = setting.plan(study, work.rows, seed)
             key = {"plan": plan.to_toml(), "study": asdict(study), "metrics": list(METRICS)}
-            runs.append(
-                shelf.recalled(title.replace(":", ""), key, lambda setting=setting, seed=seed: work.run(setting, seed))
-            )
+            runs.append(shelf.recalled(title, key, partial(work.run, setting, seed)))
         found[setting] = {name: _curve(setting.name, [run[name] for run in runs]) for name in METRICS}
     return found
 
@@ -118,6 +117,7 @@ def measured(run: Run, test: Mapping[str, Table]) -> dict[str, list[float]]:
     }
 
 
+@cache
 def majority(study: Study, part: str = "test") -> float:
     """What always saying the larger class would give."""
     share = float(np.mean(np.asarray(study.tables(part)["label"].labels)))

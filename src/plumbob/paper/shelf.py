@@ -5,12 +5,15 @@ A file holds the settings that it came from: if one of them changed, it is not u
 
 import json
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from plumbob import __version__
+
+NOT_IN_NAMES = re.compile(r"[^a-z0-9.]+")
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,7 @@ class Shelf:
         os.replace(unfinished, self._file(name))
 
     def _file(self, name: str) -> Path:
-        return self.folder / f"{name.replace(' ', '-').replace(',', '')}.json"
+        return self.folder / f"{NOT_IN_NAMES.sub('-', name)}.json"
 
 
 def _comparable(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,37 +1,68 @@
 """Every theorem as an experiment, in the paper's order, then what goes beyond it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from plumbob.paper import features, labels, protection
-from plumbob.paper.findings import Outcome
+from plumbob.paper.findings import Book, Chapter, Group, Outcome
 from plumbob.paper.quality import Effort
 from plumbob.paper.shelf import Shelf
 
-EXPERIMENTS: Mapping[str, Callable[[Effort], Outcome]] = {
-    "merging": features.merging,
-    "hardness": features.hardness,
-    "no-features": labels.no_features,
-    "criterion": labels.criterion,
-    "starts": labels.starts,
-    "parties": labels.parties,
-    "packing": protection.packing,
-    "noise": protection.noise,
-    "minimax": labels.minimax,
-    "piecewise": labels.piecewise,
-    "other-curves": features.other_curves,
-    "stacked": labels.stacked,
-    "geometry": features.geometry,
-    "averaging": protection.averaging,
-    "batch-of-one": features.batch_of_one,
-}
+
+@dataclass(frozen=True)
+class Experiment:
+    """One of them, under the name of its file."""
+
+    name: str
+    heading: str
+    run: Callable[[Effort], Outcome]
 
 
-def outcomes(shelf: Shelf, effort: Effort) -> dict[str, Outcome]:
-    """All of them; what is on the shelf is not run again."""
+EXPERIMENTS = (
+    Experiment("merging", "One column, value by value (Lemma 3.4, Theorem 3.5, Remark 4.9)", features.merging),
+    Experiment("hardness", "Several columns: a rotation stays open (Theorem 3.6)", features.hardness),
+    Experiment("no-features", "A label party without columns (Theorem 4.1)", labels.no_features),
+    Experiment("criterion", "The criterion, and how long it holds (Lemma 4.4 to Theorem 4.6)", labels.criterion),
+    Experiment("starts", "Starting weights (Theorem 4.8, large random starts)", labels.starts),
+    Experiment("parties", "Many parties (Theorem 4.10)", labels.parties),
+    Experiment("packing", "Hidden sums in replies (Algorithm 2, section 5.2)", protection.packing),
+    Experiment("noise", "Utility and drift under noise (Lemma 6.3, Theorems 6.4 and 6.6)", protection.noise),
+    Experiment("minimax", "Minimax (Theorem E.3)", labels.minimax),
+    Experiment("piecewise", "Piecewise (Theorem F.2)", labels.piecewise),
+    Experiment("other-curves", "One column under minimax and piecewise (E.2, F.1)", features.other_curves),
+    Experiment("stacked", "Beyond: all steps' equations together", labels.stacked),
+    Experiment("geometry", "Beyond: everything but the rotation", features.geometry),
+    Experiment("averaging", "Beyond: averaging against noise", protection.averaging),
+    Experiment("batch-of-one", "Beyond: batches of one row", features.batch_of_one),
+)
+
+
+def book_of(shelf: Shelf, effort: Effort, experiments: tuple[Experiment, ...] = EXPERIMENTS) -> Book:
+    """Run what is not on the shelf yet, and judge."""
     found = {}
-    for place, (name, experiment) in enumerate(EXPERIMENTS.items(), start=1):
-        effort.tell(f"{name} ({place} of {len(EXPERIMENTS)})")
-        settings = {"experiment": name, "seeds": len(effort.all_seeds), "quick": effort.is_quick}
-        stored = shelf.recalled(f"attacks {name}", settings, lambda experiment=experiment: experiment(effort).to_dict())
-        found[name] = Outcome.from_dict(stored)
-    return found
+    for place, experiment in enumerate(experiments, start=1):
+        effort.tell(f"{experiment.name} ({place} of {len(experiments)})")
+        settings = {"experiment": experiment.name, "seeds": len(effort.all_seeds), "quick": effort.is_quick}
+        found[experiment] = Outcome.from_dict(
+            shelf.recalled(f"attacks {experiment.name}", settings, partial(_stored, experiment, effort))
+        )
+    return Book(
+        "attacks",
+        "The paper's theorems, tried",
+        "Each theorem of Hu et al., Is Vertical Logistic Regression Privacy-Preserving?, as a small experiment, and "
+        "what goes beyond it.",
+        tuple(claim for outcome in found.values() for claim in outcome.claims),
+        tuple(_chapter(experiment, outcome) for experiment, outcome in found.items()),
+        tuple(figure for outcome in found.values() for figure in outcome.figures),
+    )
+
+
+def _stored(experiment: Experiment, effort: Effort) -> dict[str, Any]:
+    return experiment.run(effort).to_dict()
+
+
+def _chapter(experiment: Experiment, outcome: Outcome) -> Chapter:
+    sentences = tuple(f"{claim.reference}: {claim.measured} ({claim.verdict})." for claim in outcome.claims)
+    return Chapter(experiment.heading, sentences, (Group("", outcome.figures),))
