@@ -9,9 +9,9 @@ from pathlib import Path
 from plumbob.commands.train import make_folder
 from plumbob.errors import DataError
 from plumbob.paper import section7, theory
+from plumbob.paper.effort import Effort
 from plumbob.paper.encrypted import Piece
 from plumbob.paper.findings import Book, Claim
-from plumbob.paper.quality import Effort
 from plumbob.paper.readings import CREDIT, MNIST, Study, presets_of
 from plumbob.paper.shelf import Shelf
 from plumbob.report.page import as_text
@@ -35,10 +35,9 @@ class Wishes:
 def run(part: str, wishes: Wishes, out: Path, tell: Callable[[str], None]) -> dict[str, object]:
     """Run what is not in the folder yet, judge every claim, and write all of it."""
     started = time.perf_counter()
-    effort = Effort(wishes.seeds, wishes.is_quick, tell)
+    effort = Effort(wishes.seeds, wishes.is_quick, tell, str(wishes.data_dir) if wishes.data_dir else None)
     if part in STUDIES:
-        study = replace(STUDIES[part], data_dir=str(wishes.data_dir) if wishes.data_dir else None)
-        book = book_of_study(study, wishes, out, effort)
+        book = book_of_study(replace(STUDIES[part], data_dir=effort.data_dir), wishes, out, effort)
     elif part == "attacks":
         if wishes.preset is not None:
             raise DataError("--preset is for mnist and credit: the theorems have one reading")

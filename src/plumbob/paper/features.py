@@ -9,9 +9,9 @@ from plumbob.attacks.feature_geometry import recover_geometry, with_known_rows
 from plumbob.attacks.feature_single import recover_single_feature
 from plumbob.attacks.interface import ValueClaim
 from plumbob.model import bounds
+from plumbob.paper.effort import Effort
 from plumbob.paper.findings import Claim, Curve, Figure, Outcome, Point, judged
-from plumbob.paper.quality import Effort
-from plumbob.paper.runs import Matrix, column_errors, credit, made_up, trained, views_of
+from plumbob.paper.runs import Matrix, column_errors, made_up, trained, views_of
 
 BATCH = 16
 ERROR = "largest error of a determined row, in standard deviations"
@@ -24,7 +24,7 @@ def merging(effort: Effort) -> Outcome:
     promised = [bounds.epochs_to_merge(count) for count in counts]
     taken, errors = [], []
     for count in counts:
-        found = [_single(count * BATCH, seed) for seed in effort.all_seeds]
+        found = [_single(effort, count * BATCH, seed) for seed in effort.all_seeds]
         taken.append([one["conditions"]["epochs until merged"] for one in found])
         errors.append([_error(one) for one in found])
     figures = (
@@ -49,7 +49,7 @@ def merging(effort: Effort) -> Outcome:
     )
     most, worst = max(max(one) for one in taken), max(max(one) for one in errors)
     within = all(max(one) <= limit for one, limit in zip(taken, promised, strict=True))
-    reverse = max(_error(_reverse(seed)) for seed in effort.all_seeds)
+    reverse = max(_error(_reverse(effort, seed)) for seed in effort.all_seeds)
     reading = f"credit, column 0 at the other party, batches of {BATCH}"
     claims = (
         Claim(
@@ -86,16 +86,18 @@ def merging(effort: Effort) -> Outcome:
     return Outcome(figures, claims)
 
 
-def _single(rows: int, seed: int, **keys: Any) -> dict[str, Any]:
+def _single(effort: Effort, rows: int, seed: int, **keys: Any) -> dict[str, Any]:
     views = views_of(
-        (22, 1), credit(rows, 0), **({"batch_size": BATCH, "learning_rate": 0.01, "epochs": 4, "seed": seed} | keys)
+        (22, 1),
+        effort.credit(rows, 0),
+        **({"batch_size": BATCH, "learning_rate": 0.01, "epochs": 4, "seed": seed} | keys),
     )
     return column_errors(recover_single_feature, views["label"], views["features"].X[:, 0])
 
 
-def _reverse(seed: int) -> dict[str, Any]:
+def _reverse(effort: Effort, seed: int) -> dict[str, Any]:
     keys: dict[str, Any] = {"batch_size": BATCH, "learning_rate": 0.01, "epochs": 3, "seed": seed, "intercept": False}
-    views = views_of((1, 22), credit(1024, 0, is_first=True), **keys)
+    views = views_of((1, 22), effort.credit(1024, 0, is_first=True), **keys)
     return column_errors(recover_single_feature, views["features"], views["label"].X[:, 0])
 
 
@@ -114,7 +116,7 @@ def other_curves(effort: Effort) -> Outcome:
     }
     determined, claims = [], []
     for name, keys in kinds.items():
-        found = [[_single(rows, seed, **keys) for seed in effort.all_seeds] for rows in sizes]
+        found = [[_single(effort, rows, seed, **keys) for seed in effort.all_seeds] for rows in sizes]
         shares = tuple(Point.of(x, [one["determined"] for one in ones]) for x, ones in zip(sizes, found, strict=True))
         determined.append(Curve(name, shares))
         worst = max(_error(one) for ones in found for one in ones)

@@ -137,6 +137,15 @@ class Chapter:
 
 
 @dataclass(frozen=True)
+class Headline:
+    """One number that says most."""
+
+    what: str
+    value: str
+    remark: str = ""
+
+
+@dataclass(frozen=True)
 class Book:
     """All that one command found."""
 
@@ -147,6 +156,7 @@ class Book:
     chapters: tuple[Chapter, ...]
     tables: tuple[Figure, ...]
     """Every curve, those that are drawn nowhere too."""
+    headlines: tuple[Headline, ...] = ()
 
     @property
     def figures(self) -> list[Figure]:

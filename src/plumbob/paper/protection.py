@@ -14,9 +14,9 @@ from plumbob.auditor import theorems
 from plumbob.auditor.truth import Truth
 from plumbob.data import split_array
 from plumbob.model import bounds
+from plumbob.paper.effort import Effort
 from plumbob.paper.findings import Claim, Curve, Figure, Outcome, Point, judged
-from plumbob.paper.quality import Effort
-from plumbob.paper.runs import SMALL_STEPS, Data, credit, label_rates, trained
+from plumbob.paper.runs import SMALL_STEPS, Data, label_rates, trained
 from plumbob.plan import Plan
 from plumbob.protocol.defences import noise_std
 from plumbob.protocol.party import TrainingParty
@@ -29,14 +29,15 @@ FEW = (4, 2)
 def packing(effort: Effort, key_bits: int = 2048) -> Outcome:
     """Section 5.2: residuals that a feature party with two columns reads in a step, by batch size; really encrypted."""
     sizes = (8, 64) if effort.is_quick else (2, 4, 8, 32, 64, 112, 160)
-    alone = [_determined(size) for size in sizes]
+    alone = [_determined(effort, size) for size in sizes]
     kinds: dict[str, tuple[type[TrainingParty], str]] = {
         "Algorithm 2, whole replies": (AuxiliaryPacking, "paper"),
         "one-hot slots, whole replies": (OneHotPacking, "paper"),
         "cut replies": (TruncatedPacking, "packed"),
     }
     read = {
-        words: [_read(size, party, replies, key_bits) for size in sizes] for words, (party, replies) in kinds.items()
+        words: [_read(effort, size, party, replies, key_bits) for size in sizes]
+        for words, (party, replies) in kinds.items()
     }
     slots = bounds.slots(key_bits, 64)
     figure = Figure(
@@ -82,22 +83,22 @@ def packing(effort: Effort, key_bits: int = 2048) -> Outcome:
     return Outcome((figure,), claims)
 
 
-def _data(size: int) -> Data:
+def _data(effort: Effort, size: int) -> Data:
     """At least two batches, and enough rows for both classes."""
-    X, y = credit(max(2 * size, 16))
+    X, y = effort.credit(max(2 * size, 16))
     return X[:, : sum(FEW)], y
 
 
-def _determined(size: int) -> float:
+def _determined(effort: Effort, size: int) -> float:
     """Without cheating: the share of residuals that own sums fix."""
-    return float(label_rates(trained(FEW, *_data(size), batch_size=size, epochs=1), LABEL_SIGN)["determined"])
+    return float(label_rates(trained(FEW, *_data(effort, size), batch_size=size, epochs=1), LABEL_SIGN)["determined"])
 
 
-def _read(size: int, party: type[TrainingParty], replies: str, key_bits: int) -> float:
+def _read(effort: Effort, size: int, party: type[TrainingParty], replies: str, key_bits: int) -> float:
     """The share of a batch's residuals that the attacker read in its best step."""
     keys = {"protocol": "exchange", "batch_size": size, "epochs": 1, "replies": replies, "key_bits": key_bits}
     plan = Plan.for_columns(FEW, **(SMALL_STEPS | keys), test_only_keys=key_bits < 2048)
-    tables = dict(zip(("label", "features"), split_array(*_data(size), FEW), strict=True))
+    tables = dict(zip(("label", "features"), split_array(*_data(effort, size), FEW), strict=True))
     spy = train(plan, tables, cast={"features": party}).parties["features"]
     readings = spy.readings if isinstance(spy, Spy) else []
     return max((len(reading.rows) for reading in readings), default=0) / size
@@ -106,7 +107,7 @@ def _read(size: int, party: type[TrainingParty], replies: str, key_bits: int) ->
 def noise(effort: Effort) -> Outcome:
     """Lemma 6.3, Theorems 6.4 and 6.6: what they promise under noise, beside runs."""
     stds = (0.1, 3.0) if effort.is_quick else (0.1, 0.3, 1.0, 3.0, 10.0)
-    X, y = credit(1000)
+    X, y = effort.credit(1000)
     promised: dict[str, list[Point]] = {}
     measured: dict[str, list[Point]] = {}
     kept: dict[str, list[bool]] = {}
@@ -157,7 +158,7 @@ def noise(effort: Effort) -> Outcome:
 def averaging(effort: Effort) -> Outcome:
     """Beyond the paper: the mean over visits against noise that was, or was not, set for the epochs really run."""
     epochs = (1, 9) if effort.is_quick else (1, 4, 9, 16, 25)
-    X, y = credit(3000)
+    X, y = effort.credit(3000)
     kinds: dict[str, dict[str, Any]] = {
         "deviation 10": {"noise": "std", "noise_std": 10.0},
         "epsilon 0.5, one epoch": {"noise": "heuristic", "epsilon": 0.5, "delta": 0.1, "heuristic": {"e": 1}},

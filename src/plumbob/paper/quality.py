@@ -1,7 +1,7 @@
 """One run of section 7, epoch by epoch: what its figures show, and what they leave out."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 from plumbob.data import Table
 from plumbob.errors import DataError
 from plumbob.model import metrics
+from plumbob.paper.effort import Effort
 from plumbob.paper.findings import Curve, Point
 from plumbob.paper.readings import Setting, Study
 from plumbob.paper.released import Matrix, Released, success
@@ -32,19 +33,6 @@ Curves = dict[Setting, dict[str, Curve]]
 """For each setting and each of `METRICS`."""
 
 
-@dataclass(frozen=True)
-class Effort:
-    """How much is run, and who is told."""
-
-    seeds: int = 5
-    is_quick: bool = False
-    tell: Callable[[str], None] = lambda _: None
-
-    @property
-    def all_seeds(self) -> range:
-        return range(1, (1 if self.is_quick else self.seeds) + 1)
-
-
 def curves_of(study: Study, settings: Sequence[Setting], shelf: Shelf, effort: Effort) -> Curves:
     """Every setting with every seed; what is on the shelf is not run again."""
     work = _Work(study, study.tables("train"), study.tables("test"))
@@ -57,7 +45,7 @@ def curves_of(study: Study, settings: Sequence[Setting], shelf: Shelf, effort: E
             title = f"{study.name} {setting.preset}: {setting.name}, seed {seed}"
             effort.tell(f"{title} ({done} of {total})")
             plan = setting.plan(study, work.rows, seed)
-            key = {"plan": plan.to_toml(), "study": asdict(study), "metrics": list(METRICS)}
+            key = {"plan": plan.to_toml(), "study": study.identity, "metrics": list(METRICS)}
             runs.append(shelf.recalled(title, key, partial(work.run, setting, seed)))
         found[setting] = {name: _curve(setting.name, [run[name] for run in runs]) for name in METRICS}
     return found

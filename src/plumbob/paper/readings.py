@@ -7,7 +7,7 @@ for each plotted epoch. Both are here.
 - `text`: batches of 256 and real epochs.
 """
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,11 @@ class Study:
     rows: int | None = None
     """The first so many training rows only."""
     data_dir: str | None = None
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What decides its results: not where the files lie."""
+        return {name: value for name, value in asdict(self).items() if name != "data_dir"}
 
     def tables(self, part: str) -> dict[str, Table]:
         """Each party's columns of the training or the test rows."""

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -39,14 +40,23 @@ def views_of(split: Sequence[int], data: Data, **keys: Any) -> dict[str, View]:
     return {name: View.of(one) for name, one in trained(split, *data, **(usual | keys)).transcripts.items()}
 
 
-def credit(rows: int | None = None, column: int | None = None, is_first: bool = False) -> Data:
+def credit(
+    rows: int | None = None, column: int | None = None, is_first: bool = False, data_dir: str | None = None
+) -> Data:
     """Real rows; with `column`, that one stands alone at the end, or at the beginning."""
-    X, y = datasets.load("credit")
+    X, y = _credit(data_dir)
     order = list(range(X.shape[1]))
     if column is not None:
         order.remove(column)
         order = [column, *order] if is_first else [*order, column]
-    return X[:rows, order], y[:rows].astype(np.int64)
+    return X[:rows, order], y[:rows]
+
+
+@cache
+def _credit(data_dir: str | None) -> Data:
+    """Read once: its text takes longer than most experiments."""
+    X, y = datasets.load("credit", data_dir=data_dir)
+    return X, y.astype(np.int64)
 
 
 def made_up(rows: int, columns: int, seed: int) -> Data:

@@ -3,12 +3,13 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 
+from plumbob.paper.effort import Effort
 from plumbob.paper.encrypted import Piece, beside_clear
-from plumbob.paper.findings import Book, Chapter, Curve, Figure, Group, Outcome, Point
-from plumbob.paper.quality import METRICS, Effort, curves_of, majority
+from plumbob.paper.findings import Book, Chapter, Curve, Figure, Group, Headline, Outcome, Point
+from plumbob.paper.quality import METRICS, curves_of, majority
 from plumbob.paper.readings import STARTS, Setting, Study, noise_of, settings_of
 from plumbob.paper.shelf import Shelf
-from plumbob.paper.statements import Evidence, claims_of
+from plumbob.paper.statements import ALMOST_ALL, Evidence, claims_of, first_epochs
 
 
 def chapter_of(evidence: Evidence) -> Chapter:
@@ -49,7 +50,7 @@ def chapter_of(evidence: Evidence) -> Chapter:
         ),
     ]
     shown = tuple(group for group in groups if group.figures)
-    return Chapter(f"Figures: the reading `{evidence.preset}`", _in_words(evidence), shown)
+    return Chapter(f"Curves, reading: {evidence.preset}", _in_words(evidence), shown)
 
 
 def _group(
@@ -118,7 +119,7 @@ def book_of(study: Study, presets: Sequence[str], shelf: Shelf, effort: Effort, 
         for preset in presets
     ]
     effort.tell(f"{study.name}: a small piece, encrypted")
-    key = {"study": asdict(study), "piece": asdict(piece)}
+    key = {"study": study.identity, "piece": asdict(piece)}
     stored = shelf.recalled(f"{study.name} encrypted", key, lambda: beside_clear(study, piece).to_dict())
     encrypted = Outcome.from_dict(stored)
     claims = [claim for one in evidence for claim in claims_of(one)]
@@ -132,7 +133,22 @@ def book_of(study: Study, presets: Sequence[str], shelf: Shelf, effort: Effort, 
         (*claims, *encrypted.claims),
         tuple(chapters),
         (*tables, *encrypted.figures),
+        tuple(_headlines(evidence[0])),
     )
+
+
+def _headlines(evidence: Evidence) -> Iterator[Headline]:
+    """The attack and the model, of the first reading."""
+    remark = f"{evidence.preset}, Xavier start"
+    plain = evidence.curve("attack", "xavier")
+    reached = f"{first_epochs(plain)} of {len(plain.points)} epochs" if plain.means[0] >= ALMOST_ALL else "never"
+    yield Headline("label attack at 100 %, no defence", reached, remark)
+    noisy = [sum(curve.means) / len(curve.means) for curve in evidence.defended("attack")]
+    yield Headline(
+        "label attack under noise", f"{100 * sum(noisy) / len(noisy):.1f} %", f"{evidence.preset}, all settings"
+    )
+    yield Headline("test accuracy, no defence", f"{100 * evidence.curve('test_accuracy', 'xavier').last:.1f} %", remark)
+    yield Headline("at epsilon 0.5", f"{100 * evidence.curve('test_accuracy', 'xavier', 0.5).last:.1f} %", remark)
 
 
 TITLES = {"mnist": "MNIST", "credit": "credit data"}

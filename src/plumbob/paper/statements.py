@@ -142,13 +142,18 @@ def _zero_is_faster(evidence: Evidence) -> Tested:
     return Tested(zero > xavier, measured, {"zero": zero, "xavier": xavier})
 
 
-def _zero_ranks_faster(evidence: Evidence) -> Tested:
-    zero, xavier = (evidence.curve("test_auc", start).means[0] for start in ("zero", "xavier"))
-    ends = [evidence.curve("test_auc", start).last for start in ("zero", "xavier")]
-    measured = (
-        f"test AUC {zero:.3f} against {xavier:.3f} after one epoch, {ends[0]:.3f} against {ends[1]:.3f} at the end"
-    )
-    return Tested(zero > xavier and ends[0] >= ends[1], measured, {"zero": zero, "xavier": xavier})
+def _xavier_is_slower(evidence: Evidence) -> Tested:
+    """By the area under both curves: what is reached later counts less."""
+    values: dict[str, float] = {}
+    words = []
+    for metric, name in (("train_accuracy", "training accuracy"), ("test_auc", "test AUC")):
+        xavier, zero = (evidence.curve(metric, start).means for start in ("xavier", "zero"))
+        values |= {f"xavier_{metric}": sum(xavier) / len(xavier), f"zero_{metric}": sum(zero) / len(zero)}
+        words.append(
+            f"{name} {xavier[0]:.3f} to {xavier[-1]:.3f} from Xavier, {zero[0]:.3f} to {zero[-1]:.3f} from zero"
+        )
+    is_slower = all(values[f"xavier_{one}"] < values[f"zero_{one}"] for one in ("train_accuracy", "test_auc"))
+    return Tested(is_slower, "; ".join(words), values)
 
 
 def _small_norm(evidence: Evidence) -> Tested:
@@ -317,8 +322,8 @@ STATEMENTS: dict[str, tuple[Statement, ...]] = {
             "xavier-slower",
             "Figure 4 (top and middle)",
             "Models with Xavier initialisation converge slower than those from zero.",
-            "a lower AUC after one epoch, and none above the zero start's at the end",
-            _zero_ranks_faster,
+            "a lower training accuracy and a lower test AUC, as means over the epochs",
+            _xavier_is_slower,
         ),
         *COMMON,
     ),

@@ -6,8 +6,8 @@ from functools import partial
 from typing import Any
 
 from plumbob.paper import features, labels, protection
+from plumbob.paper.effort import Effort
 from plumbob.paper.findings import Book, Chapter, Group, Outcome
-from plumbob.paper.quality import Effort
 from plumbob.paper.shelf import Shelf
 
 

@@ -15,6 +15,7 @@ from plumbob.report.page import Section, Table, asset, render
 
 LOOKS: dict[Verdict, str] = {"agrees": "blocked", "disagrees": "leaks", "not run": "none"}
 """The page's classes for good news, bad news and none."""
+MIXED = ("degrades", "depends")
 CLAIM_COLUMNS = ("name", "reference", "says", "reading", "needed", "measured", "verdict", "values")
 
 
@@ -22,7 +23,7 @@ def page_of(book: Book, seconds: float) -> str:
     """The whole page."""
     sections = [
         Section("In short", [*in_short(book), f"This call took {seconds:.0f} s."], special=_facts(book)),
-        Section("What the paper says, and what was measured", special=_claims(book.claims)),
+        Section("What the paper says, and what was measured", special=_cards(book.claims)),
         *(_chapter(chapter, place) for place, chapter in enumerate(book.chapters, 1)),
         Section(
             "Files",
@@ -36,15 +37,12 @@ def page_of(book: Book, seconds: float) -> str:
 
 
 def in_short(book: Book) -> Iterator[str]:
-    """One sentence for each reading."""
-    for reading, claims in _by_reading(book.claims):
-        counts = {verdict: sum(claim.verdict == verdict for claim in claims) for verdict in LOOKS}
-        words = [f"{count} {'agree' if verdict == 'agrees' else verdict}" for verdict, count in counts.items() if count]
-        if book.name != "attacks":
-            yield f"{reading}: of {len(claims)} statements {', '.join(words).replace('disagrees', 'disagree')}."
+    """What does not hold, in a sentence for each reading."""
     missed = [claim for claim in book.claims if claim.verdict == "disagrees"]
-    if book.name == "attacks" and missed:
-        yield "Not as the paper has it: " + "; ".join(f"{claim.reference} ({claim.reading})" for claim in missed) + "."
+    for reading, claims in groupby(sorted(missed, key=lambda claim: claim.reading), key=lambda claim: claim.reading):
+        yield f"Not as stated ({reading}): " + " ".join(claim.says for claim in claims)
+    if not missed:
+        yield "Everything that was tried agrees."
 
 
 def claims_table(claims: Sequence[Claim]) -> Table:
@@ -76,7 +74,7 @@ def chart_of(one: Figure) -> Chart:
     return Chart(
         one.title,
         says,
-        Axis(one.x_name),
+        Axis(one.x_name, is_whole=all(point.x == int(point.x) for curve in one.curves for point in curve.points)),
         Axis(one.metric, unit=unit, is_log=one.is_logarithmic),
         [_series(curve) for curve in one.curves],
     )
@@ -113,50 +111,39 @@ def _group(group: Group, key: str) -> Markup:
 
 
 def _facts(book: Book) -> Markup:
-    """How many agree, as large numbers."""
-    counts = [(verdict, sum(claim.verdict == verdict for claim in book.claims)) for verdict in LOOKS]
-    names = {"agrees": "agree with the paper", "disagrees": "do not", "not run": "were not run"}
-    facts = [tag("div", tag("dt", names[verdict]), tag("dd", count)) for verdict, count in counts if count]
-    drawn = tag("div", tag("dt", "figures"), tag("dd", len(book.figures)))
-    return tag("dl", *facts, drawn, class_="facts")
+    """How many agree, and what says most, as large numbers."""
+    agreeing = sum(claim.verdict == "agrees" for claim in book.claims)
+    tried = sum(claim.verdict != "not run" for claim in book.claims)
+    facts = [("statements that agree", f"{agreeing} of {tried}", "of those that were tried")]
+    facts += [(one.what, one.value, one.remark) for one in book.headlines]
+    boxes = (tag("div", tag("dt", what), tag("dd", value, tag("small", remark))) for what, value, remark in facts)
+    return tag("dl", *boxes, class_="facts")
 
 
-def _claims(claims: Sequence[Claim]) -> Markup:
-    """As cards, under the reading that they were tried in."""
-    readings = list(_by_reading(claims))
-    if len(readings) > len(claims) / 2:
-        return _cards(claims, has_reading=True)
-    return tag(
-        "div",
-        *(joined(tag("h3", f"Reading: {reading}"), _cards(ones, has_reading=False)) for reading, ones in readings),
-        class_="claims",
-    )
+def _cards(claims: Sequence[Claim]) -> Markup:
+    """One card a statement, with what came out under each reading."""
+    names = dict.fromkeys(claim.name for claim in claims)
+    cards = (_card([claim for claim in claims if claim.name == name]) for name in names)
+    return tag("ul", *cards, class_="verdicts")
 
 
-def _cards(claims: Sequence[Claim], has_reading: bool) -> Markup:
-    return tag("ul", *(_card(claim, has_reading) for claim in claims), class_="verdicts")
-
-
-def _card(claim: Claim, has_reading: bool) -> Markup:
-    where = f"{claim.reference}; {claim.reading}" if has_reading else claim.reference
-    look = LOOKS[claim.verdict]
+def _card(claims: Sequence[Claim]) -> Markup:
+    verdicts = {claim.verdict for claim in claims}
+    look, words = (LOOKS[claims[0].verdict], claims[0].verdict) if len(verdicts) == 1 else MIXED
+    first = claims[0]
     return tag(
         "li",
-        tag("span", claim.verdict, class_=f"badge {look}"),
-        tag("p", claim.says, class_="say"),
-        tag(
-            "p",
-            f"Measured: {claim.measured}.",
-            tag("small", f"{where}. Counts as true: {claim.needed}."),
-            class_="more",
-        ),
+        tag("span", words, class_=f"badge {look}"),
+        tag("p", first.says, class_="say"),
+        *(_measured(claim, is_one_of_several=len(claims) > 1) for claim in claims),
+        tag("p", tag("small", f"{first.reference}. Counts as true: {first.needed}."), class_="more"),
         class_=f"verdict {look}",
     )
 
 
-def _by_reading(claims: Sequence[Claim]) -> Iterator[tuple[str, list[Claim]]]:
-    for reading, ones in groupby(claims, key=lambda claim: claim.reading):
-        yield reading, list(ones)
+def _measured(claim: Claim, is_one_of_several: bool) -> Markup:
+    badge = tag("span", claim.verdict, class_=f"badge {LOOKS[claim.verdict]}") if is_one_of_several else NOTHING
+    return tag("p", tag("strong", f"{claim.reading}: "), f"{claim.measured} ", badge, class_="more")
 
 
 def _csv(columns: Sequence[str], rows: Sequence[dict[str, object]]) -> str:

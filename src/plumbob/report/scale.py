@@ -21,6 +21,8 @@ class Axis:
     high: float | None = None
     unit: Unit = "number"
     is_log: bool = False
+    is_whole: bool = False
+    """Whether only whole numbers mean something."""
 
     def scale(self, values: Iterable[float], ticks: int) -> "Scale":
         """The axis for these values, with about so many ticks."""
@@ -34,6 +36,8 @@ class Axis:
             room = abs(low) or 1.0
             low, high = (low if self.low is not None else low - room / 2), high + room / 2
         step = nice_step((high - low) / ticks)
+        if self.is_whole:
+            step = max(1.0, math.ceil(step))
         start = low if self.low is not None else math.floor(low / step + 1e-9) * step
         end = high if self.high is not None else math.ceil(high / step - 1e-9) * step
         first = math.ceil(start / step - 1e-9)
