@@ -60,6 +60,7 @@ class Figure:
     """Whether the quantity lies between 0 and 1."""
     is_logarithmic: bool = False
     """Whether only its order of magnitude says something."""
+    has_logarithmic_x: bool = False
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """One dict for each point, by `COLUMNS`."""

@@ -137,7 +137,9 @@ def noise(effort: Effort) -> Outcome:
         curves = (Curve("promised", tuple(promised[theorem]), True), Curve("measured", tuple(measured[theorem])))
         is_logarithmic = theorem == "Lemma 6.3"
         figures.append(
-            Figure(name, f"{theorem}: {title}", "deviation of the noise", metric, curves, "", False, is_logarithmic)
+            Figure(
+                name, f"{theorem}: {title}", "deviation of the noise", metric, curves, "", False, is_logarithmic, True
+            )
         )
         count = sum(kept[theorem])
         claims.append(

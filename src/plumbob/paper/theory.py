@@ -1,13 +1,13 @@
 """Every theorem as an experiment, in the paper's order, then what goes beyond it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from plumbob.paper import features, labels, protection
 from plumbob.paper.effort import Effort
-from plumbob.paper.findings import Book, Chapter, Group, Outcome
+from plumbob.paper.findings import Book, Chapter, Group, Headline, Outcome
 from plumbob.paper.shelf import Shelf
 
 
@@ -56,7 +56,24 @@ def book_of(shelf: Shelf, effort: Effort, experiments: tuple[Experiment, ...] = 
         tuple(claim for outcome in found.values() for claim in outcome.claims),
         tuple(_chapter(experiment, outcome) for experiment, outcome in found.items()),
         tuple(figure for outcome in found.values() for figure in outcome.figures),
+        tuple(_headlines(found.values())),
     )
+
+
+def _headlines(outcomes: Iterable[Outcome]) -> Iterator[Headline]:
+    """What goes furthest beyond the paper, where it was tried."""
+    values = {claim.name: claim.values for outcome in outcomes for claim in outcome.claims}
+    if "stacked" in values:
+        auc = values["stacked"]["reshuffled"]
+        yield Headline(
+            "AUC of labels in large batches", f"{auc:.3f}", "batches of 64, 12 columns, all epochs' equations"
+        )
+    if "geometry" in values:
+        error = values["geometry"]["values"]
+        yield Headline("error of several columns", f"{error:.0e}", "once a few rows are known")
+    if "batch-of-one" in values:
+        error = values["batch-of-one"]["largest_error"]
+        yield Headline("error with batches of one", f"{error:.0e}", "which the paper calls safe")
 
 
 def _stored(experiment: Experiment, effort: Effort) -> dict[str, Any]:
@@ -64,5 +81,7 @@ def _stored(experiment: Experiment, effort: Effort) -> dict[str, Any]:
 
 
 def _chapter(experiment: Experiment, outcome: Outcome) -> Chapter:
-    sentences = tuple(f"{claim.reference}: {claim.measured} ({claim.verdict})." for claim in outcome.claims)
+    sentences = tuple(
+        f"{claim.says} Measured ({claim.reading}): {claim.measured}; {claim.verdict}." for claim in outcome.claims
+    )
     return Chapter(experiment.heading, sentences, (Group("", outcome.figures),))

@@ -16,6 +16,8 @@ from plumbob.report.page import Section, Table, asset, render
 LOOKS: dict[Verdict, str] = {"agrees": "blocked", "disagrees": "leaks", "not run": "none"}
 """The page's classes for good news, bad news and none."""
 MIXED = ("degrades", "depends")
+FLAT = 0.002
+"""Shares this near to each other, or to 1, are not told apart."""
 CLAIM_COLUMNS = ("name", "reference", "says", "reading", "needed", "measured", "verdict", "values")
 
 
@@ -74,10 +76,24 @@ def chart_of(one: Figure) -> Chart:
     return Chart(
         one.title,
         says,
-        Axis(one.x_name, is_whole=all(point.x == int(point.x) for curve in one.curves for point in curve.points)),
-        Axis(one.metric, unit=unit, is_log=one.is_logarithmic),
+        _x_axis(one),
+        _y_axis(one, unit),
         [_series(curve) for curve in one.curves],
     )
+
+
+def _x_axis(one: Figure) -> Axis:
+    is_whole = all(point.x == int(point.x) for curve in one.curves for point in curve.points)
+    return Axis(one.x_name, is_log=one.has_logarithmic_x, is_whole=is_whole)
+
+
+def _y_axis(one: Figure, unit: Unit) -> Axis:
+    """Shares that are all the same are shown on the whole range, and none above 1."""
+    values = [mean for curve in one.curves for mean in curve.means]
+    is_flat = max(values) - min(values) < FLAT
+    low = 0.0 if one.is_share and is_flat else None
+    high = 1.0 if one.is_share and (is_flat or max(values) > 1 - FLAT) else None
+    return Axis(one.metric, low, high, unit, one.is_logarithmic)
 
 
 def _series(curve: Curve) -> Series:
@@ -94,7 +110,7 @@ def _series(curve: Curve) -> Series:
 
 def _last_values(one: Figure, unit: Unit) -> str:
     ends = "; ".join(f"{curve.series} {shown(curve.last, unit)}" for curve in one.curves)
-    return f"At {one.x_name} {one.curves[0].points[-1].x:g}: {ends}."
+    return f"Where it ends ({one.x_name}: {one.curves[0].points[-1].x:g}): {ends}."
 
 
 def _chapter(chapter: Chapter, place: int) -> Section:
