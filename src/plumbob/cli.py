@@ -294,6 +294,22 @@ def receipt(folder: RunFolder, as_json: Json = False, quiet: Quiet = False) -> N
 
 
 @app.command()
+def report(
+    folder: RunFolder,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="The file to write; without it, report.html in the run's folder.", dir_okay=False),
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """The run as one HTML page that loads nothing: the verdict, how it came about, the plan, costs and receipt."""
+    from plumbob.commands import report as work
+
+    show(work.run(folder, out), as_json)
+
+
+@app.command()
 def export(
     folder: RunFolder,
     to: Annotated[str, typer.Option(help="The form.", metavar="json|skops|onnx")] = "json",

@@ -66,7 +66,7 @@ def test_bands_and_references() -> None:
     assert not bound.low
     assert bound.is_reference
     assert chart.y.unit == "percent"
-    assert "bound 90 %" in chart.says
+    assert "bound 90" in chart.says
 
 
 def test_figures_are_files_of_their_own() -> None:

@@ -76,15 +76,10 @@ def chart_of(one: Figure) -> Chart:
     return Chart(
         one.title,
         says,
-        _x_axis(one),
+        Axis(one.x_name, is_log=one.has_logarithmic_x),
         _y_axis(one, unit),
         [_series(curve) for curve in one.curves],
     )
-
-
-def _x_axis(one: Figure) -> Axis:
-    is_whole = all(point.x == int(point.x) for curve in one.curves for point in curve.points)
-    return Axis(one.x_name, is_log=one.has_logarithmic_x, is_whole=is_whole)
 
 
 def _y_axis(one: Figure, unit: Unit) -> Axis:

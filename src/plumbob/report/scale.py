@@ -9,6 +9,8 @@ Unit = Literal["number", "percent", "bytes", "seconds"]
 
 # Beyond so many decades only whole powers of ten are marked.
 FEW_DECADES = 2
+GAP = "\u00a0"
+"""Between a number and its unit: no line ends there."""
 STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 
@@ -21,8 +23,6 @@ class Axis:
     high: float | None = None
     unit: Unit = "number"
     is_log: bool = False
-    is_whole: bool = False
-    """Whether only whole numbers mean something."""
 
     def scale(self, values: Iterable[float], ticks: int) -> "Scale":
         """The axis for these values, with about so many ticks."""
@@ -36,8 +36,9 @@ class Axis:
             room = abs(low) or 1.0
             low, high = (low if self.low is not None else low - room / 2), high + room / 2
         step = nice_step((high - low) / ticks)
-        if self.is_whole:
-            step = max(1.0, math.ceil(step))
+        if self.unit == "number" and all(value == int(value) for value in finite):
+            # Nobody counts half an epoch.
+            step = max(1.0, float(math.ceil(step)))
         start = low if self.low is not None else math.floor(low / step + 1e-9) * step
         end = high if self.high is not None else math.ceil(high / step - 1e-9) * step
         first = math.ceil(start / step - 1e-9)
@@ -87,11 +88,11 @@ def shown(value: float | None, unit: Unit = "number") -> str:
     if value is None or not math.isfinite(value):
         return "-"
     if unit == "percent":
-        return f"{_trimmed(f'{100 * value:.1f}')} %"
+        return f"{_trimmed(f'{100 * value:.1f}')}{GAP}%"
     if unit == "bytes":
         return _with_prefix(value, "B")
     if unit == "seconds":
-        return f"{value:.3g} s" if value < 1000 else f"{value:,.0f} s"
+        return f"{value:.3g}{GAP}s" if value < 1000 else f"{value:,.0f}{GAP}s"
     if value == int(value) and abs(value) < 1e15:
         return f"{int(value):,}"
     return f"{value:.4g}"
@@ -100,8 +101,8 @@ def shown(value: float | None, unit: Unit = "number") -> str:
 def _with_prefix(value: float, unit: str) -> str:
     for size, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= size:
-            return f"{value / size:.3g} {prefix}{unit}"
-    return f"{value:.0f} {unit}"
+            return f"{value / size:.3g}{GAP}{prefix}{unit}"
+    return f"{value:.0f}{GAP}{unit}"
 
 
 def _trimmed(number: str) -> str:
