@@ -31,6 +31,8 @@ def as_the_paper_has_it() -> Curves:
         one["train_accuracy"] = flat(0.95 if setting.start == "zero" else 0.9)
         one["attack"] = curve(*attack[setting.start]) if setting.epsilon is None else flat(0.5)
         one["attack_without_own_scores"] = flat(1.0)
+        if setting.has_unit_rows:
+            one["attack"] = flat(1.0)
         one["weight_norm"] = flat(1.7)
         found[setting] = one
     return found
@@ -68,6 +70,13 @@ def test_each_statement_can_fail(
     curves = as_the_paper_has_it()
     curves[Setting("figures", start, epsilon)][metric] = curve(*means)
     assert verdicts(curves)[name] == "disagrees"
+
+
+def test_unit_rows_can_fail() -> None:
+    """One epoch in which a label in a hundred is wrong turns the statement about rows of norm 1."""
+    curves = as_the_paper_has_it()
+    curves[Setting("figures", "zero", has_unit_rows=True)]["attack"] = curve(*[1.0] * 29, 0.99)
+    assert verdicts(curves)["unit-rows"] == "disagrees"
 
 
 def test_what_was_left_out_is_not_judged() -> None:

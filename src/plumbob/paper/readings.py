@@ -109,7 +109,7 @@ def settings_of(preset: str, is_quick: bool) -> list[Setting]:
         return [Setting(preset, "xavier"), Setting(preset, "xavier", 0.5)]
     as_in_the_paper = [Setting(preset, start, epsilon) for start in STARTS for epsilon in BUDGETS]
     with_intercept = [Setting(preset, start, epsilon, True) for start in ("xavier", "zero") for epsilon in (None, 0.5)]
-    unit_rows = [Setting(preset, start, None, False, True) for start in ("xavier", "zero")] if preset == "text" else []
+    unit_rows = [Setting(preset, start, has_unit_rows=True) for start in ("xavier", "zero")]
     return [*as_in_the_paper, *with_intercept, *unit_rows]
 
 
