@@ -25,7 +25,7 @@ POINTS = 200
 """Of a curve by step."""
 EPOCHS = 9
 """Of a curve by epoch."""
-SECONDS = 4.0
+SECONDS = 5.0
 """For all attacks by epoch together; when they are spent, the epochs between are left out."""
 
 SMALLEST_EPSILON = 1e-6
@@ -62,17 +62,20 @@ def _ledger_curve(account: ledger.Account, is_planned: bool) -> LedgerCurve:
 
 def attack_curves(truth: Truth, findings: Sequence[Finding], seconds: float = SECONDS) -> list[AttackCurve]:
     """One for each passive attack that claimed something; the findings are of the whole run."""
-    at_end = {_key(one): one for one in findings if one.rate is not None}
-    by_epoch: dict[Key, dict[int, Finding]] = {key: {truth.plan.epochs: one} for key, one in at_end.items()}
-    started = time.monotonic()
-    for epoch in epochs_between(truth.plan.epochs):
-        if time.monotonic() - started > seconds:
-            break
-        for finding in _found_after(truth, epoch, {key[:2] for key in at_end}):
-            if finding.rate is not None and _key(finding) in by_epoch:
-                by_epoch[_key(finding)][epoch] = finding
     passive = {attack.name for attack in PASSIVE}
-    return [_attack_curve(truth, found) for key, found in by_epoch.items() if key[0] in passive]
+    claimed = [one for one in findings if one.rate is not None and one.attack in passive]
+    by_epoch = {_key(one): {truth.plan.epochs: one} for one in claimed}
+    attackers = list(dict.fromkeys((attack, by) for attack, by, _, _ in by_epoch))
+    started = time.monotonic()
+    for place, (attack, by) in enumerate(attackers, 1):
+        for epoch in epochs_between(truth.plan.epochs):
+            # Each has its share of the time, and what those before it left over.
+            if time.monotonic() - started > seconds * place / len(attackers):
+                break
+            for finding in _found_after(truth, epoch, attack, by):
+                if finding.rate is not None and _key(finding) in by_epoch:
+                    by_epoch[_key(finding)][epoch] = finding
+    return [_attack_curve(truth, found) for found in by_epoch.values()]
 
 
 def epochs_between(last: int) -> list[int]:
@@ -82,13 +85,10 @@ def epochs_between(last: int) -> list[int]:
     return [*ordered[::4], *ordered[2::4], *ordered[1::2]]
 
 
-def _found_after(truth: Truth, epoch: int, wanted: set[tuple[str, str]]) -> list[Finding]:
-    found: list[Finding] = []
-    for name, view in truth.views.items():
-        names = [attack for attack, by in wanted if by == name]
-        for attack in chosen(PASSIVE, view.role, names):
-            found += scored(attack, name, attack(until(view, epoch)), truth)
-    return one_each(found)
+def _found_after(truth: Truth, epoch: int, attack: str, by: str) -> list[Finding]:
+    view = until(truth.views[by], epoch)
+    ways = chosen(PASSIVE, view.role, [attack])
+    return one_each(finding for way in ways for finding in scored(way, by, way(view), truth))
 
 
 def until(view: View, epoch: int) -> View:

@@ -9,6 +9,8 @@ Unit = Literal["number", "percent", "bytes", "seconds"]
 
 # Beyond so many decades only whole powers of ten are marked.
 FEW_DECADES = 2
+SMALLEST = 1e-300
+"""What a log axis can show."""
 GAP = "\u00a0"
 """Between a number and its unit: no line ends there."""
 STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
@@ -26,7 +28,7 @@ class Axis:
 
     def scale(self, values: Iterable[float], ticks: int) -> "Scale":
         """The axis for these values, with about so many ticks."""
-        finite = [value for value in values if math.isfinite(value) and (value > 0 or not self.is_log)]
+        finite = [value for value in values if math.isfinite(value) and (value > SMALLEST or not self.is_log)]
         low = min(finite, default=1.0 if self.is_log else 0.0) if self.low is None else self.low
         high = max(finite, default=1.0) if self.high is None else self.high
         if self.is_log:
@@ -57,11 +59,11 @@ class Scale:
 
     def fraction(self, value: float) -> float:
         """0 at the low end, 1 at the high one; what lies outside is put on the end."""
+        if value <= self.low:
+            return 0.0
         if self.is_log:
-            value, low, high = (math.log10(max(one, 1e-300)) for one in (value, self.low, self.high))
-        else:
-            low, high = self.low, self.high
-        return min(1.0, max(0.0, (value - low) / (high - low)))
+            return min(1.0, math.log(value / self.low) / math.log(self.high / self.low))
+        return min(1.0, (value - self.low) / (self.high - self.low))
 
 
 def nice_step(rough: float) -> float:
@@ -71,7 +73,7 @@ def nice_step(rough: float) -> float:
 
 
 def _log_scale(low: float, high: float) -> Scale:
-    first, last = math.floor(math.log10(low) + 1e-9), math.ceil(math.log10(max(high, low)) - 1e-9)
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(max(high, low)))
     last = max(last, first + 1)
     factors = (1, 2, 5) if last - first <= FEW_DECADES else (1,)
     every = max(1, (last - first) // 6)
