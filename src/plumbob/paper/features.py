@@ -1,5 +1,6 @@
 """Section 3 and the appendices on features, each theorem as a small experiment, and how far beyond them one gets."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,21 +23,16 @@ def merging(effort: Effort) -> Outcome:
     """Lemma 3.4, Theorem 3.5, Remark 4.9: ratios merge over epochs, then every value of one column."""
     counts = (8, 32) if effort.is_quick else (4, 8, 16, 32, 64, 128)
     promised = [bounds.epochs_to_merge(count) for count in counts]
-    taken, errors = [], []
-    for count in counts:
-        found = [_single(effort, count * BATCH, seed) for seed in effort.all_seeds]
-        taken.append([one["conditions"]["epochs until merged"] for one in found])
-        errors.append([_error(one) for one in found])
+    found = [[_single(effort, count * BATCH, seed) for seed in effort.all_seeds] for count in counts]
+    taken = [[one["conditions"]["epochs until merged"] for one in ones] for ones in found]
+    errors = [[_error(one) for one in ones] for ones in found]
     figures = (
         Figure(
             "merging",
             "Epochs until the ratios of one column join into one group",
             "batches an epoch",
             "epochs",
-            (
-                Curve("promised, at most", tuple(Point(x, y) for x, y in zip(counts, promised, strict=True)), True),
-                Curve("measured", tuple(Point.of(x, y) for x, y in zip(counts, taken, strict=True))),
-            ),
+            (Curve.of("promised, at most", counts, promised, True), Curve.of("measured", counts, taken)),
             has_logarithmic_x=True,
         ),
         Figure(
@@ -44,48 +40,45 @@ def merging(effort: Effort) -> Outcome:
             "Largest error of a value of that column, in standard deviations",
             "batches an epoch",
             "error",
-            (Curve("largest error", tuple(Point.of(x, y) for x, y in zip(counts, errors, strict=True))),),
+            (Curve.of("largest error", counts, errors),),
             is_logarithmic=True,
             has_logarithmic_x=True,
         ),
     )
-    most, worst = max(max(one) for one in taken), max(max(one) for one in errors)
-    within = all(max(one) <= limit for one, limit in zip(taken, promised, strict=True))
-    reverse = max(_error(_reverse(effort, seed)) for seed in effort.all_seeds)
     reading = f"credit, column 0 at the other party, batches of {BATCH}"
-    claims = (
-        Claim(
-            "merging",
-            "Lemma 3.4",
-            "Ratios of the whole column are known after floor(log2(m)) + 1 epochs.",
-            reading,
-            "not one epoch more, for every number of batches and seed",
-            f"{most:g} epochs at most, where {min(promised)} to {max(promised)} are promised",
-            judged(within),
-            {"most_epochs": most},
-        ),
-        Claim(
-            "exact-values",
-            "Theorem 3.5",
-            "With one column at the feature party the label party learns every value up to one sign.",
-            reading,
-            f"every error below {EXACT:g} standard deviations",
-            f"largest error {worst:.1e}",
-            judged(worst < EXACT),
-            {"largest_error": worst},
-        ),
-        Claim(
-            "reverse",
-            "Remark 4.9",
-            "A feature party that has the labels learns the label party's only column in the same way.",
-            "credit, column 0 at the label party",
-            f"every error below {EXACT:g} standard deviations",
-            f"largest error {reverse:.1e}",
-            judged(reverse < EXACT),
-            {"largest_error": reverse},
+    reverse = max(_error(_reverse(effort, seed)) for seed in effort.all_seeds)
+    return Outcome(
+        figures,
+        (
+            _merging_claim(taken, promised, reading),
+            _exact_claim("exact-values", "Theorem 3.5", BY_LABEL_PARTY, reading, max(max(one) for one in errors)),
+            _exact_claim("reverse", "Remark 4.9", BY_FEATURE_PARTY, "credit, column 0 at the label party", reverse),
         ),
     )
-    return Outcome(figures, claims)
+
+
+BY_LABEL_PARTY = "With one column at the feature party the label party learns every value up to one sign."
+BY_FEATURE_PARTY = "A feature party that has the labels learns the label party's only column in the same way."
+
+
+def _merging_claim(taken: Sequence[Sequence[float]], promised: Sequence[int], reading: str) -> Claim:
+    most = max(max(one) for one in taken)
+    return Claim(
+        "merging",
+        "Lemma 3.4",
+        "Ratios of the whole column are known after floor(log2(m)) + 1 epochs.",
+        reading,
+        "not one epoch more, for every number of batches and seed",
+        f"{most:g} epochs at most, where {min(promised)} to {max(promised)} are promised",
+        judged(all(max(one) <= limit for one, limit in zip(taken, promised, strict=True))),
+        {"most_epochs": most},
+    )
+
+
+def _exact_claim(name: str, reference: str, says: str, reading: str, error: float) -> Claim:
+    needed = f"every error below {EXACT:g} standard deviations"
+    values = {"largest_error": error}
+    return Claim(name, reference, says, reading, needed, f"largest error {error:.1e}", judged(error < EXACT), values)
 
 
 def _single(effort: Effort, rows: int, seed: int, **keys: Any) -> dict[str, Any]:
@@ -119,8 +112,8 @@ def other_curves(effort: Effort) -> Outcome:
     determined, claims = [], []
     for name, keys in kinds.items():
         found = [[_single(effort, rows, seed, **keys) for seed in effort.all_seeds] for rows in sizes]
-        shares = tuple(Point.of(x, [one["determined"] for one in ones]) for x, ones in zip(sizes, found, strict=True))
-        determined.append(Curve(name, shares))
+        determined.append(Curve.of(name, sizes, [[one["determined"] for one in ones] for ones in found]))
+        shares = determined[-1].means
         worst = max(_error(one) for ones in found for one in ones)
         claims.append(
             Claim(
@@ -129,9 +122,9 @@ def other_curves(effort: Effort) -> Outcome:
                 f"Under the {name} approximation one column is learnt as well, as soon as its rows can be joined.",
                 "credit, column 0" + (", rows clipped to norm 1" if name == "minimax" else ""),
                 f"every determined value to {EXACT:g} standard deviations, and at least 80 % determined",
-                f"largest error {worst:.1e}, {shares[-1].mean:.3f} of the rows determined",
-                judged(worst < EXACT and min(point.mean for point in shares) >= 0.8),
-                {"largest_error": worst, "determined": shares[-1].mean},
+                f"largest error {worst:.1e}, {shares[-1]:.3f} of the rows determined",
+                judged(worst < EXACT and min(shares) >= 0.8),
+                {"largest_error": worst, "determined": shares[-1]},
             )
         )
     figure = Figure(
@@ -155,13 +148,7 @@ def hardness(effort: Effort) -> Outcome:
         "Columns of the feature party turned by an angle",
         "angle in degrees",
         "largest change",
-        (
-            Curve(
-                "in what the label party sees",
-                tuple(Point(x, v) for x, v in zip(angles, seen, strict=True)),
-            ),
-            Curve("in the columns", tuple(Point(x, v) for x, v in zip(angles, hidden, strict=True))),
-        ),
+        (Curve.of("in what the label party sees", angles, seen), Curve.of("in the columns", angles, hidden)),
         is_logarithmic=True,
     )
     claim = Claim(

@@ -37,6 +37,14 @@ class Curve:
     is_reference: bool = False
     """A bound or a formula, not a measurement."""
 
+    @classmethod
+    def of(
+        cls, series: str, x: Sequence[float], values: Sequence[float | Sequence[float]], is_reference: bool = False
+    ) -> "Curve":
+        """For each x one value, or all repetitions."""
+        points = (Point.of(at, np.atleast_1d(value).tolist()) for at, value in zip(x, values, strict=True))
+        return cls(series, tuple(points), is_reference)
+
     @property
     def means(self) -> list[float]:
         return [point.mean for point in self.points]
@@ -163,6 +171,13 @@ class Book:
     def figures(self) -> list[Figure]:
         """Those that are drawn, in order."""
         return [figure for chapter in self.chapters for group in chapter.groups for figure in group.figures]
+
+
+def kept_claim(name: str, reference: str, says: str, reading: str, needed: str, kept: Sequence[bool]) -> Claim:
+    """About a bound that must hold every time it is tried."""
+    count = sum(kept)
+    values = {"kept": count, "of": len(kept)}
+    return Claim(name, reference, says, reading, needed, f"kept in {count} of {len(kept)}", judged(all(kept)), values)
 
 
 def judged(is_true: bool) -> Verdict:

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob import datasets
+from plumbob.attacks.active.interface import Spy
 from plumbob.attacks.interface import Attack, LabelClaim, ValueClaim, View
 from plumbob.auditor.truth import Truth
 from plumbob.data import Batch, split_array
 from plumbob.errors import DataError
-from plumbob.model.logistic import signs_of
+from plumbob.model.logistic import partial_residuals, signs_of
 from plumbob.model.metrics import auc, balanced_accuracy
 from plumbob.model.sigmoid import SIGMOIDS
 from plumbob.plan import Plan
@@ -122,6 +123,22 @@ def column_errors(attack: Callable[[View], Any], view: View, truth: Vector) -> d
         "seconds": round(seconds, 2),
         "conditions": {item.name: item.value for item in claim.conditions},
     }
+
+
+def exact_readings(run: Run, by: str) -> list[NDArray[np.bool_]]:
+    """For each reading of an active attacker, which of its values are what the honest peer encrypted, as integers."""
+    spy = run.parties[by]
+    if not isinstance(spy, Spy):
+        raise DataError(f"{by}: expected a party that attacked, got an honest one")
+    peer = View.of(next(transcript for name, transcript in run.transcripts.items() if name != by))
+    unit = 2.0**peer.plan.residual_bits
+    released = {}
+    for batch, _, scores, _ in peer.steps():
+        signs = None if peer.signs is None else peer.signs[batch.rows]
+        encoded = np.zeros(peer.rows)
+        encoded[batch.rows] = np.rint(partial_residuals(scores, signs) * unit)
+        released[batch.step] = encoded
+    return [np.rint(one.residuals * unit) == released[one.step][one.rows] for one in spy.readings]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
