@@ -250,6 +250,9 @@ def audit(
 def attack(
     words: Annotated[list[str], typer.Argument(metavar="RUN_DIR", help="The folder of a run.")],
     only: Only = [],  # noqa: B006  # Typer copies it.
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Keep the findings in the run's record, and make its report again.")
+    ] = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -259,7 +262,7 @@ def attack(
     folders, names = work.told_apart(words, only)
     if len(folders) != 1:
         raise typer.BadParameter(f"expected one folder of a run, got {len(folders)}")
-    show(unless_interrupted(lambda: work.run(Path(folders[0]), names, progress(quiet))), as_json)
+    show(unless_interrupted(lambda: work.run(Path(folders[0]), names, progress(quiet), keep)), as_json)
 
 
 @app.command()

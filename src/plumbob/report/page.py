@@ -135,7 +135,7 @@ def prose(sentence: str) -> Markup:
 
 def folded(name: str, content: Markup) -> Markup:
     """What is there for who wants it."""
-    return tag("details", tag("summary", name), content)
+    return tag("details", tag("summary", name), content, data_name=name)
 
 
 def facts_list(facts: Iterable[tuple[str, str, str]]) -> Markup:
