@@ -11,7 +11,7 @@ from plumbob.data import Table
 from plumbob.errors import DataError
 from plumbob.model import metrics
 from plumbob.paper.effort import Effort
-from plumbob.paper.findings import Curve, Point
+from plumbob.paper.findings import Curve
 from plumbob.paper.readings import Setting, Study
 from plumbob.paper.released import Matrix, Released, success
 from plumbob.paper.shelf import Shelf
@@ -47,13 +47,12 @@ def curves_of(study: Study, settings: Sequence[Setting], shelf: Shelf, effort: E
             plan = setting.plan(study, work.rows, seed)
             key = {"plan": plan.to_toml(), "study": study.identity, "metrics": list(METRICS)}
             runs.append(shelf.recalled(title, key, partial(work.run, setting, seed)))
-        found[setting] = {name: _curve(setting.name, [run[name] for run in runs]) for name in METRICS}
+        epochs = range(1, study.epochs + 1)
+        found[setting] = {
+            name: Curve.of(setting.name, epochs, list(zip(*(run[name] for run in runs), strict=True)))
+            for name in METRICS
+        }
     return found
-
-
-def _curve(series: str, runs: Sequence[Sequence[float]]) -> Curve:
-    points = [Point.of(epoch, values) for epoch, values in enumerate(zip(*runs, strict=True), start=1)]
-    return Curve(series, tuple(points))
 
 
 @dataclass(frozen=True, repr=False, eq=False)
