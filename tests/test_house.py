@@ -17,6 +17,7 @@ FLOORS = (
     {"bench", "commands", "demo"},
     {"lab"},
     {"report"},
+    {"paper"},
     {"auditor"},
     {"attacks", "party", "simulation"},
     {"protocol"},

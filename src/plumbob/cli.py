@@ -338,6 +338,29 @@ def export(
 
 
 @app.command()
+def paper(
+    part: Annotated[
+        str, typer.Argument(metavar="mnist|credit|attacks", help="A data set of section 7, or the theorems.")
+    ],
+    out: Annotated[Path, typer.Option(help="The folder to write to; a second call goes on there.", file_okay=False)],
+    preset: Annotated[
+        str | None,
+        typer.Option(help="How section 7 is read; without it, both ways.", metavar="figures|text|both"),
+    ] = None,
+    seeds: Annotated[int, typer.Option(help="Repetitions of every setting.", min=1)] = 5,
+    quick: Annotated[bool, typer.Option("--quick", help="One seed; the undefended and one defended run.")] = False,
+    data_dir: DataDir = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """The paper's figures and claims from the real data, and its theorems as experiments, beside what it says."""
+    from plumbob.commands import paper as work
+
+    wishes = work.Wishes(preset, seeds, quick, data_dir)
+    show(unless_interrupted(lambda: work.run(part, wishes, out, progress(quiet))), as_json)
+
+
+@app.command()
 def bench(
     quick: Annotated[bool, typer.Option("--quick", help="Fewer repetitions: seconds, not minutes.")] = False,
     as_json: Json = False,
