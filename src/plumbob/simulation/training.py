@@ -32,6 +32,7 @@ from plumbob.protocol.part import Part
 from plumbob.protocol.party import Progress, TrainingParty
 from plumbob.protocol.shares import SharesParty
 from plumbob.protocol.transcript import Transcript, Vector
+from plumbob.protocol.widths import usual_shape
 from plumbob.record import FINISHED, PartyRecord, RunRecord
 from plumbob.transport import linked_pair
 
@@ -201,7 +202,10 @@ def seat(plan: Plan, engine: str, jobs: int | None, randomness: Randomness) -> d
         channels[first][second] = Channel(second, ends[0])
         channels[second][first] = Channel(first, ends[1])
     threads = max(1, (jobs or engines.cores()) // len(plan.learners))
-    return {name: Desk(name, plan, channels[name], engines.choose(engine, threads), randomness) for name in names}
+    shape = usual_shape(plan)
+    return {
+        name: Desk(name, plan, channels[name], engines.choose(engine, threads, shape), randomness) for name in names
+    }
 
 
 def run_together(tasks: Mapping[str, Callable[[], Result]], desks: Mapping[str, Desk]) -> dict[str, Result]:
