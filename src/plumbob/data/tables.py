@@ -116,8 +116,12 @@ def read_table(
 
 
 def _readable(file: Path, source: Iterator[Any]) -> Iterator[Any]:
+    from pyarrow import default_memory_pool
+
     try:
         yield from source
+        # Arrow keeps what it used for the next file, and there is none.
+        default_memory_pool().release_unused()
     except (OSError, ValueError, NotImplementedError) as error:
         # The parser's own message may quote a cell, so only its kind is shown.
         raise DataError(f"{file}: could not be read as a table ({type(error).__name__})") from None
