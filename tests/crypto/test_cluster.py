@@ -111,6 +111,17 @@ def test_a_modulus_is_sent_once(ray_engine: Engine) -> None:
     np.testing.assert_array_equal(results, [PythonEngine().power(RING, residues(2), 3)] * 2)
 
 
+@pytest.mark.skipif(not engines.native_is_built(), reason="the reference takes entries of any size")
+@pytest.mark.usefixtures("everything_travels")
+def test_a_refusal_comes_back(ray_engine: Engine) -> None:
+    """What an engine refuses is refused from a worker too, and the next call finds the workers in order."""
+    too_large = np.full((12, 3), 1 << 20)
+    with pytest.raises(ValueError, match="expected"):
+        ray_engine.combine(RING, residues(12), too_large, 5)
+    operation = operations()["tall product"]
+    np.testing.assert_array_equal(operation(ray_engine), operation(PythonEngine()))
+
+
 def worker_processes() -> list[int]:
     """The process of each worker."""
     # Not a function of this file, which a worker could not import.

@@ -15,6 +15,7 @@ from plumbob.auditor.figures import Figures
 from plumbob.crypto import PrivateKey, Slots, engines, okamoto_uchiyama, paillier, profiles
 from plumbob.crypto.calibration import Costs, measured
 from plumbob.crypto.engines import Engine, Shape
+from plumbob.data import store
 from plumbob.plan import Plan
 from plumbob.protocol.messages import HEADER
 from plumbob.protocol.shares import RING_BITS, share_bytes
@@ -22,12 +23,15 @@ from plumbob.protocol.widths import slots_for, usual_shape
 
 MEBIBYTE = 2**20
 CLEAR_STEP_SECONDS = 2e-4
+CLEAR_ENTRY_SECONDS = 1.5e-8
 OVERHEAD_SECONDS = 0.01
 """Of a step, for messages and everything else that is not arithmetic."""
 LIBRARIES = 30 * MEBIBYTE
 """What training loads beyond what a check has loaded."""
-COPIES_OF_DATA = 4
-"""Tables, scaled rows, encoded integers and the transcript."""
+COPIES_OF_DATA = 3
+"""Tables as they were read, aligned, and scaled."""
+BYTES_OF_IDS = 200
+"""Of a row, at each party, while tables are aligned."""
 COPIES_OF_CIPHERTEXTS = 4
 """As limbs, as bytes, on the way, and with the peer."""
 
@@ -57,6 +61,8 @@ class Estimate:
     """Of all parties together, in training's messages; the handshake adds some kilobytes."""
     megabytes_sent: float
     peak_memory_mib: float
+    temporary_files_mib: float
+    """Features that are too large to be kept in memory; their pages stay there while nobody else needs the room."""
     rows: int
 
 
@@ -64,7 +70,8 @@ def estimate(plan: Plan, rows: int | None = None, jobs: int | None = None) -> Es
     """Measured now, on this machine."""
     figures = figures_of(plan, rows)
     if plan.protocol == "clear":
-        return _estimate(figures, "none", 0.0, CLEAR_STEP_SECONDS, 0, 0.0)
+        step = CLEAR_STEP_SECONDS + CLEAR_ENTRY_SECONDS * figures.batch * plan.columns
+        return _estimate(figures, "none", 0.0, step, 0, 0.0)
     engine = engines.choose("auto", jobs or engines.cores(), usual_shape(plan))
     before, started = _resident(), time.perf_counter()
     key = _key(plan, engine)
@@ -90,6 +97,9 @@ def _estimate(figures: Figures, engine: str, setup: float, step: float, sent: in
         bytes_sent=sent,
         megabytes_sent=sent / 1e6,
         peak_memory_mib=(peak_memory(figures) + tables) / MEBIBYTE,
+        temporary_files_mib=sum(size for size in data_bytes(figures) if size >= store.MAPPED_FROM)
+        * COPIES_OF_DATA
+        / MEBIBYTE,
         rows=figures.rows,
     )
 
@@ -100,8 +110,12 @@ def estimate_lines(cost: Estimate) -> list[str]:
         f"estimate for {cost.rows} training rows, all parties on this machine, engine {cost.engine}:",
         f"  about {cost.minutes:.1f} minutes ({cost.steps} steps of {cost.step_seconds:.3g} s)",
         f"  {cost.megabytes_sent:.1f} MB sent, all parties together",
-        f"  about {cost.peak_memory_mib:.0f} MiB of memory at its peak",
+        f"  about {cost.peak_memory_mib:.0f} MiB of memory at its peak{_files_beside(cost)}",
     ]
+
+
+def _files_beside(cost: Estimate) -> str:
+    return f", and {cost.temporary_files_mib:.0f} MiB of temporary files" if cost.temporary_files_mib else ""
 
 
 # Shapes.
@@ -205,11 +219,17 @@ def _key(plan: Plan, engine: Engine) -> PrivateKey:
 def peak_memory(figures: Figures) -> float:
     """Bytes: this process as it stands, with keys and tables made, plus data, sums and one step's ciphertexts."""
     plan = figures.plan
-    data = COPIES_OF_DATA * 8.0 * figures.rows * (plan.columns + 1)
+    in_memory = sum(size for size in data_bytes(figures) if size < store.MAPPED_FROM)
+    data = COPIES_OF_DATA * in_memory + BYTES_OF_IDS * figures.rows * len(plan.learners)
     sums = 8.0 * figures.steps * (plan.columns + 1)
     size = plan.key_bits / 4 if plan.scheme == "paillier" else plan.key_bits / 8
     ciphertexts = 0.0 if plan.protocol == "clear" else len(plan.learners) * figures.longest_batch * size
     return _resident() + LIBRARIES + data + sums + COPIES_OF_CIPHERTEXTS * ciphertexts
+
+
+def data_bytes(figures: Figures) -> list[float]:
+    """Of each party's rows as numbers."""
+    return [8.0 * figures.rows * figures.columns(party.name) for party in figures.plan.learners]
 
 
 def _resident() -> float:

@@ -57,7 +57,7 @@ def _ray(threads: int | None) -> Engine:
 def _cuda(threads: int | None) -> Engine:
     if not cuda_is_usable():
         raise CryptoError("engine 'cuda' needs a GPU and CuPy: pip install 'plumbob[cuda]'; or use 'auto'")
-    engine: Engine = importlib.import_module("plumbob.crypto.engines.cuda").CudaEngine()
+    engine: Engine = importlib.import_module(f"{__name__}.cuda.engine").CudaEngine()
     return engine
 
 
