@@ -21,7 +21,7 @@ def align(tables: Sequence[Table]) -> tuple[Table, ...]:
     if not common:
         sizes = ", ".join(str(len(table)) for table in tables)
         raise DataError(f"the tables ({sizes} rows) have no id in common; are their ids written the same way?")
-    ordered = sorted(common)
+    ordered = tuple(sorted(common))
     return tuple(table.select(ordered) for table in tables)
 
 

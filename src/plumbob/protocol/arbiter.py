@@ -64,7 +64,7 @@ class ArbitratedParty(TrainingParty):
     def opened_sums(self, batch: Batch, enc_residuals: EncryptedVector) -> Vector:
         if not self.columns:
             return np.zeros(0)
-        X = Encoded(self._encoded_features.values[batch.rows], self.widths.features)
+        X = self.encoded_features(batch)
         enc_sums = self._slots.pack(enc_residuals @ X)
         mask = self._mask(len(enc_sums))
         arbiter = self.desk.channels[self._arbiter]

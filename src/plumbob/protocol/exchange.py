@@ -59,7 +59,7 @@ class ExchangeParty(TrainingParty):
     def coefficients(self, batch: Batch, scores: Vector) -> Encoded:
         """What the helpers' terms are multiplied with: own features, in `minimax` times powers of own scores."""
         if self.plan.sigmoid != "minimax":
-            return Encoded(self._encoded_features.values[batch.rows], self.widths.features)
+            return self.encoded_features(batch)
         X = self.shard.X[batch.rows]
         scaled = [X * multiplier[:, None] for multiplier in logistic.minimax_multipliers(scores)]
         return self.widths.coefficients.encode(np.vstack(scaled), "features times powers of own scores")

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.crypto import Encoded
-from plumbob.data import Batch, Shard, Table, batches, build_shard, steps_per_epoch, stream
+from plumbob.data import Batch, Shard, Table, batches, build_shard, steps_per_epoch, store, stream
 from plumbob.errors import EncodingError
 from plumbob.model import logistic
 from plumbob.model.sigmoid import SIGMOIDS
@@ -77,6 +77,9 @@ class TrainingParty(ABC):
         self.session = agree(self.desk, self.table.ids)
         self.shard = build_shard(self.table, self.plan, self.desk.name, self.session.seed)
         self.widths = widths_for(self.plan, len(self.shard))
+        # All of them before a key is made: a run must not end in the middle because of a row that comes late.
+        for piece in store.pieces(len(self.shard)):
+            self.widths.features.encode(self.shard.X[piece], "features")
         cost = defences.label_cost(self.plan)
         self.budget = None if cost is None or self.shard.y is None else BudgetLedger(cost, len(self.shard))
         self.start = self.weights = own_start(self.desk, self.session, self.columns)
@@ -148,9 +151,9 @@ class TrainingParty(ABC):
         """Own columns, the intercept among them."""
         return columns_of(self.plan, self.desk.name)
 
-    @cached_property
-    def _encoded_features(self) -> Encoded:
-        return self.widths.features.encode(self.shard.X, "features")
+    def encoded_features(self, batch: Batch) -> Encoded:
+        """Own rows of a batch as integers; encoded for each batch, because all of them at once need not fit memory."""
+        return self.widths.features.encode(self.shard.X[batch.rows], "features")
 
     @property
     def penalties(self) -> Vector:

@@ -76,7 +76,7 @@ class SharesParty(TrainingParty):
         self.peers = from_bytes(self._channel.receive(Kind.START_SHARE, 0, share_bytes(self._peer_columns)))
 
     def step(self, batch: Batch) -> Vector:
-        X = self._encoded_features.values[batch.rows]
+        X = self.encoded_features(batch).values
         residuals = added(self.shared_scores(batch.step, X), self._shifted_labels(batch))
         gradient, peers_gradient = self.shared_gradients(batch.step, X, residuals)
         size = StepSize.of(self.plan, len(batch))

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.crypto import Encoding, PublicKey, Slots
+from plumbob.crypto.engines import Shape
 from plumbob.data import largest_batch
 from plumbob.errors import PlanError, RemoteProtocolError
 from plumbob.plan import Plan
@@ -19,6 +20,7 @@ from plumbob.protocol.defences import largest_released
 UNSCALED_BITS = 7  # Without scaling or clipping, features must stay below 128.
 SCORE_BITS = 10  # Beyond 1024 a run has diverged, and the guard of `model.logistic` stops it.
 MINIMAX_BITS = 24  # Fraction bits of a feature times a power of the own score.
+ASSUMED_ROWS = 10_000  # Where a plan does not say; used for nothing that travels.
 MINIMAX_TERMS = 3  # Vectors that two-party minimax sends: the curve, the square, the score.
 
 
@@ -57,6 +59,14 @@ def widths_for(plan: Plan, training_rows: int) -> Widths:
         # A score is at most 7 where the cubic still converges, so 3 * 0.004 * score**2 is below 1.
         return Widths(features, Encoding(max(MINIMAX_BITS, plan.feature_bits), integer_bits), residuals, MINIMAX_TERMS)
     return Widths(features, features, residuals, 1)
+
+
+def usual_shape(plan: Plan) -> Shape:
+    """What an engine is asked for most in a step, as far as the plan says before the rows are counted."""
+    rows = plan.rows or ASSUMED_ROWS
+    batch = rows if plan.batches == "full" else plan.batch_size
+    widest = max(party.features for party in plan.learners)
+    return Shape(batch, max(widest, 1), plan.feature_bits + feature_integer_bits(plan, rows) + 1)
 
 
 def feature_integer_bits(plan: Plan, training_rows: int) -> int:

@@ -31,6 +31,7 @@ from plumbob.protocol.part import Part
 from plumbob.protocol.party import Progress, TrainingParty
 from plumbob.protocol.shares import SharesParty
 from plumbob.protocol.transcript import Transcript, Vector
+from plumbob.protocol.widths import usual_shape
 from plumbob.record import RunRecord
 from plumbob.transport import linked_pair
 
@@ -197,8 +198,9 @@ def seat(
         channels[first][second] = Channel(second, ends[0])
         channels[second][first] = Channel(first, ends[1])
     threads = max(1, (jobs or engines.cores()) // len(plan.learners))
+    shape = usual_shape(plan)
     return {
-        name: Desk(name, plan, channels[name], engines.choose(engine, threads), _own(randomness, name))
+        name: Desk(name, plan, channels[name], engines.choose(engine, threads, shape), _own(randomness, name))
         for name in names
     }
 

@@ -248,7 +248,7 @@ class ChosenRowsArbitratedParty(ChoosingParty, ArbitratedSpy):
     """`arbiter`, with any kind of reply."""
 
     def opened_sums(self, batch: Batch, enc_residuals: EncryptedVector) -> Vector:
-        X = Encoded(self._encoded_features.values[batch.rows], self.widths.features)
+        X = self.encoded_features(batch)
         tactic = self.tactic(batch, X, room_for_a_sum(self.plan, self.reply_key, self.slots))
         if tactic is None:
             return super().opened_sums(batch, enc_residuals)

@@ -271,7 +271,7 @@ class ArbitratedPacking(ArbitratedSpy):
     """`arbiter`, with either kind of reply: one-hot slots above the honest sums, or in their place."""
 
     def opened_sums(self, batch: Batch, enc_residuals: EncryptedVector) -> Vector:
-        X = Encoded(self._encoded_features.values[batch.rows], self.widths.features)
+        X = self.encoded_features(batch)
         if self.plan.replies == "paper":
             return self._beside(batch, enc_residuals, X)
         cut = Cut.fitting(self.slots, self.plan, self.widths, len(batch))
