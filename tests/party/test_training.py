@@ -11,10 +11,15 @@ import numpy as np
 import pytest
 
 from plumbob.crypto import Randomness
+from plumbob.data import Table, batches
 from plumbob.errors import JournalError
+from plumbob.party import training
 from plumbob.plan import Plan
+from plumbob.protocol.cast import player
+from plumbob.protocol.handshake import Desk
 from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.part import Part
+from plumbob.protocol.party import TrainingParty
 from plumbob.record import RunRecord
 from tests.party.support import Killed, Switchboard, keep_starting, run_parties
 from tests.protocol.support import Tables, made_up, plan_for, tables_for, trained, weights_of
@@ -243,3 +248,31 @@ class FullDiskJournal(SqliteJournal):
                 raise disk.errors[0]
             disk.left -= 1
         return super()._execute(statement, values)
+
+
+def test_the_ledger_equals_a_recount(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However often the label party died, every label's releases are booked once a visit."""
+    parties: list[TrainingParty] = []
+
+    def remembered(desk: Desk, table: Table | None, progress: Any = None) -> Any:
+        party = player(desk, table, progress)
+        if isinstance(party, TrainingParty) and desk.name == "label":
+            parties.append(party)
+        return party
+
+    monkeypatch.setattr(training, "player", remembered)
+    plan = plan_for((2, 3), protocol="exchange", noise="sound", row_norm=1.0, epsilon=4.0, epochs=2, batch_size=20)
+    X, y = made_up(columns=plan.columns)
+    kills = KillList()
+    kills.arm("label", 30)
+    networked(plan, tables_for(plan, X, y), tmp_path, kills.journal)
+    assert kills.has_struck
+    first, last = parties
+    assert first is not last
+    recount = np.zeros(len(last.shard), dtype=np.int64)
+    for batch in batches(last.session.seed, len(last.shard), plan):
+        recount[batch.rows] += 1
+    assert last.budget is not None
+    assert np.array_equal(last.budget._visits, recount)
+    assert last.budget.spent == pytest.approx(2 * last.budget.cost.rho_per_visit)
+    assert last.noise_draws == recount.sum()
