@@ -16,6 +16,8 @@ help:
 	@echo "make soak         tests that take long"
 	@echo "make check        format, lint and types"
 	@echo "make format       put the format right"
+	@echo "make docs         the documentation as a site, strictly and offline; writes build/site/"
+	@echo "make reference    write the pages and pictures that are made from the code"
 	@echo "make bench        the engines that are installed"
 	@echo "make bench-peers  the same work done by other libraries, each in an environment of its own"
 	@echo "make sanitize     the kernel under the address and undefined-behaviour sanitizers"
@@ -47,6 +49,15 @@ format:
 	@$(PYTHON) tools/env.py $(EXTRAS) dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+docs:
+	@$(PYTHON) tools/env.py docs
+	@$(BIN)/python tools/site.py
+
+reference:
+	@$(PYTHON) tools/env.py
+	@$(BIN)/python tools/reference.py
+	@$(BIN)/python tools/drawings.py
 
 bench:
 	@$(PYTHON) tools/env.py
