@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from plumbob.report.chart import NARROW, Axis, Chart, Series, figure, standalone, svg
-from plumbob.report.marks import marker
+from plumbob.report.marks import colour, marker
 from tests.report.support import bar_chart, hostile_names, line_chart, point_chart
 
 KINDS = [line_chart, point_chart, bar_chart]
@@ -113,7 +113,9 @@ def test_a_gap_breaks_the_line() -> None:
 
 def test_lines_differ_without_colour() -> None:
     """Every series has a marker of another shape, and the style sheet other dashes."""
-    assert len({marker(place, 10.0, 10.0) for place in range(6)}) == 6
+    looks = {(colour(place, False), marker(place, 10.0, 10.0)) for place in range(36)}
+    assert len(looks) == 36
+    assert len({shape for _, shape in looks}) == 6
     dashes = re.findall(r"\.line\.c[1-5] \{[^}]*stroke-dasharray: ([\d ]+)", standalone(line_chart()))
     assert len(set(dashes)) == 5
 
