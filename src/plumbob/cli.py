@@ -309,6 +309,26 @@ def export(
 
 
 @app.command()
+def lab(
+    folder: Annotated[
+        Path | None, typer.Argument(metavar="RUN_DIR", help="A run to open on: its report, and its plan to change.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="The folder that keeps the lab's runs.", file_okay=False)] = Path(
+        "lab-runs"
+    ),
+    port: Annotated[int, typer.Option(help="The port on 127.0.0.1; 0 takes a free one.", min=0, max=65535)] = 0,
+    opens: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
+    data_dir: DataDir = None,
+    quiet: Quiet = False,
+) -> None:
+    """A page on this machine to try plans out: findings at once, runs and attacks live, runs compared."""
+    from plumbob.commands import lab as work
+
+    # Not even --quiet may hide the address: without it nobody gets in.
+    work.run(folder, out, port, opens, data_dir, typer.echo)
+
+
+@app.command()
 def bench(
     quick: Annotated[bool, typer.Option("--quick", help="Fewer repetitions: seconds, not minutes.")] = False,
     as_json: Json = False,

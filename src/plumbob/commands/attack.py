@@ -17,6 +17,7 @@ from plumbob.record import Finding, RunRecord
 from plumbob.report.beside import agreement_section, kept_sentence, theorems_section, theorems_table
 from plumbob.report.page import Section, as_text
 from plumbob.report.run import conditions_table, findings_table, reasons
+from plumbob.simulation import Run
 
 Tell = Callable[[str], None]
 
@@ -43,13 +44,19 @@ def audit_plan(
     refuse_unknown(only)
     finished = train.carry_out(plan, inputs, out, means)
     findings = audit(finished, only, tell)
+    record, beside = written_up(plan, finished, findings, out)
+    result = {**train.shown(record, inputs, out), **beside.to_dict()}
+    return {**result, "lines": [*lines_of(findings), *beside.lines(), *record.notes, *train.lines_of(record, out)]}
+
+
+def written_up(plan: Plan, finished: Run, findings: list[Finding], out: Path) -> tuple[RunRecord, "Beside"]:
+    """The record with its findings, and the page beside it."""
     beside = Beside.of(plan, Truth.of(finished), findings)
     notes = [*finished.record.notes, *notes_for(plan), *beside.disagreements]
     record = replace(finished.record, findings=findings, notes=notes)
     record.save(out)
     train.write_report(record, out, beside.sections())
-    result = {**train.shown(record, inputs, out), **beside.to_dict()}
-    return {**result, "lines": [*lines_of(findings), *beside.lines(), *notes, *train.lines_of(record, out)]}
+    return record, beside
 
 
 @dataclass(frozen=True)

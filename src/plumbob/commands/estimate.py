@@ -79,17 +79,44 @@ class Estimate:
     rows: int
 
 
-def estimate(plan: Plan, rows: int | None = None, jobs: int | None = None) -> Estimate:
-    """Measured now, on this machine."""
+class Trials:
+    """What was measured on this machine, kept so that the next plan that needs the same need not wait for it."""
+
+    def __init__(self) -> None:
+        self._keys: dict[tuple[object, ...], tuple[PrivateKey, float, float]] = {}
+        self._costs: dict[tuple[object, ...], Costs] = {}
+
+    def key(self, plan: Plan, engine: Engine) -> tuple[PrivateKey, float, float]:
+        """A key as the plan wants it, with the seconds and the bytes that making it took."""
+        kind = (plan.scheme, plan.key_bits, plan.test_only_keys)
+        if kind not in self._keys:
+            before, started = _resident(), time.perf_counter()
+            key = _key(plan, engine)
+            self._keys[kind] = key, time.perf_counter() - started, _resident() - before
+        return self._keys[kind]
+
+    def costs(self, figures: Figures, key: PrivateKey, products: list[Product]) -> Costs:
+        """Of single operations; small shapes are measured apart, because in them the overhead weighs more."""
+        plan = figures.plan
+        kind = (plan.scheme, plan.key_bits, plan.test_only_keys, plan.arbiter is None, figures.widths.features.bits)
+        shape = (*(size.bit_length() for size in _sample_shape(products)),)
+        if (*kind, *shape) not in self._costs:
+            self._costs[(*kind, *shape)] = _measured(figures, key, products)
+        return self._costs[(*kind, *shape)]
+
+
+def estimate(
+    plan: Plan, rows: int | None = None, jobs: int | None = None, trials: Trials | None = None
+) -> Estimate:
+    """Measured on this machine: now, unless earlier `trials` have it."""
     figures = figures_of(plan, rows)
     engine = engines.choose("auto", jobs or engines.cores())
     if plan.protocol == "clear":
         return _estimate(figures, "none", 0.0, CLEAR_STEP_SECONDS, 0, 0.0)
-    before, started = _resident(), time.perf_counter()
-    key = _key(plan, engine)
-    setup, memory = time.perf_counter() - started, _resident() - before
+    trials = trials or Trials()
+    key, setup, memory = trials.key(plan, engine)
     products = list(products_of(figures, key, figures.batch))
-    costs = _measured(figures, key, products)
+    costs = trials.costs(figures, key, products)
     # Each party has a key of its own and tables for every peer's; an arbiter's is everybody's.
     keys = 1 if plan.arbiter is not None else len(plan.learners)
     holders = len(plan.parties)
@@ -206,8 +233,7 @@ def _measured(figures: Figures, key: PrivateKey, products: list[Product]) -> Cos
     """Each on a small sample."""
     public, features = key.public, figures.widths.features
     generator = np.random.default_rng(0)
-    rows = min(max(product.terms for product in products), SAMPLE_ROWS)
-    columns = min(max(product.sums for product in products), SAMPLE_COLUMNS)
+    rows, columns = _sample_shape(products)
     limit = 1 << (features.bits - 1)
     X = Encoded(generator.integers(1 - limit, limit, (rows, columns)), features)
     values = [int(value) for value in generator.integers(-1000, 1000, rows)]
@@ -223,6 +249,11 @@ def _measured(figures: Figures, key: PrivateKey, products: list[Product]) -> Cos
         randomisation=_seconds(lambda: (few + public.random_mask(count, 64)).randomised()) / count,
         decryption=_seconds(lambda: key.decrypt(reply)) / count,
     )
+
+
+def _sample_shape(products: list[Product]) -> tuple[int, int]:
+    rows = max(product.terms for product in products)
+    return min(rows, SAMPLE_ROWS), min(max(product.sums for product in products), SAMPLE_COLUMNS)
 
 
 def _seconds(work: Callable[[], object]) -> float:

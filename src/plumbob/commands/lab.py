@@ -1,0 +1,87 @@
+"""`lab`: open the local web page, and lend it what the command line can do."""
+
+import importlib.util
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from plumbob.errors import PlumbobError
+from plumbob.plan import Plan
+from plumbob.record import RunRecord
+
+NEEDED = ("sse_starlette", "starlette", "uvicorn")
+WORKER = (sys.executable, "-m", "plumbob.commands.lab_worker")
+Tell = Callable[[str], None]
+
+
+def run(folder: Path | None, out: Path, port: int, opens: bool, data_dir: Path | None, tell: Tell) -> None:
+    """Serve until Ctrl-C."""
+    refuse_without_extra()
+    # Late: the message above must come also where none of these can be imported.
+    from plumbob.lab.guard import Gate
+    from plumbob.lab.server import bound, serve
+
+    lab = lab_for(folder, out, data_dir)
+    listener = bound(port)
+    gate = Gate(listener.getsockname()[1])
+    tell(f"The lab is open at {gate.address}")
+    tell(f"Only this machine can reach it; runs are kept in {out}. Ctrl-C closes it.")
+    if opens:
+        _open_browser(gate.address)
+    try:
+        serve(lab, gate, listener)
+    except KeyboardInterrupt:
+        pass  # What it was asked to do: stop.
+    finally:
+        listener.close()
+    tell("The lab is closed.")
+
+
+def lab_for(folder: Path | None, out: Path, data_dir: Path | None) -> Any:
+    """A lab whose controls hold a run's plan, or one to begin with."""
+    from plumbob.lab.choices import FIRST, chosen, shape_like
+    from plumbob.lab.runs import Runs
+    from plumbob.lab.server import Lab, Tools
+
+    if folder is None:
+        first = chosen(FIRST, FIRST.rows, shape_like(FIRST.rows, FIRST.columns))
+    else:
+        record = RunRecord.load(folder)
+        plan = Plan.from_toml(record.plan)
+        rows = plan.rows or record.rows
+        first = chosen(plan, rows, shape_like(rows, plan.columns))
+    return Lab(Runs(out, folder), Tools(_estimator(), WORKER), first, data_dir)
+
+
+def refuse_without_extra() -> None:
+    """With the words that install it."""
+    if absent := [name for name in NEEDED if importlib.util.find_spec(name) is None]:
+        raise PlumbobError(
+            f"the lab needs {', '.join(absent)}, which the plain installation leaves out: pip install 'plumbob[lab]'"
+        )
+
+
+def _estimator() -> Callable[[Plan], dict[str, Any]]:
+    """Measures once for each kind of key and shape; the import is late, because it loads the engines."""
+    lock = threading.Lock()
+    kept: list[Any] = []
+
+    def estimated(plan: Plan) -> dict[str, Any]:
+        from plumbob.commands.estimate import Trials, estimate
+
+        with lock:
+            if not kept:
+                kept.append(Trials())
+            return asdict(estimate(plan, trials=kept[0]))
+
+    return estimated
+
+
+def _open_browser(address: str) -> None:
+    import webbrowser
+
+    # In a thread, because some browsers' starters return only when the browser does.
+    threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()

@@ -1,0 +1,47 @@
+// The page: controls, findings, the run and the comparison, wired together.
+
+import { get, latest, post } from "./api.js";
+import { Compare } from "./compare.js";
+import { Controls } from "./controls.js";
+import { byId, save } from "./dom.js";
+import { Findings } from "./findings.js";
+import { RunPanel } from "./run.js";
+
+const start = await get("start");
+const past = [];
+
+const controls = new Controls(start, () => changed());
+const findings = new Findings(() => controls.wish, (fix) => remembered(() => controls.set(fix.keys)));
+const panel = new RunPanel(() => controls.wish, () => compare.refresh());
+const compare = new Compare((wish) => {
+  remembered(() => controls.hold(wish));
+  byId("plan-heading").scrollIntoView();
+});
+
+const offer = latest(400, (signal, isFit) => panel.offer(signal, isFit));
+const changed = latest(40, async (signal) => {
+  const answer = await post("check", controls.wish, signal);
+  controls.mark(answer.mistakes ?? []);
+  if (answer.mistakes) findings.refuse(answer.mistakes);
+  else findings.show(answer);
+  offer(!answer.mistakes);
+});
+
+// What one click changed in several controls, one click takes back.
+function remembered(work) {
+  past.push(controls.wish);
+  work();
+  byId("undo").hidden = false;
+}
+
+byId("undo").addEventListener("click", () => {
+  controls.hold(past.pop());
+  byId("undo").hidden = past.length === 0;
+});
+byId("download-plan").addEventListener("click", async () => save(await post("plan", controls.wish), "plan.toml"));
+byId("plan").addEventListener("submit", (event) => event.preventDefault());
+byId("footer").textContent = `Plumbob ${start.version}. This page talks to your own machine only; runs are kept in ${start.folder}.`;
+
+controls.hold(start.first);
+await compare.refresh();
+if (start.work) panel.watch(start.work);

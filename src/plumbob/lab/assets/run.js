@@ -1,0 +1,143 @@
+// One run, live: what it will cost, the button, how training goes, and each attack's result as it is scored.
+
+import { get, post } from "./api.js";
+import { badge, byId, drawing, duration, fill, h, number } from "./dom.js";
+
+export class RunPanel {
+  constructor(wish, finished) {
+    this.wish = wish;
+    this.finished = finished;
+    this.build();
+  }
+
+  build() {
+    const way = (value, title) => {
+      const words = h("span", { class: "cost" }, "…");
+      const input = h("input", { type: "radio", name: "way", value, checked: value === "real" });
+      return { input, words, element: h("label", { class: "way" }, input, h("span", {}, title, words)) };
+    };
+    this.realTitle = h("strong", {}, "As the plan says");
+    this.real = way("real", this.realTitle);
+    this.calculated = way("calculated", h("strong", {}, "Calculated in the clear"));
+    this.calculated.words.textContent = "Same view, seconds. Nothing is encrypted; attacks that tamper with messages are left out.";
+    this.button = h("button", { type: "button", id: "start", class: "main", onclick: () => this.start() }, "Train and attack");
+    this.stop = h("button", { type: "button", id: "cancel", hidden: true, onclick: () => this.cancel() }, "Cancel");
+    this.status = h("p", { class: "status", id: "run-status", role: "status", "aria-live": "polite" });
+    this.bar = h("progress", { id: "progress", "aria-label": "Training", max: 1, value: 0, hidden: true });
+    this.curve = h("div", { class: "chart", id: "curve" });
+    this.quality = h("p", { class: "quality" });
+    this.results = h("ul", { class: "results", id: "results", "aria-label": "What the attacks reached" });
+    fill(byId("run"),
+      h("fieldset", { class: "ways" }, h("legend", {}, "How"), this.real.element, this.calculated.element),
+      h("div", { class: "row" }, this.button, this.stop), this.status, this.bar,
+      h("div", { class: "live" }, h("div", {}, this.curve, this.quality), this.results));
+  }
+
+  // The plan changed: its cost is asked for, and a plan that cannot run has no button.
+  async offer(signal, isFit) {
+    const wish = this.wish();
+    this.isFit = isFit && wish.data !== "";
+    const protocol = wish.keys.protocol;
+    this.calculated.element.hidden = protocol === "clear";
+    if (protocol === "clear") this.real.input.checked = true;
+    this.realTitle.textContent = protocol === "clear" ? "As the plan says: clear" : `As the plan says: ${protocol}, ${wish.keys.key_bits}-bit keys`;
+    this.showButton();
+    if (!isFit) return;
+    if (!wish.data) this.status.textContent = this.source ? this.status.textContent : "Choose a data set to run this plan; numbers alone can only be checked.";
+    this.real.words.textContent = "Measuring this machine …";
+    const cost = await post("estimate", wish, signal);
+    this.real.words.textContent = `About ${duration(cost.minutes * 60)} of training (${cost.steps.toLocaleString("en")} steps), ${number(cost.megabytes_sent, 1)} MB sent, ${number(cost.peak_memory_mib, 0)} MiB of memory; then the attacks.`;
+  }
+
+  showButton() {
+    const isBusy = Boolean(this.source);
+    this.button.disabled = isBusy || !this.isFit;
+    this.button.textContent = isBusy ? "A run is under way" : "Train and attack";
+    this.stop.hidden = !isBusy;
+  }
+
+  async start() {
+    this.button.disabled = true;
+    try {
+      const { name } = await post("runs", { wish: this.wish(), is_calculated: this.calculated.input.checked && !this.calculated.element.hidden });
+      this.watch(name);
+    } catch (error) {
+      this.status.textContent = error.message;
+      this.showButton();
+    }
+  }
+
+  async cancel() {
+    this.stop.disabled = true;
+    this.status.textContent = "Cancelling …";
+    try {
+      await post("cancel", {});
+    } finally {
+      this.stop.disabled = false;
+    }
+  }
+
+  // The browser connects again by itself and says which event it heard last.
+  watch(name) {
+    fill(this.results);
+    fill(this.curve);
+    this.quality.textContent = "";
+    this.name = name;
+    this.bar.hidden = false;
+    this.bar.removeAttribute("value");
+    this.source = new EventSource(`runs/${name}/events`);
+    this.showButton();
+    const on = (kind, work) => this.source.addEventListener(kind, (event) => work(JSON.parse(event.data)));
+    on("stage", (told) => (this.status.textContent = `${told.text} …`));
+    on("step", (told) => this.step(told));
+    on("epoch", () => this.drawCurve());
+    on("quality", (told) => this.showQuality(told));
+    on("attack", (told) => this.attack(told));
+    on("finding", (told) => this.result(told));
+    for (const end of ["done", "failed", "cancelled"]) on(end, (told) => this.end(end, told.text));
+    this.source.addEventListener("error", () => {
+      if (this.source?.readyState === EventSource.CLOSED) this.end("failed", "The lab does not answer any more.");
+    });
+  }
+
+  step(told) {
+    this.bar.max = told.steps;
+    this.bar.value = told.step;
+    this.status.textContent = `Step ${told.step} of ${told.steps}, epoch ${told.epoch}; about ${duration(told.seconds_left)} left.`;
+  }
+
+  async drawCurve() {
+    const { chart } = await get(`runs/${this.name}/curve`);
+    fill(this.curve, drawing(chart));
+  }
+
+  showQuality(told) {
+    const models = Object.entries(told.models).map(([name, values]) => `${name} ${number(values.auc)}`);
+    this.quality.textContent = `AUC on the ${told.rows}: ${models.join(", ")}.`;
+  }
+
+  attack(told) {
+    this.bar.max = told.attacks;
+    this.bar.value = told.number - 1;
+    this.status.textContent = `Attack ${told.number} of ${told.attacks}: ${told.name} …`;
+  }
+
+  result(told) {
+    const reached = told.advantage === null ? "" : ` ${number(100 * Math.max(0, told.advantage), 0)} % of what was unknown`;
+    const item = h("li", {}, badge(told.verdict), h("span", {}, h("strong", {}, told.attack), ` by ${told.by}, ${told.target} of ${told.against}`, h("em", {}, reached)), h("small", {}, told.why));
+    item.dataset.verdict = told.verdict;
+    const order = ["leaks", "degrades", "blocked", "not applicable"];
+    const after = [...this.results.children].find((other) => order.indexOf(other.dataset.verdict) > order.indexOf(told.verdict));
+    this.results.insertBefore(item, after ?? null);
+  }
+
+  end(kind, text) {
+    this.source.close();
+    this.source = null;
+    this.bar.hidden = true;
+    this.status.textContent = text;
+    if (kind === "done") this.status.append(" ", h("a", { href: `runs/${this.name}/report`, target: "_blank", rel: "noopener" }, "Read the report"));
+    this.showButton();
+    this.finished();
+  }
+}

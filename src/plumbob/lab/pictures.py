@@ -1,0 +1,245 @@
+"""What an attacker sees, as a small picture for each attack, with the plan's own numbers in it.
+
+A picture is an equation of blocks: what the attacker knows, what it does not, what is noise, what it made up. Colours
+come from the page, so that they follow light and dark; every word in it is escaped.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from html import escape
+
+from plumbob.auditor.figures import Figures
+from plumbob.errors import PlanError
+from plumbob.plan import Plan
+
+CELL, GAP, MOST_CELLS = 15, 26, 8
+TOP, MARGIN, LINE = 16, 12, 15
+LETTER = 6.3
+"""Width of a letter of a caption, about."""
+SIGN_WIDTH = 14
+
+
+@dataclass(frozen=True)
+class Block:
+    """So many people (or epochs) down, so many columns across; what is drawn is cut to a few cells."""
+
+    kind: str
+    """known, unknown, noisy or made-up."""
+    down: int
+    across: int
+    caption: tuple[str, ...]
+    mark: str = ""
+    """A sign in each cell."""
+    empty_from: int | None = None
+    """The row from which on there are zeros."""
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Blocks with a sign between each two of them, and what follows in one sentence."""
+
+    blocks: Sequence[Block]
+    signs: Sequence[str]
+    conclusion: str
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Of one attack by one party: two sentences, a drawing, and what follows for this plan."""
+
+    story: str
+    svg: str
+    conclusion: str
+
+
+def picture(plan: Plan, attack: str, by: str) -> Picture:
+    """What this party would have before it."""
+    if attack not in SCENES:
+        raise PlanError(f"no attack {attack}; expected one of {', '.join(SCENES)}")
+    role = plan.party(by).role
+    scene = SCENES[attack](Figures.of(plan), by, "labels" if role == "features" else "scores")
+    return Picture(_story(attack, role), _drawn(scene, f"{by} sees"), scene.conclusion)
+
+
+def _story(attack: str, role: str) -> str:
+    # Late: the attacks load their solvers, which nothing else here needs.
+    from plumbob.attacks import ACTIVE, PASSIVE
+
+    found = [one for one in (*PASSIVE, *ACTIVE) if one.name == attack]
+    return next((one.story for one in found if one.by == role), found[0].story)
+
+
+# One scene an attack.
+
+
+def _label_sign(figures: Figures, by: str, _target: str) -> Scene:
+    rows, columns, rank = figures.batch, figures.columns(by), figures.rank(by)
+    solved = "every residual is solved for" if rank >= rows else f"at most {rank / rows:.0%} of each residual is fixed"
+    return _one_step(figures, by, "?", f"{rank} independent equations for {rows} residuals a step: {solved}.", columns)
+
+
+def _label_only(figures: Figures, by: str, _target: str) -> Scene:
+    rows, columns = figures.batch, figures.columns(by)
+    ends = f"{rows / max(columns, 1):.2g} people for each equation, and each is a yes or a no: about 5 can be decoded."
+    return _one_step(figures, by, "±", ends, columns)
+
+
+def _one_step(figures: Figures, by: str, mark: str, conclusion: str, columns: int) -> Scene:
+    rows = figures.batch
+    unknown = Block("unknown", rows, 1, (f"{rows} residuals", "unknown"), mark)
+    own = Block("known", rows, columns, (f"{rows} × {columns}", "own columns"))
+    return Scene((unknown, own, Block("known", 1, columns, (f"{columns} sums", "own gradient"))), "×=", conclusion)
+
+
+def _label_stacked(figures: Figures, by: str, _target: str) -> Scene:
+    columns, steps = figures.columns(by), figures.steps
+    unknown = Block("unknown", figures.rows, 1, (f"{figures.rows} labels", "unknown"), "?")
+    own = Block("known", figures.rows, columns, ("own columns,", f"{steps} batches"))
+    sums = Block("known", min(steps, 6), columns, (f"{steps} × {columns} sums", "one line a step"))
+    each = figures.equations_a_row(by)
+    return Scene((unknown, own, sums), "×=", f"All steps together: {each:.3g} equations for each label.")
+
+
+def _label_average(figures: Figures, by: str, _target: str) -> Scene:
+    noise, visits = figures.noise_toward(by), figures.visits
+    seen = Block("noisy", figures.batch, visits, (f"{visits} looks at each", f"noise {noise:.3g} a look"), "~")
+    mean = Block("unknown", figures.batch, 1, ("their average", "unknown"), "?")
+    left = noise / math.sqrt(visits)
+    ends = f"The average keeps noise of {left:.3g} beside the label's 2." if noise else "There is no noise to average."
+    return Scene((seen, mean), "→", ends)
+
+
+def _label_counts(figures: Figures, by: str, _target: str) -> Scene:
+    rows = figures.batch
+    unknown = Block("unknown", rows, 1, (f"{rows} labels", "unknown"), "?")
+    yes = Block("known", rows, 1, ("one yes/no", "column"), "1", empty_from=MOST_CELLS // 2)
+    count = Block("known", 1, 1, ("positives among", "those with a yes"), "n")
+    return Scene((unknown, yes, count), "×=", f"An exact count in the first step, in batches of {rows} or of millions.")
+
+
+def _label_chosen_rows(figures: Figures, by: str, _target: str) -> Scene:
+    rows, columns = figures.batch, figures.columns(by)
+    chosen = max(1, MOST_CELLS * min(columns, rows) // max(rows, columns))
+    unknown = Block("unknown", rows, 1, (f"{rows} residuals", "unknown"), "?")
+    forged = Block("made-up", rows, columns, ("own columns, zero", "but for a few people"), empty_from=chosen)
+    sums = Block("known", 1, columns, (f"{columns} sums", "about them alone"))
+    return Scene((unknown, forged, sums), "×=", f"{columns} chosen people a step, in batches of any size.")
+
+
+def _feature_single(figures: Figures, by: str, _target: str) -> Scene:
+    rows, width = figures.batch, figures.peer_columns(by)
+    column = Block("unknown", rows, width, (f"{width} peer column{'s' * (width != 1)}", "unknown"), "?")
+    weight = Block("unknown", width, 1, ("its weights", "unknown"), "?")
+    scores = Block("known", rows, 1, ("peer's scores", "solved for"))
+    fits = "Ratios of scores are ratios of people's values." if width == 1 else "Ratios need exactly one column."
+    return Scene((column, weight, scores), "×=", fits)
+
+
+def _feature_chain(figures: Figures, by: str, _target: str) -> Scene:
+    visits = figures.visits
+    column = Block("unknown", 1, 1, ("one person,", "one column"), "?")
+    path = Block("known", 1, visits, (f"{visits} visits", "a score at each"))
+    one = figures.batch == 1
+    ends = "Each step moves the weight by a known amount: a chain that closes in the second epoch."
+    return Scene((column, path), "→", ends if one else f"The chain needs batches of 1, this plan has {figures.batch}.")
+
+
+def _feature_geometry(figures: Figures, by: str, _target: str) -> Scene:
+    rows, width, visits = figures.rows, figures.peer_columns(by), figures.visits
+    columns = Block("unknown", rows, width, (f"{rows} × {width}", "peer's columns"), "?")
+    weights = Block("unknown", width, visits, ("their weights", "over time"), "?")
+    scores = Block("known", rows, visits, (f"{rows} × {visits} scores", "where solved for"))
+    enough = "enough to fix them up to a rotation" if visits > width else "too few to tell them apart"
+    return Scene((columns, weights, scores), "×=", f"{visits} looks at {width} columns: {enough}.")
+
+
+def _packing(figures: Figures, by: str, target: str) -> Scene:
+    sums, room = figures.columns(by), figures.readable_residuals(by)
+    agreed = Block("known", 1, sums, (f"{sums} sums", "that were agreed"))
+    hidden = Block("made-up", 1, max(room, 1), (f"room for {room}", "of the peer's residuals"), "?")
+    ends = f"The replies of one step can carry {room} of {figures.batch} residuals: {target} without solving anything."
+    return Scene((agreed, hidden), "+", ends)
+
+
+def _claimed_width(figures: Figures, by: str, _target: str) -> Scene:
+    rows, columns = figures.batch, figures.columns(by)
+    extra = max(rows - columns, 0)
+    real = Block("known", rows, columns, (f"{columns} columns", "as agreed"))
+    claimed = Block("made-up", rows, max(extra, 1), (f"{extra} more", "that were not"))
+    ends = "The plan's hash fixes the number of columns: any other number of sums ends the run."
+    return Scene((real, claimed), "+", ends)
+
+
+SCENES: dict[str, Callable[[Figures, str, str], Scene]] = {
+    "label-sign": _label_sign,
+    "label-only": _label_only,
+    "label-stacked": _label_stacked,
+    "label-average": _label_average,
+    "label-counts": _label_counts,
+    "label-chosen-rows": _label_chosen_rows,
+    "feature-single": _feature_single,
+    "feature-chain": _feature_chain,
+    "feature-geometry": _feature_geometry,
+    "packing": _packing,
+    "claimed-width": _claimed_width,
+}
+
+
+# Drawing.
+
+
+def _drawn(scene: Scene, heading: str) -> str:
+    largest = max(max(block.down, block.across) for block in scene.blocks)
+    sizes = [(_cells(block.down, largest), _cells(block.across, largest)) for block in scene.blocks]
+    widths = [max(across * CELL, _caption_width(block)) for block, (_, across) in zip(scene.blocks, sizes, strict=True)]
+    tallest = max(down for down, _ in sizes) * CELL
+    pieces, x = [], float(MARGIN)
+    for place, (block, size, width) in enumerate(zip(scene.blocks, sizes, widths, strict=True)):
+        pieces += _block(block, size, x, width, tallest)
+        x += width
+        if place < len(scene.signs):
+            pieces.append(_text(x + GAP / 2, TOP + tallest / 2 + 5, scene.signs[place], "sign"))
+            x += GAP
+    width, height = x + MARGIN, TOP + tallest + 2 * LINE + 14
+    label = escape(f"{heading}: {_spoken(scene)} {scene.conclusion}", quote=True)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="scene" role="img" aria-label="{label}" '
+        f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}">{"".join(pieces)}</svg>'
+    )
+
+
+def _block(block: Block, size: tuple[int, int], x: float, width: float, tallest: float) -> list[str]:
+    down, across = size
+    left, top = x + (width - across * CELL) / 2, TOP + (tallest - down * CELL) / 2
+    pieces = []
+    for row in range(down):
+        kind = "empty" if block.empty_from is not None and row >= block.empty_from else block.kind
+        mark = "0" if kind == "empty" else block.mark
+        for column in range(across):
+            cell_x, cell_y = left + column * CELL, top + row * CELL
+            pieces.append(
+                f'<rect class="{kind}" x="{cell_x:.1f}" y="{cell_y:.1f}" width="{CELL - 2}" height="{CELL - 2}" rx="2"/>'
+            )
+            if mark:
+                pieces.append(_text(cell_x + CELL / 2 - 1, cell_y + CELL - 5, mark, "mark"))
+    for number, line in enumerate(block.caption):
+        pieces.append(_text(x + width / 2, TOP + tallest + LINE * (number + 1) + 2, line, "caption"))
+    return pieces
+
+
+def _cells(count: int, largest: int) -> int:
+    """In proportion to the largest side where that leaves anything to see."""
+    return max(1, min(count, MOST_CELLS), 0) if largest <= MOST_CELLS else max(1, round(MOST_CELLS * count / largest))
+
+
+def _caption_width(block: Block) -> float:
+    return max(len(line) for line in block.caption) * LETTER
+
+
+def _text(x: float, y: float, words: str, kind: str) -> str:
+    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" text-anchor="middle">{escape(words)}</text>'
+
+
+def _spoken(scene: Scene) -> str:
+    return "; ".join(f"{' '.join(block.caption)} ({block.kind})" for block in scene.blocks) + "."
