@@ -2,11 +2,14 @@
 
 import importlib.util
 import os
+import shutil
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
 def pytest_report_header() -> list[str]:
     """Say what this machine lacks, before a skipped test is mistaken for a passed one."""
-    return [native_kernel(), larger_data_sets()]
+    return [native_kernel(), larger_data_sets(), browser()]
 
 
 def native_kernel() -> str:
@@ -20,3 +23,13 @@ def larger_data_sets() -> str:
     """Whether the tests on MNIST and credit data can run."""
     folder = os.environ.get("PLUMBOB_DATA")
     return f"PLUMBOB_DATA: {folder or 'not set, tests that need the larger data sets are skipped'}"
+
+
+def browser() -> str:
+    """Whether pages can be tested in a real browser."""
+    return f"browser: {browser_path() or 'MISSING, tests of pages in a browser are skipped; install chromium'}"
+
+
+def browser_path() -> str | None:
+    """The system's own; none is downloaded."""
+    return next((path for name in BROWSERS if (path := shutil.which(name))), None)

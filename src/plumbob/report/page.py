@@ -1,27 +1,23 @@
-"""One self-contained HTML page of headings, sentences and tables.
+"""One self-contained HTML page: a heading, sections, charts and tables.
 
-Titles, party names and column names come from other people's files, so every text is escaped, without exception. The
-page loads nothing from anywhere, and its policy forbids a browser to try.
+Titles, party names and column names come from other people's files, so that every text goes through `markup.text`,
+without exception. The page loads nothing from anywhere, and its policy forbids a browser to try: it runs the styles and
+the script whose hashes it names, and nothing else.
 """
 
-from collections.abc import Sequence
+import base64
+import hashlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
+from functools import cache
 
-STYLE = """
-:root { color-scheme: light dark; --ink: #1c2430; --paper: #fbfbf9; --line: #d8d9d3; --faint: #5d6673; }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e4e7ec; --paper: #14181e; --line: #343b46; --faint: #98a2b0; }
-}
-body { margin: 2rem auto; max-width: 60rem; padding: 0 1rem; color: var(--ink); background: var(--paper);
-  font: 1rem/1.5 system-ui, sans-serif; }
-h1 { font-size: 1.6rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-caption { text-align: left; color: var(--faint); padding-bottom: .4rem; }
-th, td { padding: .3rem .9rem .3rem 0; border-bottom: 1px solid var(--line); text-align: right; white-space: nowrap; }
-th:first-child, td:first-child { text-align: left; }
-"""
+from markupsafe import Markup
+
+from plumbob.report.chart import ASSETS, Chart, figure
+from plumbob.report.markup import NOTHING, joined, tag
+
+# Longer cells are sentences: they are set as such, and may break.
+WORDS = 40
 
 
 @dataclass(frozen=True)
@@ -35,33 +31,93 @@ class Table:
 
 @dataclass(frozen=True)
 class Section:
-    """A heading with sentences and, below them, a table."""
+    """A heading with sentences and, below them, whatever it has of special markup, charts and a table."""
 
     heading: str
     sentences: Sequence[str] = ()
     table: Table | None = None
+    charts: Sequence[Chart] = ()
+    special: Markup = NOTHING
 
 
-def render(title: str, sections: Sequence[Section]) -> str:
-    """The whole page."""
-    body = "\n".join(_section(section) for section in sections)
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>{escape(title)}</title>
-<style>{STYLE}</style>
-</head>
-<body>
-<main>
-<h1>{escape(title)}</h1>
-{body}
-</main>
-</body>
-</html>
-"""
+def render(title: str, sections: Sequence[Section], about: str = "") -> str:
+    """The whole page, with links to its sections."""
+    links = (tag("li", tag("a", one.heading, href=f"#part-{place}")) for place, one in enumerate(sections, 1))
+    masthead = tag(
+        "header",
+        tag("p", "Plumbob", class_="brand"),
+        tag("h1", title),
+        tag("p", about, class_="about") if about else NOTHING,
+        tag("nav", tag("ul", *links), aria_label="Sections") if len(sections) > 1 else NOTHING,
+        class_="masthead",
+    )
+    body = tag("main", *(section_of(one, f"part-{place}") for place, one in enumerate(sections, 1)), id="main")
+    skip = tag("a", "Skip to the findings", class_="skip", href="#main")
+    footer = tag("footer", "This file is complete: it loads nothing, and opens without a network.")
+    return frame(title, joined(skip, masthead, body, footer))
+
+
+def frame(
+    title: str,
+    body: Markup,
+    styles: Sequence[str] = (),
+    scripts: Sequence[str] = (),
+    policy: Mapping[str, str] | None = None,
+) -> str:
+    """A document around a body. More styles, scripts (their text) and rules of the policy come after our own."""
+    all_styles = [asset("chart.css"), asset("page.css"), *styles]
+    all_scripts = [asset("chart.js"), *scripts]
+    rules = {
+        "default-src": "'none'",
+        "style-src": " ".join(_hash(style) for style in all_styles),
+        "script-src": " ".join(_hash(script) for script in all_scripts),
+        "base-uri": "'none'",
+        "form-action": "'none'",
+        **(policy or {}),
+    }
+    written = "; ".join(f"{name} {value}" for name, value in rules.items())
+    head = joined(
+        Markup('<meta charset="utf-8">\n<meta name="viewport" content="width=device-width, initial-scale=1">\n'),
+        Markup('<meta http-equiv="Content-Security-Policy" content="{}">\n').format(Markup(written)),  # noqa: S704
+        Markup('<meta name="color-scheme" content="light dark">\n'),
+        tag("title", title),
+        *(_raw("style", style) for style in all_styles),
+    )
+    page = joined(tag("head", head), "\n", tag("body", body, *(_raw("script", script) for script in all_scripts)))
+    return f"<!DOCTYPE html>\n{tag('html', page, lang='en')}\n"
+
+
+@cache
+def asset(name: str) -> str:
+    """The text of one of our own styles or scripts."""
+    return (ASSETS / name).read_text(encoding="utf-8")
+
+
+def section_of(section: Section, key: str) -> Markup:
+    """A section as markup; `key` is its id, and the start of its charts'."""
+    charts = (figure(chart, f"{key}-chart-{place}") for place, chart in enumerate(section.charts, 1))
+    return tag(
+        "section",
+        tag("h2", section.heading),
+        *(tag("p", sentence) for sentence in section.sentences),
+        section.special,
+        *charts,
+        table_of(section.table, section.heading) if section.table is not None else NOTHING,
+        id=key,
+    )
+
+
+def table_of(table: Table, name: str) -> Markup:
+    """A table as markup, in a box that scrolls where it is too wide; a keyboard reaches the box, and it has a name."""
+    is_words = [
+        any(len(row[place]) > WORDS for row in table.rows if place < len(row)) for place in range(len(table.header))
+    ]
+    kinds = ["words" if wordy else None for wordy in is_words]
+    head = (tag("th", cell, scope="col", class_=kind) for cell, kind in zip(table.header, kinds, strict=True))
+    caption = tag("caption", table.caption) if table.caption else NOTHING
+    rows = (_row(row, kinds) for row in table.rows)
+    written = tag("table", caption, tag("thead", tag("tr", *head)), tag("tbody", *rows))
+    return tag("div", written, class_="scroll", tabindex=0, role="region", aria_label=f"Table: {name}")
 
 
 def as_text(table: Table) -> list[str]:
@@ -77,15 +133,18 @@ def as_text(table: Table) -> list[str]:
     ]
 
 
-def _section(section: Section) -> str:
-    pieces = [f"<h2>{escape(section.heading)}</h2>", *(f"<p>{escape(text)}</p>" for text in section.sentences)]
-    if section.table is not None:
-        pieces.append(_table(section.table))
-    return f"<section>{''.join(pieces)}</section>"
+def _row(row: Sequence[str], kinds: Sequence[str | None]) -> Markup:
+    first = tag("th", row[0], scope="row", class_=kinds[0])
+    return tag("tr", first, *(tag("td", cell, class_=kind) for cell, kind in zip(row[1:], kinds[1:], strict=True)))
 
 
-def _table(table: Table) -> str:
-    caption = f"<caption>{escape(table.caption)}</caption>" if table.caption else ""
-    head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in table.header)
-    rows = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in table.rows)
-    return f'<div class="wide"><table>{caption}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
+def _raw(name: str, content: str) -> Markup:
+    """A style or a script: our own text, which must stand as it is for its hash to hold."""
+    if f"</{name}" in content:
+        raise ValueError(f"a {name} must not contain its own end")
+    return Markup(f"<{name}>{content}</{name}>\n")  # noqa: S704
+
+
+def _hash(content: str) -> str:
+    digest = hashlib.sha256(content.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"

@@ -1,0 +1,460 @@
+"""Charts as static SVG, with their data in a table beside them.
+
+One implementation for the report, the lab and the paper's figures. A chart is drawn here, once for wide pages and once
+for narrow ones, and needs no script; it is an image with a name and a description for those who do not see it. Its
+values stand in one table, which people may open and from which a small script reads what it shows under the pointer.
+Nothing carries a style attribute, which a strict policy would forbid: looks come from assets/chart.css.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from itertools import groupby
+from pathlib import Path
+from typing import Literal
+
+from markupsafe import Markup
+
+from plumbob.report import marks
+from plumbob.report.marks import Box
+from plumbob.report.markup import NOTHING, joined, shortened, tag
+from plumbob.report.scale import Axis, Scale, Unit, shown
+
+__all__ = ["Axis", "Chart", "Series", "Unit", "figure", "shown", "standalone", "svg"]
+
+WIDE, NARROW = 880.0, 360.0
+HEIGHT = {WIDE: 320.0, NARROW: 270.0}
+ASSETS = Path(__file__).parent / "assets"
+# Longer names are cut in a drawing; the table has them whole.
+LONGEST_LABEL = 28
+MARKERS = 12
+"""Markers on a long line."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """One line, one set of points, or one bar a category."""
+
+    name: str
+    y: Sequence[float | None]
+    """None leaves a gap."""
+    x: Sequence[float] = ()
+    """Not for bars, whose places are the chart's categories."""
+    low: Sequence[float | None] = ()
+    """With `high` the band around a line."""
+    high: Sequence[float | None] = ()
+    labels: Sequence[str] = ()
+    """Of points, one each."""
+    is_reference: bool = False
+    """A baseline or a limit, drawn as such."""
+
+    def value(self, at: int) -> float | None:
+        """The value at a place, if it is a number."""
+        value = self.y[at]
+        return value if value is not None and math.isfinite(value) else None
+
+    def drawn(self) -> Iterator[tuple[int, float, float]]:
+        """(place, x, y) of what can be drawn."""
+        for place, (x, y) in enumerate(zip(self.x, self.y, strict=True)):
+            if y is not None and math.isfinite(y) and math.isfinite(x):
+                yield place, x, y
+
+    def runs(self) -> Iterator[list[tuple[int, float, float]]]:
+        """The same, cut where there is a gap."""
+        # Within a run, place minus rank among the drawn stays the same.
+        ranked = enumerate(self.drawn())
+        for _, run in groupby(ranked, key=lambda one: one[1][0] - one[0]):
+            yield [point for _, point in run]
+
+
+@dataclass(frozen=True)
+class Chart:
+    """What is to be seen, and the data."""
+
+    title: str
+    says: str
+    """What it shows, in a sentence or two: its description for those who do not see it, its caption for all."""
+    x: Axis
+    y: Axis
+    series: Sequence[Series]
+    kind: Literal["lines", "points", "bars"] = "lines"
+    categories: Sequence[str] = field(default=())
+    """Of bars, which lie; their values run along `y`."""
+
+
+def figure(chart: Chart, key: str) -> Markup:
+    """For a page: caption, both drawings, and the table. `key` is the start of its ids, unique on the page."""
+    drawings = (svg(chart, f"{key}-{kind}", width, kind) for kind, width in (("wide", WIDE), ("narrow", NARROW)))
+    caption = tag("figcaption", tag("strong", chart.title), " ", tag("span", chart.says))
+    plot = tag("div", *drawings, class_="plot")
+    return tag("figure", caption, plot, _details(chart, key), class_="chart", id=key)
+
+
+def standalone(chart: Chart, width: float = 720.0) -> str:
+    """As a file: with its title in sight and its own colours, for light and dark."""
+    return str(svg(chart, "chart", width, "file", is_alone=True)) + "\n"
+
+
+def svg(chart: Chart, key: str, width: float = WIDE, name: str = "wide", is_alone: bool = False) -> Markup:
+    """The drawing: an image with a name and a description."""
+    plot = _Plot.of(chart, width, room_above=30.0 if is_alone else 0.0)
+    drawn = {"lines": _lines, "points": _points, "bars": _bars}[chart.kind](chart, plot)
+    heading = tag("text", shortened(chart.title, int(width / 8)), class_="title", x=0, y=16) if is_alone else NOTHING
+    style = tag("style", Markup(_style())) if is_alone else NOTHING  # noqa: S704  # Our own file.
+    return tag(
+        "svg",
+        tag("title", chart.title, id=f"{key}-title"),
+        tag("desc", chart.says, id=f"{key}-desc"),
+        style,
+        heading,
+        *_legend(chart, plot),
+        *_axes(chart, plot),
+        drawn,
+        xmlns="http://www.w3.org/2000/svg" if is_alone else None,
+        class_=f"drawing {name}",
+        role="img",
+        aria_labelledby=f"{key}-title",
+        aria_describedby=f"{key}-desc",
+        viewBox=f"0 0 {width:g} {plot.height:g}",
+        width=width if is_alone else None,
+        height=plot.height if is_alone else None,
+        data_plot=f"{plot.left:.1f} {plot.top:.1f} {plot.across:.1f} {plot.down:.1f}",
+    )
+
+
+@cache
+def _style() -> str:
+    return (ASSETS / "chart.css").read_text(encoding="utf-8")
+
+
+# Where things are.
+
+
+@dataclass(frozen=True)
+class _Plot:
+    """The drawing's size, the part of it that holds the data, and the two scales."""
+
+    width: float
+    height: float
+    left: float
+    top: float
+    across: float
+    down: float
+    x: Scale
+    y: Scale
+    legend: tuple[tuple[float, float], ...] = ()
+    """Where each series' swatch begins, if they stand above."""
+
+    @classmethod
+    def of(cls, chart: Chart, width: float, room_above: float) -> "_Plot":
+        is_narrow = width < WIDE / 2
+        x, y = _scales(chart, is_narrow)
+        right = _right_margin(chart, is_narrow)
+        left = _left_margin(chart, y, is_narrow)
+        legend, legend_height = (
+            _legend_places(chart, width, room_above) if not _is_labelled(chart, is_narrow) else ((), 0)
+        )
+        top = room_above + legend_height + (10 if chart.kind == "bars" else 30)
+        down = _band(chart, is_narrow) * len(chart.categories)
+        if chart.kind != "bars":
+            down = HEIGHT[NARROW if is_narrow else WIDE] - 78
+        return cls(width, top + down + 48, left, top, width - left - right, down, x, y, tuple(legend))
+
+    @property
+    def is_narrow(self) -> bool:
+        return self.width < WIDE / 2
+
+    @property
+    def right(self) -> float:
+        return self.left + self.across
+
+    @property
+    def bottom(self) -> float:
+        return self.top + self.down
+
+    def at_x(self, value: float) -> float:
+        return self.left + self.x.fraction(value) * self.across
+
+    def at_y(self, value: float) -> float:
+        return self.bottom - self.y.fraction(value) * self.down
+
+
+def _scales(chart: Chart, is_narrow: bool) -> tuple[Scale, Scale]:
+    """Of bars, the one along which values run is `x`: they lie."""
+    heights = [
+        value
+        for series in chart.series
+        for column in (series.y, series.low, series.high)
+        for value in column
+        if value is not None
+    ]
+    if chart.kind == "bars":
+        from_zero = chart.y if chart.y.low is not None else replace(chart.y, low=0.0)
+        return from_zero.scale(heights, 3 if is_narrow else 6), Scale(0.0, 1.0, ())
+    places = [x for series in chart.series for _, x, _ in series.drawn()]
+    along = chart.x
+    if chart.kind == "lines" and not along.is_log and places:
+        # Lines fill the whole width: they begin and end where the data do.
+        along = replace(
+            along,
+            low=along.low if along.low is not None else min(places),
+            high=along.high if along.high is not None else max(places),
+        )
+    return along.scale(places, 4 if is_narrow else 8), chart.y.scale(heights, 4 if is_narrow else 5)
+
+
+def _is_labelled(chart: Chart, is_narrow: bool) -> bool:
+    """Whether names stand beside what they name, so that no legend is needed."""
+    return (len(chart.series) == 1 and chart.kind != "lines") or (chart.kind == "lines" and not is_narrow)
+
+
+def _right_margin(chart: Chart, is_narrow: bool) -> float:
+    if chart.kind == "lines" and not is_narrow:
+        return 50 + max(marks.width_of(_label(series.name)) for series in chart.series)
+    return 62.0 if chart.kind == "bars" else 14.0
+
+
+def _left_margin(chart: Chart, y: Scale, is_narrow: bool) -> float:
+    if chart.kind == "bars":
+        return 2.0 if is_narrow else 12 + max(marks.width_of(_label(name)) for name in chart.categories)
+    return 12 + max((marks.width_of(shown(tick, chart.y.unit)) for tick in y.ticks), default=0.0)
+
+
+def _band(chart: Chart, is_narrow: bool) -> float:
+    """The height that a category of bars takes; on a narrow page its name stands above it."""
+    bars = sum(not series.is_reference for series in chart.series)
+    return 16.0 * max(bars, 1) + (30 if is_narrow else 14)
+
+
+def _legend_places(chart: Chart, width: float, above: float) -> tuple[list[tuple[float, float]], float]:
+    places, x, y = [], 0.0, above + 10
+    for series in chart.series:
+        needed = 48 + marks.width_of(_label(series.name))
+        if x and x + needed > width:
+            x, y = 0.0, y + marks.LINE
+        places.append((x, y))
+        x += needed
+    return places, y + 6 - above
+
+
+def _label(name: str) -> str:
+    return shortened(name, LONGEST_LABEL)
+
+
+# What is drawn.
+
+
+def _legend(chart: Chart, plot: _Plot) -> Iterator[Markup]:
+    for place, (series, (x, y)) in enumerate(zip(chart.series, plot.legend, strict=False)):
+        draw = marks.bar_swatch if chart.kind == "bars" else marks.swatch
+        yield draw(place, x, y, series.is_reference)
+        yield tag("text", _label(series.name), class_="label", x=x + 29, y=y + 4)
+
+
+def _axes(chart: Chart, plot: _Plot) -> Iterator[Markup]:
+    """Grid lines, ticks and what is measured."""
+    x_unit = chart.y.unit if chart.kind == "bars" else chart.x.unit
+    for tick in plot.y.ticks:
+        y = plot.at_y(tick)
+        yield tag("path", class_="grid", d=f"M{plot.left:.1f} {y:.1f}h{plot.across:.1f}")
+        yield tag("text", shown(tick, chart.y.unit), class_="tick end", x=plot.left - 8, y=y + 4)
+    for tick in plot.x.ticks:
+        x = plot.at_x(tick)
+        if chart.kind != "lines":
+            yield tag("path", class_="grid", d=f"M{x:.1f} {plot.top:.1f}v{plot.down:.1f}")
+        yield tag("text", shown(tick, x_unit), class_="tick middle", x=x, y=plot.bottom + 18)
+    yield tag("path", class_="axis", d=f"M{plot.left:.1f} {plot.bottom:.1f}h{plot.across:.1f}")
+    below = chart.y.title if chart.kind == "bars" else chart.x.title
+    yield tag("text", below, class_="name end", x=plot.right, y=plot.bottom + 38)
+    if chart.kind != "bars":
+        yield tag("text", chart.y.title, class_="name", x=0, y=plot.top - 12)
+
+
+def _lines(chart: Chart, plot: _Plot) -> Markup:
+    bands = (_band_path(series, place, plot) for place, series in enumerate(chart.series) if series.low)
+    lines = (_line(series, place, plot) for place, series in enumerate(chart.series))
+    labels = NOTHING if plot.is_narrow else _end_labels(chart, plot)
+    return joined(*bands, *lines, labels)
+
+
+def _line(series: Series, place: int, plot: _Plot) -> Markup:
+    pieces = [" ".join(f"{plot.at_x(x):.1f} {plot.at_y(y):.1f}" for _, x, y in run) for run in series.runs()]
+    path = "".join(f"M{piece}" for piece in pieces)
+    kind = marks.colour(place, series.is_reference)
+    line = tag("path", class_=f"line {kind}", d=path)
+    if series.is_reference:
+        return line
+    points = list(series.drawn())
+    every = max(1, math.ceil(len(points) / MARKERS))
+    # Lines that run along one another show their markers in turn.
+    shown_points = points[(place * every // 3) % every :: every]
+    dots = "".join(marks.marker(place, plot.at_x(x), plot.at_y(y)) for _, x, y in shown_points)
+    return joined(line, tag("path", class_=f"mark {kind}", d=dots))
+
+
+def _band_path(series: Series, place: int, plot: _Plot) -> Markup:
+    path = ""
+    for run in series.runs():
+        ends = [(x, series.low[at], series.high[at]) for at, x, _ in run]
+        known = [
+            (plot.at_x(x), plot.at_y(low), plot.at_y(high))
+            for x, low, high in ends
+            if low is not None and high is not None
+        ]
+        if known:
+            there = " ".join(f"{x:.1f} {high:.1f}" for x, _, high in known)
+            back = " ".join(f"{x:.1f} {low:.1f}" for x, low, _ in reversed(known))
+            path += f"M{there} {back}z"
+    return tag("path", class_=f"band {marks.colour(place, series.is_reference)}", d=path)
+
+
+def _end_labels(chart: Chart, plot: _Plot) -> Markup:
+    """Each name where its line ends, moved apart where lines end together."""
+    ends = {place: list(series.drawn())[-1] for place, series in enumerate(chart.series) if any(series.drawn())}
+    heights = marks.spread([plot.at_y(y) for _, _, y in ends.values()], plot.top, plot.bottom)
+    drawn = []
+    for (place, (_, x, y)), height in zip(ends.items(), heights, strict=True):
+        series, left = chart.series[place], plot.right + 14
+        way = f"M{plot.at_x(x) + 6:.1f} {plot.at_y(y):.1f}L{left - 3:.1f} {height:.1f}"
+        drawn += [
+            tag("path", class_="leader", d=way),
+            marks.swatch(place, left, height, series.is_reference),
+            tag("text", _label(series.name), class_="label", x=left + 28, y=height + 4),
+        ]
+    return joined(*drawn)
+
+
+def _points(chart: Chart, plot: _Plot) -> Markup:
+    taken = [
+        Box(plot.at_x(x) - 7, plot.at_y(y) - 7, plot.at_x(x) + 7, plot.at_y(y) + 7)
+        for series in chart.series
+        for _, x, y in series.drawn()
+    ]
+    paper = Box(plot.left, plot.top - 8, plot.right + 12, plot.bottom)
+    drawn = []
+    for number, series in enumerate(chart.series):
+        for place, x, y in series.drawn():
+            left, top = plot.at_x(x), plot.at_y(y)
+            kind = marks.colour(number, series.is_reference)
+            drawn.append(tag("path", class_=f"mark big {kind}", d=marks.marker(number, left, top, 6.0)))
+            if place < len(series.labels):
+                words = shortened(series.labels[place], 22 if plot.is_narrow else LONGEST_LABEL)
+                start, base, box = marks.label_spot(left, top, words, taken, paper)
+                taken.append(box)
+                if abs(base - top) > 20:
+                    drawn.append(tag("path", class_="leader", d=f"M{left:.1f} {top:.1f}L{start:.1f} {base - 4:.1f}"))
+                drawn.append(tag("text", words, class_="label", x=start, y=base))
+    return joined(*drawn)
+
+
+def _bars(chart: Chart, plot: _Plot) -> Markup:
+    band = _band(chart, plot.is_narrow)
+    drawn = []
+    for at, name in enumerate(chart.categories):
+        top = plot.top + at * band + 7
+        if plot.is_narrow:
+            drawn.append(tag("text", shortened(name, 44), class_="label", x=plot.left, y=top + 10))
+            top += 17
+        else:
+            middle = top + (band - 14) / 2 + 4
+            drawn.append(tag("text", _label(name), class_="label end", x=plot.left - 10, y=middle))
+        drawn += _bars_of_category(chart, plot, at, top)
+    return joined(*drawn)
+
+
+def _bars_of_category(chart: Chart, plot: _Plot, at: int, top: float) -> Iterator[Markup]:
+    limits = [
+        plot.at_x(value) for series in chart.series if series.is_reference and (value := series.value(at)) is not None
+    ]
+    row = top
+    for number, series in enumerate(chart.series):
+        if series.is_reference:
+            continue
+        value = series.value(at)
+        end = plot.left if value is None else plot.at_x(value)
+        if value is not None:
+            kind, across = f"bar c{number % marks.COLOURS}", max(1.0, end - plot.left)
+            yield tag("rect", class_=kind, x=plot.left, y=row, width=across, height=13, rx=2)
+        # A number does not lie under a limit's mark.
+        right = max([end, *(limit for limit in limits if end - 4 < limit < end + 46)])
+        yield tag("text", shown(value, chart.y.unit), class_="tick", x=right + 6, y=row + 11)
+        row += 16
+    yield from (tag("path", class_="limit", d=f"M{limit:.1f} {top - 4:.1f}V{row + 2:.1f}") for limit in limits)
+
+
+# The data, once.
+
+
+def _details(chart: Chart, key: str) -> Markup:
+    scroll = tag(
+        "div",
+        tag("table", *_table(chart)),
+        class_="scroll",
+        tabindex=0,
+        role="region",
+        aria_label=f"{chart.title}: data",
+    )
+    return tag("details", tag("summary", "The data as a table"), scroll, class_="data")
+
+
+def _table(chart: Chart) -> Iterator[Markup]:
+    """Cells carry where they are drawn, as shares of the plot, for the script that shows them."""
+    x, y = _scales(chart, is_narrow=False)
+    if chart.kind == "points":
+        header, rows = _points_table(chart, x, y)
+    elif chart.kind == "bars":
+        header = ["", *(series.name for series in chart.series)]
+        rows = [_bars_row(chart, at) for at in range(len(chart.categories))]
+    else:
+        header = [chart.x.title, *(series.name for series in chart.series)]
+        rows = _lines_rows(chart, x, y)
+    yield tag("thead", tag("tr", *(tag("th", name, scope="col") for name in header)))
+    yield tag("tbody", *rows)
+
+
+def _lines_rows(chart: Chart, x: Scale, y: Scale) -> list[Markup]:
+    places = sorted({at for series in chart.series for _, at, _ in series.drawn()})
+    found = [{at: place for place, at, _ in series.drawn()} for series in chart.series]
+    return [
+        tag(
+            "tr",
+            tag("th", shown(at, chart.x.unit), scope="row"),
+            *(_cell(series, known.get(at), chart, y) for series, known in zip(chart.series, found, strict=True)),
+            data_x=f"{x.fraction(at):.4f}",
+        )
+        for at in places
+    ]
+
+
+def _cell(series: Series, place: int | None, chart: Chart, y: Scale) -> Markup:
+    value = None if place is None else series.y[place]
+    if place is None or value is None:
+        return tag("td", shown(None))
+    words = shown(value, chart.y.unit)
+    if series.low and series.high:
+        ends = (shown(series.low[place], chart.y.unit), shown(series.high[place], chart.y.unit))
+        words += f" ({ends[0]} to {ends[1]})"
+    return tag("td", words, data_y=f"{y.fraction(value):.4f}")
+
+
+def _points_table(chart: Chart, x: Scale, y: Scale) -> tuple[list[str], list[Markup]]:
+    rows = [
+        tag(
+            "tr",
+            tag("th", series.labels[place] if place < len(series.labels) else series.name, scope="row"),
+            tag("td", shown(across, chart.x.unit)),
+            tag("td", shown(height, chart.y.unit)),
+            data_x=f"{x.fraction(across):.4f}",
+            data_y=f"{y.fraction(height):.4f}",
+        )
+        for series in chart.series
+        for place, across, height in series.drawn()
+    ]
+    return ["", chart.x.title, chart.y.title], rows
+
+
+def _bars_row(chart: Chart, at: int) -> Markup:
+    cells = (tag("td", shown(series.y[at], chart.y.unit)) for series in chart.series)
+    middle = 1 - (at + 0.5) / len(chart.categories)
+    return tag("tr", tag("th", chart.categories[at], scope="row"), *cells, data_y=f"{middle:.4f}")

@@ -1,0 +1,104 @@
+"""From values to places on an axis: where it begins and ends, where its ticks are, how its numbers read."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+Unit = Literal["number", "percent", "bytes", "seconds"]
+
+# Beyond so many decades only whole powers of ten are marked.
+FEW_DECADES = 2
+STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What is measured along it; its ends come from the data where they are not given."""
+
+    title: str
+    low: float | None = None
+    high: float | None = None
+    unit: Unit = "number"
+    is_log: bool = False
+
+    def scale(self, values: Iterable[float], ticks: int) -> "Scale":
+        """The axis for these values, with about so many ticks."""
+        finite = [value for value in values if math.isfinite(value) and (value > 0 or not self.is_log)]
+        low = min(finite, default=1.0 if self.is_log else 0.0) if self.low is None else self.low
+        high = max(finite, default=1.0) if self.high is None else self.high
+        if self.is_log:
+            return _log_scale(low, high)
+        if high <= low:
+            # A single value stands in the middle of some room.
+            room = abs(low) or 1.0
+            low, high = (low if self.low is not None else low - room / 2), high + room / 2
+        step = nice_step((high - low) / ticks)
+        start = low if self.low is not None else math.floor(low / step + 1e-9) * step
+        end = high if self.high is not None else math.ceil(high / step - 1e-9) * step
+        first = math.ceil(start / step - 1e-9)
+        count = math.floor(end / step + 1e-9) - first + 1
+        return Scale(start, end, tuple(_rounded((first + place) * step) for place in range(count)))
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The ends of an axis and its ticks."""
+
+    low: float
+    high: float
+    ticks: tuple[float, ...]
+    is_log: bool = False
+
+    def fraction(self, value: float) -> float:
+        """0 at the low end, 1 at the high one; what lies outside is put on the end."""
+        if self.is_log:
+            value, low, high = (math.log10(max(one, 1e-300)) for one in (value, self.low, self.high))
+        else:
+            low, high = self.low, self.high
+        return min(1.0, max(0.0, (value - low) / (high - low)))
+
+
+def nice_step(rough: float) -> float:
+    """The next larger of 1, 2, 2.5, 5 times a power of ten."""
+    power = 10.0 ** math.floor(math.log10(rough))
+    return next(step * power for step in STEPS if step * power >= rough * (1 - 1e-9))
+
+
+def _log_scale(low: float, high: float) -> Scale:
+    first, last = math.floor(math.log10(low) + 1e-9), math.ceil(math.log10(max(high, low)) - 1e-9)
+    last = max(last, first + 1)
+    factors = (1, 2, 5) if last - first <= FEW_DECADES else (1,)
+    every = max(1, (last - first) // 6)
+    marks = [factor * 10.0**power for power in range(first, last, every) for factor in factors]
+    return Scale(10.0**first, 10.0**last, (*marks, 10.0**last), is_log=True)
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.12g}") + 0.0
+
+
+def shown(value: float | None, unit: Unit = "number") -> str:
+    """As people read it; a dash where there is none."""
+    if value is None or not math.isfinite(value):
+        return "-"
+    if unit == "percent":
+        return f"{_trimmed(f'{100 * value:.1f}')} %"
+    if unit == "bytes":
+        return _with_prefix(value, "B")
+    if unit == "seconds":
+        return f"{value:.3g} s" if value < 1000 else f"{value:,.0f} s"
+    if value == int(value) and abs(value) < 1e15:
+        return f"{int(value):,}"
+    return f"{value:.4g}"
+
+
+def _with_prefix(value: float, unit: str) -> str:
+    for size, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= size:
+            return f"{value / size:.3g} {prefix}{unit}"
+    return f"{value:.0f} {unit}"
+
+
+def _trimmed(number: str) -> str:
+    return number.removesuffix(".0").replace("-0", "0") if number == "-0.0" else number.removesuffix(".0")
