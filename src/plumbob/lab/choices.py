@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from plumbob.datasets import CREDIT_FILE
-from plumbob.plan import KEYS, Key, Plan
+from plumbob.plan import KEYS, Key, Party, Plan
 
 ELSEWHERE = {"mnist-01": "mnist", "credit": CREDIT_FILE}
 """What must lie in the folder of the larger data sets."""
@@ -32,7 +32,15 @@ SHAPES = (
     Shape("mnist-01", 12_665, 784),
 )
 # What the page opens with: the demo's plan, small enough to be run at once and open enough to show what is at stake.
-FIRST = Plan.for_columns((8, 22), rows=455, batch_size=20, epochs=5, row_norm=1.0, intercept=False, protocol="exchange")
+FIRST = Plan(
+    (Party("bank", "label", 8), Party("fund", "features", 22)),
+    rows=455,
+    batch_size=20,
+    epochs=5,
+    row_norm=1.0,
+    intercept=False,
+    protocol="exchange",
+)
 
 
 def shapes_here(data_dir: Path | None) -> Iterator[dict[str, Any]]:

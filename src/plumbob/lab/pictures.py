@@ -5,19 +5,20 @@ come from the page, so that they follow light and dark; every word in it is esca
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from html import escape
+
+from markupsafe import Markup
 
 from plumbob.auditor.figures import Figures
 from plumbob.errors import PlanError
 from plumbob.plan import Plan
+from plumbob.report.markup import tag
 
 CELL, GAP, MOST_CELLS = 15, 26, 8
-TOP, MARGIN, LINE = 16, 12, 15
+TOP, MARGIN, LINE = 6.0, 4.0, 15.0
 LETTER = 6.3
 """Width of a letter of a caption, about."""
-SIGN_WIDTH = 14
 
 
 @dataclass(frozen=True)
@@ -194,51 +195,45 @@ def _drawn(scene: Scene, heading: str) -> str:
     sizes = [(_cells(block.down, largest), _cells(block.across, largest)) for block in scene.blocks]
     widths = [max(across * CELL, _caption_width(block)) for block, (_, across) in zip(scene.blocks, sizes, strict=True)]
     tallest = max(down for down, _ in sizes) * CELL
-    pieces, x = [], float(MARGIN)
+    pieces, x = [], MARGIN
     for place, (block, size, width) in enumerate(zip(scene.blocks, sizes, widths, strict=True)):
         pieces += _block(block, size, x, width, tallest)
         x += width
         if place < len(scene.signs):
-            pieces.append(_text(x + GAP / 2, TOP + tallest / 2 + 5, scene.signs[place], "sign"))
+            pieces.append(_words(x + GAP / 2, TOP + tallest / 2 + 5, scene.signs[place], "sign"))
             x += GAP
     width, height = x + MARGIN, TOP + tallest + 2 * LINE + 14
-    label = escape(f"{heading}: {_spoken(scene)} {scene.conclusion}", quote=True)
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="scene" role="img" aria-label="{label}" '
-        f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}">{"".join(pieces)}</svg>'
-    )
+    label = f"{heading}: {_spoken(scene)} {scene.conclusion}"
+    box = f"0 0 {width:.0f} {height:.0f}"
+    return str(tag("svg", *pieces, class_="scene", role="img", aria_label=label, viewBox=box, width=round(width)))
 
 
-def _block(block: Block, size: tuple[int, int], x: float, width: float, tallest: float) -> list[str]:
+def _block(block: Block, size: tuple[int, int], x: float, width: float, tallest: float) -> Iterator[Markup]:
     down, across = size
     left, top = x + (width - across * CELL) / 2, TOP + (tallest - down * CELL) / 2
-    pieces = []
     for row in range(down):
-        kind = "empty" if block.empty_from is not None and row >= block.empty_from else block.kind
-        mark = "0" if kind == "empty" else block.mark
+        is_empty = block.empty_from is not None and row >= block.empty_from
+        kind, mark = ("empty", "0") if is_empty else (block.kind, block.mark)
         for column in range(across):
             cell_x, cell_y = left + column * CELL, top + row * CELL
-            pieces.append(
-                f'<rect class="{kind}" x="{cell_x:.1f}" y="{cell_y:.1f}" width="{CELL - 2}" height="{CELL - 2}" rx="2"/>'
-            )
+            yield tag("rect", class_=kind, x=cell_x, y=cell_y, width=CELL - 2, height=CELL - 2, rx=2)
             if mark:
-                pieces.append(_text(cell_x + CELL / 2 - 1, cell_y + CELL - 5, mark, "mark"))
-    for number, line in enumerate(block.caption):
-        pieces.append(_text(x + width / 2, TOP + tallest + LINE * (number + 1) + 2, line, "caption"))
-    return pieces
+                yield _words(cell_x + CELL / 2 - 1, cell_y + CELL - 5, mark, "mark")
+    for number, line in enumerate(block.caption, start=1):
+        yield _words(x + width / 2, TOP + tallest + LINE * number + 2, line, "caption")
 
 
 def _cells(count: int, largest: int) -> int:
-    """In proportion to the largest side where that leaves anything to see."""
-    return max(1, min(count, MOST_CELLS), 0) if largest <= MOST_CELLS else max(1, round(MOST_CELLS * count / largest))
+    """In proportion to the largest side, where that is too many to draw; never nothing."""
+    return max(1, count if largest <= MOST_CELLS else round(MOST_CELLS * count / largest))
 
 
 def _caption_width(block: Block) -> float:
     return max(len(line) for line in block.caption) * LETTER
 
 
-def _text(x: float, y: float, words: str, kind: str) -> str:
-    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" text-anchor="middle">{escape(words)}</text>'
+def _words(x: float, y: float, words: str, kind: str) -> Markup:
+    return tag("text", words, class_=kind, x=x, y=y, text_anchor="middle")
 
 
 def _spoken(scene: Scene) -> str:

@@ -24,7 +24,7 @@ from starlette.routing import Route
 from plumbob import __version__
 from plumbob.errors import DataError, PlanError, PlumbobError, TransportError
 from plumbob.lab import answers, charts
-from plumbob.lab.choices import chosen, controls, shapes_here
+from plumbob.lab.choices import controls, shapes_here
 from plumbob.lab.guard import HOST, Gate, Guard
 from plumbob.lab.pictures import picture
 from plumbob.lab.runs import Runs
@@ -231,8 +231,8 @@ def application(lab: Lab, gate: Gate) -> Guard:
 
 
 def asset(name: str) -> Response:
-    """One of the page's own files; nothing else in the package has a name here."""
-    found = {path.name: path for path in files("plumbob.lab").joinpath("assets").iterdir()}
+    """One of the page's own files, or of the report's; nothing else in the package has a name here."""
+    found = {path.name: path for room in ("report", "lab") for path in files(f"plumbob.{room}").joinpath("assets").iterdir()}
     kind = KINDS.get(Path(name).suffix)
     if name not in found or kind is None:
         return PlainTextResponse("there is no such file\n", 404)
@@ -285,7 +285,3 @@ def _attached(name: str) -> dict[str, str]:
     """Names are ours: digits, letters and dashes."""
     return {"Content-Disposition": f'attachment; filename="{name}"'}
 
-
-def opening(plan: Plan, rows: int, data: str) -> dict[str, Any]:
-    """What the controls hold first."""
-    return chosen(plan, rows, data)

@@ -22,7 +22,7 @@ export const post = async (path, content, signal) =>
   );
 
 // Calls `work` once things have been quiet for a while. An answer that is overtaken by the next question is dropped.
-export function latest(milliseconds, work) {
+export function latest(milliseconds, work, failed) {
   let timer, controller;
   return (...given) => {
     clearTimeout(timer);
@@ -32,7 +32,7 @@ export function latest(milliseconds, work) {
       try {
         await work(mine.signal, ...given);
       } catch (error) {
-        if (error.name !== "AbortError") throw error;
+        if (error.name !== "AbortError") failed(error);
       }
     }, milliseconds);
   };

@@ -1,7 +1,7 @@
 // All runs of this lab beside one another; two of them, chosen, with what their plans do not have in common.
 
 import { get } from "./api.js";
-import { badge, byId, drawing, fill, h, number } from "./dom.js";
+import { badge, byId, drawn, fill, h, number } from "./dom.js";
 
 export class Compare {
   constructor(use) {
@@ -25,7 +25,8 @@ export class Compare {
     const heads = ["", "run", "protocol", "noise", "AUC", "labels", "columns and scores", "seconds", ""];
     const table = h("table", {}, h("caption", {}, "Choose two to see what differs. Beside a verdict: the part of what was unknown that the best attack found out."),
       h("thead", {}, h("tr", {}, heads.map((word) => h("th", { scope: "col" }, word)))), h("tbody", {}, this.runs.map((run) => this.line(run))));
-    fill(byId("runs"), h("div", { class: "chart", id: "comparison" }, drawing(this.chart)), h("div", { class: "wide" }, table), this.differences());
+    fill(byId("runs"), h("div", { id: "comparison" }, drawn(this.chart)), h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Runs" }, table), this.differences());
+    globalThis.plumbobCharts();
   }
 
   line(run) {
@@ -59,7 +60,7 @@ export class Compare {
     const lines = differing.map((key) => h("tr", {}, h("th", { scope: "row" }, key), h("td", {}, String(first[key])), h("td", {}, String(second[key]))));
     const head = h("tr", {}, ["key", one.name, two.name].map((word) => h("th", { scope: "col" }, word)));
     return h("div", { id: "differences", "aria-live": "polite" }, h("h3", {}, "What differs in their plans"),
-      differing.length ? h("div", { class: "wide" }, h("table", {}, h("thead", {}, head), h("tbody", {}, lines))) : h("p", {}, "Nothing: the same plan twice."));
+      differing.length ? h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Runs" }, h("table", {}, h("thead", {}, head), h("tbody", {}, lines))) : h("p", {}, "Nothing: the same plan twice."));
   }
 }
 

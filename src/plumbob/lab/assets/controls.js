@@ -54,6 +54,7 @@ const ALONG = {
   }),
 };
 const MOST_EPOCHS = 200;
+const NAMES = ["bank", "fund", "shop", "clinic"];
 
 export class Controls {
   constructor(start, changed) {
@@ -102,7 +103,7 @@ export class Controls {
       h("fieldset", {}, h("legend", {}, "Data and parties"), this.dataField(), (this.split = h("div", { class: "split" }))),
       h("fieldset", {}, h("legend", {}, "Training"), named(["batch_size", "epochs", "batches", "start"])),
       h("fieldset", {}, h("legend", {}, "Protection"), named(["protocol", "open", "replies", "noise", "epsilon", "delta", "noise_std", "row_norm"])),
-      h("details", { class: "more" }, h("summary", {}, "Every other key of the plan"), named(["title"]), others.map((key) => this.field(key))),
+      h("details", { class: "more" }, h("summary", {}, "Every other key of the plan"), named(["title"]), (this.names = h("div")), others.map((key) => this.field(key))),
     );
   }
 
@@ -132,7 +133,7 @@ export class Controls {
   showSplit() {
     const { features, names } = this.state;
     const isFixed = Boolean(this.dataset);
-    const bar = h("div", { class: "bar", "aria-hidden": "true" }, features.map((count, place) => {
+    const bar = h("div", { class: "shares", "aria-hidden": "true" }, features.map((count, place) => {
       const part = h("span", { class: `part part-${place}` }, `${count}`);
       part.style.flexGrow = String(count);
       return part;
@@ -141,17 +142,26 @@ export class Controls {
       const isLast = isFixed && place === features.length - 1;
       const id = `columns-${place}`;
       const most = isFixed ? this.columns - (features.length - 1 - place) : Math.max(1000, count);
-      const words = h("label", { for: id }, h("span", { class: `dot part-${place}` }), `${names[place]}: ${place === 0 ? "label and columns" : "columns"}`);
+      const words = h("label", { for: id }, h("span", { class: `swatch part-${place}` }), `${names[place]}: ${place === 0 ? "label and columns" : "columns"}`);
       const move = (value) => this.move(place, Math.max(place === 0 ? 0 : 1, Math.round(Number(value))));
       return h("div", { class: "field slider" }, words,
         h("input", { id, type: "range", min: place === 0 ? "0" : "1", max: String(most), value: String(count), disabled: isLast, oninput: (event) => move(event.target.value) }),
         h("input", { type: "number", "aria-label": `${names[place]}: columns`, min: place === 0 ? "0" : "1", max: String(most), value: String(count), disabled: isLast, onchange: (event) => move(event.target.value) }));
     });
+    this.showNames();
     const parties = h("select", { id: "parties", onchange: (event) => this.seat(Number(event.target.value)) }, [2, 3, 4].map((count) => h("option", { value: String(count), selected: count === features.length }, `${count} parties`)));
     const focused = document.activeElement?.id;
     fill(this.split, h("div", { class: "field" }, h("label", { for: "parties" }, "Parties with columns"), parties), bar, sliders);
     // The slider under the finger is a new element now.
     if (focused && this.split.querySelector(`#${CSS.escape(focused)}`)) byId(focused).focus();
+  }
+
+  showNames() {
+    if (this.names.contains(document.activeElement)) return;
+    const rename = (place, name) => this.change(() => (this.state.names[place] = name));
+    fill(this.names, this.state.names.map((name, place) => h("div", { class: "field" },
+      h("label", { for: `name-${place}` }, place === 0 ? "Name of the label party" : `Name of party ${place + 1}`),
+      h("input", { id: `name-${place}`, type: "text", maxlength: "32", value: name, oninput: (event) => rename(place, event.target.value) }))));
   }
 
   move(place, count) {
@@ -167,9 +177,9 @@ export class Controls {
   }
 
   seat(count) {
-    const names = ["label", "features", "features-2", "features-3"];
     const kept = this.state.names.slice(0, count);
-    this.state.names = [...kept, ...names.slice(kept.length, count)];
+    const free = NAMES.filter((name) => !kept.includes(name));
+    this.state.names = [...kept, ...free.slice(0, count - kept.length)];
     const own = this.state.features[0];
     const rest = this.columns - own;
     const each = Math.max(1, Math.floor(rest / (count - 1)));

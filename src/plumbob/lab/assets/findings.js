@@ -1,10 +1,17 @@
 // What `check` says about the plan in the controls: grouped by who could work out what, changes marked, fixes a click away.
 
 import { post } from "./api.js";
-import { badge, byId, drawing, fill, h } from "./dom.js";
+import { badge, byId, drawn, fill, h } from "./dom.js";
 
 const ORDER = ["leaks", "degrades", "blocked", "not applicable"];
-const ASKS = { labels: "the labels", scores: "the scores", features: "the columns" };
+const ABOUT = { labels: "the labels", scores: "the scores", features: "the columns" };
+const CAN = {
+  leaks: "will work out",
+  degrades: "may find out something about",
+  blocked: "is not shown to work out",
+  "not applicable": "has nothing to work on against",
+};
+const COLOURS = { known: "known to the attacker", unknown: "not known", noisy: "under noise", "made-up": "made up by the attacker" };
 
 const keyOf = (finding) => [finding.attack, finding.by, finding.against, finding.target].join("|");
 const worst = (findings) => ORDER.find((verdict) => findings.some((one) => one.verdict === verdict));
@@ -26,7 +33,7 @@ export class Findings {
     this.counts(answer.findings);
     const told = changes.length ? ` ${changes.length} changed just now.` : "";
     byId("sentence").textContent = answer.summary + told;
-    byId("verdict").dataset.worst = worst(answer.findings) ?? "blocked";
+    byId("bar").dataset.worst = worst(answer.findings) ?? "blocked";
     if (isFirst) {
       const first = answer.findings.find((one) => one.verdict === "leaks");
       if (first) this.open.add(keyOf(first));
@@ -39,7 +46,7 @@ export class Findings {
   // The last findings stay, dimmed: they are about a plan that could be run.
   refuse(mistakes) {
     byId("sentence").textContent = "This plan cannot be run as it stands.";
-    byId("verdict").dataset.worst = "mistake";
+    byId("bar").dataset.worst = "mistake";
     byId("findings").classList.add("stale");
     fill(byId("mistakes"), h("ul", {}, mistakes.map((mistake) => h("li", {}, mistake.text))));
   }
@@ -58,7 +65,7 @@ export class Findings {
           h("summary", {}, `${idle.length} ${idle.length === 1 ? "attack has" : "attacks have"} nothing to work on`), idle.map((one) => this.finding(one)))
       : null;
     return h("article", { class: "group" },
-      h("h3", {}, badge(worst(findings)), h("span", {}, h("strong", {}, by), ` could work out ${ASKS[target] ?? target} of `, h("strong", {}, against))),
+      h("h3", {}, badge(worst(findings)), h("span", {}, h("strong", {}, by), ` ${CAN[worst(findings)]} ${ABOUT[target] ?? target} of `, h("strong", {}, against))),
       working.map((one) => this.finding(one)), rest);
   }
 
@@ -94,7 +101,10 @@ export class Findings {
   picture(one) {
     const figure = h("figure", { class: "sees" }, h("figcaption", {}, "Drawing what the attacker sees …"));
     post("explain", { wish: this.wish(), attack: one.attack, by: one.by }).then(
-      (told) => fill(figure, h("p", { class: "story" }, told.story), drawing(told.svg), h("figcaption", {}, h("strong", {}, `What ${one.by} sees. `), told.conclusion)),
+      (told) => {
+        const caption = h("figcaption", {}, h("strong", {}, `What ${one.by} sees. `), told.conclusion);
+        fill(figure, h("p", { class: "story" }, told.story), drawn(told.svg), legend(told.svg), caption);
+      },
       (error) => fill(figure, h("figcaption", {}, error.message)),
     );
     return figure;
@@ -109,4 +119,9 @@ function groups(findings) {
     found.set(name, [...(found.get(name) ?? []), one]);
   }
   return [...found].sort((one, two) => ORDER.indexOf(worst(one[1])) - ORDER.indexOf(worst(two[1])));
+}
+
+function legend(svg) {
+  const used = Object.entries(COLOURS).filter(([kind]) => svg.includes(`class="${kind}"`));
+  return h("ul", { class: "key" }, used.map(([kind, words]) => h("li", {}, h("span", { class: `swatch ${kind}` }), words)));
 }

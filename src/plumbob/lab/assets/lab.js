@@ -3,7 +3,7 @@
 import { get, latest, post } from "./api.js";
 import { Compare } from "./compare.js";
 import { Controls } from "./controls.js";
-import { byId, save } from "./dom.js";
+import { byId, h, save } from "./dom.js";
 import { Findings } from "./findings.js";
 import { RunPanel } from "./run.js";
 
@@ -18,14 +18,15 @@ const compare = new Compare((wish) => {
   byId("plan-heading").scrollIntoView();
 });
 
-const offer = latest(400, (signal, isFit) => panel.offer(signal, isFit));
+const silence = (error) => (byId("sentence").textContent = `The lab does not answer (${error.message}): was it closed?`);
+const offer = latest(400, (signal, isFit) => panel.offer(signal, isFit), (error) => panel.say(error.message));
 const changed = latest(40, async (signal) => {
   const answer = await post("check", controls.wish, signal);
   controls.mark(answer.mistakes ?? []);
   if (answer.mistakes) findings.refuse(answer.mistakes);
   else findings.show(answer);
   offer(!answer.mistakes);
-});
+}, silence);
 
 // What one click changed in several controls, one click takes back.
 function remembered(work) {
@@ -44,4 +45,10 @@ byId("footer").textContent = `Plumbob ${start.version}. This page talks to your 
 
 controls.hold(start.first);
 await compare.refresh();
+const opened = compare.runs.find((run) => run.name === "opened");
+if (opened) {
+  const report = h("a", { href: "runs/opened/report", target: "_blank", rel: "noopener" }, "Read its report");
+  byId("opened").append("Opened on ", h("strong", {}, opened.title || opened.folder), ": its plan is in the controls. ", opened.has_report ? report : "");
+  byId("opened").hidden = false;
+}
 if (start.work) panel.watch(start.work);

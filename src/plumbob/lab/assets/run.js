@@ -1,7 +1,7 @@
 // One run, live: what it will cost, the button, how training goes, and each attack's result as it is scored.
 
 import { get, post } from "./api.js";
-import { badge, byId, drawing, duration, fill, h, number } from "./dom.js";
+import { badge, byId, drawn, duration, fill, h, number } from "./dom.js";
 
 export class RunPanel {
   constructor(wish, finished) {
@@ -14,7 +14,7 @@ export class RunPanel {
     const way = (value, title) => {
       const words = h("span", { class: "cost" }, "…");
       const input = h("input", { type: "radio", name: "way", value, checked: value === "real" });
-      return { input, words, element: h("label", { class: "way" }, input, h("span", {}, title, words)) };
+      return { input, words, element: h("label", { class: "option" }, input, h("span", {}, title, words)) };
     };
     this.realTitle = h("strong", {}, "As the plan says");
     this.real = way("real", this.realTitle);
@@ -28,7 +28,7 @@ export class RunPanel {
     this.quality = h("p", { class: "quality" });
     this.results = h("ul", { class: "results", id: "results", "aria-label": "What the attacks reached" });
     fill(byId("run"),
-      h("fieldset", { class: "ways" }, h("legend", {}, "How"), this.real.element, this.calculated.element),
+      h("fieldset", { class: "options" }, h("legend", {}, "How"), this.real.element, this.calculated.element),
       h("div", { class: "row" }, this.button, this.stop), this.status, this.bar,
       h("div", { class: "live" }, h("div", {}, this.curve, this.quality), this.results));
   }
@@ -47,6 +47,10 @@ export class RunPanel {
     this.real.words.textContent = "Measuring this machine …";
     const cost = await post("estimate", wish, signal);
     this.real.words.textContent = `About ${duration(cost.minutes * 60)} of training (${cost.steps.toLocaleString("en")} steps), ${number(cost.megabytes_sent, 1)} MB sent, ${number(cost.peak_memory_mib, 0)} MiB of memory; then the attacks.`;
+  }
+
+  say(text) {
+    this.real.words.textContent = text;
   }
 
   showButton() {
@@ -108,7 +112,8 @@ export class RunPanel {
 
   async drawCurve() {
     const { chart } = await get(`runs/${this.name}/curve`);
-    fill(this.curve, drawing(chart));
+    fill(this.curve, drawn(chart));
+    globalThis.plumbobCharts();
   }
 
   showQuality(told) {
