@@ -245,6 +245,8 @@ def bound(port: int) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((HOST, port))
+        # At once: whoever is quick to open the address that is printed next waits a moment, and is not refused.
+        listener.listen()
     except OSError as error:
         listener.close()
         raise TransportError(f"port {port} cannot be had ({error.strerror}); give another one, or none") from error

@@ -65,5 +65,6 @@ export class Compare {
 }
 
 function reach(worst) {
-  return worst === null ? "–" : [badge(worst.verdict), ` ${number(100 * worst.advantage, 0)} %`];
+  if (worst === null) return "–";
+  return worst.verdict === "not applicable" ? badge(worst.verdict) : [badge(worst.verdict), ` ${number(100 * worst.advantage, 0)} %`];
 }

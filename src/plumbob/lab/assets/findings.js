@@ -17,15 +17,15 @@ const keyOf = (finding) => [finding.attack, finding.by, finding.against, finding
 const worst = (findings) => ORDER.find((verdict) => findings.some((one) => one.verdict === verdict));
 
 export class Findings {
-  constructor(wish, apply) {
-    this.wish = wish;
+  constructor(apply) {
     this.apply = apply;
     this.before = new Map();
     this.open = new Set();
-    this.pictures = new Map();
   }
 
-  show(answer) {
+  // `wish` is the plan that the answer is about: the controls may hold another one by now.
+  show(answer, wish) {
+    this.wish = wish;
     byId("findings").classList.remove("stale");
     fill(byId("mistakes"));
     const isFirst = this.before.size === 0;
@@ -100,7 +100,7 @@ export class Findings {
 
   picture(one) {
     const figure = h("figure", { class: "sees" }, h("figcaption", {}, "Drawing what the attacker sees …"));
-    post("explain", { wish: this.wish(), attack: one.attack, by: one.by }).then(
+    post("explain", { wish: this.wish, attack: one.attack, by: one.by }).then(
       (told) => {
         const caption = h("figcaption", {}, h("strong", {}, `What ${one.by} sees. `), told.conclusion);
         fill(figure, h("p", { class: "story" }, told.story), drawn(told.svg), legend(told.svg), caption);

@@ -11,7 +11,7 @@ const start = await get("start");
 const past = [];
 
 const controls = new Controls(start, () => changed());
-const findings = new Findings(() => controls.wish, (fix) => remembered(() => controls.set(fix.keys)));
+const findings = new Findings((fix) => remembered(() => controls.set(fix.keys)));
 const panel = new RunPanel(() => controls.wish, () => compare.refresh());
 const compare = new Compare((wish) => {
   remembered(() => controls.hold(wish));
@@ -19,13 +19,14 @@ const compare = new Compare((wish) => {
 });
 
 const silence = (error) => (byId("sentence").textContent = `The lab does not answer (${error.message}): was it closed?`);
-const offer = latest(400, (signal, isFit) => panel.offer(signal, isFit), (error) => panel.say(error.message));
+const offer = latest(400, (signal, wish, isFit) => panel.offer(signal, wish, isFit), (error) => panel.say(error.message));
 const changed = latest(40, async (signal) => {
-  const answer = await post("check", controls.wish, signal);
+  const wish = controls.wish;
+  const answer = await post("check", wish, signal);
   controls.mark(answer.mistakes ?? []);
   if (answer.mistakes) findings.refuse(answer.mistakes);
-  else findings.show(answer);
-  offer(!answer.mistakes);
+  else findings.show(answer, wish);
+  offer(wish, !answer.mistakes);
 }, silence);
 
 // What one click changed in several controls, one click takes back.

@@ -34,8 +34,7 @@ export class RunPanel {
   }
 
   // The plan changed: its cost is asked for, and a plan that cannot run has no button.
-  async offer(signal, isFit) {
-    const wish = this.wish();
+  async offer(signal, wish, isFit) {
     this.isFit = isFit && wish.data !== "";
     const protocol = wish.keys.protocol;
     this.calculated.element.hidden = protocol === "clear";
@@ -118,7 +117,8 @@ export class RunPanel {
 
   showQuality(told) {
     const models = Object.entries(told.models).map(([name, values]) => `${name} ${number(values.auc)}`);
-    this.quality.textContent = `AUC on the ${told.rows}: ${models.join(", ")}.`;
+    const curve = this.name.endsWith("-shares") ? " On shares nobody knows the weights before the end: there is no curve to draw." : "";
+    this.quality.textContent = `AUC on the ${told.rows}: ${models.join(", ")}.${curve}`;
   }
 
   attack(told) {
