@@ -36,6 +36,7 @@ VERBS = [
     ["predict"],
     ["receipt"],
     ["export"],
+    ["lab"],
     ["plan", "new"],
     ["plan", "show"],
     ["plan", "hash"],

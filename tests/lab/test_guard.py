@@ -32,7 +32,9 @@ def test_a_wrong_token_is_refused(lab: OpenLab, query: str) -> None:
     assert "set-cookie" not in answer.headers
 
 
-@pytest.mark.parametrize("cookie", [None, "", "plumbob-lab-1=x", "{name}=wrong", "{name}={token}", "{name}", "\x01=\x02"])
+@pytest.mark.parametrize(
+    "cookie", [None, "", "plumbob-lab-1=x", "{name}=wrong", "{name}={token}", "{name}", "\x01=\x02"]
+)
 @pytest.mark.parametrize("path", READ)
 def test_nothing_is_read_without_the_cookie(lab: OpenLab, path: str, cookie: str | None) -> None:
     """Neither page nor script nor data is given to whoever does not hold the cookie."""
@@ -53,7 +55,9 @@ def test_the_cookie_alone_is_not_enough(lab: OpenLab) -> None:
     assert lab.ask("GET", "/assets/lab.js").status == 403
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:{port}", "localhost:{port}", "127.0.0.1", "127.0.0.1:1", ""])
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:{port}", "localhost:{port}", "127.0.0.1", "127.0.0.1:1", ""]
+)
 def test_another_host_is_refused(lab: OpenLab, host: str) -> None:
     """A name that was made to point here (DNS rebinding) gets nothing, with the cookie or with the token."""
     name = host.format(port=lab.port)
@@ -61,7 +65,9 @@ def test_another_host_is_refused(lab: OpenLab, host: str) -> None:
     assert lab.ask("GET", f"/?token={lab.token}", Host=name).status == 421
 
 
-@pytest.mark.parametrize("origin", [None, "null", "http://evil.example", "http://127.0.0.1:1", "https://127.0.0.1:{port}"])
+@pytest.mark.parametrize(
+    "origin", [None, "null", "http://evil.example", "http://127.0.0.1:1", "https://127.0.0.1:{port}"]
+)
 @pytest.mark.parametrize("path", WRITTEN)
 def test_another_origin_changes_nothing(lab: OpenLab, path: str, origin: str | None) -> None:
     """What may change something must come from the lab's own page."""
@@ -114,7 +120,9 @@ def test_refusals_carry_it_too(lab: OpenLab) -> None:
     assert lab.get("start", Cookie=None).headers["content-security-policy"] == POLICY
 
 
-@pytest.mark.parametrize("name", ["../server.py", "..%2Fserver.py", "%2e%2e/server.py", "/etc/passwd", "lab.py", "__init__.py"])
+@pytest.mark.parametrize(
+    "name", ["../server.py", "..%2Fserver.py", "%2e%2e/server.py", "/etc/passwd", "lab.py", "__init__.py"]
+)
 def test_only_the_pages_own_files_are_served(lab: OpenLab, name: str) -> None:
     """A path leads to none but the assets."""
     assert lab.get(f"assets/{name}").status == 404

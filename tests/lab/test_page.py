@@ -224,7 +224,12 @@ def test_hostile_names_stay_text(tab: Tab, open_lab: Callable[..., OpenLab], tmp
     for box in page.locator("#runs tbody input").all()[:2]:
         box.check()
     expect(page.locator("#differences")).to_be_visible()
-    assert page.locator("#runs script, #runs iframe, #runs img, #runs [onload], #runs [onerror], #opened *:not(strong, a)").count() == 0
+    assert (
+        page.locator(
+            "#runs script, #runs iframe, #runs img, #runs [onload], #runs [onerror], #opened *:not(strong, a)"
+        ).count()
+        == 0
+    )
     assert quiet(tab, lab)
 
 

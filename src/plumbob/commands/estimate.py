@@ -105,9 +105,7 @@ class Trials:
         return self._costs[(*kind, *shape)]
 
 
-def estimate(
-    plan: Plan, rows: int | None = None, jobs: int | None = None, trials: Trials | None = None
-) -> Estimate:
+def estimate(plan: Plan, rows: int | None = None, jobs: int | None = None, trials: Trials | None = None) -> Estimate:
     """Measured on this machine: now, unless earlier `trials` have it."""
     figures = figures_of(plan, rows)
     engine = engines.choose("auto", jobs or engines.cores())

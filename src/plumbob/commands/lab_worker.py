@@ -52,9 +52,7 @@ class Job:
     def read(cls, text: str) -> "Job":
         fields = json.loads(text)
         folder = Path(fields["data_dir"]) if fields["data_dir"] else None
-        return cls(
-            Plan.from_toml(fields["plan"]), fields["data"], folder, Path(fields["out"]), fields["is_calculated"]
-        )
+        return cls(Plan.from_toml(fields["plan"]), fields["data"], folder, Path(fields["out"]), fields["is_calculated"])
 
 
 class EventProgress(StepProgress):

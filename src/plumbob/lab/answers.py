@@ -38,7 +38,10 @@ def asked(body: object) -> Asked:
 
 def checked(wish: Asked) -> dict[str, Any]:
     """`check`'s findings, the worst first, each with what a click can change."""
-    findings = check(wish.plan)
+    try:
+        findings = check(wish.plan)
+    except (ArithmeticError, ValueError) as error:
+        raise PlanError("expected numbers that can be calculated with: one is far too large or too small") from error
     return {
         "plan_hash": wish.plan.hash(),
         "summary": summary(findings),

@@ -6,7 +6,10 @@ from typing import Any
 
 from plumbob.report.chart import Axis, Chart, Series, figure
 
-METRICS = {"auc": ("AUC", "On the test part, after each epoch. Higher is better."), "log_loss": ("Log loss", "Of the same rows. Lower is better.")}
+METRICS = {
+    "auc": ("AUC", "On the test part, after each epoch. Higher is better."),
+    "log_loss": ("Log loss", "Of the same rows. Lower is better."),
+}
 
 
 def curve(epochs: Sequence[dict[str, Any]]) -> str:
@@ -15,7 +18,10 @@ def curve(epochs: Sequence[dict[str, Any]]) -> str:
         return ""
     numbers = [float(one["epoch"]) for one in epochs]
     return "".join(
-        figure(Chart(title, says, Axis("epoch"), Axis(title), [Series("joint model", _column(epochs, name), numbers)]), f"curve-{place}")
+        figure(
+            Chart(title, says, Axis("epoch"), Axis(title), [Series("joint model", _column(epochs, name), numbers)]),
+            f"curve-{place}",
+        )
         for place, (name, (title, says)) in enumerate(METRICS.items())
     )
 

@@ -1,6 +1,6 @@
 """The lab's web application: a page, what it asks for, and the stream of a run's events. Loopback only.
 
-    serve(Lab(runs, tools, first), port)      # returns when it is stopped
+serve(Lab(runs, tools, first), port)      # returns when it is stopped
 """
 
 import asyncio
@@ -232,7 +232,9 @@ def application(lab: Lab, gate: Gate) -> Guard:
 
 def asset(name: str) -> Response:
     """One of the page's own files, or of the report's; nothing else in the package has a name here."""
-    found = {path.name: path for room in ("report", "lab") for path in files(f"plumbob.{room}").joinpath("assets").iterdir()}
+    found = {
+        path.name: path for room in ("report", "lab") for path in files(f"plumbob.{room}").joinpath("assets").iterdir()
+    }
     kind = KINDS.get(Path(name).suffix)
     if name not in found or kind is None:
         return PlainTextResponse("there is no such file\n", 404)
@@ -286,4 +288,3 @@ async def _gone(_request: Request, _error: ClientDisconnect) -> Response:
 def _attached(name: str) -> dict[str, str]:
     """Names are ours: digits, letters and dashes."""
     return {"Content-Disposition": f'attachment; filename="{name}"'}
-

@@ -94,15 +94,13 @@ class Workroom:
         return work
 
     async def cancel(self) -> None:
-        """Ask the process to stop, as Ctrl-C would; end it if it does not."""
-        if self.work is None or self.work.process is None or not self.is_busy:
-            return
-        process = self.work.process
-        _send(process, signal.SIGINT)
-        try:
-            await asyncio.wait_for(process.wait(), SECONDS_TO_STOP)
-        except TimeoutError:
-            _send(process, signal.SIGKILL)
+        """Ask the process to stop, as Ctrl-C would; end it if it does not. Returns when nothing of it is left."""
+        if self.is_busy and self.work is not None and self.work.process is not None:
+            _send(self.work.process, signal.SIGINT)
+            try:
+                await asyncio.wait_for(self.work.process.wait(), SECONDS_TO_STOP)
+            except TimeoutError:
+                _send(self.work.process, signal.SIGKILL)
         if self._follower is not None:
             await self._follower
 
@@ -113,9 +111,13 @@ async def _follow(work: Work, process: asyncio.subprocess.Process, job: str) -> 
     # Standard input stays open: its end tells the process that the lab is gone.
     process.stdin.write(job.encode() + b"\n")
     words = asyncio.create_task(process.stderr.read())
-    async for line in process.stdout:
-        content = json.loads(line)
-        work.tell(content.pop("event"), **content)
+    try:
+        async for line in process.stdout:
+            _pass_on(work, line)
+    except ValueError:
+        # Not what our own process writes: whatever it is, nobody waits for the rest.
+        _send(process, signal.SIGKILL)
+        work.tell("failed", text="the run's process ended: it wrote what is no event")
     code, said = await process.wait(), (await words).decode(errors="replace")
     process.stdin.close()
     if work.is_over:
@@ -124,6 +126,13 @@ async def _follow(work: Work, process: asyncio.subprocess.Process, job: str) -> 
         work.tell("cancelled", text="The run was cancelled.")
     else:
         work.tell("failed", text=f"the run's process ended with code {code}. {said[-LAST_WORDS:]}".strip())
+
+
+def _pass_on(work: Work, line: bytes) -> None:
+    content = json.loads(line)
+    if not isinstance(content, dict) or not isinstance(content.get("event"), str):
+        raise ValueError("expected an event")
+    work.tell(content.pop("event"), **content)
 
 
 def _send(process: asyncio.subprocess.Process, number: signal.Signals) -> None:

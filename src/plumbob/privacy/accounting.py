@@ -9,12 +9,15 @@ for the continuous Gaussian; on a grid as fine as ours the two hardly differ, bu
 """
 
 import math
+import sys
 from dataclasses import dataclass
 
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import log_ndtr
 
 from plumbob.errors import PrivacyError
+
+SMALLEST_LOGARITHM = math.log(sys.float_info.min)
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,8 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
 def gaussian_delta(mu: float, epsilon: float) -> float:
     """delta of one Gaussian release whose mean moves by mu standard deviations (Balle and Wang 2018, Theorem 8)."""
     left = float(log_ndtr(mu / 2 - epsilon / mu))
+    if left < SMALLEST_LOGARITHM:
+        return 0.0  # Two numbers too small to tell apart, of which the second is the smaller one.
     right = epsilon + float(log_ndtr(-mu / 2 - epsilon / mu))
     return math.exp(left) * -math.expm1(right - left)
 

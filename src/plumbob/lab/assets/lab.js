@@ -26,6 +26,7 @@ const changed = latest(40, async (signal) => {
   controls.mark(answer.mistakes ?? []);
   if (answer.mistakes) findings.refuse(answer.mistakes);
   else findings.show(answer, wish);
+  byId("download-plan").disabled = Boolean(answer.mistakes);
   offer(wish, !answer.mistakes);
 }, silence);
 

@@ -1,0 +1,59 @@
+"""Pictures of what attackers see: one for each attack, with the plan's own numbers, well formed and named."""
+
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from plumbob.auditor.check import RULES, check
+from plumbob.errors import PlanError
+from plumbob.lab.choices import FIRST
+from plumbob.lab.pictures import SCENES, picture
+from plumbob.plan import Plan
+
+PLANS = {
+    "first": FIRST,
+    "huge": Plan.for_columns((5_000, 10_000), rows=10_000_000, epochs=1000, protocol="exchange"),
+    "tiny": Plan.for_columns((0, 1), rows=1, batch_size=1, epochs=1, intercept=False, protocol="exchange"),
+    "three": Plan.for_columns(
+        (1, 1, 1), rows=100, batch_size=10, protocol="arbiter", noise="std", noise_std=1.0, row_norm=1.0
+    ),
+    "shares": Plan.for_columns((3, 3), rows=100, batches="full"),
+}
+
+
+def test_every_attack_that_is_checked_has_a_picture() -> None:
+    """And there is none of an attack that does not exist."""
+    assert set(SCENES) == {rule.attack for rule in RULES}
+
+
+@pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
+def test_every_finding_can_be_pictured(plan: Plan) -> None:
+    """Whatever the plan: an image that has a name, of a size that fits, with nothing in it but shapes and words."""
+    for finding in check(plan):
+        found = picture(plan, finding.attack, finding.by)
+        drawing = ElementTree.fromstring(found.svg)
+        assert drawing.get("role") == "img"
+        assert finding.by in str(drawing.get("aria-label"))
+        assert 0 < float(str(drawing.get("width"))) < 640
+        assert {child.tag for child in drawing} == {"rect", "text"}
+        assert len(list(drawing)) < 400
+        assert found.story.count(".") >= 2
+        assert found.conclusion.endswith(".")
+
+
+def test_the_numbers_are_the_plans() -> None:
+    """Captions count what the attacker would really have."""
+    svg = picture(FIRST, "label-sign", "fund").svg
+    assert ">20 residuals<" in svg
+    assert ">20 × 22<" in svg
+    assert picture(FIRST.replace(batch_size=44), "label-sign", "fund").conclusion.startswith(
+        "22 independent equations for 44"
+    )
+
+
+def test_an_unknown_attack_is_refused() -> None:
+    """With the names that there are; and a party that the plan does not have."""
+    with pytest.raises(PlanError, match="expected one of label-sign"):
+        picture(FIRST, "<script>", "fund")
+    with pytest.raises(PlanError, match="no party"):
+        picture(FIRST, "label-sign", "shop")
