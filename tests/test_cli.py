@@ -35,6 +35,7 @@ VERBS = [
     ["attack"],
     ["predict"],
     ["receipt"],
+    ["report"],
     ["export"],
     ["lab"],
     ["plan", "new"],
@@ -280,6 +281,22 @@ def test_accepted_leaks_are_recorded(
     assert answer(monkeypatch, capsys, *train)["accepted_leaks"] is False
     assert answer(monkeypatch, capsys, *train, "--accept-leaks")["accepted_leaks"] is True
     assert RunRecord.load(tmp_path).accepted_leaks
+
+
+def test_report_is_made_again(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], runs: Path, tmp_path: Path
+) -> None:
+    """From the record alone: the same page, beside it or where one likes; what is no run is refused."""
+    page, elsewhere = runs / "arbiter" / "report.html", tmp_path / "page.html"
+    before = page.read_bytes()
+    page.unlink()
+    assert answer(monkeypatch, capsys, "report", str(runs / "arbiter")) == {"report": str(page), "bytes": len(before)}
+    assert page.read_bytes() == before
+    assert answer(monkeypatch, capsys, "report", str(runs / "arbiter"), "--out", str(elsewhere))["report"]
+    assert elsewhere.read_bytes() == before
+    assert call(monkeypatch, "report", str(tmp_path)) == 1
+    assert call(monkeypatch, "report", str(runs / "arbiter"), "--out", str(tmp_path / "no" / "page.html")) == 1
+    assert "cannot be written" in capsys.readouterr().err
 
 
 def test_receipt_counts_and_compares(

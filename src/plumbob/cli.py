@@ -294,6 +294,22 @@ def receipt(folder: RunFolder, as_json: Json = False, quiet: Quiet = False) -> N
 
 
 @app.command()
+def report(
+    folder: RunFolder,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="The file to write; without it, report.html in the run's folder.", dir_okay=False),
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """The run as one HTML page that loads nothing: the verdict, how it came about, the plan, costs and receipt."""
+    from plumbob.commands import report as work
+
+    show(work.run(folder, out), as_json)
+
+
+@app.command()
 def export(
     folder: RunFolder,
     to: Annotated[str, typer.Option(help="The form.", metavar="json|skops|onnx")] = "json",
@@ -319,13 +335,15 @@ def lab(
     port: Annotated[int, typer.Option(help="The port on 127.0.0.1; 0 takes a free one.", min=0, max=65535)] = 0,
     opens: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
     data_dir: DataDir = None,
+    as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """A page on this machine to try plans out: findings at once, runs and attacks live, runs compared."""
     from plumbob.commands import lab as work
 
-    # Not even --quiet may hide the address: without it nobody gets in.
-    work.run(folder, out, port, opens, data_dir, typer.echo)
+    wishes = work.Wishes(folder, out, port, opens, data_dir)
+    # Not even --quiet hides the address: without it nobody gets in.
+    work.run(wishes, lambda result: show(result, as_json), progress(quiet))
 
 
 @app.command()

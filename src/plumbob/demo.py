@@ -6,7 +6,7 @@ gradients fix every label, which is the point of the paper (section 4).
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,17 +15,23 @@ import numpy as np
 
 from plumbob.attacks import PASSIVE
 from plumbob.auditor import audit
-from plumbob.auditor.defences import Outcome, in_clear, outcome_of
+from plumbob.auditor.defences import in_clear, outcome_of
+from plumbob.auditor.filing import with_findings
+from plumbob.auditor.truth import Truth
 from plumbob.crypto import engines
 from plumbob.data import Batch
 from plumbob.plan import Party, Plan
+from plumbob.record import RunRecord
 from plumbob.report.defences import defences_table
-from plumbob.report.page import Section, as_text, render
+from plumbob.report.page import as_text
 from plumbob.report.run import findings_table, quality_table, reasons
+from plumbob.report.run import page_of as run_page
+from plumbob.report.ways import Way, page_of
 from plumbob.simulation import JointModel, Run, train
 from plumbob.simulation.files import LoadedTables, load_tables
 from plumbob.simulation.quality import assessed
 
+TITLE = "One model, three ways"
 DATASET = "breast-cancer"
 EPSILON = 2.0
 RUNS: Mapping[str, Mapping[str, Any]] = {
@@ -62,38 +68,28 @@ class Settings:
         return cls(epochs=5) if engines.native_is_built() else cls(epochs=2, attacks=ON_RECORDS)
 
 
-@dataclass(frozen=True, repr=False)
-class Shown:
-    """One run, what the red team made of it, and how it stands in the comparison."""
-
-    run: Run
-    outcome: Outcome
-
-
 def run(out: Path, progress: Callable[[str], None], settings: Settings | None = None) -> dict[str, object]:
     """Train and attack three times, lay the results side by side, write them to `out`."""
     started = time.perf_counter()
     chosen = settings or Settings.for_this_machine()
     loaded = load_tables(plan_for("exchange", chosen), [DATASET])
-    shown = {name: _shown(name, chosen, loaded, progress) for name in RUNS}
-    for name, item in shown.items():
-        folder = out / FOLDERS[name]
-        folder.mkdir(parents=True, exist_ok=True)
-        item.run.save(folder)
-    difference = _difference_from_clear(shown["exchange"].run, chosen, loaded)
-    sections = _sections(shown, difference)
+    runs = {name: _attacked(name, chosen, loaded, progress) for name in RUNS}
+    ways = [_way(name, finished) for name, finished in runs.items()]
+    for way in ways:
+        _save(runs[way.name], out / FOLDERS[way.name])
+    difference = _difference_from_clear(runs["exchange"], chosen, loaded)
     seconds = time.perf_counter() - started
-    sections.append(Section("Time", [f"All of it took {seconds:.1f} s."]))
+    about, sentences = _about(ways[0].record), _sentences(difference, seconds)
     report = out / "report.html"
-    report.write_text(render("Plumbob's demo", sections), encoding="utf-8")
+    report.write_text(page_of(TITLE, about, sentences, ways), encoding="utf-8")
     return {
         "out": str(out),
         "report": str(report),
         "seconds": seconds,
-        "engine": shown["exchange"].run.record.engine,
+        "engine": ways[0].record.engine,
         "largest_weight_difference": difference,
-        "runs": [item.outcome.to_dict() for item in shown.values()],
-        "lines": [*_lines(sections), f"{report}"],
+        "runs": [way.outcome.to_dict() for way in ways],
+        "lines": [about, *_lines(ways), *sentences, f"{report}"],
     }
 
 
@@ -113,11 +109,20 @@ def plan_for(name: str, settings: Settings) -> Plan:
     return Plan.for_columns((8, 22)).replace(parties=parties, **common, **RUNS[name])
 
 
-def _shown(name: str, settings: Settings, loaded: LoadedTables, progress: Callable[[str], None]) -> Shown:
+def _attacked(name: str, settings: Settings, loaded: LoadedTables, progress: Callable[[str], None]) -> Run:
     finished = _trained(name, settings, loaded, progress)
     findings = audit(finished, settings.attacks, lambda line: progress(f"{name}: {line}"))
-    finished = replace(finished, record=replace(finished.record, findings=findings))
-    return Shown(finished, outcome_of(finished, findings, name, measured=True))
+    return replace(finished, record=with_findings(finished.record, Truth.of(finished), findings))
+
+
+def _way(name: str, run: Run) -> Way:
+    return Way(name, f"{STORIES[name]}.", run.record, outcome_of(run, run.record.findings, name, measured=True))
+
+
+def _save(run: Run, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    run.save(folder)
+    (folder / "report.html").write_text(run_page(run.record), encoding="utf-8")
 
 
 def _trained(name: str, settings: Settings, loaded: LoadedTables, progress: Callable[[str], None]) -> Run:
@@ -145,34 +150,29 @@ def largest_difference(model: JointModel, other: JointModel) -> float:
     return max(float(np.abs(one - two).max()) for one, two in pairs if one is not None and two is not None)
 
 
-def _sections(shown: Mapping[str, Shown], difference: float) -> list[Section]:
-    record = shown["exchange"].run.record
-    outcomes = [item.outcome for item in shown.values()]
-    (rows,), (models,) = record.quality, record.quality.values()
-    heading = [
-        f"{DATASET}: {record.rows} people; the bank holds the label and 8 columns, the fund 22; {record.steps} steps, "
-        f"engine {record.engine}.",
-        f"Encrypted and clear weights differ by at most {difference:.1e}.",
-        *(f"{name}: {story}." for name, story in STORIES.items()),
-    ]
+def _about(record: RunRecord) -> str:
+    bank, fund = (party.features for party in Plan.from_toml(record.plan).learners)
+    return (
+        f"{DATASET}: {record.rows} people; the bank holds the label and {bank} columns, the fund {fund}; "
+        f"{record.steps} steps, engine {record.engine}."
+    )
+
+
+def _sentences(difference: float, seconds: float) -> list[str]:
     return [
-        Section("One model, three ways", heading, defences_table(outcomes)),
-        *(_findings_section(name, item) for name, item in shown.items()),
-        Section(f"Quality on the {rows}, by exchange", table=quality_table(rows, models)),
+        "Everything was encrypted, with the parties in one process, through the same bytes that would cross a network.",
+        f"Encrypted and clear weights differ by at most {difference:.1e}.",
+        f"All of it took {seconds:.1f} s.",
     ]
 
 
-def _findings_section(name: str, item: Shown) -> Section:
-    told = [finding for finding in item.outcome.findings if finding.verdict != "not applicable"]
-    heading = f"What the red team found: {name}"
-    if not told:
-        return Section(heading, ["No attack had anything to work on."])
-    return Section(heading, list(reasons(told)), findings_table(told))
-
-
-def _lines(sections: Sequence[Section]) -> list[str]:
-    lines: list[str] = []
-    for section in sections:
-        table = as_text(section.table) if section.table is not None else []
-        lines += [section.heading, *section.sentences, *table, ""]
-    return lines[:-1]
+def _lines(ways: Sequence[Way]) -> Iterator[str]:
+    """The page's tables for a terminal."""
+    yield from (f"{way.name}: {way.story}" for way in ways)
+    yield from as_text(defences_table([way.outcome for way in ways]))
+    for way in ways:
+        told = [finding for finding in way.record.findings if finding.verdict != "not applicable"]
+        yield from ("", f"What the red team found: {way.name}")
+        yield from [*as_text(findings_table(told)), *reasons(told)] if told else ["No attack had anything to work on."]
+    for rows, models in ways[0].record.quality.items():
+        yield from ("", f"Quality on the {rows}, by {ways[0].name}", *as_text(quality_table(rows, models)), "")

@@ -4,14 +4,14 @@ It holds no features, no labels, no keys and, but for the model's weights, nothi
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 from plumbob.errors import DataError
 
-FORMAT = 1
+FORMAT = 2
 FINISHED = "finished"
 
 
@@ -50,6 +50,53 @@ class Finding:
         interval = stored.get("interval")
         tuples = {"interval": interval and tuple(interval), "conditions": tuple(stored.get("conditions", ()))}
         return cls(**{**stored, **tuples})
+
+
+@dataclass(frozen=True)
+class Promise:
+    """One theorem of the paper: what it says of a plan or a run, and what was measured, None before a run."""
+
+    theorem: str
+    says: str
+    promised: float
+    measured: float | None = None
+    is_kept: bool | None = None
+
+
+@dataclass(frozen=True)
+class LedgerCurve:
+    """One party's equations about one kind of unknown, cumulated over steps; a few hundred steps at most are kept."""
+
+    party: str
+    unknown: str
+    """labels, scores or features."""
+    about: str
+    unknowns: int
+    steps: list[int]
+    equations: list[int]
+    independent: list[int]
+    is_exact: bool
+    """Whether `independent` is a real rank; otherwise it is an upper bound."""
+    is_planned: bool
+    """Whether this comes from the plan's numbers; otherwise from what the party really saw."""
+
+
+@dataclass(frozen=True)
+class AttackCurve:
+    """What one attack reaches with what was seen up to the end of an epoch."""
+
+    attack: str
+    by: str
+    against: str
+    target: str
+    epochs: list[int]
+    rates: list[float]
+    low: list[float]
+    high: list[float]
+    baseline: float
+    """The best baseline's rate at the end of the run."""
+    guessing: float | None
+    """For labels, the share of the more frequent class."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +147,14 @@ class RunRecord:
     accepted_leaks: bool = False
     findings: list[Finding] = field(default_factory=list)
     """What the red team found, where it was asked."""
+    predicted: list[Finding] = field(default_factory=list)
+    """What `check` says of the same plan."""
+    ledger: list[LedgerCurve] = field(default_factory=list)
+    """Equations against unknowns: as they were seen where the run was audited, otherwise as planned."""
+    curves: list[AttackCurve] = field(default_factory=list)
+    """Attacks by epoch, where the run was audited."""
+    theorems: dict[str, list[Promise]] = field(default_factory=dict)
+    """The paper's theorems about its noise, for the `plan` and for the `run`, where they apply."""
     notes: list[str] = field(default_factory=list)
     format: int = FORMAT
     transcripts: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
@@ -140,13 +195,26 @@ class RunRecord:
         if not isinstance(stored, dict) or stored.get("format") != FORMAT or set(stored) != names:
             raise DataError(f"{source}: expected a run record of format {FORMAT}; was it written by another version?")
         try:
-            parties = [PartyRecord(**party) for party in stored["parties"]]
-            findings = [Finding.from_dict(finding) for finding in stored["findings"]]
-        except TypeError as error:
-            raise DataError(
-                f"{source}: a party or a finding in the run record has other fields than format {FORMAT}"
-            ) from error
-        return cls(**{**stored, "parties": parties, "findings": findings})
+            typed = {name: _typed(name, stored[name]) for name in (*_LISTS, "theorems")}
+        except (TypeError, AttributeError) as error:
+            raise DataError(f"{source}: a part of the run record has other fields than format {FORMAT}") from error
+        return cls(**{**stored, **typed})
+
+
+_LISTS: dict[str, Callable[[Any], Any]] = {
+    "parties": lambda one: PartyRecord(**one),
+    "findings": Finding.from_dict,
+    "predicted": Finding.from_dict,
+    "ledger": lambda one: LedgerCurve(**one),
+    "curves": lambda one: AttackCurve(**one),
+}
+
+
+def _typed(name: str, stored: Any) -> Any:
+    """From JSON's dictionaries to what they stand for."""
+    if name == "theorems":
+        return {about: [Promise(**one) for one in promises] for about, promises in stored.items()}
+    return [_LISTS[name](one) for one in stored]
 
 
 def _without_transcripts(items: list[tuple[str, Any]]) -> dict[str, Any]:

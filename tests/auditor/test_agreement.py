@@ -3,7 +3,7 @@
 import pytest
 
 from plumbob.auditor import agreement
-from plumbob.auditor.agreement import agreements
+from plumbob.auditor.agreement import agreements, predictions
 from plumbob.plan import Plan
 from plumbob.record import Finding
 from plumbob.report.beside import agreement_section
@@ -29,14 +29,16 @@ def finding(verdict: str, attack: str = "label-toy") -> Finding:
 def test_words(monkeypatch: pytest.MonkeyPatch, predicted: str, found: str, word: str) -> None:
     """Nothing to work on and nothing reached are one; more is more and less is less."""
     monkeypatch.setattr(agreement, "check", lambda plan, rows: [finding(predicted)])
-    (one,) = agreements(PLAN, 40, [finding(found)])
+    (one,) = agreements(predictions(PLAN, 40), [finding(found)])
     assert (one.predicted, one.found, one.word) == (predicted, found, word)
 
 
 def test_disagreements_come_first_and_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     """The section says how many verdicts were right, and each that was not; also what was never predicted."""
     monkeypatch.setattr(agreement, "check", lambda plan, rows: [finding("leaks"), finding("blocked", "label-other")])
-    items = agreements(PLAN, 40, [finding("leaks"), finding("leaks", "label-other"), finding("leaks", "label-new")])
+    items = agreements(
+        predictions(PLAN, 40), [finding("leaks"), finding("leaks", "label-other"), finding("leaks", "label-new")]
+    )
     assert [one.attack for one in items] == ["label-other", "label-new", "label-toy"]
     section = agreement_section(items)
     assert section.sentences[0].startswith("1 of 3 verdicts")
@@ -47,5 +49,5 @@ def test_disagreements_come_first_and_in_words(monkeypatch: pytest.MonkeyPatch) 
 def test_check_is_asked_about_the_training_rows() -> None:
     """Held-out rows were taken away already."""
     plan = PLAN.replace(test_share=0.5)
-    (one,) = agreements(plan, 16, [finding("leaks", "label-sign")])
+    (one,) = agreements(predictions(plan, 16), [finding("leaks", "label-sign")])
     assert one.predicted

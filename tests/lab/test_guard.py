@@ -6,9 +6,9 @@ import pytest
 
 pytest.importorskip("starlette", reason="the lab's extra is not installed: pip install 'plumbob[lab]'")
 
-from plumbob.lab.guard import LARGEST_BODY, POLICY, Gate  # noqa: E402
-from plumbob.lab.server import bound  # noqa: E402
-from tests.lab.conftest import OpenLab  # noqa: E402
+from plumbob.lab.guard import LARGEST_BODY, POLICY, Gate
+from plumbob.lab.server import bound
+from tests.lab.conftest import OpenLab
 
 READ = ("", "start", "runs", "assets/lab.js", "assets/page.css", "runs/001-clear/report", "runs/001-clear/events")
 WRITTEN = ("check", "estimate", "explain", "plan", "runs", "cancel")

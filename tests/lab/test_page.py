@@ -10,14 +10,14 @@ import pytest
 
 pytest.importorskip("starlette", reason="the lab's extra is not installed: pip install 'plumbob[lab]'")
 
-from playwright.sync_api import Page, expect  # noqa: E402
+from playwright.sync_api import Page, expect
 
-from plumbob.plan import Plan  # noqa: E402
-from plumbob.record import Finding, RunRecord  # noqa: E402
-from plumbob.simulation.training import unfinished_record  # noqa: E402
-from tests.browser.conftest import PHONE, Tab  # noqa: E402
-from tests.lab.conftest import QUICK, OpenLab  # noqa: E402
-from tests.report.support import PAYLOADS  # noqa: E402
+from plumbob.plan import Plan
+from plumbob.record import Finding, RunRecord
+from plumbob.simulation.training import unfinished_record
+from tests.browser.conftest import PHONE, Tab
+from tests.lab.conftest import QUICK, OpenLab
+from tests.report.support import PAYLOADS
 
 SECONDS = 60_000  # For what a run on a busy machine may take, in milliseconds.
 
@@ -239,7 +239,7 @@ def hostile_run(folder: Path, words: str) -> None:
     title = words if words.isprintable() else "unprintable"
     record = unfinished_record(Plan.for_columns((1, 1), title=title, batch_size=5), 10, words)
     found = Finding(words, words, words, "labels", "leaks", words, words, words, advantage=0.5)
-    quality = {words: {"joint": {"auc": 0.7, "log_loss": 0.5}}}
+    quality: dict[str, dict[str, dict[str, float | None]]] = {words: {"joint": {"auc": 0.7, "log_loss": 0.5}}}
     replace(record, findings=[found], quality=quality).save(folder)
 
 

@@ -16,14 +16,14 @@ import pytest
 
 pytest.importorskip("starlette", reason="the lab's extra is not installed: pip install 'plumbob[lab]'")
 
-from plumbob.auditor.check import check  # noqa: E402
-from plumbob.commands import lab as command  # noqa: E402
-from plumbob.commands import receipt  # noqa: E402
-from plumbob.errors import PlumbobError, TransportError  # noqa: E402
-from plumbob.lab.server import MOST_LISTENERS, bound  # noqa: E402
-from plumbob.plan import Plan  # noqa: E402
-from plumbob.record import RunRecord  # noqa: E402
-from tests.lab.conftest import QUICK, OpenLab  # noqa: E402
+from plumbob.auditor.check import check
+from plumbob.commands import lab as command
+from plumbob.commands import receipt
+from plumbob.errors import PlumbobError, TransportError
+from plumbob.lab.server import MOST_LISTENERS, bound
+from plumbob.plan import Plan
+from plumbob.record import RunRecord
+from tests.lab.conftest import QUICK, OpenLab
 
 
 @dataclass(frozen=True)
@@ -146,8 +146,12 @@ def test_few_may_watch_at_once(lab: OpenLab) -> None:
     try:
         for _ in range(MOST_LISTENERS):
             watcher = socket.create_connection(("127.0.0.1", lab.port))
-            request = f"GET {lab.home}runs/{name}/events HTTP/1.1\r\nHost: 127.0.0.1:{lab.port}\r\nCookie: {lab.cookie}\r\n\r\n"
-            watcher.sendall(request.encode())
+            lines = [
+                f"GET {lab.home}runs/{name}/events HTTP/1.1",
+                f"Host: 127.0.0.1:{lab.port}",
+                f"Cookie: {lab.cookie}",
+            ]
+            watcher.sendall("\r\n".join([*lines, "", ""]).encode())
             assert watcher.recv(100).startswith(b"HTTP/1.1 200")
             # An event was sent: the stream is open.
             watcher.recv(2000)
@@ -203,9 +207,8 @@ def test_a_lab_that_closes_takes_its_run_along(open_lab: Callable[..., OpenLab])
 
 def test_a_taken_port_is_said_so() -> None:
     """With what to do."""
-    with bound(0) as listener:
-        with pytest.raises(TransportError, match="give another one"):
-            bound(listener.getsockname()[1])
+    with bound(0) as listener, pytest.raises(TransportError, match="give another one"):
+        bound(listener.getsockname()[1])
 
 
 def test_without_the_extra_it_says_what_to_type(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,11 +38,15 @@ class Agreement:
         )
 
 
-def agreements(plan: Plan, training_rows: int, findings: Sequence[Finding]) -> list[Agreement]:
+def predictions(plan: Plan, training_rows: int) -> list[Finding]:
+    """What `check` says of a plan on so many rows, all of them for training, whatever else was held out."""
+    return check(plan.replace(test_share=0.0, rows=0), training_rows)
+
+
+def agreements(predicted: Sequence[Finding], findings: Sequence[Finding]) -> list[Agreement]:
     """One for each finding of the red team, disagreements first."""
-    # These rows are all for training, whatever else was held out.
-    predicted = {_key(one): one.verdict for one in check(plan.replace(test_share=0.0, rows=0), training_rows)}
-    judged = [_judged(one, predicted.get(_key(one), "")) for one in findings]
+    verdicts = {_key(one): one.verdict for one in predicted}
+    judged = [_judged(one, verdicts.get(_key(one), "")) for one in findings]
     return sorted(judged, key=lambda one: one.is_kept)
 
 

@@ -45,7 +45,7 @@ def audit(record: Source, only: Sequence[str] | None = None, progress: Tell | No
             _tell(progress, f"{active.name} by {name}, in a run of its own")
             findings += acted_out(active, name, truth)
     judged = (_on_opened_weights(truth.plan, finding) for finding in findings)
-    return sorted(_one_each(judged), key=lambda finding: ORDER.index(finding.verdict))
+    return sorted(one_each(judged), key=lambda finding: ORDER.index(finding.verdict))
 
 
 def refuse_unknown(only: Sequence[str] | None) -> None:
@@ -110,7 +110,7 @@ def _tell(progress: Tell | None, line: str) -> None:
         progress(line)
 
 
-def _one_each(findings: Iterable[Finding]) -> list[Finding]:
+def one_each(findings: Iterable[Finding]) -> list[Finding]:
     """Where an attack has several ways, the one that got furthest speaks for it."""
     best: dict[tuple[str, str, str, str], Finding] = {}
     for finding in findings:

@@ -15,22 +15,12 @@ from plumbob.data import steps_per_epoch
 from plumbob.model import bounds, logistic
 from plumbob.plan import Plan
 from plumbob.protocol.defences import noise_std
+from plumbob.record import Promise
 
 FAILURE = 0.01
 """The delta of the theorems: how likely a promise may be broken."""
 PENALTIES = np.logspace(-6, 1, 15)
 """Any reference point will do in Theorem 6.4. Ridge solutions lie near, and one of these gives the best promise."""
-
-
-@dataclass(frozen=True)
-class Promise:
-    """One theorem: what it says of this plan, and what was measured, None before a run."""
-
-    theorem: str
-    says: str
-    promised: float
-    measured: float | None = None
-    is_kept: bool | None = None
 
 
 @dataclass(frozen=True)

@@ -1,21 +1,21 @@
 """`attack`: the red team on a recorded run. `audit`: a run made for it, and its findings kept in the record."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
-from plumbob.auditor import audit, theorems
+from plumbob.auditor import audit
 from plumbob.auditor.advice import notes_for
 from plumbob.auditor.agreement import Agreement, agreements
+from plumbob.auditor.filing import with_findings
 from plumbob.auditor.redteam import names, refuse_unknown
 from plumbob.auditor.score import LEAKS
-from plumbob.auditor.theorems import Promise
 from plumbob.auditor.truth import Truth
 from plumbob.commands import train
 from plumbob.plan import Plan
 from plumbob.record import Finding, RunRecord
-from plumbob.report.beside import agreement_section, kept_sentence, theorems_section, theorems_table
-from plumbob.report.page import Section, as_text
+from plumbob.report.beside import kept_sentence, theorems_table
+from plumbob.report.page import as_text
 from plumbob.report.run import conditions_table, findings_table, reasons
 from plumbob.simulation import Run
 
@@ -44,57 +44,30 @@ def audit_plan(
     refuse_unknown(only)
     finished = train.carry_out(plan, inputs, out, means)
     findings = audit(finished, only, tell)
-    record, beside = written_up(plan, finished, findings, out)
-    result = {**train.shown(record, inputs, out), **beside.to_dict()}
-    return {**result, "lines": [*lines_of(findings), *beside.lines(), *record.notes, *train.lines_of(record, out)]}
+    record, compared = written_up(plan, finished, findings, out)
+    result = {**train.shown(record, inputs, out), "agreement": [asdict(one) for one in compared]}
+    lines = [*lines_of(findings), *beside_lines(record, compared), *record.notes, *train.lines_of(record, out)]
+    return {**result, "lines": lines}
 
 
-def written_up(plan: Plan, finished: Run, findings: list[Finding], out: Path) -> tuple[RunRecord, "Beside"]:
-    """The record with its findings, and the page beside it."""
-    beside = Beside.of(plan, Truth.of(finished), findings)
-    notes = [*finished.record.notes, *notes_for(plan), *beside.disagreements]
-    record = replace(finished.record, findings=findings, notes=notes)
+def written_up(plan: Plan, finished: Run, findings: Sequence[Finding], out: Path) -> tuple[RunRecord, list[Agreement]]:
+    """The record with its findings, the page beside it, and how the findings agree with what was predicted."""
+    filed = with_findings(finished.record, Truth.of(finished), findings)
+    compared = agreements(filed.predicted, findings)
+    disagreements = [str(one) for one in compared if not one.is_kept]
+    record = replace(filed, notes=[*filed.notes, *notes_for(plan), *disagreements])
     record.save(out)
-    train.write_report(record, out, beside.sections())
-    return record, beside
+    train.write_report(record, out)
+    return record, compared
 
 
-@dataclass(frozen=True)
-class Beside:
-    """What was said before the run beside what happened in it."""
-
-    agreements: list[Agreement]
-    planned: list[Promise]
-    measured: list[Promise]
-
-    @classmethod
-    def of(cls, plan: Plan, truth: Truth, findings: Sequence[Finding]) -> "Beside":
-        """`check` and the paper's theorems, asked about the same plan."""
-        return cls(
-            agreements(plan, truth.rows, findings), theorems.promises(plan, truth.rows), theorems.measured(truth)
-        )
-
-    @property
-    def disagreements(self) -> list[str]:
-        """One sentence each."""
-        return [str(one) for one in self.agreements if not one.is_kept]
-
-    def sections(self) -> list[Section]:
-        """For the page."""
-        found = [agreement_section(self.agreements)] if self.agreements else []
-        return [*found, theorems_section(self.planned, self.measured)] if self.planned else found
-
-    def to_dict(self) -> dict[str, object]:
-        """As JSON has it."""
-        promised = {"plan": [asdict(one) for one in self.planned], "run": [asdict(one) for one in self.measured]}
-        return {"agreement": [asdict(one) for one in self.agreements], "theorems": promised}
-
-    def lines(self) -> list[str]:
-        """How many verdicts were predicted, and the theorems; the disagreements are among the notes."""
-        lines = [kept_sentence(self.agreements), ""] if self.agreements else []
-        if not self.planned:
-            return lines
-        return [*lines, "the paper's theorems:", *as_text(theorems_table(self.planned, self.measured)), ""]
+def beside_lines(record: RunRecord, compared: Sequence[Agreement]) -> list[str]:
+    """How many verdicts were predicted, and the theorems; the disagreements are among the notes."""
+    lines = [kept_sentence(compared), ""] if compared else []
+    if not record.theorems["plan"]:
+        return lines
+    table = theorems_table(record.theorems["plan"], record.theorems["run"])
+    return [*lines, "the paper's theorems:", *as_text(table), ""]
 
 
 def lines_of(findings: Sequence[Finding]) -> list[str]:

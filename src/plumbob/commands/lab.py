@@ -4,43 +4,58 @@ import importlib.util
 import sys
 import threading
 from collections.abc import Callable
-from dataclasses import asdict
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from plumbob.errors import PlumbobError
 from plumbob.plan import Plan
 from plumbob.record import RunRecord
+
+if TYPE_CHECKING:
+    from plumbob.lab.server import Lab
 
 NEEDED = ("sse_starlette", "starlette", "uvicorn")
 WORKER = (sys.executable, "-m", "plumbob.commands.lab_worker")
 Tell = Callable[[str], None]
 
 
-def run(folder: Path | None, out: Path, port: int, opens: bool, data_dir: Path | None, tell: Tell) -> None:
-    """Serve until Ctrl-C."""
+@dataclass(frozen=True)
+class Wishes:
+    """What the command line was asked for."""
+
+    folder: Path | None
+    """A run to open on."""
+    out: Path
+    port: int
+    opens: bool
+    """Whether the browser is to be opened too."""
+    data_dir: Path | None
+
+
+def run(wishes: Wishes, announce: Callable[[dict[str, object]], None], tell: Tell) -> None:
+    """Serve until Ctrl-C; the address is announced as soon as it can be opened."""
     refuse_without_extra()
     # Late: the message above must come also where none of these can be imported.
     from plumbob.lab.guard import Gate
     from plumbob.lab.server import bound, serve
 
-    lab = lab_for(folder, out, data_dir)
-    listener = bound(port)
-    gate = Gate(listener.getsockname()[1])
-    tell(f"The lab is open at {gate.address}")
-    tell(f"Only this machine can reach it; runs are kept in {out}. Ctrl-C closes it.")
-    if opens:
-        _open_browser(gate.address)
-    try:
-        serve(lab, gate, listener)
-    except KeyboardInterrupt:
-        pass  # What it was asked to do: stop.
-    finally:
-        listener.close()
+    lab = lab_for(wishes.folder, wishes.out, wishes.data_dir)
+    with bound(wishes.port) as listener:
+        gate = Gate(listener.getsockname()[1])
+        lines = [f"The lab is open at {gate.address}"]
+        announce({"address": gate.address, "port": gate.port, "out": str(wishes.out), "lines": lines})
+        tell(f"Only this machine can reach it; runs are kept in {wishes.out}. Ctrl-C closes it.")
+        if wishes.opens:
+            _open_browser(gate.address)
+        # Ctrl-C is how it is meant to end.
+        with suppress(KeyboardInterrupt):
+            serve(lab, gate, listener)
     tell("The lab is closed.")
 
 
-def lab_for(folder: Path | None, out: Path, data_dir: Path | None) -> Any:
+def lab_for(folder: Path | None, out: Path, data_dir: Path | None) -> "Lab":
     """A lab whose controls hold a run's plan, or one to begin with."""
     from plumbob.lab.choices import FIRST, chosen, shape_like
     from plumbob.lab.runs import Runs

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from plumbob.auditor.defences import as_seen_under, in_clear
+from plumbob.auditor.filing import with_predictions
 from plumbob.auditor.redteam import ORDER, audit, names, passive_names
 from plumbob.commands import train as training
 from plumbob.commands.attack import written_up
@@ -120,7 +121,7 @@ def _trained(job: Job, loaded: LoadedTables, emit: Emit) -> Run:
         # Nothing could be told on the way; in `shares` there is nothing now either.
         for metrics in finished.record.epochs:
             _tell_epoch(emit, int(metrics["epoch"] or 0), metrics)
-    return finished
+    return replace(finished, record=with_predictions(finished.record))
 
 
 def _as_calculated(plan: Plan, run: Run) -> Run:

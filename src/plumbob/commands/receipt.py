@@ -1,8 +1,5 @@
 """`receipt`: what was really on in a run, and whether the two ends of each channel hashed the same bytes."""
 
-import hashlib
-import json
-from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
@@ -10,6 +7,7 @@ from plumbob.plan import Plan
 from plumbob.protocol.defences import label_cost, noise_std
 from plumbob.record import PartyRecord, RunRecord
 from plumbob.report.page import as_text
+from plumbob.report.receipt import compared_streams, keys_in_words, transcript_hash
 from plumbob.report.run import summary, warnings, work_table
 
 CHANNEL = "{from} -> {to}: {verdict}  {hash}"
@@ -44,22 +42,6 @@ def run(folder: Path) -> dict[str, object]:
     }
 
 
-def compared_streams(parties: list[PartyRecord]) -> Iterator[dict[str, str]]:
-    """What one end sent against what the other end received, where both ends are recorded."""
-    by_name = {party.name: party for party in parties}
-    for sender in parties:
-        for peer, sent in sender.streams.items():
-            received = by_name[peer].received_streams.get(sender.name) if peer in by_name else None
-            verdict = "one end only" if received is None else "same at both ends" if received == sent else "DIFFERS"
-            yield {"from": sender.name, "to": peer, "verdict": verdict, "hash": sent}
-
-
-def transcript_hash(parties: list[PartyRecord]) -> str:
-    """One hash over all streams, whatever the order in which the parties are listed."""
-    streams = {party.name: [party.streams, party.received_streams] for party in parties}
-    return hashlib.sha256(json.dumps(streams, sort_keys=True).encode()).hexdigest()
-
-
 def _counts(party: PartyRecord) -> dict[str, object]:
     shown = (
         "name",
@@ -81,7 +63,7 @@ def _lines(record: RunRecord, plan: Plan, channels: list[dict[str, str]], plan_a
         *warnings(record),
         *record.notes,
         f"plan hash    {record.plan_hash} ({'as the plan in the record' if plan_agrees else 'DIFFERS from the plan'})",
-        f"keys         {_keys(record, plan)}",
+        f"keys         {keys_in_words(record)}",
         f"noise        {_noise(plan)}",
         f"randomness   {record.randomness}",
         f"leaks        {'accepted' if record.accepted_leaks else 'not accepted'} with --accept-leaks",
@@ -101,9 +83,3 @@ def _noise(plan: Plan) -> str:
         return f"{plan.noise}: {stds}"
     proved, analytic = cost.zcdp_epsilon(plan.delta), cost.analytic_epsilon(plan.delta)
     return f"{plan.noise}: {stds}; a label costs epsilon {proved:.3g} (zCDP, proved) or {analytic:.3g} (analytic)"
-
-
-def _keys(record: RunRecord, plan: Plan) -> str:
-    if record.protocol == "clear":
-        return "none: clear uses no cryptography and protects nothing"
-    return f"{plan.scheme}, {plan.key_bits} bits, profile {record.key_profile}"

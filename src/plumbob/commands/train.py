@@ -5,17 +5,18 @@ the end.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from plumbob.auditor.filing import with_predictions
 from plumbob.commands.check import refuse_leaks
 from plumbob.commands.progress import StepProgress
 from plumbob.errors import DataError, PlumbobError
 from plumbob.plan import Plan
 from plumbob.record import RunRecord
-from plumbob.report.page import Section, as_text
+from plumbob.report.page import as_text
 from plumbob.report.run import page_of, quality_table, summary, warnings
 from plumbob.simulation import Run, train
 from plumbob.simulation.files import LoadedTables, load_tables
@@ -82,15 +83,16 @@ def _carried_out(plan: Plan, loaded: LoadedTables, out: Path, means: Means) -> R
             partial(train, plan, loaded.tables, engine=means.engine, jobs=means.jobs), plan, rows, out, progress
         )
     finished = assessed(trained, loaded.tables, loaded.test)
-    finished = replace(finished, record=replace(finished.record, accepted_leaks=means.accept_leaks))
+    record = replace(finished.record, accepted_leaks=means.accept_leaks)
+    finished = replace(finished, record=with_predictions(record))
     finished.save(out)
     write_report(finished.record, out)
     return finished
 
 
-def write_report(record: RunRecord, out: Path, more: Sequence[Section] = ()) -> None:
+def write_report(record: RunRecord, out: Path) -> None:
     """The page beside the record."""
-    report_in(out).write_text(page_of(record, more), encoding="utf-8")
+    report_in(out).write_text(page_of(record), encoding="utf-8")
 
 
 def report_in(out: Path) -> Path:

@@ -57,13 +57,20 @@ def shown(finding: Finding) -> dict[str, Any]:
 
 def fixes(fix: str) -> list[dict[str, Any]]:
     """Flags to type, `--a 1 --b 2, or --c 3`, as keys to set."""
+    ways = [FLAG.findall(way) for way in fix.split(", or ")] if fix else []
+    return [{"flags": " ".join(f"--{name} {value}" for name, value in way), "keys": _keys(way)} for way in ways]
+
+
+def _keys(flags: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """Flags by the names and in the types of the plan, with what a plan would refuse to keep beside them put right."""
     kinds = {key.name: type(key.default) for key in KEYS}
-    found = []
-    for way in fix.split(", or ") if fix else []:
-        flags = {name.replace("-", "_"): value for name, value in FLAG.findall(way)}
-        keys = {name: kinds[name](value) for name, value in flags.items()}
-        found.append({"flags": " ".join(f"--{name} {value}" for name, value in FLAG.findall(way)), "keys": keys})
-    return [{**way, "keys": _with_what_goes_along(way["keys"])} for way in found]
+    named = {flag.replace("-", "_"): value for flag, value in flags}
+    keys = {name: kinds[name](value) for name, value in named.items()}
+    if keys.get("noise", "std") != "std":
+        keys.setdefault("noise_std", 0.0)
+    if keys.get("protocol", "arbiter") != "arbiter":
+        keys["unmasked_gradients_for_the_arbiter"] = False
+    return keys
 
 
 def mistakes(error: PlanError) -> list[dict[str, str]]:
@@ -71,16 +78,6 @@ def mistakes(error: PlanError) -> list[dict[str, str]]:
     by_path = {key.path: key.name for key in KEYS}
     lines = str(error).splitlines()
     return [{"key": by_path.get(line.partition(":")[0], ""), "text": line} for line in lines]
-
-
-def _with_what_goes_along(keys: Mapping[str, Any]) -> dict[str, Any]:
-    """What a plan would refuse to keep beside these."""
-    along: dict[str, Any] = {}
-    if keys.get("noise", "std") != "std":
-        along["noise_std"] = 0.0
-    if keys.get("protocol", "arbiter") != "arbiter":
-        along["unmasked_gradients_for_the_arbiter"] = False
-    return {**along, **keys}
 
 
 def _rows(data: object, rows: object) -> int:

@@ -59,7 +59,7 @@ def _below(values: Sequence[float | None]) -> float:
 
 
 def _leakage(run: dict[str, Any]) -> float:
-    return max(kind["advantage"] for kind in (run["labels"], run["values"]) if kind is not None)
+    return max(float(kind["advantage"]) for kind in (run["labels"], run["values"]) if kind is not None)
 
 
 def _column(rows: Sequence[dict[str, Any]], name: str) -> list[float | None]:

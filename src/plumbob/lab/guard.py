@@ -4,8 +4,8 @@ The address holds a token, which is exchanged for a cookie. Any page in the same
 machine, so that four more things are asked of each one:
 
 1. the Host that it names is ours: a foreign name that was made to point to 127.0.0.1 (DNS rebinding) is refused;
-2. it lies below a path that only the lab's page knows. Cookies do not tell ports apart, but they do tell paths apart, so
-   that another server on this machine is never sent ours;
+2. it lies below a path that only the lab's page knows. Cookies do not tell ports apart, but they do tell paths apart,
+   so that another server on this machine is never sent ours;
 3. it was not sent by another site's page, where the browser says so (Sec-Fetch-Site);
 4. if it may change something, it has our Origin and is JSON, which no form of another page can send.
 

@@ -16,6 +16,7 @@ from plumbob.plan import Plan
 from plumbob.report.markup import tag
 
 CELL, GAP, MOST_CELLS = 15, 26, 8
+TIMES = "\N{MULTIPLICATION SIGN}"
 TOP, MARGIN, LINE = 6.0, 4.0, 15.0
 LETTER = 6.3
 """Width of a letter of a caption, about."""
@@ -67,8 +68,9 @@ def _story(attack: str, role: str) -> str:
     # Late: the attacks load their solvers, which nothing else here needs.
     from plumbob.attacks import ACTIVE, PASSIVE
 
-    found = [one for one in (*PASSIVE, *ACTIVE) if one.name == attack]
-    return next((one.story for one in found if one.by == role), found[0].story)
+    told = [(one.name, one.by, one.story) for one in PASSIVE] + [(one.name, one.by, one.story) for one in ACTIVE]
+    found: dict[str, str] = {by: story for name, by, story in told if name == attack}
+    return found.get(role) or next(iter(found.values()))
 
 
 # One scene an attack.
@@ -89,17 +91,19 @@ def _label_only(figures: Figures, by: str, _target: str) -> Scene:
 def _one_step(figures: Figures, by: str, mark: str, conclusion: str, columns: int) -> Scene:
     rows = figures.batch
     unknown = Block("unknown", rows, 1, (f"{rows} residuals", "unknown"), mark)
-    own = Block("known", rows, columns, (f"{rows} × {columns}", "own columns"))
-    return Scene((unknown, own, Block("known", 1, columns, (f"{columns} sums", "own gradient"))), "×=", conclusion)
+    own = Block("known", rows, columns, (f"{rows} {TIMES} {columns}", "own columns"))
+    return Scene(
+        (unknown, own, Block("known", 1, columns, (f"{columns} sums", "own gradient"))), (TIMES, "="), conclusion
+    )
 
 
 def _label_stacked(figures: Figures, by: str, _target: str) -> Scene:
     columns, steps = figures.columns(by), figures.steps
     unknown = Block("unknown", figures.rows, 1, (f"{figures.rows} labels", "unknown"), "?")
     own = Block("known", figures.rows, columns, ("own columns,", f"{steps} batches"))
-    sums = Block("known", min(steps, 6), columns, (f"{steps} × {columns} sums", "one line a step"))
+    sums = Block("known", min(steps, 6), columns, (f"{steps} {TIMES} {columns} sums", "one line a step"))
     each = figures.equations_a_row(by)
-    return Scene((unknown, own, sums), "×=", f"All steps together: {each:.3g} equations for each label.")
+    return Scene((unknown, own, sums), (TIMES, "="), f"All steps together: {each:.3g} equations for each label.")
 
 
 def _label_average(figures: Figures, by: str, _target: str) -> Scene:
@@ -108,7 +112,7 @@ def _label_average(figures: Figures, by: str, _target: str) -> Scene:
     mean = Block("unknown", figures.batch, 1, ("their average", "unknown"), "?")
     left = noise / math.sqrt(visits)
     ends = f"The average keeps noise of {left:.3g} beside the label's 2." if noise else "There is no noise to average."
-    return Scene((seen, mean), "→", ends)
+    return Scene((seen, mean), ("→",), ends)
 
 
 def _label_counts(figures: Figures, by: str, _target: str) -> Scene:
@@ -116,7 +120,9 @@ def _label_counts(figures: Figures, by: str, _target: str) -> Scene:
     unknown = Block("unknown", rows, 1, (f"{rows} labels", "unknown"), "?")
     yes = Block("known", rows, 1, ("one yes/no", "column"), "1", empty_from=MOST_CELLS // 2)
     count = Block("known", 1, 1, ("positives among", "those with a yes"), "n")
-    return Scene((unknown, yes, count), "×=", f"An exact count in the first step, in batches of {rows} or of millions.")
+    return Scene(
+        (unknown, yes, count), (TIMES, "="), f"An exact count in the first step, in batches of {rows} or of millions."
+    )
 
 
 def _label_chosen_rows(figures: Figures, by: str, _target: str) -> Scene:
@@ -125,7 +131,7 @@ def _label_chosen_rows(figures: Figures, by: str, _target: str) -> Scene:
     unknown = Block("unknown", rows, 1, (f"{rows} residuals", "unknown"), "?")
     forged = Block("made-up", rows, columns, ("own columns, zero", "but for a few people"), empty_from=chosen)
     sums = Block("known", 1, columns, (f"{columns} sums", "about them alone"))
-    return Scene((unknown, forged, sums), "×=", f"{columns} chosen people a step, in batches of any size.")
+    return Scene((unknown, forged, sums), (TIMES, "="), f"{columns} chosen people a step, in batches of any size.")
 
 
 def _feature_single(figures: Figures, by: str, _target: str) -> Scene:
@@ -134,7 +140,7 @@ def _feature_single(figures: Figures, by: str, _target: str) -> Scene:
     weight = Block("unknown", width, 1, ("its weights", "unknown"), "?")
     scores = Block("known", rows, 1, ("peer's scores", "solved for"))
     fits = "Ratios of scores are ratios of people's values." if width == 1 else "Ratios need exactly one column."
-    return Scene((column, weight, scores), "×=", fits)
+    return Scene((column, weight, scores), (TIMES, "="), fits)
 
 
 def _feature_chain(figures: Figures, by: str, _target: str) -> Scene:
@@ -143,16 +149,18 @@ def _feature_chain(figures: Figures, by: str, _target: str) -> Scene:
     path = Block("known", 1, visits, (f"{visits} visits", "a score at each"))
     one = figures.batch == 1
     ends = "Each step moves the weight by a known amount: a chain that closes in the second epoch."
-    return Scene((column, path), "→", ends if one else f"The chain needs batches of 1, this plan has {figures.batch}.")
+    return Scene(
+        (column, path), ("→",), ends if one else f"The chain needs batches of 1, this plan has {figures.batch}."
+    )
 
 
 def _feature_geometry(figures: Figures, by: str, _target: str) -> Scene:
     rows, width, visits = figures.rows, figures.peer_columns(by), figures.visits
-    columns = Block("unknown", rows, width, (f"{rows} × {width}", "peer's columns"), "?")
+    columns = Block("unknown", rows, width, (f"{rows} {TIMES} {width}", "peer's columns"), "?")
     weights = Block("unknown", width, visits, ("their weights", "over time"), "?")
-    scores = Block("known", rows, visits, (f"{rows} × {visits} scores", "where solved for"))
+    scores = Block("known", rows, visits, (f"{rows} {TIMES} {visits} scores", "where solved for"))
     enough = "enough to fix them up to a rotation" if visits > width else "too few to tell them apart"
-    return Scene((columns, weights, scores), "×=", f"{visits} looks at {width} columns: {enough}.")
+    return Scene((columns, weights, scores), (TIMES, "="), f"{visits} looks at {width} columns: {enough}.")
 
 
 def _packing(figures: Figures, by: str, target: str) -> Scene:
@@ -160,7 +168,7 @@ def _packing(figures: Figures, by: str, target: str) -> Scene:
     agreed = Block("known", 1, sums, (f"{sums} sums", "that were agreed"))
     hidden = Block("made-up", 1, max(room, 1), (f"room for {room}", "of the peer's residuals"), "?")
     ends = f"The replies of one step can carry {room} of {figures.batch} residuals: {target} without solving anything."
-    return Scene((agreed, hidden), "+", ends)
+    return Scene((agreed, hidden), ("+",), ends)
 
 
 def _claimed_width(figures: Figures, by: str, _target: str) -> Scene:
@@ -169,7 +177,7 @@ def _claimed_width(figures: Figures, by: str, _target: str) -> Scene:
     real = Block("known", rows, columns, (f"{columns} columns", "as agreed"))
     claimed = Block("made-up", rows, max(extra, 1), (f"{extra} more", "that were not"))
     ends = "The plan's hash fixes the number of columns: any other number of sums ends the run."
-    return Scene((real, claimed), "+", ends)
+    return Scene((real, claimed), ("+",), ends)
 
 
 SCENES: dict[str, Callable[[Figures, str, str], Scene]] = {
@@ -195,7 +203,8 @@ def _drawn(scene: Scene, heading: str) -> str:
     sizes = [(_cells(block.down, largest), _cells(block.across, largest)) for block in scene.blocks]
     widths = [max(across * CELL, _caption_width(block)) for block, (_, across) in zip(scene.blocks, sizes, strict=True)]
     tallest = max(down for down, _ in sizes) * CELL
-    pieces, x = [], MARGIN
+    pieces: list[Markup] = []
+    x = MARGIN
     for place, (block, size, width) in enumerate(zip(scene.blocks, sizes, widths, strict=True)):
         pieces += _block(block, size, x, width, tallest)
         x += width

@@ -1,7 +1,7 @@
 """One run at a time, in a process of its own, and what it told so far.
 
-The process is the command line's: it reads one job and writes one JSON object a line. What it told is kept, numbered, so
-that a page that lost its connection, or was opened late, misses nothing.
+The process is the command line's: it reads one job and writes one JSON object a line. What it told is kept, numbered,
+so that a page that lost its connection, or was opened late, misses nothing.
 """
 
 import asyncio

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from plumbob.auditor.agreement import Agreement
-from plumbob.auditor.theorems import Promise
-from plumbob.report.page import Section, Table
+from plumbob.record import Promise
+from plumbob.report.page import Section, Table, folded, table_of
+from plumbob.report.verdicts import badge
 
 WORST_CASES = "Worst cases, each with probability 0.99: how far they lie from what happened is part of the answer."
 
@@ -12,9 +13,20 @@ WORST_CASES = "Worst cases, each with probability 0.99: how far they lie from wh
 def agreement_section(items: Sequence[Agreement]) -> Section:
     """One line a finding, disagreements first, and in words."""
     broken = [str(item) for item in items if not item.is_kept]
-    rows = [[one.attack, one.by, one.against, one.target, one.predicted or "-", one.found, one.word] for one in items]
-    header = ["attack", "by", "against", "target", "predicted", "found", "so"]
-    return Section("Prediction beside outcome", [kept_sentence(items), *broken], Table(header, rows))
+    all_of_them = folded("Every verdict", table_of(agreement_table(items), "Prediction beside outcome"))
+    return Section("Prediction beside outcome", [kept_sentence(items), *broken], rest=all_of_them)
+
+
+def agreement_table(items: Sequence[Agreement]) -> Table:
+    """One line a finding."""
+    rows = [
+        [
+            *(one.attack, badge(one.predicted) if one.predicted else "-", badge(one.found), one.word),
+            *(one.by, one.against, one.target),
+        ]
+        for one in items
+    ]
+    return Table(["attack", "predicted", "found", "so", "by", "against", "target"], rows)
 
 
 def kept_sentence(items: Sequence[Agreement]) -> str:

@@ -374,13 +374,21 @@ def _bars_of_category(chart: Chart, plot: _Plot, at: int, top: float) -> Iterato
         value = series.value(at)
         end = plot.left if value is None else plot.at_x(value)
         if value is not None:
-            kind, across = f"bar c{number % marks.COLOURS}", max(1.0, end - plot.left)
-            yield tag("rect", class_=kind, x=plot.left, y=row, width=across, height=13, rx=2)
+            yield from _bar(plot, number, row, end, limits)
         # A number does not lie under a limit's mark.
         right = max([end, *(limit for limit in limits if end - 4 < limit < end + 46)])
         yield tag("text", shown(value, chart.y.unit), class_="tick", x=right + 6, y=row + 11)
         row += 16
     yield from (tag("path", class_="limit", d=f"M{limit:.1f} {top - 4:.1f}V{row + 2:.1f}") for limit in limits)
+
+
+def _bar(plot: _Plot, number: int, row: float, end: float, limits: Sequence[float]) -> Iterator[Markup]:
+    """Pale up to what it is compared with; what goes beyond stands out."""
+    kind, pale_to = f"bar c{number % marks.COLOURS}", max(plot.left, min([end, *limits])) if limits else plot.left
+    if pale_to > plot.left:
+        yield tag("rect", class_=f"{kind} pale", x=plot.left, y=row, width=pale_to - plot.left, height=13)
+    if end > pale_to or pale_to == plot.left:
+        yield tag("rect", class_=kind, x=pale_to, y=row, width=max(1.0, end - pale_to), height=13)
 
 
 # The data, once.

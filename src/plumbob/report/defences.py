@@ -1,10 +1,12 @@
-"""Defences side by side: one line each, with what it costs and what every attack still reaches."""
+"""Defences side by side: what each costs in utility, and what every attack still reaches."""
 
 from collections.abc import Iterator, Sequence
 
 from plumbob.auditor.defences import AS_PLANNED, LABELS, VALUES, Outcome
+from plumbob.report.chart import Axis, Chart, Series
 from plumbob.report.page import Section, Table, render
 from plumbob.report.run import shown
+from plumbob.report.verdicts import badge
 
 CAPTION = (
     "advantage: the part of what the best baseline leaves unknown that an attack finds out (docs/auditing.md); 0 where"
@@ -22,14 +24,50 @@ LABELS_ONLY = (
 
 def page_of(title: str, outcomes: Sequence[Outcome]) -> str:
     """The page that `audit --defences` leaves."""
-    return render(title, list(sections_of(outcomes)))
+    return render(title, list(sections_of(outcomes)), f"{len(outcomes)} defences on the same data")
 
 
 def sections_of(outcomes: Sequence[Outcome]) -> Iterator[Section]:
-    """The table, what to type for each, and what could not be had."""
-    yield Section("Defences side by side", list(sentences(outcomes)), defences_table(outcomes))
+    """The chart, the table, what to type for each, and what could not be had."""
+    charts = list(tradeoff_charts(outcomes))
+    yield Section("Defences side by side", list(sentences(outcomes)), charts=charts)
+    yield Section("Attack by attack", table=badged_table(outcomes))
     typed = [[one.defence, one.flags or AS_PLANNED] for one in outcomes]
     yield Section("What to type", table=Table(["defence", "flags over the plan"], typed))
+
+
+def tradeoff_charts(outcomes: Sequence[Outcome]) -> Iterator[Chart]:
+    """Utility against leakage: of labels, and of columns and scores where any attack found something of them."""
+    for kind, word in ((LABELS, "labels"), (VALUES, "columns and scores")):
+        known = [(one, leakage(one, kind)) for one in outcomes if one.auc is not None]
+        points = [(one, leak) for one, leak in known if leak is not None]
+        if not points or (kind == VALUES and not any(leak for _, leak in points)):
+            continue
+        yield Chart(
+            f"Utility against leakage of {word}",
+            f"Up is a better model, left is less of the {word} given away: the best place is the upper left corner. "
+            "Leakage is the advantage of the most successful attack.",
+            Axis(f"leakage of {word}", low=0.0, high=1.0, unit="percent"),
+            # From guessing to certainty: a difference that does not matter should not look as if it did.
+            Axis("AUC of the joint model", low=0.5, high=1.0),
+            [
+                Series(
+                    "defences",
+                    [one.auc for one, _ in points],
+                    [leak for _, leak in points],
+                    labels=[one.defence for one, _ in points],
+                )
+            ],
+            "points",
+        )
+
+
+def leakage(outcome: Outcome, kind: str) -> float | None:
+    """The largest advantage about labels, or about the rest; 0 where no attack had anything to work on."""
+    if outcome.refused:
+        return None
+    found = [one for one in outcome.findings if (one.target == "labels") == (kind == LABELS)]
+    return max([0.0, *(one.advantage for one in found if one.advantage is not None)])
 
 
 def sentences(outcomes: Sequence[Outcome]) -> Iterator[str]:
@@ -49,6 +87,13 @@ def defences_table(outcomes: Sequence[Outcome]) -> Table:
     attacks = _attacks(outcomes)
     header = ["defence", "AUC", "accuracy", LABELS, VALUES, *attacks, "seconds", "megabytes"]
     return Table(header, [_line(one, attacks) for one in outcomes if not one.refused], CAPTION)
+
+
+def badged_table(outcomes: Sequence[Outcome]) -> Table:
+    """The same for the page, with the verdicts' marks."""
+    plain = defences_table(outcomes)
+    rows = [[*row[:3], badge(row[3]), badge(row[4]), *row[5:]] for row in plain.rows]
+    return Table(plain.header, rows, plain.caption)
 
 
 def _attacks(outcomes: Sequence[Outcome]) -> list[str]:

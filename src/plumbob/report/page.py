@@ -7,7 +7,8 @@ the script whose hashes it names, and nothing else.
 
 import base64
 import hashlib
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -18,6 +19,8 @@ from plumbob.report.markup import NOTHING, joined, tag
 
 # Longer cells are sentences: they are set as such, and may break.
 WORDS = 40
+_TYPED = re.compile(r"`([a-z][a-z -]*)`")
+_NUMBER = re.compile(r"-|[-+]?[\d.,]+(e[-+]\d+)?(\s?(%|[kMG]?B|s))?")
 
 
 @dataclass(frozen=True)
@@ -31,13 +34,14 @@ class Table:
 
 @dataclass(frozen=True)
 class Section:
-    """A heading with sentences and, below them, whatever it has of special markup, charts and a table."""
+    """A heading with, in this order, whatever it has of sentences, special markup, charts, a table, and the rest."""
 
     heading: str
     sentences: Sequence[str] = ()
     table: Table | None = None
     charts: Sequence[Chart] = ()
     special: Markup = NOTHING
+    rest: Markup = NOTHING
 
 
 def render(title: str, sections: Sequence[Section], about: str = "") -> str:
@@ -99,25 +103,45 @@ def section_of(section: Section, key: str) -> Markup:
     return tag(
         "section",
         tag("h2", section.heading),
-        *(tag("p", sentence) for sentence in section.sentences),
+        *(tag("p", prose(sentence)) for sentence in section.sentences),
         section.special,
         *charts,
         table_of(section.table, section.heading) if section.table is not None else NOTHING,
+        section.rest,
         id=key,
     )
 
 
 def table_of(table: Table, name: str) -> Markup:
     """A table as markup, in a box that scrolls where it is too wide; a keyboard reaches the box, and it has a name."""
-    is_words = [
-        any(len(row[place]) > WORDS for row in table.rows if place < len(row)) for place in range(len(table.header))
-    ]
-    kinds = ["words" if wordy else None for wordy in is_words]
+    kinds = [_kind([row[place] for row in table.rows]) for place in range(len(table.header))]
     head = (tag("th", cell, scope="col", class_=kind) for cell, kind in zip(table.header, kinds, strict=True))
-    caption = tag("caption", table.caption) if table.caption else NOTHING
+    note = tag("p", table.caption, class_="note") if table.caption else NOTHING
     rows = (_row(row, kinds) for row in table.rows)
-    written = tag("table", caption, tag("thead", tag("tr", *head)), tag("tbody", *rows))
-    return tag("div", written, class_="scroll", tabindex=0, role="region", aria_label=f"Table: {name}")
+    written = tag("table", tag("thead", tag("tr", *head)), tag("tbody", *rows))
+    return joined(tag("div", written, class_="scroll", tabindex=0, role="region", aria_label=f"Table: {name}"), note)
+
+
+def bullets(lines: Iterable[str]) -> Markup:
+    """Sentences, one below the other."""
+    return tag("ul", *(tag("li", prose(line)) for line in lines), class_="plain")
+
+
+def prose(sentence: str) -> Markup:
+    """A sentence in which a word between backticks is something to type."""
+    parts = _TYPED.split(sentence)
+    return joined(*(tag("code", part) if place % 2 else part for place, part in enumerate(parts)))
+
+
+def folded(name: str, content: Markup) -> Markup:
+    """What is there for who wants it."""
+    return tag("details", tag("summary", name), content)
+
+
+def facts_list(facts: Iterable[tuple[str, str, str]]) -> Markup:
+    """Large numbers: (what, value, remark) each."""
+    boxes = [tag("div", tag("dt", what), tag("dd", value, tag("small", remark))) for what, value, remark in facts]
+    return tag("dl", *boxes, class_="facts") if boxes else NOTHING
 
 
 def as_text(table: Table) -> list[str]:
@@ -131,6 +155,14 @@ def as_text(table: Table) -> list[str]:
         ).rstrip()
         for line in lines
     ]
+
+
+def _kind(cells: Sequence[str]) -> str | None:
+    """How a column is set: numbers to the right, sentences with room, the rest to the left."""
+    if cells and all(_NUMBER.fullmatch(cell) for cell in cells):
+        return "number"
+    is_words = any(len(cell) > WORDS for cell in cells if not isinstance(cell, Markup))
+    return "words" if is_words else None
 
 
 def _row(row: Sequence[str], kinds: Sequence[str | None]) -> Markup:

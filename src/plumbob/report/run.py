@@ -2,9 +2,20 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from plumbob.plan import Plan
+from markupsafe import Markup
+
+from plumbob.auditor.agreement import agreements
+from plumbob.auditor.forecast import NOT_APPLICABLE
+from plumbob.plan import KEYS, Key, Plan
 from plumbob.record import Finding, PartyRecord, RunRecord
-from plumbob.report.page import Section, Table, render
+from plumbob.report.beside import agreement_section, theorems_section
+from plumbob.report.figures import attack_bars, epoch_charts, ledger_charts, quality_charts, traffic_chart
+from plumbob.report.limits import limits_of
+from plumbob.report.markup import NOTHING, joined, tag
+from plumbob.report.page import Section, Table, bullets, facts_list, folded, render, table_of
+from plumbob.report.receipt import compared_streams, keys_in_words, transcript_hash
+from plumbob.report.scale import shown as number
+from plumbob.report.verdicts import badge, verdict_list, verdicts_of
 
 METRICS = {
     "auc": "AUC",
@@ -14,30 +25,178 @@ METRICS = {
     "accuracy": "accuracy",
     "majority": "majority",
 }
+LEDGER = (
+    "Every message that a party receives is an equation about something it does not know. When it has as many "
+    "independent ones as there are unknowns, nothing is left to guess, however well everything was encrypted. Noise "
+    "takes no equation away: it blurs them."
+)
+ADVANTAGE = (
+    "Reached: the share of labels claimed rightly, for scores and features R². Advantage: the part of what the best "
+    "baseline leaves unknown that the attack finds out, at the lower end of its 95 % interval."
+)
+NO_CLAIM = "No attack had anything to work on."
+RECEIPT = (
+    "What was really on in this run. Each party has hashed the bytes that it sent and received: two parties that "
+    "compare theirs see whether they took part in the same run."
+)
+ROLES = {"label": "holds the label", "features": "holds columns only", "arbiter": "holds the key"}
+ALWAYS_TOLD = ("protocol", "epochs", "batch_size", "batches", "key_bits", "noise", "open")
 WARNING_TEST_KEYS = "The keys were for tests only: too short to protect anything."
 WARNING_RANDOMNESS = "The randomness did not come from the kernel: nothing in this run was secret."
 
 
-def page_of(record: RunRecord, more: Sequence[Section] = ()) -> str:
-    """The page that `train` leaves beside its record; `audit` has more to show."""
+def page_of(record: RunRecord) -> str:
+    """The page of a run: the verdict first, then how it came about. What the record does not hold is left out."""
     title = Plan.from_toml(record.plan).title or f"A run with {record.protocol}"
-    return render(title, list(sections_of(record, more)))
+    return render(title, list(sections_of(record)), summary(record))
 
 
-def sections_of(record: RunRecord, more: Sequence[Section] = ()) -> Iterator[Section]:
-    """Summary, findings, quality, weights, work."""
-    yield Section("The run", [summary(record), *warnings(record), *record.notes])
-    if record.findings:
-        yield Section("What the red team found", list(reasons(record.findings)), findings_table(record.findings))
-        yield Section("Theory beside practice", table=conditions_table(record.findings))
-    yield from more
+def sections_of(record: RunRecord) -> Iterator[Section]:
+    """From what decides to what proves it."""
+    yield verdict_section(record)
+    yield from audit_sections(record)
+    yield from quality_sections(record)
+    yield plan_section(record)
+    if record.protocol != "clear" and record.parties:
+        yield costs_section(record)
+    if record.parties:
+        yield receipt_section(record)
+    yield limits_section(record)
+
+
+def limits_section(record: RunRecord) -> Section:
+    """What this plan leaves open, and the run's own notes; where `check` was wrong is told beside its predictions."""
+    told = {str(one) for one in agreements(record.predicted, record.findings)}
+    notes = [note for note in record.notes if note not in told]
+    return Section("What is not protected", special=bullets([*limits_of(Plan.from_toml(record.plan)), *notes]))
+
+
+def verdict_section(record: RunRecord) -> Section:
+    """One sentence for each party and target, and the utility beside it."""
+    heading = "The verdict" if record.findings else "What the plan lets happen"
+    verdicts = verdicts_of(record.findings or record.predicted, is_prediction=not record.findings)
+    sentences = [] if record.is_finished else [f"The run did not come to its end: {record.status}."]
+    if not record.findings and verdicts:
+        sentences.append("Nobody attacked this run. This is what `check` says of its plan, from its numbers alone.")
+    facts = facts_list(_utility(record))
+    warned = (tag("p", line, class_="warning") for line in warnings(record))
+    return Section(heading, sentences, special=joined(*warned, verdict_list(verdicts), facts))
+
+
+def _utility(record: RunRecord) -> Iterator[tuple[str, str, str]]:
+    """(what, value, remark): the joint model's quality, and what else there would be."""
     for rows, models in record.quality.items():
-        yield Section("Quality", table=quality_table(rows, models))
-    if record.epochs:
-        yield Section("After each epoch", table=epochs_table(record))
-    yield from (weights_section(party) for party in record.parties if party.role != "arbiter")
+        names = {"joint": "Joint model", "local-only": "Label party alone", "pooled": "All columns pooled"}
+        for model, name in names.items():
+            auc = models.get(model, {}).get("auc")
+            if auc is not None:
+                yield name, f"{auc:.3f}", f"AUC on the {rows}"
+    if record.seconds:
+        yield "Time", number(record.seconds, "seconds"), f"{record.steps:,} steps"
+    sent = sum(party.bytes_sent for party in record.parties)
+    if sent:
+        yield "Traffic", number(sent, "bytes"), "all parties together"
+
+
+def audit_sections(record: RunRecord) -> Iterator[Section]:
+    """Who could learn what, and how."""
+    if record.ledger:
+        yield Section("Who could learn what", [LEDGER], charts=list(ledger_charts(record.ledger)))
+    if record.findings:
+        charts = [*attack_bars(record.findings), *epoch_charts(record.curves)]
+        yield Section("What the attacks reached", charts=charts, special=NOTHING if charts else tag("p", NO_CLAIM))
+        yield findings_section(record.findings)
+        if record.predicted:
+            yield agreement_section(agreements(record.predicted, record.findings))
+    if any(record.theorems.values()):
+        yield theorems_section(record.theorems["plan"], record.theorems["run"])
+
+
+def findings_section(findings: Sequence[Finding], heading: str = "Finding by finding") -> Section:
+    """Attacks that had something to work on with their numbers; reasons, and theory beside practice, can be opened."""
+    told = [one for one in findings if one.verdict != NOT_APPLICABLE]
+    idle = [f"{one.attack} by {one.by} against {one.against}: {one.why}" for one in findings if one not in told]
+    theory = conditions_table(findings)
+    pieces = [folded("Why, and what to do", bullets(reasons(told)))] if told else []
+    if idle:
+        pieces.append(folded("Attacks that had nothing to work on", bullets(idle)))
+    if theory.rows:
+        pieces.append(folded("Theory beside practice", table_of(theory, "Theory beside practice")))
+    table = badged_table(told) if told else None
+    return Section(heading, [] if told else [NO_CLAIM], table, rest=joined(*pieces))
+
+
+def badged_table(findings: Sequence[Finding]) -> Table:
+    """The same findings for the page, what decides first."""
+    header = ["attack", "verdict", "reached", "baseline", "by", "against", "target", "AUC", "its baseline", "advantage"]
+    rows = [
+        [
+            *(one.attack, badge(one.verdict)),
+            *(number(value, "percent") for value in (one.rate, one.baseline)),
+            *(one.by, one.against, one.target),
+            *(shown(value, 3) for value in (one.auc, one.baseline_auc)),
+            shown(None if one.advantage is None else max(0.0, one.advantage), 2),
+        ]
+        for one in findings
+    ]
+    return Table(header, rows, ADVANTAGE)
+
+
+def quality_sections(record: RunRecord) -> Iterator[Section]:
+    """How good the model is, and its weights."""
+    charts = list(quality_charts(record))
+    for rows, models in record.quality.items():
+        epochs = epochs_table(record)
+        after = folded("Each epoch", table_of(epochs, "Quality after each epoch")) if record.epochs else NOTHING
+        weights = (weights_of(party) for party in record.parties if party.role != "arbiter")
+        yield Section("Utility", table=quality_table(rows, models), charts=charts, rest=joined(after, *weights))
+
+
+def plan_section(record: RunRecord) -> Section:
+    """Who takes part, what was switched on, and the whole plan to unfold."""
+    plan = Plan.from_toml(record.plan)
+    parties = Table(
+        ["party", "role", "columns"], [[one.name, ROLES[one.role], str(one.features)] for one in plan.parties]
+    )
+    changed = [
+        [key.name, _setting(getattr(plan, key.name)), _setting(key.default)] for key in KEYS if _is_told(plan, key)
+    ]
+    settings = Table(["setting", "here", "default"], changed, "What differs from the defaults, and what protects.")
+    whole = folded("The whole plan", tag("pre", tag("code", record.plan), tabindex=0))
+    tables = joined(table_of(parties, "Parties"), table_of(settings, "Settings"), whole)
+    return Section("The plan", special=tables)
+
+
+def _is_told(plan: Plan, key: Key) -> bool:
+    return key.name in ALWAYS_TOLD or (key.name != "title" and getattr(plan, key.name) != key.default)
+
+
+def _setting(value: object) -> str:
+    return {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else str(value)
+
+
+def costs_section(record: RunRecord) -> Section:
+    """Time, bytes, operations."""
+    took = f"{number(record.seconds, 'seconds')} for {record.steps:,} steps on this machine, engine {record.engine}."
+    return Section("Costs", [took], work_table(record), list(traffic_chart(record)))
+
+
+def receipt_section(record: RunRecord) -> Section:
+    """What was really on, to be compared between parties."""
+    return Section("The receipt", [RECEIPT], Table(["what", "value"], receipt_lines(record)))
+
+
+def receipt_lines(record: RunRecord) -> list[list[str]]:
+    """(what, value) each."""
+    lines = [["plan hash", record.plan_hash], ["keys", keys_in_words(record)], ["randomness", record.randomness]]
+    lines += [["leaks accepted", "yes" if record.accepted_leaks else "no"], ["Plumbob", record.plumbob]]
     if record.protocol != "clear":
-        yield Section("Work", table=work_table(record))
+        lines += [
+            [f"{one['from']} to {one['to']}", f"{one['verdict']}: {one['hash']}"]
+            for one in compared_streams(record.parties)
+        ]
+        lines.append(["all streams", transcript_hash(record.parties)])
+    return lines
 
 
 def summary(record: RunRecord) -> str:
@@ -109,13 +268,15 @@ def epochs_table(record: RunRecord) -> Table:
     return Table(["epoch", *(METRICS[name] for name in names)], lines)
 
 
-def weights_section(party: PartyRecord) -> Section:
-    """A party's weights in the units of its own table, if it has them."""
+def weights_of(party: PartyRecord) -> Markup:
+    """A party's weights in the units of its own table, if it has them; to unfold."""
     heading = f"Weights of {party.name}"
     if party.coefficients is None:
-        return Section(heading, ["They were never opened."])
+        return tag("p", f"{heading}: they were never opened.")
     rows = [[name, f"{value:.6g}"] for name, value in zip(party.columns, party.coefficients, strict=True)]
-    return Section(heading, table=Table(["column", "coefficient"], [*rows, ["(offset)", f"{party.offset:.6g}"]]))
+    return folded(
+        heading, table_of(Table(["column", "coefficient"], [*rows, ["(offset)", f"{party.offset:.6g}"]]), heading)
+    )
 
 
 def work_table(record: RunRecord) -> Table:

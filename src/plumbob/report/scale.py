@@ -9,6 +9,10 @@ Unit = Literal["number", "percent", "bytes", "seconds"]
 
 # Beyond so many decades only whole powers of ten are marked.
 FEW_DECADES = 2
+SMALLEST = 1e-300
+"""What a log axis can show."""
+GAP = "\u00a0"
+"""Between a number and its unit: no line ends there."""
 STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 
@@ -24,7 +28,7 @@ class Axis:
 
     def scale(self, values: Iterable[float], ticks: int) -> "Scale":
         """The axis for these values, with about so many ticks."""
-        finite = [value for value in values if math.isfinite(value) and (value > 0 or not self.is_log)]
+        finite = [value for value in values if math.isfinite(value) and (value > SMALLEST or not self.is_log)]
         low = min(finite, default=1.0 if self.is_log else 0.0) if self.low is None else self.low
         high = max(finite, default=1.0) if self.high is None else self.high
         if self.is_log:
@@ -34,6 +38,9 @@ class Axis:
             room = abs(low) or 1.0
             low, high = (low if self.low is not None else low - room / 2), high + room / 2
         step = nice_step((high - low) / ticks)
+        if self.unit == "number" and all(value == int(value) for value in finite):
+            # Nobody counts half an epoch.
+            step = max(1.0, step)
         start = low if self.low is not None else math.floor(low / step + 1e-9) * step
         end = high if self.high is not None else math.ceil(high / step - 1e-9) * step
         first = math.ceil(start / step - 1e-9)
@@ -52,11 +59,11 @@ class Scale:
 
     def fraction(self, value: float) -> float:
         """0 at the low end, 1 at the high one; what lies outside is put on the end."""
+        if value <= self.low:
+            return 0.0
         if self.is_log:
-            value, low, high = (math.log10(max(one, 1e-300)) for one in (value, self.low, self.high))
-        else:
-            low, high = self.low, self.high
-        return min(1.0, max(0.0, (value - low) / (high - low)))
+            return min(1.0, math.log(value / self.low) / math.log(self.high / self.low))
+        return min(1.0, (value - self.low) / (self.high - self.low))
 
 
 def nice_step(rough: float) -> float:
@@ -66,7 +73,7 @@ def nice_step(rough: float) -> float:
 
 
 def _log_scale(low: float, high: float) -> Scale:
-    first, last = math.floor(math.log10(low) + 1e-9), math.ceil(math.log10(max(high, low)) - 1e-9)
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(max(high, low)))
     last = max(last, first + 1)
     factors = (1, 2, 5) if last - first <= FEW_DECADES else (1,)
     every = max(1, (last - first) // 6)
@@ -83,11 +90,11 @@ def shown(value: float | None, unit: Unit = "number") -> str:
     if value is None or not math.isfinite(value):
         return "-"
     if unit == "percent":
-        return f"{_trimmed(f'{100 * value:.1f}')} %"
+        return f"{_trimmed(f'{100 * value:.1f}')}{GAP}%"
     if unit == "bytes":
         return _with_prefix(value, "B")
     if unit == "seconds":
-        return f"{value:.3g} s" if value < 1000 else f"{value:,.0f} s"
+        return f"{value:.3g}{GAP}s" if value < 1000 else f"{value:,.0f}{GAP}s"
     if value == int(value) and abs(value) < 1e15:
         return f"{int(value):,}"
     return f"{value:.4g}"
@@ -96,8 +103,8 @@ def shown(value: float | None, unit: Unit = "number") -> str:
 def _with_prefix(value: float, unit: str) -> str:
     for size, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= size:
-            return f"{value / size:.3g} {prefix}{unit}"
-    return f"{value:.0f} {unit}"
+            return f"{value / size:.3g}{GAP}{prefix}{unit}"
+    return f"{value:.0f}{GAP}{unit}"
 
 
 def _trimmed(number: str) -> str:

@@ -1,0 +1,30 @@
+"""What a run does not protect, in sentences: the part of docs/limitations.md that this plan makes true."""
+
+from collections.abc import Iterator
+
+from plumbob.plan import Plan
+
+
+def limits_of(plan: Plan) -> Iterator[str]:
+    """From the most to the least that a decider should know."""
+    if plan.protocol == "clear":
+        yield "Nothing was encrypted: clear is for research, and protects nobody from anybody."
+    elif plan.protocol != "shares":
+        yield (
+            "Every party gets its own gradient in every step, and a gradient is an equation about labels. Encryption "
+            "does not change that, and larger batches only slow it down."
+        )
+        yield "A party that sets all its rows but a few to zero chooses whose labels it learns; nobody can notice."
+    elif plan.open == "own":
+        yield (
+            "The weights that are opened at the end are an equation about labels for each column of a party, and a "
+            "party that chooses its rows chooses which labels these speak of."
+        )
+    if plan.noise == "sound":
+        yield "The noise is a promise about single labels; it is none about whole rows, and none about columns."
+    if plan.label_flip_epsilon:
+        yield "Flipped labels are a promise about labels; they are none about columns."
+    yield "The finished model and every prediction that is shown depend on everybody's data."
+    yield "Integrity: a dishonest party can spoil the model without being noticed."
+    yield "Shapes are public: rows, columns, steps and the length of messages."
+    yield "Attacks that nobody has thought of: blocked means that these attacks, from what was seen, got nowhere."

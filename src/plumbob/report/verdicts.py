@@ -1,0 +1,140 @@
+"""The verdict in one sentence for each party and target, in words for who must say yes or no."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from markupsafe import Markup
+
+from plumbob.auditor.forecast import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
+from plumbob.record import Finding
+from plumbob.report.markup import NOTHING, tag
+from plumbob.report.scale import shown
+
+ORDER = (LEAKS, DEGRADES, BLOCKED, NOT_APPLICABLE)
+WORDS = {LEAKS: "leaks", DEGRADES: "leaks a little", BLOCKED: "blocked", NOT_APPLICABLE: "nothing to attack"}
+CLASSES = {LEAKS: "leaks", DEGRADES: "degrades", BLOCKED: "blocked", NOT_APPLICABLE: "blocked"}
+
+CHOOSES = "label-chosen-rows"
+"""The attack that is judged on the rows that it chose."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What one party can learn of another's labels, or of its columns and scores."""
+
+    verdict: str
+    says: str
+    more: str = ""
+    fix: str = ""
+    """What to type against it."""
+
+
+def verdicts_of(findings: Sequence[Finding], is_prediction: bool = False) -> list[Verdict]:
+    """One for each attacker, victim and kind of target; the worst first."""
+    say = _predicted if is_prediction else _found
+    ordered = sorted(findings, key=lambda one: (one.by, one.against, _kind(one)))
+    grouped = [list(group) for _, group in groupby(ordered, key=lambda one: (one.by, one.against, _kind(one)))]
+    return sorted((say(worst(group)) for group in grouped), key=lambda one: _rank(one.verdict))
+
+
+def worst(findings: Iterable[Finding]) -> Finding:
+    """The one that speaks for the others: of the worst verdict, the one that reached most, of all rows if it can be."""
+
+    def place(one: Finding) -> tuple[int, bool, bool, float]:
+        return _rank(one.verdict), one.rate is None, one.attack == CHOOSES, -(one.advantage or 0.0)
+
+    return min(findings, key=place)
+
+
+def _rank(verdict: str) -> int:
+    return ORDER.index(verdict) if verdict in ORDER else len(ORDER)
+
+
+def _kind(finding: Finding) -> str:
+    return "labels" if finding.target == "labels" else "columns"
+
+
+def _found(one: Finding) -> Verdict:
+    """After a run, with its numbers."""
+    about = f"{one.against}'s {one.target}"
+    if one.verdict == NOT_APPLICABLE:
+        whole = "columns" if _kind(one) == "columns" else "labels"
+        return Verdict(one.verdict, f"{one.by} saw nothing from which {one.against}'s {whole} could be worked out.")
+    rate, baseline = shown(one.rate, "percent"), shown(one.baseline, "percent")
+    if one.rate is None:
+        return Verdict(one.verdict, f"{one.by} learns something about {about}.", one.why, one.fix)
+    if one.verdict == BLOCKED:
+        return Verdict(one.verdict, f"{one.by} learns no more of {about} than it could guess{_compared(one)}.")
+    if _kind(one) == "columns":
+        says = f"{one.by} can reconstruct {rate} of what {about} say; its own columns alone explain {baseline}."
+        return Verdict(one.verdict, says, _method(one), one.fix)
+    return Verdict(one.verdict, _labels_sentence(one, about, rate, baseline), _method(one), one.fix)
+
+
+def _labels_sentence(one: Finding, about: str, rate: str, baseline: str) -> str:
+    if one.attack == CHOOSES:
+        return f"{one.by} can choose {one.n} people and read {rate} of their labels, which {one.against} holds."
+    if one.verdict == LEAKS:
+        return f"{one.by} can read {rate} of {about}; without an attack it could guess {baseline}."
+    if one.determined:
+        return f"{one.by} can be certain of {shown(one.determined, 'percent')} of {about}; the rest it must guess."
+    return f"{one.by} learns a little of {about}{_compared(one)}."
+
+
+def _compared(one: Finding) -> str:
+    """What the best attack reaches, and what needs none."""
+    rate, baseline = shown(one.rate, "percent"), shown(one.baseline, "percent")
+    if _kind(one) == "labels":
+        return f": the attacks are right for {rate} of them, guessing for {baseline}"
+    # R² has no lower end; below 0 a claim is worse than none.
+    return f": the attacks explain {rate}, its own columns {baseline}" if (one.rate or 0.0) > 0 else ""
+
+
+def _predicted(one: Finding) -> Verdict:
+    """Before a run, or where nobody holds the truth: from the plan's numbers."""
+    about = f"{one.against}'s {one.target}"
+    says = {
+        LEAKS: f"{one.by} will be able to work out {about}.",
+        DEGRADES: f"{one.by} may learn something about {about}.",
+        BLOCKED: f"{one.by} is not expected to learn {about}.",
+        NOT_APPLICABLE: f"{one.by} sees nothing from which {about} could be worked out.",
+    }.get(one.verdict, f"{one.by}, {about}: {one.verdict}.")
+    return Verdict(one.verdict, says, "" if one.verdict == NOT_APPLICABLE else one.why, one.fix)
+
+
+def _method(one: Finding) -> str:
+    return f"By {one.attack} ({one.reference})."
+
+
+def verdict_list(verdicts: Sequence[Verdict]) -> Markup:
+    """As rows with a mark, a word and a colour each."""
+    return tag("ul", *(_row(one) for one in verdicts), class_="verdicts")
+
+
+def _row(one: Verdict) -> Markup:
+    more = tag("p", *_more(one), class_="more") if one.more or one.fix else NOTHING
+    return tag(
+        "li", badge(one.verdict), tag("p", one.says, class_="say"), more, class_=f"verdict {_class(one.verdict)}"
+    )
+
+
+def _more(one: Verdict) -> Iterator[object]:
+    yield f"{one.more} " if one.more else ""
+    if one.fix:
+        # Advice names several ways with an "or" between them.
+        yield "To stop it: "
+        ways = one.fix.split(", or ")
+        for place, way in enumerate(ways):
+            yield "" if place == 0 else ", or "
+            yield tag("code", way)
+        yield "."
+
+
+def badge(verdict: str) -> Markup:
+    """The verdict's word, with a mark that does not rest on colour."""
+    return tag("span", WORDS.get(verdict, verdict), class_=f"badge {_class(verdict)}")
+
+
+def _class(verdict: str) -> str:
+    return CLASSES.get(verdict, "none")

@@ -1,0 +1,244 @@
+"""Reports in a real browser: drawn, quiet, usable without a mouse, readable by machines, and deaf to what names say."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from itertools import cycle, pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from plumbob.auditor.defences import as_seen_under, outcome_of
+from plumbob.auditor.filing import with_findings, with_predictions
+from plumbob.auditor.redteam import audit, passive_names
+from plumbob.auditor.truth import Truth
+from plumbob.record import RunRecord
+from plumbob.report import run as run_report
+from plumbob.report import ways
+from plumbob.report.ways import Way
+from plumbob.simulation import Run
+from tests.auditor.support import small_run
+from tests.browser.conftest import DESKTOP, PHONE, Tab
+from tests.report.support import hostile_names
+
+SMALLEST_CONTRAST = 4.5
+NAMES_A_PAGE = 10
+QUALITY: dict[str, dict[str, dict[str, float | None]]] = {
+    "test part": {"joint": {"auc": 0.83, "accuracy": 0.8}, "pooled": {"auc": 0.9, "accuracy": None}}
+}
+WAYS: dict[str, tuple[str, dict[str, Any]]] = {
+    "exchange": ("exchange", {}),
+    "noise": ("exchange", {"noise": "std", "noise_std": 9.0}),
+    "shares": ("shares", {}),
+}
+MODES = [(DESKTOP, "light"), (PHONE, "dark")]
+
+
+def audited(run: Run) -> RunRecord:
+    """A run's record with everything that an audit leaves in it."""
+    return with_findings(run.record, Truth.of(run), audit(run, passive_names()))
+
+
+@pytest.fixture(scope="module")
+def record() -> RunRecord:
+    """An audited run with noise, so that no section is missing."""
+    run = small_run((2, 9), rows=60, epochs=3, batch_size=8, noise="std", noise_std=0.3, row_norm=1.0, title="A run")
+    epochs: list[dict[str, float | None]] = [{"epoch": float(at), "auc": 0.8 + at / 100} for at in (1, 2, 3)]
+    return replace(audited(run), quality=QUALITY, epochs=epochs)
+
+
+@pytest.fixture(scope="module")
+def three_ways() -> list[Way]:
+    """The demo's three ways on made-up rows, as their protocols would show them."""
+    found = []
+    for name, (protocol, keys) in WAYS.items():
+        run = small_run((2, 9), rows=60, epochs=3, batch_size=8, row_norm=1.0, **keys)
+        seen = as_seen_under(Truth.of(run).plan.replace(protocol=protocol), run)
+        filed = replace(seen, record=replace(audited(seen), quality=QUALITY))
+        found.append(Way(name, "a story.", filed.record, outcome_of(filed, filed.record.findings, name, measured=True)))
+    return found
+
+
+@pytest.fixture
+def pages(tmp_path: Path, record: RunRecord, three_ways: list[Way]) -> list[Path]:
+    """A run's page, that of one party's own side, and the page of several ways."""
+    own = with_predictions(replace(record, parties=record.parties[:1], findings=[], curves=[], theorems={}, quality={}))
+    texts = [
+        run_report.page_of(record),
+        run_report.page_of(own),
+        ways.page_of("Three ways", "About.", ["How."], three_ways),
+    ]
+    files = [tmp_path / f"page-{place}.html" for place in range(len(texts))]
+    for file, text in zip(files, texts, strict=True):
+        file.write_text(text, encoding="utf-8")
+    return files
+
+
+@pytest.mark.parametrize(("viewport", "scheme"), MODES, ids=["desktop", "phone"])
+def test_every_page_is_whole(
+    new_tab: Callable[..., Tab], pages: list[Path], viewport: dict[str, int], scheme: str
+) -> None:
+    """Every chart is in sight, nothing is wider than the page, nobody complains, and no request leaves."""
+    tab = new_tab(viewport=viewport, color_scheme=scheme)
+    for file in pages:
+        page = tab.open(file)
+        boxes = page.locator("figure.chart .plot").evaluate_all(
+            "all => all.map(one => one.getBoundingClientRect().height)"
+        )
+        assert len(boxes) >= 2
+        assert min(boxes) > 80
+        assert page.get_by_role("img").count() == len(boxes)
+        assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
+        assert tab.is_clean, (file, tab.errors, tab.requests)
+        assert file.stat().st_size < 1_000_000
+
+
+@pytest.mark.parametrize(("viewport", "scheme"), MODES, ids=["desktop", "phone"])
+def test_accessibility(new_tab: Callable[..., Tab], pages: list[Path], viewport: dict[str, int], scheme: str) -> None:
+    """A language, one first heading, no level left out, no id twice, names for all that can be reached, contrast."""
+    for file in pages:
+        page = new_tab(viewport=viewport, color_scheme=scheme).open(file)
+        page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+        assert page.locator("html").get_attribute("lang") == "en"
+        levels = page.locator("h1, h2, h3, h4").evaluate_all("all => all.map(one => Number(one.tagName[1]))")
+        assert levels[0] == 1
+        assert levels.count(1) == 1
+        assert all(after <= before + 1 for before, after in pairwise(levels))
+        ids = page.locator("[id]").evaluate_all("all => all.map(one => one.id)")
+        assert len(ids) == len(set(ids))
+        assert page.evaluate(BROKEN_REFERENCES) == []
+        assert page.evaluate(NAMELESS) == []
+        assert page.locator("th:not([scope])").count() == 0
+        faint = [one for one in page.evaluate(CONTRASTS) if one["ratio"] < SMALLEST_CONTRAST]
+        assert faint == []
+
+
+BROKEN_REFERENCES = """() => [...document.querySelectorAll("[aria-labelledby], [aria-describedby], a[href^='#']")]
+  .flatMap(one => ["aria-labelledby", "aria-describedby", "href"].map(name => one.getAttribute(name)))
+  .filter(id => id && !document.getElementById(id.replace("#", "")))"""
+NAMELESS = """() => [...document.querySelectorAll("[tabindex], [role=img], [role=region], summary, a, nav")]
+  .filter(one => !(one.getAttribute("aria-label") || one.getAttribute("aria-labelledby") || one.textContent.trim()))
+  .map(one => one.outerHTML.slice(0, 200))"""
+# Every text in sight against the nearest background that is not transparent, by WCAG's formula.
+CONTRASTS = """() => {
+  const parts = (text) => (text.match(/[\\d.]+/g) || [0, 0, 0]).map(Number);
+  const light = ([r, g, b]) => [r, g, b].map(one => one / 255)
+    .map(one => one <= 0.04045 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, one, place) => sum + one * [0.2126, 0.7152, 0.0722][place], 0);
+  const behind = (element) => {
+    for (let one = element; one; one = one.parentElement) {
+      const colour = parts(getComputedStyle(one).backgroundColor);
+      if (colour.length === 3 || colour[3] > 0) return colour;
+    }
+    return [255, 255, 255];
+  };
+  const found = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const element = walker.currentNode.parentElement;
+    if (!walker.currentNode.textContent.trim() || element.closest("script, style, title, desc")) continue;
+    if (element.getClientRects().length === 0) continue;
+    const style = getComputedStyle(element), isDrawn = element instanceof SVGElement;
+    const ink = light(parts(isDrawn ? style.fill : style.color)), paper = light(parts(behind(element).join(" ")));
+    const ratio = (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05);
+    found.push({ text: walker.currentNode.textContent.slice(0, 60), ratio });
+  }
+  return found;
+}"""
+
+
+def test_contrast_is_really_measured(tab: Tab, tmp_path: Path) -> None:
+    """The measure above sees text that is too faint."""
+    file = tmp_path / "faint.html"
+    file.write_text('<p style="color: #999; background: #fff">faint</p><p style="color: #000">ink</p>')
+    ratios = {one["text"]: round(one["ratio"], 1) for one in tab.open(file).evaluate(CONTRASTS)}
+    assert ratios == {"faint": 2.8, "ink": 21.0}
+
+
+def test_a_keyboard_reaches_everything(tab: Tab, pages: list[Path]) -> None:
+    """By Tab one comes through links, charts, tables and foldings, and sees where one is."""
+    page = tab.open(pages[0])
+    reached: list[str] = []
+    for _ in range(200):
+        page.keyboard.press("Tab")
+        kind = page.evaluate(FOCUSED)
+        if kind == "BODY":
+            break
+        name, _, outline = kind.partition(" ")
+        reached.append(name)
+        assert outline not in ("", "0px"), kind
+    expected = page.locator("a[href], summary, .probe, .scroll, pre[tabindex]").evaluate_all(
+        "all => all.filter(one => one.checkVisibility()).length"
+    )
+    assert len(reached) == expected
+    assert {"A", "SUMMARY", "slider", "region"} <= set(reached)
+
+
+FOCUSED = """() => {
+  const one = document.activeElement;
+  if (one === document.body) return "BODY";
+  return (one.getAttribute("role") || one.tagName) + " " + getComputedStyle(one).outlineWidth;
+}"""
+
+
+def test_print(new_tab: Callable[..., Tab], pages: list[Path]) -> None:
+    """On paper: dark ink on white also from a dark screen, charts, no links or foldings that cannot be pressed."""
+    for file in pages:
+        page = new_tab(color_scheme="dark").open(file)
+        page.emulate_media(media="print", color_scheme="dark")
+        assert page.locator("nav").is_hidden()
+        assert page.locator(".drawing.wide").first.is_visible()
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+        assert [one for one in page.evaluate(CONTRASTS) if one["ratio"] < SMALLEST_CONTRAST] == []
+        assert len(re.findall(rb"/Type\s*/Page\b", page.pdf())) < 20
+
+
+def test_hostile_names_do_nothing(tab: Tab, tmp_path: Path, record: RunRecord) -> None:
+    """200 names of parties, titles, columns, notes and reasons that would like to run: no dialog, script or request."""
+    names = hostile_names()
+    for start in range(0, len(names), NAMES_A_PAGE):
+        file = tmp_path / f"{start}.html"
+        file.write_text(run_report.page_of(renamed(record, names[start : start + NAMES_A_PAGE])), encoding="utf-8")
+        page = tab.open(file)
+        # The page's own script ran, so that another could have; and what it shows it reads from names too.
+        assert page.locator(".probe").count() == page.locator("figure.chart").count() > 0
+        page.locator(".probe").first.press("End")
+        assert page.evaluate(FOREIGN) == []
+        assert tab.is_clean, (names[start], tab.errors, tab.requests)
+
+
+# Elements that no page of ours has, and attributes that run something or ask for something.
+FOREIGN = """() => [...document.querySelectorAll("*")].filter(one =>
+  one.matches("img, iframe, object, embed, form, link, base, video, audio, input, button, template")
+  || [...one.attributes].some(own => own.name.startsWith("on") || ["src", "srcdoc", "action"].includes(own.name))
+  || (one.tagName === "SCRIPT" && !one.textContent.includes("plumbobCharts"))
+).map(one => one.outerHTML.slice(0, 200))"""
+
+
+def renamed(record: RunRecord, names: list[str]) -> RunRecord:
+    """The same record with these names, in turn, wherever somebody outside could have put one."""
+    following = cycle(names)
+    name = partial(next, following)
+    title = next((one for one in names if one.isprintable()), "A run")
+    models = next(iter(record.quality.values()))
+    return replace(
+        record,
+        plan=record.plan.replace('title = "A run"', f"title = {_quoted(title)}"),
+        parties=[replace(one, name=name(), columns=[name() for _ in one.columns]) for one in record.parties],
+        findings=[
+            replace(one, attack=name(), by=name(), against=name(), why=name(), fix=name()) for one in record.findings
+        ],
+        ledger=[replace(one, party=name(), about=name()) for one in record.ledger],
+        curves=[replace(one, attack=name(), by=names[0], against=names[1]) for one in record.curves],
+        quality={name(): {**models, name(): models["joint"]}},
+        notes=names,
+        engine=name(),
+        status=name(),
+    )
+
+
+def _quoted(title: str) -> str:
+    """As TOML has it."""
+    return '"' + title.replace("\\", "\\\\").replace('"', '\\"') + '"'

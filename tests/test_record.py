@@ -1,0 +1,60 @@
+"""The record: what goes into JSON comes back the same, and nothing else is taken for it."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from plumbob.errors import DataError
+from plumbob.plan import Plan
+from plumbob.record import FORMAT, AttackCurve, Finding, LedgerCurve, PartyRecord, Promise, RunRecord
+from plumbob.simulation.training import unfinished_record
+
+FINDING = Finding(
+    "x",
+    "y",
+    "z",
+    "labels",
+    "leaks",
+    "why",
+    "section 4",
+    "",
+    rate=0.5,
+    interval=(0.4, 0.6),
+    conditions=({"name": "rank"},),
+)
+RECORD = replace(
+    unfinished_record(Plan.for_columns((1, 2)), 10, "finished"),
+    parties=[PartyRecord("label", "label", ["age"], [0.5], 0.1, 1, 2, 3, 4, 5, 6, {}, {})],
+    findings=[FINDING],
+    predicted=[replace(FINDING, rate=None)],
+    ledger=[LedgerCurve("features", "labels", "label", 10, [1, 2], [2, 4], [2, 3], True, False)],
+    curves=[AttackCurve("x", "features", "label", "labels", [1], [0.5], [0.4], [0.6], 0.5, None)],
+    theorems={"plan": [Promise("Lemma 6.3", "says", 1.0)], "run": []},
+)
+
+
+def test_there_and_back() -> None:
+    """Every part of a record survives JSON with its type."""
+    assert RunRecord.from_dict(json.loads(RECORD.to_json()), "here") == RECORD
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"format": FORMAT - 1},
+        {"more": 1},
+        {"parties": [{"name": "bank"}]},
+        {"findings": [{"attack": "x", "other": 1}]},
+        {"ledger": [{"party": "x"}]},
+        {"curves": [{"attack": "x"}]},
+        {"curves": 5},
+        {"theorems": []},
+        {"theorems": {"plan": [{"theorem": "x", "wrong": 1}]}},
+    ],
+)
+def test_other_records_are_refused(change: dict[str, Any]) -> None:
+    """Another format, other fields, other shapes: a sentence that names the file."""
+    with pytest.raises(DataError, match=r"run\.json"):
+        RunRecord.from_dict(json.loads(RECORD.to_json()) | change, "run.json")
