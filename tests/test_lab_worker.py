@@ -12,9 +12,10 @@ import pytest
 
 from plumbob.auditor import audit
 from plumbob.commands import lab_worker
-from plumbob.commands.lab_worker import CALCULATED, Job, perform
+from plumbob.commands.lab_worker import Job, perform
 from plumbob.plan import Plan
 from plumbob.record import RunRecord
+from plumbob.report.run import WARNING_CALCULATED, warnings
 
 PLAN = Plan.for_columns((8, 22), rows=455, batch_size=91, epochs=2, seed=5, protocol="exchange", intercept=False)
 TINY = PLAN.replace(key_bits=512, test_only_keys=True)
@@ -43,8 +44,11 @@ def test_findings_told_are_those_of_an_audit(tmp_path: Path) -> None:
     assert {(one.attack, one.by, one.rate) for one in record.findings} == {
         (one.attack, one.by, one.rate) for one in again
     }
-    assert CALCULATED in record.notes
-    assert "label-sign" in (tmp_path / "report.html").read_text()
+    assert WARNING_CALCULATED in warnings(record)
+    page = (tmp_path / "report.html").read_text()
+    assert "label-sign" in page
+    assert "calculated in the clear" in page
+    assert "2048-bit keys" not in page
 
 
 def test_calculated_and_encrypted_runs_agree(tmp_path: Path) -> None:
@@ -57,7 +61,7 @@ def test_calculated_and_encrypted_runs_agree(tmp_path: Path) -> None:
         same = reached[finding.attack, finding.by, finding.target]
         assert finding.verdict == same.verdict
         assert finding.rate == pytest.approx(same.rate, abs=1e-3)
-    assert CALCULATED not in encrypted.notes
+    assert WARNING_CALCULATED not in warnings(encrypted)
     assert {one.attack for one in encrypted.findings} - {one.attack for one in clear.findings} == {
         "packing",
         "claimed-width",

@@ -31,10 +31,6 @@ from plumbob.simulation.quality import Metrics, assessed
 from plumbob.simulation.watch import EpochWatch
 
 SECONDS_BETWEEN_STEPS = 0.2
-CALCULATED = (
-    "Calculated in the clear: nothing was encrypted and nothing was sent. Views and weights are those of the plan's "
-    "protocol up to rounding; seconds and bytes are not, and active attacks, which need messages, were left out."
-)
 Emit = Callable[..., None]
 
 
@@ -125,10 +121,9 @@ def _trained(job: Job, loaded: LoadedTables, emit: Emit) -> Run:
 
 
 def _as_calculated(plan: Plan, run: Run) -> Run:
-    """With the plan's own views, and a word on where they come from. In `shares` nobody follows the epochs."""
+    """With the plan's own views. In `shares` nobody could follow the epochs."""
     epochs = [] if plan.protocol == "shares" else run.record.epochs
-    record = replace(run.record, notes=[*run.record.notes, CALCULATED], epochs=epochs)
-    return as_seen_under(plan, replace(run, record=record))
+    return as_seen_under(plan, replace(run, record=replace(run.record, epochs=epochs)))
 
 
 def _tell_epoch(emit: Emit, epoch: int, metrics: Mapping[str, float | None] | Metrics) -> None:

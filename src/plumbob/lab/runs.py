@@ -77,7 +77,7 @@ def described(name: str, record: RunRecord, folder: Path) -> dict[str, Any]:
         "noise": plan.noise,
         "status": record.status,
         "is_finished": record.is_finished,
-        "is_calculated": record.protocol != "clear" and record.engine == "none",
+        "is_calculated": record.is_calculated,
         "has_report": (folder / "report.html").is_file(),
         "seconds": record.seconds,
         "bytes": sum(party.bytes_sent for party in record.parties),
