@@ -84,12 +84,30 @@ def test_the_keyboard_is_enough(tab: Tab, lab: OpenLab) -> None:
     page.keyboard.press("Enter")
     expect(page.locator("#key-protocol")).to_have_value("shares")
     expect(page.locator("#bar")).not_to_have_attribute("data-worst", "leaks")
-    page.locator("#undo").focus()
+    expect(page.locator("#undo")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.locator("#key-protocol")).to_have_value("exchange")
     page.locator("#key-batch_size").focus()
     page.keyboard.press("ArrowRight")
     expect(page.locator("#key-batch_size")).to_have_attribute("aria-valuetext", "21")
+    assert quiet(tab, lab)
+
+
+def test_a_slider_can_be_dragged(tab: Tab, lab: OpenLab) -> None:
+    """By the pointer, all the way in one go: findings follow, and the slider stays in the hand."""
+    page = shown(tab, lab)
+    box = page.locator("#columns-0").bounding_box()
+    assert box is not None
+    middle = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + box["width"] * 8 / 29, middle)
+    page.mouse.down()
+    for share in (0.4, 0.6, 0.8, 1.0):
+        page.mouse.move(box["x"] + box["width"] * share, middle)
+        page.wait_for_timeout(80)
+    page.mouse.up()
+    expect(page.locator("#columns-0")).to_have_value("29")
+    expect(page.locator("#columns-1")).to_have_value("1")
+    expect(finding(page, "feature-single")).not_to_have_attribute("data-verdict", "not applicable")
     assert quiet(tab, lab)
 
 

@@ -78,7 +78,7 @@ def _story(attack: str, role: str) -> str:
 
 def _label_sign(figures: Figures, by: str, _target: str) -> Scene:
     rows, columns, rank = figures.batch, figures.columns(by), figures.rank(by)
-    solved = "every residual is solved for" if rank >= rows else f"at most {rank / rows:.0%} of each residual is fixed"
+    solved = "every residual is solved for" if rank >= rows else f"at most {rank / rows:.0%} of the residuals are fixed"
     return _one_step(figures, by, "?", f"{rank} independent equations for {rows} residuals a step: {solved}.", columns)
 
 

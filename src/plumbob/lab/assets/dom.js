@@ -9,17 +9,18 @@ export function h(tag, properties = {}, ...children) {
     else if (name in element && typeof value !== "string") element[name] = value;
     else element.setAttribute(name, value === true ? "" : value);
   }
-  element.append(...children.flat().filter((child) => child !== undefined && child !== null && child !== false));
+  fill(element, ...children);
   return element;
 }
 
 export function fill(element, ...children) {
-  element.replaceChildren(...children.flat().filter((child) => child !== undefined && child !== null && child !== false));
+  element.replaceChildren(...children.flat().filter((child) => child !== undefined && child !== null));
 }
 
 // Charts and pictures come from our own Python, which escapes every word in them. Nothing in them is run.
 export function drawn(markup) {
-  return [...new DOMParser().parseFromString(markup, "text/html").body.children].map((one) => document.importNode(one, true));
+  const parsed = new DOMParser().parseFromString(markup, "text/html");
+  return [...parsed.body.children].map((one) => document.importNode(one, true));
 }
 
 export const badge = (verdict) => h("span", { class: `badge ${verdict.replace(" ", "-")}` }, verdict);
@@ -27,7 +28,8 @@ export const badge = (verdict) => h("span", { class: `badge ${verdict.replace(" 
 export const byId = (id) => document.getElementById(id);
 
 export function number(value, digits = 3) {
-  return value === null || value === undefined ? "–" : Number(value).toLocaleString("en", { maximumFractionDigits: digits });
+  if (value === null || value === undefined) return "–";
+  return Number(value).toLocaleString("en", { maximumFractionDigits: digits });
 }
 
 export function duration(seconds) {

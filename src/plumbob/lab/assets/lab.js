@@ -11,30 +11,46 @@ const start = await get("start");
 const past = [];
 
 const controls = new Controls(start, () => changed());
-const findings = new Findings((fix) => remembered(() => controls.set(fix.keys)));
+const findings = new Findings((fix) => {
+  remembered(() => controls.set(fix.keys));
+  // The button that was pressed is about to go; this one takes back what it did.
+  byId("undo").focus();
+});
 const panel = new RunPanel(() => controls.wish, () => compare.refresh());
 const compare = new Compare((wish) => {
   remembered(() => controls.hold(wish));
   byId("plan-heading").scrollIntoView();
 });
 
-const silence = (error) => (byId("sentence").textContent = `The lab does not answer (${error.message}): was it closed?`);
-const offer = latest(400, (signal, wish, isFit) => panel.offer(signal, wish, isFit), (error) => panel.say(error.message));
-const changed = latest(40, async (signal) => {
+const offer = latest(400, (...given) => panel.offer(...given), (error) => panel.say(error.message));
+const changed = latest(40, check, (error) => {
+  byId("sentence").textContent = `The lab does not answer (${error.message}): was it closed?`;
+});
+
+async function check(signal) {
   const wish = controls.wish;
   const answer = await post("check", wish, signal);
+  const isFit = !answer.mistakes;
   controls.mark(answer.mistakes ?? []);
-  if (answer.mistakes) findings.refuse(answer.mistakes);
-  else findings.show(answer, wish);
-  byId("download-plan").disabled = Boolean(answer.mistakes);
-  offer(wish, !answer.mistakes);
-}, silence);
+  if (isFit) findings.show(answer, wish);
+  else findings.refuse(answer.mistakes);
+  byId("download-plan").disabled = !isFit;
+  offer(wish, isFit);
+}
 
 // What one click changed in several controls, one click takes back.
 function remembered(work) {
   past.push(controls.wish);
-  work();
   byId("undo").hidden = false;
+  work();
+}
+
+function showOpened(run) {
+  if (!run) return;
+  const report = h("a", { href: "runs/opened/report", target: "_blank", rel: "noopener" }, "Read its report");
+  const name = h("strong", {}, run.title || run.folder);
+  byId("opened").append("Opened on ", name, ": its plan is in the controls. ", run.has_report ? report : "");
+  byId("opened").hidden = false;
 }
 
 byId("undo").addEventListener("click", () => {
@@ -43,14 +59,10 @@ byId("undo").addEventListener("click", () => {
 });
 byId("download-plan").addEventListener("click", async () => save(await post("plan", controls.wish), "plan.toml"));
 byId("plan").addEventListener("submit", (event) => event.preventDefault());
-byId("footer").textContent = `Plumbob ${start.version}. This page talks to your own machine only; runs are kept in ${start.folder}.`;
+byId("footer").textContent =
+  `Plumbob ${start.version}. This page talks to your own machine only; runs are kept in ${start.folder}.`;
 
 controls.hold(start.first);
 await compare.refresh();
-const opened = compare.runs.find((run) => run.name === "opened");
-if (opened) {
-  const report = h("a", { href: "runs/opened/report", target: "_blank", rel: "noopener" }, "Read its report");
-  byId("opened").append("Opened on ", h("strong", {}, opened.title || opened.folder), ": its plan is in the controls. ", opened.has_report ? report : "");
-  byId("opened").hidden = false;
-}
+showOpened(compare.runs.find((run) => run.name === "opened"));
 if (start.work) panel.watch(start.work);

@@ -2,6 +2,11 @@
 
 import { get, post } from "./api.js";
 import { badge, byId, drawn, duration, fill, h, number } from "./dom.js";
+import { ORDER } from "./findings.js";
+
+const CALCULATED = "Same view, seconds. Nothing is encrypted; attacks that tamper with messages are left out.";
+const NO_DATA = "Choose a data set to run this plan; numbers alone can only be checked.";
+const NO_CURVE = " On shares nobody knows the weights before the end: there is no curve to draw.";
 
 export class RunPanel {
   constructor(wish, finished) {
@@ -11,41 +16,39 @@ export class RunPanel {
   }
 
   build() {
-    const way = (value, title) => {
-      const words = h("span", { class: "cost" }, "…");
-      const input = h("input", { type: "radio", name: "way", value, checked: value === "real" });
-      return { input, words, element: h("label", { class: "option" }, input, h("span", {}, title, words)) };
-    };
     this.realTitle = h("strong", {}, "As the plan says");
-    this.real = way("real", this.realTitle);
-    this.calculated = way("calculated", h("strong", {}, "Calculated in the clear"));
-    this.calculated.words.textContent = "Same view, seconds. Nothing is encrypted; attacks that tamper with messages are left out.";
-    this.button = h("button", { type: "button", id: "start", class: "main", onclick: () => this.start() }, "Train and attack");
+    this.real = option("real", this.realTitle, true);
+    this.calculated = option("calculated", h("strong", {}, "Calculated in the clear"), false);
+    this.calculated.words.textContent = CALCULATED;
+    this.button = h("button", { type: "button", id: "start", class: "main", onclick: () => this.start() });
     this.stop = h("button", { type: "button", id: "cancel", hidden: true, onclick: () => this.cancel() }, "Cancel");
     this.status = h("p", { class: "status", id: "run-status", role: "status", "aria-live": "polite" });
-    this.bar = h("progress", { id: "progress", "aria-label": "Training", max: 1, value: 0, hidden: true });
-    this.curve = h("div", { class: "chart", id: "curve" });
+    this.bar = h("progress", { id: "progress", "aria-label": "Progress", hidden: true });
+    this.curve = h("div", { id: "curve" });
     this.quality = h("p", { class: "quality" });
     this.results = h("ul", { class: "results", id: "results", "aria-label": "What the attacks reached" });
     fill(byId("run"),
       h("fieldset", { class: "options" }, h("legend", {}, "How"), this.real.element, this.calculated.element),
       h("div", { class: "row" }, this.button, this.stop), this.status, this.bar,
       h("div", { class: "live" }, h("div", {}, this.curve, this.quality), this.results));
+    this.showButton();
   }
 
   // The plan changed: its cost is asked for, and a plan that cannot run has no button.
   async offer(signal, wish, isFit) {
+    const { protocol, key_bits: bits } = wish.keys;
     this.isFit = isFit && wish.data !== "";
-    const protocol = wish.keys.protocol;
     this.calculated.element.hidden = protocol === "clear";
     if (protocol === "clear") this.real.input.checked = true;
-    this.realTitle.textContent = protocol === "clear" ? "As the plan says: clear" : `As the plan says: ${protocol}, ${wish.keys.key_bits}-bit keys`;
+    this.realTitle.textContent = `As the plan says: ${protocol}${protocol === "clear" ? "" : `, ${bits}-bit keys`}`;
     this.showButton();
+    if (!this.source && isFit) this.status.textContent = wish.data ? "" : NO_DATA;
     if (!isFit) return;
-    if (!wish.data) this.status.textContent = this.source ? this.status.textContent : "Choose a data set to run this plan; numbers alone can only be checked.";
-    this.real.words.textContent = "Measuring this machine …";
+    this.say("Measuring this machine …");
     const cost = await post("estimate", wish, signal);
-    this.real.words.textContent = `About ${duration(cost.minutes * 60)} of training (${cost.steps.toLocaleString("en")} steps), ${number(cost.megabytes_sent, 1)} MB sent, ${number(cost.peak_memory_mib, 0)} MiB of memory; then the attacks.`;
+    const time = `About ${duration(cost.minutes * 60)} of training (${cost.steps.toLocaleString("en")} steps)`;
+    const sizes = `${number(cost.megabytes_sent, 1)} MB sent, ${number(cost.peak_memory_mib, 0)} MiB of memory`;
+    this.say(`${time}, ${sizes}; then the attacks.`);
   }
 
   say(text) {
@@ -61,8 +64,9 @@ export class RunPanel {
 
   async start() {
     this.button.disabled = true;
+    const isCalculated = this.calculated.input.checked && !this.calculated.element.hidden;
     try {
-      const { name } = await post("runs", { wish: this.wish(), is_calculated: this.calculated.input.checked && !this.calculated.element.hidden });
+      const { name } = await post("runs", { wish: this.wish(), is_calculated: isCalculated });
       this.watch(name);
     } catch (error) {
       this.status.textContent = error.message;
@@ -80,7 +84,7 @@ export class RunPanel {
     }
   }
 
-  // The browser connects again by itself and says which event it heard last.
+  // The browser connects again by itself, and says which event it heard last.
   watch(name) {
     fill(this.results);
     fill(this.curve);
@@ -106,7 +110,8 @@ export class RunPanel {
   step(told) {
     this.bar.max = told.steps;
     this.bar.value = told.step;
-    this.status.textContent = `Step ${told.step} of ${told.steps}, epoch ${told.epoch}; about ${duration(told.seconds_left)} left.`;
+    const left = `about ${duration(told.seconds_left)} left`;
+    this.status.textContent = `Step ${told.step} of ${told.steps}, epoch ${told.epoch}; ${left}.`;
   }
 
   async drawCurve() {
@@ -117,7 +122,7 @@ export class RunPanel {
 
   showQuality(told) {
     const models = Object.entries(told.models).map(([name, values]) => `${name} ${number(values.auc)}`);
-    const curve = this.name.endsWith("-shares") ? " On shares nobody knows the weights before the end: there is no curve to draw." : "";
+    const curve = this.name.endsWith("-shares") ? NO_CURVE : "";
     this.quality.textContent = `AUC on the ${told.rows}: ${models.join(", ")}.${curve}`;
   }
 
@@ -127,12 +132,16 @@ export class RunPanel {
     this.status.textContent = `Attack ${told.number} of ${told.attacks}: ${told.name} …`;
   }
 
+  // The worst stays on top.
   result(told) {
-    const reached = told.advantage === null ? "" : ` ${number(100 * Math.max(0, told.advantage), 0)} % of what was unknown`;
-    const item = h("li", {}, badge(told.verdict), h("span", {}, h("strong", {}, told.attack), ` by ${told.by}, ${told.target} of ${told.against}`, h("em", {}, reached)), h("small", {}, told.why));
+    const share = number(100 * Math.max(0, told.advantage ?? 0), 0);
+    const reached = told.advantage === null ? "" : `${share} % of what was unknown`;
+    const whose = ` by ${told.by}, ${told.target} of ${told.against}`;
+    const about = h("span", {}, h("strong", {}, told.attack), whose, h("em", {}, reached));
+    const item = h("li", {}, badge(told.verdict), about, h("small", {}, told.why));
     item.dataset.verdict = told.verdict;
-    const order = ["leaks", "degrades", "blocked", "not applicable"];
-    const after = [...this.results.children].find((other) => order.indexOf(other.dataset.verdict) > order.indexOf(told.verdict));
+    const rank = (element) => ORDER.indexOf(element.dataset.verdict);
+    const after = [...this.results.children].find((other) => rank(other) > rank(item));
     this.results.insertBefore(item, after ?? null);
   }
 
@@ -141,8 +150,15 @@ export class RunPanel {
     this.source = null;
     this.bar.hidden = true;
     this.status.textContent = text;
-    if (kind === "done") this.status.append(" ", h("a", { href: `runs/${this.name}/report`, target: "_blank", rel: "noopener" }, "Read the report"));
+    const report = h("a", { href: `runs/${this.name}/report`, target: "_blank", rel: "noopener" }, "Read the report");
+    if (kind === "done") this.status.append(" ", report);
     this.showButton();
     this.finished();
   }
+}
+
+function option(value, title, isChosen) {
+  const words = h("span", { class: "cost" }, "…");
+  const input = h("input", { type: "radio", name: "way", value, checked: isChosen });
+  return { input, words, element: h("label", { class: "option" }, input, h("span", {}, title, words)) };
 }
