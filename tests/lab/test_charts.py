@@ -8,7 +8,14 @@ from plumbob.lab.charts import comparison, curve
 def run(folder: str, auc: float | None, labels: float | None, values: float | None = 0.0) -> dict[str, Any]:
     """As the list of runs has it."""
     reach = [None if one is None else {"verdict": "leaks", "advantage": one} for one in (labels, values)]
-    return {"folder": folder, "protocol": "exchange", "auc": auc, "labels": reach[0], "values": reach[1]}
+    return {
+        "folder": folder,
+        "protocol": "exchange",
+        "noise": "none",
+        "auc": auc,
+        "labels": reach[0],
+        "values": reach[1],
+    }
 
 
 def test_one_point_a_run_at_the_worst_it_gave_away() -> None:
@@ -23,6 +30,11 @@ def test_a_run_that_was_not_attacked_has_no_place() -> None:
     """Nor one without a quality; without any there is no chart."""
     assert comparison([run("001-exchange", None, 0.5), run("002-exchange", 0.9, None, None)]) == ""
     assert comparison([]) == ""
+
+
+def test_noise_is_named() -> None:
+    """Two runs of one protocol can be told apart by what protects them."""
+    assert "001-exchange, sound noise" in comparison([{**run("001-exchange", 0.9, 0.1), "noise": "sound"}])
 
 
 def test_a_curve_for_each_metric() -> None:

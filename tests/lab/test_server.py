@@ -10,6 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from queue import Queue
 from typing import Any
 
 import pytest
@@ -195,6 +196,30 @@ def test_nothing_is_logged(open_lab: Callable[..., OpenLab]) -> None:
     assert len(rest.splitlines()) == 2
     assert lab.token not in rest
     assert lab.cookie.partition("=")[2] not in lab.said + rest
+
+
+def test_for_scripts_it_says_one_object(tmp_path: Path) -> None:
+    """With `--json` the first line has the address, and nothing follows it on either stream."""
+    command = [sys.executable, "-c", "from plumbob.cli import main; main()", "lab", "--json", "--quiet"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=tmp_path
+    ) as process:
+        assert process.stdout is not None
+        said = json.loads(process.stdout.readline())
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.read() == ""
+    assert said["address"].startswith(f"http://127.0.0.1:{said['port']}/?token=")
+    assert said["out"] == "lab-runs"
+    # Nothing was run, so nothing was written.
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_browser_is_opened_if_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the address, without waiting for it."""
+    opened: Queue[str] = Queue()
+    monkeypatch.setattr("webbrowser.open", opened.put)
+    command._open_browser("http://127.0.0.1:1/")
+    assert opened.get(timeout=30) == "http://127.0.0.1:1/"
 
 
 def test_a_lab_that_closes_takes_its_run_along(open_lab: Callable[..., OpenLab]) -> None:

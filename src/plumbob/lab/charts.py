@@ -47,9 +47,8 @@ def comparison(runs: Sequence[dict[str, Any]]) -> str:
 
 
 def _points(protocol: str, runs: Sequence[dict[str, Any]]) -> Series:
-    return Series(
-        protocol, _column(runs, "auc"), [_leakage(run) for run in runs], labels=[run["folder"] for run in runs]
-    )
+    names = [run["folder"] if run["noise"] == "none" else f"{run['folder']}, {run['noise']} noise" for run in runs]
+    return Series(protocol, _column(runs, "auc"), [_leakage(run) for run in runs], labels=names)
 
 
 def _below(values: Sequence[float | None]) -> float:

@@ -6,7 +6,7 @@ import { badge, byId, drawn, fill, h, number } from "./dom.js";
 const NONE = "None yet. A run is kept as a folder, with its record, its plan and its report.";
 const CAPTION =
   "Choose two to see what differs. Beside a verdict: the part of what was unknown that the best attack found out.";
-const HEADS = ["", "run", "protocol", "noise", "AUC", "labels", "columns and scores", "seconds", ""];
+const HEADS = ["", "run", "protocol", "noise", "AUC", "labels", "columns and scores", "seconds", "files"];
 
 export class Compare {
   constructor(use) {
@@ -42,7 +42,7 @@ export class Compare {
       run.is_finished ? null : h("span", { class: "title" }, run.status));
     const how = run.is_calculated ? `${run.protocol}, calculated` : run.protocol;
     const cells = [how, run.noise, number(run.auc), reach(run.labels), reach(run.values), number(run.seconds, 1)];
-    const row = h("tr", {}, h("td", {}, pick), name, cells.map((cell) => h("td", {}, cell)), this.links(run));
+    const row = h("tr", {}, h("td", { class: "pick" }, pick), name, cells.map((cell) => h("td", {}, cell)), this.links(run));
     row.dataset.run = run.name;
     return row;
   }
@@ -51,7 +51,7 @@ export class Compare {
     const at = `runs/${run.name}`;
     const report = [
       h("a", { href: `${at}/report`, target: "_blank", rel: "noopener" }, "report"),
-      h("a", { href: `${at}/report?download`, download: "" }, "download"),
+      h("a", { href: `${at}/report?download`, download: "", "aria-label": `Save the report of ${run.name}` }, "save"),
     ];
     const use = h("button", { type: "button", class: "quiet", onclick: () => this.use(run.plan) }, "use its plan");
     const plan = h("a", { href: `${at}/plan`, download: "" }, "plan");
@@ -79,7 +79,7 @@ export class Compare {
 }
 
 function tableOf(heads, lines, name, caption) {
-  const head = h("thead", {}, h("tr", {}, heads.map((word) => h("th", { scope: "col" }, word))));
+  const head = h("thead", {}, h("tr", {}, heads.map((word) => h("th", { scope: "col", class: word ? "" : "pick" }, word))));
   const table = h("table", {}, caption ? h("caption", {}, caption) : null, head, h("tbody", {}, lines));
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": name }, table);
 }

@@ -27,10 +27,13 @@ export class RunPanel {
     this.curve = h("div", { id: "curve" });
     this.quality = h("p", { class: "quality" });
     this.results = h("ul", { class: "results", id: "results", "aria-label": "What the attacks reached" });
+    this.idle = h("ul", { class: "results" });
+    this.idleCount = h("summary");
+    this.idleFold = h("details", { hidden: true }, this.idleCount, this.idle);
     fill(byId("run"),
       h("fieldset", { class: "options" }, h("legend", {}, "How"), this.real.element, this.calculated.element),
       h("div", { class: "row" }, this.button, this.stop), this.status, this.bar,
-      h("div", { class: "live" }, h("div", {}, this.curve, this.quality), this.results));
+      h("div", { class: "live" }, h("div", {}, this.curve, this.quality), h("div", {}, this.results, this.idleFold)));
     this.showButton();
   }
 
@@ -86,8 +89,8 @@ export class RunPanel {
 
   // The browser connects again by itself, and says which event it heard last.
   watch(name) {
-    fill(this.results);
-    fill(this.curve);
+    for (const part of [this.results, this.idle, this.curve]) fill(part);
+    this.idleFold.hidden = true;
     this.quality.textContent = "";
     this.name = name;
     this.bar.hidden = false;
@@ -132,7 +135,7 @@ export class RunPanel {
     this.status.textContent = `Attack ${told.number} of ${told.attacks}: ${told.name} …`;
   }
 
-  // The worst stays on top.
+  // The worst stays on top; what had nothing to work on is folded away.
   result(told) {
     const share = number(100 * Math.max(0, told.advantage ?? 0), 0);
     const reached = told.advantage === null ? "" : `${share} % of what was unknown`;
@@ -140,6 +143,12 @@ export class RunPanel {
     const about = h("span", {}, h("strong", {}, told.attack), whose, h("em", {}, reached));
     const item = h("li", {}, badge(told.verdict), about, h("small", {}, told.why));
     item.dataset.verdict = told.verdict;
+    if (told.verdict === "not applicable") {
+      this.idle.append(item);
+      this.idleFold.hidden = false;
+      this.idleCount.textContent = `${this.idle.children.length} had nothing to work on`;
+      return;
+    }
     const rank = (element) => ORDER.indexOf(element.dataset.verdict);
     const after = [...this.results.children].find((other) => rank(other) > rank(item));
     this.results.insertBefore(item, after ?? null);
