@@ -7,10 +7,11 @@ EXTRAS := test export lab ray docs
 # Two test workers, each with a linear algebra library that takes both cores, get in each other's way tenfold.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: help demo test soak check format bench bench-peers sanitize clean
+.PHONY: help demo picture test soak check format bench bench-peers sanitize clean
 
 help:
 	@echo "make demo         the main job on bundled data; writes demo/"
+	@echo "make picture      the README's picture of the demo's report"
 	@echo "make test         the whole test suite"
 	@echo "make soak         tests that take long"
 	@echo "make check        format, lint and types"
@@ -23,6 +24,10 @@ help:
 demo:
 	@$(PYTHON) tools/env.py
 	@$(BIN)/plumbob demo --out demo
+
+picture: demo
+	@$(PYTHON) tools/env.py test
+	@$(BIN)/python tools/picture.py demo/report.html docs/pictures/report.png
 
 test:
 	@$(PYTHON) tools/env.py $(EXTRAS)

@@ -15,26 +15,23 @@ What a feature party reaches from its sums alone stands beside it.
 import json
 import sys
 import time
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plumbob import audit, datasets
+from plumbob import audit
 from plumbob.attacks.interface import View
-from plumbob.data import split_array, stream
-from plumbob.model.logistic import signs_of
 from plumbob.model.metrics import accuracy, auc
-from plumbob.plan import Plan
+from plumbob.paper.readings import BUDGETS, MNIST, Setting
+from plumbob.paper.released import Released, success
 from plumbob.protocol.defences import noise_std
 from plumbob.simulation import Run, train
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
-EPOCHS = 30
-BUDGETS = (None, 0.5, 0.2, 0.1)
+EPOCHS = MNIST.epochs
 STARTS = ("xavier", "zero")
 SEEDS = (1, 2, 3)
 IN_WORDS = (
@@ -90,7 +87,7 @@ def measured(start: str, epsilon: float | None, seed: int) -> dict[str, Any]:
         "epsilon": epsilon,
         "seed": seed,
         "noise_std": noise_std(run.model.plan, "label"),
-        "largest_weight_norm": released.largest_weight_norm,
+        "largest_weight_norm": largest_weight_norm(run),
         "model": quality(run),
         "per_visit": per_visit(released),
         "averaged": averaged(released),
@@ -102,69 +99,25 @@ def measured(start: str, epsilon: float | None, seed: int) -> dict[str, Any]:
 
 def trained(start: str, epsilon: float | None, seed: int) -> Run:
     """The plan of the paper's figures."""
-    X, y = datasets.load("mnist-01")
-    noise: dict[str, Any] = {} if epsilon is None else {"noise": "heuristic", "epsilon": epsilon, "delta": 0.1}
-    plan = Plan.for_columns(
-        (392, 392),
-        protocol="clear",
-        scale="none",
-        row_norm=28.0,
-        batches="full",
-        batch_size=len(y),
-        epochs=EPOCHS,
-        learning_rate=0.01,
-        intercept=False,
-        start=start,
-        seed=seed,
-        **noise,
-    )
-    tables = split_array(X, y, (392, 392))
-    return train(plan, {party.name: table for party, table in zip(plan.learners, tables, strict=True)})
+    tables = MNIST.tables("train")
+    return train(Setting("figures", start, epsilon).plan(MNIST, len(tables["label"]), seed), tables)
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class Released:
-    """What the feature party would read if every residual came through: for each epoch, noisy residuals of all rows."""
-
-    residuals: Matrix
-    own_scores: Matrix
-    own: View
-    y: NDArray[np.int8]
-    largest_weight_norm: float
-
-    @classmethod
-    def of(cls, run: Run) -> "Released":
-        """Rebuilt from both views and the noise of `clear`, which comes from the seed; checked against the sums."""
-        label, own = (View.of(run.transcripts[name]) for name in ("label", "features"))
-        assert label.y is not None
-        generator, std = stream(own.seed, "noise"), noise_std(own.plan, "label")
-        residuals, scores = [], []
-        for (_, _, theirs, _), (_, X, ours, sums) in zip(label.steps(), own.steps(), strict=True):
-            drawn = generator.standard_normal((2, own.rows))[0] * std
-            residuals.append(theirs + ours - 2 * signs_of(label.y) + drawn)
-            scores.append(ours)
-            np.testing.assert_allclose(residuals[-1] @ X, sums, rtol=1e-6, atol=1e-6)
-        weights = np.hstack([label.weights_before, own.weights_before])
-        norm = float(np.linalg.norm(weights, axis=1).max())
-        return cls(np.array(residuals), np.array(scores), own, label.y, norm)
-
-    @property
-    def without_own_scores(self) -> Matrix:
-        """What is left when the attacker takes away what it knows: the other party's score, the label and noise."""
-        return self.residuals - self.own_scores
+def largest_weight_norm(run: Run) -> float:
+    """Over all steps, of everybody's weights together."""
+    weights = np.hstack([View.of(transcript).weights_before for transcript in run.transcripts.values()])
+    return float(np.linalg.norm(weights, axis=1).max())
 
 
 def quality(run: Run) -> dict[str, float]:
-    X, y = datasets.load("mnist-01", "test")
-    tables = split_array(X, y, (392, 392))
-    scores = run.model.scores(dict(zip(run.model.parts, tables, strict=True)))
+    tables = MNIST.tables("test")
+    y, scores = np.asarray(tables["label"].labels), run.model.scores(tables)
     return {"test_auc": auc(y, scores), "test_accuracy": accuracy(y, scores)}
 
 
 def per_visit(released: Released) -> dict[str, Any]:
     """The paper's attack, label = -sign(residual), epoch by epoch; and without what the attacker itself put in."""
-    paper = [accuracy(released.y, -values) for values in released.residuals]
-    stronger = [accuracy(released.y, -values) for values in released.without_own_scores]
+    paper, stronger = (success(released.y, values) for values in (released.residuals, released.without_own_scores))
     perfect = next((epoch for epoch, rate in enumerate(paper) if rate < 1.0), EPOCHS)
     return {
         "mean": float(np.mean(paper)),

@@ -9,7 +9,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 def pytest_report_header() -> list[str]:
     """Say what this machine lacks, before a skipped test is mistaken for a passed one."""
-    return [native_kernel(), larger_data_sets(), browser()]
+    return [native_kernel(), cluster(), larger_data_sets(), browser()]
 
 
 def native_kernel() -> str:
@@ -17,6 +17,12 @@ def native_kernel() -> str:
     if importlib.util.find_spec("plumbob.crypto.engines._kernel") is None:
         return "native kernel: MISSING, its tests are skipped; .venv/install.log says why it was not built"
     return "native kernel: built"
+
+
+def cluster() -> str:
+    """Whether the tests on a cluster can run."""
+    is_there = importlib.util.find_spec("ray") is not None
+    return f"ray: {'installed' if is_there else 'MISSING, the tests on a cluster are skipped'}"
 
 
 def larger_data_sets() -> str:

@@ -41,6 +41,10 @@ VERBS = [
     ["plan", "new"],
     ["plan", "show"],
     ["plan", "hash"],
+    ["party", "init"],
+    ["party", "invite"],
+    ["party", "join"],
+    ["party", "doctor"],
 ]
 
 Progress = Callable[[str], None]
@@ -514,6 +518,21 @@ def test_attack_on_a_recorded_run(
     one = answer(monkeypatch, capsys, "attack", str(folder), "--only", "label-toy")
     assert {finding["attack"] for finding in one["findings"]} == {"label-toy"}
     assert (folder / "run.json").read_bytes() == before
+
+
+@pytest.mark.usefixtures("toy_attacks")
+def test_findings_of_a_recorded_run_can_be_kept(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], runs: Path, tmp_path: Path
+) -> None:
+    """With `--keep` they are in the record and on the page, and once only when it is done again."""
+    folder = tmp_path / "run"
+    shutil.copytree(runs / "clear", folder)
+    found = answer(monkeypatch, capsys, "attack", str(folder), "--keep")["findings"]
+    record = RunRecord.load(folder)
+    assert record.findings == [Finding.from_dict(one) for one in found]
+    assert "label-toy" in (folder / "report.html").read_text()
+    answer(monkeypatch, capsys, "attack", str(folder), "--keep")
+    assert RunRecord.load(folder).notes == record.notes
 
 
 @pytest.mark.usefixtures("toy_attacks")

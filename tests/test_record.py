@@ -8,8 +8,8 @@ import pytest
 
 from plumbob.errors import DataError
 from plumbob.plan import Plan
+from plumbob.protocol.outcome import unfinished_record
 from plumbob.record import FORMAT, AttackCurve, Finding, LedgerCurve, PartyRecord, Promise, RunRecord
-from plumbob.simulation.training import unfinished_record
 
 FINDING = Finding(
     "x",

@@ -23,7 +23,7 @@ from plumbob.attacks.active.chosen_rows import ChosenRowsParty, ChosenRowsShares
 from plumbob.attacks.active.interface import Spy, claim_of
 from plumbob.attacks.active.packing import AuxiliaryPacking, OneHotPacking, TruncatedPacking
 from plumbob.data import split_array
-from plumbob.model import logistic
+from plumbob.paper.runs import exact_readings
 from plumbob.plan import Plan
 from plumbob.protocol.party import TrainingParty
 from plumbob.simulation import Run, train
@@ -84,7 +84,7 @@ def measured(case: Case, rows: int) -> dict[str, Any]:
         **case.keys,
         "residuals_read": sum(len(reading.rows) for reading in spy.readings),
         "most_in_one_step": max(len(reading.rows) for reading in spy.readings),
-        "differ_from_released": misread(plan, case.by, run, spy) if is_encrypted_residual else None,
+        "differ_from_released": misread(run, case.by) if is_encrypted_residual else None,
         "conditions": [(condition.name, condition.value, condition.is_met) for condition in claim.conditions],
         "labels_right": labels_right(claim, y[:rows]) if isinstance(claim, LabelClaim) else None,
         "largest_change_of_a_final_weight": max(changes(run, honest)),
@@ -93,20 +93,9 @@ def measured(case: Case, rows: int) -> dict[str, Any]:
     }
 
 
-def misread(plan: Plan, by: str, run: Run, spy: Spy) -> int:
+def misread(run: Run, by: str) -> int:
     """Readings that are not, to the last bit, what the honest peer encrypted."""
-    view = View.of(next(transcript for name, transcript in run.transcripts.items() if name != by))
-    released = {}
-    for batch, _, scores, _ in view.steps():
-        signs = None if view.y is None else logistic.signs_of(view.y[batch.rows])
-        encoded = np.zeros(view.rows)
-        encoded[batch.rows] = np.rint(logistic.partial_residuals(scores, signs) * 2.0**plan.residual_bits)
-        released[batch.step] = encoded
-    unit = 2.0**plan.residual_bits
-    return sum(
-        int((np.rint(reading.residuals * unit) != released[reading.step][reading.rows]).sum())
-        for reading in spy.readings
-    )
+    return sum(int((~is_right).sum()) for is_right in exact_readings(run, by))
 
 
 def labels_right(claim: LabelClaim, y: Any) -> dict[str, float]:

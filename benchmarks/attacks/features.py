@@ -11,64 +11,16 @@ Prints one JSON object. Errors do not depend on the machine; seconds do. Credit 
 import argparse
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from plumbob import datasets
-from plumbob.attacks import ValueClaim, View
+from plumbob.attacks import ValueClaim
 from plumbob.attacks.feature_chain import recover_chained_feature
 from plumbob.attacks.feature_geometry import recover_geometry, with_known_rows
 from plumbob.attacks.feature_single import recover_single_feature
-from plumbob.data import split_array
-from plumbob.plan import Plan
-from plumbob.simulation import train
-
-Matrix = NDArray[np.float64]
-Data = tuple[Matrix, NDArray[np.int64]]
-
-
-def views_of(split: tuple[int, int], data: Data, **keys: Any) -> dict[str, View]:
-    usual = {"protocol": "clear", "seed": 3, "test_only_keys": True, "key_bits": 512}
-    plan = Plan.for_columns(split, **(usual | keys))
-    tables = dict(zip(("label", "features"), split_array(*data, split), strict=True))
-    return {name: View.of(transcript) for name, transcript in train(plan, tables).transcripts.items()}
-
-
-def credit(column: int, rows: int | None = None, is_first: bool = False) -> Data:
-    X, y = datasets.load("credit")
-    others = [index for index in range(X.shape[1]) if index != column]
-    return X[:rows, [column, *others] if is_first else [*others, column]], y[:rows].astype(np.int64)
-
-
-def made_up(rows: int, columns: int, seed: int) -> Data:
-    generator = np.random.default_rng(seed)
-    X = generator.normal(size=(rows, columns))
-    y = X @ generator.normal(size=columns) / np.sqrt(columns) + generator.normal(size=rows) > 0
-    return X, y.astype(np.int64)
-
-
-def column_errors(attack: Callable[[View], Any], view: View, truth: Matrix) -> dict[str, Any]:
-    started = time.process_time()
-    claim = attack(view)
-    seconds = time.process_time() - started
-    if not isinstance(claim, ValueClaim):
-        return {"not applicable": claim.why}
-    values = claim.values[:, 0]
-    errors = np.abs(values * (1.0 if np.nansum(values * truth) >= 0 else -1.0) - truth)
-    relative = errors / np.maximum(np.abs(truth), 2.0**-16)
-    known = claim.is_determined
-    return {
-        "rows": len(truth),
-        "answered": float(np.isfinite(values).mean()),
-        "determined": float(known.mean()),
-        "largest relative error of a determined row": float(relative[known].max()) if known.any() else None,
-        "largest error of a determined row, in standard deviations": float(errors[known].max() / truth.std()),
-        "seconds": round(seconds, 2),
-        "conditions": {item.name: item.value for item in claim.conditions},
-    }
+from plumbob.paper.runs import column_errors, credit, made_up, views_of
 
 
 def single(_: argparse.Namespace) -> Iterator[dict[str, Any]]:
@@ -77,21 +29,21 @@ def single(_: argparse.Namespace) -> Iterator[dict[str, Any]]:
     keys: dict[str, Any]
     for column in (0, 4, 6, 11, 17):
         for start in ("zero", "xavier"):
-            views = views_of((22, 1), credit(column), start=start, epochs=2, **usual)
+            views = views_of((22, 1), credit(column=column), start=start, epochs=2, **usual)
             found = column_errors(recover_single_feature, views["label"], views["features"].X[:, 0])
             yield {"setting": f"credit column {column}, {start} start, 2 epochs", **found}
     for sigmoid in ("minimax", "piecewise", "exact"):
-        views = views_of((22, 1), credit(0), sigmoid=sigmoid, **clipped, **usual)
+        views = views_of((22, 1), credit(column=0), sigmoid=sigmoid, **clipped, **usual)
         found = column_errors(recover_single_feature, views["label"], views["features"].X[:, 0])
         yield {"setting": f"credit column 0, {sigmoid}, row_norm 1, 3 epochs", **found}
     for intercept in (False, True):
         keys = {"remainder": "drop"} if intercept else {}
-        views = views_of((1, 22), credit(0, is_first=True), intercept=intercept, epochs=3, **keys, **usual)
+        views = views_of((1, 22), credit(column=0, is_first=True), intercept=intercept, epochs=3, **keys, **usual)
         found = column_errors(recover_single_feature, views["features"], views["label"].X[:, 0])
         yield {"setting": f"reverse, credit column 0, intercept {intercept}, 3 epochs", **found}
     for sigmoid in ("taylor", "minimax"):
         keys = {"row_norm": 1.0} if sigmoid == "minimax" else {}
-        views = views_of((22, 1), credit(0, 480), protocol="exchange", sigmoid=sigmoid, epochs=3, **keys, **usual)
+        views = views_of((22, 1), credit(480, 0), protocol="exchange", sigmoid=sigmoid, epochs=3, **keys, **usual)
         found = column_errors(recover_single_feature, views["label"], views["features"].X[:, 0])
         yield {"setting": f"encrypted, {sigmoid}, 480 rows of credit, 3 epochs", **found}
 
@@ -104,10 +56,10 @@ def chain(_: argparse.Namespace) -> Iterator[dict[str, Any]]:
             )
             found = column_errors(recover_chained_feature, views["label"], views["features"].X[:, 0])
             yield {"setting": f"made up, batch 1, {start} start, 3 epochs, seed {seed}", **found}
-    views = views_of((22, 1), credit(0, 8000), batch_size=1, epochs=2, learning_rate=0.01, row_norm=1.0)
+    views = views_of((22, 1), credit(8000, 0), batch_size=1, epochs=2, learning_rate=0.01, row_norm=1.0)
     found = column_errors(recover_chained_feature, views["label"], views["features"].X[:, 0])
     yield {"setting": "credit column 0, 8000 rows, batch 1, row_norm 1, 2 epochs", **found}
-    views = views_of((22, 1), credit(0, 8000), batch_size=16, batches="fixed", epochs=2, learning_rate=0.01)
+    views = views_of((22, 1), credit(8000, 0), batch_size=16, batches="fixed", epochs=2, learning_rate=0.01)
     found = column_errors(recover_chained_feature, views["label"], views["features"].X[:, 0])
     yield {"setting": "credit column 0, 8000 rows, fixed batches of 16, 2 epochs", **found}
 

@@ -10,58 +10,20 @@ import argparse
 import json
 import math
 import sys
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import norm
 
 from plumbob import datasets
-from plumbob.attacks.interface import Attack, LabelClaim, View
+from plumbob.attacks.interface import View
 from plumbob.attacks.label_average import LABEL_AVERAGE
 from plumbob.attacks.label_only import LABEL_ONLY
 from plumbob.attacks.label_sign import LABEL_SIGN
 from plumbob.attacks.label_stacked import LABEL_STACKED
-from plumbob.data import split_array
-from plumbob.model.metrics import auc, balanced_accuracy
-from plumbob.plan import Plan
-from plumbob.simulation import Run, train
-
-Matrix = NDArray[np.float64]
-SMALL_STEPS: dict[str, Any] = {"protocol": "clear", "learning_rate": 0.01, "intercept": False, "seed": 1}
-
-
-def trained(split: Sequence[int], X: Matrix, y: Any, **keys: Any) -> Run:
-    plan = Plan.for_columns(split, **(SMALL_STEPS | keys))
-    tables = split_array(X, y, split)
-    return train(plan, {party.name: table for party, table in zip(plan.learners, tables, strict=True)})
-
-
-def labels_of(run: Run) -> NDArray[np.int8]:
-    y = run.transcripts["label"].y
-    assert y is not None
-    return y
-
-
-def attacked(run: Run, attack: Attack, party: str = "features") -> dict[str, Any]:
-    """One attack's rates against the truth, with its seconds and conditions."""
-    started = time.perf_counter()
-    claim = attack(View.of(run.transcripts[party]))
-    assert isinstance(claim, LabelClaim), claim
-    y = labels_of(run)
-    is_right = np.sign(np.nan_to_num(claim.beliefs)) == 2.0 * y - 1.0
-    determined = claim.is_determined
-    return {
-        "rate": float(is_right.mean()),
-        "auc": auc(y, np.nan_to_num(claim.beliefs)),
-        "balanced_accuracy": balanced_accuracy(y, np.nan_to_num(claim.beliefs)),
-        "determined": float(determined.mean()),
-        "rate_where_determined": float(is_right[determined].mean()) if determined.any() else None,
-        "seconds": round(time.perf_counter() - started, 1),
-        "conditions": {condition.name: [condition.value, condition.is_met] for condition in claim.conditions},
-    }
+from plumbob.paper.runs import even_split, label_rates, labels_of, trained
+from plumbob.simulation import Run
 
 
 def small_scores(run: Run) -> float:
@@ -75,10 +37,6 @@ def small_scores(run: Run) -> float:
     return float(np.mean(np.abs(scores) < 2.0))
 
 
-def even_split(columns: int, parties: int) -> list[int]:
-    return [columns // parties + (1 if place >= parties - columns % parties else 0) for place in range(parties)]
-
-
 def sign() -> dict[str, Any]:
     """Zero start, first epoch, batch = fewest columns of a feature party."""
     found: dict[str, Any] = {}
@@ -87,11 +45,11 @@ def sign() -> dict[str, Any]:
         for parties in (2, 3, 5):
             split = even_split(X.shape[1], parties)
             run = trained(split, X, y, row_norm=1.0, batch_size=min(split[1:]), epochs=1)
-            by = {party.name: attacked(run, LABEL_SIGN, party.name) for party in run.model.plan.feature_parties}
+            by = {party.name: label_rates(run, LABEL_SIGN, party.name) for party in run.model.plan.feature_parties}
             found[f"{name}, {parties} parties"] = {"small_scores": small_scores(run), **by}
     for what, keys in {"unclipped": {"row_norm": 0.0}, "intercept": {"row_norm": 1.0, "intercept": True}}.items():
         run = trained((11, 12), X, y, batch_size=12, epochs=1, **keys)
-        found[f"credit, {what}"] = {"small_scores": small_scores(run), "features": attacked(run, LABEL_SIGN)}
+        found[f"credit, {what}"] = {"small_scores": small_scores(run), "features": label_rates(run, LABEL_SIGN)}
     return found
 
 
@@ -100,7 +58,7 @@ def mnist() -> dict[str, Any]:
     X, y = datasets.load("mnist-01")
     X = X / np.linalg.norm(X, axis=1).max()
     run = trained((392, 392), X, y, scale="none", batch_size=256, epochs=1)
-    return {"small_scores": small_scores(run), "features": attacked(run, LABEL_SIGN)}
+    return {"small_scores": small_scores(run), "features": label_rates(run, LABEL_SIGN)}
 
 
 def only() -> dict[str, Any]:
@@ -112,7 +70,7 @@ def only() -> dict[str, Any]:
         for seed in range(10):
             rows = np.random.default_rng(seed).choice(len(X), size, replace=False)
             run = trained((0, 23), X[rows], y[rows], start="xavier", batch_size=size, epochs=1)
-            outcome = attacked(run, LABEL_ONLY)
+            outcome = label_rates(run, LABEL_ONLY)
             exact.append(outcome["rate"] == 1.0 and outcome["determined"] == 1.0)
             seconds.append(outcome["seconds"])
         found[str(size)] = {"exact_of_10": int(np.sum(exact)), "longest_seconds": max(seconds)}
@@ -127,10 +85,10 @@ def stacked() -> dict[str, Any]:
         for size, epochs in ((64, 30), (256, 10), (256, 20), (256, 30), (256, 40)):
             run = trained((11, 12), X, y, intercept=intercept, batch_size=size, epochs=epochs)
             name = f"batch {size}, {epochs} epochs, {'with' if intercept else 'without'} intercept"
-            found[name] = attacked(run, LABEL_STACKED)
+            found[name] = label_rates(run, LABEL_STACKED)
             print(name, found[name]["auc"], found[name]["rate"], found[name]["seconds"], file=sys.stderr)
     run = trained((11, 12), X, y, batch_size=256, epochs=30, batches="fixed")
-    found["batch 256, 30 epochs, fixed batches"] = attacked(run, LABEL_STACKED)
+    found["batch 256, 30 epochs, fixed batches"] = label_rates(run, LABEL_STACKED)
     return found
 
 
@@ -148,7 +106,7 @@ def transition() -> dict[str, Any]:
             curve = found[f"signal {signal}, learning rate {rate}"] = {}
             for epochs in (2, 6, 10, 12, 14, 16, 18, 20, 22, 24, 26):
                 run = trained((12, 12), X, y, learning_rate=rate, batch_size=256, epochs=epochs)
-                curve[f"{epochs} ({epochs * 12 / 256:.2f})"] = attacked(run, LABEL_STACKED)["rate"]
+                curve[f"{epochs} ({epochs * 12 / 256:.2f})"] = label_rates(run, LABEL_STACKED)["rate"]
     return found
 
 
@@ -174,7 +132,7 @@ def average() -> dict[str, Any]:
             scores[batch.rows] += own / 30
         signs = 2.0 * labels_of(run) - 1.0
         expected = float(np.mean(norm.cdf((2.0 - signs * scores) * math.sqrt(30) / 10.0)))
-        found[f"learning rate {rate:g}"] = {"expected": expected, **attacked(run, LABEL_AVERAGE)}
+        found[f"learning rate {rate:g}"] = {"expected": expected, **label_rates(run, LABEL_AVERAGE)}
     return found
 
 

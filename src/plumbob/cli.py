@@ -38,12 +38,23 @@ RunOut = Annotated[Path, typer.Option("--out", help="The folder to write to.", f
 LabelColumn = Annotated[
     str | None, typer.Option("--label", help="The label party's column that holds the label.", metavar="COLUMN")
 ]
-Engine = Annotated[str, typer.Option(help="Who does the arithmetic.", metavar="auto|native|python")]
+Engine = Annotated[
+    str,
+    typer.Option(help="Who does the arithmetic; ray is a cluster, cuda a GPU.", metavar="auto|native|python|ray|cuda"),
+]
 Jobs = Annotated[int | None, typer.Option(help="Cores to use; without it, all.", min=1)]
 AcceptLeaks = Annotated[
     bool, typer.Option("--accept-leaks", help="Say, for the record, that what the plan leaks is accepted.")
 ]
 Only = Annotated[list[str], typer.Option("--only", help="The attacks to run; without it, all.", metavar="NAME ...")]
+
+HomeFolder = Annotated[
+    Path,
+    typer.Option(
+        "--home", envvar="PLUMBOB_HOME", help="This party's folder: key, certificate, peers, settings.", file_okay=False
+    ),
+]
+HOME = Path("party")
 
 LEAKING = 3
 INTERRUPTED = 130  # As a shell has it: 128 and the signal's number.
@@ -52,6 +63,8 @@ INTERRUPTED = 130  # As a shell has it: 128 and the signal's number.
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 plans = typer.Typer(no_args_is_help=True, help="Write a plan, show it whole, or give its hash.")
 app.add_typer(plans, name="plan")
+party = typer.Typer(no_args_is_help=True, help="One organisation's side on a network: its identity and its peers.")
+app.add_typer(party, name="party")
 
 
 def main() -> None:
@@ -250,6 +263,9 @@ def audit(
 def attack(
     words: Annotated[list[str], typer.Argument(metavar="RUN_DIR", help="The folder of a run.")],
     only: Only = [],  # noqa: B006  # Typer copies it.
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Keep the findings in the run's record, and make its report again.")
+    ] = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -259,7 +275,7 @@ def attack(
     folders, names = work.told_apart(words, only)
     if len(folders) != 1:
         raise typer.BadParameter(f"expected one folder of a run, got {len(folders)}")
-    show(unless_interrupted(lambda: work.run(Path(folders[0]), names, progress(quiet))), as_json)
+    show(unless_interrupted(lambda: work.run(Path(folders[0]), names, progress(quiet), keep)), as_json)
 
 
 @app.command()
@@ -347,6 +363,29 @@ def lab(
 
 
 @app.command()
+def paper(
+    part: Annotated[
+        str, typer.Argument(metavar="mnist|credit|attacks", help="A data set of section 7, or the theorems.")
+    ],
+    out: Annotated[Path, typer.Option(help="The folder to write to; a second call goes on there.", file_okay=False)],
+    preset: Annotated[
+        str | None,
+        typer.Option(help="How section 7 is read; without it, both ways.", metavar="figures|text|both"),
+    ] = None,
+    seeds: Annotated[int, typer.Option(help="Repetitions of every setting.", min=1)] = 5,
+    quick: Annotated[bool, typer.Option("--quick", help="One seed; the undefended and one defended run.")] = False,
+    data_dir: DataDir = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """The paper's figures and claims from the real data, and its theorems as experiments, beside what it says."""
+    from plumbob.commands import paper as work
+
+    wishes = work.Wishes(preset, seeds, quick, data_dir)
+    show(unless_interrupted(lambda: work.run(part, wishes, out, progress(quiet))), as_json)
+
+
+@app.command()
 def bench(
     quick: Annotated[bool, typer.Option("--quick", help="Fewer repetitions: seconds, not minutes.")] = False,
     as_json: Json = False,
@@ -356,6 +395,172 @@ def bench(
     from plumbob import bench as work
 
     show(work.run(quick, progress(quiet)), as_json)
+
+
+@party.command("init")
+def party_init(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="This party's name, as plans have it.")],
+    home: HomeFolder = HOME,
+    listen: Annotated[
+        str, typer.Option(help="Where peers may call; without it, this side only dials.", metavar="HOST:PORT")
+    ] = "",
+    address: Annotated[
+        str, typer.Option(help="Where peers reach that, for invitations; without it, as --listen.", metavar="HOST:PORT")
+    ] = "",
+    proxy: Annotated[str, typer.Option(help="Dial out through this HTTP proxy.", metavar="URL")] = "",
+    data: Annotated[Path | None, typer.Option(help="The file of this party's table.", dir_okay=False)] = None,
+    id_column: Annotated[str, typer.Option("--id", help="The column that names a row.", metavar="COLUMN")] = "id",
+    label_column: Annotated[
+        str, typer.Option("--label", help="The column that holds the label, if this party has it.", metavar="COLUMN")
+    ] = "",
+    engine: Engine = "auto",
+    days: Annotated[int, typer.Option(help="How long the certificate holds.", min=1)] = 730,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """A new party: a key that stays in its folder, a certificate for its peers, and commented settings."""
+    from plumbob.commands import party as work
+    from plumbob.party.home import Settings
+
+    settings = Settings(
+        name=name,
+        listen=listen,
+        address=address,
+        proxy=proxy,
+        data="" if data is None else str(data.resolve()),
+        id_column=id_column,
+        label_column=label_column,
+        engine=engine,
+    )
+    show(work.init(home, settings, days), as_json)
+
+
+@party.command("invite")
+def party_invite(home: HomeFolder = HOME, as_json: Json = False, quiet: Quiet = False) -> None:
+    """One line for a peer to join, and the fingerprint to read out over the telephone."""
+    from plumbob.commands import party as work
+
+    show(work.invite(home), as_json)
+
+
+@party.command("join")
+def party_join(
+    token: Annotated[str, typer.Argument(metavar="TOKEN", help="The line that the peer's `party invite` printed.")],
+    address: Annotated[
+        str | None, typer.Option(help="Dial it here, whatever its invitation says.", metavar="HOST:PORT")
+    ] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Let a new identity take the place of the one pinned.")
+    ] = False,
+    home: HomeFolder = HOME,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Pin a peer's certificate; the peer does the same with ours."""
+    from plumbob.commands import party as work
+
+    show(work.join(home, token, address, replace), as_json)
+
+
+@party.command("doctor")
+def party_doctor(
+    plan: Annotated[Path | None, typer.Argument(metavar="PLAN", help="A plan's TOML file, to compare it too.")] = None,
+    peer: Annotated[list[str], typer.Option("--peer", help="Only this peer; may be repeated.", metavar="NAME")] = [],  # noqa: B006  # Typer copies it.
+    wait: Annotated[float, typer.Option(help="Seconds to wait for the peers.", min=0)] = 60,
+    home: HomeFolder = HOME,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Check identity, network, clock, versions, plan and message size with each peer; they run it at the same time."""
+    from plumbob.commands import party as work
+
+    tell = None if as_json else lambda line: show({"lines": [line]}, as_json=False)
+    result = unless_interrupted(lambda: work.doctor(home, plan, peer, wait, progress(quiet), tell))
+    if as_json:
+        show(result, as_json)
+    if not result["ready"]:
+        raise typer.Exit(1)
+
+
+@party.command("sign")
+def party_sign(
+    plan: PlanFile,
+    accept_leaks: AcceptLeaks = False,
+    home: HomeFolder = HOME,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Give this party's word for a plan, which everybody's training needs; a plan that leaks needs --accept-leaks."""
+    from plumbob.commands import party_runs as work
+
+    show(work.sign(home, plan, accept_leaks), as_json)
+
+
+@party.command("align")
+def party_align(
+    plan: PlanFile,
+    data: Annotated[Path | None, typer.Option(help="Another table than the settings name.", dir_okay=False)] = None,
+    name: Annotated[str, typer.Option(help="Keep it under this name: rows to predict, say.")] = "",
+    at_least: Annotated[
+        int | None, typer.Option(help="The size first: go on to the ids only with so many in common.", min=1)
+    ] = None,
+    jobs: Jobs = None,
+    home: HomeFolder = HOME,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Find the rows that all parties have; ids that somebody lacks stay at home."""
+    from plumbob.commands import party_runs as work
+
+    wishes = work.AlignmentWishes(name, data, at_least, jobs)
+    show(unless_interrupted(lambda: work.align(home, plan, wishes, quiet, progress(quiet))), as_json)
+
+
+@party.command("train")
+def party_train(
+    plan: PlanFile,
+    is_new: Annotated[bool, typer.Option("--new", help="Begin another run of a plan that was run before.")] = False,
+    home: HomeFolder = HOME,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """This party's part in training; started again after any interruption, it goes on where it was."""
+    from plumbob.commands import party_runs as work
+
+    show(unless_interrupted(lambda: work.train(home, plan, is_new, quiet, progress(quiet))), as_json)
+
+
+@party.command("predict")
+def party_predict(
+    plan: PlanFile,
+    ids: Annotated[
+        list[str], typer.Option("--ids", help="Only this row; may be repeated. Without it, all.", metavar="ID")
+    ] = [],  # noqa: B006  # Typer copies it.
+    data: Annotated[Path | None, typer.Option(help="Another table than the settings name.", dir_okay=False)] = None,
+    name: Annotated[str, typer.Option(help="The name under which these rows were aligned.")] = "",
+    most_rows: Annotated[
+        int | None, typer.Option(help="Answer at most so many rows (not at the label party).", min=1)
+    ] = None,
+    out: Annotated[Path, typer.Option(help="The CSV file to write (at the label party).", dir_okay=False)] = Path(
+        "scores.csv"
+    ),
+    home: HomeFolder = HOME,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Scores of aligned rows: the label party gets them, the others answer."""
+    from plumbob.commands import party_runs as work
+
+    wishes = work.PredictionWishes(ids, name, data, most_rows, out)
+    show(unless_interrupted(lambda: work.predict(home, plan, wishes, progress(quiet))), as_json)
+
+
+@party.command("status")
+def party_status(home: HomeFolder = HOME, as_json: Json = False, quiet: Quiet = False) -> None:
+    """How far every run of this party is, and who waits for whom."""
+    from plumbob.commands import party_runs as work
+
+    show(work.status(home), as_json)
 
 
 def one_plan(files: list[str]) -> Path | None:

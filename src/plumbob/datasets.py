@@ -141,7 +141,7 @@ def _fetch_openml(name: str, title: str) -> Any:
         with warnings.catch_warnings():
             # It warns at each of its retries; one message at the end is enough.
             warnings.simplefilter("ignore")
-            return fetch_openml(title, version=1, as_frame=False, parser="liac-arff", n_retries=1, delay=0.0)
+            return fetch_openml(title, version=1, as_frame=False, parser="liac-arff", n_retries=1, delay=0.1)
     except (OSError, ValueError) as error:
         raise DataError(
             f"{name}: OpenML could not be reached ({type(error).__name__}); set PLUMBOB_DATA or --data-dir to a folder"

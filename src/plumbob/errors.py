@@ -16,6 +16,10 @@ class DivergenceError(PlanError):
     """Training left the range in which the plan's approximation means anything: its numbers do not fit these data."""
 
 
+class SettingsError(PlanError):
+    """What a party wrote for itself (`party.toml`) is not usable as written."""
+
+
 class DataError(PlumbobError):
     """A table, a column or a row is not what the plan needs."""
 
@@ -38,6 +42,18 @@ class CiphertextRefusedError(CryptoError):
 
 class TransportError(PlumbobError):
     """Bytes could not be carried: connection, certificate, deadline."""
+
+
+class DeadlineError(TransportError):
+    """Nothing came in the time that was given; the connection itself may be sound."""
+
+
+class IdentityError(TransportError):
+    """A key, a certificate or an invitation was refused, here or by the peer: only a person can change that."""
+
+
+class JournalError(TransportError):
+    """The journal could not be written, read or locked; nothing left that it does not hold."""
 
 
 class PrivacyError(PlumbobError):

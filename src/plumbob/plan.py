@@ -57,7 +57,7 @@ class Key:
             return None
         if self.name == "noise" and value in ("row", "row-level", "rows"):
             return f"{self.path}: {ROW_LEVEL_REASON}"
-        return f"{self.path}: expected {self._expectation()}, got {_shown(value)}{_suggestion(value, self.choices)}"
+        return f"{self.path}: expected {self._expectation()}, got {_shown(value)}{suggestion(value, self.choices)}"
 
     def _has_right_type(self, value: object) -> bool:
         if isinstance(self.default, float):
@@ -279,7 +279,7 @@ class Plan:
             if party.name == name:
                 return party
         names = [party.name for party in self.parties]
-        raise PlanError(f'no party "{name}" in the plan, only {", ".join(names)}{_suggestion(name, names)}')
+        raise PlanError(f'no party "{name}" in the plan, only {", ".join(names)}{suggestion(name, names)}')
 
     def held_out(self, rows: int) -> int:
         """How many of so many aligned rows are kept for testing."""
@@ -387,15 +387,16 @@ def _unknown(name: str, section: str, known: Sequence[str]) -> str:
     elsewhere = [key for key in KEYS if name == key.in_file and key.section != section]
     if elsewhere:
         return f"{path}: unknown key; it belongs in [{elsewhere[0].section}]"
-    return f"{path}: unknown key{_suggestion(name, known) or _far_suggestion(name)}"
+    return f"{path}: unknown key{suggestion(name, known) or _far_suggestion(name)}"
 
 
 def _unknown_flags(changes: Mapping[str, Any]) -> list[str]:
     known = (*_FIELD_NAMES, "features")
-    return [f"{name}: unknown key{_suggestion(name, known)}" for name in changes if name not in known]
+    return [f"{name}: unknown key{suggestion(name, known)}" for name in changes if name not in known]
 
 
-def _suggestion(word: object, known: Sequence[str]) -> str:
+def suggestion(word: object, known: Sequence[str]) -> str:
+    """`; did you mean "..."?`, or nothing."""
     by_small_letters = {name.lower(): name for name in known}
     close = difflib.get_close_matches(str(word).lower(), by_small_letters, n=1)
     return f'; did you mean "{by_small_letters[close[0]]}"?' if close else ""
@@ -468,7 +469,7 @@ def _one_party_mistakes(party: Party) -> Iterator[str]:
         yield f"{path}: expected a name of 1 to 32 letters, digits, - and _, beginning with a letter or digit"
     if party.role not in ROLES:
         choices = ", ".join(f'"{role}"' for role in ROLES)
-        yield f"{path}.role: expected one of {choices}, got {_shown(party.role)}{_suggestion(party.role, ROLES)}"
+        yield f"{path}.role: expected one of {choices}, got {_shown(party.role)}{suggestion(party.role, ROLES)}"
         return
     width = Key("features", path, 0, "", low=1 if party.role == "features" else 0)
     if (text := width.mistake(party.features)) is not None:

@@ -236,6 +236,23 @@ def test_notes_say_what_has_no_verdict() -> None:
         assert words in text
 
 
+@pytest.mark.parametrize(
+    ("keys", "sentences"),
+    [
+        ({}, ("gives label features's part", "Scores of 13 rows", "features's weights", "12 unknown columns")),
+        ({"split": (11, 1)}, ("Scores of 2 rows", "the value of the unknown column")),
+        ({"split": (11, 7, 5)}, ("the sum of 2 feature parties' parts", "Scores of 13 rows", "no single one")),
+        ({"protocol": "shares", "open": "never"}, ("nobody's part", "Scores of 24 rows", "the joint weights")),
+    ],
+    ids=["two", "one column", "three", "never opened"],
+)
+def test_notes_say_what_predictions_tell(keys: dict[str, Any], sentences: tuple[str, ...]) -> None:
+    """Whose part a score shows, how many known rows give weights away, and what those who answer learn."""
+    text = "\n".join(notes(plan_of(**keys)))
+    for words in (*sentences, "which rows are asked for"):
+        assert words in text
+
+
 @pytest.mark.parametrize("attack", sorted({rule.attack for rule in RULES}))
 def test_every_attack_has_a_story(attack: str) -> None:
     """What it does, this plan's numbers, and the ledger behind the verdict."""

@@ -10,8 +10,8 @@ import plumbob
 from plumbob.attacks import View
 from plumbob.auditor.truth import Truth
 from plumbob.errors import DataError
+from plumbob.protocol.outcome import unfinished_record
 from plumbob.simulation import Run
-from plumbob.simulation.training import unfinished_record
 from tests.auditor.support import small_run
 from tests.protocol.support import in_clear, made_up, plan_for, trained
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from plumbob.report.chart import Axis, Chart, Series
 from plumbob.report.page import Section, render
 from tests.browser.conftest import PHONE, Tab
 from tests.report.support import bar_chart, line_chart, point_chart
@@ -60,6 +61,30 @@ def test_pointer_and_keys_show_values(tab: Tab, file: Path) -> None:
     page.keyboard.press("Escape")
     assert tip(page) == ""
     assert tab.is_clean, (tab.errors, tab.requests)
+
+
+@pytest.mark.parametrize("viewport", [{"width": 1280, "height": 900}, PHONE], ids=["desktop", "phone"])
+def test_dots_lie_on_the_line(new_tab: Callable[..., Tab], tmp_path: Path, viewport: dict[str, int]) -> None:
+    """What the script marks is where the value is drawn, at every width and on axes that make their own ends."""
+    steps = [float(step) for step in range(1, 111)]
+    equations = Series("equations", [4.55 * step for step in steps], steps)
+    chart = Chart("Equations", "By step.", Axis("step"), Axis("equations"), [equations])
+    file = tmp_path / "page.html"
+    file.write_text(render("Dots", [Section("One", charts=[chart])]), encoding="utf-8")
+    page = new_tab(viewport=viewport).open(file)
+    page.get_by_role("slider").press("End")
+    dot, end = page.evaluate(DOT_AND_END)
+    assert dot == pytest.approx(end, abs=1.0)
+
+
+# The middle of the dot, and the last point of the line in the drawing that is in sight, both on the page.
+DOT_AND_END = """() => {
+  const box = document.querySelector(".dot").getBoundingClientRect();
+  const seen = [...document.querySelectorAll(".drawing path.line.c0")].filter(one => one.checkVisibility());
+  const line = seen.reduce((one, two) => one.getTotalLength() > two.getTotalLength() ? one : two);
+  const end = line.getPointAtLength(line.getTotalLength()).matrixTransform(line.getScreenCTM());
+  return [[box.x + box.width / 2, box.y + box.height / 2], [end.x, end.y]];
+}"""
 
 
 def test_the_pointer_finds_a_point_and_a_bar(tab: Tab, file: Path) -> None:

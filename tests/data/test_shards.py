@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from plumbob.data import Shard, build_shard, held_out_rows, split_array
+from plumbob.data import Shard, build_shard, held_out_rows, split_array, store
 from plumbob.data.shards import clipped, rounded
 from plumbob.errors import DataError
 from plumbob.plan import Plan
@@ -127,3 +127,15 @@ def test_wrong_tables_are_refused() -> None:
     rare[held_out_rows(tables[0].ids, 10, KEY)[1]] = 1
     with pytest.raises(DataError, match="in 40 training rows, got 1"):
         build_shard(split_array(X, rare, (2, 3))[0], plan.replace(test_share=0.2), "label", KEY)
+
+
+@pytest.mark.parametrize("keys", [{}, {"test_share": 0.3, "row_norm": 1.0}, {"missing": "mean", "scale": "none"}])
+def test_rows_in_pieces_and_in_files_are_the_same(monkeypatch: pytest.MonkeyPatch, keys: dict[str, Any]) -> None:
+    """Bit for bit: what is scaled, clipped and rounded some rows at a time, into a file, is what it is at once."""
+    at_once = shards(**keys)
+    monkeypatch.setattr(store, "MAPPED_FROM", 1)
+    monkeypatch.setattr(store, "ROWS_AT_ONCE", 7)
+    for ours, theirs in zip(shards(**keys), at_once, strict=True):
+        assert np.array_equal(ours.X, theirs.X)
+        assert np.array_equal(ours.X_test, theirs.X_test)
+        assert ours.X.base is not None

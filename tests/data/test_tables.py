@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from plumbob.data import read_table, table_from
+from plumbob.data import Table, read_table, store, table_from, tables
 from plumbob.errors import DataError
 
 CSV = "id,age,city,paid\n007,31,Paris,yes\n008,,Rome,no\n009,40.5,,yes\n"
@@ -161,3 +161,62 @@ def test_unreadable_files_are_refused_without_their_content(tmp_path: Path) -> N
     path.write_text("a,a\n1,2\n")
     with pytest.raises(DataError, match="repeat a name"):
         read_table(path)
+
+
+def in_blocks(monkeypatch: pytest.MonkeyPatch, path: Path) -> Any:
+    """The file read a few bytes at a time, and beside it read at once."""
+    whole = read_table(path, "id")
+    monkeypatch.setattr(tables, "CSV_BLOCK", 20)
+    monkeypatch.setattr(store, "ROWS_AT_ONCE", 2)
+    return read_table(path, "id"), whole
+
+
+@pytest.mark.parametrize("kind", ["csv", "csv.gz"])
+def test_a_csv_file_in_blocks_is_the_same_table(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kind: str) -> None:
+    """Also where a column looks like whole numbers at first, like a number or a text later, or is empty for long."""
+    lines = ["id,whole,late,text,gap,flag"]
+    for row in range(30):
+        late, text = ("0.5", "n/a!") if row > 25 else ("3", "1.50")
+        lines.append(f"{row:03d},{row},{late},{text},{'x' if row == 29 else ''},{'true' if row % 2 else 'false'}")
+    content = ("\n".join(lines) + "\n").encode()
+    path = tmp_path / f"rows.{kind}"
+    path.write_bytes(gzip.compress(content) if kind == "csv.gz" else content)
+    assert_same(*in_blocks(monkeypatch, path))
+
+
+def test_a_parquet_file_in_pieces_is_the_same_table(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Row groups of any size, with a text that begins with gaps."""
+    columns = {"id": [str(row) for row in range(9)], "x": np.arange(9.0), "t": [None] * 5 + ["a", "b", None, "a"]}
+    path = tmp_path / "rows.parquet"
+    parquet.write_table(pa.table(columns), path, row_group_size=4)
+    assert_same(*in_blocks(monkeypatch, path))
+
+
+def test_a_file_without_rows_is_a_table_without_rows(tmp_path: Path) -> None:
+    """Its columns are there."""
+    (tmp_path / "rows.csv").write_text("id,x\n")
+    parquet.write_table(pa.table({"id": pa.array([], pa.string()), "x": pa.array([], pa.float64())}), tmp_path / "r.pq")
+    for name in ("rows.csv", "r.pq"):
+        table = read_table(tmp_path / name, "id")
+        assert (len(table), [column.name for column in table.columns]) == (0, ["x"])
+
+
+def assert_same(left: Table, right: Table) -> None:
+    """Ids, kinds and values of all columns."""
+    assert left.ids == right.ids
+    for ours, theirs in zip(left.columns, right.columns, strict=True):
+        assert (ours.name, ours.is_text) == (theirs.name, theirs.is_text)
+        assert list(ours.is_missing) == list(theirs.is_missing)
+        kept = ~ours.is_missing
+        assert list(ours.values[kept]) == list(theirs.values[kept])
+
+
+def test_aligned_tables_share_their_ids() -> None:
+    """Rows in another order are selected; rows that are in order already are not copied."""
+    table = table_from(pa.table({"id": ["b", "a", "c"], "x": [1.0, 2.0, 3.0], "t": ["u", "v", "w"]}), "id")
+    wanted = ("a", "b")
+    chosen = table.select(wanted)
+    assert chosen.ids is wanted
+    assert [list(column.values) for column in chosen.columns] == [[2.0, 1.0], ["v", "u"]]
+    assert chosen.select(["a", "b"]) is chosen
+    assert chosen.take([0, 1]) is chosen

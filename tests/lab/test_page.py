@@ -13,8 +13,8 @@ pytest.importorskip("starlette", reason="the lab's extra is not installed: pip i
 from playwright.sync_api import Page, expect
 
 from plumbob.plan import Plan
+from plumbob.protocol.outcome import unfinished_record
 from plumbob.record import Finding, RunRecord
-from plumbob.simulation.training import unfinished_record
 from tests.browser.conftest import PHONE, Tab
 from tests.lab.conftest import QUICK, OpenLab
 from tests.report.support import PAYLOADS

@@ -8,8 +8,8 @@ import pytest
 from plumbob.errors import DataError
 from plumbob.lab.runs import OPENED, Runs, worst
 from plumbob.plan import Plan
+from plumbob.protocol.outcome import unfinished_record
 from plumbob.record import Finding
-from plumbob.simulation.training import unfinished_record
 
 
 def finding(verdict: str, advantage: float | None, target: str = "labels") -> Finding:

@@ -14,13 +14,13 @@ from plumbob.crypto import KERNEL, Randomness, engines
 from plumbob.data import Table, split_array
 from plumbob.plan import Plan
 from plumbob.protocol.arbiter import Arbiter
+from plumbob.protocol.cast import PROTOCOLS
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.handshake import Desk
 from plumbob.protocol.messages import Kind, Message, decode
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.transcript import Transcript
 from plumbob.simulation import Run, train
-from plumbob.simulation.training import PROTOCOLS
 from plumbob.transport import Link, linked_pair
 
 Vector = NDArray[np.float64]

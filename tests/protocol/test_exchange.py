@@ -172,9 +172,9 @@ def test_one_helpers_reply_says_nothing() -> None:
 
 def exchange_protocols() -> dict[str, Any]:
     """Where the simulation looks a protocol's parties up."""
-    from plumbob.simulation import training
+    from plumbob.protocol import cast
 
-    return training.PROTOCOLS
+    return cast.PROTOCOLS
 
 
 def test_pair_masks_cancel_and_never_repeat(monkeypatch: pytest.MonkeyPatch) -> None:

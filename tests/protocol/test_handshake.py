@@ -73,6 +73,20 @@ def test_a_plans_seed_is_everybodys_seed() -> None:
     assert not wire.bodies(Kind.SEED_SHARE)
 
 
+def test_the_purpose_is_part_of_the_identity() -> None:
+    """From the same nonces, a session to predict is another one than a session to train."""
+
+    def constant(byte: int) -> Randomness:
+        return Randomness(lambda count: bytes([byte]) * count)
+
+    identities = set()
+    for purpose in ("train", "predict", "align"):
+        desks = seated(TWO, randomness={"label": constant(1), "features": constant(2)})
+        ends = outcomes({name: partial(agree, desk, IDS, purpose) for name, desk in desks.items()}, desks)
+        identities.add(ends["label"].identity)
+    assert len(identities) == 3
+
+
 def test_every_share_moves_the_seed() -> None:
     """One party's draw alone changes the joint seed: nobody chooses it alone."""
 
@@ -135,6 +149,8 @@ def test_different_shares_to_different_peers_are_noticed() -> None:
     [
         ({"version": 2}, "our version is 1, theirs is 2"),
         ({"name": "mallory"}, "our name is 'features', theirs is 'mallory'"),
+        ({"purpose": "predict"}, "our purpose is 'train', theirs is 'predict'"),
+        ({"purpose": "gone"}, "greeting cannot be read"),
         ({"plan": "0" * 64}, "our plan hash is"),
         ({"rows": 4}, "our number of aligned rows is 3, theirs is 4"),
         ({"rows": None}, "expected it to name its aligned rows"),

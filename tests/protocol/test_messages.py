@@ -86,6 +86,15 @@ def test_the_numbers_of_the_kinds_are_frozen() -> None:
         "START_SHARE": 12,
         "WEIGHT_SHARE": 13,
         "SCORE_SHARE": 14,
+        "BLINDED_IDS": 20,
+        "TWICE_BLINDED_IDS": 21,
+        "SHUFFLED_IDS": 22,
+        "UNBLINDED_IDS": 23,
+        "ALIGNMENT_OPENING": 24,
+        "ALIGNMENT_DECISION": 25,
+        "QUERY": 30,
+        "QUERY_ROWS": 31,
+        "QUERY_VERDICT": 32,
     }
 
 

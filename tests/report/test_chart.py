@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from plumbob.report.chart import NARROW, Axis, Chart, Series, figure, standalone, svg
-from plumbob.report.marks import marker
+from plumbob.report.marks import colour, marker
 from tests.report.support import bar_chart, hostile_names, line_chart, point_chart
 
 KINDS = [line_chart, point_chart, bar_chart]
@@ -82,7 +82,7 @@ def test_the_table_has_the_data() -> None:
     ]
     assert table_of(point_chart())[1:3] == [["shares", "0.1", "0.9"], ["twice", "0.1", "0.9"]]
     assert table_of(bar_chart()) == [
-        ["", "attack", "baseline"],
+        ["name", "attack", "baseline"],
         ["label-sign", "0.9", "0.5"],
         ["label-only", "-", "0.5"],
         ["other", "0.2", "0.5"],
@@ -113,7 +113,9 @@ def test_a_gap_breaks_the_line() -> None:
 
 def test_lines_differ_without_colour() -> None:
     """Every series has a marker of another shape, and the style sheet other dashes."""
-    assert len({marker(place, 10.0, 10.0) for place in range(6)}) == 6
+    looks = {(colour(place, False), marker(place, 10.0, 10.0)) for place in range(36)}
+    assert len(looks) == 36
+    assert len({shape for _, shape in looks}) == 6
     dashes = re.findall(r"\.line\.c[1-5] \{[^}]*stroke-dasharray: ([\d ]+)", standalone(line_chart()))
     assert len(set(dashes)) == 5
 
@@ -140,3 +142,17 @@ def test_labels_keep_apart() -> None:
     heights = sorted(float(one.get("y", "0")) for one in root.iter("text") if one.get("class") == "label")
     assert min(later - earlier for earlier, later in pairwise(heights)) >= 17
     assert heights[-1] <= float(root.get("viewBox", "").split()[3])
+
+
+def test_a_crowd_has_one_name() -> None:
+    """Many points in one place are named together; few are named each, however near."""
+    many = Series("s", [0.9] * 8 + [0.1], [0.5] * 8 + [0.9], labels=[f"n{place}" for place in range(9)])
+    assert names_in(many) == ["n0 and 7 more", "n8"]
+    few = Series("s", [0.9, 0.9], [0.5, 0.5], labels=["one", "two"])
+    assert names_in(few) == ["one", "two"]
+
+
+def names_in(series: Series) -> list[str | None]:
+    """The labels of a chart of points."""
+    chart = Chart("t", "d", Axis("x", 0.0, 1.0), Axis("y", 0.0, 1.0), [series], "points")
+    return [one.text for one in parsed(svg(chart, "c")).iter("text") if one.get("class") == "label"]

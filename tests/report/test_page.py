@@ -11,10 +11,10 @@ import pytest
 from markupsafe import Markup
 
 from plumbob.plan import Plan
+from plumbob.protocol.outcome import unfinished_record
 from plumbob.record import Finding, PartyRecord, RunRecord
 from plumbob.report.page import Section, Table, as_text, frame, render
 from plumbob.report.run import findings_table, page_of, sections_of, warnings
-from plumbob.simulation.training import unfinished_record
 from tests.report.support import hostile_names
 
 HOSTILE = '<script>alert("x")</script>&\''

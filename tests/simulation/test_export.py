@@ -11,10 +11,10 @@ import pytest
 from plumbob.data import Table, table_from
 from plumbob.errors import DataError
 from plumbob.plan import Plan
+from plumbob.protocol.outcome import unfinished_record
 from plumbob.simulation import Run, train
 from plumbob.simulation.export import as_estimator, export, merged
 from plumbob.simulation.files import load_tables
-from plumbob.simulation.training import unfinished_record
 
 
 @pytest.fixture(scope="module")

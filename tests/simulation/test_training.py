@@ -21,12 +21,13 @@ from plumbob.crypto.keys import PrivateKey
 from plumbob.errors import DataError, DivergenceError, TransportError
 from plumbob.plan import Plan
 from plumbob.protocol.arbiter import Arbiter
+from plumbob.protocol.cast import PROTOCOLS
 from plumbob.protocol.exchange import ExchangeParty
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.shares import SharesParty
 from plumbob.protocol.transcript import Transcript
 from plumbob.simulation import JointModel, train
-from plumbob.simulation.training import PROTOCOLS, run_together, seat
+from plumbob.simulation.training import run_together, seat
 from tests.protocol.support import made_up, plan_for, tables_for, trained, weights_of
 
 Parties = dict[str, TrainingParty | Arbiter]

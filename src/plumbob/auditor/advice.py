@@ -46,13 +46,9 @@ def _noise(plan: Plan, target: str) -> str:
 
 def notes_for(plan: Plan) -> Iterator[str]:
     """What the audit does not judge, one sentence each."""
-    if plan.protocol == "shares" and plan.open == "never":
-        yield "The weights were never opened: each prediction shows one joint score to the label party."
-    else:
-        yield (
-            "The finished model is not judged: a party's final weights depend on everybody's data, and with two "
-            "parties each joint score that is shown gives the other's part away."
-        )
+    if plan.protocol != "shares" or plan.open != "never":
+        yield "The finished model is not judged: a party's final weights depend on everybody's data."
+    yield from prediction_notes(plan)
     if plan.intercept:
         yield "The intercept tells the label party nothing new; whoever sees joint scores learns how frequent 1 is."
     if plan.arbiter is not None:
@@ -61,3 +57,33 @@ def notes_for(plan: Plan) -> Iterator[str]:
         yield f"{plan.arbiter.name} read all parties' gradients, because the plan leaves the masks out."
     if plan.noise == "heuristic":
         yield "The paper's epsilon and delta for its noise are heuristic, by its own words."
+
+
+def prediction_notes(plan: Plan) -> Iterator[str]:
+    """What scores that are asked for later tell, one sentence each.
+
+    A score is affine in a row's columns: known rows, one more than there are weights, fix these and the offset.
+    """
+    asker, others = plan.label_party.name, [party.name for party in plan.feature_parties]
+    theirs = sum(party.features for party in plan.feature_parties)
+    if plan.protocol == "shares" and plan.open == "never":
+        weights, whose = plan.columns, "the joint weights"
+        yield f"The weights were never opened: each prediction shows {asker} one joint score and nobody's part of it."
+    elif len(others) == 1:
+        weights, whose = theirs, f"{others[0]}'s weights"
+        yield (
+            f"Each joint score that is shown gives {asker} {others[0]}'s part of it, because it knows its own; nothing "
+            "can hide that between two parties."
+        )
+    else:
+        weights, whose = theirs, "all feature parties' weights"
+        yield (
+            f"Each joint score that is shown gives {asker} the sum of {len(others)} feature parties' parts and no "
+            f"single one, unless all the others tell {asker} theirs."
+        )
+    equation = f"one equation about {theirs} unknown columns" if theirs > 1 else "the value of the unknown column"
+    yield (
+        f"Scores of {weights + 1} rows whose columns {asker} knows from elsewhere give it {whose}; each further score "
+        f"is then {equation} of its row. A feature party can limit the rows that it answers."
+    )
+    yield "Who answers learns which rows are asked for, when and how often, and no score."

@@ -86,7 +86,6 @@ def _notes(figures: Figures) -> Iterator[str]:
         "A loss or an AUC that is shown is one more equation about all labels, and stopping early says "
         "something too; a plan shows neither."
     )
-    yield "Each joint score that is shown later is one more equation about its row."
     for gain in gains(figures):
         yield f"{gain.party}, {gain.source}: {gain.says}."
     yield "What is blocked or degrades is not shown to leak by these attacks; that is no proof that nothing does."

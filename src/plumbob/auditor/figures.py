@@ -12,8 +12,7 @@ from plumbob.model.starts import uniform_reach
 from plumbob.plan import Party, Plan
 from plumbob.privacy.randomised_response import flip_probability, label_scale
 from plumbob.protocol.defences import largest_released, noise_std
-from plumbob.protocol.party import columns_of
-from plumbob.protocol.widths import Widths, widths_for
+from plumbob.protocol.widths import Widths, columns_of, widths_for
 
 ASSUMED_ROWS = 10_000
 LARGEST_PART = 4.0  # Beyond it no sign shows a label: abs(score) < 2, plus 2 for the label (Criterion 4.2).

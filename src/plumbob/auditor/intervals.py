@@ -9,7 +9,6 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -45,6 +44,9 @@ def auc(is_positive: NDArray[np.bool_], scores: Vector) -> Interval:
     Of those two, one lies as right and one as wrong as can be. That is Agresti and Coull's remedy for shares: without
     it the interval of an AUC of 1 would be a point, whatever the number of rows.
     """
+    # Late: scipy.stats takes longer to import than all of this house.
+    from scipy.stats import rankdata
+
     ranks = rankdata(scores)
     ends = np.array([-np.inf, np.inf])
     positive, negative = np.append(ranks[is_positive], ends), np.append(ranks[~is_positive], ends)

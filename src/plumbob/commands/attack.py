@@ -17,7 +17,6 @@ from plumbob.record import Finding, RunRecord
 from plumbob.report.beside import kept_sentence, theorems_table
 from plumbob.report.page import as_text
 from plumbob.report.run import conditions_table, findings_table, reasons
-from plumbob.simulation import Run
 
 Tell = Callable[[str], None]
 
@@ -28,10 +27,13 @@ def told_apart(words: Sequence[str], only: Sequence[str]) -> tuple[list[str], li
     return [word for word in words if word not in known], [*only, *(word for word in words if word in known)] or None
 
 
-def run(folder: Path, only: Sequence[str] | None, tell: Tell) -> dict[str, object]:
-    """Findings about the run in this folder, which stays as it is."""
+def run(folder: Path, only: Sequence[str] | None, tell: Tell, keep: bool = False) -> dict[str, object]:
+    """Findings about the run in this folder, which stays as it is unless they are to be kept in it."""
     findings = audit(folder, only, tell)
-    notes = list(notes_for(Plan.from_toml(RunRecord.load(folder).plan)))
+    record = RunRecord.load(folder)
+    notes = list(notes_for(Plan.from_toml(record.plan)))
+    if keep:
+        file_findings(record, Truth.of(folder), findings, folder)
     listed = [asdict(finding) for finding in findings]
     return {"out": str(folder), "findings": listed, "notes": notes, "lines": [*lines_of(findings), *notes]}
 
@@ -44,21 +46,23 @@ def audit_plan(
     refuse_unknown(only)
     finished = train.carry_out(plan, inputs, out, means)
     findings = audit(finished, only, tell)
-    record, compared = written_up(plan, finished, findings, out)
+    record = file_findings(finished.record, Truth.of(finished), findings, out)
+    compared = agreements(record.predicted, findings)
     result = {**train.shown(record, inputs, out), "agreement": [asdict(one) for one in compared]}
     lines = [*lines_of(findings), *beside_lines(record, compared), *record.notes, *train.lines_of(record, out)]
     return {**result, "lines": lines}
 
 
-def written_up(plan: Plan, finished: Run, findings: Sequence[Finding], out: Path) -> tuple[RunRecord, list[Agreement]]:
-    """The record with its findings, the page beside it, and how the findings agree with what was predicted."""
-    filed = with_findings(finished.record, Truth.of(finished), findings)
-    compared = agreements(filed.predicted, findings)
-    disagreements = [str(one) for one in compared if not one.is_kept]
-    record = replace(filed, notes=[*filed.notes, *notes_for(plan), *disagreements])
-    record.save(out)
-    train.write_report(record, out)
-    return record, compared
+def file_findings(record: RunRecord, truth: Truth, findings: Sequence[Finding], folder: Path) -> RunRecord:
+    """The record with its findings, saved, and the page made from it."""
+    filed = with_findings(record, truth, findings)
+    disagreements = [str(one) for one in agreements(filed.predicted, findings) if not one.is_kept]
+    # Once each, however often a run is attacked.
+    notes = dict.fromkeys([*filed.notes, *notes_for(truth.plan), *disagreements])
+    filed = replace(filed, notes=list(notes))
+    filed.save(folder)
+    train.write_report(filed, folder)
+    return filed
 
 
 def beside_lines(record: RunRecord, compared: Sequence[Agreement]) -> list[str]:

@@ -97,7 +97,7 @@ def leaks(result: dict[str, object]) -> bool:
     return isinstance(findings, list) and any(finding["verdict"] == LEAKS for finding in findings)
 
 
-def refuse_leaks(plan: Plan, rows: int, is_accepted: bool) -> None:
+def refuse_leaks(plan: Plan, rows: int | None, is_accepted: bool) -> None:
     """Before training: a plan that leaks needs somebody's word for it."""
     if is_accepted:
         return

@@ -1,41 +1,37 @@
 """What a plan will cost: bytes exactly from the widths, minutes from a short measurement of the engine installed here.
 
 An estimate is for all parties on this machine, as `train` runs them; parties on machines of their own share the work.
-Every step does the same operations on public shapes, so that a few of each, timed once, give all of them.
+The times of single operations are those by which `engine = "auto"` chooses (`crypto.calibration`).
 """
 
-import math
 import resource
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-
-import numpy as np
 
 from plumbob.auditor.check import figures_of
 from plumbob.auditor.figures import Figures
-from plumbob.crypto import Encoded, PrivateKey, Slots, engines, okamoto_uchiyama, paillier, profiles
-from plumbob.crypto.engines.interface import Engine
+from plumbob.crypto import PrivateKey, Slots, engines, okamoto_uchiyama, paillier, profiles
+from plumbob.crypto.calibration import Costs, measured
+from plumbob.crypto.engines import Engine, Shape
+from plumbob.data import store
 from plumbob.plan import Plan
 from plumbob.protocol.messages import HEADER
 from plumbob.protocol.shares import RING_BITS, share_bytes
-from plumbob.protocol.widths import slots_for
+from plumbob.protocol.widths import slots_for, usual_shape
 
-SAMPLE_ROWS, SAMPLE_COLUMNS = 64, 64
-"""Larger shapes are timed at this size and scaled: the cost grows linearly with both."""
-FEW = 8
-"""Replies that are timed."""
-TRYING_SECONDS = 0.3
-"""For each operation, so that all of them take about two seconds."""
 MEBIBYTE = 2**20
 CLEAR_STEP_SECONDS = 2e-4
+CLEAR_ENTRY_SECONDS = 1.5e-8
 OVERHEAD_SECONDS = 0.01
 """Of a step, for messages and everything else that is not arithmetic."""
 LIBRARIES = 30 * MEBIBYTE
 """What training loads beyond what a check has loaded."""
-COPIES_OF_DATA = 4
-"""Tables, scaled rows, encoded integers and the transcript."""
+COPIES_OF_DATA = 3
+"""Tables as they were read, aligned, and scaled."""
+BYTES_OF_IDS = 200
+"""Of a row, at each party, while tables are aligned."""
 COPIES_OF_CIPHERTEXTS = 4
 """As limbs, as bytes, on the way, and with the peer."""
 
@@ -53,17 +49,6 @@ class Product:
 
 
 @dataclass(frozen=True)
-class Costs:
-    """Seconds of one operation, on all cores."""
-
-    encryption: float
-    foreign_encryption: float
-    entry: float
-    randomisation: float
-    decryption: float
-
-
-@dataclass(frozen=True)
 class Estimate:
     """For one run."""
 
@@ -76,6 +61,8 @@ class Estimate:
     """Of all parties together, in training's messages; the handshake adds some kilobytes."""
     megabytes_sent: float
     peak_memory_mib: float
+    temporary_files_mib: float
+    """Features that are too large to be kept in memory; their pages stay there while nobody else needs the room."""
     rows: int
 
 
@@ -88,33 +75,32 @@ class Trials:
 
     def key(self, plan: Plan, engine: Engine) -> tuple[PrivateKey, float, float]:
         """A key as the plan wants it, with the seconds and the bytes that making it took."""
-        kind = (plan.scheme, plan.key_bits, plan.test_only_keys)
+        kind = (engine.name, plan.scheme, plan.key_bits, plan.test_only_keys)
         if kind not in self._keys:
             before, started = _resident(), time.perf_counter()
             key = _key(plan, engine)
             self._keys[kind] = key, time.perf_counter() - started, _resident() - before
         return self._keys[kind]
 
-    def costs(self, figures: Figures, key: PrivateKey, products: list[Product]) -> Costs:
-        """Of single operations; small shapes are measured apart, because in them the overhead weighs more."""
-        plan = figures.plan
-        kind = (plan.scheme, plan.key_bits, plan.test_only_keys, plan.arbiter is None, figures.widths.features.bits)
-        shape = (*(size.bit_length() for size in _sample_shape(products)),)
-        if (*kind, *shape) not in self._costs:
-            self._costs[(*kind, *shape)] = _measured(figures, key, products)
-        return self._costs[(*kind, *shape)]
+    def costs(self, key: PrivateKey, shape: Shape) -> Costs:
+        """Of single operations; at each doubling of a shape they are measured again, its overhead weighs less then."""
+        kind = (id(key), shape.rows.bit_length(), shape.columns.bit_length(), shape.bits)
+        if kind not in self._costs:
+            self._costs[kind] = measured(key, shape)
+        return self._costs[kind]
 
 
 def estimate(plan: Plan, rows: int | None = None, jobs: int | None = None, trials: Trials | None = None) -> Estimate:
     """Measured on this machine: now, unless earlier `trials` have it."""
     figures = figures_of(plan, rows)
-    engine = engines.choose("auto", jobs or engines.cores())
     if plan.protocol == "clear":
-        return _estimate(figures, "none", 0.0, CLEAR_STEP_SECONDS, 0, 0.0)
+        step = CLEAR_STEP_SECONDS + CLEAR_ENTRY_SECONDS * figures.batch * plan.columns
+        return _estimate(figures, "none", 0.0, step, 0, 0.0)
+    engine = engines.choose("auto", jobs or engines.cores(), usual_shape(plan))
     trials = trials or Trials()
     key, setup, memory = trials.key(plan, engine)
     products = list(products_of(figures, key, figures.batch))
-    costs = trials.costs(figures, key, products)
+    costs = trials.costs(key, _shape(figures, products))
     # Each party has a key of its own and tables for every peer's; an arbiter's is everybody's.
     keys = 1 if plan.arbiter is not None else len(plan.learners)
     holders = len(plan.parties)
@@ -134,6 +120,9 @@ def _estimate(figures: Figures, engine: str, setup: float, step: float, sent: in
         bytes_sent=sent,
         megabytes_sent=sent / 1e6,
         peak_memory_mib=(peak_memory(figures) + tables) / MEBIBYTE,
+        temporary_files_mib=sum(size for size in data_bytes(figures) if size >= store.MAPPED_FROM)
+        * COPIES_OF_DATA
+        / MEBIBYTE,
         rows=figures.rows,
     )
 
@@ -144,8 +133,12 @@ def estimate_lines(cost: Estimate) -> list[str]:
         f"estimate for {cost.rows} training rows, all parties on this machine, engine {cost.engine}:",
         f"  about {cost.minutes:.1f} minutes ({cost.steps} steps of {cost.step_seconds:.3g} s)",
         f"  {cost.megabytes_sent:.1f} MB sent, all parties together",
-        f"  about {cost.peak_memory_mib:.0f} MiB of memory at its peak",
+        f"  about {cost.peak_memory_mib:.0f} MiB of memory at its peak{_files_beside(cost)}",
     ]
+
+
+def _files_beside(cost: Estimate) -> str:
+    return f", and {cost.temporary_files_mib:.0f} MiB of temporary files" if cost.temporary_files_mib else ""
 
 
 # Shapes.
@@ -227,41 +220,9 @@ def step_seconds(figures: Figures, products: list[Product], costs: Costs) -> flo
     return seconds + len(figures.plan.learners) * figures.batch * figures.widths.terms * costs.encryption
 
 
-def _measured(figures: Figures, key: PrivateKey, products: list[Product]) -> Costs:
-    """Each on a small sample."""
-    public, features = key.public, figures.widths.features
-    generator = np.random.default_rng(0)
-    rows, columns = _sample_shape(products)
-    limit = 1 << (features.bits - 1)
-    X = Encoded(generator.integers(1 - limit, limit, (rows, columns)), features)
-    values = [int(value) for value in generator.integers(-1000, 1000, rows)]
-    sent = key.encrypt(values)
-    few = sent[: min(rows, FEW)]
-    count = len(few)
-    reply = (few + public.random_mask(count, 64)).randomised()
-    foreign = _seconds(lambda: public.encrypt(values)) / rows if figures.plan.protocol == "arbiter" else 0.0
-    return Costs(
-        encryption=_seconds(lambda: key.encrypt(values)) / rows,
-        foreign_encryption=foreign,
-        entry=_seconds(lambda: sent @ X) / (rows * columns),
-        randomisation=_seconds(lambda: (few + public.random_mask(count, 64)).randomised()) / count,
-        decryption=_seconds(lambda: key.decrypt(reply)) / count,
-    )
-
-
-def _sample_shape(products: list[Product]) -> tuple[int, int]:
-    rows = max(product.terms for product in products)
-    return min(rows, SAMPLE_ROWS), min(max(product.sums for product in products), SAMPLE_COLUMNS)
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    """The best of some tries: others at work on this machine only ever make it slower."""
-    best, ends = math.inf, time.perf_counter() + TRYING_SECONDS
-    while best == math.inf or time.perf_counter() < ends:
-        started = time.perf_counter()
-        work()
-        best = min(best, time.perf_counter() - started)
-    return best
+def _shape(figures: Figures, products: list[Product]) -> Shape:
+    rows, columns = (max(getattr(product, side) for product in products) for side in ("terms", "sums"))
+    return Shape(rows, columns, figures.widths.features.bits)
 
 
 def _key(plan: Plan, engine: Engine) -> PrivateKey:
@@ -281,11 +242,17 @@ def _key(plan: Plan, engine: Engine) -> PrivateKey:
 def peak_memory(figures: Figures) -> float:
     """Bytes: this process as it stands, with keys and tables made, plus data, sums and one step's ciphertexts."""
     plan = figures.plan
-    data = COPIES_OF_DATA * 8.0 * figures.rows * (plan.columns + 1)
+    in_memory = sum(size for size in data_bytes(figures) if size < store.MAPPED_FROM)
+    data = COPIES_OF_DATA * in_memory + BYTES_OF_IDS * figures.rows * len(plan.learners)
     sums = 8.0 * figures.steps * (plan.columns + 1)
     size = plan.key_bits / 4 if plan.scheme == "paillier" else plan.key_bits / 8
     ciphertexts = 0.0 if plan.protocol == "clear" else len(plan.learners) * figures.longest_batch * size
     return _resident() + LIBRARIES + data + sums + COPIES_OF_CIPHERTEXTS * ciphertexts
+
+
+def data_bytes(figures: Figures) -> list[float]:
+    """Of each party's rows as numbers."""
+    return [8.0 * figures.rows * figures.columns(party.name) for party in figures.plan.learners]
 
 
 def _resident() -> float:

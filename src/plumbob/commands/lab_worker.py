@@ -19,8 +19,9 @@ from typing import Any
 from plumbob.auditor.defences import as_seen_under, in_clear
 from plumbob.auditor.filing import with_predictions
 from plumbob.auditor.redteam import ORDER, audit, names, passive_names
+from plumbob.auditor.truth import Truth
 from plumbob.commands import train as training
-from plumbob.commands.attack import written_up
+from plumbob.commands.attack import file_findings
 from plumbob.commands.progress import Step, StepProgress
 from plumbob.errors import PlumbobError
 from plumbob.plan import Plan
@@ -100,7 +101,7 @@ def perform(job: Job, emit: Emit) -> None:
     for rows, models in finished.record.quality.items():
         emit("quality", rows=rows, models=models)
     findings = list(_attacked(job, finished, emit))
-    written_up(job.plan, finished, findings, job.out)
+    file_findings(finished.record, Truth.of(finished), findings, job.out)
     emit("done", text=f"Finished in {finished.record.seconds:.1f} s of training; the report is written.")
 
 

@@ -15,13 +15,13 @@ from plumbob.commands.check import refuse_leaks
 from plumbob.commands.progress import StepProgress
 from plumbob.errors import DataError, PlumbobError
 from plumbob.plan import Plan
+from plumbob.protocol.outcome import unfinished_record
 from plumbob.record import RunRecord
 from plumbob.report.page import as_text
 from plumbob.report.run import page_of, quality_table, summary, warnings
 from plumbob.simulation import Run, train
 from plumbob.simulation.files import LoadedTables, load_tables
 from plumbob.simulation.quality import assessed
-from plumbob.simulation.training import unfinished_record
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 A key carries the engine and the randomness it works with. Key classes print nothing of what they hold.
 """
 
+import struct
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
@@ -21,6 +22,7 @@ from plumbob.errors import CryptoError
 WINDOW = 8  # Bits of an exponent's digit: one random byte.
 SPARE_BITS = 128  # Exponents are this much longer than the group's order, so that they are uniform modulo it.
 FEWEST_BASES = 272  # For a distance of 2**-56 from uniform over all n-th residues, whatever n is.
+COUNTER, COUNTERS = struct.Struct("<Q"), struct.Struct("<QQ")
 SLACK_BITS = 100  # A masked sum wraps around n with probability 2**-100 at most.
 
 
@@ -70,6 +72,19 @@ class PublicKey(ABC):
     def ciphertext_bytes(self) -> int:
         return self.ring.width * 8
 
+    def prepare(self) -> None:
+        """Draw the bases now, that would otherwise be drawn at the first use."""
+        _ = self._table
+
+    def counters(self) -> bytes:
+        """What was counted so far, in a form that `restore_counters` takes up again."""
+        return COUNTER.pack(self.randomisations)
+
+    def restore_counters(self, data: bytes) -> bytes:
+        """Takes its own from the front and returns the rest."""
+        (self.randomisations,) = COUNTER.unpack_from(data)
+        return data[COUNTER.size :]
+
     def encrypt(self, values: Encoded | Sequence[int]) -> Sendable:
         """Under this key, by somebody who does not own it."""
         return EncryptedVector(self, self.embed(*plaintexts(values, self.capacity_bits))).randomised()
@@ -105,6 +120,19 @@ class PrivateKey(ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.public.profile.name}, {self.public.profile.key_bits} bits)"
+
+    def prepare(self) -> None:
+        """Draw the bases now, that would otherwise be drawn at the first use."""
+        _ = self._own_bases
+
+    def counters(self) -> bytes:
+        """As a public key's."""
+        return COUNTERS.pack(self.encryptions, self.decryptions) + self.public.counters()
+
+    def restore_counters(self, data: bytes) -> bytes:
+        """As a public key's."""
+        self.encryptions, self.decryptions = COUNTERS.unpack_from(data)
+        return self.public.restore_counters(data[COUNTERS.size :])
 
     def encrypt(self, values: Encoded | Sequence[int]) -> Sendable:
         """Under one's own key, with full-length fresh randomness drawn modulo the two factors."""

@@ -17,13 +17,11 @@ from plumbob.crypto.engines.interface import Digits
 class Randomness:
     """Uniform draws from a source of random bytes."""
 
-    def __init__(self, source: Callable[[int], bytes] = os.urandom) -> None:
+    def __init__(self, source: Callable[[int], bytes] = os.urandom, is_kernel: bool | None = None) -> None:
         self._source = source
-
-    @property
-    def is_kernel(self) -> bool:
-        """False for a test's source: what was drawn then is not secret."""
-        return self._source is os.urandom
+        self.is_kernel = source is os.urandom if is_kernel is None else is_kernel
+        """False for a test's source: what was drawn then is not secret. True also where what the kernel gave is kept
+        for a restart."""
 
     def draw(self, count: int) -> bytes:
         """Random bytes."""

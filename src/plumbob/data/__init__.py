@@ -1,8 +1,9 @@
 """Files become tables, tables aligned rows, aligned rows shards, shards batches. No peer, key or weight enters."""
 
-from plumbob.data.align import align, column_counts, split_array
+from plumbob.data.align import align, column_counts, in_agreed_order, split_array
 from plumbob.data.batches import Batch, batches, largest_batch, seed_from_int, steps_per_epoch, stream
 from plumbob.data.encoder import Encoder, Source
+from plumbob.data.ids import canonical, canonical_ids
 from plumbob.data.shards import Shard, build_shard, held_out_rows
 from plumbob.data.tables import Column, Table, read_table, table_from
 
@@ -16,8 +17,11 @@ __all__ = [
     "align",
     "batches",
     "build_shard",
+    "canonical",
+    "canonical_ids",
     "column_counts",
     "held_out_rows",
+    "in_agreed_order",
     "largest_batch",
     "read_table",
     "seed_from_int",

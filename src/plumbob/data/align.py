@@ -4,11 +4,13 @@ Between organisations the common ids come from a private set intersection; here 
 simulation.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import accumulate
 
 from numpy.typing import ArrayLike
 
+from plumbob.data.ids import canonical_ids
 from plumbob.data.tables import Table, Vector, table_from
 from plumbob.errors import DataError
 
@@ -19,8 +21,13 @@ def align(tables: Sequence[Table]) -> tuple[Table, ...]:
     if not common:
         sizes = ", ".join(str(len(table)) for table in tables)
         raise DataError(f"the tables ({sizes} rows) have no id in common; are their ids written the same way?")
-    ordered = sorted(common)
+    ordered = tuple(sorted(common))
     return tuple(table.select(ordered) for table in tables)
+
+
+def in_agreed_order(table: Table, ids: Iterable[str]) -> Table:
+    """One party's own rows as the parties agreed: only these ids, in this order, written by the common rule."""
+    return replace(table, ids=canonical_ids(table.ids)).select(ids)
 
 
 def column_counts(n_columns: int, split: Sequence[int] | None = None) -> tuple[int, ...]:

@@ -3,7 +3,8 @@
 The encoder is what turns weights back: training sees scaled columns, users see the units that they passed in.
 """
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,8 @@ from plumbob.errors import DataError
 from plumbob.plan import Plan
 
 Matrix = NDArray[np.float64]
+Rows = slice | NDArray[np.intp]
+ALL_ROWS = slice(None)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -44,16 +47,19 @@ class Encoder:
         """The encoded columns; a category's column is called `column=category`."""
         return tuple(name for source in self.sources for name in source.encoded_names)
 
-    def encode(self, table: Table) -> Matrix:
-        """This table in the units that training sees; columns are found by name, others are ignored."""
-        numbers = _numbers(_matching(table, self.sources), self.sources, len(table))
+    def encode(self, table: Table, rows: Rows = ALL_ROWS) -> Matrix:
+        """These rows in the units that training sees; columns are found by name, others are ignored."""
+        columns = [Column(column.name, column.values[rows]) for column in _matching(table, self.sources)]
+        n_rows = len(range(len(table))[rows]) if isinstance(rows, slice) else len(rows)
+        numbers = _numbers(columns, self.sources, n_rows)
         if self.fill is None:
-            _refuse_missing(table, self.sources)
+            _refuse_missing(columns, n_rows)
         else:
             numbers = np.where(np.isnan(numbers), self.fill, numbers)
         with np.errstate(over="ignore", invalid="ignore"):
             encoded: Matrix = (numbers - self.shift) * self.factor
-        _refuse(self.names, encoded, lambda column: ~np.isfinite(column), "are out of range after scaling")
+        counts = (~np.isfinite(encoded)).sum(axis=0).tolist()
+        _refuse(self.names, counts, n_rows, "are out of range after scaling")
         return encoded
 
     def in_input_units(self, weights: Vector) -> tuple[Vector, float]:
@@ -63,20 +69,45 @@ class Encoder:
 
 
 def fit_encoder(table: Table, training_rows: NDArray[np.intp], plan: Plan) -> Encoder:
-    """Categories are taken from all own rows, means and deviations from the training rows only."""
+    """Categories are taken from all own rows, means and deviations from the training rows only, column by column."""
     sources = tuple(_source(column, plan.categorical) for column in table.columns)
-    numbers = _numbers(table.columns, sources, len(table))
-    names = tuple(name for source in sources for name in source.encoded_names)
-    _refuse(names, numbers, np.isinf, "are infinite")
+    _refuse_infinite(table)
     if plan.missing == "refuse":
-        _refuse_missing(table, sources)
-    numbers = numbers[training_rows]
-    means = _means(names, numbers)
-    filled = np.where(np.isnan(numbers), means, numbers)
+        _refuse_missing(table.columns, len(table))
+    fitted = [
+        _fit(values)
+        for column, source in zip(table.columns, sources, strict=True)
+        for values in _encoded_columns(Column(column.name, column.values[training_rows]), source)
+    ]
+    means, factors = (
+        np.array(numbers, dtype=np.float64) for numbers in (zip(*fitted, strict=True) if fitted else ((), ()))
+    )
+    names = tuple(name for source in sources for name in source.encoded_names)
+    _refuse_empty(names, means, len(training_rows))
     fill = means if plan.missing == "mean" else None
     if plan.scale == "none":
         return Encoder(sources, fill, np.zeros(len(names)), np.ones(len(names)))
-    return Encoder(sources, fill, means, _factors(filled))
+    return Encoder(sources, fill, means, factors)
+
+
+def _fit(values: Vector) -> tuple[float, float]:
+    """(mean, factor) of one encoded column; the mean is NaN where no row has a value.
+
+    The factor is one over the deviation, as scikit-learn's scaler has it; 0 for a constant column, which so becomes 0.
+    """
+    present = ~np.isnan(values)
+    count = int(present.sum())
+    if not len(values) or not count:
+        return (math.nan if len(values) else 0.0), 0.0
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        mean = np.where(present, values, 0.0).sum() / count
+        filled = np.where(present, values, mean)
+        deviation = filled.std()
+        factor = 1.0 / deviation
+    # Rounding can give a constant column a deviation of 1e-17, so constancy is read off the values.
+    is_constant = bool((filled == filled[0]).all()) or math.isinf(factor)
+    # An overflow must be refused when it is used, not pass for a constant.
+    return float(mean), 0.0 if is_constant else float(factor) if math.isfinite(deviation) else math.nan
 
 
 def _source(column: Column, categorical: str) -> Source:
@@ -114,62 +145,52 @@ def _matching(table: Table, sources: Sequence[Source]) -> list[Column]:
 
 def _numbers(columns: Sequence[Column], sources: Sequence[Source], n_rows: int) -> Matrix:
     """Numbers as they are and a 0/1 column for each category; NaN where a value is missing."""
-    pieces = [_one_hot(column, source) for column, source in zip(columns, sources, strict=True)]
-    return np.hstack([np.empty((n_rows, 0)), *pieces])
+    encoded = [
+        values for column, source in zip(columns, sources, strict=True) for values in _encoded_columns(column, source)
+    ]
+    return np.column_stack([np.empty((n_rows, 0)), *encoded])
 
 
-def _one_hot(column: Column, source: Source) -> Matrix:
+def _encoded_columns(column: Column, source: Source) -> Iterator[Vector]:
+    """One by one, because a text with many categories would be a large matrix."""
     if source.categories is None:
-        return column.values.astype(np.float64, copy=False)[:, None]
+        yield column.values.astype(np.float64, copy=False)
+        return
     place = {category: index for index, category in enumerate(source.categories)}
-    unseen = sum(value not in place for value in column.values[~column.is_missing])
-    if unseen:
+    unseen = sum(value is not None and value not in place for value in column.values.tolist())
+    if unseen and column.is_text:
         raise DataError(
             f"column {column.name!r}: {unseen} of {len(column.values)} rows have a category that training never saw"
         )
-    encoded = np.zeros((len(column.values), len(place)))
     is_missing = column.is_missing
-    encoded[is_missing] = np.nan
-    encoded[~is_missing, [place[value] for value in column.values[~is_missing]]] = 1.0
-    return encoded
+    places = np.array([place.get(value, -1) for value in column.values.tolist()], dtype=np.intp)
+    for index in place.values():
+        yield np.where(is_missing, np.nan, places == index)
 
 
-def _refuse_missing(table: Table, sources: Sequence[Source]) -> None:
-    wanted = {source.name for source in sources}
-    columns = [column for column in table.columns if column.name in wanted]
+def _refuse_missing(columns: Sequence[Column], n_rows: int) -> None:
     counts = {column.name: int(column.is_missing.sum()) for column in columns}
     if any(counts.values()):
         listed = ", ".join(f"{name!r} ({count})" for name, count in counts.items() if count)
-        raise DataError(f'missing values in {len(table)} rows: {listed}; complete them or set missing = "mean"')
+        raise DataError(f'missing values in {n_rows} rows: {listed}; complete them or set missing = "mean"')
 
 
-def _refuse(names: Sequence[str], numbers: Matrix, is_bad: Callable[[Matrix], NDArray[np.bool_]], what: str) -> None:
-    counts = is_bad(numbers).sum(axis=0)
-    if counts.any():
+def _refuse_infinite(table: Table) -> None:
+    numbers = [column for column in table.columns if not column.is_text]
+    counts = [int(np.isinf(column.values.astype(np.float64, copy=False)).sum()) for column in numbers]
+    _refuse([column.name for column in numbers], counts, len(table), "are infinite")
+
+
+def _refuse(names: Sequence[str], counts: Sequence[int], n_rows: int, what: str) -> None:
+    if any(counts):
         # A category's own name is a value of the table, so only the column's part of it is shown.
         bad = ", ".join(
             f"{name.partition('=')[0]!r} ({count})" for name, count in zip(names, counts, strict=True) if count
         )
-        raise DataError(f"values {what} in {len(numbers)} rows: {bad}")
+        raise DataError(f"values {what} in {n_rows} rows: {bad}")
 
 
-def _means(names: Sequence[str], numbers: Matrix) -> Vector:
-    present = ~np.isnan(numbers)
-    counts = present.sum(axis=0)
-    if len(numbers) and not counts.all():
-        empty = [name.partition("=")[0] for name, count in zip(names, counts, strict=True) if not count]
-        raise DataError(f"columns without any value in {len(numbers)} training rows: {', '.join(empty)}")
-    with np.errstate(over="ignore"):
-        means: Vector = np.where(present, numbers, 0.0).sum(axis=0) / np.maximum(counts, 1)
-    return means
-
-
-def _factors(filled: Matrix) -> Vector:
-    """One over the deviation, as scikit-learn's scaler has it; 0 for a constant column, which so becomes 0."""
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        deviations = filled.std(axis=0)
-        factors = 1.0 / deviations
-    # Rounding can give a constant column a deviation of 1e-17, so constancy is read off the values.
-    is_constant = (filled == filled[:1]).all(axis=0) | np.isinf(factors)
-    # An overflow must be refused when it is used, not pass for a constant.
-    return np.where(is_constant, 0.0, np.where(np.isfinite(deviations), factors, np.nan))
+def _refuse_empty(names: Sequence[str], means: Vector, n_rows: int) -> None:
+    empty = [name.partition("=")[0] for name, mean in zip(names, means, strict=True) if math.isnan(mean)]
+    if empty:
+        raise DataError(f"columns without any value in {n_rows} training rows: {', '.join(empty)}")

@@ -1,12 +1,13 @@
 """A party's rows as training sees them: encoded, scaled, clipped, rounded, with the held-out rows set apart."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from plumbob.data import store
 from plumbob.data.encoder import Encoder, Matrix, fit_encoder
 from plumbob.data.tables import Labels, Table
 from plumbob.errors import DataError
@@ -41,18 +42,40 @@ def build_shard(table: Table, plan: Plan, party: str, key: bytes) -> Shard:
     member = plan.party(party)
     if len(encoder.names) != member.features:
         raise DataError(f"{party}: the plan says {member.features} columns, this table gives {len(encoder.names)}")
-    encoded = encoder.encode(table)
-    X = rounded(clipped(encoded[training], plan.row_norm, plan.columns), plan.feature_bits)
-    X_test = encoded[held_out]
     has_intercept = plan.intercept and member.role == "label"
-    if has_intercept:
-        X, X_test = with_ones(X), with_ones(X_test)
+
+    def as_trained_on(encoded: Matrix) -> Matrix:
+        return rounded(clipped(encoded, plan.row_norm, plan.columns), plan.feature_bits)
+
+    X = _encoded(encoder, table, training, has_intercept, as_trained_on)
+    X_test = _encoded(encoder, table, held_out, has_intercept)
     y, y_test = _labels(table, member.role, training, held_out)
     return Shard(X, y, X_test, y_test, encoder, has_intercept)
 
 
+def _encoded(
+    encoder: Encoder,
+    table: Table,
+    rows: NDArray[np.intp],
+    has_intercept: bool,
+    finish: Callable[[Matrix], Matrix] = lambda encoded: encoded,
+) -> Matrix:
+    """Piece by piece, into an array that may be larger than memory; the intercept's column is last.
+
+    It is not scaled, not clipped, not penalised.
+    """
+    columns = len(encoder.names)
+    X = store.empty(len(rows), columns + has_intercept)
+    for piece in store.pieces(len(rows)):
+        X[piece, :columns] = finish(encoder.encode(table, rows[piece]))
+    X[:, columns:] = 1.0
+    return X
+
+
 def held_out_rows(ids: Sequence[str], count: int, key: bytes) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """(training rows, held-out rows): the `count` ids with the smallest keyed hash, each list in the table's order."""
+    if not count:
+        return np.arange(len(ids)), np.arange(0)
     # BLAKE2 takes at most 64 bytes of key.
     short_key = hashlib.sha256(key).digest()
     digests = [hashlib.blake2b(identity.encode(), key=short_key, digest_size=16).digest() for identity in ids]
@@ -78,11 +101,6 @@ def rounded(X: Matrix, feature_bits: int) -> Matrix:
     """The nearest multiples of 2^-feature_bits: exactly what the fixed-point encoding will carry."""
     scale = 2.0**feature_bits
     return np.rint(X * scale) / scale
-
-
-def with_ones(X: Matrix) -> Matrix:
-    """X and, last, the intercept's column: not scaled, not clipped, not penalised."""
-    return np.hstack([X, np.ones((len(X), 1))])
 
 
 def _labels(

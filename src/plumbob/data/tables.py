@@ -1,11 +1,15 @@
 """One party's rows as they came: from a CSV or Parquet file, a data frame of any kind, or an array.
 
 Nothing is repaired here and nothing is scaled; what cannot become numbers later is refused by column names and row
-counts, never by showing a value.
+counts, never by showing a value. Files are read some rows at a time, and numbers go where `store` puts them, so that a
+file may be larger than memory; ids and texts stay in memory.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import gzip
+import io
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +17,15 @@ import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from plumbob.data import store
 from plumbob.errors import DataError
 
 Vector = NDArray[np.float64]
 Labels = NDArray[np.int8]
 Texts = NDArray[np.object_]
+
+CSV_BLOCK = 32 * 2**20
+"""Bytes of a CSV file that are read at once."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -65,20 +73,32 @@ class Table:
     def take(self, rows: Sequence[int] | NDArray[np.intp]) -> "Table":
         """The rows at these positions, in this order."""
         positions = np.asarray(rows, dtype=np.intp)
-        return Table(
-            tuple(self.ids[row] for row in positions),
-            tuple(Column(column.name, column.values[positions]) for column in self.columns),
-            None if self.labels is None else self.labels[positions],
-            self.classes,
-        )
+        if np.array_equal(positions, np.arange(len(self))):
+            return self
+        return self._taken(positions, tuple(self.ids[row] for row in positions))
+
+    def _taken(self, positions: NDArray[np.intp], ids: tuple[str, ...]) -> "Table":
+        numbers = store.empty(len(self.columns), len(positions))
+        columns = []
+        for column, room in zip(self.columns, numbers, strict=True):
+            if column.is_text:
+                columns.append(Column(column.name, column.values[positions]))
+                continue
+            room[:] = column.values[positions]
+            columns.append(Column(column.name, room))
+        return Table(ids, tuple(columns), None if self.labels is None else self.labels[positions], self.classes)
 
     def select(self, ids: Iterable[str]) -> "Table":
         """The rows with these ids, in this order: what an agreed list of ids makes of one's own table."""
+        wanted = tuple(ids)
+        if wanted == self.ids:
+            return self
         position = {identity: row for row, identity in enumerate(self.ids)}
-        wanted = list(ids)
         if absent := sum(identity not in position for identity in wanted):
             raise DataError(f"{absent} of {len(wanted)} agreed ids are not in this table of {len(self)} rows")
-        return self.take([position[identity] for identity in wanted])
+        positions = np.fromiter((position[identity] for identity in wanted), dtype=np.intp, count=len(wanted))
+        # The caller's own texts: aligned tables share them.
+        return self._taken(positions, wanted)
 
 
 def read_table(
@@ -91,13 +111,20 @@ def read_table(
     file = Path(path)
     if not file.is_file():
         raise DataError(f"{file}: there is no such file")
-    reader = _reader(file)
+    source = _readable(file, _reader(file)(file, id_column))
+    return _assembled(source, next(source), id_column, label_column, columns)
+
+
+def _readable(file: Path, source: Iterator[Any]) -> Iterator[Any]:
+    from pyarrow import default_memory_pool
+
     try:
-        frame = reader(file, id_column)
+        yield from source
+        # Arrow keeps what it used for the next file, and there is none.
+        default_memory_pool().release_unused()
     except (OSError, ValueError, NotImplementedError) as error:
         # The parser's own message may quote a cell, so only its kind is shown.
         raise DataError(f"{file}: could not be read as a table ({type(error).__name__})") from None
-    return table_from(frame, id_column, label_column, columns)
 
 
 def _reader(file: Path) -> Any:
@@ -109,20 +136,57 @@ def _reader(file: Path) -> Any:
     raise DataError(f"{file}: expected a name that ends in .csv, .csv.gz or .parquet")
 
 
-def _read_csv(file: Path, id_column: str | None) -> Any:
-    from pyarrow import csv, string
+def _read_csv(file: Path, id_column: str | None) -> Iterator[Any]:
+    """The number of rows, then frames. A longer file is read twice: what a column holds is known at its end only."""
+    from pyarrow import string
 
     # Ids are read as text: 007 must stay 007, as it is in the peer's table.
     kinds = {id_column: string()} if id_column is not None else {}
+    rows, blocks, found = 0, 0, dict[str, set[Any]]()
+    for frame in _csv_frames(file, kinds):
+        rows, blocks = rows + frame.num_rows, blocks + 1
+        for column in frame.schema:
+            found.setdefault(column.name, set()).add(column.type)
+    yield rows
+    if blocks == 1:
+        yield frame
+    else:
+        yield from _csv_frames(file, {name: _common_kind(types) for name, types in found.items()})
+
+
+def _csv_frames(file: Path, kinds: dict[str, Any]) -> Iterator[Any]:
+    """One a block; a line is never cut."""
+    from pyarrow import csv
+
     options = csv.ConvertOptions(column_types=kinds, strings_can_be_null=True)
-    return csv.read_csv(file, convert_options=options)
+    with gzip.open(file) if file.suffix.lower() == ".gz" else file.open("rb") as lines:
+        header, is_first = lines.readline(), True
+        while (block := lines.read(CSV_BLOCK) + lines.readline()) or is_first:
+            yield csv.read_csv(io.BytesIO(header + block), convert_options=options)
+            is_first = False
 
 
-def _read_parquet(file: Path, _id_column: str | None) -> Any:
+def _common_kind(kinds: set[Any]) -> Any:
+    """Of a column that looked different from block to block: a number if every block was, else text."""
+    from pyarrow import float64, int64, null, string
+
+    told = kinds - {null()}
+    if len(told) < 2:
+        return next(iter(told), null())
+    return float64() if told == {int64(), float64()} else string()
+
+
+def _read_parquet(file: Path, _id_column: str | None) -> Iterator[Any]:
+    """The number of rows, then frames; an empty one first, so that there is one."""
+    from pyarrow import Table as ArrowTable
     from pyarrow import parquet
 
-    # As a single file: a folder called year=2024 on the way must not become a column.
-    return parquet.read_table(file, partitioning=None)
+    # Mapped, because a row group is often the whole file.
+    with parquet.ParquetFile(file, memory_map=True) as reader:
+        yield reader.metadata.num_rows
+        yield reader.schema_arrow.empty_table()
+        for batch in reader.iter_batches(batch_size=store.ROWS_AT_ONCE):
+            yield ArrowTable.from_batches([batch])
 
 
 def table_from(
@@ -135,17 +199,64 @@ def table_from(
     """A table from a pandas, polars or Arrow frame, or a two-dimensional array; without ids a row's place is its id."""
     if isinstance(data, np.ndarray):
         _require_columns((), [id_column, label_column, *(columns or ())])
-        return _assembled(_row_numbers(len(data)), _array_columns(data), labels)
+        return _labelled(_row_numbers(len(data)), _array_columns(data), labels)
     frame = _frame_of(data)
-    names = frame.columns
-    _require_columns(names, [id_column, label_column, *(columns or ())])
-    features = columns if columns is not None else [name for name in names if name not in (id_column, label_column)]
-    ids = _ids(frame[id_column]) if id_column is not None else _row_numbers(len(frame))
-    given = _label_values(frame[label_column]) if label_column is not None else labels
-    return _assembled(ids, tuple(_column(name, frame[name]) for name in features), given)
+    return _assembled([frame], len(frame), id_column, label_column, columns, labels)
 
 
-def _assembled(ids: tuple[str, ...], columns: tuple[Column, ...], labels: ArrayLike | None) -> Table:
+def _assembled(
+    frames: Iterable[Any],
+    n_rows: int,
+    id_column: str | None,
+    label_column: str | None,
+    columns: Sequence[str] | None,
+    labels: ArrayLike | None = None,
+) -> Table:
+    """One table from frames that follow one another; together they have `n_rows` rows, and there is one at least."""
+    ids: list[str] = []
+    label_parts: list[NDArray[Any]] = []
+    growing: _Columns | None = None
+    for data in frames:
+        frame = _frame_of(data)
+        _require_columns(frame.columns, [id_column, label_column, *(columns or ())])
+        if growing is None:
+            own = [name for name in frame.columns if name not in (id_column, label_column)]
+            growing = _Columns(list(columns) if columns is not None else own, n_rows)
+        growing.add(frame)
+        ids += _ids(frame[id_column]) if id_column is not None else ()
+        label_parts += [_label_values(frame[label_column])] if label_column is not None and len(frame) else []
+    done = growing.done() if growing is not None else ()
+    given = np.concatenate(label_parts) if label_parts else labels
+    return _labelled(tuple(ids) if id_column is not None else _row_numbers(n_rows), done, given)
+
+
+@dataclass(repr=False)
+class _Columns:
+    """Columns that are filled piece by piece; a piece without any value fits numbers and texts alike."""
+
+    names: list[str]
+    n_rows: int
+    filled: int = 0
+    texts: dict[int, Texts] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.numbers = store.empty(len(self.names), self.n_rows)
+
+    def add(self, frame: Any) -> None:
+        rows = slice(self.filled, self.filled + len(frame))
+        for place, name in enumerate(self.names):
+            piece = _column(name, frame[name])
+            if piece.is_text:
+                self.texts.setdefault(place, np.full(self.n_rows, None, dtype=object))[rows] = piece.values
+            else:
+                self.numbers[place, rows] = piece.values
+        self.filled = rows.stop
+
+    def done(self) -> tuple[Column, ...]:
+        return tuple(Column(name, self.texts.get(place, self.numbers[place])) for place, name in enumerate(self.names))
+
+
+def _labelled(ids: tuple[str, ...], columns: tuple[Column, ...], labels: ArrayLike | None) -> Table:
     if labels is None:
         return Table(ids, columns)
     coded, classes = code_labels(np.asarray(labels))
@@ -165,6 +276,8 @@ def _array_columns(data: NDArray[Any]) -> tuple[Column, ...]:
 
 
 def _frame_of(data: Any) -> Any:
+    if isinstance(data, nw.DataFrame):
+        return data
     is_pandas = hasattr(data, "set_axis")
     names = list(data.columns if is_pandas else getattr(data, "column_names", ()))
     if repeated := len(names) - len(set(names)):
@@ -209,11 +322,13 @@ def _column(name: str, series: Any) -> Column:
         return _column(name, _inferred(name, series))
     if series.dtype.is_numeric() or series.dtype == nw.Boolean:
         numbers = series.cast(nw.Float64).to_numpy()
-        return Column(name, np.array(numbers, dtype=np.float64))
+        return Column(name, np.asarray(numbers, dtype=np.float64))
     if series.dtype in (nw.String, nw.Categorical, nw.Enum):
         missing = series.is_null().to_list()
         texts = np.empty(len(series), dtype=object)
-        texts[:] = [None if gone else str(value) for value, gone in zip(series.to_list(), missing, strict=True)]
+        # Each text once, however many rows have it.
+        values = zip(series.to_list(), missing, strict=True)
+        texts[:] = [None if gone else sys.intern(str(value)) for value, gone in values]
         return Column(name, texts)
     raise DataError(f"column {name!r} holds {series.dtype} in {len(series)} rows; expected numbers, true/false or text")
 

@@ -6,14 +6,13 @@ rho = sensitivity**2 / (2 std**2), a run as many times that as a row is visited,
 
 The zCDP figure is a theorem for the discrete Gaussian that is really drawn. The analytic one (Balle and Wang 2018) is
 for the continuous Gaussian; on a grid as fine as ours the two hardly differ, but only the first is proved.
+
+scipy is imported where it is used: every party loads this module, and few plans need it.
 """
 
 import math
 import sys
 from dataclasses import dataclass
-
-from scipy.optimize import brentq, minimize_scalar
-from scipy.special import log_ndtr
 
 from plumbob.errors import PrivacyError
 
@@ -48,6 +47,8 @@ class LabelCost:
 
 def calibrated_std(epsilon: float, delta: float, sensitivity: float, visits: int) -> float:
     """The smallest deviation whose analytic epsilon is at most `epsilon`."""
+    from scipy.optimize import brentq
+
     if not epsilon > 0 or not 0 < delta < 1:
         raise PrivacyError(f"expected epsilon above 0 and delta between 0 and 1, got {epsilon} and {delta}")
     shift = sensitivity * math.sqrt(visits)
@@ -60,6 +61,8 @@ def calibrated_std(epsilon: float, delta: float, sensitivity: float, visits: int
 
 def zcdp_epsilon(rho: float, delta: float) -> float:
     """The smallest epsilon that rho-zCDP gives at this delta (Canonne, Kamath, Steinke 2020, Proposition 12)."""
+    from scipy.optimize import minimize_scalar
+
     if rho == 0:
         return 0.0
 
@@ -73,6 +76,8 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
 
 def gaussian_delta(mu: float, epsilon: float) -> float:
     """delta of one Gaussian release whose mean moves by mu standard deviations (Balle and Wang 2018, Theorem 8)."""
+    from scipy.special import log_ndtr
+
     left = float(log_ndtr(mu / 2 - epsilon / mu))
     if left < SMALLEST_LOGARITHM:
         return 0.0  # Two numbers too small to tell apart, of which the second is the smaller one.
@@ -82,6 +87,8 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
 
 def gaussian_epsilon(mu: float, delta: float) -> float:
     """The smallest epsilon at this delta."""
+    from scipy.optimize import brentq
+
     if mu == 0 or gaussian_delta(mu, 0.0) <= delta:
         return 0.0
     high = 1.0

@@ -19,10 +19,10 @@ from plumbob.data import Batch, steps_per_epoch
 from plumbob.model import logistic
 from plumbob.protocol.handshake import Desk, admit_key, greet, make_key, offer_key
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.party import TrainingParty, columns_of
+from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.primitive import admit_from
 from plumbob.protocol.transcript import Transcript, Vector
-from plumbob.protocol.widths import slots_for, widths_for
+from plumbob.protocol.widths import columns_of, slots_for, widths_for
 
 
 class ArbitratedParty(TrainingParty):
@@ -64,7 +64,7 @@ class ArbitratedParty(TrainingParty):
     def opened_sums(self, batch: Batch, enc_residuals: EncryptedVector) -> Vector:
         if not self.columns:
             return np.zeros(0)
-        X = Encoded(self._encoded_features.values[batch.rows], self.widths.features)
+        X = self.encoded_features(batch)
         enc_sums = self._slots.pack(enc_residuals @ X)
         mask = self._mask(len(enc_sums))
         arbiter = self.desk.channels[self._arbiter]
@@ -93,6 +93,9 @@ class ArbitratedParty(TrainingParty):
 class Arbiter:
     """Holds the key, and no data."""
 
+    training_rows: int
+    """Heard from the others."""
+
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
         self.plan = desk.plan
@@ -102,19 +105,24 @@ class Arbiter:
         identity, rows = greet(self.desk)
         key = make_key(self.desk)
         offer_key(self.desk, identity, key)
-        training_rows = rows - self.plan.held_out(rows)
+        training_rows = self.training_rows = rows - self.plan.held_out(rows)
         widths = widths_for(self.plan, training_rows)
         slots = {
             name: slots_for(self.plan, widths, key.public, columns_of(self.plan, name), training_rows)
             for name in self.desk.channels
             if columns_of(self.plan, name)
         }
-        read: dict[str, list[Vector]] = {name: [] for name in slots}
-        for step in range(1, steps_per_epoch(training_rows, self.plan) * self.plan.epochs + 1):
+        resumed = self.desk.take_up()
+        results = [] if resumed is None else resumed.results
+        for step in range(len(results) + 1, steps_per_epoch(training_rows, self.plan) * self.plan.epochs + 1):
+            self.desk.journal.begin(step)
+            read = {}
             for name, layout in slots.items():
                 opened = self._open(key, layout, name, step)
                 if self.plan.unmasked_gradients_for_the_arbiter:
-                    read[name].append(widths.decode_sums(layout.unpack(opened, public_mask(layout))))
+                    read[name] = widths.decode_sums(layout.unpack(opened, public_mask(layout))).tobytes()
+            self.desk.finish_step(step, read, {})
+            results.append(read)
         return Transcript(
             party=self.desk.name,
             plan=self.plan.to_toml(),
@@ -124,7 +132,7 @@ class Arbiter:
             start=np.zeros(0),
             sums=np.zeros((0, 0)),
             weights=np.zeros(0),
-            seen={name: np.array(sums) for name, sums in read.items() if sums},
+            seen={name: np.array([np.frombuffer(read[name]) for read in results]) for name in results[-1]},
         )
 
     def _open(self, key: PrivateKey, slots: Slots, name: str, step: int) -> list[int]:

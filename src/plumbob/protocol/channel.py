@@ -5,13 +5,18 @@ message, ends the run with a RemoteProtocolError.
 """
 
 import hashlib
+import struct
+import time
 from dataclasses import dataclass
 
 from plumbob.errors import RemoteProtocolError, TransportError
+from plumbob.protocol.journal import NO_JOURNAL, Journal
 from plumbob.protocol.messages import Kind, Message, decode
 from plumbob.transport import Link
 
 PATIENCE = 600.0  # Seconds to wait for a peer that is still calculating.
+NOTHING = bytes(32)  # The hash over a stream before its first message.
+STATE = struct.Struct("<QQQQ32s32s")
 LONGEST_TEXT = 4096  # Bytes of a body whose size the plan does not say.
 
 
@@ -28,25 +33,31 @@ class Traffic:
 class Channel:
     """The messages between this party and one peer."""
 
-    def __init__(self, peer: str, link: Link, patience: float = PATIENCE) -> None:
+    def __init__(self, peer: str, link: Link, patience: float = PATIENCE, journal: Journal = NO_JOURNAL) -> None:
         self.peer = peer
         self.tape: list[bytes] | None = None
         """Every message received, byte for byte, once somebody puts a list here to keep them."""
         self.traffic = Traffic()
+        self.waiting_for: tuple[str, float] | None = None
+        """While `receive` waits, for what and since when; another thread may look."""
         self._link = link
         self._patience = patience
-        self._sent, self._received = hashlib.sha256(), hashlib.sha256()
+        self._journal = journal
+        self._sent = self._received = NOTHING
 
     def send(self, kind: Kind, step: int, body: bytes) -> None:
         data = Message(kind, step, self.traffic.messages_sent, body).encode()
-        self._link.send(data)
-        self._sent.update(data)
+        # On the disk before it leaves; what left before a restart is the link's to send again.
+        if self._journal.sending(self.peer, data):
+            self._link.send(data)
+        self._sent = _chained(self._sent, data)
         self.traffic.messages_sent += 1
         self.traffic.bytes_sent += len(data)
 
     def receive(self, kind: Kind, step: int, size: int | None) -> bytes:
         """The body of the message that is due; `size` None only where the body is text that is checked by itself."""
-        data = self._next()
+        replayed = self._journal.arrived(self.peer)
+        data = self._next(kind) if replayed is None else replayed
         message = self._decoded(data)
         due = Message(kind, step, self.traffic.messages_received, b"")
         if (message.kind, message.step, message.sequence) != (due.kind, due.step, due.sequence):
@@ -59,18 +70,23 @@ class Channel:
             raise RemoteProtocolError(
                 f"{self.peer}: expected {kind.name} with {size} bytes, got {len(message.body)}; do the plans agree?"
             )
-        self._received.update(data)
+        if replayed is None:
+            self._journal.keep(self.peer, data)
+        self._received = _chained(self._received, data)
         if self.tape is not None:
             self.tape.append(data)
         self.traffic.messages_received += 1
         self.traffic.bytes_received += len(data)
         return message.body
 
-    def _next(self) -> bytes:
+    def _next(self, kind: Kind) -> bytes:
+        self.waiting_for = kind.name, time.monotonic()
         try:
             return self._link.receive(self._patience)
         except TransportError as error:
             raise TransportError(f"{self.peer}: {error}") from error
+        finally:
+            self.waiting_for = None
 
     def _decoded(self, data: bytes) -> Message:
         try:
@@ -81,7 +97,17 @@ class Channel:
     @property
     def stream_hashes(self) -> tuple[str, str]:
         """Over all bytes sent and all bytes received: ours of what we sent is the peer's of what it received."""
-        return self._sent.hexdigest(), self._received.hexdigest()
+        return self._sent.hex(), self._received.hex()
+
+    def state(self) -> bytes:
+        """Everything that the next message depends on."""
+        traffic = self.traffic
+        counts = (traffic.messages_sent, traffic.messages_received, traffic.bytes_sent, traffic.bytes_received)
+        return STATE.pack(*counts, self._sent, self._received)
+
+    def restore(self, state: bytes) -> None:
+        *counts, self._sent, self._received = STATE.unpack(state)
+        self.traffic = Traffic(counts[0], counts[1], counts[2], counts[3])
 
     def close(self) -> None:
         self._link.close()
@@ -89,3 +115,8 @@ class Channel:
 
 def _shown(message: Message) -> str:
     return f"{message.kind.name} of step {message.step} as message {message.sequence}"
+
+
+def _chained(so_far: bytes, data: bytes) -> bytes:
+    """A hash over a stream that can be put down and taken up again."""
+    return hashlib.sha256(so_far + hashlib.sha256(data).digest()).digest()

@@ -16,8 +16,9 @@ from plumbob.model.sigmoid import SIGMOIDS, Sigmoid
 from plumbob.model.starts import starting_weights
 from plumbob.plan import Plan
 from plumbob.protocol import defences
-from plumbob.protocol.party import Progress, columns_of
+from plumbob.protocol.party import Progress
 from plumbob.protocol.transcript import Matrix, Transcript, Vector
+from plumbob.protocol.widths import columns_of
 
 
 @dataclass
@@ -95,7 +96,8 @@ def _noise(plan: Plan, rows: int, generator: np.random.Generator) -> tuple[Matri
 
 def _step(plan: Plan, parties: list[OpenParty], batch: Batch, labels: Labels, noise: tuple[Matrix, Matrix]) -> None:
     sigmoid = SIGMOIDS[plan.sigmoid]
-    features = [party.shard.X[batch.rows] for party in parties]
+    # A full batch is the table itself, in its order: a copy in every step would take longer than the rest.
+    features = [party.shard.X if plan.batches == "full" else party.shard.X[batch.rows] for party in parties]
     scores = [X @ party.weights for X, party in zip(features, parties, strict=True)]
     residuals = sigmoid.residuals(np.sum(scores, axis=0), labels.signs[batch.rows]) * labels.weights[batch.rows]
     for party, X, added, own in zip(parties, features, *noise, strict=True):

@@ -16,10 +16,10 @@ from plumbob.crypto import Encoded, PrivateKey, PublicKey, Slots
 from plumbob.data import Batch
 from plumbob.model import logistic
 from plumbob.protocol.handshake import admit_key, agree_pair_keys, make_key, offer_key
-from plumbob.protocol.party import TrainingParty, columns_of
+from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.primitive import Helper, Learner
 from plumbob.protocol.transcript import Matrix, Vector
-from plumbob.protocol.widths import slots_for
+from plumbob.protocol.widths import columns_of, slots_for
 
 
 class ExchangeParty(TrainingParty):
@@ -59,7 +59,7 @@ class ExchangeParty(TrainingParty):
     def coefficients(self, batch: Batch, scores: Vector) -> Encoded:
         """What the helpers' terms are multiplied with: own features, in `minimax` times powers of own scores."""
         if self.plan.sigmoid != "minimax":
-            return Encoded(self._encoded_features.values[batch.rows], self.widths.features)
+            return self.encoded_features(batch)
         X = self.shard.X[batch.rows]
         scaled = [X * multiplier[:, None] for multiplier in logistic.minimax_multipliers(scores)]
         return self.widths.coefficients.encode(np.vstack(scaled), "features times powers of own scores")

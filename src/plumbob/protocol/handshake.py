@@ -1,4 +1,4 @@
-"""Before training: who is there, that all hold the same plan and rows, the joint seed, and each other's keys.
+"""Before anything else: who is there and what for, that all hold the same plan and rows, the joint seed, and keys.
 
 Every step is one message to every peer and one from every peer. Whatever differs ends the run.
 """
@@ -7,6 +7,7 @@ import hashlib
 import hmac
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
@@ -29,11 +30,15 @@ from plumbob.data import seed_from_int
 from plumbob.errors import KeyRefusedError, RemoteProtocolError
 from plumbob.plan import Plan
 from plumbob.protocol.channel import Channel
+from plumbob.protocol.journal import NO_JOURNAL, Journal, Resumed, State
 from plumbob.protocol.messages import Kind
 
 NONCE_BYTES = 32
 SHOWN = 80  # Characters of a peer's own words that an error repeats.
 HASH_BYTES = 32
+
+Purpose = Literal["train", "predict", "align"]
+"""What a session is for. It goes into the session's identity: a greeting for one purpose is none for another."""
 
 
 class Hello(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -41,6 +46,7 @@ class Hello(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     version: int
     name: str
+    purpose: str
     plan: str
     rows: int | None
     nonce: str
@@ -57,6 +63,7 @@ class Desk:
     randomness: Randomness
     keys: list[PrivateKey | PublicKey] = field(default_factory=list)
     """Every key that this party made or admitted, for the receipt."""
+    journal: Journal = NO_JOURNAL
 
     @property
     def data_peers(self) -> dict[str, Channel]:
@@ -71,6 +78,24 @@ class Desk:
     def receive_all(self, kind: Kind, size: int) -> dict[str, bytes]:
         return {peer: channel.receive(kind, 0, size) for peer, channel in self.data_peers.items()}
 
+    def finish_step(self, step: int, result: State, state: State) -> None:
+        """Into the journal: what the step left, and everything that the next one depends on."""
+        channels = {f"channel/{peer}": channel.state() for peer, channel in self.channels.items()}
+        counters = b"".join(key.counters() for key in self.keys)
+        self.journal.finish(step, result, {**state, **channels, "counters": counters})
+
+    def take_up(self) -> Resumed | None:
+        """Where the last start left off, with channels and counters as they were; None if no step was finished."""
+        resumed = self.journal.resumed()
+        if resumed is None:
+            return None
+        for peer, channel in self.channels.items():
+            channel.restore(resumed.state[f"channel/{peer}"])
+        counters = resumed.state["counters"]
+        for key in self.keys:
+            counters = key.restore_counters(counters)
+        return resumed
+
 
 @dataclass(frozen=True, repr=False)
 class Session:
@@ -80,37 +105,47 @@ class Session:
     seed: bytes
 
 
-def agree(desk: Desk, ids: Collection[str]) -> Session:
+def agree(desk: Desk, ids: Collection[str], purpose: Purpose = "train") -> Session:
     """Same plan, same ordered rows, and a seed that nobody could choose alone. An arbiter is only greeted."""
-    identity, _ = greet(desk, len(ids))
+    identity, _ = greet(desk, len(ids), purpose)
     seed = _draw_seed(desk, identity)
-    _confirm(desk, identity + seed, ids)
+    confirm(desk, identity + seed, ids)
     return Session(identity, seed)
 
 
-def greet(desk: Desk, rows: int | None = None) -> tuple[bytes, int]:
+def greet(desk: Desk, rows: int | None = None, purpose: Purpose = "train") -> tuple[bytes, int]:
     """The session's identity and the number of aligned rows; who holds none, an arbiter, hears it from the others."""
+    identity, heard = greet_peers(desk, rows, purpose)
+    for peer, theirs in heard.items():
+        if desk.plan.party(peer).role != "arbiter":
+            _refuse_no_rows(peer, theirs)
+            rows = theirs if rows is None else rows
+            _refuse_difference(peer, "number of aligned rows", rows, theirs)
+    if rows is None:
+        raise RemoteProtocolError("no peer said how many rows there are")
+    return identity, rows
+
+
+def greet_peers(desk: Desk, rows: int | None, purpose: Purpose) -> tuple[bytes, dict[str, int | None]]:
+    """The session's identity, and the rows that each peer names. An arbiter takes part in training only."""
     nonces = {desk.name: desk.randomness.draw(NONCE_BYTES).hex()}
     plan_hash = desk.plan.hash()
-    ours = Hello(1, desk.name, plan_hash, rows, nonces[desk.name])
-    for channel in desk.channels.values():
+    channels = desk.channels if purpose == "train" else desk.data_peers
+    ours = Hello(1, desk.name, purpose, plan_hash, rows, nonces[desk.name])
+    for channel in channels.values():
         channel.send(Kind.HELLO, 0, msgspec.json.encode(ours))
-    for peer, channel in desk.channels.items():
+    heard = {}
+    for peer, channel in channels.items():
         hello = _parse(peer, channel.receive(Kind.HELLO, 0, None))
         _refuse_difference(peer, "version", 1, hello.version)
         _refuse_difference(peer, "name", peer, hello.name)
+        _refuse_difference(peer, "purpose", purpose, hello.purpose)
         _refuse_difference(peer, "plan hash", plan_hash, hello.plan)
-        if desk.plan.party(peer).role != "arbiter":
-            _refuse_no_rows(peer, hello.rows)
-            rows = hello.rows if rows is None else rows
-            _refuse_difference(peer, "number of aligned rows", rows, hello.rows)
-        nonces[peer] = hello.nonce
-    if rows is None:
-        raise RemoteProtocolError("no peer said how many rows there are")
+        heard[peer], nonces[peer] = hello.rows, hello.nonce
     if len(set(nonces.values())) != len(nonces):
         raise RemoteProtocolError("two parties sent the same nonce; each draws its own")
     fields = (f"{name}:{nonces[name]}".encode() for name in sorted(nonces))
-    return _hash(b"session", plan_hash.encode(), *fields), rows
+    return hash_fields(b"session", purpose.encode(), plan_hash.encode(), *fields), heard
 
 
 def _parse(peer: str, body: bytes) -> Hello:
@@ -149,19 +184,19 @@ def _draw_seed(desk: Desk, identity: bytes) -> bytes:
         if not hmac.compare_digest(_commitment(identity, peer, share), commitments[peer]):
             raise RemoteProtocolError(f"{peer}: its share of the seed is not the one it committed to")
         shares[peer] = share
-    return _hash(b"seed", identity, *(shares[name] for name in sorted(shares)))
+    return hash_fields(b"seed", identity, *(shares[name] for name in sorted(shares)))
 
 
 def _commitment(identity: bytes, name: str, share: bytes) -> bytes:
-    return _hash(b"commitment", identity, name.encode(), share)
+    return hash_fields(b"commitment", identity, name.encode(), share)
 
 
-def _confirm(desk: Desk, key: bytes, ids: Collection[str]) -> None:
+def confirm(desk: Desk, key: bytes, ids: Collection[str]) -> None:
     """A keyed hash over the ordered ids under what this session drew: as expected, or somebody lied or erred."""
 
     def confirmation(name: str) -> bytes:
         # With its sender's name, so that nobody can confirm by sending our own words back.
-        return _hash(b"confirmation", key, name.encode(), *(identity.encode() for identity in ids))
+        return hash_fields(b"confirmation", key, name.encode(), *(identity.encode() for identity in ids))
 
     desk.send_all(Kind.CONFIRMATION, confirmation(desk.name))
     for peer, theirs in desk.receive_all(Kind.CONFIRMATION, HASH_BYTES).items():
@@ -178,6 +213,7 @@ def make_key(desk: Desk) -> PrivateKey:
     """A new key of the plan's scheme."""
     generate = paillier.generate if desk.plan.scheme == "paillier" else okamoto_uchiyama.generate
     key = generate(profile_of(desk.plan), desk.engine, desk.randomness)
+    key.prepare()
     desk.keys.append(key)
     return key
 
@@ -198,6 +234,7 @@ def admit_key(desk: Desk, session: Session, peer: str, known: Collection[int]) -
         key = admitted(desk, session, peer, known)
     except KeyRefusedError as error:
         raise KeyRefusedError(f"{peer}: {error}") from None
+    key.prepare()
     desk.keys.append(key)
     return key
 
@@ -230,10 +267,12 @@ def agree_pair_keys(desk: Desk, session: Session) -> dict[str, bytes]:
             raise RemoteProtocolError(
                 f"{peer}: its pair key is a point of small order; everybody could guess ours"
             ) from None
-        keys[peer] = _hash(b"pair", session.identity, *(name.encode() for name in sorted((desk.name, peer))), shared)
+        keys[peer] = hash_fields(
+            b"pair", session.identity, *(name.encode() for name in sorted((desk.name, peer))), shared
+        )
     return keys
 
 
-def _hash(*fields: bytes) -> bytes:
+def hash_fields(*fields: bytes) -> bytes:
     """Length-prefixed, so that no two lists of fields hash the same bytes."""
     return hashlib.sha256(b"".join(len(field).to_bytes(8, "little") + field for field in fields)).digest()

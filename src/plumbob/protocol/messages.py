@@ -41,6 +41,16 @@ class Kind(IntEnum):
     START_SHARE = 12  # shares: the receiver's share of the sender's starting weights
     WEIGHT_SHARE = 13  # shares: the sender's share of the receiver's final weights
     SCORE_SHARE = 14  # prediction: the sender's share, or sum, of the scores
+    SIGNATURE = 15  # On a network, before all else: the sender's signature over the plan's hash
+    BLINDED_IDS = 20  # alignment: points under one scalar more than before, to the next party
+    TWICE_BLINDED_IDS = 21  # alignment of two: the receiver's own points, back in its order
+    SHUFFLED_IDS = 22  # alignment: points under everybody's scalar, sorted
+    UNBLINDED_IDS = 23  # alignment of three and more: common points under one scalar less than before
+    ALIGNMENT_OPENING = 24  # How many ids, in which chunks, and whether the size comes first
+    ALIGNMENT_DECISION = 25  # One byte: go on from the size to the ids, or not
+    QUERY = 30  # prediction: how many rows are asked for; 0 ends the session
+    QUERY_ROWS = 31  # prediction: which ones
+    QUERY_VERDICT = 32  # prediction: one byte, whether they will be answered
 
 
 @dataclass(frozen=True, repr=False)

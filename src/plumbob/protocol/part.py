@@ -11,7 +11,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from plumbob.data import Encoder, Shard, Source, Table
+from plumbob.data import Encoder, Shard, Source, Table, store
+from plumbob.data.encoder import ALL_ROWS, Rows
 from plumbob.errors import DataError
 from plumbob.plan import Party
 from plumbob.protocol.transcript import Matrix, Vector
@@ -36,16 +37,19 @@ class Part:
     def of(cls, party: Party, shard: Shard, weights: Vector | None, classes: tuple[Any, Any] | None) -> "Part":
         return cls(party.name, party.role, shard.encoder, weights, shard.has_intercept, len(shard), classes)
 
-    def encode(self, table: Table) -> Matrix:
+    def encode(self, table: Table, rows: Rows = ALL_ROWS) -> Matrix:
         """Own columns of new rows, as training saw them, with the intercept's column where there is one."""
-        X = self.encoder.encode(table)
+        X = self.encoder.encode(table, rows)
         return np.hstack([X, np.ones((len(X), 1))]) if self.has_intercept else X
 
     def partial_scores(self, table: Table) -> Vector:
         """This party's part of new rows' scores."""
         if self.weights is None:
             raise DataError('the weights were never opened (open = "never"); predict through the protocol instead')
-        return self.encode(table) @ self.weights
+        scores = np.empty(len(table))
+        for piece in store.pieces(len(table)):
+            scores[piece] = self.encode(table, piece) @ self.weights
+        return scores
 
     def in_input_units(self) -> tuple[Vector, float]:
         """(coefficients, offset) in the units of the party's own table; the offset holds the intercept."""

@@ -13,19 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.crypto import Encoded
-from plumbob.data import Batch, Shard, Table, batches, build_shard, steps_per_epoch, stream
+from plumbob.data import Batch, Shard, Table, batches, build_shard, steps_per_epoch, store, stream
 from plumbob.errors import EncodingError
 from plumbob.model import logistic
 from plumbob.model.sigmoid import SIGMOIDS
 from plumbob.model.starts import starting_weights
-from plumbob.plan import Plan
 from plumbob.privacy import discrete_gaussian
 from plumbob.privacy.budget import BudgetLedger
 from plumbob.protocol import defences
 from plumbob.protocol.handshake import Desk, Session, agree
+from plumbob.protocol.journal import State
 from plumbob.protocol.part import Part
 from plumbob.protocol.transcript import Matrix, Transcript, Vector
-from plumbob.protocol.widths import Widths, widths_for
+from plumbob.protocol.widths import Widths, columns_of, widths_for
 
 Progress = Callable[[Batch, int], None]
 """Called after each step with its batch and the number of steps in all."""
@@ -41,40 +41,90 @@ class TrainingParty(ABC):
         self.sigmoid = SIGMOIDS[self.plan.sigmoid]
         self.noise_std = defences.noise_std(self.plan, self.plan.party(desk.name).role)
         self.noise_draws = 0
+        self.sums: list[Vector] = []
+        """Of every step, what this party could read."""
         self.returned_noise: list[Vector] = []
         self._progress = progress
 
     session: Session
     shard: Shard
     widths: Widths
+    start: Vector
     weights: Vector
     budget: BudgetLedger | None
     """What was spent of the labels' budget, where the plan has one."""
 
     def run(self) -> Transcript:
-        """The whole training, from greeting to transcript."""
+        """The whole training, from greeting to transcript; after a restart, what is left of it."""
+        self.set_up()
+        finished = self.take_up()
+        steps = steps_per_epoch(len(self.shard), self.plan) * self.plan.epochs
+        for batch in batches(self.session.seed, len(self.shard), self.plan):
+            if batch.step <= finished:
+                self.spend(batch)
+                continue
+            self.desk.journal.begin(batch.step)
+            self.sums.append(self.step(batch))
+            self.desk.finish_step(batch.step, self.result(), self.state())
+            if self._progress is not None:
+                self._progress(batch, steps)
+        self.desk.journal.begin(steps + 1)
+        self.finish()
+        return self.transcript()
+
+    def set_up(self) -> None:
+        """Everything before the first step. All that is drawn only once is drawn here."""
         self.session = agree(self.desk, self.table.ids)
         self.shard = build_shard(self.table, self.plan, self.desk.name, self.session.seed)
         self.widths = widths_for(self.plan, len(self.shard))
+        # All of them before a key is made: a run must not end in the middle because of a row that comes late.
+        for piece in store.pieces(len(self.shard)):
+            self.widths.features.encode(self.shard.X[piece], "features")
         cost = defences.label_cost(self.plan)
         self.budget = None if cost is None or self.shard.y is None else BudgetLedger(cost, len(self.shard))
-        start = self.weights = own_start(self.desk, self.session, self.columns)
+        self.start = self.weights = own_start(self.desk, self.session, self.columns)
+        _ = self._signs
         self.prepare()
-        steps = steps_per_epoch(len(self.shard), self.plan) * self.plan.epochs
-        sums = []
-        for batch in batches(self.session.seed, len(self.shard), self.plan):
-            sums.append(self.step(batch))
-            if self._progress is not None:
-                self._progress(batch, steps)
-        self.finish()
+
+    def take_up(self) -> int:
+        """The last step that an earlier start finished, with everything as it was then; 0 if there is none."""
+        resumed = self.desk.take_up()
+        if resumed is None:
+            return 0
+        self.sums = [np.frombuffer(result["sums"]) for result in resumed.results]
+        self.returned_noise = [np.frombuffer(result["noise"]) for result in resumed.results if "noise" in result]
+        self.restore(resumed.state)
+        return resumed.step
+
+    def result(self) -> State:
+        """What the step just done leaves in the transcript."""
+        noise = {"noise": self.returned_noise[-1].tobytes()} if self.returned_noise else {}
+        return {"sums": self.sums[-1].tobytes(), **noise}
+
+    def state(self) -> State:
+        """What the next step depends on, beyond what `set_up` makes."""
+        return {"weights": self.weights.tobytes(), "noise draws": self.noise_draws.to_bytes(8, "little")}
+
+    def restore(self, state: State) -> None:
+        """The inverse of `state`."""
+        self.weights = np.frombuffer(state["weights"])
+        self.noise_draws = int.from_bytes(state["noise draws"], "little")
+
+    def spend(self, batch: Batch) -> None:
+        """Book the release of a batch's labels, where the plan has a budget."""
+        if self.budget is not None:
+            self.budget.spend(batch.rows)
+
+    def transcript(self) -> Transcript:
+        """What this party saw."""
         return Transcript(
             party=self.desk.name,
             plan=self.plan.to_toml(),
             seed=self.session.seed,
             X=self.shard.X,
             y=self.shard.y,
-            start=start,
-            sums=np.array(sums).reshape(len(sums), -1),
+            start=self.start,
+            sums=np.array(self.sums).reshape(len(self.sums), -1),
             weights=self.weights,
             own_noise=self._own_noise(),
             flipped=defences.flipped_labels(self.plan, self.shard.y, self._signs),
@@ -101,9 +151,9 @@ class TrainingParty(ABC):
         """Own columns, the intercept among them."""
         return columns_of(self.plan, self.desk.name)
 
-    @cached_property
-    def _encoded_features(self) -> Encoded:
-        return self.widths.features.encode(self.shard.X, "features")
+    def encoded_features(self, batch: Batch) -> Encoded:
+        """Own rows of a batch as integers; encoded for each batch, because all of them at once need not fit memory."""
+        return self.widths.features.encode(self.shard.X[batch.rows], "features")
 
     @property
     def penalties(self) -> Vector:
@@ -141,8 +191,7 @@ class TrainingParty(ABC):
         """
         encoding = self.widths.residuals
         values = encoding.encode(terms, "own residuals").values
-        if self.budget is not None:
-            self.budget.spend(batch.rows)
+        self.spend(batch)
         if self.noise_std > 0:
             drawn = self._noise(values.shape[1])
             values[0] += drawn
@@ -167,12 +216,6 @@ class TrainingParty(ABC):
         variance = Fraction(defences.whole_units(self.noise_std, self.plan.residual_bits)) ** 2
         draws = (discrete_gaussian.sample(variance, self.desk.randomness.below) for _ in range(count))
         return np.fromiter(draws, dtype=np.int64, count=count)
-
-
-def columns_of(plan: Plan, name: str) -> int:
-    """A party's columns, with the intercept's at the label party."""
-    party = plan.party(name)
-    return party.features + (1 if plan.intercept and party.role == "label" else 0)
 
 
 def own_start(desk: Desk, session: Session, columns: int) -> Vector:

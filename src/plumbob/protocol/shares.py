@@ -22,13 +22,14 @@ from plumbob.errors import DataError, DivergenceError, PlanError
 from plumbob.model import logistic
 from plumbob.plan import Plan
 from plumbob.protocol.channel import Channel
-from plumbob.protocol.handshake import admit_key, agree, make_key, offer_key
+from plumbob.protocol.handshake import Session, admit_key, agree, make_key, offer_key
+from plumbob.protocol.journal import State
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.part import Part
-from plumbob.protocol.party import TrainingParty, columns_of
+from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.primitive import Helper, Learner
 from plumbob.protocol.transcript import Vector
-from plumbob.protocol.widths import SCORE_BITS, Widths, widths_for
+from plumbob.protocol.widths import SCORE_BITS, Widths, columns_of, widths_for
 
 RING_BITS = 192
 RING = 1 << RING_BITS
@@ -53,6 +54,7 @@ class SharesParty(TrainingParty):
     """This party's share of the peer's weights."""
     longest_sum: int
     """The most products that are ever added up."""
+    _predicted: IntegerMatrix
 
     def prepare(self) -> None:
         prove_truncations(self.plan, self.widths, len(self.shard))
@@ -74,7 +76,7 @@ class SharesParty(TrainingParty):
         self.peers = from_bytes(self._channel.receive(Kind.START_SHARE, 0, share_bytes(self._peer_columns)))
 
     def step(self, batch: Batch) -> Vector:
-        X = self._encoded_features.values[batch.rows]
+        X = self.encoded_features(batch).values
         residuals = added(self.shared_scores(batch.step, X), self._shifted_labels(batch))
         gradient, peers_gradient = self.shared_gradients(batch.step, X, residuals)
         size = StepSize.of(self.plan, len(batch))
@@ -118,6 +120,13 @@ class SharesParty(TrainingParty):
         """The label party rounds its share down, the other one up, so that the two still add up."""
         return share >> shift if self._is_label_party else -((-share % RING) >> shift)
 
+    def state(self) -> State:
+        return {**super().state(), "own": to_bytes(self.own), "peers": to_bytes(self.peers)}
+
+    def restore(self, state: State) -> None:
+        super().restore(state)
+        self.own, self.peers = from_bytes(state["own"]), from_bytes(state["peers"])
+
     def finish(self) -> None:
         """`open = "own"`: each party gets the missing share of its own weights."""
         if self.plan.open == "never":
@@ -141,17 +150,26 @@ class SharesParty(TrainingParty):
 
     def predict(self, part: Part) -> Vector | None:
         """Scores of this table's rows from weights that stay shared; only the label party gets them."""
-        self.session = agree(self.desk, self.table.ids)
+        self.prepare_prediction(part, agree(self.desk, self.table.ids, "predict"))
+        return self.open_scores(1, range(len(self.table)))
+
+    def prepare_prediction(self, part: Part, session: Session) -> None:
+        """Keys of this session, the shares of the weights, and this table's rows as numbers."""
+        self.session = session
         wider = Encoding(self.plan.feature_bits, PREDICTED_BITS)
         self.widths = replace(widths_for(self.plan, part.training_rows), features=wider)
         self.longest_sum = max(PREDICTED_AT_ONCE, self.columns, self._peer_columns)
         if {name: len(share) for name, share in part.shares.items()} != self._share_lengths:
             raise DataError("this part holds no shares of this plan's weights; is it from another run?")
         self.own, self.peers = part.shares[self.desk.name], part.shares[self._peer]
+        self._predicted = wider.encode(part.encode(self.table), "features of rows to predict").values
         self.swap_keys()
-        X = self.widths.features.encode(part.encode(self.table), "features of rows to predict").values
+
+    def open_scores(self, step: int, rows: Sequence[int]) -> Vector | None:
+        """Scores of some of the rows, opened to the label party; after `prepare_prediction`."""
+        X = self._predicted[np.asarray(rows, dtype=np.intp)]
         starts = range(0, len(X), PREDICTED_AT_ONCE)
-        scores = [self._open_scores(step, X[start : start + PREDICTED_AT_ONCE]) for step, start in enumerate(starts, 1)]
+        scores = [self._open_scores(step, X[start : start + PREDICTED_AT_ONCE]) for start in starts]
         return np.concatenate([np.zeros(0), *(s for s in scores if s is not None)]) if self._is_label_party else None
 
     def _open_scores(self, step: int, X: IntegerMatrix) -> Vector | None:

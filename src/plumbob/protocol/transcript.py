@@ -1,7 +1,7 @@
 """What one party saw and did in one run: enough to rebuild its view, one format in memory and on disk.
 
 Batches follow from the seed and the plan, the weights of every step from the start and the sums. On disk it is one
-compressed numpy file without pickled objects.
+numpy file without pickled objects, compressed unless it is large.
 """
 
 import zipfile
@@ -19,6 +19,7 @@ Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
 FORMAT = 1
+UNCOMPRESSED_FROM = 64 * 2**20  # Bytes of features.
 # What numpy and the library below it raise when a file is not what it should be.
 DAMAGES = (
     OSError,
@@ -63,7 +64,9 @@ class Transcript:
             arrays["own_noise"] = self.own_noise
         if self.flipped is not None:
             arrays["flipped"] = self.flipped
-        np.savez_compressed(
+        # Many rows hardly become smaller, and squeezing them takes longer than training in the clear.
+        write = np.savez if self.X.nbytes >= UNCOMPRESSED_FROM else np.savez_compressed
+        write(
             path,
             format=np.array(FORMAT),
             party=np.array(self.party),

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.crypto import Encoding, PublicKey, Slots
+from plumbob.crypto.engines import Shape
 from plumbob.data import largest_batch
 from plumbob.errors import PlanError, RemoteProtocolError
 from plumbob.plan import Plan
@@ -19,6 +20,7 @@ from plumbob.protocol.defences import largest_released
 UNSCALED_BITS = 7  # Without scaling or clipping, features must stay below 128.
 SCORE_BITS = 10  # Beyond 1024 a run has diverged, and the guard of `model.logistic` stops it.
 MINIMAX_BITS = 24  # Fraction bits of a feature times a power of the own score.
+ASSUMED_ROWS = 10_000  # Where a plan does not say; used for nothing that travels.
 MINIMAX_TERMS = 3  # Vectors that two-party minimax sends: the curve, the square, the score.
 
 
@@ -59,6 +61,14 @@ def widths_for(plan: Plan, training_rows: int) -> Widths:
     return Widths(features, features, residuals, 1)
 
 
+def usual_shape(plan: Plan) -> Shape:
+    """What an engine is asked for most in a step, as far as the plan says before the rows are counted."""
+    rows = plan.rows or ASSUMED_ROWS
+    batch = rows if plan.batches == "full" else plan.batch_size
+    widest = max(party.features for party in plan.learners)
+    return Shape(batch, max(widest, 1), plan.feature_bits + feature_integer_bits(plan, rows) + 1)
+
+
 def feature_integer_bits(plan: Plan, training_rows: int) -> int:
     """A standardised column of n rows stays within sqrt(n - 1), a clipped row within its norm; the intercept is 1."""
     if plan.row_norm > 0:
@@ -75,6 +85,12 @@ def feature_integer_bits(plan: Plan, training_rows: int) -> int:
 def _residual_integer_bits(plan: Plan) -> int:
     """Scores up to the guard's limit, labels, and eight standard deviations of noise."""
     return math.ceil(math.log2(2.0**SCORE_BITS + largest_released(plan)))
+
+
+def columns_of(plan: Plan, name: str) -> int:
+    """A party's columns, with the intercept's at the label party."""
+    party = plan.party(name)
+    return party.features + (1 if plan.intercept and party.role == "label" else 0)
 
 
 def slots_for(plan: Plan, widths: Widths, key: PublicKey, columns: int, training_rows: int) -> Slots:

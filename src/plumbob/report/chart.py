@@ -8,7 +8,7 @@ Nothing carries a style attribute, which a strict policy would forbid: looks com
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import groupby
 from pathlib import Path
@@ -28,6 +28,11 @@ HEIGHT = {WIDE: 320.0, NARROW: 270.0}
 ASSETS = Path(__file__).parent / "assets"
 # Longer names are cut in a drawing; the table has them whole.
 LONGEST_LABEL = 28
+ROOM_FOR_LABELS = 22.0
+"""Above points that lie at the upper end."""
+EDGE = 14.0
+"""Around a drawing that is a file of its own."""
+TOUCHING = 26.0
 MARKERS = 12
 """Markers on a long line."""
 
@@ -79,7 +84,7 @@ class Chart:
     y: Axis
     series: Sequence[Series]
     kind: Literal["lines", "points", "bars"] = "lines"
-    categories: Sequence[str] = field(default=())
+    categories: Sequence[str] = ()
     """Of bars, which lie; their values run along `y`."""
 
 
@@ -88,7 +93,7 @@ def figure(chart: Chart, key: str) -> Markup:
     drawings = (svg(chart, f"{key}-{kind}", width, kind) for kind, width in (("wide", WIDE), ("narrow", NARROW)))
     caption = tag("figcaption", tag("strong", chart.title), " ", tag("span", chart.says))
     plot = tag("div", *drawings, class_="plot")
-    return tag("figure", caption, plot, _details(chart, key), class_="chart", id=key)
+    return tag("figure", caption, plot, _details(chart), class_="chart", id=key)
 
 
 def standalone(chart: Chart, width: float = 720.0) -> str:
@@ -101,6 +106,7 @@ def svg(chart: Chart, key: str, width: float = WIDE, name: str = "wide", is_alon
     plot = _Plot.of(chart, width, room_above=30.0 if is_alone else 0.0)
     drawn = {"lines": _lines, "points": _points, "bars": _bars}[chart.kind](chart, plot)
     heading = tag("text", shortened(chart.title, int(width / 8)), class_="title", x=0, y=16) if is_alone else NOTHING
+    edge = EDGE if is_alone else 0.0
     style = tag("style", Markup(_style())) if is_alone else NOTHING  # noqa: S704  # Our own file.
     return tag(
         "svg",
@@ -116,9 +122,9 @@ def svg(chart: Chart, key: str, width: float = WIDE, name: str = "wide", is_alon
         role="img",
         aria_labelledby=f"{key}-title",
         aria_describedby=f"{key}-desc",
-        viewBox=f"0 0 {width:g} {plot.height:g}",
-        width=width if is_alone else None,
-        height=plot.height if is_alone else None,
+        viewBox=f"{-edge:g} {-edge:g} {width + 2 * edge:g} {plot.height + 2 * edge:g}",
+        width=width + 2 * edge if is_alone else None,
+        height=plot.height + 2 * edge if is_alone else None,
         data_plot=f"{plot.left:.1f} {plot.top:.1f} {plot.across:.1f} {plot.down:.1f}",
     )
 
@@ -155,7 +161,7 @@ class _Plot:
         legend, legend_height = (
             _legend_places(chart, width, room_above) if not _is_labelled(chart, is_narrow) else ((), 0)
         )
-        top = room_above + legend_height + (10 if chart.kind == "bars" else 30)
+        top = room_above + legend_height + {"bars": 10.0, "lines": 30.0, "points": 30.0 + ROOM_FOR_LABELS}[chart.kind]
         down = _band(chart, is_narrow) * len(chart.categories)
         if chart.kind != "bars":
             down = HEIGHT[NARROW if is_narrow else WIDE] - 78
@@ -181,7 +187,7 @@ class _Plot:
 
 
 def _scales(chart: Chart, is_narrow: bool) -> tuple[Scale, Scale]:
-    """Of bars, the one along which values run is `x`: they lie."""
+    """Of both directions, with the same ends at every width; of bars, which lie, values run along `x`."""
     heights = [
         value
         for series in chart.series
@@ -191,33 +197,40 @@ def _scales(chart: Chart, is_narrow: bool) -> tuple[Scale, Scale]:
     ]
     if chart.kind == "bars":
         from_zero = chart.y if chart.y.low is not None else replace(chart.y, low=0.0)
-        return from_zero.scale(heights, 3 if is_narrow else 6), Scale(0.0, 1.0, ())
+        return _scale(from_zero, heights, (6, 3), is_narrow), Scale(0.0, 1.0, ())
     places = [x for series in chart.series for _, x, _ in series.drawn()]
     along = chart.x
     if chart.kind == "lines" and not along.is_log and places:
         # Lines fill the whole width: they begin and end where the data do.
+        low, high = min(places), max(places)
         along = replace(
-            along,
-            low=along.low if along.low is not None else min(places),
-            high=along.high if along.high is not None else max(places),
+            along, low=low if along.low is None else along.low, high=high if along.high is None else along.high
         )
-    return along.scale(places, 4 if is_narrow else 8), chart.y.scale(heights, 4 if is_narrow else 5)
+    return _scale(along, places, (8, 4), is_narrow), _scale(chart.y, heights, (5, 4), is_narrow)
+
+
+def _scale(axis: Axis, values: Sequence[float], ticks: tuple[int, int], is_narrow: bool) -> Scale:
+    """The table says where values lie in both drawings, so a narrow one may have fewer ticks, but no other ends."""
+    wide = axis.scale(values, ticks[0])
+    return replace(axis, low=wide.low, high=wide.high).scale(values, ticks[1]) if is_narrow else wide
 
 
 def _is_labelled(chart: Chart, is_narrow: bool) -> bool:
     """Whether names stand beside what they name, so that no legend is needed."""
-    return (len(chart.series) == 1 and chart.kind != "lines") or (chart.kind == "lines" and not is_narrow)
+    if chart.kind == "lines":
+        return not is_narrow
+    return len(chart.series) == 1 or (chart.kind == "points" and all(series.labels for series in chart.series))
 
 
 def _right_margin(chart: Chart, is_narrow: bool) -> float:
     if chart.kind == "lines" and not is_narrow:
-        return 50 + max(marks.width_of(_label(series.name)) for series in chart.series)
-    return 62.0 if chart.kind == "bars" else 14.0
+        return 50 + max((marks.width_of(_label(series.name)) for series in chart.series), default=0.0)
+    return 62.0 if chart.kind == "bars" else 22.0
 
 
 def _left_margin(chart: Chart, y: Scale, is_narrow: bool) -> float:
     if chart.kind == "bars":
-        return 2.0 if is_narrow else 12 + max(marks.width_of(_label(name)) for name in chart.categories)
+        return 2.0 if is_narrow else 12 + max((marks.width_of(_label(name)) for name in chart.categories), default=0.0)
     return 12 + max((marks.width_of(shown(tick, chart.y.unit)) for tick in y.ticks), default=0.0)
 
 
@@ -268,7 +281,8 @@ def _axes(chart: Chart, plot: _Plot) -> Iterator[Markup]:
     below = chart.y.title if chart.kind == "bars" else chart.x.title
     yield tag("text", below, class_="name end", x=plot.right, y=plot.bottom + 38)
     if chart.kind != "bars":
-        yield tag("text", chart.y.title, class_="name", x=0, y=plot.top - 12)
+        above = 12.0 if chart.kind == "lines" else 12.0 + ROOM_FOR_LABELS
+        yield tag("text", chart.y.title, class_="name", x=0, y=plot.top - above)
 
 
 def _lines(chart: Chart, plot: _Plot) -> Markup:
@@ -326,26 +340,43 @@ def _end_labels(chart: Chart, plot: _Plot) -> Markup:
 
 
 def _points(chart: Chart, plot: _Plot) -> Markup:
-    taken = [
-        Box(plot.at_x(x) - 7, plot.at_y(y) - 7, plot.at_x(x) + 7, plot.at_y(y) + 7)
-        for series in chart.series
-        for _, x, y in series.drawn()
+    placed = [
+        (number, plot.at_x(x), plot.at_y(y), series.labels[place] if place < len(series.labels) else "")
+        for number, series in enumerate(chart.series)
+        for place, x, y in series.drawn()
     ]
-    paper = Box(plot.left, plot.top - 8, plot.right + 12, plot.bottom)
-    drawn = []
-    for number, series in enumerate(chart.series):
-        for place, x, y in series.drawn():
-            left, top = plot.at_x(x), plot.at_y(y)
-            kind = marks.colour(number, series.is_reference)
-            drawn.append(tag("path", class_=f"mark big {kind}", d=marks.marker(number, left, top, 6.0)))
-            if place < len(series.labels):
-                words = shortened(series.labels[place], 22 if plot.is_narrow else LONGEST_LABEL)
-                start, base, box = marks.label_spot(left, top, words, taken, paper)
-                taken.append(box)
-                if abs(base - top) > 20:
-                    drawn.append(tag("path", class_="leader", d=f"M{left:.1f} {top:.1f}L{start:.1f} {base - 4:.1f}"))
-                drawn.append(tag("text", words, class_="label", x=start, y=base))
-    return joined(*drawn)
+    marked = (
+        tag(
+            "path",
+            class_=f"mark big {marks.colour(number, chart.series[number].is_reference)}",
+            d=marks.marker(number, x, y, 6.0),
+        )
+        for number, x, y, _ in placed
+    )
+    return joined(*marked, *_point_labels([(x, y, name) for _, x, y, name in placed if name], plot))
+
+
+def _point_labels(points: Sequence[tuple[float, float, str]], plot: _Plot) -> Iterator[Markup]:
+    """A name beside each point; where many points crowd together, one name for those that nearly touch."""
+    near = TOUCHING if len(points) > marks.COLOURS else 0.0
+    crowds: list[list[tuple[float, float, str]]] = []
+    for point in points:
+        crowd = next((one for one in crowds if math.dist(one[0][:2], point[:2]) < near), None)
+        if crowd is None:
+            crowds.append([point])
+        else:
+            crowd.append(point)
+    taken = [Box(x - 7, y - 7, x + 7, y + 7) for x, y, _ in points]
+    paper = Box(plot.left, plot.top - ROOM_FOR_LABELS, plot.right + 12, plot.bottom)
+    for crowd in crowds:
+        x, y, name = crowd[0]
+        more = f" and {len(crowd) - 1} more" if len(crowd) > 1 else ""
+        words = shortened(name, (22 if plot.is_narrow else LONGEST_LABEL) - len(more)) + more
+        left, base, box = marks.label_spot(x, y, words, taken, paper)
+        taken.append(box)
+        if abs(base - y) > 20:
+            yield tag("path", class_="leader", d=f"M{x:.1f} {y:.1f}L{left:.1f} {base - 4:.1f}")
+        yield tag("text", words, class_="label", x=left, y=base)
 
 
 def _bars(chart: Chart, plot: _Plot) -> Markup:
@@ -394,7 +425,7 @@ def _bar(plot: _Plot, number: int, row: float, end: float, limits: Sequence[floa
 # The data, once.
 
 
-def _details(chart: Chart, key: str) -> Markup:
+def _details(chart: Chart) -> Markup:
     scroll = tag(
         "div",
         tag("table", *_table(chart)),
@@ -412,7 +443,7 @@ def _table(chart: Chart) -> Iterator[Markup]:
     if chart.kind == "points":
         header, rows = _points_table(chart, x, y)
     elif chart.kind == "bars":
-        header = ["", *(series.name for series in chart.series)]
+        header = ["name", *(series.name for series in chart.series)]
         rows = [_bars_row(chart, at) for at in range(len(chart.categories))]
     else:
         header = [chart.x.title, *(series.name for series in chart.series)]
@@ -459,7 +490,7 @@ def _points_table(chart: Chart, x: Scale, y: Scale) -> tuple[list[str], list[Mar
         for series in chart.series
         for place, across, height in series.drawn()
     ]
-    return ["", chart.x.title, chart.y.title], rows
+    return ["name", chart.x.title, chart.y.title], rows
 
 
 def _bars_row(chart: Chart, at: int) -> Markup:

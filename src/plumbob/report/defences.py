@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from plumbob.auditor.defences import AS_PLANNED, LABELS, VALUES, Outcome
 from plumbob.report.chart import Axis, Chart, Series
+from plumbob.report.marks import COLOURS
 from plumbob.report.page import Section, Table, render
 from plumbob.report.run import shown
 from plumbob.report.verdicts import badge
@@ -29,7 +30,7 @@ def page_of(title: str, outcomes: Sequence[Outcome]) -> str:
 
 def sections_of(outcomes: Sequence[Outcome]) -> Iterator[Section]:
     """The chart, the table, what to type for each, and what could not be had."""
-    charts = list(tradeoff_charts(outcomes))
+    charts = [*tradeoff_charts(outcomes), *defence_bars(outcomes)]
     yield Section("Defences side by side", list(sentences(outcomes)), charts=charts)
     yield Section("Attack by attack", table=badged_table(outcomes))
     typed = [[one.defence, one.flags or AS_PLANNED] for one in outcomes]
@@ -50,16 +51,35 @@ def tradeoff_charts(outcomes: Sequence[Outcome]) -> Iterator[Chart]:
             Axis(f"leakage of {word}", low=0.0, high=1.0, unit="percent"),
             # From guessing to certainty: a difference that does not matter should not look as if it did.
             Axis("AUC of the joint model", low=0.5, high=1.0),
-            [
-                Series(
-                    "defences",
-                    [one.auc for one, _ in points],
-                    [leak for _, leak in points],
-                    labels=[one.defence for one, _ in points],
-                )
-            ],
+            list(_point_series(points)),
             "points",
         )
+
+
+def defence_bars(outcomes: Sequence[Outcome]) -> Iterator[Chart]:
+    """The same, defence by defence."""
+    shown_ones = [one for one in outcomes if not one.refused]
+    if shown_ones:
+        yield Chart(
+            "Defence by defence",
+            "A good defence has a long bar for the model and none for what leaks.",
+            Axis(""),
+            Axis("AUC, and leakage of labels", low=0.0, high=1.0),
+            [
+                Series("AUC of the joint model", [one.auc for one in shown_ones]),
+                Series("leakage of labels", [leakage(one, LABELS) for one in shown_ones]),
+            ],
+            "bars",
+            [one.defence for one in shown_ones],
+        )
+
+
+def _point_series(points: Sequence[tuple[Outcome, float]]) -> Iterator[Series]:
+    """Few of them have a mark each; many are told apart by their names alone."""
+    groups = [[one] for one in points] if len(points) <= COLOURS else [points]
+    for group in groups:
+        names = [one.defence for one, _ in group]
+        yield Series(names[0], [one.auc for one, _ in group], [leak for _, leak in group], labels=names)
 
 
 def leakage(outcome: Outcome, kind: str) -> float | None:
@@ -77,7 +97,7 @@ def sentences(outcomes: Sequence[Outcome]) -> Iterator[str]:
     yield LABELS_ONLY
     for one in outcomes:
         if one.is_plan:
-            yield f"Of these, {one.defence} is {AS_PLANNED}."
+            yield f'Of these, "{one.defence}" is {AS_PLANNED}.'
         if one.refused:
             yield f"{one.defence} cannot be had here: {one.refused}"
 

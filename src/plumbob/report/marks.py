@@ -22,7 +22,7 @@ _SHAPES = (
     "M{x} {t}L{r} {b}H{l}z",  # triangle
     "M{x} {t}L{r} {y}L{x} {b}L{l} {y}z",  # diamond
     "M{x} {b}L{r} {t}H{l}z",  # triangle on its head
-    "M{l} {t}L{r} {b}M{r} {t}L{l} {b}",  # cross
+    "M{l} {t}H{r}L{l} {b}H{r}z",  # hourglass
 )
 
 
@@ -58,7 +58,9 @@ def colour(place: int, is_reference: bool) -> str:
 def marker(place: int, x: float, y: float, size: float = SIZE) -> str:
     """The path of a series' marker around a point."""
     corners = {"x": x, "y": y, "l": x - size, "r": x + size, "t": y - size, "b": y + size, "s": size, "d": 2 * size}
-    return _SHAPES[place % len(_SHAPES)].format(**{name: f"{value:.1f}" for name, value in corners.items()})
+    # When colours begin again, shapes begin one further: no two of three dozen series look the same.
+    shape = _SHAPES[(place + place // COLOURS) % len(_SHAPES)]
+    return shape.format(**{name: f"{value:.1f}" for name, value in corners.items()})
 
 
 def swatch(place: int, x: float, y: float, is_reference: bool) -> Markup:

@@ -44,7 +44,7 @@ class Section:
     rest: Markup = NOTHING
 
 
-def render(title: str, sections: Sequence[Section], about: str = "") -> str:
+def render(title: str, sections: Sequence[Section], about: str = "", styles: Sequence[str] = ()) -> str:
     """The whole page, with links to its sections."""
     links = (tag("li", tag("a", one.heading, href=f"#part-{place}")) for place, one in enumerate(sections, 1))
     masthead = tag(
@@ -58,7 +58,7 @@ def render(title: str, sections: Sequence[Section], about: str = "") -> str:
     body = tag("main", *(section_of(one, f"part-{place}") for place, one in enumerate(sections, 1)), id="main")
     skip = tag("a", "Skip to the findings", class_="skip", href="#main")
     footer = tag("footer", "This file is complete: it loads nothing, and opens without a network.")
-    return frame(title, joined(skip, masthead, body, footer))
+    return frame(title, joined(skip, masthead, body, footer), styles)
 
 
 def frame(
@@ -135,7 +135,7 @@ def prose(sentence: str) -> Markup:
 
 def folded(name: str, content: Markup) -> Markup:
     """What is there for who wants it."""
-    return tag("details", tag("summary", name), content)
+    return tag("details", tag("summary", name), content, data_name=name)
 
 
 def facts_list(facts: Iterable[tuple[str, str, str]]) -> Markup:

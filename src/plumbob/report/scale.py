@@ -40,7 +40,7 @@ class Axis:
         step = nice_step((high - low) / ticks)
         if self.unit == "number" and all(value == int(value) for value in finite):
             # Nobody counts half an epoch.
-            step = max(1.0, step)
+            step = max(1.0, float(math.ceil(step)))
         start = low if self.low is not None else math.floor(low / step + 1e-9) * step
         end = high if self.high is not None else math.ceil(high / step - 1e-9) * step
         first = math.ceil(start / step - 1e-9)

@@ -68,8 +68,8 @@ def _card(way: Way) -> Markup:
     verdict = way.outcome.verdicts[LABELS]
     numbers = (
         ("AUC", "-" if way.outcome.auc is None else f"{way.outcome.auc:.3f}"),
-        ("leakage of labels", shown(leakage(way.outcome, LABELS), "percent")),
-        (VALUES, WORDS[way.outcome.verdicts[VALUES]]),
+        ("label leakage", shown(leakage(way.outcome, LABELS), "percent")),
+        ("columns", WORDS[way.outcome.verdicts[VALUES]]),
         ("time", shown(way.outcome.seconds, "seconds")),
         ("traffic", shown(way.outcome.bytes, "bytes")),
     )

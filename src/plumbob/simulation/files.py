@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from plumbob import datasets
-from plumbob.data import Column, Table, align, read_table, steps_per_epoch
+from plumbob.data import Column, Table, align, read_table, steps_per_epoch, store
 from plumbob.data.encoder import fit_encoder
 from plumbob.errors import DataError
 from plumbob.plan import Plan
@@ -142,7 +142,8 @@ def _refuse_unfit(plan: Plan, tables: Mapping[str, Table]) -> None:
     for name, table in tables.items():
         with _said_by(name):
             encoder = fit_encoder(table, np.arange(len(table)), plan)
-            encoder.encode(table)
+            for piece in store.pieces(len(table)):
+                encoder.encode(table, piece)
         features = plan.party(name).features
         if len(encoder.names) != features:
             after = " after encoding" if plan.categorical == "one-hot" else ""

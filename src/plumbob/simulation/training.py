@@ -17,35 +17,27 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from plumbob import __version__
 from plumbob.crypto import KERNEL, Randomness, engines
-from plumbob.crypto.keys import PrivateKey, PublicKey
-from plumbob.data import Table, seed_from_int, steps_per_epoch
+from plumbob.data import Table, seed_from_int
 from plumbob.errors import DataError, TransportError
 from plumbob.plan import Plan
-from plumbob.protocol.arbiter import Arbiter, ArbitratedParty
+from plumbob.protocol.arbiter import Arbiter
+from plumbob.protocol.cast import player
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.clear import train_clear
-from plumbob.protocol.exchange import ExchangeParty
 from plumbob.protocol.handshake import Desk
+from plumbob.protocol.outcome import party_record, run_record
 from plumbob.protocol.part import Part
 from plumbob.protocol.party import Progress, TrainingParty
 from plumbob.protocol.shares import SharesParty
 from plumbob.protocol.transcript import Transcript, Vector
-from plumbob.record import FINISHED, PartyRecord, RunRecord
+from plumbob.protocol.widths import usual_shape
+from plumbob.record import RunRecord
 from plumbob.transport import linked_pair
 
 Result = TypeVar("Result")
 
 SECONDS_TO_STOP = 30.0  # After Ctrl-C, for what a party is calculating just then.
-
-NOT_PRIVATE = "Noise, or flipped labels, came from a seed: an experiment, not private."
-
-PROTOCOLS: dict[str, type[TrainingParty]] = {
-    "exchange": ExchangeParty,
-    "arbiter": ArbitratedParty,
-    "shares": SharesParty,
-}
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -114,7 +106,7 @@ def train(
     *,
     engine: str = "auto",
     jobs: int | None = None,
-    randomness: Randomness = KERNEL,
+    randomness: Randomness | Mapping[str, Randomness] = KERNEL,
     progress: Progress | None = None,
     cast: Mapping[str, type[TrainingParty]] = MappingProxyType({}),
     keep_bytes: bool = False,
@@ -122,12 +114,13 @@ def train(
     """Train as the plan says. `tables` are aligned: the same ids in the same order.
 
     `cast` gives a party's part to another class, one that overrides a step: that is what an active attack is.
+    `randomness` may be one for each party, where a test wants each to draw the same again.
     `keep_bytes` keeps every message, ciphertexts included, in the transcripts' `frames`.
     """
     _refuse_unaligned(plan, tables)
     started = time.perf_counter()
     if plan.protocol == "clear":
-        run = _train_clear(plan, tables, randomness, progress)
+        run = _train_clear(plan, tables, _own(randomness, plan.label_party.name), progress)
     else:
         desks = seat(plan, engine, jobs, randomness)
         if keep_bytes:
@@ -153,7 +146,10 @@ def _train_clear(plan: Plan, tables: Mapping[str, Table], randomness: Randomness
         name: Part.of(plan.party(name), shards[name], transcript.weights, tables[name].classes)
         for name, transcript in named.items()
     }
-    return Run(_record(plan, "none", randomness, named, parts, {}), named, JointModel(plan, parts))
+    label = named[plan.label_party.name]
+    records = [party_record(plan, name, part) for name, part in parts.items()]
+    record = run_record(plan, "none", randomness, records, len(label.X), label.seed)
+    return Run(record, named, JointModel(plan, parts))
 
 
 def _train_between_parties(
@@ -166,19 +162,18 @@ def _train_between_parties(
     reporter = plan.label_party.name
     parties: dict[str, TrainingParty | Arbiter] = {}
     for name, desk in desks.items():
-        if name not in tables:
-            parties[name] = Arbiter(desk)
-            continue
-        party_class = cast.get(name, PROTOCOLS[plan.protocol])
-        parties[name] = party_class(desk, tables[name], progress if name == reporter else None)
+        parties[name] = player(desk, tables.get(name), progress if name == reporter else None, cast.get(name))
     transcripts = {
         name: replace(transcript, frames=_frames(desks[name]))
         for name, transcript in run_together({name: party.run for name, party in parties.items()}, desks).items()
     }
     parts = {name: party.part() for name, party in parties.items() if isinstance(party, TrainingParty)}
-    draws = {name: party.noise_draws for name, party in parties.items() if isinstance(party, TrainingParty)}
-    desk = desks[reporter]
-    record = _record(plan, desk.engine.name, desk.randomness, transcripts, parts, desks, draws)
+    label, desk = transcripts[reporter], desks[reporter]
+    records = [
+        party_record(plan, name, parts.get(name), desks[name], getattr(party, "noise_draws", 0))
+        for name, party in parties.items()
+    ]
+    record = run_record(plan, desk.engine.name, desk.randomness, records, len(label.X), label.seed)
     return Run(record, transcripts, JointModel(plan, parts), parties)
 
 
@@ -192,7 +187,9 @@ def _frames(desk: Desk) -> dict[str, list[bytes]]:
     return {peer: channel.tape for peer, channel in desk.channels.items() if channel.tape is not None}
 
 
-def seat(plan: Plan, engine: str, jobs: int | None, randomness: Randomness) -> dict[str, Desk]:
+def seat(
+    plan: Plan, engine: str, jobs: int | None, randomness: Randomness | Mapping[str, Randomness]
+) -> dict[str, Desk]:
     """A desk for every party, with a channel to every other one; the cores are shared out among them."""
     names = [party.name for party in plan.parties]
     channels: dict[str, dict[str, Channel]] = {name: {} for name in names}
@@ -201,7 +198,15 @@ def seat(plan: Plan, engine: str, jobs: int | None, randomness: Randomness) -> d
         channels[first][second] = Channel(second, ends[0])
         channels[second][first] = Channel(first, ends[1])
     threads = max(1, (jobs or engines.cores()) // len(plan.learners))
-    return {name: Desk(name, plan, channels[name], engines.choose(engine, threads), randomness) for name in names}
+    shape = usual_shape(plan)
+    return {
+        name: Desk(name, plan, channels[name], engines.choose(engine, threads, shape), _own(randomness, name))
+        for name in names
+    }
+
+
+def _own(randomness: Randomness | Mapping[str, Randomness], name: str) -> Randomness:
+    return randomness if isinstance(randomness, Randomness) else randomness[name]
 
 
 def run_together(tasks: Mapping[str, Callable[[], Result]], desks: Mapping[str, Desk]) -> dict[str, Result]:
@@ -256,92 +261,3 @@ def scores_on_shares(model: JointModel, tables: Mapping[str, Table]) -> Vector:
     if scores is None:
         raise DataError("the label party got no scores; is its part from this run?")
     return scores
-
-
-def _record(
-    plan: Plan,
-    engine: str,
-    randomness: Randomness,
-    transcripts: Mapping[str, Transcript],
-    parts: Mapping[str, Part],
-    desks: Mapping[str, Desk],
-    noise_draws: Mapping[str, int] | None = None,
-) -> RunRecord:
-    label = transcripts[plan.label_party.name]
-    rows = len(label.X)
-    return RunRecord(
-        plumbob=__version__,
-        plan=plan.to_toml(),
-        plan_hash=plan.hash(),
-        protocol=plan.protocol,
-        engine=engine,
-        key_profile=_key_profile(plan),
-        randomness="kernel" if randomness.is_kernel else "test source",
-        seed=label.seed.hex(),
-        rows=rows,
-        test_rows=0,
-        steps=steps_per_epoch(rows, plan) * plan.epochs,
-        seconds=0.0,
-        status=FINISHED,
-        parties=[_party_record(plan, name, parts, desks, (noise_draws or {}).get(name, 0)) for name in transcripts],
-        notes=[NOT_PRIVATE] if _is_seeded_defence(plan, randomness) else [],
-    )
-
-
-def _is_seeded_defence(plan: Plan, randomness: Randomness) -> bool:
-    """Whether noise or flipped labels came from where anybody can draw them again."""
-    has_draws = plan.noise != "none" or plan.label_flip_epsilon > 0
-    return has_draws and (plan.protocol == "clear" or not randomness.is_kernel)
-
-
-def unfinished_record(plan: Plan, rows: int, status: str, steps: int = 0, seconds: float = 0.0) -> RunRecord:
-    """What stands in the folder of a run that is under way, or that never came to its end."""
-    return RunRecord(
-        plumbob=__version__,
-        plan=plan.to_toml(),
-        plan_hash=plan.hash(),
-        protocol=plan.protocol,
-        engine="",
-        key_profile=_key_profile(plan),
-        randomness="kernel",
-        seed="",
-        rows=rows,
-        test_rows=0,
-        steps=steps,
-        seconds=seconds,
-        status=status,
-        parties=[],
-    )
-
-
-def _key_profile(plan: Plan) -> str:
-    return "test-only" if plan.test_only_keys else str(plan.key_bits)
-
-
-def _party_record(
-    plan: Plan, name: str, parts: Mapping[str, Part], desks: Mapping[str, Desk], noise_draws: int
-) -> PartyRecord:
-    part = parts.get(name)
-    is_open = part is not None and part.weights is not None
-    coefficients, offset = part.in_input_units() if part is not None and is_open else (None, 0.0)
-    channels = desks[name].channels if name in desks else {}
-    keys = desks[name].keys if name in desks else []
-    return PartyRecord(
-        name=name,
-        role=plan.party(name).role,
-        columns=list(part.encoder.names) if part is not None else [],
-        coefficients=None if coefficients is None else coefficients.tolist(),
-        offset=offset,
-        messages_sent=sum(channel.traffic.messages_sent for channel in channels.values()),
-        bytes_sent=sum(channel.traffic.bytes_sent for channel in channels.values()),
-        encryptions=sum(key.encryptions for key in keys if isinstance(key, PrivateKey)),
-        decryptions=sum(key.decryptions for key in keys if isinstance(key, PrivateKey)),
-        randomisations=sum(_public(key).randomisations for key in keys),
-        noise_draws=noise_draws,
-        streams={peer: channel.stream_hashes[0] for peer, channel in channels.items()},
-        received_streams={peer: channel.stream_hashes[1] for peer, channel in channels.items()},
-    )
-
-
-def _public(key: PrivateKey | PublicKey) -> PublicKey:
-    return key.public if isinstance(key, PrivateKey) else key

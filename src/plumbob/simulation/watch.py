@@ -11,11 +11,11 @@ import numpy as np
 
 from plumbob.data import Batch, Table, steps_per_epoch
 from plumbob.plan import Plan
+from plumbob.protocol.cast import PROTOCOLS
 from plumbob.protocol.part import Part
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.transcript import Vector
 from plumbob.simulation.quality import Metrics, measured
-from plumbob.simulation.training import PROTOCOLS
 
 WATCHABLE = ("exchange", "arbiter")
 

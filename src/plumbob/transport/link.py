@@ -10,7 +10,15 @@ class Link(Protocol):
         """Hand one message over; it may still be on its way when this returns."""
 
     def receive(self, seconds: float) -> bytes:
-        """The next message, waited for at most so long."""
+        """The next message, waited for at most so long; DeadlineError if none comes."""
 
     def close(self) -> None:
         """Nothing more comes from here; the other end hears of it at its next call."""
+
+
+class Connection(Link, Protocol):
+    """One live, authenticated connection to a peer: whole messages, in order, while it lasts."""
+
+    @property
+    def peer(self) -> str:
+        """The pinned name that the certificate proved."""

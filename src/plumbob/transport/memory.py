@@ -2,7 +2,7 @@
 
 import queue
 
-from plumbob.errors import TransportError
+from plumbob.errors import DeadlineError, TransportError
 
 
 class MemoryLink:
@@ -21,7 +21,7 @@ class MemoryLink:
         try:
             data = self._incoming.get(timeout=seconds)
         except queue.Empty:
-            raise TransportError(f"expected a message within {seconds:g} s, none came") from None
+            raise DeadlineError(f"expected a message within {seconds:g} s, none came") from None
         if data is None:
             # Left in place, so that every later call hears it too.
             self._incoming.put(None)

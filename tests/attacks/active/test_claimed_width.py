@@ -9,8 +9,7 @@ from plumbob.attacks.active.claimed_width import ClaimedWidthParty, arm, claimed
 from plumbob.crypto import Slots
 from plumbob.errors import RemoteProtocolError
 from plumbob.protocol.exchange import ExchangeParty
-from plumbob.protocol.party import columns_of
-from plumbob.protocol.widths import slots_for
+from plumbob.protocol.widths import columns_of, slots_for
 from tests.attacks.active.support import staged
 from tests.protocol.support import plan_for
 

@@ -43,9 +43,10 @@ from plumbob.crypto.packing import centred
 from plumbob.data import Batch, batches
 from plumbob.plan import Plan
 from plumbob.privacy.randomised_response import label_scale
-from plumbob.protocol.party import TrainingParty, columns_of
+from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.shares import WEIGHT_BITS, Share, SharesParty, StepSize
 from plumbob.protocol.transcript import Vector
+from plumbob.protocol.widths import columns_of
 
 WIDEST_ENTRY = 61  # Bits of a matrix entry, sign included, that an engine takes.
 
@@ -247,7 +248,7 @@ class ChosenRowsArbitratedParty(ChoosingParty, ArbitratedSpy):
     """`arbiter`, with any kind of reply."""
 
     def opened_sums(self, batch: Batch, enc_residuals: EncryptedVector) -> Vector:
-        X = Encoded(self._encoded_features.values[batch.rows], self.widths.features)
+        X = self.encoded_features(batch)
         tactic = self.tactic(batch, X, room_for_a_sum(self.plan, self.reply_key, self.slots))
         if tactic is None:
             return super().opened_sums(batch, enc_residuals)

@@ -24,9 +24,9 @@ from plumbob.crypto import Encoded, Slots
 from plumbob.crypto.engines.interface import IntegerMatrix
 from plumbob.data import Batch, largest_batch
 from plumbob.plan import Plan
-from plumbob.protocol.party import TrainingParty, columns_of
+from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.transcript import Vector
-from plumbob.protocol.widths import slots_for
+from plumbob.protocol.widths import columns_of, slots_for
 
 
 class ClaimedWidthParty(ExchangeSpy):

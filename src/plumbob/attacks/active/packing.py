@@ -44,9 +44,9 @@ from plumbob.crypto.packing import centred
 from plumbob.data import Batch, largest_batch
 from plumbob.model import bounds
 from plumbob.plan import Plan
-from plumbob.protocol.party import TrainingParty, columns_of
+from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.transcript import Vector
-from plumbob.protocol.widths import Widths
+from plumbob.protocol.widths import Widths, columns_of
 
 # Narrow auxiliary features leave more slots than features of the plan's width; the solve is exact all the same.
 AUXILIARY = Encoding(0, 7)
@@ -271,7 +271,7 @@ class ArbitratedPacking(ArbitratedSpy):
     """`arbiter`, with either kind of reply: one-hot slots above the honest sums, or in their place."""
 
     def opened_sums(self, batch: Batch, enc_residuals: EncryptedVector) -> Vector:
-        X = Encoded(self._encoded_features.values[batch.rows], self.widths.features)
+        X = self.encoded_features(batch)
         if self.plan.replies == "paper":
             return self._beside(batch, enc_residuals, X)
         cut = Cut.fitting(self.slots, self.plan, self.widths, len(batch))

@@ -39,6 +39,15 @@ class Ring:
         return width_for(int(self.modulus))
 
 
+@dataclass(frozen=True)
+class Shape:
+    """The usual product of a step: rows of a batch, columns of a learner, bits of an entry with its sign."""
+
+    rows: int
+    columns: int
+    bits: int
+
+
 class Engine(Protocol):
     """Small on purpose: everything that keys and encrypted vectors need is a combination of these."""
 

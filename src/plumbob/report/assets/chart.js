@@ -54,7 +54,8 @@ function makeLive(figure) {
     put(down, x === null ? null : { left: x, top: on.top, height: on.bottom - on.top });
     const cells = [...row.cells];
     drawDots(cells.filter((cell) => "y" in cell.dataset).map((cell) => [x, on.y(Number(cell.dataset.y))]));
-    const first = (names[0] ? names[0] + " " : "") + cells[0].textContent;
+    // A number needs to be told what it counts; a name speaks for itself.
+    const first = (y === null ? names[0] + " " : "") + cells[0].textContent;
     const values = cells.slice(1).map((cell, place) => [names[place + 1], cell.textContent]);
     fill(first, values);
     put(tip, { left: 0, top: 0 });

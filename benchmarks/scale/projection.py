@@ -1,0 +1,98 @@
+"""From measured operations, on paper: an epoch of `exchange` on ten million rows, on machines that were not at hand.
+
+    python benchmarks/scale/projection.py [--rows 10000000] [--batch 8192]
+
+The constants say where they come from. Change one and run again; docs/scale.md holds the table that this prints.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+
+from plumbob.crypto.engines.cluster import products_to_combine
+
+# Measured on one core (Zen 4, AVX-512 IFMA), 2048-bit keys: benchmarks/scale/growth.py and docs/benchmarks.md.
+PRODUCT_SECONDS = 0.68e-6
+"""One modular product, reading its factors from tables: 1.46 µs an entry of 392 columns are 2.2 products."""
+ENCRYPTION_PRODUCTS = 97
+"""What an encryption takes (66 µs), in products."""
+SERIAL_SECONDS = 9e-6
+"""A row, at each party, in Python, on one core whatever the engine: encoding 2.0 µs, admission 4.8, digits 0.8, hashes
+and the set of what was lent 1.4."""
+THREADS_EFFICIENCY = 0.95
+"""Two threads are 1.89 to 1.95 times one; taken to hold for more, which nobody has measured."""
+
+# On paper.
+GPU_PRODUCTS_PER_SECOND = 0.25 * 132 * 64 * 1.755e9 / 41_000
+"""132 multiprocessors, 64 multiply-adds of 32 bits a cycle in each, 41,000 of them a product, a quarter of which is
+taken to be reached. To be replaced by what benchmarks/gpu/RESULTS.md measures."""
+NETWORK = 1.25e8
+"""Bytes a second between the parties: 1 Gbit/s."""
+CLUSTER_NETWORK = 1.25e9
+"""Bytes a second between a party's process and its cluster: 10 Gbit/s."""
+CIPHERTEXT = 512
+"""Bytes, 2048-bit keys."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What one party has. `products` a second; `sent` counts bytes to and from a cluster beside those of a row."""
+
+    name: str
+    products: float
+    is_cluster: bool = False
+
+
+def on_cores(count: int) -> float:
+    """Products a second."""
+    return (1.0 if count == 1 else THREADS_EFFICIENCY) * count / PRODUCT_SECONDS
+
+
+MACHINES = (
+    Machine("one core", on_cores(1)),
+    Machine("2 cores", on_cores(2)),
+    Machine("64 cores", on_cores(64)),
+    Machine("16 nodes of 16 cores", on_cores(256), is_cluster=True),
+    Machine("one GPU", GPU_PRODUCTS_PER_SECOND),
+)
+
+
+def main() -> None:
+    """One line a machine."""
+    options = parse()
+    print(f"{options.rows} rows, batches of {options.batch}, one epoch, each party on such a machine; minutes:\n")
+    print("| machine | 20 + 20 columns | of it arithmetic, serial, network | 200 + 200 columns | of it |")
+    print("|---|---|---|---|---|")
+    for machine in MACHINES:
+        cells = [machine.name]
+        for columns in (20, 200):
+            parts = [options.rows * seconds / 60 for seconds in row_seconds(machine, columns, options.batch)]
+            cells += [f"{sum(parts):.1f}", " + ".join(f"{part:.1f}" for part in parts)]
+        print("| " + " | ".join(cells) + " |")
+
+
+def parse() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description="an epoch on machines that were not at hand")
+    parser.add_argument("--rows", type=int, default=10_000_000)
+    parser.add_argument("--batch", type=int, default=8192)
+    return parser.parse_args()
+
+
+def row_seconds(machine: Machine, columns: int, batch: int, bits: int = 28) -> tuple[float, float, float]:
+    """(arithmetic, serial, network) of one row at one party: encrypted, sent, received, multiplied.
+
+    Replies are a few ciphertexts a batch and do not count. Nothing overlaps: that is how a step is written. Features
+    of ten million standardised rows have 28 bits.
+    """
+    products = ENCRYPTION_PRODUCTS + products_to_combine(batch, columns, bits) / batch
+    network = CIPHERTEXT / NETWORK
+    if machine.is_cluster:
+        # The row's ciphertext and numbers go out; an encryption's digits go out and its halves come back.
+        network += (2 * CIPHERTEXT + 8 * columns + 300) / CLUSTER_NETWORK
+    return products / machine.products, SERIAL_SECONDS, network
+
+
+if __name__ == "__main__":
+    main()

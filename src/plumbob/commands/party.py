@@ -1,0 +1,90 @@
+"""`party init / invite / join / doctor`: one organisation's identity, its peers, and whether all stands ready."""
+
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from plumbob.party.home import SETTINGS_FILE, Home, Settings
+from plumbob.plan import Plan
+from plumbob.transport.identity import Certificate
+from plumbob.transport.invitation import Invitation
+
+ANYWHERE = ("0.0.0.0:", "[::]:")  # No place that a peer could dial.
+
+
+def init(folder: Path, settings: Settings, days: int) -> dict[str, object]:
+    """A new party in a folder of its own."""
+    if settings.listen and not settings.address and not settings.listen.startswith(ANYWHERE):
+        settings = replace(settings, address=settings.listen)
+    home = Home.create(folder, settings, days)
+    lines = [
+        f"{home.identity.name} lives in {folder}; its settings are in {folder / SETTINGS_FILE}",
+        *_fingerprint(home.identity.certificate),
+        "next: plumbob party invite",
+    ]
+    if settings.listen and not settings.address:
+        lines.insert(1, f"peers cannot know where to dial: write `address` into {folder / SETTINGS_FILE}")
+    return {"home": str(folder), **_described(home.identity.certificate), "lines": lines}
+
+
+def invite(folder: Path) -> dict[str, object]:
+    """Our own invitation, alone on its line."""
+    invitation = Home.open(folder).invitation()
+    described = _described(invitation.certificate)
+    lines = [invitation.token(), *_fingerprint(invitation.certificate)]
+    return {"token": invitation.token(), "address": invitation.address, **described, "lines": lines}
+
+
+def join(folder: Path, token: str, address: str | None, may_replace: bool) -> dict[str, object]:
+    """Pin the peer of an invitation."""
+    invitation = Invitation.parse(token)
+    home = Home.open(folder).join(invitation, address, replace=may_replace)
+    dialled = home.settings.addresses.get(invitation.name) or None
+    way = f"we dial it at {dialled}" if dialled else "it dials us"
+    lines = [
+        f"{invitation.name} is pinned; {way}",
+        *_fingerprint(invitation.certificate),
+        *_fingerprint(home.identity.certificate),
+        "read both to each other before anything is sent; then, on both sides: plumbob party doctor",
+    ]
+    return {
+        "peer": {**_described(invitation.certificate), "address": dialled},
+        "own": _described(home.identity.certificate),
+        "lines": lines,
+    }
+
+
+def doctor(
+    folder: Path,
+    plan: Path | None,
+    peers: list[str],
+    seconds: float,
+    progress: Callable[[str], None],
+    tell: Callable[[str], None] | None,
+) -> dict[str, object]:
+    """Every check; each is told as soon as it is made, because peers may take their time."""
+    # Late: it needs the protocol's widths, and with them numpy.
+    from plumbob.party import doctor as doctors
+
+    home = Home.open(folder)
+    agreed = None if plan is None else Plan.load(plan)
+    checks = []
+    for check in doctors.examine(home, agreed, only=peers, seconds=seconds, progress=progress):
+        checks.append(check)
+        if tell is not None:
+            tell(check.line)
+    return {"ready": all(check.is_ok for check in checks), "checks": [asdict(check) for check in checks]}
+
+
+def _described(certificate: Certificate) -> dict[str, object]:
+    return {
+        "name": certificate.name,
+        "fingerprint": certificate.fingerprint,
+        "valid_until": certificate.valid_until.isoformat(),
+    }
+
+
+def _fingerprint(certificate: Certificate) -> list[str]:
+    """Two lines, so that neither is too long to be read out."""
+    first, second = certificate.fingerprint[:39], certificate.fingerprint[40:]
+    return [f"fingerprint of {certificate.name}:", f"  {first}", f"  {second}"]

@@ -1,0 +1,259 @@
+"""`party sign / align / train / predict / status`: what one organisation does with its peers.
+
+    HOME/
+      signed/HASH.signature             plans that this party agreed to
+      aligned/PARTIES.json              the common ids, for every plan between these parties
+      runs/HASH/                        a run: plan.toml, run.json, report.html, parties/NAME/..., journal.db
+
+All files are the owner's alone. Every verb can be stopped and started again. What checks a plan or draws a page is
+imported late: most of these verbs need neither.
+"""
+
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from plumbob.commands.progress import StepProgress
+from plumbob.commands.scores import write_scores
+from plumbob.crypto import Randomness
+from plumbob.data import Table, in_agreed_order, read_table
+from plumbob.errors import DataError
+from plumbob.party import alignment, prediction, signature, training
+from plumbob.party.home import Home
+from plumbob.party.seat import Seat, refuse_strangers, seat_at
+from plumbob.party.sizes import largest_message
+from plumbob.party.status import Status, read_status
+from plumbob.plan import Plan
+from plumbob.protocol.journal import SqliteJournal
+from plumbob.protocol.part import Part
+from plumbob.record import RunRecord
+from plumbob.transport.identity import make_private_folder
+
+RUNS = "runs"
+SHORT = 12  # Characters of a plan's hash in a folder's name.
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class AlignmentWishes:
+    """As the command line has them."""
+
+    name: str = ""
+    data: Path | None = None
+    at_least: int | None = None
+    jobs: int | None = None
+
+
+@dataclass(frozen=True)
+class PredictionWishes:
+    """As the command line has them."""
+
+    ids: Sequence[str] = ()
+    name: str = ""
+    data: Path | None = None
+    most_rows: int | None = None
+    out: Path = Path("scores.csv")
+
+
+def sign(folder: Path, plan_file: Path, accept_leaks: bool) -> dict[str, object]:
+    """This party's word for a plan; one that leaks needs its word for that too."""
+    from plumbob.auditor.check import check
+    from plumbob.commands import check as checking
+
+    home, plan = Home.open(folder), Plan.load(plan_file)
+    refuse_strangers(home, plan)
+    rows = plan.rows or _aligned_rows(home, plan) or None
+    checking.refuse_leaks(plan, rows, accept_leaks)
+    file = signature.sign(home, plan)
+    findings = check(plan, rows)
+    lines = [*checking.lines_of(findings), f"{home.identity.name} signed {plan.hash()}"]
+    return {
+        "plan_hash": plan.hash(),
+        "signature": str(file),
+        "accepted_leaks": accept_leaks,
+        "findings": [asdict(finding) for finding in findings],
+        "lines": lines,
+    }
+
+
+def align(folder: Path, plan_file: Path, wishes: AlignmentWishes, quiet: bool, tell: Tell) -> dict[str, object]:
+    """The rows that all parties have; with `at_least`, only if there are so many."""
+    home, plan = Home.open(folder), Plan.load(plan_file)
+    table = _own_table(home, plan, wishes.data)
+    name, at_least = wishes.name, wishes.at_least
+    place = _private(home, RUNS, f"align-{plan.hash()[:SHORT]}{f'.{name}' if name else ''}")
+    seat = seat_at(home, plan, table, place, alignment.LARGEST_MESSAGE, tell)
+    with StepProgress("align", quiet) as progress, _journal(place) as journal:
+        go_on = None if at_least is None else lambda size: size >= at_least
+        how = alignment.Wishes(go_on, wishes.jobs, lambda done, steps: progress(_Chunk(done), steps))
+        found = alignment.align(seat, journal, _kernel(journal), how)
+    shutil.rmtree(place)
+    result = {"size": found.size, "sizes": found.sizes, "order_hash": found.order_hash}
+    sizes = ", ".join(f"{party} {size}" for party, size in found.sizes.items())
+    if found.ids is None:
+        return {**result, "lines": [f"{found.size} rows in common ({sizes}); a party did not go on, so no id is known"]}
+    file = alignment.keep(home, plan, found, name)
+    lines = [f"{found.size} rows in common ({sizes})", f"order {found.order_hash}", str(file)]
+    return {**result, "file": str(file), "lines": lines}
+
+
+def train(folder: Path, plan_file: Path, is_new: bool, quiet: bool, tell: Tell) -> dict[str, object]:
+    """This party's part in a run, from its beginning or from where it was interrupted."""
+    home, plan = Home.open(folder), Plan.load(plan_file)
+    seal = signature.seal_of(home, plan)
+    table = None if _is_arbiter(home, plan) else _aligned_table(home, plan)
+    rows = len(table) if table is not None else plan.rows
+    place = _run_folder(home, plan, is_new)
+    seat = replace(seat_at(home, plan, table, place, largest_message(plan, rows), tell), seal=seal)
+    with StepProgress(plan.protocol, quiet) as progress, _journal(place) as journal:
+        if journal.resumed() is not None:
+            tell("going on with a run that was interrupted")
+        record = training.train(seat, journal, _kernel(journal), progress)
+    return _reported(record, place)
+
+
+def _reported(record: RunRecord, place: Path) -> dict[str, object]:
+    """One party alone cannot score an attack: its page shows what the plan alone says."""
+    from plumbob.auditor.filing import with_predictions
+    from plumbob.commands.train import lines_of, report_in, write_report
+
+    shown = with_predictions(record)
+    shown.save(place)
+    write_report(shown, place)
+    return {"out": str(place), "report": str(report_in(place)), **shown.to_dict(), "lines": lines_of(shown, place)}
+
+
+def predict(folder: Path, plan_file: Path, wishes: PredictionWishes, tell: Tell) -> dict[str, object]:
+    """Scores of aligned rows at the label party; at the others, one session of answers."""
+    home, plan = Home.open(folder), Plan.load(plan_file)
+    run = _run_folder(home, plan, is_new=False)
+    part = Part.load(run / "parties" / home.identity.name / "part.json")
+    table = _table_to_predict(home, plan, part, wishes)
+    place = _private(home, RUNS, f"predict-{plan.hash()[:SHORT]}")
+    seat = seat_at(home, plan, table, place, prediction.largest_message(plan), tell)
+    try:
+        with _journal(place) as journal:
+            if home.identity.name != plan.label_party.name:
+                return _answered(seat, journal, part, wishes.most_rows)
+            rows = _rows_asked(table, wishes.ids)
+            scores = prediction.ask(seat, journal, _kernel(journal), part, rows)
+    finally:
+        # A session is not taken up again: what was answered can be asked for once more.
+        shutil.rmtree(place, ignore_errors=True)
+    if part.classes is None:
+        raise DataError("the label party's part names no classes; was it saved by another version?")
+    return write_scores(wishes.out, [table.ids[row] for row in rows], scores, part.classes)
+
+
+def status(folder: Path) -> dict[str, object]:
+    """Every run of this party: how far it is, and whom it waits for."""
+    home = Home.open(folder)
+    runs = []
+    for place in sorted((home.folder / RUNS).glob("*")):
+        found = read_status(place)
+        is_finished = (place / "run.json").exists() and RunRecord.load(place).is_finished
+        sentence = "finished" if is_finished else found.sentence() if found is not None else "not begun"
+        runs.append({"run": place.name, "finished": is_finished, "status": sentence, **_told(found)})
+    lines = [f"{run['run']}  {run['status']}" for run in runs] or ["no run yet; plumbob party train PLAN"]
+    return {"party": home.identity.name, "runs": runs, "lines": lines}
+
+
+def _told(found: Status | None) -> dict[str, object]:
+    if found is None:
+        return {}
+    return {
+        "alive": found.is_alive,
+        "step": found.step,
+        "steps": found.steps,
+        "connected": found.connected,
+        "absent": found.absent,
+        "waiting_for": found.waiting_for,
+    }
+
+
+def _answered(seat: Seat, journal: SqliteJournal, part: Part, most_rows: int | None) -> dict[str, object]:
+    served = prediction.answer(seat, journal, _kernel(journal), part, most_rows)
+    line = f"answered {served.rows} rows in {served.queries} queries of {seat.plan.label_party.name}"
+    return {"queries": served.queries, "rows": served.rows, "lines": [line]}
+
+
+def _rows_asked(table: Table, ids: Sequence[str]) -> list[int]:
+    if not ids:
+        return list(range(len(table)))
+    position = {identity: row for row, identity in enumerate(table.ids)}
+    if unknown := sum(identity not in position for identity in ids):
+        raise DataError(f"{unknown} of {len(ids)} ids are not among the {len(table)} aligned rows")
+    return [position[identity] for identity in ids]
+
+
+def _own_table(home: Home, plan: Plan, data: Path | None = None) -> Table:
+    """As the settings name it; raises DataError for an arbiter, which has none."""
+    if _is_arbiter(home, plan):
+        raise DataError(f"{home.identity.name} is the arbiter of this plan: it has no rows")
+    file = data or home.data_file
+    is_label_party = plan.label_party.name == home.identity.name
+    label = (home.settings.label_column or None) if is_label_party else None
+    if is_label_party and label is None:
+        raise DataError("label_column in party.toml: name the column that holds the label")
+    return read_table(file, home.settings.id_column, label)
+
+
+def _aligned_table(home: Home, plan: Plan) -> Table:
+    return in_agreed_order(_own_table(home, plan), alignment.kept_for(home, plan).ids)
+
+
+def _table_to_predict(home: Home, plan: Plan, part: Part, wishes: PredictionWishes) -> Table:
+    """Only the model's columns: rows to predict need no label."""
+    columns = [source.name for source in part.encoder.sources]
+    table = read_table(wishes.data or home.data_file, home.settings.id_column, columns=columns)
+    return in_agreed_order(table, alignment.kept_for(home, plan, wishes.name).ids)
+
+
+def _aligned_rows(home: Home, plan: Plan) -> int:
+    """How many are known by now; 0 before the rows were aligned."""
+    try:
+        return len(alignment.kept_for(home, plan).ids)
+    except DataError:
+        return 0
+
+
+def _is_arbiter(home: Home, plan: Plan) -> bool:
+    return plan.arbiter is not None and plan.arbiter.name == home.identity.name
+
+
+def _run_folder(home: Home, plan: Plan, is_new: bool) -> Path:
+    """The last run of this plan, or the next one."""
+    short = plan.hash()[:SHORT]
+    number = len(list((home.folder / RUNS).glob(f"{short}*")))
+    number += 1 if is_new or number == 0 else 0
+    return _private(home, RUNS, short if number == 1 else f"{short}-{number}")
+
+
+def _private(home: Home, *names: str) -> Path:
+    place = home.folder
+    for name in names:
+        place = place / name
+        make_private_folder(place)
+    return place
+
+
+@contextmanager
+def _journal(place: Path) -> Iterator[SqliteJournal]:
+    journal = SqliteJournal(place / training.JOURNAL)
+    try:
+        yield journal
+    finally:
+        journal.close()
+
+
+def _kernel(journal: SqliteJournal) -> Randomness:
+    return Randomness(journal.draw, is_kernel=True)
+
+
+class _Chunk:
+    """What the progress bar asks of a batch."""
+
+    def __init__(self, step: int) -> None:
+        self.step, self.epoch = step, 1

@@ -1,0 +1,35 @@
+"""Scores as a CSV file, whoever calculated them."""
+
+import csv
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plumbob.data import store
+
+HEADER = ("id", "score", "probability", "predicted")
+
+
+def write_scores(
+    out: Path, ids: Sequence[str], scores: NDArray[np.float64], classes: tuple[Any, Any]
+) -> dict[str, object]:
+    """One line a row: its id, the score (log-odds), the probability of the second class, the class."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with out.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(HEADER)
+        # In pieces, because there may be more rows than memory for their texts.
+        for piece in store.pieces(len(ids)):
+            writer.writerows(_lines(ids[piece], scores[piece], classes))
+    positives = int((scores > 0).sum())
+    line = f"{len(ids)} rows, {positives} predicted as {classes[1]}: {out}"
+    return {"out": str(out), "rows": len(ids), "predicted_positive": positives, "lines": [line]}
+
+
+def _lines(ids: Sequence[str], scores: NDArray[np.float64], classes: tuple[Any, Any]) -> Iterator[tuple[Any, ...]]:
+    probabilities = np.exp(-np.logaddexp(0.0, -scores))
+    predicted = (classes[int(score > 0)] for score in scores)
+    return zip(ids, scores.tolist(), probabilities.tolist(), predicted, strict=True)

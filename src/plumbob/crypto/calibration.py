@@ -1,0 +1,104 @@
+"""What the operations of a step cost with one engine on this machine: measured on a sample, for the choice of an engine
+and for estimates alike.
+
+Every step does the same operations on public shapes, so that a few of each, timed once, give all of them.
+"""
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import TypeVar
+
+import numpy as np
+
+from plumbob.crypto import engines, paillier
+from plumbob.crypto.engines import Shape
+from plumbob.crypto.fixed_point import Encoded, Encoding
+from plumbob.crypto.keys import PrivateKey
+from plumbob.crypto.profiles import STANDARD, Profile
+from plumbob.errors import CryptoError
+
+Result = TypeVar("Result")
+
+BUDGET = 2.0
+"""Seconds for a whole calibration, keys and tables not counted."""
+TRIES = 3
+SHARE_OF_TRY = 1.0 / (5 * TRIES * 8)
+"""Of the budget: five operations, several tries each, samples that double until a try lasts so long."""
+LEAST_SAMPLE = 8
+MOST_ROWS, MOST_COLUMNS = 4096, 64
+"""Larger products are timed at this size and scaled, a little to their disadvantage: tables are shared by columns."""
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Seconds of one operation, on all the threads of the engine."""
+
+    encryption: float
+    foreign_encryption: float
+    entry: float
+    randomisation: float
+    decryption: float
+
+    def of_direction(self, shape: Shape) -> float:
+        """One direction of Protocol 1 in one step, its sums in a single reply."""
+        product = shape.rows * shape.columns * self.entry
+        return shape.rows * self.encryption + product + self.randomisation + self.decryption
+
+
+def measured(key: PrivateKey, shape: Shape, budget: float = BUDGET) -> Costs:
+    """Each operation on a sample of the shape that the plan has, as the key's engine does it."""
+    public, enough = key.public, budget * SHARE_OF_TRY
+    rows, columns = min(shape.rows, MOST_ROWS), min(shape.columns, MOST_COLUMNS)
+    generator, limit = np.random.default_rng(0), 1 << (shape.bits - 1)
+    matrix = generator.integers(1 - limit, limit, (rows, columns))
+    encoding = Encoding(shape.bits - 1, 0)
+    values = [int(value) for value in generator.integers(-1000, 1000, rows)]
+    # Both make their tables on first use.
+    key.encrypt([0])
+    public.randomisers(1)
+    encryption, sent = _timed(lambda count: key.encrypt(values[:count]), rows, enough)
+    foreign, _ = _timed(lambda count: public.encrypt(values[:count]), len(sent), enough)
+    product, _ = _timed(lambda count: sent[:count] @ Encoded(matrix[:count], encoding), len(sent), enough)
+    masks = public.random_mask(len(sent), 64)
+    randomisation, replies = _timed(lambda count: (sent[:count] + masks[:count]).randomised(), len(sent), enough)
+    decryption, _ = _timed(lambda count: key.decrypt(replies[:count]), len(replies), enough)
+    return Costs(encryption, foreign, product / columns, randomisation, decryption)
+
+
+def _timed(work: Callable[[int], Result], most: int, enough: float) -> tuple[float, Result]:
+    """(seconds for one, the last result): the sample grows until it is the real size or a try lasts long enough."""
+    sample = min(most, LEAST_SAMPLE)
+    while True:
+        best, result = _best(partial(work, sample))
+        if best >= enough or sample >= most:
+            return best / sample, result
+        sample = min(most, 2 * sample)
+
+
+def _best(work: Callable[[], Result]) -> tuple[float, Result]:
+    """Of some tries: others at work on this machine only ever make it slower."""
+    best = math.inf
+    for _ in range(TRIES):
+        started = time.perf_counter()
+        result = work()
+        best = min(best, time.perf_counter() - started)
+    return best, result
+
+
+@cache
+def fastest(names: Sequence[str], threads: int | None, shape: Shape, profile: Profile = STANDARD) -> str:
+    """The name of the engine that does a step of this shape in the least time; measured once in a process."""
+    seconds = {name: _seconds_of_step(name, threads, shape, profile, BUDGET / len(names)) for name in names}
+    return min(seconds, key=seconds.__getitem__)
+
+
+def _seconds_of_step(name: str, threads: int | None, shape: Shape, profile: Profile, budget: float) -> float:
+    try:
+        key = paillier.generate(profile, engines.choose(name, threads))
+    except CryptoError:
+        # It looked usable and is not: a driver that is too old, a device that is taken.
+        return math.inf
+    return measured(key, shape, budget).of_direction(shape)

@@ -1,0 +1,33 @@
+"""Arrays that may be larger than memory, and how they are walked through.
+
+Above a size an array lives in a temporary file that has lost its name before anything is written to it: nobody else can
+open it, nothing is left behind, not even by a process that is killed, and its pages are the system's to write out and
+to read back. The file lies where temporary files do (TMPDIR).
+"""
+
+import math
+import tempfile
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+MAPPED_FROM = 64 * 2**20
+"""Bytes from which on an array is a file."""
+ROWS_AT_ONCE = 65_536
+"""Of a table that is walked through."""
+
+
+def empty(*shape: int) -> NDArray[np.float64]:
+    """Numbers to be filled in; in memory, or in a file without a name."""
+    size = 8 * math.prod(shape)
+    if size < MAPPED_FROM:
+        return np.empty(shape)
+    with tempfile.TemporaryFile(prefix="plumbob-") as file:
+        return np.asarray(np.memmap(file, np.float64, "w+", shape=shape))
+
+
+def pieces(rows: int) -> Iterator[slice]:
+    """All rows in order, some at once; at least one piece, which may be empty."""
+    for start in range(0, max(rows, 1), ROWS_AT_ONCE):
+        yield slice(start, min(start + ROWS_AT_ONCE, rows))

@@ -1,0 +1,126 @@
+"""Section 7 as plans: the two data sets, the two readings of its text, and every setting that its figures show.
+
+The text says batches of 256; its figures match one reading only: pixels / 255 as they are, and one update over all rows
+for each plotted epoch. Both are here.
+
+- `figures`: one full-batch update an epoch, so that steps and epochs are the same.
+- `text`: batches of 256 and real epochs.
+"""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plumbob import datasets
+from plumbob.data import Table, split_array
+from plumbob.errors import DataError
+from plumbob.plan import Plan
+from plumbob.protocol.defences import noise_std
+
+Matrix = NDArray[np.float64]
+
+PRESETS = ("figures", "text")
+STARTS = ("xavier", "zero", "kaiming")
+BUDGETS: tuple[float | None, ...] = (None, 0.5, 0.2, 0.1)
+DELTA = 0.1
+
+
+@dataclass(frozen=True)
+class Study:
+    """One data set of section 7, and what the paper does with it."""
+
+    name: str
+    dataset: str
+    split: tuple[int, int]
+    epochs: int
+    scale: str
+    row_norm: float
+    """A plan with noise must bound its rows; this shortens none of them, because no row is as long."""
+    batch_size: int = 256
+    rows: int | None = None
+    """The first so many training rows only."""
+    data_dir: str | None = None
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What decides its results: not where the files lie."""
+        return {name: value for name, value in asdict(self).items() if name != "data_dir"}
+
+    def tables(self, part: str) -> dict[str, Table]:
+        """Each party's columns of the training or the test rows."""
+        X, y = datasets.load(self.dataset, part, self.data_dir)
+        chosen = slice(self.rows if part == "train" else None)
+        return dict(zip(("label", "features"), split_array(X[chosen], y[chosen], self.split), strict=True))
+
+
+MNIST = Study("mnist", "mnist-01", (392, 392), epochs=30, scale="none", row_norm=28.0)
+CREDIT = Study("credit", "credit", (11, 12), epochs=10, scale="standard", row_norm=1000.0)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One line of a figure."""
+
+    preset: str
+    start: str
+    epsilon: float | None = None
+    intercept: bool = False
+    """Not in the paper, whose model has none."""
+    has_unit_rows: bool = False
+    """Rows clipped to norm 1, which the paper's theorems assume and its figures do not show."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.start}, {self.short_name}"
+
+    @property
+    def short_name(self) -> str:
+        """Without the start."""
+        noise = "no defence" if self.epsilon is None else f"epsilon {self.epsilon:g}"
+        more = (", with an intercept" if self.intercept else "") + (", rows of norm 1" if self.has_unit_rows else "")
+        return noise + more
+
+    def plan(self, study: Study, rows: int, seed: int) -> Plan:
+        """In full."""
+        noise: dict[str, Any] = {}
+        if self.epsilon is not None:
+            # T = 30 and G = 1 are the text's, and the plan's defaults; e is the number of epochs really run.
+            noise = {"noise": "heuristic", "epsilon": self.epsilon, "delta": DELTA}
+        batches = {"batches": "full", "batch_size": rows} if self.preset == "figures" else {}
+        return Plan.for_columns(
+            study.split,
+            protocol="clear",
+            scale=study.scale,
+            row_norm=1.0 if self.has_unit_rows else study.row_norm,
+            epochs=study.epochs,
+            learning_rate=0.01,
+            intercept=self.intercept,
+            start=self.start,
+            seed=seed,
+            **{"batch_size": study.batch_size, **batches, **noise},
+        )
+
+
+def settings_of(preset: str, is_quick: bool) -> list[Setting]:
+    """What is run: for every start and budget, and what the paper leaves out; quickly, one start with and without."""
+    if is_quick:
+        return [Setting(preset, "xavier"), Setting(preset, "xavier", 0.5)]
+    as_in_the_paper = [Setting(preset, start, epsilon) for start in STARTS for epsilon in BUDGETS]
+    with_intercept = [Setting(preset, start, epsilon, True) for start in ("xavier", "zero") for epsilon in (None, 0.5)]
+    unit_rows = [Setting(preset, start, has_unit_rows=True) for start in ("xavier", "zero")]
+    return [*as_in_the_paper, *with_intercept, *unit_rows]
+
+
+def presets_of(name: str) -> tuple[str, ...]:
+    """The readings that a word on the command line asks for."""
+    if name not in (*PRESETS, "both"):
+        raise DataError(f"no preset {name!r}; there are {', '.join(PRESETS)} and both")
+    return PRESETS if name == "both" else (name,)
+
+
+def noise_of(study: Study, preset: str, rows: int, epsilon: float) -> tuple[float, float]:
+    """sigma_A and sigma_B."""
+    plan = Setting(preset, "zero", epsilon).plan(study, rows, seed=1)
+    return noise_std(plan, "label"), noise_std(plan, "features")

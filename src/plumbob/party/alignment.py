@@ -1,0 +1,101 @@
+"""Finding the common rows with the peers, and keeping what was found for every run between the same parties."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from plumbob.crypto import Randomness
+from plumbob.crypto.curve import POINT_BYTES
+from plumbob.errors import DataError
+from plumbob.party.home import Home
+from plumbob.party.seat import Seat
+from plumbob.party.status import Status
+from plumbob.plan import Plan
+from plumbob.protocol.alignment import CHUNK, Alignment, AlignmentParty, GoOn
+from plumbob.protocol.channel import LONGEST_TEXT
+from plumbob.protocol.journal import SqliteJournal
+from plumbob.protocol.messages import HEADER
+from plumbob.transport.identity import make_private_folder, write_private
+
+FOLDER = "aligned"
+LARGEST_MESSAGE = HEADER.size + max(CHUNK * POINT_BYTES, LONGEST_TEXT)
+Progress = Callable[[int, int], None]
+
+
+class Aligned(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is kept: the ids that all have, in the agreed order. Not printed: ids are about people."""
+
+    ids: tuple[str, ...]
+    order_hash: str
+    sizes: dict[str, int]
+
+    def __repr__(self) -> str:
+        return f"Aligned({len(self.ids)} ids)"
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """How this party wants it done."""
+
+    go_on: GoOn | None = None
+    jobs: int | None = None
+    progress: Progress | None = None
+
+
+def align(seat: Seat, journal: SqliteJournal, randomness: Randomness, wishes: Wishes) -> Alignment:
+    """From wherever the journal stands to the common ids."""
+    status = Status("align")
+    with seat.talk("align", journal, status) as talk:
+        desk = seat.desk(talk, journal, randomness)
+        if seat.table is None:
+            raise DataError("an arbiter has no rows to align")
+
+        def after_step(done: int, steps: int) -> None:
+            # A step is a message or two: what it left is all that a restart needs.
+            desk.finish_step(done, {"piece": party.chunk_state(done - 1)}, {})
+            journal.begin(done + 1)
+            status.step, status.steps = done, steps
+            if wishes.progress is not None:
+                wishes.progress(done, steps)
+
+        party = AlignmentParty(desk, seat.table.ids, go_on=wishes.go_on, jobs=wishes.jobs, progress=after_step)
+        resumed = desk.take_up()
+        for result in [] if resumed is None else resumed.results:
+            party.restore_chunk(result["piece"])
+        journal.begin(1 if resumed is None else resumed.step + 1)
+        found = party.run()
+        journal.flush()
+        if late := talk.part():
+            seat.tell(f"{', '.join(late)}: did not say that it is done; if it still waits, start this again")
+    return found
+
+
+def keep(home: Home, plan: Plan, found: Alignment, name: str = "") -> Path:
+    """For every plan between these parties; `name` tells several tables apart."""
+    file = _file(home, plan, name)
+    make_private_folder(file.parent)
+    kept = Aligned(found.ids or (), found.order_hash or "", found.sizes)
+    file.unlink(missing_ok=True)
+    write_private(file, json.dumps(msgspec.to_builtins(kept)).encode())
+    return file
+
+
+def kept_for(home: Home, plan: Plan, name: str = "") -> Aligned:
+    """What was aligned before; DataError if nothing was."""
+    file = _file(home, plan, name)
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=Aligned)
+    except OSError:
+        raise DataError(
+            "these parties have not aligned their rows; type, on all sides: plumbob party align PLAN"
+        ) from None
+    except msgspec.DecodeError:
+        raise DataError(f"{file}: expected aligned ids; the file is damaged, align again") from None
+
+
+def _file(home: Home, plan: Plan, name: str) -> Path:
+    parties = "+".join(sorted(party.name for party in plan.learners))
+    return home.folder / FOLDER / f"{parties}{f'.{name}' if name else ''}.json"

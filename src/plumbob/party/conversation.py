@@ -1,0 +1,123 @@
+"""All of one party's links for one purpose: opened, met, and at the end parted from.
+
+Whatever stops this side and is not the network's or the disk's fault is told to the peers, so that they see it at
+once and do not wait for somebody who will not come.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
+
+from plumbob.errors import PlumbobError, TransportError
+from plumbob.party.status import Watch
+from plumbob.protocol.channel import Channel
+from plumbob.protocol.journal import SqliteJournal
+from plumbob.transport import Connection
+from plumbob.transport.greeting import Greeting, Purpose
+from plumbob.transport.reliable import Memory, ReliableLink
+
+PARTING_SECONDS = 60.0
+
+
+class Station(Protocol):
+    """What makes connections; see `transport.station`."""
+
+    def open(self) -> None: ...
+
+    def close(self) -> None: ...
+
+    def why_not(self, peer: str) -> TransportError | None:
+        """Why the last attempt at this peer failed, if one did."""
+
+
+@dataclass(frozen=True)
+class Topic:
+    """What a conversation is about: both ends must say the same."""
+
+    purpose: Purpose
+    plan: str
+    """The plan's hash."""
+
+
+@dataclass(frozen=True, repr=False)
+class Conversation:
+    """This party's side, once every peer is there."""
+
+    channels: dict[str, Channel]
+    links: dict[str, ReliableLink]
+
+    def part(self, seconds: float = PARTING_SECONDS) -> list[str]:
+        """Wait until the peers have everything; the names of those who did not say so in time."""
+        deadline = time.monotonic() + seconds
+        return [peer for peer, link in self.links.items() if not link.part(max(0.0, deadline - time.monotonic()))]
+
+
+@contextmanager
+def conversation(
+    topic: Topic,
+    peers: Sequence[str],
+    journal: SqliteJournal,
+    station_for: Callable[[Callable[[Connection], None]], Station],
+    *,
+    patience: float,
+    tell: Callable[[str], None] = lambda words: None,
+    watch: Watch | None = None,
+) -> Iterator[Conversation]:
+    """Meet every peer, and hand over a channel to each; `tell` hears whom we wait for, `watch` may look on."""
+    links = {peer: _link(topic, peer, journal, tell) for peer in peers}
+    channels = {peer: Channel(peer, link, patience, journal) for peer, link in links.items()}
+    if watch is not None:
+        watch.links, watch.channels = links, channels
+    station = station_for(lambda connection: links[connection.peer].attach(connection))
+    station.open()
+    try:
+        for peer, link in links.items():
+            # Remembered before anything is sent: a peer that loses its journal later must not pass for the same.
+            journal.note(f"run/{peer}", _met(peer, link, station, patience, tell).encode())
+        yield Conversation(channels, links)
+    except TransportError:
+        # The network or the disk: the peers wait, because this side can come back and go on.
+        raise
+    except PlumbobError as error:
+        for link in links.values():
+            link.abort(f"{type(error).__name__}: {error}")
+        raise
+    finally:
+        for link in links.values():
+            link.close()
+        station.close()
+
+
+def _met(peer: str, link: ReliableLink, station: Station, patience: float, tell: Callable[[str], None]) -> str:
+    said = threading.Timer(2.0, tell, (f"waiting for {peer} ...",))
+    said.daemon = True
+    said.start()
+    try:
+        return link.meet(patience)
+    except TransportError as error:
+        reason = station.why_not(peer)
+        raise error if reason is None else type(reason)(f"{error} The last attempt: {reason}") from None
+    finally:
+        said.cancel()
+
+
+def _link(topic: Topic, peer: str, journal: SqliteJournal, tell: Callable[[str], None]) -> ReliableLink:
+    mail = journal.mail(peer)
+    greeting = Greeting(
+        purpose=topic.purpose,
+        plan=topic.plan,
+        run=journal.identity(),
+        knows=(journal.fact(f"run/{peer}") or b"").decode(),
+    )
+    return ReliableLink(
+        peer,
+        greeting,
+        Memory(mail.first, mail.unconfirmed, mail.received, mail.digests),
+        stored=partial(journal.stored, peer),
+        on_confirmed=partial(journal.confirm, peer),
+        on_waiting=tell,
+    )

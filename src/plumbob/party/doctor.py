@@ -1,0 +1,263 @@
+"""`party doctor`: does everything stand ready between this party and its peers, and if not, what to type.
+
+First what this side can see alone, then one authenticated connection to each peer, on which both sides say their
+version, clock and plan and send each other one message of the longest size. The peer runs the doctor as well; one that
+waits in another verb greets all the same, and only the size is left out.
+"""
+
+import queue
+import socket
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from plumbob import __version__
+from plumbob.errors import DeadlineError, IdentityError, ProtocolError, TransportError
+from plumbob.party.home import Home
+from plumbob.party.sizes import largest_message
+from plumbob.plan import Plan
+from plumbob.transport.address import Proxy
+from plumbob.transport.greeting import VERSION, Greeting, exchanged
+from plumbob.transport.identity import Certificate, now
+from plumbob.transport.station import Connection, Pace, Peer, Station
+
+AHEAD = timedelta(days=30)
+CLOCK_SECONDS = 60.0
+WITHOUT_PLAN = 1 << 20  # bytes of the message that is tried
+WAIT_SECONDS = 60.0
+# Everything that is tried passes within this time, even a message of 100 MB over a slow line.
+EXCHANGE_SECONDS = 120.0
+RECEIVED = b"received"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at; `todo` says what to type or do where it is not right."""
+
+    name: str
+    is_ok: bool
+    found: str
+    todo: str = ""
+    peer: str = ""
+
+    @property
+    def line(self) -> str:
+        verdict = "ok     " if self.is_ok else "problem"
+        subject = f"{self.name} {self.peer}".strip()
+        return f"{verdict}  {subject}: {self.found}{f'; {self.todo}' if self.todo else ''}"
+
+
+def examine(
+    home: Home,
+    plan: Plan | None,
+    *,
+    only: Sequence[str] = (),
+    seconds: float = WAIT_SECONDS,
+    progress: Callable[[str], None] = lambda message: None,
+    pace: Pace = Pace(),  # noqa: B008  # Frozen.
+) -> Iterator[Check]:
+    """Every check, as it is made; what needs a peer waits for it at most so many seconds."""
+    peers = _chosen(home, only)
+    yield _certificate(home.identity.certificate)
+    for peer in peers:
+        yield _certificate(home.pinned[peer.name], peer.name)
+    if plan is not None:
+        yield from _plan_names(home, plan)
+    if home.settings.proxy:
+        yield _proxy(home.settings.proxy)
+    if not peers:
+        yield Check("peers", False, "nobody is joined yet", "type: plumbob party join TOKEN")
+        return
+    yield from _meet(home, peers, _Visit(plan), seconds, progress, pace)
+
+
+def _chosen(home: Home, only: Sequence[str]) -> list[Peer]:
+    unknown = [name for name in only if name not in home.pinned]
+    if unknown:
+        raise TransportError(f"{unknown[0]} is nobody that was joined, only {', '.join(home.pinned) or 'nobody'}")
+    return [peer for peer in home.peers if not only or peer.name in only]
+
+
+# What this side can see alone.
+
+
+def _certificate(certificate: Certificate, peer: str = "") -> Check:
+    mistake = certificate.mistake_at(now())
+    until = certificate.valid_until.strftime("%Y-%m-%d")
+    if mistake is not None:
+        return Check("certificate", False, mistake, "", peer)
+    if now() + AHEAD > certificate.valid_until:
+        todo = (
+            f"ask {peer} for a new identity and its invitation"
+            if peer
+            else "make a new identity in another folder (plumbob party init) and invite your peers again"
+        )
+        return Check("certificate", False, f"ends soon, on {until}", todo, peer)
+    return Check("certificate", True, f"valid until {until}", "", peer)
+
+
+def _plan_names(home: Home, plan: Plan) -> Iterator[Check]:
+    """Whether the plan's parties are this one and its peers."""
+    names = [party.name for party in plan.parties]
+    if home.identity.name not in names:
+        todo = "write this party's name into the plan on every side, or use another --home"
+        yield Check("plan", False, f"its parties are {', '.join(names)}, this one is {home.identity.name}", todo)
+    for name in names:
+        if name != home.identity.name and name not in home.pinned:
+            yield Check("plan", False, f"its party {name} is not joined", f"ask {name} for `plumbob party invite`")
+
+
+def _proxy(url: str) -> Check:
+    proxy = Proxy.parse(url)
+    try:
+        socket.create_connection((proxy.address.host, proxy.address.port), timeout=10).close()
+    except OSError as error:
+        found = f"{proxy.address} cannot be reached ({error.strerror or type(error).__name__})"
+        return Check("proxy", False, found, "correct `proxy` in party.toml")
+    return Check("proxy", True, f"{proxy.address} answers")
+
+
+# What takes two.
+
+
+@dataclass(frozen=True)
+class _Visit:
+    """What both sides try on one connection."""
+
+    plan: Plan | None
+
+    @property
+    def size(self) -> int:
+        """Of the message that is tried."""
+        return WITHOUT_PLAN if self.plan is None else largest_message(self.plan)
+
+    @property
+    def greeting(self) -> Greeting:
+        """Made anew each time: it says what time it is."""
+        return Greeting(purpose="doctor", plan="" if self.plan is None else self.plan.hash())
+
+
+def _meet(
+    home: Home, peers: Sequence[Peer], visit: _Visit, seconds: float, progress: Callable[[str], None], pace: Pace
+) -> Iterator[Check]:
+    results: queue.Queue[tuple[str, list[Check]]] = queue.Queue()
+    try:
+        station = home.station(
+            peers,
+            visit.size,
+            lambda connection: results.put((connection.peer, visited(connection, visit))),
+            progress,
+            pace,
+        )
+        station.open()
+    except TransportError as error:
+        yield Check("identity" if isinstance(error, IdentityError) else "port", False, str(error))
+        return
+    try:
+        if station.address is not None:
+            yield Check("port", True, f"listening on {station.address}")
+        progress(f"waiting for {', '.join(peer.name for peer in peers)}: let them type plumbob party doctor")
+        yield from _gathered(station, results, {peer.name: peer for peer in peers}, seconds)
+    finally:
+        station.close()
+
+
+def _gathered(
+    station: Station, results: "queue.Queue[tuple[str, list[Check]]]", waited: dict[str, Peer], seconds: float
+) -> Iterator[Check]:
+    """The peers' checks in the order in which they come, then those that did not."""
+    end = time.monotonic() + seconds
+    while waited:
+        try:
+            name, checks = results.get(timeout=max(end - time.monotonic(), 0))
+        except queue.Empty:
+            break
+        if waited.pop(name, None) is not None:
+            yield from checks
+    for peer in waited.values():
+        yield _absent(peer, station, seconds)
+
+
+def _absent(peer: Peer, station: Station, seconds: float) -> Check:
+    reason = station.why_not(peer.name)
+    if reason is not None:
+        return Check("connection", False, str(reason), "", peer.name)
+    if peer.address is None:
+        todo = (
+            f"let {peer.name} type plumbob party doctor, and try from there whether our port is reached: "
+            "firewall, port forwarding, `address` in the invitation"
+        )
+        return Check("connection", False, f"{peer.name} did not call within {seconds:g} s", todo, peer.name)
+    return Check(
+        "connection", False, f"no answer within {seconds:g} s", f"let {peer.name} type plumbob party doctor", peer.name
+    )
+
+
+def visited(connection: Connection, visit: _Visit) -> list[Check]:
+    """Both sides of the visit are the same; the connection is closed at its end."""
+    checks = [Check("connection", True, "authenticated, TLS 1.3", "", connection.peer)]
+    try:
+        for check in _compared(connection, visit):
+            checks.append(check)
+    except (TransportError, ProtocolError) as error:
+        checks.append(Check("exchange", False, str(error), "run plumbob party doctor on both sides", connection.peer))
+    finally:
+        connection.close()
+    return checks
+
+
+def _compared(connection: Connection, visit: _Visit) -> Iterator[Check]:
+    ours = visit.greeting
+    theirs = exchanged(connection, ours, EXCHANGE_SECONDS)
+    skew = theirs.clock - time.time()
+    yield _version(theirs, connection.peer)
+    yield _clock(skew, connection.peer)
+    yield _plan(ours, theirs, connection.peer)
+    yield _size(connection, visit, ours, theirs)
+
+
+def _version(theirs: Greeting, peer: str) -> Check:
+    if theirs.plumbob == __version__:
+        return Check("version", True, f"plumbob {__version__}, protocol {VERSION} on both sides", "", peer)
+    found = f"plumbob {__version__} here, {theirs.plumbob} there"
+    return Check("version", False, found, f"pip install plumbob=={__version__} there, or theirs here", peer)
+
+
+def _clock(skew: float, peer: str) -> Check:
+    if abs(skew) <= CLOCK_SECONDS:
+        return Check("clock", True, f"{abs(skew):.1f} s apart", "", peer)
+    way = "ahead of" if skew > 0 else "behind"
+    found = f"{peer}'s clock is {abs(skew):.0f} s {way} ours"
+    return Check("clock", False, found, "set the wrong one by a time server (timedatectl set-ntp true)", peer)
+
+
+def _plan(ours: Greeting, theirs: Greeting, peer: str) -> Check:
+    if ours.plan == theirs.plan:
+        return Check("plan", True, f"the same, {ours.plan[:12]}" if ours.plan else "none named here or there", "", peer)
+    if not ours.plan or not theirs.plan:
+        here = "there only" if theirs.plan else "here only"
+        return Check("plan", False, f"named {here}", "type plumbob party doctor PLAN on both sides", peer)
+    found = f"{ours.plan[:12]} here, {theirs.plan[:12]} there"
+    return Check("plan", False, found, "compare plumbob plan show PLAN, and use one file on both sides", peer)
+
+
+def _size(connection: Connection, visit: _Visit, ours: Greeting, theirs: Greeting) -> Check:
+    """One message of the longest size each way, and word that it came."""
+    peer = connection.peer
+    if theirs.purpose != "doctor":
+        return Check("size", True, f"not tried, {peer} is waiting in plumbob party {theirs.purpose}", "", peer)
+    if ours.plan != theirs.plan:
+        return Check("size", True, "not tried, as the plans differ", "", peer)
+    began = time.monotonic()
+    connection.send(bytes(visit.size))
+    came = connection.receive(EXCHANGE_SECONDS)
+    connection.send(RECEIVED)
+    try:
+        is_whole = connection.receive(EXCHANGE_SECONDS) == RECEIVED and len(came) == visit.size
+    except DeadlineError:
+        is_whole = False
+    found = f"a message of {visit.size} bytes each way in {time.monotonic() - began:.1f} s"
+    if is_whole:
+        return Check("size", True, found, "", peer)
+    return Check("size", False, f"{found} did not arrive whole", "is a proxy or a gateway in between?", peer)

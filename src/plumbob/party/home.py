@@ -1,0 +1,318 @@
+"""A party's folder: its key, its certificate, the peers it has pinned, and its own settings.
+
+    party/                0700
+      key.pem             0600  never leaves this folder
+      certificate.pem     0600  what peers pin
+      party.toml          0600  settings; the proxy may have a password in it
+      peers/NAME.pem      0600  the certificates of the peers
+
+Nothing in it is shared but the certificate and the address, by an invitation.
+"""
+
+import json
+import os
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
+
+from plumbob.errors import IdentityError, SettingsError, TransportError
+from plumbob.plan import PARTY_NAME, Key, Plan, suggestion
+from plumbob.transport.address import Address, Proxy
+from plumbob.transport.identity import (
+    VALID_DAYS,
+    Certificate,
+    Identity,
+    make_private_folder,
+    now,
+    pem_of,
+    read_certificate,
+    refuse_loose,
+    write_private,
+)
+from plumbob.transport.invitation import Invitation
+from plumbob.transport.station import Connection, Pace, Peer, Station
+
+SETTINGS_FILE = "party.toml"
+PEERS = "peers"
+HEAD = "# This party's own settings. Nothing here is sent to a peer, but for `address` in an invitation.\n"
+
+KEYS = (
+    Key("name", "", "", "as in the certificate and in every plan"),
+    Key("listen", "", "", 'HOST:PORT where peers may call, 0.0.0.0:7700 say; "" = this side only dials out'),
+    Key("address", "", "", 'HOST:PORT under which peers reach `listen`, told in invitations; "" = they cannot'),
+    Key("proxy", "", "", 'http://[user:password@]host:port to dial out through; "" = none'),
+    Key("data", "", "", "the table's file, from this folder if the path is not absolute"),
+    Key("id_column", "", "id", "the column that names a row"),
+    Key("label_column", "", "", 'the column that holds the label; "" = this party has none'),
+    Key("engine", "", "auto", "who does the arithmetic: auto, native, python, ..."),
+    Key("patience", "", 600.0, "seconds to wait for a peer before giving up", above=0),
+)
+NAMES = tuple(key.name for key in KEYS)
+
+
+@dataclass(frozen=True, repr=False)
+class Settings:
+    """`party.toml`, validated. Not printed: a proxy's address may have a password in it."""
+
+    name: str
+    listen: str = ""
+    address: str = ""
+    proxy: str = ""
+    data: str = ""
+    id_column: str = "id"
+    label_column: str = ""
+    engine: str = "auto"
+    patience: float = 600.0
+    addresses: Mapping[str, str] = field(default_factory=dict)
+    """Where each peer is dialled, by its name; `[peers.NAME] address` in the file."""
+
+    def __post_init__(self) -> None:
+        mistakes = [key.mistake(getattr(self, key.name)) for key in KEYS]
+        _raise_if_any([text for text in mistakes if text] or list(self._place_mistakes()))
+
+    def _place_mistakes(self) -> Iterator[str]:
+        if not PARTY_NAME.fullmatch(self.name):
+            yield "name: expected up to 32 letters, digits, - and _"
+        yield from _tried("listen", self.listen, lambda text: Address.parse(text, any_port=True))
+        yield from _tried("address", self.address, Address.parse)
+        yield from _tried("proxy", self.proxy, Proxy.parse)
+        for name, address in self.addresses.items():
+            yield from _tried(f"peers.{name}.address", address, Address.parse)
+
+    @classmethod
+    def from_toml(cls, text: str) -> Self:
+        """Strictly, all mistakes at once."""
+        try:
+            tree = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise SettingsError(f"{SETTINGS_FILE}: not valid TOML: {error}") from error
+        mistakes = [
+            f"{name}: unknown key{suggestion(name, (*NAMES, PEERS))}" for name in tree if name not in (*NAMES, PEERS)
+        ]
+        if "name" not in tree:
+            mistakes.append("name: say who this party is")
+        addresses = _read_peers(tree.get(PEERS, {}), mistakes)
+        _raise_if_any(mistakes)
+        return cls(**{name: value for name, value in tree.items() if name in NAMES}, addresses=addresses)
+
+    def to_toml(self) -> str:
+        """The whole file with every key explained."""
+        lines = [f"{key.name} = {_toml_value(getattr(self, key.name))}" for key in KEYS]
+        body = "".join(f"{line:<36} # {key.comment}\n" for line, key in zip(lines, KEYS, strict=True))
+        return HEAD + body + "".join(_peer_section(name, at) for name, at in self.addresses.items())
+
+
+def _tried(key: str, text: str, parse: Callable[[str], object]) -> Iterator[str]:
+    """The mistake in one place on the network, if it is given and there is one."""
+    try:
+        if text:
+            parse(text)
+    except TransportError as error:
+        yield f"{key}: {str(error).removeprefix('proxy: ')}"
+
+
+def _read_peers(tree: object, mistakes: list[str]) -> dict[str, str]:
+    if not isinstance(tree, Mapping):
+        mistakes.append(f"{PEERS}: expected tables [peers.NAME], got something else")
+        return {}
+    addresses = {}
+    for name, entry in tree.items():
+        if not isinstance(entry, Mapping) or not isinstance(entry.get("address", ""), str):
+            mistakes.append(f'peers.{name}: expected [peers.{name}] with address = "HOST:PORT"')
+            continue
+        mistakes += [
+            f"peers.{name}.{key}: unknown key{suggestion(key, ['address'])}" for key in entry if key != "address"
+        ]
+        addresses[name] = entry.get("address", "")
+    return addresses
+
+
+def _peer_section(name: str, address: str) -> str:
+    line = f"address = {_toml_value(address)}"
+    return f'\n[peers.{name}]\n{line:<36} # HOST:PORT that this side dials; "" = {name} dials us\n'
+
+
+def _toml_value(value: str | float) -> str:
+    # TOML's basic strings take JSON's escapes.
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
+
+
+def _raise_if_any(mistakes: list[str]) -> None:
+    if mistakes:
+        raise SettingsError("\n".join(f"{SETTINGS_FILE}: {text}" for text in mistakes))
+
+
+class Home:
+    """A party's folder, opened: everything in it was checked."""
+
+    def __init__(self, folder: Path, identity: Identity, settings: Settings, pinned: Mapping[str, Certificate]) -> None:
+        self.folder = folder
+        self.identity = identity
+        self.settings = settings
+        self.pinned = pinned
+
+    def __repr__(self) -> str:
+        return f"Home({self.identity.name})"
+
+    @classmethod
+    def create(cls, folder: Path, settings: Settings, days: int = VALID_DAYS) -> Self:
+        """A new party; raises IdentityError where there is one already."""
+        Identity.create(folder, settings.name, days=days)
+        make_private_folder(folder / PEERS)
+        write_private(folder / SETTINGS_FILE, settings.to_toml().encode())
+        return cls.open(folder)
+
+    @classmethod
+    def open(cls, folder: Path) -> Self:
+        """Raises IdentityError or SettingsError with what to do."""
+        identity = Identity.load(folder)
+        settings = _read_settings(folder / SETTINGS_FILE)
+        if settings.name != identity.name:
+            raise SettingsError(
+                f'{SETTINGS_FILE}: name = "{settings.name}", but the certificate is {identity.name}\'s; '
+                "write that name, or make a new identity in another folder"
+            )
+        pinned = _read_pinned(folder / PEERS)
+        unknown = [name for name in settings.addresses if name not in pinned]
+        if unknown:
+            raise SettingsError(
+                f"{SETTINGS_FILE}: [peers.{unknown[0]}] is nobody that was joined{suggestion(unknown[0], list(pinned))}"
+                "; type: plumbob party join TOKEN, or take the section out"
+            )
+        return cls(folder, identity, settings, pinned)
+
+    @property
+    def peers(self) -> tuple[Peer, ...]:
+        """Every pinned peer, by name."""
+        addresses = self.settings.addresses
+        return tuple(
+            Peer(name, certificate.der, addresses.get(name) or None) for name, certificate in self.pinned.items()
+        )
+
+    @property
+    def data_file(self) -> Path:
+        """The table; raises SettingsError where none is named."""
+        if not self.settings.data:
+            raise SettingsError(f"{SETTINGS_FILE}: data: name the file of this party's table")
+        return self.folder / self.settings.data
+
+    def peers_in(self, plan: Plan) -> tuple[Peer, ...]:
+        """The plan's other parties; raises PlanError if this is none of them, IdentityError if one is not joined."""
+        plan.party(self.identity.name)
+        others = [party.name for party in plan.parties if party.name != self.identity.name]
+        missing = [name for name in others if name not in self.pinned]
+        if missing:
+            raise IdentityError(f"the plan's party {missing[0]} is not joined; ask it for `plumbob party invite`")
+        return tuple(peer for peer in self.peers if peer.name in others)
+
+    def station(
+        self,
+        peers: Sequence[Peer],
+        largest_message: int,
+        on_connection: Callable[[Connection], None],
+        on_refusal: Callable[[str], None],
+        pace: Pace = Pace(),  # noqa: B008  # Frozen.
+    ) -> Station:
+        """This party's place on the network, as the settings have it; not opened."""
+        return Station(
+            self.identity,
+            peers,
+            listen=self.settings.listen or None,
+            proxy=self.settings.proxy or None,
+            largest_message=largest_message,
+            on_connection=on_connection,
+            on_refusal=on_refusal,
+            pace=pace,
+        )
+
+    def invitation(self) -> Invitation:
+        """What a peer needs to meet us."""
+        return Invitation(self.identity.certificate, self.settings.address or None)
+
+    def join(self, invitation: Invitation, address: str | None = None, *, replace: bool = False) -> Self:
+        """Pin a peer's certificate, and note where it is dialled; the home as it is then."""
+        self._refuse(invitation, replace)
+        address = address if address is not None else invitation.address
+        settings = (self.folder / SETTINGS_FILE).read_text(encoding="utf-8")
+        if address is not None:
+            settings = with_address(settings, invitation.name, address)
+        _write_over(self.folder / PEERS / f"{invitation.name}.pem", pem_of(invitation.certificate))
+        _write_over(self.folder / SETTINGS_FILE, settings.encode())
+        return self.open(self.folder)
+
+    def _refuse(self, invitation: Invitation, replace: bool) -> None:
+        name, certificate = invitation.name, invitation.certificate
+        if certificate == self.identity.certificate:
+            raise IdentityError("this is our own invitation: send it to the peer, and join the one that it sends back")
+        if name.lower() == self.identity.name.lower():
+            raise IdentityError(f"the peer is called {name}, as we are: one side must make an identity of another name")
+        for other in self.pinned:
+            if other != name and other.lower() == name.lower():
+                raise IdentityError(f"{other} is pinned already, and {name} differs in large and small letters only")
+        known = self.pinned.get(name)
+        if known is not None and known != certificate and not replace:
+            raise IdentityError(
+                f"{name} is pinned already with another certificate ({known.fingerprint[:19]} ...); if {name} told you "
+                "of a new identity, compare fingerprints and type: plumbob party join TOKEN --replace"
+            )
+        mistake = certificate.mistake_at(now())
+        if mistake is not None:
+            raise IdentityError(mistake)
+
+
+def with_address(text: str, name: str, address: str) -> str:
+    """The settings' text with this peer's address; whatever else people wrote there stays."""
+    if address:
+        Address.parse(address)
+    changed = _with_address(text, name, address)
+    try:
+        is_right = Settings.from_toml(changed).addresses.get(name) == address
+    except SettingsError:
+        is_right = False
+    if not is_right:
+        # Written in one of TOML's other forms, which only its author should change.
+        raise SettingsError(f'{SETTINGS_FILE}: write address = "{address}" under [peers.{name}] yourself')
+    return changed
+
+
+def _with_address(text: str, name: str, address: str) -> str:
+    section = re.compile(rf"^\[peers\.{re.escape(name)}\][^\n]*\n((?:(?!\s*\[)[^\n]*\n?)*)", re.MULTILINE)
+    found = section.search(text)
+    if found is None:
+        return text.rstrip("\n") + "\n" + _peer_section(name, address)
+    lines = [line for line in found[1].splitlines(keepends=True) if not re.match(r"\s*address\s*=", line)]
+    body = "".join([f"address = {_toml_value(address)}\n", *lines])
+    return text[: found.start(1)] + body + text[found.end(1) :]
+
+
+def _read_settings(file: Path) -> Settings:
+    refuse_loose(file)
+    try:
+        return Settings.from_toml(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{file}: cannot be read ({type(error).__name__})") from error
+
+
+def _read_pinned(folder: Path) -> dict[str, Certificate]:
+    refuse_loose(folder)
+    pinned = {}
+    for file in sorted(folder.glob("*.pem")):
+        refuse_loose(file)
+        certificate = read_certificate(file)
+        if certificate.name != file.stem:
+            raise IdentityError(f"{file}: the certificate is {certificate.name}'s; join that invitation again")
+        pinned[file.stem] = certificate
+    return pinned
+
+
+def _write_over(file: Path, content: bytes) -> None:
+    """The old file or the new one, whatever happens in between."""
+    fresh = file.with_name(f".{file.name}.new")
+    with suppress(FileNotFoundError):
+        fresh.unlink()
+    write_private(fresh, content)
+    os.replace(fresh, file)

@@ -1,0 +1,94 @@
+"""One party's place in one conversation: who it is, its rows, its folder, and how it reaches the others."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from plumbob.crypto import Randomness, engines
+from plumbob.crypto.engines.interface import Engine
+from plumbob.data import Table
+from plumbob.errors import IdentityError, SettingsError
+from plumbob.party.conversation import Conversation, Station, Topic, conversation
+from plumbob.party.home import Home
+from plumbob.party.signature import Seal
+from plumbob.party.status import Status, kept_up_to_date
+from plumbob.plan import Plan
+from plumbob.protocol.channel import PATIENCE
+from plumbob.protocol.handshake import Desk
+from plumbob.protocol.journal import SqliteJournal
+from plumbob.transport import Connection
+from plumbob.transport.greeting import Purpose
+from plumbob.transport.reliable import FRAME
+
+Tell = Callable[[str], None]
+StationFor = Callable[[Callable[[Connection], None]], Station]
+
+
+@dataclass(frozen=True, repr=False)
+class Seat:
+    """An arbiter has no table."""
+
+    name: str
+    plan: Plan
+    table: Table | None
+    folder: Path
+    station_for: StationFor
+    engine: Engine
+    patience: float = PATIENCE
+    lingering: float = 10.0
+    """Seconds to wait, once this side is over, for a peer that has to start again."""
+    tell: Tell = lambda words: None
+    seal: Seal | None = None
+    """Signatures to swap before anything else; None only where a test has nobody to sign."""
+
+    @contextmanager
+    def talk(
+        self, purpose: Purpose, journal: SqliteJournal, status: Status | None = None, patience: float | None = None
+    ) -> Iterator[Conversation]:
+        """With everybody there whom this purpose needs."""
+        peers = [party.name for party in self.plan.parties if party.name != self.name]
+        if purpose != "train" and self.plan.arbiter is not None:
+            peers.remove(self.plan.arbiter.name)
+        topic = Topic(purpose, self.plan.hash())
+        status = status or Status(purpose)
+        with (
+            kept_up_to_date(self.folder, status) as watch,
+            conversation(
+                topic,
+                peers,
+                journal,
+                self.station_for,
+                patience=self.patience if patience is None else patience,
+                tell=self.tell,
+                watch=watch,
+            ) as talk,
+        ):
+            yield talk
+
+    def desk(self, talk: Conversation, journal: SqliteJournal, randomness: Randomness) -> Desk:
+        """What the protocol's party works with."""
+        return Desk(self.name, self.plan, talk.channels, self.engine, randomness, journal=journal)
+
+
+def seat_at(home: Home, plan: Plan, table: Table | None, folder: Path, largest_message: int, tell: Tell) -> Seat:
+    """This organisation's seat; raises SettingsError or IdentityError where its folder does not fit the plan."""
+    settings = home.settings
+    refuse_strangers(home, plan)
+    names = {party.name for party in plan.parties}
+
+    def station_for(on_connection: Callable[[Connection], None]) -> Station:
+        peers = [peer for peer in home.peers if peer.name in names]
+        return home.station(peers, largest_message + FRAME.size, on_connection, tell)
+
+    engine = engines.choose(settings.engine)
+    return Seat(home.identity.name, plan, table, folder, station_for, engine, settings.patience, tell=tell)
+
+
+def refuse_strangers(home: Home, plan: Plan) -> None:
+    """We are in the plan, and everybody else in it was joined."""
+    names = [party.name for party in plan.parties]
+    if home.identity.name not in names:
+        raise SettingsError(f"the plan's parties are {', '.join(names)}; we are {home.identity.name}")
+    if strangers := [name for name in names if name not in home.pinned and name != home.identity.name]:
+        raise IdentityError(f"{', '.join(strangers)}: in the plan, but not joined; type: plumbob party join TOKEN")

@@ -1,0 +1,62 @@
+"""A party's word that it has read a plan: nothing moves before everybody has given it.
+
+The signature is over the plan's hash, by the key of the party's certificate, which the peers have pinned. It is kept
+with the run, so that each can show later what the others agreed to.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from plumbob.errors import IdentityError, RemoteProtocolError, UnsafePlanError
+from plumbob.party.home import Home
+from plumbob.plan import Plan
+from plumbob.protocol.channel import Channel
+from plumbob.protocol.messages import Kind
+from plumbob.transport.identity import Certificate, make_private_folder, write_private
+
+PURPOSE = "plan"
+FOLDER = "signed"
+
+
+@dataclass(frozen=True, repr=False)
+class Seal:
+    """Our own signature of the plan, and by whose certificates those of the others are known."""
+
+    own: bytes
+    certificates: Mapping[str, Certificate]
+
+
+def sign(home: Home, plan: Plan) -> Path:
+    """Sign, once; the signature's file."""
+    file = _file(home, plan)
+    if not file.exists():
+        make_private_folder(file.parent)
+        write_private(file, home.identity.sign(PURPOSE, plan.hash().encode()))
+    return file
+
+
+def seal_of(home: Home, plan: Plan) -> Seal:
+    """What this party has to show for the plan; UnsafePlanError if it was never signed here."""
+    try:
+        own = _file(home, plan).read_bytes()
+    except OSError:
+        raise UnsafePlanError("this plan was not signed here; read it, then type: plumbob party sign PLAN") from None
+    return Seal(own, home.pinned)
+
+
+def swap_signatures(channels: Mapping[str, Channel], seal: Seal, plan: Plan) -> dict[str, bytes]:
+    """Ours to everybody, everybody's to us, checked."""
+    for channel in channels.values():
+        channel.send(Kind.SIGNATURE, 0, seal.own)
+    signatures = {peer: channel.receive(Kind.SIGNATURE, 0, None) for peer, channel in channels.items()}
+    for peer, signature in signatures.items():
+        try:
+            seal.certificates[peer].verify(PURPOSE, plan.hash().encode(), signature)
+        except IdentityError:
+            raise RemoteProtocolError(f"{peer}: its signature is not over this plan; ask it to sign again") from None
+    return signatures
+
+
+def _file(home: Home, plan: Plan) -> Path:
+    return home.folder / FOLDER / f"{plan.hash()}.signature"

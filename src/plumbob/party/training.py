@@ -1,0 +1,135 @@
+"""One organisation's part in training: the same party as in a simulation, with a journal and real links.
+
+folder/
+  plan.toml, run.json, report.html      what may be shown
+  journal.db                            while the run lasts
+  parties/NAME/part.json, transcript.npz
+"""
+
+import hashlib
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from plumbob.crypto import Randomness
+from plumbob.data import Batch, Table
+from plumbob.errors import DataError, TransportError
+from plumbob.party.conversation import Conversation
+from plumbob.party.seat import Seat
+from plumbob.party.signature import swap_signatures
+from plumbob.party.status import Status
+from plumbob.protocol.cast import player
+from plumbob.protocol.journal import SqliteJournal
+from plumbob.protocol.outcome import party_record, run_record
+from plumbob.protocol.party import Progress, TrainingParty
+from plumbob.record import RunRecord
+
+JOURNAL = "journal.db"
+OVER = "over"  # The fact in the journal that all results are written,
+PARTED = "parted"  # and that every peer has what it needs from here.
+
+
+def train(seat: Seat, journal: SqliteJournal, randomness: Randomness, progress: Progress | None = None) -> RunRecord:
+    """From wherever the journal stands to the end. Returns when the peers have what they need, or do not ask for it."""
+    _refuse_changed_data(seat, journal)
+    if journal.fact(OVER) is None:
+        started = time.perf_counter()
+        status = Status("train")
+        with seat.talk("train", journal, status) as talk:
+            record = _trained(seat, talk, journal, randomness, _followed(status, progress))
+            _saved(seat.folder, replace(record, seconds=time.perf_counter() - started))
+            journal.note(OVER, b"")
+            _part(seat, talk, journal)
+    elif journal.fact(PARTED) is None:
+        _wait_for_the_late(seat, journal)
+    if journal.fact(PARTED) is not None:
+        journal.forget()
+    return RunRecord.load(seat.folder)
+
+
+def _wait_for_the_late(seat: Seat, journal: SqliteJournal) -> None:
+    """This side is over; a peer that died before its end may still need what was sent to it."""
+    try:
+        with seat.talk("train", journal, patience=seat.lingering) as talk:
+            _part(seat, talk, journal)
+    except TransportError as error:
+        seat.tell(f"the run was over already, and nobody asked for anything more ({error})")
+
+
+def _followed(status: Status, progress: Progress | None) -> Progress:
+    def follow(batch: Batch, steps: int) -> None:
+        status.step, status.steps = batch.step, steps
+        if progress is not None:
+            progress(batch, steps)
+
+    return follow
+
+
+def _part(seat: Seat, talk: Conversation, journal: SqliteJournal) -> None:
+    if late := talk.part():
+        seat.tell(f"{', '.join(late)}: did not say that it has everything; if it still waits, start this again")
+    else:
+        journal.note(PARTED, b"")
+
+
+def _trained(
+    seat: Seat, talk: Conversation, journal: SqliteJournal, randomness: Randomness, progress: Progress
+) -> RunRecord:
+    if seat.seal is not None:
+        _keep_signatures(seat, swap_signatures(talk.channels, seat.seal, seat.plan))
+    desk = seat.desk(talk, journal, randomness)
+    party = player(desk, seat.table, progress)
+    transcript = party.run()
+    own = seat.folder / "parties" / seat.name
+    own.mkdir(mode=0o700, parents=True, exist_ok=True)
+    transcript.save(own / "transcript.npz")
+    part = None
+    if isinstance(party, TrainingParty):
+        part = party.part()
+        part.save(own / "part.json")
+    rows = len(transcript.X) if isinstance(party, TrainingParty) else party.training_rows
+    shown = party_record(seat.plan, seat.name, part, desk, getattr(party, "noise_draws", 0))
+    return run_record(seat.plan, desk.engine.name, randomness, [shown], rows, transcript.seed)
+
+
+def _keep_signatures(seat: Seat, signatures: Mapping[str, bytes]) -> None:
+    folder = seat.folder / "signatures"
+    folder.mkdir(exist_ok=True)
+    for name, signature in signatures.items():
+        (folder / f"{name}.signature").write_bytes(signature)
+
+
+def _saved(folder: Path, record: RunRecord) -> None:
+    (folder / "plan.toml").write_text(record.plan, encoding="utf-8")
+    record.save(folder)
+
+
+def _refuse_changed_data(seat: Seat, journal: SqliteJournal) -> None:
+    """A run goes on with the rows that it began with."""
+    digest = _digest(seat.table)
+    found = journal.fact("data")
+    if found is None:
+        journal.note("data", digest)
+    elif found != digest:
+        raise DataError(
+            f"{seat.name}: rows, columns or labels are not those that this run began with; bring them back, or begin a "
+            "new run"
+        )
+
+
+def _digest(table: Table | None) -> bytes:
+    digest = hashlib.sha256()
+    if table is None:
+        return digest.digest()
+    for identity in table.ids:
+        digest.update(f"{len(identity)}:{identity}".encode())
+    for column in table.columns:
+        digest.update(f"{len(column.name)}:{column.name}".encode())
+        values = column.values
+        digest.update(repr(values.tolist()).encode() if column.is_text else np.ascontiguousarray(values).tobytes())
+    if table.labels is not None:
+        digest.update(table.labels.tobytes())
+    return digest.digest()

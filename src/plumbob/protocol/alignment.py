@@ -1,0 +1,457 @@
+"""Which ids all parties have: a private set intersection by Diffie-Hellman on P-256.
+
+Everybody hashes its ids to points and multiplies them with a secret scalar. Multiplications commute, so equal ids
+become equal points once every party's scalar is in; before that they say nothing. The lists travel round a ring, in
+chunks. Then
+
+- two parties return each other's points in order, and each recognises its own;
+- three and more show all lists, sorted, so that everybody counts; the common points, and only these, go round once
+  more and lose one scalar after the other. Two that want to know the size first count in the same way.
+
+Who keeps to the protocol learns the common ids and what docs/alignment.md lists. An arbiter takes no part.
+
+A step is a chunk. All randomness is drawn before the first one. What a step produced is a piece of the party's state,
+and a party that is restored goes on after the last piece.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import pairwise
+from typing import Any, TypeVar
+
+import msgspec
+import numpy as np
+
+from plumbob.crypto.curve import ORDER, POINT_BYTES, split
+from plumbob.crypto.engines import cores
+from plumbob.data import canonical_ids
+from plumbob.errors import CryptoError, DataError, RemoteProtocolError
+from plumbob.protocol.blinding import Blinder, Pending
+from plumbob.protocol.channel import Channel
+from plumbob.protocol.handshake import Desk, confirm, greet_peers, hash_fields
+from plumbob.protocol.messages import Kind
+
+CHUNK = 4096  # Ids of one message.
+MOST_IDS = 1 << 32  # A peer that announces more is refused.
+POINTS_A_JOB = 8192  # A process more for fewer points than these takes longer to start than it saves.
+SEED_BYTES = 32
+FORMAT = 1
+DAMAGED = "the state of an interrupted alignment is damaged, or of other ids; align from the start"
+
+Progress = Callable[[int, int], None]
+"""Called after each step, when `state` holds it, with the steps done and those that are known of by then."""
+
+Item = TypeVar("Item", str, bytes)
+
+GoOn = Callable[[int], bool]
+"""Asked with the size of the intersection, before anybody learns which ids it holds."""
+
+
+@dataclass(frozen=True, repr=False)
+class Alignment:
+    """What all parties agreed on."""
+
+    ids: tuple[str, ...] | None
+    """Those that all have, sorted as text; None where a party did not go on after hearing the size."""
+    order_hash: str | None
+    """Over the ordered ids, under a key that only those who took part know."""
+    size: int
+    sizes: dict[str, int]
+    """How many ids each party brought."""
+
+
+class Opening(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What everybody says before the first chunk."""
+
+    ids: int
+    chunk: int
+    size_first: bool
+
+
+class Drawn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The first piece of a party's state: its secrets, and what was announced."""
+
+    format: int
+    ids_hash: bytes
+    identity: bytes
+    scalar: bytes
+    seed: bytes
+    sizes: dict[str, int]
+
+    def __repr__(self) -> str:
+        return f"Drawn({len(self.sizes)} parties)"
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        return [("parties", len(self.sizes))]
+
+
+class AlignmentParty:
+    """One party that holds ids."""
+
+    def __init__(
+        self,
+        desk: Desk,
+        ids: Iterable[str],
+        *,
+        go_on: GoOn | None = None,
+        jobs: int | None = None,
+        progress: Progress | None = None,
+        chunk: int = CHUNK,
+    ) -> None:
+        """`go_on` asks for the size first: all parties give one, or none does. `jobs` are processes, else all cores."""
+        self.desk = desk
+        self.ids = canonical_ids(ids)
+        if not self.ids:
+            raise DataError("expected at least one id to align, got none")
+        self._go_on = go_on
+        self._jobs = jobs or cores()
+        self._progress = progress
+        self._chunk = chunk
+        self._pieces: list[bytes] = []
+        self._done = 0
+        self._sent: set[bytes] = set()
+
+    _drawn: Drawn
+    _blinder: Blinder
+
+    def run(self) -> Alignment:
+        """From the greeting to the confirmed order; after `restore`, from where it was."""
+        self._drawn = self._parsed(self._in_step(self._open))
+        scalar, domain = int.from_bytes(self._drawn.scalar, "big"), b"plumbob alignment" + self._drawn.identity
+        jobs = max(1, min(self._jobs, sum(self._drawn.sizes.values()) // POINTS_A_JOB))
+        self._blinder = Blinder(scalar, domain, jobs)
+        try:
+            return self._aligned()
+        finally:
+            self._blinder.close()
+
+    def _aligned(self) -> Alignment:
+        held = self._travel()
+        if self._is_pair and self._go_on is None:
+            return self._finished(*self._recognised(self._return_in_order(held), set(held)))
+        everybodys = self._show_all(held)
+        common = sorted(set.intersection(*map(set, everybodys.values())))
+        if not self._all_go_on(len(common)):
+            return Alignment(None, None, len(common), self.sizes)
+        if not self._is_pair:
+            return self._finished(self._looked_up(self._unblind(common)), common)
+        returned = self._return_in_order(held)
+        if sorted(returned) != everybodys[self.desk.name]:
+            raise RemoteProtocolError(f"{self._next}: what it returned in order is not what it showed before")
+        return self._finished(*self._recognised(returned, set(common)))
+
+    # What is kept for a restart.
+
+    def state(self) -> bytes:
+        """Everything done so far. Secret: it holds the scalar."""
+        return msgspec.msgpack.encode(self._pieces)
+
+    def chunk_state(self, step: int) -> bytes:
+        """What one step added to the state; `restore_chunk` takes them back in the same order."""
+        return self._pieces[step]
+
+    def restore(self, state: bytes) -> None:
+        """Go on from a state; it is looked through as the steps that it holds are passed again."""
+        try:
+            self._pieces = msgspec.msgpack.decode(state, type=list[bytes])
+        except msgspec.DecodeError:
+            raise DataError(DAMAGED) from None
+
+    def restore_chunk(self, piece: bytes) -> None:
+        self._pieces.append(piece)
+
+    def _in_step(self, work: Callable[[int], bytes], size: int | None = None) -> bytes:
+        """The piece of the next step: from the state where that has it, otherwise by doing the work."""
+        step = self._done
+        is_new = step == len(self._pieces)
+        if is_new:
+            self._pieces.append(work(step))
+        piece = self._pieces[step]
+        if size is not None and len(piece) != size:
+            raise DataError(DAMAGED)
+        self._done += 1
+        if is_new and self._progress is not None:
+            self._progress(self._done, max(self._done, self._known_steps))
+        return piece
+
+    # The opening: who, how many, and this party's secrets.
+
+    def _open(self, _step: int) -> bytes:
+        identity, _ = greet_peers(self.desk, None, "align")
+        # All draws of the session: what follows is calculated.
+        scalar = 1 + self.desk.randomness.below(ORDER - 1)
+        seed = self.desk.randomness.draw(SEED_BYTES)
+        ours = Opening(len(self.ids), self._chunk, self._go_on is not None)
+        self.desk.send_all(Kind.ALIGNMENT_OPENING, msgspec.json.encode(ours))
+        sizes = {self.desk.name: len(self.ids)}
+        for peer, channel in self.desk.data_peers.items():
+            sizes[peer] = _announced(peer, channel.receive(Kind.ALIGNMENT_OPENING, 0, None), ours)
+        self._drawn = Drawn(FORMAT, self._ids_hash, identity, scalar.to_bytes(POINT_BYTES, "big"), seed, sizes)
+        return msgspec.msgpack.encode(self._drawn)
+
+    def _parsed(self, piece: bytes) -> Drawn:
+        try:
+            drawn = msgspec.msgpack.decode(piece, type=Drawn)
+        except msgspec.DecodeError:
+            raise DataError(DAMAGED) from None
+        is_ours = (drawn.format, drawn.ids_hash, set(drawn.sizes)) == (FORMAT, self._ids_hash, set(self._ring))
+        if not is_ours or len(drawn.seed) != SEED_BYTES or not 0 < int.from_bytes(drawn.scalar, "big") < ORDER:
+            raise DataError(DAMAGED)
+        return drawn
+
+    @cached_property
+    def _ids_hash(self) -> bytes:
+        return hashlib.sha256(msgspec.msgpack.encode(self.ids)).digest()
+
+    # Round the ring: every list gets every scalar.
+
+    def _travel(self) -> list[bytes]:
+        """What this party holds at the end: the points of the party after it, under all scalars.
+
+        Between two they are in their owner's order; otherwise every party has shuffled them.
+        """
+        texts = [identity.encode() for identity in self._shuffled_ids]
+        held = self._hop(0, lambda start: self._blinder.blind(texts[start : start + self._chunk]))
+        for hop in range(1, len(self._ring) - 1):
+            held = self._hop(hop, partial(self._ready, self._shuffled(held, hop)))
+        return held
+
+    def _hop(self, hop: int, make: Callable[[int], Pending]) -> list[bytes]:
+        """Our chunks to the next party while those of the one before come in; these, times our scalar."""
+        outgoing, incoming = self.sizes[self._before(hop)], self.sizes[self._before(hop + 1)]
+        ahead = _Ahead(make)
+        held: list[bytes] = []
+        for start in self._starts(self._longest):
+            sent_size, size = self._chunk_bytes(start, outgoing), self._chunk_bytes(start, incoming)
+            piece = self._in_step(partial(self._pass_on, ahead, start, sent_size, size), sent_size + size)
+            self._sent.update(split(piece[:sent_size]))
+            held += split(piece[sent_size:])
+        if len(set(held)) != len(held):
+            raise RemoteProtocolError(f"{self._previous}: its list repeats {len(held) - len(set(held))} points")
+        return held
+
+    def _pass_on(self, ahead: "_Ahead", start: int, sent_size: int, size: int, step: int) -> bytes:
+        sent = ahead.take(start) if sent_size else b""
+        self._sent.update(split(sent))
+        if sent:
+            self._channel(self._next).send(Kind.BLINDED_IDS, step, sent)
+            # Now, so that it is calculated while messages travel.
+            ahead.ask(start + self._chunk)
+        if not size:
+            return sent
+        received = self._channel(self._previous).receive(Kind.BLINDED_IDS, step, size)
+        if not self._sent.isdisjoint(split(received)):
+            raise RemoteProtocolError(f"{self._previous}: its list holds points that we sent ourselves")
+        return sent + self._multiplied(self._blinder.raised, received, partial(ahead.ask, start + 2 * self._chunk))
+
+    def _multiplied(
+        self, multiply: Callable[[bytes], Pending], points: bytes, ask_for_more: Callable[[], None] | None = None
+    ) -> bytes:
+        try:
+            pending = multiply(points)
+            if ask_for_more is not None and self._blinder.is_spread:
+                # Behind these in the queue, so that no worker is idle while the last one ends.
+                ask_for_more()
+            return pending()
+        except CryptoError as error:
+            raise RemoteProtocolError(f"{self._previous}: {error}") from None
+
+    # Two parties: each gets its own points back.
+
+    def _return_in_order(self, held: Sequence[bytes]) -> list[bytes]:
+        peer = self._next
+        incoming = {peer: len(self.ids)}
+        returned = self._swap(Kind.TWICE_BLINDED_IDS, {peer: held}, incoming, self._longest)[peer]
+        if len(set(returned)) != len(returned) or not self._sent.isdisjoint(returned):
+            raise RemoteProtocolError(f"{peer}: the points that it returned are not ours under its scalar")
+        return returned
+
+    def _recognised(self, returned: Sequence[bytes], theirs: set[bytes]) -> tuple[list[str], list[bytes]]:
+        """Own ids whose points the peer has too, sorted, and these points in the same order."""
+        pairs = zip(self._shuffled_ids, returned, strict=True)
+        found = sorted(pair for pair in pairs if pair[1] in theirs)
+        return [identity for identity, _ in found], [point for _, point in found]
+
+    # Three and more parties, or the size first: everybody counts.
+
+    def _show_all(self, held: Sequence[bytes]) -> dict[str, list[bytes]]:
+        """Everybody's points under all scalars, by owner, sorted, so that nobody can tell which one is whose id."""
+        ours = sorted(held)
+        outgoing = dict.fromkeys(self.desk.data_peers, ours)
+        incoming = {peer: self.sizes[self._after(peer)] for peer in self.desk.data_peers}
+        shown = {self._after(self.desk.name): ours}
+        for peer, points in self._swap(Kind.SHUFFLED_IDS, outgoing, incoming, self._longest).items():
+            if any(left >= right for left, right in pairwise(points)):
+                raise RemoteProtocolError(f"{peer}: expected its points sorted, each once; they are not")
+            shown[self._after(peer)] = points
+        return shown
+
+    def _all_go_on(self, size: int) -> bool:
+        return self._go_on is None or all(self._in_step(partial(self._decide, self._go_on, size), len(self._ring)))
+
+    def _decide(self, go_on: GoOn, size: int, step: int) -> bytes:
+        decision = bytes([bool(go_on(size))])
+        for channel in self.desk.data_peers.values():
+            channel.send(Kind.ALIGNMENT_DECISION, step, decision)
+        for peer, channel in self.desk.data_peers.items():
+            theirs = channel.receive(Kind.ALIGNMENT_DECISION, step, 1)
+            if theirs not in (b"\0", b"\1"):
+                raise RemoteProtocolError(f"{peer}: expected a decision, 0 or 1, got another byte")
+            decision += theirs
+        return decision
+
+    def _unblind(self, common: Sequence[bytes]) -> list[bytes]:
+        """The common points without any scalar: down the ring, then from its last party to all."""
+        lowered: list[bytes] = []
+        for start in self._starts(len(common)):
+            size = self._chunk_bytes(start, len(common))
+            lowered += split(self._in_step(partial(self._lower, common[start : start + self._chunk]), size))
+        last = self._ring[-1]
+        if self.desk.name == last:
+            self._swap(Kind.UNBLINDED_IDS, dict.fromkeys(self.desk.data_peers, lowered), {}, len(common))
+            return lowered
+        return self._swap(Kind.UNBLINDED_IDS, {}, {last: len(common)}, len(common))[last]
+
+    def _lower(self, points: Sequence[bytes], step: int) -> bytes:
+        above = b"".join(points)
+        if self.desk.name != self._ring[0]:
+            above = self._channel(self._previous).receive(Kind.UNBLINDED_IDS, step, len(above))
+        lowered = self._multiplied(self._blinder.lowered, above)
+        if self.desk.name != self._ring[-1]:
+            self._channel(self._next).send(Kind.UNBLINDED_IDS, step, lowered)
+        return lowered
+
+    def _looked_up(self, points: Sequence[bytes]) -> list[str]:
+        hashed = split(self._blinder.hashed([identity.encode() for identity in self.ids]))
+        owners = dict(zip(hashed, self.ids, strict=True))
+        found = [owners[point] for point in points if point in owners]
+        if len(set(found)) != len(points):
+            raise RemoteProtocolError(
+                f"{len(points) - len(set(found))} of {len(points)} common points are no ids of ours"
+            )
+        return found
+
+    # The end: the same order everywhere.
+
+    def _finished(self, ids: Sequence[str], points: Sequence[bytes]) -> Alignment:
+        ordered = tuple(sorted(ids))
+        key = hash_fields(b"aligned", self._drawn.identity, b"".join(points))
+        order_hash = hash_fields(b"order", key, msgspec.json.encode(ordered)).hex()
+        confirm(self.desk, key, (order_hash,))
+        if not ordered:
+            raise DataError("the parties have no id in common; are their ids written in the same way?")
+        return Alignment(ordered, order_hash, len(ordered), self.sizes)
+
+    # Chunks, the ring, and this party's own order.
+
+    def _swap(
+        self, kind: Kind, outgoing: Mapping[str, Sequence[bytes]], incoming: Mapping[str, int], longest: int
+    ) -> dict[str, list[bytes]]:
+        """Points to some peers and from some peers, chunk by chunk; nothing is calculated."""
+        received: dict[str, list[bytes]] = {peer: [] for peer in incoming}
+        for start in self._starts(longest):
+            sizes = {peer: self._chunk_bytes(start, count) for peer, count in incoming.items()}
+            piece = self._in_step(partial(self._swap_chunk, kind, start, outgoing, sizes), sum(sizes.values()))
+            for peer, size in sizes.items():
+                received[peer] += split(piece[:size])
+                piece = piece[size:]
+        return received
+
+    def _swap_chunk(
+        self, kind: Kind, start: int, outgoing: Mapping[str, Sequence[bytes]], sizes: Mapping[str, int], step: int
+    ) -> bytes:
+        for peer, points in outgoing.items():
+            if chunk := points[start : start + self._chunk]:
+                self._channel(peer).send(kind, step, b"".join(chunk))
+        return b"".join(self._channel(peer).receive(kind, step, size) for peer, size in sizes.items() if size)
+
+    def _starts(self, count: int) -> range:
+        return range(0, count, self._chunk)
+
+    def _chunk_bytes(self, start: int, count: int) -> int:
+        return POINT_BYTES * max(0, min(self._chunk, count - start))
+
+    def _ready(self, points: Sequence[bytes], start: int) -> Pending:
+        return lambda: b"".join(points[start : start + self._chunk])
+
+    @cached_property
+    def _shuffled_ids(self) -> list[str]:
+        """In the order of sending, which must not be that of the file."""
+        return self._shuffled(self.ids, hop=0)
+
+    def _shuffled(self, items: Sequence[Item], hop: int) -> list[Item]:
+        drawn = hashlib.shake_256(self._drawn.seed + bytes([hop])).digest(8 * len(items))
+        return [items[place] for place in np.argsort(np.frombuffer(drawn, dtype="<u8"), kind="stable").tolist()]
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """How many ids each party announced, in the plan's order."""
+        return {name: self._drawn.sizes[name] for name in self._ring}
+
+    @property
+    def _longest(self) -> int:
+        return max(self._drawn.sizes.values())
+
+    @property
+    def _known_steps(self) -> int:
+        """The opening, the hops, and showing or returning the points; how long unblinding takes nobody knows before."""
+        passes = len(self._ring) - 1 + (1 if self._go_on is None else 2)
+        return 1 + passes * len(self._starts(self._longest))
+
+    @cached_property
+    def _ring(self) -> list[str]:
+        return [party.name for party in self.desk.plan.learners]
+
+    @property
+    def _is_pair(self) -> bool:
+        return len(self._ring) == 2
+
+    @property
+    def _next(self) -> str:
+        return self._after(self.desk.name)
+
+    @property
+    def _previous(self) -> str:
+        return self._before(1)
+
+    def _after(self, name: str) -> str:
+        return self._ring[(self._ring.index(name) + 1) % len(self._ring)]
+
+    def _before(self, places: int) -> str:
+        return self._ring[(self._ring.index(self.desk.name) - places) % len(self._ring)]
+
+    def _channel(self, peer: str) -> Channel:
+        return self.desk.channels[peer]
+
+
+class _Ahead:
+    """Chunks that may be asked for before they are needed."""
+
+    def __init__(self, make: Callable[[int], Pending]) -> None:
+        self._make = make
+        self._pending: dict[int, Pending] = {}
+
+    def ask(self, start: int) -> None:
+        if start not in self._pending:
+            self._pending[start] = self._make(start)
+
+    def take(self, start: int) -> bytes:
+        self.ask(start)
+        return self._pending.pop(start)()
+
+
+def _announced(peer: str, body: bytes, ours: Opening) -> int:
+    """How many ids the peer has, if it opens as we do."""
+    try:
+        opening = msgspec.json.decode(body, type=Opening)
+    except msgspec.DecodeError:
+        raise RemoteProtocolError(f"{peer}: its opening cannot be read; is its version another one?") from None
+    if opening.size_first != ours.size_first:
+        raise RemoteProtocolError(f"{peer}: one side wants the size first and the other does not; agree on one")
+    if opening.chunk != ours.chunk or not 0 < opening.ids <= MOST_IDS:
+        raise RemoteProtocolError(
+            f"{peer}: expected 1 to {MOST_IDS} ids in chunks of {ours.chunk}, got {opening.ids} in {opening.chunk}"
+        )
+    return opening.ids

@@ -1,0 +1,23 @@
+"""Which class plays which party: by the plan's protocol, and by whether there are rows."""
+
+from plumbob.data import Table
+from plumbob.protocol.arbiter import Arbiter, ArbitratedParty
+from plumbob.protocol.exchange import ExchangeParty
+from plumbob.protocol.handshake import Desk
+from plumbob.protocol.party import Progress, TrainingParty
+from plumbob.protocol.shares import SharesParty
+
+PROTOCOLS: dict[str, type[TrainingParty]] = {
+    "exchange": ExchangeParty,
+    "arbiter": ArbitratedParty,
+    "shares": SharesParty,
+}
+
+
+def player(
+    desk: Desk, table: Table | None, progress: Progress | None = None, instead: type[TrainingParty] | None = None
+) -> TrainingParty | Arbiter:
+    """The party at this desk; without a table it is the arbiter. `instead` is a class that overrides a step."""
+    if table is None:
+        return Arbiter(desk)
+    return (instead or PROTOCOLS[desk.plan.protocol])(desk, table, progress)

@@ -1,0 +1,364 @@
+"""What lets a party die at any moment and go on as if it had not.
+
+A step is a function of the state before it, of what was drawn and of what the peers sent. The journal keeps these
+three, and every message that left, on disk before it leaves. After a restart the step is calculated again from the
+same draws and the same messages: the same bytes come out, nothing is drawn twice, and what was sent is not sent in
+another form. A finished step leaves its result and its state, and its log is forgotten.
+
+    begin(step)      from now on the log belongs to this step; 0 is everything before the first one, kept to the end
+    draw             random bytes, those of the log first
+    sending          durable before it returns; False if the message is one that was sent before the restart
+    arrived, keep    a message of the log, or one that came just now
+    finish           the step's result and the state after it; durable with the next message that leaves
+
+All of it is as secret as the keys: draws are what keys, masks and noise are made of.
+"""
+
+import fcntl
+import hashlib
+import os
+import sqlite3
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+
+from plumbob.errors import JournalError, LocalProtocolError
+
+FORMAT = 1
+REMEMBERED = 64  # Digests of messages from each peer, to tell a repeated message from a changed one.
+SETUP = 0
+State = Mapping[str, bytes]
+
+TABLES = """
+CREATE TABLE facts (name TEXT PRIMARY KEY, value BLOB NOT NULL);
+CREATE TABLE draws (id INTEGER PRIMARY KEY, step INTEGER NOT NULL, data BLOB NOT NULL);
+CREATE TABLE sent (peer TEXT, number INTEGER, step INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (peer, number));
+CREATE TABLE received (
+    peer TEXT, number INTEGER, step INTEGER NOT NULL, digest BLOB NOT NULL, data BLOB, PRIMARY KEY (peer, number));
+CREATE TABLE results (step INTEGER PRIMARY KEY, data BLOB NOT NULL);
+"""
+
+
+@dataclass(frozen=True, repr=False)
+class Resumed:
+    """Where a run stands: the last finished step, the state after it, and what each step left."""
+
+    step: int
+    state: State
+    results: list[State]
+
+
+@dataclass(frozen=True, repr=False)
+class Mail:
+    """What a link to one peer must know after a restart."""
+
+    first: int
+    """The number of the first message in `unconfirmed`."""
+    unconfirmed: list[bytes]
+    """Messages sent, oldest first, of which the peer has not said that it stored them."""
+    received: int
+    digests: dict[int, bytes]
+    """Of the last messages received, by number."""
+
+
+class Journal(Protocol):
+    """See the module."""
+
+    def begin(self, step: int) -> None: ...
+
+    def sending(self, peer: str, data: bytes) -> bool: ...
+
+    def arrived(self, peer: str) -> bytes | None: ...
+
+    def keep(self, peer: str, data: bytes) -> None: ...
+
+    def finish(self, step: int, result: State, state: State) -> None: ...
+
+    def resumed(self) -> Resumed | None: ...
+
+
+class NoJournal:
+    """Remembers nothing: a simulated run that is interrupted starts anew."""
+
+    def begin(self, step: int) -> None:
+        """Nothing to prepare."""
+
+    def sending(self, peer: str, data: bytes) -> bool:
+        return True
+
+    def arrived(self, peer: str) -> bytes | None:
+        return None
+
+    def keep(self, peer: str, data: bytes) -> None:
+        """Nobody will ask for it again."""
+
+    def finish(self, step: int, result: State, state: State) -> None:
+        """Nobody will ask for it again."""
+
+    def resumed(self) -> Resumed | None:
+        return None
+
+
+NO_JOURNAL = NoJournal()
+
+
+@dataclass(repr=False)
+class _Replay:
+    """The log of one step, as far as it goes."""
+
+    draws: bytes = b""
+    position: int = 0
+    sent: dict[str, deque[bytes]] = field(default_factory=dict)
+    received: dict[str, deque[bytes]] = field(default_factory=dict)
+
+
+class SqliteJournal:
+    """A file of one party and one conversation, open in one process at a time.
+
+    `source` gives the random bytes. A write that fails, a full disk for example, is a JournalError: nothing has left,
+    and the next start goes on from what is on the disk.
+    """
+
+    def __init__(self, path: Path, source: Callable[[int], bytes] = os.urandom) -> None:
+        self.path = path
+        self.drawn = 0
+        """Bytes drawn so far, over all starts of the run."""
+        self._source = source
+        self._step = SETUP
+        self._pending = bytearray()
+        self._replay = _Replay()
+        self._sent: dict[str, int] = {}
+        self._received: dict[str, int] = {}
+        self._stored: dict[str, int] = {}
+        self._confirmed: dict[str, int] = {}
+        self._lock = _locked(path)
+        self._database = self._opened()
+        self._load_counts()
+        self.begin(SETUP)
+
+    def _opened(self) -> sqlite3.Connection:
+        is_new = not self.path.exists()
+        # Made with these rights, because a file that is closed to others a moment later was open before.
+        os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
+        try:
+            # Only the party's own thread writes; a link's thread asks for counts, which are not read from here.
+            database = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
+            database.execute("PRAGMA journal_mode = WAL")
+            # A commit that has returned is on the disk.
+            database.execute("PRAGMA synchronous = FULL")
+            if is_new or not database.execute("SELECT name FROM sqlite_master").fetchall():
+                database.executescript(f"BEGIN; {TABLES} COMMIT;")
+                database.execute("INSERT INTO facts VALUES ('format', ?)", (str(FORMAT).encode(),))
+        except sqlite3.Error as error:
+            raise JournalError(f"{self.path}: the journal cannot be opened ({error}); is the disk full?") from None
+        found = database.execute("SELECT value FROM facts WHERE name = 'format'").fetchone()
+        if found != (str(FORMAT).encode(),):
+            raise JournalError(
+                f"{self.path}: expected a journal of format {FORMAT}; was it written by another version?"
+            )
+        return database
+
+    def _load_counts(self) -> None:
+        rows = self._read("SELECT peer, MAX(number) + 1 FROM received GROUP BY peer")
+        self._received = dict(rows)
+        self._stored = dict(self._received)
+        # Messages that the peer confirmed are gone, so the count of those sent is a fact of its own.
+        self._sent = {
+            name.removeprefix("sent/"): int(value)
+            for name, value in self._read("SELECT name, value FROM facts WHERE name LIKE 'sent/%'")
+        }
+        self.drawn = int(self.fact("drawn") or b"0")
+
+    def identity(self) -> str:
+        """Drawn once: by it a peer knows that it goes on with the same run, and not with a new one."""
+        found = self.fact("identity")
+        if found is None:
+            found = os.urandom(16).hex().encode()
+            self.note("identity", found)
+        return found.decode()
+
+    def fact(self, name: str) -> bytes | None:
+        """Something that was noted for good."""
+        rows = self._read("SELECT value FROM facts WHERE name = ?", name)
+        return rows[0][0] if rows else None
+
+    def note(self, name: str, value: bytes) -> None:
+        """Durable when it returns."""
+        self._write("INSERT OR REPLACE INTO facts VALUES (?, ?)", name, value)
+        self._commit()
+
+    def begin(self, step: int) -> None:
+        # What was drawn since the last message belongs to the step that ends here.
+        self._store_draws()
+        self._step = step
+        sent = self._read("SELECT peer, data FROM sent WHERE step = ? ORDER BY number", step)
+        received = self._read("SELECT peer, data FROM received WHERE step = ? ORDER BY number", step)
+        draws = self._read("SELECT data FROM draws WHERE step = ? ORDER BY id", step)
+        self._replay = _Replay(b"".join(data for (data,) in draws), 0, _by_peer(sent), _by_peer(received))
+
+    def draw(self, count: int) -> bytes:
+        replay = self._replay
+        if replay.position < len(replay.draws):
+            data = replay.draws[replay.position : replay.position + count]
+            replay.position += count
+            if len(data) == count:
+                return data
+            raise LocalProtocolError(f"{self.path}: {CHANGED}")
+        data = self._source(count)
+        self.drawn += count
+        self._pending += data
+        return data
+
+    def sending(self, peer: str, data: bytes) -> bool:
+        if self._replay.sent.get(peer):
+            if self._replay.sent[peer].popleft() != data:
+                raise LocalProtocolError(f"{self.path}: {CHANGED}")
+            return False
+        number = self._sent.get(peer, 0)
+        self._write("INSERT INTO sent VALUES (?, ?, ?, ?)", peer, number, self._step, data)
+        self._write("INSERT OR REPLACE INTO facts VALUES (?, ?)", f"sent/{peer}", str(number + 1).encode())
+        self._commit()
+        self._sent[peer] = number + 1
+        return True
+
+    def arrived(self, peer: str) -> bytes | None:
+        waiting = self._replay.received.get(peer)
+        return waiting.popleft() if waiting else None
+
+    def keep(self, peer: str, data: bytes) -> None:
+        number = self._received.get(peer, 0)
+        digest = digest_of(data)
+        self._write("INSERT INTO received VALUES (?, ?, ?, ?, ?)", peer, number, self._step, digest, data)
+        self._received[peer] = number + 1
+
+    def finish(self, step: int, result: State, state: State) -> None:
+        self._store_draws()
+        self._write("INSERT INTO results VALUES (?, ?)", step, msgspec.msgpack.encode(result))
+        self._write("INSERT OR REPLACE INTO facts VALUES ('state', ?)", msgspec.msgpack.encode(state))
+        self._write("DELETE FROM draws WHERE step BETWEEN 1 AND ?", step)
+        self._write("UPDATE received SET data = NULL WHERE step BETWEEN 1 AND ? AND data IS NOT NULL", step)
+        for peer, count in self._received.items():
+            self._write("DELETE FROM received WHERE step > 0 AND peer = ? AND number < ?", peer, count - REMEMBERED)
+        # Messages of step 0 stay: they are what its calculation is compared with at every start.
+        for peer, count in self._confirmed.copy().items():
+            self._write("DELETE FROM sent WHERE step BETWEEN 1 AND ? AND peer = ? AND number < ?", step, peer, count)
+
+    def resumed(self) -> Resumed | None:
+        rows = self._read("SELECT step, data FROM results ORDER BY step")
+        state = self.fact("state")
+        if not rows or state is None:
+            return None
+        return Resumed(rows[-1][0], _decoded(state), [_decoded(data) for _, data in rows])
+
+    def flush(self) -> None:
+        """Make everything so far durable; otherwise the next message that leaves does."""
+        self._commit()
+
+    def confirm(self, peer: str, count: int) -> None:
+        """The peer has stored so many of our messages: they need not be sent again. Said from other threads."""
+        self._confirmed[peer] = count
+
+    def stored(self, peer: str) -> int:
+        """How many of the peer's messages are on this disk. Asked from other threads."""
+        return self._stored.get(peer, 0)
+
+    def mail(self, peer: str) -> Mail:
+        """For the link to this peer, after a restart."""
+        sent = self._read("SELECT number, data FROM sent WHERE peer = ? ORDER BY number", peer)
+        digests = self._read("SELECT number, digest FROM received WHERE peer = ?", peer)
+        count = self._sent.get(peer, 0)
+        unbroken = _unbroken_end([number for number, _ in sent], count)
+        unconfirmed = [data for number, data in sent if number >= unbroken]
+        return Mail(unbroken, unconfirmed, self._received.get(peer, 0), dict(digests))
+
+    def forget(self) -> None:
+        """Once nobody needs anything more from here: what keys, masks and noise were made of leaves the disk."""
+        for table in ("draws", "sent", "received", "results"):
+            self._write(f"DELETE FROM {table}")  # noqa: S608  # The names are those above.
+        self._write("DELETE FROM facts WHERE name = 'state'")
+        self._commit()
+        self._execute("VACUUM")
+        self._execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def close(self) -> None:
+        """Without a commit: what was not sent is drawn anew."""
+        self._database.close()
+        os.close(self._lock)
+
+    def _store_draws(self) -> None:
+        if self._pending:
+            self._write("INSERT INTO draws (step, data) VALUES (?, ?)", self._step, bytes(self._pending))
+            self._write("INSERT OR REPLACE INTO facts VALUES ('drawn', ?)", str(self.drawn).encode())
+            self._pending.clear()
+
+    def _write(self, statement: str, *values: object) -> None:
+        if not self._database.in_transaction:
+            self._execute("BEGIN")
+        self._execute(statement, values)
+
+    def _commit(self) -> None:
+        self._store_draws()
+        if self._database.in_transaction:
+            self._execute("COMMIT")
+        self._stored = dict(self._received)
+
+    def _read(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        return self._execute(statement, values).fetchall()
+
+    def _execute(self, statement: str, values: tuple[object, ...] = ()) -> sqlite3.Cursor:
+        try:
+            return self._database.execute(statement, values)
+        except sqlite3.Error as error:
+            raise self._failure(error) from None
+
+    def _failure(self, error: sqlite3.Error) -> JournalError:
+        return JournalError(
+            f"{self.path}: the journal could not be written or read ({error}). Nothing was sent that it does not hold; "
+            "make room or repair the disk, then start again: the run goes on from there"
+        )
+
+
+CHANGED = (
+    "what was calculated again after the restart is not what was sent before it. Data, plan or program changed since; "
+    "bring back what they were, or begin a new run"
+)
+
+
+def digest_of(data: bytes) -> bytes:
+    """By which a message that comes twice is known."""
+    return hashlib.sha256(data).digest()
+
+
+def _by_peer(rows: list[tuple[Any, ...]]) -> dict[str, deque[bytes]]:
+    queues: dict[str, deque[bytes]] = {}
+    for peer, data in rows:
+        queues.setdefault(peer, deque()).append(data)
+    return queues
+
+
+def _unbroken_end(numbers: list[int], count: int) -> int:
+    """The smallest number from which on none is missing."""
+    present = set(numbers)
+    first = count
+    while first - 1 in present:
+        first -= 1
+    return first
+
+
+def _decoded(data: bytes) -> dict[str, bytes]:
+    return msgspec.msgpack.decode(data, type=dict[str, bytes])
+
+
+def _locked(path: Path) -> int:
+    """Two processes on one journal would both send."""
+    lock = os.open(path.with_suffix(".lock"), os.O_CREAT | os.O_RDWR, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(lock)
+        raise JournalError(f"{path}: another process is at work on this run; wait for it, or stop it first") from None
+    return lock

@@ -1,0 +1,99 @@
+"""What a run leaves to be shown: the record, from what each party here knows of it.
+
+A simulation has all parties, an organisation on a network its own.
+"""
+
+from collections.abc import Sequence
+
+from plumbob import __version__
+from plumbob.crypto import Randomness
+from plumbob.crypto.keys import PrivateKey, PublicKey
+from plumbob.data import steps_per_epoch
+from plumbob.plan import Plan
+from plumbob.protocol.handshake import Desk
+from plumbob.protocol.part import Part
+from plumbob.record import FINISHED, PartyRecord, RunRecord
+
+NOT_PRIVATE = "Noise, or flipped labels, came from a seed: an experiment, not private."
+
+
+def run_record(
+    plan: Plan, engine: str, randomness: Randomness, parties: Sequence[PartyRecord], rows: int, seed: bytes
+) -> RunRecord:
+    """Of a run that came to its end, on so many training rows."""
+    return RunRecord(
+        plumbob=__version__,
+        plan=plan.to_toml(),
+        plan_hash=plan.hash(),
+        protocol=plan.protocol,
+        engine=engine,
+        key_profile=_key_profile(plan),
+        randomness="kernel" if randomness.is_kernel else "test source",
+        seed=seed.hex(),
+        rows=rows,
+        test_rows=0,
+        steps=steps_per_epoch(rows, plan) * plan.epochs,
+        seconds=0.0,
+        status=FINISHED,
+        parties=list(parties),
+        notes=[NOT_PRIVATE] if _is_seeded_defence(plan, randomness) else [],
+    )
+
+
+def _is_seeded_defence(plan: Plan, randomness: Randomness) -> bool:
+    """Whether noise or flipped labels came from where anybody can draw them again."""
+    has_draws = plan.noise != "none" or plan.label_flip_epsilon > 0
+    return has_draws and (plan.protocol == "clear" or not randomness.is_kernel)
+
+
+def unfinished_record(plan: Plan, rows: int, status: str, steps: int = 0, seconds: float = 0.0) -> RunRecord:
+    """What stands in the folder of a run that is under way, or that never came to its end."""
+    return RunRecord(
+        plumbob=__version__,
+        plan=plan.to_toml(),
+        plan_hash=plan.hash(),
+        protocol=plan.protocol,
+        engine="",
+        key_profile=_key_profile(plan),
+        randomness="kernel",
+        seed="",
+        rows=rows,
+        test_rows=0,
+        steps=steps,
+        seconds=seconds,
+        status=status,
+        parties=[],
+    )
+
+
+def _key_profile(plan: Plan) -> str:
+    return "test-only" if plan.test_only_keys else str(plan.key_bits)
+
+
+def party_record(
+    plan: Plan, name: str, part: Part | None = None, desk: Desk | None = None, noise_draws: int = 0
+) -> PartyRecord:
+    """One party's side; an arbiter has no part, and `clear` no desk."""
+    is_open = part is not None and part.weights is not None
+    coefficients, offset = part.in_input_units() if part is not None and is_open else (None, 0.0)
+    channels = {} if desk is None else desk.channels
+    keys = [] if desk is None else desk.keys
+    return PartyRecord(
+        name=name,
+        role=plan.party(name).role,
+        columns=list(part.encoder.names) if part is not None else [],
+        coefficients=None if coefficients is None else coefficients.tolist(),
+        offset=offset,
+        messages_sent=sum(channel.traffic.messages_sent for channel in channels.values()),
+        bytes_sent=sum(channel.traffic.bytes_sent for channel in channels.values()),
+        encryptions=sum(key.encryptions for key in keys if isinstance(key, PrivateKey)),
+        decryptions=sum(key.decryptions for key in keys if isinstance(key, PrivateKey)),
+        randomisations=sum(_public(key).randomisations for key in keys),
+        noise_draws=noise_draws,
+        streams={peer: channel.stream_hashes[0] for peer, channel in channels.items()},
+        received_streams={peer: channel.stream_hashes[1] for peer, channel in channels.items()},
+    )
+
+
+def _public(key: PrivateKey | PublicKey) -> PublicKey:
+    return key.public if isinstance(key, PrivateKey) else key

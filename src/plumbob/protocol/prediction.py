@@ -1,0 +1,226 @@
+"""Prediction: the label party asks for rows of the aligned list, the others answer, and only it gets scores.
+
+Opened weights: each feature party answers with its part of the scores. With three and more parties it adds masks that
+cancel in the sum over all of them, so that the label party gets that sum and nothing of a single one. A mask belongs to
+its row: who asks two parties for different rows gets nothing. With two parties the sum is the peer's part.
+
+Weights that were never opened stay shared (`shares`, two parties); what is opened is the joint score.
+
+One session serves several queries, a step each, until the label party ends it or a feature party's limit is reached.
+"""
+
+import struct
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from plumbob.crypto import Encoding
+from plumbob.data import Table
+from plumbob.errors import BudgetExceededError, LocalProtocolError, PlanError, RemoteProtocolError
+from plumbob.protocol.channel import Channel
+from plumbob.protocol.exchange import pair_mask
+from plumbob.protocol.handshake import Desk, Session, agree, agree_pair_keys
+from plumbob.protocol.messages import Kind
+from plumbob.protocol.part import Part
+from plumbob.protocol.shares import SharesParty
+from plumbob.protocol.transcript import Vector
+
+PARTIAL = Encoding(32, 24)
+"""A part of a score: below 2**24, to 2**-32."""
+# Far wider than a sum of parts, so that masks which do not cancel are noticed.
+MODULUS_BITS = 128
+MODULUS = 1 << MODULUS_BITS
+SCORE_BYTES = MODULUS_BITS // 8
+MOST_PARTIES = 1 << 10
+ROW = struct.Struct("<Q")
+WILL_ANSWER, TOO_MANY_ROWS = b"\0", b"\1"
+
+
+@dataclass(frozen=True)
+class Served:
+    """What a feature party answered in one session."""
+
+    queries: int
+    rows: int
+
+
+class Asker:
+    """The label party of a session: `run`, or `begin`, `scores` as often as wanted, `end`."""
+
+    def __init__(self, desk: Desk, table: Table, part: Part) -> None:
+        self.desk, self.table, self.part = desk, table, part
+        self._step = 0
+
+    _scoring: "Scoring"
+
+    def run(self, queries: Iterable[Sequence[int]]) -> list[Vector]:
+        """The joint scores of each query's rows."""
+        self.begin()
+        scores = [self.scores(rows) for rows in queries]
+        self.end()
+        return scores
+
+    def begin(self) -> None:
+        self._scoring = begun(self.desk, self.table, self.part)
+
+    def scores(self, rows: Sequence[int]) -> Vector:
+        """The joint scores of these rows, counted from 0 in the aligned list; BudgetExceededError if a peer refuses."""
+        self._refuse(rows)
+        self._step += 1
+        for channel in self.desk.data_peers.values():
+            channel.send(Kind.QUERY, self._step, ROW.pack(len(rows)))
+            channel.send(Kind.QUERY_ROWS, self._step, b"".join(map(ROW.pack, rows)))
+        verdicts = {peer: channel.receive(Kind.QUERY_VERDICT, self._step, 1) for peer, channel in self._peers}
+        if refusing := [peer for peer, verdict in verdicts.items() if verdict != WILL_ANSWER]:
+            self.end(leaving_out=refusing)
+            raise BudgetExceededError(
+                f"{', '.join(refusing)}: {len(rows)} rows more are above the limit that was set there for one session; "
+                "ask for fewer"
+            )
+        return self._scoring.collect(self._step, rows)
+
+    def end(self, leaving_out: Sequence[str] = ()) -> None:
+        """Nothing more will be asked."""
+        self._step += 1
+        for peer, channel in self._peers:
+            if peer not in leaving_out:
+                channel.send(Kind.QUERY, self._step, ROW.pack(0))
+
+    def _refuse(self, rows: Sequence[int]) -> None:
+        if not len(rows) or len(set(rows)) != len(rows) or min(rows) < 0 or max(rows) >= len(self.table):
+            raise LocalProtocolError(
+                f"a query asks for at least one of the {len(self.table)} aligned rows, each once, counted from 0"
+            )
+
+    @property
+    def _peers(self) -> list[tuple[str, Channel]]:
+        return list(self.desk.data_peers.items())
+
+
+class Answerer:
+    """A feature party of a session; `most_rows` is what it answers in all, None without limit."""
+
+    def __init__(self, desk: Desk, table: Table, part: Part, most_rows: int | None = None) -> None:
+        self.desk, self.table, self.part = desk, table, part
+        self._most_rows = most_rows
+        self._asker = desk.plan.label_party.name
+
+    def run(self) -> Served:
+        """Answer until the label party ends the session; BudgetExceededError at the limit."""
+        scoring = begun(self.desk, self.table, self.part)
+        queries = answered = 0
+        while rows := self._next_query(queries + 1):
+            self._spend(queries + 1, answered, len(rows))
+            scoring.answer(queries + 1, rows)
+            queries, answered = queries + 1, answered + len(rows)
+        return Served(queries, answered)
+
+    def _next_query(self, step: int) -> list[int]:
+        """The rows asked for; none at the end."""
+        [count] = ROW.unpack(self._channel.receive(Kind.QUERY, step, ROW.size))
+        if count > len(self.table):
+            raise RemoteProtocolError(f"{self._asker}: it asks for {count} rows of {len(self.table)}, so some repeat")
+        if not count:
+            return []
+        body = self._channel.receive(Kind.QUERY_ROWS, step, count * ROW.size)
+        rows = [row for (row,) in ROW.iter_unpack(body)]
+        if len(set(rows)) != count or max(rows) >= len(self.table):
+            raise RemoteProtocolError(
+                f"{self._asker}: expected rows below {len(self.table)}, each once in a query; some are not"
+            )
+        return rows
+
+    def _spend(self, step: int, answered: int, asked: int) -> None:
+        """Say whether we will answer, before anything is calculated."""
+        if self._most_rows is None or answered + asked <= self._most_rows:
+            self._channel.send(Kind.QUERY_VERDICT, step, WILL_ANSWER)
+            return
+        self._channel.send(Kind.QUERY_VERDICT, step, TOO_MANY_ROWS)
+        raise BudgetExceededError(
+            f"{self._asker} asked for {asked} rows after {answered}; {self._most_rows} are the most of one session"
+        )
+
+    @property
+    def _channel(self) -> Channel:
+        return self.desk.channels[self._asker]
+
+
+def begun(desk: Desk, table: Table, part: Part) -> "Scoring":
+    """A session on the same plan and aligned rows, and the way in which this plan's scores are opened in it."""
+    session = agree(desk, table.ids, "predict")
+    is_shared = desk.plan.protocol == "shares" and desk.plan.open == "never"
+    return SharedScoring(desk, session, table, part) if is_shared else OpenedScoring(desk, session, table, part)
+
+
+class Scoring(Protocol):
+    """How the scores of some rows come to the label party."""
+
+    def collect(self, step: int, rows: Sequence[int]) -> Vector:
+        """At the label party."""
+
+    def answer(self, step: int, rows: Sequence[int]) -> None:
+        """At a feature party."""
+
+
+class OpenedScoring:
+    """From weights that every party has for its own columns."""
+
+    def __init__(self, desk: Desk, session: Session, table: Table, part: Part) -> None:
+        self._desk, self._session = desk, session
+        self._own = part.partial_scores(table)
+        if len(desk.plan.feature_parties) > MOST_PARTIES:
+            raise PlanError(f"expected at most {MOST_PARTIES} feature parties to predict with")
+        is_masked = len(desk.plan.feature_parties) > 1
+        self._pair_keys = agree_pair_keys(desk, session) if is_masked else {}
+
+    def collect(self, step: int, rows: Sequence[int]) -> Vector:
+        total = [0] * len(rows)
+        for channel in self._desk.data_peers.values():
+            body = channel.receive(Kind.SCORE_SHARE, step, SCORE_BYTES * len(rows))
+            total = [(a + b) % MODULUS for a, b in zip(total, _from_bytes(body), strict=True)]
+        sums = [(value + MODULUS // 2) % MODULUS - MODULUS // 2 for value in total]
+        most = len(self._desk.data_peers) << (PARTIAL.bits - 1)
+        if any(abs(value) > most for value in sums):
+            raise RemoteProtocolError("the answers do not add up to scores; do all parties answer the same rows?")
+        scores: Vector = self._own[list(rows)] + PARTIAL.decode(sums)
+        return scores
+
+    def answer(self, step: int, rows: Sequence[int]) -> None:
+        own = PARTIAL.encode(self._own[list(rows)], "own parts of the scores").values.tolist()
+        hidden = [value + self._mask(step, row) for value, row in zip(own, rows, strict=True)]
+        body = b"".join((value % MODULUS).to_bytes(SCORE_BYTES, "little") for value in hidden)
+        self._desk.channels[self._asker].send(Kind.SCORE_SHARE, step, body)
+
+    def _mask(self, step: int, row: int) -> int:
+        """Plus the masks shared with later feature parties, minus those shared with earlier ones."""
+        return sum(
+            (1 if self._desk.name < other else -1)
+            * pair_mask(key, self._session.identity, self._asker, step, row, MODULUS)
+            for other, key in self._pair_keys.items()
+            if other != self._asker
+        )
+
+    @property
+    def _asker(self) -> str:
+        return self._desk.plan.label_party.name
+
+
+class SharedScoring:
+    """From weights that nobody has: two parties, each with a share of both."""
+
+    def __init__(self, desk: Desk, session: Session, table: Table, part: Part) -> None:
+        self._party = SharesParty(desk, table)
+        self._party.prepare_prediction(part, session)
+
+    def collect(self, step: int, rows: Sequence[int]) -> Vector:
+        scores = self._party.open_scores(step, rows)
+        if scores is None:
+            raise LocalProtocolError("only the label party collects scores")
+        return scores
+
+    def answer(self, step: int, rows: Sequence[int]) -> None:
+        self._party.open_scores(step, rows)
+
+
+def _from_bytes(body: bytes) -> list[int]:
+    return [int.from_bytes(body[at : at + SCORE_BYTES], "little") for at in range(0, len(body), SCORE_BYTES)]

@@ -1,0 +1,82 @@
+"""The first message on each connection: what each side is here for, and where it stands.
+
+Both sides send theirs at once and then read the other's, so that a misunderstanding is told on both.
+"""
+
+import math
+import time
+from typing import Annotated, Literal
+
+import msgspec
+
+from plumbob import __version__
+from plumbob.errors import RemoteProtocolError
+from plumbob.transport.link import Connection
+
+VERSION = 1
+LARGEST_GREETING = 1024  # bytes
+
+Purpose = Literal["doctor", "align", "train", "predict"]
+Hash = Annotated[str, msgspec.Meta(pattern=r"\A([0-9a-f]{64})?\Z")]
+RunId = Annotated[str, msgspec.Meta(pattern=r"\A([0-9a-f]{2}){0,32}\Z")]
+
+
+class Greeting(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What one side says first. `run`, `knows` and `received` belong to the layer that sends each message once."""
+
+    version: int = VERSION
+    plumbob: Annotated[str, msgspec.Meta(max_length=64, pattern=r"\A[0-9A-Za-z.+-]*\Z")] = __version__
+    purpose: Purpose
+    plan: Hash = ""  # the plan's hash, empty where there is none
+    run: RunId = ""  # the sender's journal
+    knows: RunId = ""  # the peer's journal that the sender remembers
+    received: Annotated[int, msgspec.Meta(ge=0, le=2**53)] = 0  # messages that the sender has for good
+    clock: float = msgspec.field(default_factory=time.time)  # seconds since 1970
+
+
+def encode(greeting: Greeting) -> bytes:
+    """As JSON."""
+    return msgspec.json.encode(greeting)
+
+
+def decode(data: bytes, peer: str) -> Greeting:
+    """Strictly; raises RemoteProtocolError, in its own words where only the version differs."""
+    if len(data) > LARGEST_GREETING:
+        raise RemoteProtocolError(f"{peer} greeted with {len(data)} bytes, expected at most {LARGEST_GREETING}")
+    try:
+        version = msgspec.json.decode(data, type=_Version, strict=True).version
+        if version != VERSION:
+            raise RemoteProtocolError(
+                f"{peer} speaks version {version} of the protocol, we speak {VERSION}; install the same plumbob"
+            )
+        greeting = msgspec.json.decode(data, type=Greeting, strict=True)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise RemoteProtocolError(f"{peer} greeted with something that is no greeting; compare versions") from error
+    if not math.isfinite(greeting.clock):
+        raise RemoteProtocolError(f"{peer} greeted with a clock that shows no time")
+    return greeting
+
+
+def exchanged(connection: Connection, ours: Greeting, seconds: float) -> Greeting:
+    """The peer's greeting for ours."""
+    connection.send(encode(ours))
+    return decode(connection.receive(seconds), connection.peer)
+
+
+def refuse_other_purpose(ours: Greeting, theirs: Greeting, peer: str) -> None:
+    """Raises RemoteProtocolError, on both sides alike, where the two are here for different things."""
+    if ours.purpose != theirs.purpose:
+        raise RemoteProtocolError(
+            f"we are here to {_verb(ours.purpose)}, {peer} is here to {_verb(theirs.purpose)}; "
+            f"agree which: plumbob party {ours.purpose} or plumbob party {theirs.purpose} on both sides"
+        )
+
+
+def _verb(purpose: Purpose) -> str:
+    return "check the connection" if purpose == "doctor" else purpose
+
+
+class _Version(msgspec.Struct):
+    """Read first: a greeting of another version may have other fields."""
+
+    version: int

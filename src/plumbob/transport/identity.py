@@ -1,0 +1,276 @@
+"""Who a party is: one private key that never leaves its folder, and a self-signed certificate that others pin.
+
+There is no authority above the parties. Two organisations trust each other's exact certificate, exchanged by an
+invitation and compared by its fingerprint; P-256, because every TLS 1.3 stack has it.
+"""
+
+import datetime
+import hashlib
+import os
+import shlex
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from plumbob.errors import IdentityError
+from plumbob.plan import PARTY_NAME
+
+KEY_FILE = "key.pem"
+CERTIFICATE_FILE = "certificate.pem"
+VALID_DAYS = 2 * 365
+LARGEST_CERTIFICATE = 4096  # bytes of DER; ours have about 450
+# The peer's clock may be a little behind ours on the day the certificate is made.
+HEAD_START = datetime.timedelta(hours=1)
+SIGNATURE_PREFIX = b"plumbob signature 1\n"
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A certificate that passed every check that does not depend on the clock."""
+
+    name: str
+    der: bytes
+    valid_from: datetime.datetime
+    valid_until: datetime.datetime
+
+    @classmethod
+    def parse(cls, der: bytes) -> Self:
+        """Raises IdentityError unless it is a self-signed P-256 certificate of one well-formed name."""
+        if len(der) > LARGEST_CERTIFICATE:
+            raise IdentityError(f"a certificate of {len(der)} bytes, expected at most {LARGEST_CERTIFICATE}")
+        try:
+            parsed = x509.load_der_x509_certificate(der)
+            if parsed.public_bytes(serialization.Encoding.DER) != der:
+                raise ValueError("not in its one form")
+            _public_key(parsed)
+            parsed.verify_directly_issued_by(parsed)
+            return cls(_common_name(parsed), der, parsed.not_valid_before_utc, parsed.not_valid_after_utc)
+        except (ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm, x509.InvalidVersion) as error:
+            # The library's words may quote the bytes of a stranger.
+            raise IdentityError(
+                "expected a self-signed P-256 certificate with a party's name, got something else; "
+                "ask for a fresh `plumbob party invite`"
+            ) from error
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 over the DER bytes, in groups of four for reading aloud."""
+        digest = hashlib.sha256(self.der).hexdigest()
+        return " ".join(digest[start : start + 4] for start in range(0, len(digest), 4))
+
+    def mistake_at(self, moment: datetime.datetime) -> str | None:
+        """Why it does not hold at this time, or None."""
+        if moment < self.valid_from:
+            return f"{self.name}'s certificate is valid from {_day(self.valid_from)}: is a clock wrong?"
+        if moment > self.valid_until:
+            return (
+                f"{self.name}'s certificate ended on {_day(self.valid_until)}: {self.name} must make a new identity "
+                "and invite again"
+            )
+        return None
+
+    def verify(self, purpose: str, data: bytes, signature: bytes) -> None:
+        """Raises IdentityError unless the certificate's key signed these bytes for this purpose."""
+        try:
+            key = _public_key(x509.load_der_x509_certificate(self.der))
+            key.verify(signature, _to_sign(purpose, data), ec.ECDSA(hashes.SHA256()))
+        except InvalidSignature:
+            raise IdentityError(
+                f"the signature is not {self.name}'s over these bytes; ask {self.name} to sign"
+            ) from None
+
+
+class Identity:
+    """This party's certificate and key. Prints as its name; the key is used here and by TLS, and shown nowhere."""
+
+    def __init__(self, folder: Path, certificate: Certificate, key: ec.EllipticCurvePrivateKey) -> None:
+        self.folder = folder
+        self.certificate = certificate
+        self._key = key
+
+    def __repr__(self) -> str:
+        return f"Identity({self.name})"
+
+    @property
+    def name(self) -> str:
+        return self.certificate.name
+
+    @property
+    def key_file(self) -> Path:
+        """TLS reads the key from its file."""
+        return self.folder / KEY_FILE
+
+    @property
+    def certificate_file(self) -> Path:
+        return self.folder / CERTIFICATE_FILE
+
+    @classmethod
+    def create(
+        cls, folder: Path, name: str, *, days: int = VALID_DAYS, valid_from: datetime.datetime | None = None
+    ) -> Self:
+        """A new key and certificate in a folder that only the owner can enter; never over an old one."""
+        if not PARTY_NAME.fullmatch(name):
+            raise IdentityError(
+                f'"{name[:40]}" is no party name: expected up to 32 letters, digits, "-" and "_", first no sign'
+            )
+        if not 1 <= days <= 36500:
+            raise IdentityError(f"expected a certificate of 1 to 36500 days, got {days}")
+        make_private_folder(folder)
+        for file in (folder / KEY_FILE, folder / CERTIFICATE_FILE):
+            if file.exists():
+                raise IdentityError(f"{file}: there is an identity already; choose another folder")
+        key = ec.generate_private_key(ec.SECP256R1())
+        certificate = _self_signed(key, name, valid_from or now() - HEAD_START, days)
+        write_private(folder / CERTIFICATE_FILE, certificate.public_bytes(serialization.Encoding.PEM))
+        write_private(folder / KEY_FILE, _pem(key))
+        return cls.load(folder)
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """Raises IdentityError for missing files, looser permissions, or files that do not belong together."""
+        refuse_loose(folder)
+        key = _read_key(folder / KEY_FILE)
+        certificate = read_certificate(folder / CERTIFICATE_FILE)
+        if _public_key(x509.load_der_x509_certificate(certificate.der)) != key.public_key():
+            raise IdentityError(f"{folder}: {KEY_FILE} and {CERTIFICATE_FILE} do not belong together; restore both")
+        return cls(folder, certificate, key)
+
+    def sign(self, purpose: str, data: bytes) -> bytes:
+        """A signature that holds for this purpose and no other."""
+        return self._key.sign(_to_sign(purpose, data), ec.ECDSA(hashes.SHA256()))
+
+
+def read_certificate(file: Path) -> Certificate:
+    """One certificate from a PEM file."""
+    try:
+        parsed = x509.load_pem_x509_certificate(file.read_bytes())
+    except (OSError, ValueError) as error:
+        raise IdentityError(f"{file}: the certificate cannot be read ({type(error).__name__})") from error
+    return Certificate.parse(parsed.public_bytes(serialization.Encoding.DER))
+
+
+def pem_of(certificate: Certificate) -> bytes:
+    """The certificate as a PEM file has it."""
+    return x509.load_der_x509_certificate(certificate.der).public_bytes(serialization.Encoding.PEM)
+
+
+def make_private_folder(folder: Path) -> None:
+    """A folder that only its owner can enter, whatever the umask; one that exists must be so already."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(mode=0o700)
+    except FileExistsError:
+        refuse_loose(folder)
+    else:
+        folder.chmod(0o700)
+
+
+def write_private(file: Path, content: bytes) -> None:
+    """A new file that only its owner can read, from its first moment on."""
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(descriptor, "wb") as handle:
+        os.fchmod(descriptor, 0o600)
+        handle.write(content)
+
+
+def refuse_loose(path: Path) -> None:
+    """Raises IdentityError where anybody but the owner may look, with what to type."""
+    try:
+        status = path.stat()
+    except OSError as error:
+        raise IdentityError(f"{path}: not there ({type(error).__name__}); type: plumbob party init NAME") from error
+    if stat.S_IMODE(status.st_mode) & 0o077:
+        mode = "700" if stat.S_ISDIR(status.st_mode) else "600"
+        raise IdentityError(f"{path}: others on this machine may use it; type: chmod {mode} {shlex.quote(str(path))}")
+
+
+def _read_key(file: Path) -> ec.EllipticCurvePrivateKey:
+    refuse_loose(file)
+    try:
+        key = serialization.load_pem_private_key(file.read_bytes(), password=None)
+    except (OSError, ValueError, TypeError, UnsupportedAlgorithm) as error:
+        # Without its cause: that could quote the file.
+        raise IdentityError(f"{file}: the key cannot be read ({type(error).__name__}); restore it") from None
+    if not isinstance(key, ec.EllipticCurvePrivateKey):
+        raise IdentityError(f"{file}: expected a P-256 key, got another kind; restore it")
+    return key
+
+
+def _self_signed(key: ec.EllipticCurvePrivateKey, name: str, start: datetime.datetime, days: int) -> x509.Certificate:
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    uses = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH])
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(start)
+        .not_valid_after(start + datetime.timedelta(days=days))
+        # No authority: it vouches for nobody else.
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(_digital_signature_only(), critical=True)
+        .add_extension(uses, critical=False)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+
+
+def _digital_signature_only() -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=True,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        key_cert_sign=False,
+        crl_sign=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
+
+
+def _pem(key: ec.EllipticCurvePrivateKey) -> bytes:
+    return key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+
+
+def _public_key(certificate: x509.Certificate) -> ec.EllipticCurvePublicKey:
+    key = certificate.public_key()
+    if not isinstance(key, ec.EllipticCurvePublicKey) or not isinstance(key.curve, ec.SECP256R1):
+        raise ValueError("not a P-256 key")
+    return key
+
+
+def _common_name(certificate: x509.Certificate) -> str:
+    subject = list(certificate.subject)
+    if len(subject) != 1 or subject[0].oid != NameOID.COMMON_NAME:
+        raise ValueError("not one name")
+    name = subject[0].value
+    if not isinstance(name, str) or not PARTY_NAME.fullmatch(name):
+        raise ValueError("not a party's name")
+    return name
+
+
+def _to_sign(purpose: str, data: bytes) -> bytes:
+    # The purpose is one of our own words; with a line break it could run into the data.
+    if not purpose.isprintable() or not purpose:
+        raise IdentityError("expected a purpose of one line to sign for")
+    return SIGNATURE_PREFIX + purpose.encode() + b"\n" + data
+
+
+def now() -> datetime.datetime:
+    """The time that certificates are compared with."""
+    return datetime.datetime.now(datetime.UTC)
+
+
+def _day(moment: datetime.datetime) -> str:
+    return moment.strftime("%Y-%m-%d %H:%M UTC")

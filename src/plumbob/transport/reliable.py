@@ -1,0 +1,352 @@
+"""A link that outlives its connections: every message arrives once and in order, whatever happens in between.
+
+Messages are numbered. What was sent is kept until the peer says that it is on the peer's disk, and is sent again on the
+next connection from where the peer left off. A message that comes twice is taken once; one that comes twice with
+different contents is equivocation, and ends the run.
+
+On a connection, first a greeting each way, then frames:
+
+    offset  size  field
+    0       1     kind: 0 a message, 1 goodbye, 2 abort
+    1       8     number of the message; for goodbye and abort, of the next one
+    9       8     how many of the receiver's messages the sender has on its disk
+    17            the message; for abort, why, in UTF-8
+"""
+
+import logging
+import queue
+import struct
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+from msgspec import structs
+
+from plumbob.errors import DeadlineError, LocalProtocolError, PlumbobError, RemoteProtocolError, TransportError
+from plumbob.transport import greeting
+from plumbob.transport.greeting import Greeting
+from plumbob.transport.link import Connection
+
+log = logging.getLogger("plumbob.transport")
+
+FRAME = struct.Struct("<BQQ")
+MESSAGE, GOODBYE, ABORT = range(3)
+REMEMBERED = 64  # Digests of messages received.
+WAITING = 64  # Messages received and not yet asked for; beyond that the network has to wait.
+GREETING_SECONDS = 10.0
+LISTENING_SECONDS = 5.0  # How long a reader listens before it looks whether it is still wanted.
+LONGEST_WORDS = 500  # Characters of a peer's reason that an error repeats.
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What a link must know of the time before a restart; nothing, for a first start."""
+
+    first: int = 0
+    unconfirmed: Sequence[bytes] = ()
+    received: int = 0
+    digests: Mapping[int, bytes] = field(default_factory=dict)
+
+
+class ReliableLink:
+    """One end. Connections come in through `attach`, from any thread; one thread sends and receives.
+
+    `stored` says how many messages of the peer are on our disk, `on_confirmed` hears how many of ours are on the
+    peer's, and `on_waiting` hears, for a person to read, why a connection was not taken.
+    """
+
+    def __init__(
+        self,
+        peer: str,
+        terms: Greeting,
+        memory: Memory,
+        *,
+        stored: Callable[[], int],
+        on_confirmed: Callable[[int], None] = lambda count: None,
+        on_waiting: Callable[[str], None] = lambda words: None,
+    ) -> None:
+        self.peer = peer
+        self._terms = terms
+        self._stored = stored
+        self._on_confirmed = on_confirmed
+        self._on_waiting = on_waiting
+        self._first = memory.first
+        self._outbox = deque(memory.unconfirmed)
+        self._expected = memory.received
+        self._digests = dict(memory.digests)
+        self._inbox: queue.Queue[bytes | None] = queue.Queue(WAITING)
+        self._failure: PlumbobError | None = None
+        self._connection: Connection | None = None
+        self._peer_run: str | None = None
+        self._says_goodbye = self._said_goodbye = self._peer_said_goodbye = False
+        self._is_closed = False
+        self._changed = threading.Condition()
+        self._taking = threading.Lock()
+
+    # What the protocol's thread calls.
+
+    def meet(self, seconds: float) -> str:
+        """Wait until the peer is there; returns the identity of its side of the run, to be remembered."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._peer_run is not None or self._failure is not None, seconds)
+            self._raise_failure()
+            if self._peer_run is None:
+                raise TransportError(f"{self.peer}: expected it within {seconds:g} s; is it running, with this plan?")
+            return self._peer_run
+
+    def send(self, data: bytes) -> None:
+        with self._changed:
+            self._raise_failure()
+            self._outbox.append(bytes(data))
+            self._changed.notify_all()
+
+    def receive(self, seconds: float) -> bytes:
+        if self._failure is None:
+            try:
+                data = self._inbox.get(timeout=seconds)
+            except queue.Empty:
+                state = "it is connected" if self._connection is not None else "there is no connection to it"
+                raise TransportError(f"expected a message within {seconds:g} s, none came; {state}") from None
+            if data is not None:
+                return data
+        self._raise_failure()
+        raise TransportError("this end is closed")
+
+    def part(self, seconds: float) -> bool:
+        """At the end: wait until both ends have everything and said so. False if the peer did not in time."""
+        with self._changed:
+            self._says_goodbye = True
+            self._changed.notify_all()
+            self._changed.wait_for(self._is_over, seconds)
+            return self._peer_said_goodbye
+
+    def _is_over(self) -> bool:
+        return (self._said_goodbye and self._peer_said_goodbye) or self._failure is not None
+
+    def abort(self, why: str) -> None:
+        """Tell the peer why we stop, if it can hear us, and close."""
+        self._dismiss(self._connection, why)
+        self.close()
+
+    def close(self) -> None:
+        with self._changed:
+            self._is_closed = True
+            connection, self._connection = self._connection, None
+            self._changed.notify_all()
+        if connection is not None:
+            connection.close()
+        self._wake_receiver()
+
+    @property
+    def is_connected(self) -> bool:
+        return self._connection is not None
+
+    # What the network's threads call.
+
+    def attach(self, connection: Connection) -> None:
+        """Greet on a new connection and use it from now on, in place of an older one. Returns when it has ended."""
+        try:
+            theirs = self._greeted(connection)
+            if theirs.purpose != self._terms.purpose:
+                self._dismiss(connection, self._said_to_wait(theirs))
+                return
+            self._refuse_other_run(theirs)
+            self._take_over(connection, theirs)
+            self._listen(connection)
+        except TransportError as error:
+            # Not the end: the next connection goes on where this one broke.
+            log.debug("%s: the connection ended (%s)", self.peer, error)
+        except PlumbobError as error:
+            self._fail(error)
+            self._dismiss(connection, str(error))
+        finally:
+            with self._changed:
+                if self._connection is connection:
+                    self._connection = None
+                self._changed.notify_all()
+            connection.close()
+
+    def _greeted(self, connection: Connection) -> Greeting:
+        ours = structs.replace(
+            self._terms, received=self._expected, clock=time.time(), knows=self._peer_run or self._terms.knows
+        )
+        connection.send(greeting.encode(ours))
+        return greeting.decode(connection.receive(GREETING_SECONDS), self.peer)
+
+    def _said_to_wait(self, theirs: Greeting) -> str:
+        """Somebody who looks in for another purpose does not end a run, but somebody should know."""
+        reason = f"{self.peer} is there to {theirs.purpose}, we are here to {self._terms.purpose}; do the same on both"
+        self._on_waiting(reason)
+        return reason
+
+    def _refuse_other_run(self, theirs: Greeting) -> None:
+        ours = self._terms
+        known = self._peer_run or ours.knows
+        if theirs.plan != ours.plan:
+            raise RemoteProtocolError(
+                f"{self.peer}: its plan's hash is {theirs.plan[:16]!r}..., ours is {ours.plan[:16]!r}...; "
+                "compare `plumbob plan hash`"
+            )
+        if known and theirs.run != known:
+            raise RemoteProtocolError(
+                f"{self.peer}: began a new run, we are in the middle of one with it; it must bring its journal back, "
+                "or both begin anew"
+            )
+        if theirs.knows and theirs.knows != ours.run:
+            raise LocalProtocolError(
+                f"{self.peer}: is in the middle of a run with us that this journal is not of; bring the journal back, "
+                "or both begin anew"
+            )
+        sent = self._first + len(self._outbox)
+        if theirs.received > sent:
+            raise LocalProtocolError(
+                f"{self.peer}: has {theirs.received} messages of ours, our journal knows of {sent}: it is older than "
+                "what was sent. To go on would draw anew what has left already; bring the newer journal back"
+            )
+        if theirs.received < self._first:
+            raise RemoteProtocolError(
+                f"{self.peer}: asks for message {theirs.received}, but had confirmed {self._first}; is its journal an "
+                "older copy?"
+            )
+
+    def _take_over(self, connection: Connection, theirs: Greeting) -> None:
+        with self._changed:
+            if self._is_closed:
+                raise TransportError("this end is closed")
+            older, self._connection = self._connection, connection
+            self._peer_run = theirs.run
+            self._changed.notify_all()
+        if older is not None:
+            older.close()
+        log.debug("%s: connected, goes on from message %d", self.peer, theirs.received)
+        name = f"to {self.peer}"
+        threading.Thread(target=self._write, args=(connection, theirs.received), name=name, daemon=True).start()
+
+    def _write(self, connection: Connection, position: int) -> None:
+        """Send from `position` on, until the connection is not the current one any more."""
+        said_goodbye = False
+        try:
+            while (turn := self._next_turn(connection, position, said_goodbye)) is not None:
+                kind, data = turn
+                connection.send(FRAME.pack(kind, position, self._stored()) + data)
+                position += kind == MESSAGE
+                said_goodbye = said_goodbye or kind == GOODBYE
+                if said_goodbye:
+                    self._note_goodbye()
+        except TransportError as error:
+            log.debug("%s: could not send (%s)", self.peer, error)
+            connection.close()
+
+    def _next_turn(self, connection: Connection, position: int, said_goodbye: bool) -> tuple[int, bytes] | None:
+        """What to send next, once there is something; None when another connection has taken over."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._has_something_for(connection, position, said_goodbye))
+            if self._connection is not connection:
+                return None
+            if position < self._first + len(self._outbox):
+                return MESSAGE, self._outbox[position - self._first]
+            return GOODBYE, b""
+
+    def _note_goodbye(self) -> None:
+        with self._changed:
+            self._said_goodbye = True
+            self._changed.notify_all()
+
+    def _has_something_for(self, connection: Connection, position: int, said_goodbye: bool) -> bool:
+        has_message = position < self._first + len(self._outbox)
+        return self._connection is not connection or has_message or (self._says_goodbye and not said_goodbye)
+
+    def _listen(self, connection: Connection) -> None:
+        while self._connection is connection:
+            try:
+                self._take(connection.receive(LISTENING_SECONDS))
+            except DeadlineError:
+                continue
+
+    def _take(self, frame: bytes) -> None:
+        if len(frame) < FRAME.size:
+            raise RemoteProtocolError(f"{self.peer}: expected a frame of at least {FRAME.size} bytes, got {len(frame)}")
+        kind, number, stored = FRAME.unpack_from(frame)
+        with self._taking:
+            self._confirm(stored)
+            if kind == MESSAGE:
+                self._take_message(number, frame[FRAME.size :])
+            elif kind == GOODBYE:
+                self._take_goodbye(number)
+            elif kind == ABORT:
+                raise RemoteProtocolError(f"{self.peer} stopped: {_quoted(frame[FRAME.size :])}")
+            else:
+                raise RemoteProtocolError(
+                    f"{self.peer}: frames of kind {kind} are unknown; is its version another one?"
+                )
+
+    def _confirm(self, stored: int) -> None:
+        with self._changed:
+            if stored > self._first + len(self._outbox):
+                raise RemoteProtocolError(f"{self.peer}: confirms message {stored}, which was never sent")
+            if stored <= self._first:
+                return
+            for _ in range(stored - self._first):
+                self._outbox.popleft()
+            self._first = stored
+        self._on_confirmed(stored)
+
+    def _take_message(self, number: int, data: bytes) -> None:
+        digest = sha256(data).digest()
+        if number < self._expected:
+            if self._digests.get(number) != digest:
+                raise RemoteProtocolError(
+                    f"{self.peer}: sent message {number} a second time with other contents; two versions of one step "
+                    "are how secrets are pried open, so the run stops"
+                )
+            return
+        if number > self._expected:
+            raise RemoteProtocolError(f"{self.peer}: expected message {self._expected}, got {number}")
+        self._digests[number] = digest
+        self._digests.pop(number - REMEMBERED, None)
+        self._expected += 1
+        while not self._is_closed:
+            try:
+                self._inbox.put(data, timeout=LISTENING_SECONDS)
+                return
+            except queue.Full:
+                continue
+
+    def _take_goodbye(self, number: int) -> None:
+        if number != self._expected:
+            raise RemoteProtocolError(f"{self.peer}: says goodbye after message {number}, {self._expected} came")
+        with self._changed:
+            self._peer_said_goodbye = True
+            self._changed.notify_all()
+
+    def _dismiss(self, connection: Connection | None, why: str) -> None:
+        if connection is None:
+            return
+        try:
+            connection.send(FRAME.pack(ABORT, 0, 0) + why.encode()[:LONGEST_WORDS])
+        except TransportError:
+            log.debug("%s: could not be told why", self.peer)
+
+    def _fail(self, error: PlumbobError) -> None:
+        with self._changed:
+            self._failure = self._failure or error
+            self._changed.notify_all()
+        self._wake_receiver()
+
+    def _wake_receiver(self) -> None:
+        # Somebody who has a full box to read looks for a failure soon enough.
+        with suppress(queue.Full):
+            self._inbox.put_nowait(None)
+
+    def _raise_failure(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
+
+def _quoted(words: bytes) -> str:
+    """A peer's words as a literal, and cut: they must not draw on our terminal or fill our log."""
+    return repr(words[:LONGEST_WORDS].decode("utf-8", "replace"))

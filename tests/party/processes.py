@@ -1,0 +1,192 @@
+"""Parties as real processes over real TLS on loopback, that can be killed at a named point or at any moment."""
+
+import multiprocessing
+import os
+import signal
+import socket
+import time
+from collections.abc import Callable
+from hashlib import sha256
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any
+
+from plumbob.crypto import Randomness, engines
+from plumbob.data import Table
+from plumbob.party.seat import Seat
+from plumbob.party.sizes import largest_message
+from plumbob.party.training import JOURNAL, train
+from plumbob.plan import Plan
+from plumbob.protocol.channel import Channel
+from plumbob.protocol.journal import SqliteJournal
+from plumbob.protocol.messages import Kind, decode
+from plumbob.transport import Connection
+from plumbob.transport.identity import Identity, read_certificate
+from plumbob.transport.station import Pace, Peer, Station
+
+PATIENCE = 60.0  # Seconds: a test that waits longer than this hangs.
+QUICK = Pace(first_retry=0.05, longest_retry=0.2)
+
+SENT = ("before the journal", "in the journal, before its fsync", "after the fsync, before it leaves", "after it left")
+RECEIVED = ("before it is kept", "after it is kept")
+FINISHED = ("before the step is finished", "after the step is finished")
+
+
+def points(kinds: tuple[Kind, ...]) -> list[str]:
+    """Every named point of a step in which these kinds of message are sent and received."""
+    sent = [f"{kind.name} {moment}" for kind in kinds for moment in SENT]
+    received = [f"{kind.name} {moment}" for kind in kinds for moment in RECEIVED]
+    return [*sent, *received, *FINISHED]
+
+
+# Processes that start from one in which everything is imported: an import takes longer than a run.
+context = multiprocessing.get_context("forkserver")
+context.set_forkserver_preload(["tests.party.processes"])
+
+
+class Company:
+    """The parties of a plan, each with an identity and a folder; the first one listens, the others dial."""
+
+    def __init__(self, plan: Plan, tables: dict[str, Table], folder: Path) -> None:
+        self.plan, self.tables, self.folder = plan, tables, folder
+        self.names = [party.name for party in plan.parties]
+        self.ports = {name: free_port() for name in self.names}
+        self.processes: dict[str, BaseProcess] = {}
+        for name in self.names:
+            Identity.create(folder / name, name)
+
+    def start(self, name: str, dies_at: str = "", seeded: bool = False) -> None:
+        """With `dies_at`, it kills itself at that point of its second step."""
+        arguments = (name, self.plan.to_toml(), self.tables.get(name), self.folder, self.ports, dies_at, seeded)
+        process = context.Process(target=take_part, args=arguments, daemon=True)
+        process.start()
+        self.processes[name] = process
+
+    def kill(self, name: str) -> None:
+        """As the kernel does when memory runs out: nothing of ours hears of it."""
+        pid = self.processes[name].pid
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
+        self.processes[name].join()
+
+    def wait_for(self, name: str) -> int | None:
+        """The process's exit code, None if it is still at work after all patience."""
+        self.processes[name].join(PATIENCE)
+        return self.processes[name].exitcode
+
+    def close(self) -> None:
+        for process in self.processes.values():
+            process.kill()
+            process.join()
+
+
+def take_part(
+    name: str, plan_text: str, table: Table | None, folder: Path, ports: dict[str, int], dies_at: str, seeded: bool
+) -> None:
+    """What a party's process does."""
+    plan = Plan.from_toml(plan_text)
+    names = [party.name for party in plan.parties]
+    identity = Identity.load(folder / name)
+    peers = [
+        # Of two, the one that stands later in the plan dials.
+        Peer(other, read_certificate(folder / other / "certificate.pem").der, _address(ports, name, other, names))
+        for other in names
+        if other != name
+    ]
+
+    def station_for(on_connection: Callable[[Connection], None]) -> Station:
+        return Station(
+            identity,
+            peers,
+            listen=f"127.0.0.1:{ports[name]}",
+            proxy=None,
+            largest_message=largest_message(plan, len(table) if table is not None else 1000),
+            on_connection=on_connection,
+            pace=QUICK,
+        )
+
+    mortal = Mortal(dies_at)
+    journal = PointedJournal(folder / name / JOURNAL, mortal)
+    if seeded:
+        journal._source = lambda count: stream(name, journal.drawn, count)
+    mortal.watch_channels()
+    seat = Seat(name, plan, table, folder / name, station_for, engines.choose("auto", 1), PATIENCE, lingering=2.0)
+    train(seat, journal, Randomness(journal.draw, is_kernel=True))
+
+
+def _address(ports: dict[str, int], name: str, other: str, names: list[str]) -> str | None:
+    return f"127.0.0.1:{ports[other]}" if names.index(name) > names.index(other) else None
+
+
+def stream(name: str, position: int, count: int) -> bytes:
+    """Random-looking bytes that can be read from any place again."""
+    first, last = position // 32, (position + count) // 32
+    blocks = (sha256(f"{name} {block}".encode()).digest() for block in range(first, last + 1))
+    return b"".join(blocks)[position - 32 * first :][:count]
+
+
+class Mortal:
+    """Kills this process when the point comes at which it is to die."""
+
+    def __init__(self, dies_at: str) -> None:
+        self.dies_at = dies_at
+
+    def at(self, point: str, step: int) -> None:
+        if point == self.dies_at and step == 2:
+            os.kill(os.getpid(), signal.SIGKILL)
+            time.sleep(PATIENCE)
+
+    def at_message(self, data: bytes, moment: str) -> None:
+        message = decode(data)
+        self.at(f"{message.kind.name} {moment}", message.step)
+
+    def watch_channels(self) -> None:
+        """A message has left when the channel's `send` returns."""
+        send = Channel.send
+
+        def watched(channel: Channel, kind: Kind, step: int, body: bytes) -> None:
+            send(channel, kind, step, body)
+            # A moment for the link's thread, which is the one that writes to the socket.
+            if self.dies_at.endswith("after it left") and kind.name in self.dies_at:
+                time.sleep(0.05)
+            self.at(f"{kind.name} after it left", step)
+
+        setattr(Channel, "send", watched)  # noqa: B010  # A checker cannot see that it is the same function.
+
+
+class PointedJournal(SqliteJournal):
+    """Dies where it is told to."""
+
+    def __init__(self, path: Path, mortal: Mortal) -> None:
+        self._mortal, self._leaving = mortal, b""
+        super().__init__(path)
+
+    def sending(self, peer: str, data: bytes) -> bool:
+        self._mortal.at_message(data, SENT[0])
+        self._leaving = data
+        is_new = super().sending(peer, data)
+        self._leaving = b""
+        self._mortal.at_message(data, SENT[2])
+        return is_new
+
+    def _commit(self) -> None:
+        if self._leaving:
+            self._mortal.at_message(self._leaving, SENT[1])
+        super()._commit()
+
+    def keep(self, peer: str, data: bytes) -> None:
+        self._mortal.at_message(data, RECEIVED[0])
+        super().keep(peer, data)
+        self._mortal.at_message(data, RECEIVED[1])
+
+    def finish(self, step: int, result: Any, state: Any) -> None:
+        self._mortal.at(FINISHED[0], step)
+        super().finish(step, result, state)
+        self._mortal.at(FINISHED[1], step)
+
+
+def free_port() -> int:
+    """One that nobody listens on at this moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

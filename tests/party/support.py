@@ -1,0 +1,171 @@
+"""Parties that talk for real, through journals and reliable links, over wires inside this process that can be cut."""
+
+import queue
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from plumbob.crypto import Randomness, engines
+from plumbob.data import Table
+from plumbob.errors import DeadlineError, JournalError, TransportError
+from plumbob.party.seat import Seat
+from plumbob.party.training import JOURNAL, train
+from plumbob.plan import Plan
+from plumbob.protocol.journal import SqliteJournal
+from plumbob.record import RunRecord
+from plumbob.transport import Connection
+
+PATIENCE = 30.0  # Seconds: a test that waits longer than this hangs.
+OnConnection = Callable[[Connection], None]
+
+
+class Wire:
+    """One end of a connection; bytes that are under way when it is cut are lost."""
+
+    def __init__(self, peer: str, outgoing: "queue.SimpleQueue[bytes | None]") -> None:
+        self.peer = peer
+        self.incoming: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._outgoing = outgoing
+        self.is_cut = False
+
+    def send(self, data: bytes) -> None:
+        if self.is_cut:
+            raise TransportError("the wire is cut")
+        self._outgoing.put(data)
+
+    def receive(self, seconds: float) -> bytes:
+        try:
+            data = self.incoming.get(timeout=seconds)
+        except queue.Empty:
+            raise DeadlineError("nothing came") from None
+        if data is None or self.is_cut:
+            self.incoming.put(None)
+            raise TransportError("the wire is cut")
+        return data
+
+    def close(self) -> None:
+        self.is_cut = True
+        self._outgoing.put(None)
+        self.incoming.put(None)
+
+
+def wires(first: str, second: str) -> tuple[Wire, Wire]:
+    """The end of `first`, whose peer is `second`, and the other one."""
+    there: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+    one = Wire(second, there)
+    other = Wire(first, one.incoming)
+    other.incoming = there
+    return one, other
+
+
+class Switchboard:
+    """Connects whoever is open, and connects them again when a wire was cut."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, OnConnection] = {}
+        self._changed = threading.Condition()
+        self._connected: set[frozenset[str]] = set()
+        self.cables: list[Wire] = []
+
+    def station(self, name: str) -> Callable[[OnConnection], "BoardStation"]:
+        return lambda on_connection: BoardStation(self, name, on_connection)
+
+    def add(self, name: str, on_connection: OnConnection) -> None:
+        with self._changed:
+            self._open[name] = on_connection
+            others = [other for other in self._open if other != name]
+        for other in others:
+            threading.Thread(target=self._keep_connected, args=(name, other), daemon=True).start()
+
+    def remove(self, name: str) -> None:
+        with self._changed:
+            self._open.pop(name, None)
+
+    def _keep_connected(self, name: str, other: str) -> None:
+        pair = frozenset((name, other))
+        with self._changed:
+            handlers = {one: self._open.get(one) for one in pair}
+            if pair in self._connected:
+                return
+            self._connected.add(pair)
+        try:
+            while all(self._open.get(one) is handler and handler is not None for one, handler in handlers.items()):
+                ends = dict(zip((name, other), wires(name, other), strict=True))
+                self.cables.extend(ends.values())
+                threads = [threading.Thread(target=handlers[one], args=(ends[one],), daemon=True) for one in pair]
+                for thread in threads:
+                    thread.start()
+                for thread in threads:
+                    thread.join()
+        finally:
+            with self._changed:
+                self._connected.discard(pair)
+                # One of the two may have come back meanwhile, and found this pair still taken.
+                again = all(one in self._open for one in pair)
+        if again:
+            self._keep_connected(name, other)
+
+
+class BoardStation:
+    """One party's place at the switchboard."""
+
+    def __init__(self, board: Switchboard, name: str, on_connection: OnConnection) -> None:
+        self._board, self._name, self._on_connection = board, name, on_connection
+
+    def open(self) -> None:
+        self._board.add(self._name, self._on_connection)
+
+    def close(self) -> None:
+        self._board.remove(self._name)
+
+    def why_not(self, peer: str) -> None:
+        return None
+
+
+class Killed(BaseException):
+    """What stands for `kill -9` inside this process: nothing of ours catches it."""
+
+
+def keep_starting(
+    name: str,
+    plan: Plan,
+    table: Table | None,
+    folder: Path,
+    board: Switchboard,
+    journal_class: Callable[[Path, str], SqliteJournal],
+    source_for: Callable[[SqliteJournal], Callable[[int], bytes]] | None = None,
+) -> RunRecord:
+    """A party that is started again whenever it was killed, or its disk failed."""
+    while True:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        journal = journal_class(folder / JOURNAL, name)
+        if source_for is not None:
+            journal._source = source_for(journal)
+        seat = Seat(name, plan, table, folder, board.station(name), engines.choose("auto", 1), PATIENCE, 0.5)
+        try:
+            return train(seat, journal, Randomness(journal.draw, is_kernel=True))
+        except (Killed, JournalError):
+            continue
+        finally:
+            journal.close()
+
+
+def run_parties(starts: Mapping[str, Callable[[], RunRecord]]) -> dict[str, RunRecord]:
+    """All of them at once, each in a thread; the first error is raised."""
+    records: dict[str, RunRecord] = {}
+    failures: list[BaseException] = []
+
+    def work(name: str) -> None:
+        try:
+            records[name] = starts[name]()
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(name,), daemon=True) for name in starts]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(4 * PATIENCE)
+    if failures:
+        raise failures[0]
+    return records

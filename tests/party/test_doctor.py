@@ -1,0 +1,262 @@
+"""The doctor: each check is right when all is well, and each illness has its line."""
+
+import datetime
+import socket
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from plumbob import __version__
+from plumbob.errors import TransportError
+from plumbob.party.doctor import Check, examine
+from plumbob.party.home import Home, Settings
+from plumbob.party.sizes import largest_message
+from plumbob.plan import Plan
+from plumbob.transport.greeting import Greeting, Purpose, encode
+from plumbob.transport.identity import Identity, now
+from plumbob.transport.invitation import Invitation
+from plumbob.transport.station import Connection, Station
+from tests.transport.support import LARGEST, PATIENCE, QUICK, ConnectProxy
+
+PLAN = Plan.from_dict(
+    {"parties": {"bank": {"role": "label", "features": 3}, "fund": {"role": "features", "features": 2}}}
+)
+
+
+def free_port() -> str:
+    """An address where nobody listens at the moment."""
+    with socket.create_server(("127.0.0.1", 0)) as sock:
+        return f"127.0.0.1:{sock.getsockname()[1]}"
+
+
+@pytest.fixture
+def homes(tmp_path: Path) -> tuple[Home, Home]:
+    """Two parties that joined each other; the fund dials the bank."""
+    at = free_port()
+    bank = Home.create(tmp_path / "bank", Settings(name="bank", listen=at, address=at))
+    fund = Home.create(tmp_path / "fund", Settings(name="fund"))
+    return bank.join(fund.invitation()), fund.join(bank.invitation())
+
+
+def examined(home: Home, plan: Plan | None = None, seconds: float = PATIENCE) -> list[Check]:
+    """All checks of one side."""
+    return list(examine(home, plan, seconds=seconds, pace=QUICK))
+
+
+def both(homes: tuple[Home, Home], plans: tuple[Plan | None, Plan | None]) -> tuple[list[Check], list[Check]]:
+    """The doctor on both sides at once."""
+    there: list[Check] = []
+    other = threading.Thread(target=lambda: there.extend(examined(homes[1], plans[1])))
+    other.start()
+    here = examined(homes[0], plans[0])
+    other.join(PATIENCE)
+    return here, there
+
+
+def facing(home: Home, peer: Home, behave: Callable[[Connection], None]) -> list[Check]:
+    """The listening side's checks when a peer with a right certificate behaves so."""
+    station = Station(
+        peer.identity,
+        peer.peers,
+        listen=None,
+        proxy=None,
+        largest_message=LARGEST,
+        on_connection=behave,
+        pace=QUICK,
+    )
+    station.open()
+    try:
+        return examined(home)
+    finally:
+        station.close()
+
+
+def problems(checks: list[Check]) -> dict[str, str]:
+    """What is not right, by name of the check."""
+    return {check.name: check.line for check in checks if not check.is_ok}
+
+
+@pytest.mark.parametrize("plan", [None, PLAN])
+def test_two_sound_sides_are_ready(homes: tuple[Home, Home], plan: Plan | None) -> None:
+    """Each check passes on both sides, and a message of the plan's largest size really went through."""
+    here, there = both(homes, (plan, plan))
+    assert problems(here) == problems(there) == {}
+    names = ["certificate", "certificate", "connection", "version", "clock", "plan", "size"]
+    assert [check.name for check in there] == names
+    assert [check.name for check in here] == [*names[:2], "port", *names[2:]]
+    size = LARGEST if plan is None else largest_message(plan)
+    assert f"a message of {size} bytes each way" in there[-1].line
+
+
+def test_the_second_visit_is_as_good_as_the_first(homes: tuple[Home, Home]) -> None:
+    """Both sides may run it again at once."""
+    for _ in range(3):
+        here, there = both(homes, (PLAN, PLAN))
+        assert problems(here) == problems(there) == {}
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [(PLAN.replace(epochs=11), "compare plumbob plan show"), (None, "named here only; type plumbob party doctor PLAN")],
+)
+def test_different_plans_are_told_on_both_sides(homes: tuple[Home, Home], other: Plan | None, words: str) -> None:
+    """Another hash, or none, is a problem here and there, and the size is not tried."""
+    here, there = both(homes, (PLAN, other))
+    assert words in problems(here)["plan"]
+    assert problems(here).keys() == problems(there).keys() == {"plan"}
+    assert "not tried" in here[-1].line
+
+
+def greet(**fields: object) -> Callable[[Connection], None]:
+    """A peer that says so, and then waits for the end."""
+
+    def behave(connection: Connection) -> None:
+        greeting: Greeting = replace_fields(Greeting(purpose="doctor"), fields)
+        connection.send(encode(greeting))
+        wait_for_end(connection)
+
+    return behave
+
+
+def replace_fields(greeting: Greeting, fields: dict[str, object]) -> Greeting:
+    """The same greeting with other values."""
+    values = {name: getattr(greeting, name) for name in greeting.__struct_fields__}
+    return Greeting(**{**values, **fields})
+
+
+def wait_for_end(connection: Connection) -> None:
+    """Read until the other side closes."""
+    with suppress(TransportError):
+        while True:
+            connection.receive(PATIENCE)
+
+
+@pytest.mark.parametrize(("seconds", "words"), [(3600, "3600 s ahead of ours"), (-3600, "3600 s behind ours")])
+def test_a_wrong_clock_is_told(homes: tuple[Home, Home], seconds: float, words: str) -> None:
+    """The difference, its direction and a remedy."""
+    # In another verb, so that the size is not waited for.
+    checks = facing(*homes, greet(purpose="train", clock=time.time() + seconds))
+    assert words in problems(checks)["clock"]
+    assert problems(checks).keys() == {"clock"}
+
+
+def test_another_version_is_told(homes: tuple[Home, Home]) -> None:
+    """Both versions and what to install."""
+    checks = facing(*homes, greet(purpose="train", plumbob="0.0.1"))
+    assert f"plumbob {__version__} here, 0.0.1 there" in problems(checks)["version"]
+    old = facing(*homes, greet(version=9))
+    assert "speaks version 9 of the protocol" in problems(old)["exchange"]
+
+
+@pytest.mark.parametrize("purpose", ["align", "train", "predict"])
+def test_a_peer_that_waits_in_another_verb_is_no_problem(homes: tuple[Home, Home], purpose: Purpose) -> None:
+    """It greets, so all but the size is compared, and the line says where it is."""
+    checks = facing(*homes, greet(purpose=purpose))
+    assert problems(checks) == {}
+    assert f"not tried, fund is waiting in plumbob party {purpose}" in checks[-1].line
+
+
+@pytest.mark.parametrize("first", [b"hello", b"{}", bytes(LARGEST)])
+def test_nonsense_is_told(homes: tuple[Home, Home], first: bytes) -> None:
+    """A peer that does not greet is a problem, and no traceback."""
+
+    def behave(connection: Connection) -> None:
+        connection.send(first)
+        wait_for_end(connection)
+
+    assert "greeted with" in problems(facing(*homes, behave))["exchange"]
+
+
+def test_a_peer_that_hangs_up_is_told(homes: tuple[Home, Home]) -> None:
+    """An end in the middle of the visit is a problem of the exchange."""
+    checks = facing(*homes, lambda connection: connection.close())
+    assert "fund closed the connection" in problems(checks)["exchange"]
+
+
+def test_a_peer_that_does_not_come_is_told(homes: tuple[Home, Home]) -> None:
+    """The listening side says that nobody called, the dialling side why nobody answers."""
+    bank, fund = homes
+    assert (
+        "did not call within 0.3 s; let fund type plumbob party doctor"
+        in problems(examined(bank, None, 0.3))["connection"]
+    )
+    assert "nobody listens there yet" in problems(examined(fund, None, 0.3))["connection"]
+
+
+def test_a_port_in_use_is_told(homes: tuple[Home, Home]) -> None:
+    """The check of the port says which and what to do."""
+    host, _, port = homes[0].settings.listen.rpartition(":")
+    with socket.create_server((host, int(port))):
+        assert "already in use; choose another `listen`" in problems(examined(homes[0]))["port"]
+
+
+def test_the_proxy_is_tried(homes: tuple[Home, Home]) -> None:
+    """One that answers carries the visit; one that does not is named without its password."""
+    bank, fund = homes
+    proxy = ConnectProxy("user:secret")
+    try:
+        through = _with(fund, proxy=proxy.url.replace("//", "//user:secret@"))
+        here, there = both((bank, through), (None, None))
+        assert problems(here) == problems(there) == {}
+        assert "proxy" in [check.name for check in there]
+        assert proxy.targets == [bank.settings.listen]
+    finally:
+        proxy.close()
+    broken = problems(examined(through, None, 0.3))
+    assert "cannot be reached" in broken["proxy"]
+    assert "secret" not in str(broken)
+
+
+def _with(home: Home, **changes: str) -> Home:
+    return Home(home.folder, home.identity, replace(home.settings, **changes), home.pinned)  # type: ignore[arg-type]
+
+
+def test_an_end_ahead_is_told(tmp_path: Path) -> None:
+    """A certificate that ends within 30 days is a problem while there is still time."""
+    bank = Home.create(tmp_path / "bank", Settings(name="bank", listen="127.0.0.1:0"), days=10)
+    assert "ends soon" in problems(examined(bank))["certificate"]
+    assert "plumbob party join" in problems(examined(bank))["peers"]
+
+
+def test_an_own_certificate_that_ended_is_told(tmp_path: Path) -> None:
+    """Nothing is opened with an identity that no peer would take."""
+    folder = tmp_path / "bank"
+    Identity.create(folder, "bank", days=1, valid_from=now() - datetime.timedelta(days=9))
+    stale = Identity.load(folder)
+    fund = Identity.create(tmp_path / "fund", "fund")
+    home = Home(folder, stale, Settings(name="bank", listen="127.0.0.1:0"), {"fund": fund.certificate})
+    assert "ended on" in problems(examined(home))["certificate"]
+    assert "our own identity does not hold" in problems(examined(home))["identity"]
+
+
+def test_a_plan_of_other_parties_is_told(homes: tuple[Home, Home]) -> None:
+    """A plan without this party, or with one that is not joined, is a problem before anybody is met."""
+    other = Plan.from_dict(
+        {"parties": {"shop": {"role": "label", "features": 3}, "fund": {"role": "features", "features": 2}}}
+    )
+    lines = [check.line for check in examined(homes[0], other, 0.1) if check.name == "plan"]
+    assert any("its parties are shop, fund, this one is bank" in line for line in lines)
+    assert any("its party shop is not joined" in line for line in lines)
+
+
+def test_an_unknown_peer_is_refused(homes: tuple[Home, Home]) -> None:
+    """Only joined peers can be examined."""
+    with pytest.raises(TransportError, match="hospital is nobody that was joined, only fund"):
+        list(examine(homes[0], None, only=["hospital"]))
+
+
+def test_an_impostor_is_told(tmp_path: Path, homes: tuple[Home, Home]) -> None:
+    """Another certificate at the peer's address is told with what to do about it."""
+    bank, fund = homes
+    impostor = Home.create(tmp_path / "impostor", Settings(name="bank", listen=bank.settings.listen))
+    impostor = impostor.join(Invitation(fund.identity.certificate))
+    ready = threading.Thread(target=lambda: examined(impostor, None, 1.0))
+    ready.start()
+    line = problems(examined(fund, None, 0.8))["connection"]
+    ready.join(PATIENCE)
+    assert "shows another certificate than the one pinned" in line

@@ -1,0 +1,243 @@
+"""A party's folder: private, strict, and joined with peers on purpose only."""
+
+import datetime
+import os
+import stat
+import tomllib
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from plumbob.errors import IdentityError, PlanError, SettingsError, TransportError
+from plumbob.party.home import KEYS, Home, Settings, with_address
+from plumbob.plan import Plan
+from plumbob.transport.identity import Identity, now
+from plumbob.transport.invitation import Invitation
+
+
+def made(folder: Path, name: str, **settings: str) -> Home:
+    """A new party."""
+    return Home.create(folder, Settings(name=name, **settings))  # type: ignore[arg-type]
+
+
+def change(home: Home, old: str, new: str) -> None:
+    """Edit its settings by hand."""
+    file = home.folder / "party.toml"
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new))
+
+
+def test_everything_is_private_whatever_the_umask(tmp_path: Path) -> None:
+    """Folders are 0700 and files 0600 under umask 0, also those that joining writes."""
+    before = os.umask(0)
+    try:
+        bank, fund = made(tmp_path / "bank", "bank"), made(tmp_path / "fund", "fund")
+        bank.join(fund.invitation(), "fund.example:7700")
+    finally:
+        os.umask(before)
+    paths = [bank.folder, *bank.folder.rglob("*")]
+    assert {(path.is_dir(), stat.S_IMODE(path.stat().st_mode)) for path in paths} == {(True, 0o700), (False, 0o600)}
+
+
+@pytest.mark.parametrize("path", ["party.toml", "peers", "peers/fund.pem", "key.pem", "."])
+def test_loose_permissions_are_refused(tmp_path: Path, path: str) -> None:
+    """Whatever of it others may read or change, the home does not open, and says what to type."""
+    bank, fund = made(tmp_path / "bank", "bank"), made(tmp_path / "fund", "fund")
+    bank.join(fund.invitation())
+    (bank.folder / path).chmod(0o770)
+    with pytest.raises(IdentityError, match=r"type: chmod [67]00"):
+        Home.open(bank.folder)
+
+
+def test_settings_read_back_with_every_key_explained(tmp_path: Path) -> None:
+    """The written file holds each key with a comment and gives the same settings."""
+    settings = Settings(
+        name="bank",
+        listen="0.0.0.0:7700",
+        address="bank.example:7700",
+        proxy='http://user:p"w@proxy.example:3128',
+        data="tables/bank.csv",
+        id_column="client “id”",
+        label_column="default\\next",
+        engine="native",
+        patience=30,
+        addresses={"fund": "fund.example:7700", "hospital": ""},
+    )
+    text = settings.to_toml()
+    assert Settings.from_toml(text) == settings
+    for key in KEYS:
+        line = next(line for line in text.splitlines() if line.startswith(f"{key.name} = "))
+        assert line.endswith(f"# {key.comment}")
+    assert {item.name for item in fields(Settings)} == {*(key.name for key in KEYS), "addresses"}
+
+
+@given(st.text(st.characters(exclude_categories=("C", "Z")), max_size=30))
+def test_any_printable_text_survives(text: str) -> None:
+    """Column names are other people's words: each is written so that it reads back."""
+    settings = Settings(name="bank", id_column=text, label_column=text)
+    assert Settings.from_toml(settings.to_toml()) == settings
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('name = "bank"\nlisten_at = "x"', 'listen_at: unknown key; did you mean "listen"'),
+        ('name = "bank"\nengin = "auto"', 'did you mean "engine"'),
+        ('listen = ""', "name: say who"),
+        ('name = "a b"', "name: expected up to 32"),
+        ("name = 7", "name: expected one line of text"),
+        ('name = "bank"\nlisten = "7700"', "listen: .*expected HOST:PORT"),
+        ('name = "bank"\naddress = "x:0"', "address: .*expected HOST:PORT"),
+        ('name = "bank"\nproxy = "socks5://u:secret@h:1"', "proxy: expected http://"),
+        ('name = "bank"\npatience = 0', "patience: expected a number above 0"),
+        ('name = "bank"\npeers = 3', "expected tables"),
+        ('name = "bank"\n[peers.fund]\nadress = "x:1"', r'peers\.fund\.adress: unknown key; did you mean "address"'),
+        ('name = "bank"\n[peers.fund]\naddress = 7', r"\[peers\.fund\] with address"),
+        ('name = "bank"\n[peers.fund]\naddress = "x"', r"peers\.fund\.address: .*HOST:PORT"),
+        ("name = ", "not valid TOML"),
+    ],
+)
+def test_wrong_settings_are_told(text: str, words: str) -> None:
+    """Each mistake names its key and what was expected, never a password."""
+    with pytest.raises(SettingsError, match=words) as caught:
+        Settings.from_toml(text)
+    assert str(caught.value).startswith("party.toml: ")
+    assert "secret" not in str(caught.value)
+
+
+def test_settings_are_not_printed() -> None:
+    """The proxy may have a password in it."""
+    assert "secret" not in repr(Settings(name="bank", proxy="http://u:secret@h:1"))
+
+
+def test_joining_is_symmetric(tmp_path: Path) -> None:
+    """Each side joins the other's token; then each knows the other's certificate, and one where to dial."""
+    bank = made(tmp_path / "bank", "bank", listen="127.0.0.1:7700", address="bank.example:7700")
+    fund = made(tmp_path / "fund", "fund")
+    bank = bank.join(Invitation.parse(fund.invitation().token()))
+    fund = fund.join(Invitation.parse(bank.invitation().token()))
+    assert [(peer.name, peer.certificate, peer.address) for peer in bank.peers] == [
+        ("fund", fund.identity.certificate.der, None)
+    ]
+    assert [(peer.name, peer.certificate, peer.address) for peer in fund.peers] == [
+        ("bank", bank.identity.certificate.der, "bank.example:7700")
+    ]
+
+
+def test_our_word_on_the_address_counts(tmp_path: Path) -> None:
+    """`--address` wins over the invitation, and joining again with another one changes it."""
+    bank, fund = made(tmp_path / "bank", "bank"), made(tmp_path / "fund", "fund", address="fund.example:1")
+    bank = bank.join(fund.invitation(), "10.0.0.7:7700")
+    assert bank.settings.addresses == {"fund": "10.0.0.7:7700"}
+    assert bank.join(fund.invitation()).settings.addresses == {"fund": "fund.example:1"}
+
+
+def test_wrong_invitations_are_refused(tmp_path: Path) -> None:
+    """Our own, a namesake, another certificate under a pinned name: each is refused and changes nothing."""
+    bank = made(tmp_path / "bank", "bank")
+    fund, other_fund = made(tmp_path / "fund", "fund"), made(tmp_path / "other", "fund")
+    bank = bank.join(fund.invitation())
+    with pytest.raises(IdentityError, match="our own invitation"):
+        bank.join(bank.invitation())
+    for name in ("bank", "Bank"):
+        with pytest.raises(IdentityError, match="as we are"):
+            bank.join(made(tmp_path / f"{name}-2", name).invitation())
+    with pytest.raises(IdentityError, match="large and small letters"):
+        bank.join(made(tmp_path / "shout", "FUND").invitation())
+    with pytest.raises(IdentityError, match="--replace"):
+        bank.join(other_fund.invitation())
+    assert Home.open(bank.folder).pinned == {"fund": fund.identity.certificate}
+    assert bank.join(other_fund.invitation(), replace=True).pinned == {"fund": other_fund.identity.certificate}
+
+
+@pytest.mark.parametrize(("days", "words"), [(-9, "ended on"), (9, "is valid from")])
+def test_an_invitation_out_of_its_time_is_refused(tmp_path: Path, days: int, words: str) -> None:
+    """A certificate that is over, or not yet begun, is not pinned."""
+    bank = made(tmp_path / "bank", "bank")
+    stale = Identity.create(tmp_path / "fund", "fund", days=1, valid_from=now() + datetime.timedelta(days=days))
+    with pytest.raises(IdentityError, match=words):
+        bank.join(Invitation(stale.certificate))
+    assert Home.open(bank.folder).peers == ()
+
+
+def test_a_home_is_never_overwritten(tmp_path: Path) -> None:
+    """A second party in the same folder is refused and leaves the first as it was."""
+    first = made(tmp_path / "bank", "bank")
+    with pytest.raises(IdentityError, match="already"):
+        made(tmp_path / "bank", "other")
+    assert Home.open(first.folder).identity.certificate == first.identity.certificate
+
+
+def test_files_that_do_not_belong_together_are_refused(tmp_path: Path) -> None:
+    """Another name in the settings, a pinned file under another name, an address of nobody."""
+    bank, fund = made(tmp_path / "bank", "bank"), made(tmp_path / "fund", "fund")
+    bank.join(fund.invitation())
+    change(bank, 'name = "bank"', 'name = "tank"')
+    with pytest.raises(SettingsError, match="the certificate is bank's"):
+        Home.open(bank.folder)
+    change(bank, 'name = "tank"', 'name = "bank"')
+    (bank.folder / "party.toml").write_text((bank.folder / "party.toml").read_text() + '\n[peers.fnd]\naddress = ""\n')
+    with pytest.raises(SettingsError, match='nobody that was joined; did you mean "fund"'):
+        Home.open(bank.folder)
+    change(bank, "[peers.fnd]", "[peers.fund]")
+    (bank.folder / "peers" / "fund.pem").rename(bank.folder / "peers" / "hospital.pem")
+    with pytest.raises(IdentityError, match="the certificate is fund's"):
+        Home.open(bank.folder)
+
+
+def test_what_people_wrote_into_the_settings_stays(tmp_path: Path) -> None:
+    """An address is put in without touching comments, order or other peers."""
+    first = 'name = "bank" # ours\n[peers.a] # first\naddress = "a:1"\n# a note\n\n'
+    text = first + '[peers.b]\n# b has moved\naddress="b:1"\n'
+    changed = with_address(text, "b", "b.example:2")
+    assert changed == text.replace('# b has moved\naddress="b:1"', 'address = "b.example:2"\n# b has moved')
+    assert tomllib.loads(with_address(text, "c", "c:3"))["peers"]["c"] == {"address": "c:3"}
+    assert with_address(text, "c", "c:3").startswith(text.rstrip("\n"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['name = "bank"\npeers = { fund = { address = "x:1" } }\n', 'name = "bank"\n[peers]\nfund.address = "x:1"\n'],
+)
+def test_other_forms_of_toml_are_left_to_their_author(text: str) -> None:
+    """Where the section is written in another way, nothing is changed and the line to write is named."""
+    with pytest.raises(SettingsError, match=r"under \[peers.fund\] yourself"):
+        with_address(text, "fund", "fund.example:2")
+
+
+def test_a_wrong_address_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    """Neither the certificate nor the settings change."""
+    bank, fund = made(tmp_path / "bank", "bank"), made(tmp_path / "fund", "fund")
+    with pytest.raises(TransportError, match="HOST:PORT"):
+        bank.join(fund.invitation(), "fund")
+    assert Home.open(bank.folder).peers == ()
+
+
+def test_a_plan_names_the_peers(tmp_path: Path) -> None:
+    """Only the plan's parties are met; one that is not joined, and a plan without this party, are refused."""
+    bank = made(tmp_path / "bank", "bank")
+    for name in ("fund", "hospital"):
+        bank = bank.join(made(tmp_path / name, name).invitation())
+
+    def plan(*names: str) -> Plan:
+        roles = ["label", *["features"] * (len(names) - 1)]
+        parties = {name: {"role": role, "features": 2} for name, role in zip(names, roles, strict=True)}
+        return Plan.from_dict({"parties": parties, "crypto": {"protocol": "exchange"}})
+
+    assert [peer.name for peer in bank.peers_in(plan("fund", "bank"))] == ["fund"]
+    with pytest.raises(IdentityError, match="party shop is not joined"):
+        bank.peers_in(plan("bank", "shop"))
+    with pytest.raises(PlanError, match='no party "bank" in the plan'):
+        bank.peers_in(plan("fund", "hospital"))
+
+
+def test_the_data_file_is_found_from_the_folder(tmp_path: Path) -> None:
+    """A relative path counts from the home, an absolute one stays, none is told."""
+    assert made(tmp_path / "a", "a", data="rows.csv").data_file == tmp_path / "a" / "rows.csv"
+    assert made(tmp_path / "b", "b", data="/data/rows.csv").data_file == Path("/data/rows.csv")
+    with pytest.raises(SettingsError, match="name the file"):
+        _ = made(tmp_path / "c", "c").data_file

@@ -1,0 +1,245 @@
+"""A networked party: the same weights as in the simulation, however often it is killed."""
+
+import sqlite3
+from collections.abc import Callable
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from plumbob.crypto import Randomness
+from plumbob.errors import JournalError
+from plumbob.plan import Plan
+from plumbob.protocol.journal import SqliteJournal
+from plumbob.protocol.part import Part
+from plumbob.record import RunRecord
+from tests.party.support import Killed, Switchboard, keep_starting, run_parties
+from tests.protocol.support import Tables, made_up, plan_for, tables_for, trained, weights_of
+
+
+def networked(
+    plan: Plan,
+    tables: Tables,
+    folder: Path,
+    journal_class: Callable[[Path, str], SqliteJournal],
+    source_for: Callable[[SqliteJournal], Callable[[int], bytes]] | None = None,
+) -> dict[str, RunRecord]:
+    """Every party of the plan, in a folder of its own."""
+    board = Switchboard()
+    starts = {
+        party.name: partial(
+            keep_starting,
+            party.name,
+            plan,
+            tables.get(party.name),
+            folder / party.name,
+            board,
+            journal_class,
+            source_for,
+        )
+        for party in plan.parties
+    }
+    return run_parties(starts)
+
+
+def joint_weights(plan: Plan, folder: Path) -> Any:
+    """From the parts that the parties saved."""
+    parts = [Part.load(folder / party.name / "parties" / party.name / "part.json") for party in plan.learners]
+    return np.concatenate([part.weights for part in parts if part.weights is not None])
+
+
+def plain(path: Path, name: str) -> SqliteJournal:
+    """Nothing happens to it."""
+    return SqliteJournal(path)
+
+
+@pytest.mark.parametrize(
+    ("split", "keys"),
+    [
+        ((2, 3), {"protocol": "exchange"}),
+        ((2, 2, 1), {"protocol": "exchange"}),
+        ((2, 3), {"protocol": "arbiter"}),
+        ((2, 3), {"protocol": "exchange", "sigmoid": "minimax", "row_norm": 1.0}),
+    ],
+)
+def test_network_and_simulation_agree_bit_for_bit(split: tuple[int, ...], keys: dict[str, Any], tmp_path: Path) -> None:
+    """The protocol code is the same; only the wire differs."""
+    plan = plan_for(split, **keys)
+    X, y = made_up(columns=plan.columns)
+    networked(plan, tables_for(plan, X, y), tmp_path, plain)
+    assert joint_weights(plan, tmp_path).tobytes() == weights_of(trained(plan, (X, y))).tobytes()
+
+
+def test_killed_at_every_event(tmp_path: Path) -> None:
+    """Whatever was about to happen at a party when it died, the run ends with the same weights."""
+    plan = plan_for((2, 3), protocol="exchange", epochs=1, batch_size=20)
+    X, y = made_up(columns=plan.columns)
+    expected = weights_of(trained(plan, (X, y))).tobytes()
+    for victim in ("label", "features"):
+        kills = KillList()
+        for number in range(200):
+            kills.arm(victim, number)
+            folder = tmp_path / f"{victim}-{number}"
+            folder.mkdir()
+            networked(plan, tables_for(plan, X, y), folder, kills.journal)
+            assert joint_weights(plan, folder).tobytes() == expected
+            if not kills.has_struck:
+                break
+        assert number > 12
+
+
+class KillList:
+    """Journals of which one party's dies at its n-th event, once."""
+
+    def __init__(self) -> None:
+        self.victim, self.left, self.has_struck = "", 0, False
+
+    def arm(self, victim: str, number: int) -> None:
+        self.victim, self.left, self.has_struck = victim, number, False
+
+    def journal(self, path: Path, name: str) -> SqliteJournal:
+        return MortalJournal(path, self if name == self.victim else None)
+
+    def strike(self) -> None:
+        if self.has_struck:
+            return
+        if self.left == 0:
+            self.has_struck = True
+            raise Killed
+        self.left -= 1
+
+
+class MortalJournal(SqliteJournal):
+    """Dies before or after each thing it is asked to do."""
+
+    def __init__(self, path: Path, kills: KillList | None) -> None:
+        super().__init__(path)
+        self._kills = kills
+
+    def _strike(self) -> None:
+        if self._kills is not None:
+            self._kills.strike()
+
+    def sending(self, peer: str, data: bytes) -> bool:
+        self._strike()
+        is_new = super().sending(peer, data)
+        self._strike()
+        return is_new
+
+    def keep(self, peer: str, data: bytes) -> None:
+        self._strike()
+        super().keep(peer, data)
+        self._strike()
+
+    def finish(self, step: int, result: Any, state: Any) -> None:
+        self._strike()
+        super().finish(step, result, state)
+        self._strike()
+
+
+@pytest.mark.parametrize(
+    ("split", "keys"),
+    [
+        ((2, 3), {"protocol": "shares"}),
+        ((2, 3), {"protocol": "shares", "open": "never"}),
+        ((2, 3), {"protocol": "exchange", "noise": "sound", "row_norm": 1.0, "epsilon": 4.0}),
+        ((2, 2, 1), {"protocol": "exchange", "noise": "std", "noise_std": 0.5, "row_norm": 1.0}),
+        ((2, 3), {"protocol": "arbiter", "noise": "std", "noise_std": 0.5, "row_norm": 1.0}),
+        ((2, 3), {"protocol": "exchange", "label_flip_epsilon": 1.0}),
+    ],
+)
+def test_what_is_drawn_is_drawn_once(split: tuple[int, ...], keys: dict[str, Any], tmp_path: Path) -> None:
+    """With the same source of randomness, shares and noise too end bit for bit as in the simulation, killed or not."""
+    plan = plan_for(split, epochs=1, batch_size=20, **keys)
+    X, y = made_up(columns=plan.columns)
+    sources = {party.name: Randomness(Stream(party.name).read) for party in plan.parties}
+    run = trained(plan, (X, y), randomness=sources)
+    expected = {name: part_numbers(part) for name, part in run.model.parts.items()}
+    for number in (None, 13, 17, 21, 24):
+        kills = KillList()
+        if number is not None:
+            kills.arm("label", number)
+        folder = tmp_path / f"{number}"
+        folder.mkdir()
+        records = networked(plan, tables_for(plan, X, y), folder, kills.journal, seekable)
+        assert kills.has_struck == (number is not None)
+        for name, numbers in expected.items():
+            assert part_numbers(Part.load(folder / name / "parties" / name / "part.json")) == numbers
+            own, simulated = records[name].parties[0], next(one for one in run.record.parties if one.name == name)
+            # Counts, bytes and the hashes over every byte that passed.
+            assert own == simulated
+
+
+def part_numbers(part: Part) -> Any:
+    """Weights, or shares of them, to compare exactly."""
+    return part.shares if part.weights is None else part.weights.tobytes()
+
+
+class Stream:
+    """Random-looking bytes that can be read from any place again."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.position = name, 0
+
+    def at(self, position: int, count: int) -> bytes:
+        first, last = position // 32, (position + count) // 32
+        blocks = (sha256(f"{self.name} {block}".encode()).digest() for block in range(first, last + 1))
+        return b"".join(blocks)[position - 32 * first :][:count]
+
+    def read(self, count: int) -> bytes:
+        self.position += count
+        return self.at(self.position - count, count)
+
+
+def seekable(journal: SqliteJournal) -> Callable[[int], bytes]:
+    """Goes on where the journal says that the last start stopped drawing."""
+    stream = Stream(journal.path.parent.name)
+    return lambda count: stream.at(journal.drawn, count)
+
+
+def test_a_full_disk_stops_cleanly_and_the_run_goes_on(tmp_path: Path) -> None:
+    """Whichever write of the journal fails, the error says so, nothing is lost, and the next start ends the run."""
+    plan = plan_for((2, 3), protocol="exchange", epochs=1, batch_size=20)
+    X, y = made_up(columns=plan.columns)
+    expected = weights_of(trained(plan, (X, y))).tobytes()
+    for number in range(200):
+        folder = tmp_path / f"{number}"
+        folder.mkdir()
+        disk = Disk(number)
+        networked(plan, tables_for(plan, X, y), folder, disk.journal)
+        assert joint_weights(plan, folder).tobytes() == expected
+        if not disk.errors:
+            break
+        assert "make room" in str(disk.errors[0])
+    assert number > 20
+
+
+class Disk:
+    """Fails at the label party's n-th write to its journal, once."""
+
+    def __init__(self, number: int) -> None:
+        self.left, self.errors = number, list[JournalError]()
+
+    def journal(self, path: Path, name: str) -> SqliteJournal:
+        return FullDiskJournal(path, self) if name == "label" else SqliteJournal(path)
+
+
+class FullDiskJournal(SqliteJournal):
+    """Every statement and every commit may be the one for which there is no room."""
+
+    def __init__(self, path: Path, disk: Disk) -> None:
+        self._disk: Disk | None = None
+        super().__init__(path)
+        self._disk = disk
+
+    def _execute(self, statement: str, values: tuple[object, ...] = ()) -> Any:
+        disk = self._disk
+        if disk is not None and not disk.errors and not statement.startswith("SELECT"):
+            if disk.left == 0:
+                disk.errors.append(self._failure(sqlite3.OperationalError("database or disk is full")))
+                raise disk.errors[0]
+            disk.left -= 1
+        return super()._execute(statement, values)

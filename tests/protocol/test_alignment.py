@@ -1,0 +1,607 @@
+"""Alignment: the common ids and no others, the same order everywhere, interrupted anywhere, and no cheap trick."""
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from plumbob.crypto import KERNEL, Randomness
+from plumbob.crypto.curve import ORDER, Scalar, hashed_points, split
+from plumbob.data import canonical
+from plumbob.errors import DataError, LocalProtocolError, PlumbobError, RemoteProtocolError
+from plumbob.plan import Plan
+from plumbob.protocol import alignment, blinding
+from plumbob.protocol.alignment import Alignment, AlignmentParty
+from plumbob.protocol.channel import Channel
+from plumbob.protocol.handshake import Desk, agree
+from plumbob.protocol.messages import Kind, Message, decode
+from tests.protocol.support import Wire, outcomes, plan_for, seated, uniformity
+
+TWO = plan_for((2, 3), protocol="exchange", seed=0)
+THREE = plan_for((2, 2, 1), protocol="exchange", seed=0)
+FIVE = plan_for((1, 1, 1, 1, 1), protocol="exchange", seed=0)
+WITH_ARBITER = plan_for((2, 3), protocol="arbiter", seed=0)
+
+ANNA = ["anna", "bert", "carl", "dora", "emil"]
+BERT = ["carl", "zoe", "anna", "emil"]
+COMMON = ("anna", "carl", "emil")
+
+names = st.text(st.sampled_from("abcd éÉ0"), min_size=1, max_size=3).filter(lambda text: text.strip() == text)
+id_sets = st.sets(names, min_size=1, max_size=14)
+
+FIELD = 2**256 - 2**224 + 2**192 + 2**96 - 1
+B = 0x5AC635D8AA3A93E7B3EBBD55769886BC651D06B0CC53B0F63BCE3C3E27D2604B
+NO_POINT = next(
+    x.to_bytes(32, "big") for x in range(100) if pow(x**3 - 3 * x + B, (FIELD - 1) // 2, FIELD) == FIELD - 1
+)
+
+Ids = Mapping[str, Sequence[str]]
+
+
+def always(_size: int) -> bool:
+    """Who goes on whatever the size."""
+    return True
+
+
+def never(_size: int) -> bool:
+    """Who stops at the size."""
+    return False
+
+
+def aligned(
+    plan: Plan, ids: Ids, wire: Wire | None = None, go_on: Mapping[str, Any] | None = None, **options: Any
+) -> dict[str, Any]:
+    """What every party ends with, in chunks small enough that there are several."""
+    desks = seated(plan, wire)
+    chosen: dict[str, Any] = {"chunk": 4, "jobs": 1} | options
+    parties = {
+        name: AlignmentParty(desks[name], own, go_on=(go_on or {}).get(name), **chosen) for name, own in ids.items()
+    }
+    return outcomes({name: party.run for name, party in parties.items()}, desks)
+
+
+def sets_for(plan: Plan, sets: Sequence[Sequence[str] | set[str]]) -> dict[str, list[str]]:
+    """One party's ids after the other's."""
+    return {party.name: list(own) for party, own in zip(plan.learners, sets, strict=True)}
+
+
+def check_agreement(ends: Mapping[str, Any], ids: Ids) -> None:
+    """All parties have the intersection, sorted, and the same hash; without one they say so."""
+    common = sorted(set.intersection(*map(set, ids.values())))
+    for end in ends.values():
+        if not common:
+            assert isinstance(end, DataError), end
+            assert "no id in common" in str(end)
+            continue
+        assert isinstance(end, Alignment), end
+        assert end.ids == tuple(common)
+        assert end.size == len(common)
+        assert end.sizes == {name: len(own) for name, own in ids.items()}
+    assert len({end.order_hash for end in ends.values() if isinstance(end, Alignment)}) <= 1
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.tuples(id_sets, id_sets), st.booleans())
+def test_two_parties_find_what_python_finds(sets: tuple[set[str], set[str]], size_first: bool) -> None:
+    """Sets of any size and overlap: the same ids as from Python's own sets, also with the size first."""
+    ids = sets_for(TWO, [{canonical(name) for name in own} for own in sets])
+    go_on = dict.fromkeys(ids, always) if size_first else None
+    check_agreement(aligned(TWO, ids, go_on=go_on), ids)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.tuples(id_sets, id_sets, id_sets))
+def test_three_parties_find_what_python_finds(sets: tuple[set[str], ...]) -> None:
+    """The intersection of all three."""
+    ids = sets_for(THREE, [{canonical(name) for name in own} for own in sets])
+    check_agreement(aligned(THREE, ids), ids)
+
+
+@pytest.mark.parametrize("size_first", [False, True])
+def test_five_parties(size_first: bool) -> None:
+    """Five lists of different lengths, with ids that all, some and single parties have."""
+    ids = {
+        party.name: [f"id{number}" for number in range(3 * place, 20 + 4 * place)]
+        for place, party in enumerate(FIVE.learners)
+    }
+    check_agreement(aligned(FIVE, ids, go_on=dict.fromkeys(ids, always) if size_first else None), ids)
+
+
+@pytest.mark.parametrize("counts", [(1, 1), (4, 4), (5, 4), (1, 17), (16, 3)])
+def test_chunks_of_every_length(counts: tuple[int, int]) -> None:
+    """Full chunks, short last ones, and a party that has nothing more to send."""
+    ids = sets_for(TWO, [[str(number) for number in range(count)] for count in counts])
+    check_agreement(aligned(TWO, ids), ids)
+
+
+def test_ids_are_compared_by_the_rule() -> None:
+    """Blanks around an id and the way an accent is written do not separate what belongs together."""
+    ends = aligned(TWO, {"label": [" Ko\u0308ln", "Ulm"], "features": ["K\u00f6ln\t", "ulm"]})
+    assert ends["label"].ids == ends["features"].ids == ("K\u00f6ln",)
+
+
+def test_every_session_has_its_own_points_and_hash() -> None:
+    """The same ids look different in every session: nothing can be linked, and the order's hash is keyed."""
+    wires = Wire(), Wire()
+    first, second = (aligned(TWO, {"label": ANNA, "features": BERT}, wire) for wire in wires)
+    seen = [{point for body in wire.bodies(Kind.BLINDED_IDS) for point in split(body)} for wire in wires]
+    assert len(seen[0]) == len(seen[1]) == len(ANNA) + len(BERT)
+    assert not seen[0] & seen[1]
+    assert first["label"].order_hash != second["label"].order_hash
+
+
+def test_the_order_of_the_file_does_not_show() -> None:
+    """What is sent are all own points in an order that the file does not fix."""
+    ids = [str(number) for number in range(40)]
+    wire = Wire()
+    desks = seated(TWO, wire)
+    parties = {name: AlignmentParty(desk, ids, jobs=1, chunk=16) for name, desk in desks.items()}
+    outcomes({name: party.run for name, party in parties.items()}, desks)
+    drawn = parties["label"]._drawn
+    known = split(
+        Scalar(int.from_bytes(drawn.scalar, "big")).times_hashed(
+            b"plumbob alignment" + drawn.identity, [identity.encode() for identity in ids]
+        )
+    )
+    sent = split(b"".join(wire.bodies(Kind.BLINDED_IDS, sender="label")))
+    assert sorted(sent) == sorted(known)
+    assert sent != known
+    assert sent != sorted(sent)
+
+
+@pytest.mark.parametrize("plan", [TWO, THREE], ids=["two", "three"])
+def test_nothing_readable_travels(plan: Plan) -> None:
+    """No id, no hash of one without a scalar (but the common ones, where three unblind them), no scalar, no seed."""
+    ids = {party.name: [*COMMON, *(f"{party.name} {row}" for row in range(40))] for party in plan.learners}
+    wire = Wire()
+    desks = seated(plan, wire)
+    parties = {name: AlignmentParty(desk, ids[name], jobs=1, chunk=16) for name, desk in desks.items()}
+    ends = outcomes({name: party.run for name, party in parties.items()}, desks)
+    assert all(end.ids == COMMON for end in ends.values())
+    whole = b"".join(message.body for _, _, message in wire.log)
+    domain = b"plumbob alignment" + parties["label"]._drawn.identity
+    for name, own in ids.items():
+        secret = [text.encode() for text in own if text not in COMMON]
+        assert not any(text in whole for text in secret)
+        assert not any(point in whole for point in split(hashed_points(domain, secret)))
+        assert parties[name]._drawn.scalar not in whole
+        assert parties[name]._drawn.seed not in whole
+
+
+def test_points_look_uniform() -> None:
+    """Blinded points are as good as random bytes."""
+    wire = Wire()
+    aligned(TWO, {"label": [str(n) for n in range(500)], "features": [str(n) for n in range(600)]}, wire, chunk=256)
+    for kind in (Kind.BLINDED_IDS, Kind.TWICE_BLINDED_IDS):
+        assert uniformity(b"".join(wire.bodies(kind))) > 1e-6
+
+
+def test_the_size_alone() -> None:
+    """Who stops at the size learns it, and no point comes back in an order that says whose it is."""
+    wire = Wire()
+    ends = aligned(TWO, {"label": ANNA, "features": BERT}, wire, go_on={"label": always, "features": never}, chunk=2)
+    for end in ends.values():
+        assert (end.ids, end.order_hash, end.size) == (None, None, 3)
+    assert not wire.bodies(Kind.TWICE_BLINDED_IDS)
+    for sender in ends:
+        shown = split(b"".join(wire.bodies(Kind.SHUFFLED_IDS, sender=sender)))
+        assert shown == sorted(shown)
+
+
+def test_three_stop_at_the_size() -> None:
+    """One party of three that stops is enough: nothing is unblinded."""
+    wire = Wire()
+    ids = {"label": ANNA, "features": BERT, "features-2": ["emil", "anna"]}
+    ends = aligned(THREE, ids, wire, go_on={"label": always, "features": never, "features-2": always})
+    assert [(end.ids, end.size) for end in ends.values()] == [(None, 2)] * 3
+    assert not wire.bodies(Kind.UNBLINDED_IDS)
+
+
+def test_everybody_is_asked_with_the_same_size() -> None:
+    """`go_on` hears the size of the intersection."""
+    asked: list[int] = []
+
+    def ask(size: int) -> bool:
+        asked.append(size)
+        return size >= 3
+
+    ends = aligned(TWO, {"label": ANNA, "features": BERT}, go_on={"label": ask, "features": ask})
+    assert asked == [3, 3]
+    assert ends["label"].ids == COMMON
+
+
+def test_an_arbiter_takes_no_part() -> None:
+    """Its party hears nothing at all."""
+    wire = Wire()
+    ends = aligned(WITH_ARBITER, {"label": ANNA, "features": BERT}, wire)
+    assert ends["label"].ids == ends["features"].ids == COMMON
+    assert not [message for source, target, message in wire.log if "arbiter" in (source, target)]
+
+
+def test_progress_is_told() -> None:
+    """After every step, with the number done and the number known of, which it reaches."""
+    told: list[tuple[int, int]] = []
+    ids = {"label": [str(n) for n in range(10)], "features": [str(n) for n in range(6)]}
+    aligned(TWO, ids, progress=lambda done, known: told.append((done, known)))
+    # The opening, three chunks there and three back, at both parties.
+    assert sorted(told) == sorted(2 * [(done, 7) for done in range(1, 8)])
+
+
+# Interrupted.
+
+
+class Interrupted(Exception):
+    """The power went off."""
+
+
+def interrupted_run(desk: Desk, ids: Sequence[str], stops: Iterator[int], **options: Any) -> Alignment:
+    """Cut off after each of these steps and taken up again from its state alone."""
+    state = None
+    for stop in [*stops, 0]:
+
+        def progress(done: int, _known: int, stop: int = stop) -> None:
+            if done == stop:
+                raise Interrupted
+
+        party = AlignmentParty(desk, ids, progress=progress, **options)
+        if state is not None:
+            party.restore(state)
+        try:
+            return party.run()
+        except Interrupted:
+            state = party.state()
+    raise AssertionError("it never came to its end")
+
+
+@pytest.mark.parametrize(
+    ("plan", "go_on", "steps"), [(TWO, None, 7), (TWO, always, 11), (THREE, None, 14)], ids=["two", "size", "three"]
+)
+def test_interrupted_after_any_step(plan: Plan, go_on: Any, steps: int) -> None:
+    """One party is cut off after every single step; nobody notices, and nothing is drawn a second time."""
+    ids = {party.name: [f"{n}" for n in range(2 * place, 10)] for place, party in enumerate(plan.learners)}
+    draws: list[int] = []
+
+    def draw(count: int) -> bytes:
+        draws.append(count)
+        return KERNEL.draw(count)
+
+    desks = seated(plan, randomness={"label": Randomness(draw)})
+    options = {"chunk": 4, "jobs": 1, "go_on": go_on}
+    tasks: dict[str, Callable[[], Any]] = {
+        name: AlignmentParty(desk, ids[name], **options).run for name, desk in desks.items()
+    }
+    tasks["label"] = partial(interrupted_run, desks["label"], ids["label"], iter(range(1, steps + 1)), **options)
+    check_agreement(outcomes(tasks, desks), ids)
+    # The nonce, the scalar and the seed, once.
+    assert draws == [32, 32, 32]
+
+
+class Replay:
+    """A link whose other end has said everything already; keeps what is sent to it."""
+
+    def __init__(self, messages: list[bytes]) -> None:
+        self._messages = iter(messages)
+        self.sent: list[bytes] = []
+
+    def send(self, data: bytes) -> None:
+        self.sent.append(data)
+
+    def receive(self, _seconds: float) -> bytes:
+        return next(self._messages)
+
+    def close(self) -> None:
+        """Nobody is there to hear it."""
+
+
+@pytest.mark.parametrize("from_step", [0, 1, 2, 4])
+def test_the_same_draws_and_messages_give_the_same_bytes(from_step: int) -> None:
+    """What a journal relies on: replayed from any checkpoint a party sends again exactly what it had sent."""
+    draws: list[bytes] = []
+
+    def draw(count: int) -> bytes:
+        draws.append(KERNEL.draw(count))
+        return draws[-1]
+
+    wire = Wire()
+    desks = seated(TWO, wire, {"label": Randomness(draw)})
+    tape: list[bytes] = []
+    desks["label"].channels["features"].tape = tape
+    ids = {"label": ANNA, "features": BERT}
+    parties = {name: AlignmentParty(desk, ids[name], chunk=4, jobs=1) for name, desk in desks.items()}
+    ends = outcomes({name: party.run for name, party in parties.items()}, desks)
+    sent = [message.encode() for source, _, message in wire.log if source == "label"]
+    state = parties["label"].state()
+
+    def steps_before(messages: list[bytes]) -> int:
+        return sum(decode(data).step < from_step and decode(data).kind is not Kind.CONFIRMATION for data in messages)
+
+    replay = Replay(tape[steps_before(tape) :])
+    channel = Channel("features", replay)
+    channel.traffic.messages_sent, channel.traffic.messages_received = steps_before(sent), steps_before(tape)
+    again = iter(draws if not from_step else [])
+    desk = Desk("label", TWO, {"features": channel}, desks["label"].engine, Randomness(lambda _count: next(again)))
+    party = AlignmentParty(desk, ANNA, chunk=4, jobs=1)
+    party.restore(msgspec.msgpack.encode(msgspec.msgpack.decode(state)[:from_step]))
+    assert party.run().order_hash == ends["label"].order_hash
+    assert replay.sent == sent[steps_before(sent) :]
+
+
+def finished_party(plan: Plan = TWO) -> tuple[AlignmentParty, Desk]:
+    """The label party after a whole run, and its desk."""
+    desks = seated(plan)
+    ids = {"label": ANNA, "features": BERT}
+    parties = {name: AlignmentParty(desk, ids[name], chunk=4, jobs=1) for name, desk in desks.items()}
+    outcomes({name: party.run for name, party in parties.items()}, desks)
+    return parties["label"], desks["label"]
+
+
+def test_a_state_in_pieces() -> None:
+    """The pieces of the steps are the state, and can be put back one by one."""
+    party, desk = finished_party()
+    pieces = [party.chunk_state(step) for step in range(5)]
+    assert msgspec.msgpack.decode(party.state()) == pieces
+    again = AlignmentParty(desk, ANNA, chunk=4, jobs=1)
+    for piece in pieces:
+        again.restore_chunk(piece)
+    assert again.state() == party.state()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda pieces: [b"", *pieces[1:]],
+        lambda pieces: [pieces[0][:-1], *pieces[1:]],
+        lambda pieces: [pieces[0] + b"\0", *pieces[1:]],
+        lambda pieces: [pieces[0], pieces[1][:-1], *pieces[2:]],
+        lambda pieces: [pieces[0], pieces[1] + bytes(32), *pieces[2:]],
+        lambda pieces: [changed(pieces[0], format=2), *pieces[1:]],
+        lambda pieces: [changed(pieces[0], scalar=bytes(32)), *pieces[1:]],
+        lambda pieces: [changed(pieces[0], scalar=ORDER.to_bytes(32, "big")), *pieces[1:]],
+        lambda pieces: [changed(pieces[0], seed=b""), *pieces[1:]],
+        lambda pieces: [changed(pieces[0], sizes={"label": 5}), *pieces[1:]],
+        lambda pieces: [changed(pieces[0], more=1), *pieces[1:]],
+    ],
+)
+def test_a_damaged_state_is_refused(change: Callable[[list[bytes]], list[bytes]]) -> None:
+    """A piece that is cut, longer or changed ends in a clear error before anything is sent."""
+    party, desk = finished_party()
+    again = AlignmentParty(desk, ANNA, chunk=4, jobs=1)
+    again.restore(msgspec.msgpack.encode(change(msgspec.msgpack.decode(party.state()))))
+    sent = desk.channels["features"].traffic.messages_sent
+    with pytest.raises(DataError, match="damaged, or of other ids"):
+        again.run()
+    assert desk.channels["features"].traffic.messages_sent == sent
+
+
+def changed(piece: bytes, **values: Any) -> bytes:
+    """The first piece with other values."""
+    return msgspec.msgpack.encode(msgspec.msgpack.decode(piece) | values)
+
+
+@pytest.mark.parametrize("state", [b"", b"\x01", b"state", msgspec.msgpack.encode([1, 2])])
+def test_what_is_no_state_is_refused(state: bytes) -> None:
+    """Bytes that nobody's `state` gave."""
+    with pytest.raises(DataError, match="damaged"):
+        AlignmentParty(seated(TWO)["label"], ANNA).restore(state)
+
+
+def test_a_state_of_other_ids_is_refused() -> None:
+    """A file that changed since does not go on with the old points."""
+    party, desk = finished_party()
+    other = AlignmentParty(desk, ["xaver", *ANNA[1:]], chunk=4, jobs=1)
+    other.restore(party.state())
+    with pytest.raises(DataError, match="of other ids"):
+        other.run()
+
+
+# A peer that does not keep to the rules.
+
+
+def changing(kind: Kind, change: Callable[[bytes], bytes], sender: str = "features") -> Wire:
+    """One kind of message of one party has another body."""
+
+    def tamper(source: str, _target: str, message: Message) -> bytes | None:
+        if (source, message.kind) != (sender, kind):
+            return None
+        return Message(kind, message.step, message.sequence, change(message.body)).encode()
+
+    return Wire(tamper)
+
+
+def opening(**changes: Any) -> Callable[[bytes], bytes]:
+    """An opening that says something else."""
+    return lambda body: msgspec.json.encode(msgspec.json.decode(body) | changes)
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "words"),
+    [
+        (Kind.ALIGNMENT_OPENING, opening(ids=0), "expected 1 to"),
+        (Kind.ALIGNMENT_OPENING, opening(ids=2**40), "expected 1 to"),
+        (Kind.ALIGNMENT_OPENING, opening(ids="5"), "cannot be read"),
+        (Kind.ALIGNMENT_OPENING, opening(more=5), "cannot be read"),
+        (Kind.ALIGNMENT_OPENING, opening(chunk=5), "in chunks of 4, got 4 in 5"),
+        (Kind.ALIGNMENT_OPENING, opening(size_first=True), "size first and the other does not"),
+        (Kind.ALIGNMENT_OPENING, opening(ids=3), "expected BLINDED_IDS with 96 bytes, got 128"),
+        (Kind.BLINDED_IDS, lambda body: body[:-1], "expected BLINDED_IDS with 128 bytes, got 127"),
+        (Kind.BLINDED_IDS, lambda body: body[:32] * 4, "repeats 3 points"),
+        (Kind.BLINDED_IDS, lambda body: body[:96] + b"\xff" * 32, "not below the field's size"),
+        (Kind.BLINDED_IDS, lambda body: body[:96] + NO_POINT, "belongs to no point"),
+        (Kind.TWICE_BLINDED_IDS, lambda body: body[:32] * (len(body) // 32), "not ours under its scalar"),
+        (Kind.CONFIRMATION, lambda body: bytes(32), "differ from ours"),
+    ],
+)
+def test_a_peer_that_breaks_the_rules_is_refused(kind: Kind, change: Callable[[bytes], bytes], words: str) -> None:
+    """Another opening, count, size, a point that is none or comes twice: refused and named."""
+    end = aligned(TWO, {"label": ANNA, "features": BERT}, changing(kind, change))["label"]
+    assert isinstance(end, RemoteProtocolError), end
+    assert str(end).startswith("features: ")
+    assert words in str(end)
+
+
+def mirrored(wire: Wire, kind: Kind) -> Callable[[str, str, Message], bytes | None]:
+    """`features` sends what `label` sent to it, message by message."""
+
+    def tamper(source: str, _target: str, message: Message) -> bytes | None:
+        if (source, message.kind) != ("features", kind):
+            return None
+        deadline = time.monotonic() + 10
+        while time.monotonic() < deadline:
+            ours = [m.body for m in wire.messages(Kind.BLINDED_IDS, "label") if len(m.body) == len(message.body)]
+            if ours:
+                return Message(message.kind, message.step, message.sequence, ours[0]).encode()
+            time.sleep(0.005)
+        return None
+
+    return tamper
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        (Kind.BLINDED_IDS, "holds points that we sent ourselves"),
+        (Kind.TWICE_BLINDED_IDS, "not ours under its scalar"),
+    ],
+)
+def test_our_own_points_are_no_answer(kind: Kind, words: str) -> None:
+    """A peer that reflects our points, as its own list or as what it calculated, is refused."""
+    wire = Wire()
+    wire.tamper = mirrored(wire, kind)
+    end = aligned(TWO, {"label": ANNA[:4], "features": BERT}, wire)["label"]
+    assert isinstance(end, RemoteProtocolError), end
+    assert words in str(end)
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "words"),
+    [
+        (Kind.SHUFFLED_IDS, lambda body: body[32:] + body[:32], "sorted, each once"),
+        (Kind.SHUFFLED_IDS, lambda body: body[:32] + body[:32] + body[64:], "sorted, each once"),
+        (Kind.ALIGNMENT_DECISION, lambda body: b"\2", "expected a decision"),
+        (Kind.TWICE_BLINDED_IDS, lambda body: body[:-32] + bytes(32), "not what it showed before"),
+    ],
+)
+def test_the_size_first_has_rules_too(kind: Kind, change: Callable[[bytes], bytes], words: str) -> None:
+    """Points out of order, a decision that is none, other points than were counted: refused."""
+    ids = {"label": ANNA[:4], "features": BERT}
+    end = aligned(TWO, ids, changing(kind, change), go_on=dict.fromkeys(ids, always))["label"]
+    assert isinstance(end, RemoteProtocolError), end
+    assert words in str(end)
+
+
+def test_unblinded_points_must_be_ids() -> None:
+    """With three, a common point that is none of our ids ends the alignment."""
+    stranger = hashed_points(b"elsewhere", [b"stranger"])
+    wire = changing(Kind.UNBLINDED_IDS, lambda body: stranger + body[32:], sender="features-2")
+    ids = {"label": ANNA, "features": BERT, "features-2": [*ANNA, "zoe"]}
+    end = aligned(THREE, ids, wire)["label"]
+    assert isinstance(end, RemoteProtocolError), end
+    assert "1 of 3 common points are no ids of ours" in str(end)
+
+
+def test_a_training_session_is_no_alignment() -> None:
+    """A party that came to train is not aligned with, and the other way round."""
+    desks = seated(TWO)
+    tasks: dict[str, Callable[[], Any]] = {
+        "label": AlignmentParty(desks["label"], ANNA).run,
+        "features": partial(agree, desks["features"], BERT),
+    }
+    ends = outcomes(tasks, desks)
+    assert "our purpose is 'align', theirs is 'train'" in str(ends["label"])
+    assert "our purpose is 'train', theirs is 'align'" in str(ends["features"])
+
+
+def test_no_ids_and_repeated_ids_are_refused_at_home() -> None:
+    """Nothing to align, or an id twice: an error before any message."""
+    desk = seated(TWO)["label"]
+    with pytest.raises(DataError, match="at least one id"):
+        AlignmentParty(desk, [])
+    with pytest.raises(DataError, match="1 of 2 rows repeat"):
+        AlignmentParty(desk, ["anna", " anna"])
+
+
+def test_nothing_secret_prints() -> None:
+    """Neither the scalar, the seed nor an id."""
+    party, _ = finished_party()
+    shown = repr(party) + repr(party._drawn) + repr(Alignment(COMMON, "00", 3, {}))
+    assert not any(secret in shown for secret in ("anna", repr(party._drawn.scalar), repr(party._drawn.seed)))
+
+
+# Several processes.
+
+
+def test_workers_find_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With two processes of its own a party finds what it finds alone; they are gone afterwards."""
+    monkeypatch.setattr(alignment, "POINTS_A_JOB", 1)
+    ids = {"label": [str(n) for n in range(700)], "features": [str(n) for n in range(300, 900)]}
+    desks = seated(TWO)
+    parties = {
+        name: AlignmentParty(desk, ids[name], jobs=2 if name == "label" else 1, chunk=512)
+        for name, desk in desks.items()
+    }
+    check_agreement(outcomes({name: party.run for name, party in parties.items()}, desks), ids)
+    pool = parties["label"]._blinder._pool
+    assert pool is not None
+    assert pool._processes is None
+
+
+def test_a_worker_refuses_what_is_no_point() -> None:
+    """A worker's refusal arrives as the error that it is, and one that died is named."""
+    blinder = blinding.Blinder(12345, b"domain", jobs=2)
+    try:
+        points = blinder.blind([b"anna", b"bert"])()
+        assert points == blinding.Blinder(12345, b"domain", jobs=1).blind([b"anna", b"bert"])()
+        assert blinder.lowered(blinder.raised(points)())() == points
+        with pytest.raises(PlumbobError, match="no point"):
+            blinder.raised(points + NO_POINT)()
+        assert blinder._pool is not None
+        for process in blinder._pool._processes.values():
+            process.kill()
+        with pytest.raises(LocalProtocolError, match="a worker process ended by itself"):
+            blinder.raised(points)()
+    finally:
+        blinder.close()
+
+
+LONELY = """
+import os, sys
+from plumbob.protocol.blinding import Blinder
+if __name__ == "__main__":
+    blinder = Blinder(7, b"domain", jobs=1 + 1)
+    blinder.blind([b"anna"] * 600)()
+    print(*blinder._pool._processes, flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_workers_do_not_outlive_their_party(tmp_path: Path) -> None:
+    """A party that is killed leaves no process behind that knows its scalar."""
+    script = tmp_path / "lonely.py"
+    script.write_text(LONELY)
+    party = subprocess.Popen([sys.executable, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert party.stdout is not None
+    workers = [int(word) for word in party.stdout.readline().split()]
+    assert workers
+    party.send_signal(signal.SIGKILL)
+    party.communicate()
+    deadline = time.monotonic() + 10
+    while any(map(is_alive, workers)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(map(is_alive, workers))
+
+
+def is_alive(process: int) -> bool:
+    """Running, not merely waiting to be buried."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False

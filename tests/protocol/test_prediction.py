@@ -1,0 +1,423 @@
+"""Prediction over channels: the right scores to the label party alone, sums only, and limits that hold."""
+
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from plumbob.data import Table
+from plumbob.errors import (
+    BudgetExceededError,
+    DataError,
+    EncodingError,
+    LocalProtocolError,
+    PlumbobError,
+    RemoteProtocolError,
+)
+from plumbob.plan import Plan
+from plumbob.protocol import prediction
+from plumbob.protocol.handshake import Desk, agree
+from plumbob.protocol.messages import Kind, Message
+from plumbob.protocol.part import Part
+from plumbob.protocol.prediction import MODULUS, PARTIAL, SCORE_BYTES, Answerer, Asker, OpenedScoring, Served
+from plumbob.simulation import Run
+from tests.protocol.support import Vector, Wire, made_up, outcomes, plan_for, seated, tables_for, trained, uniformity
+
+TWO, THREE, FIVE = (2, 3), (2, 2, 1), (1, 1, 2, 1, 2)
+NEW_ROWS = 30
+
+
+def plan_of(split: tuple[int, ...], **keys: Any) -> Plan:
+    """A short training, opened at its end."""
+    return plan_for(split, **({"protocol": "exchange", "epochs": 1, "batches": "full", "seed": 0} | keys))
+
+
+@cache
+def run_of(split: tuple[int, ...], **keys: Any) -> Run:
+    """A finished run, trained once for all tests."""
+    plan = plan_of(split, **keys)
+    return trained(plan, made_up(columns=plan.columns))
+
+
+def new_tables(run: Run) -> dict[str, Table]:
+    """Rows that training did not see."""
+    plan = run.model.plan
+    X = np.random.default_rng(3).normal(size=(NEW_ROWS, plan.columns)) * 2
+    return tables_for(plan, X, None)
+
+
+@dataclass
+class Session:
+    """What all parties of a session ended with."""
+
+    ends: dict[str, Any]
+    wire: Wire
+
+    @property
+    def scores(self) -> list[Vector]:
+        end = self.ends["label"]
+        assert isinstance(end, list), end
+        return end
+
+
+def predicted(
+    run: Run,
+    queries: Sequence[Sequence[int]],
+    wire: Wire | None = None,
+    cast: dict[str, Callable[[Desk, Table, Part], Callable[[], Any]]] | None = None,
+    **options: Any,
+) -> Session:
+    """One session over tapped links; `cast` gives a party's part to something else."""
+    tap = wire or Wire()
+    plan, tables = run.model.plan, new_tables(run)
+    desks = seated(plan, tap)
+    tasks: dict[str, Callable[[], Any]] = {}
+    for name, part in run.model.parts.items():
+        if cast and name in cast:
+            tasks[name] = cast[name](desks[name], tables[name], part)
+        elif name == "label":
+            tasks[name] = partial(Asker(desks[name], tables[name], part).run, queries)
+        else:
+            tasks[name] = Answerer(desks[name], tables[name], part, **options).run
+    return Session(outcomes(tasks, desks), tap)
+
+
+def expected(run: Run, rows: Sequence[int]) -> Vector:
+    """The sum of what each part says by itself."""
+    tables = new_tables(run)
+    total: Vector = np.sum([part.partial_scores(tables[name]) for name, part in run.model.parts.items()], axis=0)
+    return total[list(rows)]
+
+
+QUERIES = [[3], list(range(NEW_ROWS)), [29, 0, 7], [3]]
+
+
+@pytest.mark.parametrize("split", [TWO, THREE, FIVE], ids=["two", "three", "five"])
+def test_scores_are_the_sums_of_the_parts(split: tuple[int, ...]) -> None:
+    """Single rows, batches and rows asked again: the same scores as from all parts together, to 2**-32 a party."""
+    run = run_of(split)
+    session = predicted(run, QUERIES)
+    for rows, scores in zip(QUERIES, session.scores, strict=True):
+        assert np.abs(scores - expected(run, rows)).max() <= len(split) * 2.0**-33
+    for name in run.model.parts:
+        assert name == "label" or session.ends[name] == Served(len(QUERIES), 35)
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.lists(st.lists(st.integers(0, NEW_ROWS - 1), min_size=1, max_size=8, unique=True), max_size=3))
+def test_any_queries(queries: list[list[int]]) -> None:
+    """Whatever rows in whatever order; also none at all."""
+    run = run_of(THREE)
+    for rows, scores in zip(queries, predicted(run, queries).scores, strict=True):
+        assert np.abs(scores - expected(run, rows)).max() < 1e-9
+
+
+def test_an_arbiter_is_not_needed() -> None:
+    """A model that was trained with an arbiter predicts without it."""
+    run = run_of(TWO, protocol="arbiter")
+    wire = Wire()
+    [scores] = predicted(run, [[1, 2]], wire).scores
+    assert np.abs(scores - expected(run, [1, 2])).max() < 1e-9
+    assert not [message for source, target, message in wire.log if "arbiter" in (source, target)]
+
+
+def test_weights_that_were_never_opened() -> None:
+    """Scores from shares are those of the simulation, a query at a time; the label party sends none."""
+    run = run_of(TWO, protocol="shares", open="never")
+    wire = Wire()
+    session = predicted(run, [[5], [2, 9, 4]], wire)
+    everything = run.model.scores(new_tables(run))
+    assert np.abs(np.concatenate(session.scores) - everything[[5, 2, 9, 4]]).max() < 1e-9
+    assert session.ends["features"] == Served(2, 4)
+    assert not wire.bodies(Kind.SCORE_SHARE, sender="label")
+    assert uniformity(b"".join(wire.bodies(Kind.SCORE_SHARE, sender="features"))) > 1e-7
+
+
+def test_a_long_query_on_shares(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A query of more rows than go into one message is answered in several."""
+    monkeypatch.setattr("plumbob.protocol.shares.PREDICTED_AT_ONCE", 4)
+    run = run_of(TWO, protocol="shares", open="never")
+    wire = Wire()
+    [scores] = predicted(run, [range(10)], wire).scores
+    assert np.abs(scores - run.model.scores(new_tables(run))[:10]).max() < 1e-9
+    assert [len(body) // 24 for body in wire.bodies(Kind.SCORE_SHARE)] == [4, 4, 2]
+
+
+# What the label party sees.
+
+
+def answers(wire: Wire, sender: str) -> list[int]:
+    """One feature party's numbers, as they travelled."""
+    body = b"".join(wire.bodies(Kind.SCORE_SHARE, sender=sender))
+    return [int.from_bytes(body[at : at + SCORE_BYTES], "little") for at in range(0, len(body), SCORE_BYTES)]
+
+
+def centred(value: int) -> int:
+    """Between minus and plus half of the ring."""
+    return (value + MODULUS // 2) % MODULUS - MODULUS // 2
+
+
+def test_with_two_parties_an_answer_is_the_peers_part() -> None:
+    """Which `check` says; nothing can hide it, because own part and score are known."""
+    run = run_of(TWO)
+    wire = Wire()
+    predicted(run, [range(NEW_ROWS)], wire)
+    part = run.model.parts["features"].partial_scores(new_tables(run)["features"])
+    assert PARTIAL.decode([centred(value) for value in answers(wire, "features")]) == pytest.approx(part, abs=1e-9)
+
+
+@pytest.mark.parametrize("split", [THREE, FIVE], ids=["three", "five"])
+def test_with_more_parties_single_answers_are_uniform(split: tuple[int, ...]) -> None:
+    """Each answer by itself looks random, answers to the same row differ, and only the sum of all is small."""
+    run = run_of(split)
+    wire = Wire()
+    predicted(run, [range(NEW_ROWS)] * 8, wire)
+    peers = [name for name in run.model.parts if name != "label"]
+    columns = {name: answers(wire, name) for name in peers}
+    for name in peers:
+        assert uniformity(b"".join(wire.bodies(Kind.SCORE_SHARE, sender=name))) > 1e-7
+        assert len(set(columns[name])) == 8 * NEW_ROWS
+    largest = len(peers) << (PARTIAL.bits - 1)
+    assert all(abs(centred(sum(row))) < largest for row in zip(*columns.values(), strict=True))
+    for left_out in peers:
+        others = [columns[name] for name in peers if name != left_out]
+        assert not any(abs(centred(sum(row))) < largest for row in zip(*others, strict=True))
+
+
+def test_an_answer_without_its_mask_breaks_the_sum() -> None:
+    """The masks are really there: one party that leaves its own out is noticed."""
+
+    class Bare(OpenedScoring):
+        def _mask(self, step: int, row: int) -> int:
+            return 0
+
+    def bare(desk: Desk, table: Table, part: Part) -> Callable[[], None]:
+        def run() -> None:
+            scoring = Bare(desk, agree(desk, table.ids, "predict"), table, part)
+            answerer = Answerer(desk, table, part)
+            rows = answerer._next_query(1)
+            answerer._spend(1, 0, len(rows))
+            scoring.answer(1, rows)
+
+        return run
+
+    end = predicted(run_of(THREE), [[1, 2]], cast={"features": bare}).ends["label"]
+    assert isinstance(end, RemoteProtocolError)
+    assert "do not add up to scores" in str(end)
+
+
+def test_different_rows_from_different_parties_give_nothing() -> None:
+    """A label party that asks one peer for one row and the other for another cannot mix their parts."""
+
+    def tamper(source: str, target: str, message: Message) -> bytes | None:
+        if (source, target, message.kind) != ("label", "features", Kind.QUERY_ROWS):
+            return None
+        return Message(message.kind, message.step, message.sequence, struct.pack("<Q", 4)).encode()
+
+    wire = Wire(tamper)
+    end = predicted(run_of(THREE), [[5]], wire).ends["label"]
+    assert "do not add up to scores" in str(end)
+    assert abs(centred(answers(wire, "features")[0] + answers(wire, "features-2")[0])) > 2**64
+
+
+def test_the_label_party_says_nothing_but_rows() -> None:
+    """A feature party hears which rows are asked, and neither scores nor parts of them."""
+    wire = Wire()
+    predicted(run_of(THREE), [[4, 2]], wire)
+    kinds = {message.kind for source, _, message in wire.log if source == "label"}
+    assert kinds == {
+        Kind.HELLO,
+        Kind.SEED_COMMITMENT,
+        Kind.SEED_SHARE,
+        Kind.CONFIRMATION,
+        Kind.PAIR_KEY,
+        Kind.QUERY,
+        Kind.QUERY_ROWS,
+    }
+    assert set(wire.bodies(Kind.QUERY_ROWS)) == {struct.pack("<QQ", 4, 2)}
+
+
+@pytest.mark.parametrize("split", [TWO, (2, 1), THREE], ids=["two", "one column", "three"])
+def test_known_rows_give_the_others_weights_away(split: tuple[int, ...]) -> None:
+    """As `check` notes: one row more than the others' columns, known from elsewhere, and every weight is known.
+
+    One row less leaves them open, and with them known each score is one equation about its row.
+    """
+    run, theirs = run_of(split), sum(split[1:])
+    [scores] = predicted(run, [range(NEW_ROWS)]).scores
+    tables = new_tables(run)
+    sums = scores - run.model.parts["label"].partial_scores(tables["label"])
+    columns = [column.values for name in run.model.parts if name != "label" for column in tables[name].columns]
+    known = np.column_stack([*columns, np.ones(NEW_ROWS)]).astype(np.float64)[: theirs + 1]
+    assert np.linalg.matrix_rank(known[:-1]) < theirs + 1
+    solved = np.linalg.solve(known, sums[: theirs + 1])
+    weights = [run.model.parts[name].in_input_units()[0] for name in run.model.parts if name != "label"]
+    assert solved[:-1] == pytest.approx(np.concatenate(weights), abs=1e-7)
+    if theirs == 1:
+        assert (sums - solved[1]) / solved[0] == pytest.approx(columns[0], abs=1e-5)
+
+
+def test_known_rows_give_joint_weights_away_that_were_never_opened() -> None:
+    """From scores alone, with all columns of one row more than there are columns."""
+    run = run_of(TWO, protocol="shares", open="never")
+    [scores] = predicted(run, [range(6)]).scores
+    tables = new_tables(run)
+    columns = [column.values for table in tables.values() for column in table.columns]
+    known = np.column_stack([*columns, np.ones(NEW_ROWS)]).astype(np.float64)
+    solved = np.linalg.solve(known[:6], scores)
+    # Each feature is rounded to 2**-16 on its way.
+    assert known @ solved == pytest.approx(run.model.scores(tables), abs=1e-3)
+
+
+# Limits and refusals.
+
+
+def test_the_limit_of_a_session_holds() -> None:
+    """Up to `most_rows` all is answered; the query that goes beyond is refused on both sides, and not answered."""
+    wire = Wire()
+    session = predicted(run_of(TWO), [[1, 2], [3], [4, 5]], wire, most_rows=4)
+    assert isinstance(session.ends["label"], BudgetExceededError)
+    assert "features: 2 rows more are above the limit" in str(session.ends["label"])
+    assert isinstance(session.ends["features"], BudgetExceededError)
+    assert "2 rows after 3; 4 are the most" in str(session.ends["features"])
+    assert len(answers(wire, "features")) == 3
+    assert len(predicted(run_of(TWO), [[1, 2], [4, 5]], most_rows=4).scores) == 2
+
+
+def test_one_party_of_several_at_its_limit() -> None:
+    """The others are told that the session is over."""
+    run = run_of(THREE)
+
+    def strict(desk: Desk, table: Table, part: Part) -> Callable[[], Served]:
+        return Answerer(desk, table, part, most_rows=1).run
+
+    session = predicted(run, [[1, 2]], cast={"features": strict})
+    assert isinstance(session.ends["label"], BudgetExceededError)
+    assert isinstance(session.ends["features"], BudgetExceededError)
+    assert session.ends["features-2"] == Served(1, 2)
+
+
+@pytest.mark.parametrize("rows", [[], [1, 1], [-1], [NEW_ROWS], [0, 10**12]])
+def test_a_wrong_query_is_refused_at_home(rows: list[int]) -> None:
+    """No row, a row twice, a row that is not there: a mistake on this side, and nothing is asked."""
+    wire = Wire()
+    end = predicted(run_of(TWO), [rows], wire).ends["label"]
+    assert isinstance(end, LocalProtocolError)
+    assert not wire.bodies(Kind.QUERY)
+
+
+def changing(kind: Kind, body: bytes, sender: str = "label") -> Wire:
+    """One kind of message of one party has another body."""
+
+    def tamper(source: str, _target: str, message: Message) -> bytes | None:
+        if (source, message.kind) != (sender, kind):
+            return None
+        return Message(kind, message.step, message.sequence, body).encode()
+
+    return Wire(tamper)
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "words"),
+    [
+        (Kind.QUERY_ROWS, struct.pack("<QQ", 1, 1), "each once in a query"),
+        (Kind.QUERY_ROWS, struct.pack("<QQ", 1, NEW_ROWS), "expected rows below 30"),
+        (Kind.QUERY_ROWS, struct.pack("<QQ", 1, 2**64 - 1), "expected rows below 30"),
+        (Kind.QUERY_ROWS, struct.pack("<Q", 1), "expected QUERY_ROWS with 16 bytes, got 8"),
+        (Kind.QUERY, struct.pack("<Q", NEW_ROWS + 1), "so some repeat"),
+        (Kind.QUERY, struct.pack("<Q", 2**63), "so some repeat"),
+        (Kind.QUERY, struct.pack("<Q", 3), "expected QUERY_ROWS with 24 bytes, got 16"),
+        (Kind.QUERY, b"\2", "expected QUERY with 8 bytes, got 1"),
+    ],
+)
+def test_a_cheating_query_is_refused(kind: Kind, body: bytes, words: str) -> None:
+    """Rows out of range, twice, or in another number than announced end the session unanswered."""
+    wire = changing(kind, body)
+    end = predicted(run_of(TWO), [[1, 2]], wire).ends["features"]
+    assert isinstance(end, RemoteProtocolError), end
+    assert str(end).startswith("label: ")
+    assert words in str(end)
+    assert not answers(wire, "features")
+
+
+def test_an_answer_of_another_size_is_refused() -> None:
+    """Fewer or more numbers than rows were asked for."""
+    end = predicted(run_of(TWO), [[1, 2]], changing(Kind.SCORE_SHARE, bytes(16), "features")).ends["label"]
+    assert "expected SCORE_SHARE with 32 bytes, got 16" in str(end)
+
+
+@pytest.mark.parametrize("purpose", ["train", "align"])
+def test_a_session_for_something_else_is_none(purpose: Any) -> None:
+    """A peer that came for another purpose is not asked anything."""
+    wire = Wire()
+
+    def elsewhere(desk: Desk, table: Table, _part: Part) -> Callable[[], Any]:
+        return partial(agree, desk, table.ids, purpose)
+
+    ends = predicted(run_of(TWO), [[1]], wire, cast={"features": elsewhere}).ends
+    assert f"our purpose is 'predict', theirs is '{purpose}'" in str(ends["label"])
+    assert f"our purpose is '{purpose}', theirs is 'predict'" in str(ends["features"])
+    assert not wire.bodies(Kind.QUERY)
+
+
+def test_other_rows_are_noticed_before_anything_is_asked() -> None:
+    """Tables that are not aligned end in the greeting."""
+    wire = Wire()
+
+    def shifted(desk: Desk, table: Table, part: Part) -> Callable[[], Served]:
+        return Answerer(desk, table.take(range(NEW_ROWS - 1, -1, -1)), part).run
+
+    end = predicted(run_of(TWO), [[1]], wire, cast={"features": shifted}).ends["label"]
+    assert "align again" in str(end)
+    assert not wire.bodies(Kind.QUERY)
+
+
+def test_a_part_too_large_for_its_width_is_refused_before_it_is_sent() -> None:
+    """Parts of scores beyond 2**24 mean that the rows are not like those of training."""
+    wire = Wire()
+
+    def far_out(desk: Desk, table: Table, part: Part) -> Callable[[], Served]:
+        answerer = Answerer(desk, table, part)
+        begun = prediction.begun
+
+        def run() -> Served:
+            scoring = begun(desk, table, part)
+            assert isinstance(scoring, OpenedScoring)
+            scoring._own = scoring._own + 2.0**30
+            rows = answerer._next_query(1)
+            answerer._spend(1, 0, len(rows))
+            scoring.answer(1, rows)
+            return Served(1, len(rows))
+
+        return run
+
+    end = predicted(run_of(TWO), [[1]], wire, cast={"features": far_out}).ends["features"]
+    assert isinstance(end, EncodingError)
+    assert not answers(wire, "features")
+
+
+def test_a_part_of_another_kind_is_refused() -> None:
+    """Shares where weights are due, and weights where shares are due, are not scored with."""
+    closed, opened = run_of(TWO, protocol="shares", open="never"), run_of(TWO, protocol="shares")
+    for run, parts in ((closed, opened.model.parts), (opened, closed.model.parts)):
+        mixed = Run(run.record, run.transcripts, type(run.model)(run.model.plan, parts))
+        for end in predicted(mixed, [[1]]).ends.values():
+            assert isinstance(end, PlumbobError)
+        assert any(isinstance(end, DataError) for end in predicted(mixed, [[1]]).ends.values())
+
+
+def test_nothing_secret_prints() -> None:
+    """Neither who asks, who answers nor what was answered shows a weight, a row or a key."""
+    run = run_of(TWO)
+    desk = seated(run.model.plan)["label"]
+    part, table = run.model.parts["label"], new_tables(run)["label"]
+    assert part.weights is not None
+    shown = repr(Asker(desk, table, part)) + repr(Answerer(desk, table, part)) + repr(part) + repr(Served(1, 2))
+    assert not any(str(weight) in shown for weight in part.weights)
+    assert repr(Served(1, 2)) == "Served(queries=1, rows=2)"

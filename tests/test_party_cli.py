@@ -1,0 +1,139 @@
+"""`plumbob party`: two organisations in processes of their own, from nothing to a sound connection."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from plumbob import cli
+from plumbob.plan import Plan
+
+PATIENCE = 60
+
+
+def plumbob(*words: str, home: Path | None = None) -> "subprocess.Popen[str]":
+    """The command line in a process of its own, with nothing to type into."""
+    environment = {**os.environ, **({"PLUMBOB_HOME": str(home)} if home else {})}
+    return subprocess.Popen(
+        [str(Path(sys.executable).with_name("plumbob")), *words],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+    )
+
+
+def call(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
+    """The exit code of the command line in this process."""
+    monkeypatch.setattr(sys, "argv", ["plumbob", "party", *words])
+    with pytest.raises(SystemExit) as caught:
+        cli.main()
+    return int(caught.value.code or 0)
+
+
+def told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str
+) -> tuple[int, dict[str, object]]:
+    """The exit code and the JSON object of a verb."""
+    capsys.readouterr()
+    code = call(monkeypatch, *words, "--json")
+    output = capsys.readouterr().out
+    return code, json.loads(output) if output else {}
+
+
+@pytest.fixture
+def joined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> tuple[Path, Path]:
+    """Two homes, made and joined by the command line alone."""
+    with socket.create_server(("127.0.0.1", 0)) as sock:
+        at = f"127.0.0.1:{sock.getsockname()[1]}"
+    homes = tmp_path / "bank", tmp_path / "fund"
+    assert call(monkeypatch, "init", "bank", "--home", str(homes[0]), "--listen", at) == 0
+    assert call(monkeypatch, "init", "fund", "--home", str(homes[1]), "--id", "client") == 0
+    tokens = [str(told(monkeypatch, capsys, "invite", "--home", str(home))[1]["token"]) for home in homes]
+    for home, token in zip(homes, reversed(tokens), strict=True):
+        assert call(monkeypatch, "join", token, "--home", str(home)) == 0
+    return homes
+
+
+def test_two_processes_find_each_other_ready(joined: tuple[Path, Path], tmp_path: Path) -> None:
+    """Both doctors end with 0, each in its own process, one with JSON and nothing else on standard output."""
+    plan = tmp_path / "plan.toml"
+    parties = {"bank": {"role": "label", "features": 3}, "fund": {"role": "features", "features": 2}}
+    plan.write_text(Plan.from_dict({"parties": parties}).to_toml())
+    here = plumbob("party", "doctor", str(plan), "--json", home=joined[0])
+    there = plumbob("party", "doctor", str(plan), "--home", str(joined[1]), "--quiet")
+    for process in (here, there):
+        process.wait(PATIENCE)
+    shown, lines, errors = here.communicate()[0], *there.communicate()
+    assert (here.returncode, there.returncode) == (0, 0)
+    result = json.loads(shown)
+    assert result["ready"] is True
+    assert {check["name"] for check in result["checks"]} >= {"certificate", "port", "connection", "clock", "size"}
+    assert all(line.startswith("ok ") for line in lines.splitlines())
+    assert errors == ""
+
+
+def test_a_lonely_doctor_ends_with_1(
+    joined: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is not ready is told in time, as lines or as JSON, and the exit code says so."""
+    code, result = told(monkeypatch, capsys, "doctor", "--home", str(joined[1]), "--wait", "0.2")
+    assert (code, result["ready"]) == (1, False)
+    assert call(monkeypatch, "doctor", "--home", str(joined[0]), "--wait", "0.2", "--peer", "fund") == 1
+    assert "problem  connection fund: fund did not call within 0.2 s" in capsys.readouterr().out
+
+
+def test_fingerprints_are_shown_for_reading_aloud(
+    joined: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Joining shows the peer's and our own; the invitation stands alone on its first line."""
+    _, bank = told(monkeypatch, capsys, "invite", "--home", str(joined[0]))
+    _, fund = told(monkeypatch, capsys, "join", str(bank["token"]), "--home", str(joined[1]))
+    assert fund["peer"]["fingerprint"] == bank["fingerprint"]  # type: ignore[index]
+    assert fund["own"]["fingerprint"] == told(monkeypatch, capsys, "invite", "--home", str(joined[1]))[1]["fingerprint"]  # type: ignore[index]
+    assert call(monkeypatch, "invite", "--home", str(joined[0])) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == bank["token"]
+    assert " ".join(line.strip() for line in lines[2:]) == bank["fingerprint"]
+
+
+def test_refusals_end_with_1_and_a_sentence(
+    tmp_path: Path,
+    joined: tuple[Path, Path],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A home that is there already, one that is not, a torn token, a new identity of a pinned name."""
+    bank, fund = (str(home) for home in joined)
+    token = str(told(monkeypatch, capsys, "invite", "--home", fund)[1]["token"])
+    assert call(monkeypatch, "init", "fund", "--home", str(tmp_path / "new")) == 0
+    other = str(told(monkeypatch, capsys, "invite", "--home", str(tmp_path / "new"))[1]["token"])
+    for words, sentence in [
+        (["init", "bank", "--home", bank], "there is an identity already"),
+        (["init", "b@nk", "--home", str(tmp_path / "odd")], "name: expected"),
+        (["invite", "--home", str(tmp_path / "nowhere")], "type: plumbob party init NAME"),
+        (["join", token[:-5], "--home", bank], "paste it again"),
+        (["join", token, "--home", fund], "our own invitation"),
+        (["join", other, "--home", bank], "--replace"),
+    ]:
+        capsys.readouterr()
+        assert call(monkeypatch, *words) == 1
+        message = capsys.readouterr().err
+        assert message.startswith("plumbob: ")
+        assert sentence in message
+    assert call(monkeypatch, "join", other, "--replace", "--home", bank) == 0
+
+
+def test_an_address_that_nobody_could_dial_is_not_invented(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Listening everywhere says nothing about where we are reached: init says so, and the invitation has none."""
+    home = str(tmp_path / "bank")
+    assert call(monkeypatch, "init", "bank", "--home", home, "--listen", "0.0.0.0:7700") == 0
+    assert "write `address`" in capsys.readouterr().out
+    assert told(monkeypatch, capsys, "invite", "--home", home)[1]["address"] is None

@@ -1,0 +1,83 @@
+"""Greetings: strict, short, and clear about a misunderstanding."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from plumbob import __version__
+from plumbob.errors import RemoteProtocolError
+from plumbob.transport.greeting import LARGEST_GREETING, VERSION, Greeting, decode, encode, refuse_other_purpose
+
+FULL = Greeting(purpose="train", plan="ab" * 32, run="01" * 16, knows="02" * 16, received=7, clock=1.5)
+
+
+def test_it_reads_back() -> None:
+    """Every field arrives as it was sent, within the limit of size, with our version by default."""
+    assert decode(encode(FULL), "fund") == FULL
+    assert len(encode(FULL)) <= LARGEST_GREETING
+    assert (FULL.version, FULL.plumbob) == (VERSION, __version__)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("purpose", "attack"),
+        ("purpose", None),
+        ("plan", "ab"),
+        ("plan", "AB" * 32),
+        ("run", "abc"),
+        ("run", "00" * 33),
+        ("knows", "xy"),
+        ("received", -1),
+        ("received", 1.5),
+        ("received", "7"),
+        ("received", 2**60),
+        ("clock", "now"),
+        ("clock", None),
+        ("plumbob", "x" * 65),
+        ("plumbob", "1.0\x1b[31m"),
+        ("more", 1),
+    ],
+)
+def test_wrong_fields_are_refused(field: str, value: object) -> None:
+    """Another type, an unknown word, a wrong length or a field that nobody knows is no greeting."""
+    changed = {**json.loads(encode(FULL)), field: value}
+    with pytest.raises(RemoteProtocolError, match="no greeting"):
+        decode(json.dumps(changed).encode(), "fund")
+
+
+def test_a_missing_purpose_is_refused() -> None:
+    """It must say what it is here for."""
+    with pytest.raises(RemoteProtocolError, match="no greeting"):
+        decode(b'{"version":1}', "fund")
+
+
+def test_another_version_is_named() -> None:
+    """A newer version is told as such, whatever else it says."""
+    with pytest.raises(RemoteProtocolError, match="speaks version 9 of the protocol, we speak 1"):
+        decode(b'{"version":9,"colour":"green"}', "fund")
+
+
+def test_a_long_greeting_is_refused_unread() -> None:
+    """Above the limit nothing is parsed."""
+    with pytest.raises(RemoteProtocolError, match="at most"):
+        decode(encode(FULL) + b" " * LARGEST_GREETING, "fund")
+
+
+@given(st.binary(max_size=300))
+def test_no_bytes_break_the_parser(data: bytes) -> None:
+    """Whatever comes first, the answer is our own error."""
+    with pytest.raises(RemoteProtocolError):
+        decode(data, "fund")
+
+
+def test_different_purposes_are_told_alike() -> None:
+    """Both sides say both purposes; the same purpose passes."""
+    train, doctor = FULL, Greeting(purpose="doctor")
+    refuse_other_purpose(train, Greeting(purpose="train"), "fund")
+    with pytest.raises(RemoteProtocolError, match="we are here to train, fund is here to check the connection"):
+        refuse_other_purpose(train, doctor, "fund")
+    with pytest.raises(RemoteProtocolError, match="we are here to check the connection, bank is here to train"):
+        refuse_other_purpose(doctor, train, "bank")
