@@ -81,16 +81,14 @@ def refuse_without_extra() -> None:
 
 def _estimator() -> Callable[[Plan], dict[str, Any]]:
     """Measures once for each kind of key and shape; the import is late, because it loads the engines."""
-    lock = threading.Lock()
-    kept: list[Any] = []
+    trials: list[Any] = []
 
     def estimated(plan: Plan) -> dict[str, Any]:
         from plumbob.commands.estimate import Trials, estimate
 
-        with lock:
-            if not kept:
-                kept.append(Trials())
-            return asdict(estimate(plan, trials=kept[0]))
+        if not trials:
+            trials.append(Trials())
+        return asdict(estimate(plan, trials=trials[0]))
 
     return estimated
 

@@ -12,6 +12,7 @@ from plumbob.plan import KEYS, Party, Plan
 from plumbob.record import Finding
 
 FLAG = re.compile(r"--([a-z0-9-]+) ([^\s,]+)")
+BEYOND = "expected numbers that can be calculated with: one is far too large or too small"
 PARTS = {"data", "rows", "names", "features", "keys", "heuristic"}
 
 
@@ -41,7 +42,7 @@ def checked(wish: Asked) -> dict[str, Any]:
     try:
         findings = check(wish.plan)
     except (ArithmeticError, ValueError) as error:
-        raise PlanError("expected numbers that can be calculated with: one is far too large or too small") from error
+        raise PlanError(BEYOND) from error
     return {
         "plan_hash": wish.plan.hash(),
         "summary": summary(findings),

@@ -109,9 +109,9 @@ class Lab:
     async def explain(self, request: Request) -> Response:
         """One attack's story and picture."""
         body = await _json(request)
-        if not isinstance(body, dict) or not {"wish", "attack", "by"} <= set(body):
+        if not isinstance(body, dict) or not all(isinstance(body.get(name), str) for name in ("attack", "by")):
             raise DataError("expected a wish, an attack and a party")
-        wish = answers.asked(body["wish"])
+        wish = answers.asked(body.get("wish"))
         return JSONResponse(asdict(await anyio.to_thread.run_sync(picture, wish.plan, body["attack"], body["by"])))
 
     async def plan(self, request: Request) -> Response:
@@ -226,7 +226,7 @@ def application(lab: Lab, gate: Gate) -> Guard:
         route("runs/{name}/report", lab.report),
         route("runs/{name}/plan", lab.run_plan),
     ]
-    handlers: dict[Any, Any] = {PlumbobError: _said, ClientDisconnect: _gone}
+    handlers: dict[Any, Any] = {PlumbobError: _said, ArithmeticError: _beyond, ClientDisconnect: _gone}
     return Guard(Starlette(routes=routes, exception_handlers=handlers, lifespan=lab.lifespan), gate)
 
 
@@ -273,12 +273,16 @@ def serve(lab: Lab, gate: Gate, listener: socket.socket) -> None:
 async def _json(request: Request) -> Any:
     try:
         return json.loads(await request.body())
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DataError("expected JSON") from error
 
 
 async def _said(_request: Request, error: PlumbobError) -> Response:
     return JSONResponse({"error": str(error)}, 400)
+
+
+async def _beyond(_request: Request, _error: ArithmeticError) -> Response:
+    return JSONResponse({"error": answers.BEYOND}, 400)
 
 
 async def _gone(_request: Request, _error: ClientDisconnect) -> Response:
