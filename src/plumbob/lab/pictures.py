@@ -6,10 +6,11 @@ come from the page, so that they follow light and dark; every word in it is esca
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
+from plumbob.auditor.advice import ON_OPENED_WEIGHTS
 from plumbob.auditor.figures import Figures
 from plumbob.errors import PlanError
 from plumbob.plan import Plan
@@ -18,6 +19,8 @@ from plumbob.report.markup import tag
 CELL, GAP, MOST_CELLS = 15, 26, 8
 TIMES = "\N{MULTIPLICATION SIGN}"
 TOP, MARGIN, LINE = 6.0, 4.0, 15.0
+SCORES_FIRST = ("feature-geometry", "scores")
+"""Before columns come the scores that they are worked out from: another picture under the same name."""
 LETTER = 6.3
 """Width of a letter of a caption, about."""
 
@@ -55,22 +58,40 @@ class Picture:
     conclusion: str
 
 
-def picture(plan: Plan, attack: str, by: str) -> Picture:
+def picture(plan: Plan, attack: str, by: str, target: str) -> Picture:
     """What this party would have before it."""
     if attack not in SCENES:
         raise PlanError(f"no attack {attack}; expected one of {', '.join(SCENES)}")
-    role = plan.party(by).role
-    scene = SCENES[attack](Figures.of(plan), by, "labels" if role == "features" else "scores")
-    return Picture(_story(attack, role), _drawn(scene, f"{by} sees"), scene.conclusion)
+    draw = _peer_scores if (attack, target) == SCORES_FIRST else SCENES[attack]
+    figures = Figures.of(plan)
+    scene = draw(figures, by, target)
+    if not figures.sees_sums:
+        scene = _unseen(scene, figures, attack, by)
+    return Picture(_story(attack, plan.party(by).role, target), _drawn(scene, f"{by} sees"), scene.conclusion)
 
 
-def _story(attack: str, role: str) -> str:
+def _story(attack: str, role: str, target: str) -> str:
     # Late: the attacks load their solvers, which nothing else here needs.
     from plumbob.attacks import ACTIVE, PASSIVE
+    from plumbob.attacks.peer_scores import PEER_SCORES
 
+    if (attack, target) == SCORES_FIRST:
+        return PEER_SCORES.story
     told = [(one.name, one.by, one.story) for one in PASSIVE] + [(one.name, one.by, one.story) for one in ACTIVE]
-    found: dict[str, str] = {by: story for name, by, story in told if name == attack}
+    found: dict[str, str] = {}
+    for name, by, story in told:
+        if name == attack:
+            found.setdefault(by, story)
     return found.get(role) or next(iter(found.values()))
+
+
+def _unseen(scene: Scene, figures: Figures, attack: str, by: str) -> Scene:
+    """The same on shares, where what the attacker would start from is seen by nobody."""
+    *others, last = scene.blocks
+    hidden = replace(last, kind="unknown", mark="?", caption=("in shares:", "seen by nobody"), empty_from=None)
+    opened = f"Only the weights opened at the end are seen: {figures.columns(by)} equations in the whole run."
+    is_open = attack in ON_OPENED_WEIGHTS and figures.plan.open == "own"
+    return Scene((*others, hidden), scene.signs, opened if is_open else "On shares there is nothing to work on.")
 
 
 # One scene an attack.
@@ -101,7 +122,7 @@ def _label_stacked(figures: Figures, by: str, _target: str) -> Scene:
     columns, steps = figures.columns(by), figures.steps
     unknown = Block("unknown", figures.rows, 1, (f"{figures.rows} labels", "unknown"), "?")
     own = Block("known", figures.rows, columns, ("own columns,", f"{steps} batches"))
-    sums = Block("known", min(steps, 6), columns, (f"{steps} {TIMES} {columns} sums", "one line a step"))
+    sums = Block("known", steps, columns, (f"{steps} {TIMES} {columns} sums", "one line a step"))
     each = figures.equations_a_row(by)
     return Scene((unknown, own, sums), (TIMES, "="), f"All steps together: {each:.3g} equations for each label.")
 
@@ -127,11 +148,13 @@ def _label_counts(figures: Figures, by: str, _target: str) -> Scene:
 
 def _label_chosen_rows(figures: Figures, by: str, _target: str) -> Scene:
     rows, columns = figures.batch, figures.columns(by)
-    chosen = max(1, MOST_CELLS * min(columns, rows) // max(rows, columns))
+    chosen = max(1, min(MOST_CELLS // 2, MOST_CELLS * columns // rows))
     unknown = Block("unknown", rows, 1, (f"{rows} residuals", "unknown"), "?")
     forged = Block("made-up", rows, columns, ("own columns, zero", "but for a few people"), empty_from=chosen)
     sums = Block("known", 1, columns, (f"{columns} sums", "about them alone"))
-    return Scene((unknown, forged, sums), (TIMES, "="), f"{columns} chosen people a step, in batches of any size.")
+    return Scene(
+        (unknown, forged, sums), (TIMES, "="), f"{min(columns, rows)} chosen people a step, in batches of any size."
+    )
 
 
 def _feature_single(figures: Figures, by: str, _target: str) -> Scene:
@@ -161,6 +184,12 @@ def _feature_geometry(figures: Figures, by: str, _target: str) -> Scene:
     scores = Block("known", rows, visits, (f"{rows} {TIMES} {visits} scores", "where solved for"))
     enough = "enough to fix them up to a rotation" if visits > width else "too few to tell them apart"
     return Scene((columns, weights, scores), (TIMES, "="), f"{visits} looks at {width} columns: {enough}.")
+
+
+def _peer_scores(figures: Figures, by: str, _target: str) -> Scene:
+    rows, columns, rank = figures.batch, figures.columns(by), figures.rank(by)
+    share = "every score shows" if rank >= rows else f"at most {rank / rows:.0%} of the peers' scores are fixed"
+    return _one_step(figures, by, "?", f"{rank} independent equations for {rows} residuals a step: {share}.", columns)
 
 
 def _packing(figures: Figures, by: str, target: str) -> Scene:
@@ -233,8 +262,8 @@ def _block(block: Block, size: tuple[int, int], x: float, width: float, tallest:
 
 
 def _cells(count: int, largest: int) -> int:
-    """In proportion to the largest side, where that is too many to draw; never nothing."""
-    return max(1, count if largest <= MOST_CELLS else round(MOST_CELLS * count / largest))
+    """As many as there are, or fewer, so that the largest side fits; by roots, or small sides would hardly show."""
+    return max(1, count if largest <= MOST_CELLS else min(count, round(MOST_CELLS * math.sqrt(count / largest))))
 
 
 def _caption_width(block: Block) -> float:

@@ -32,6 +32,7 @@ from plumbob.lab.work import Workroom
 from plumbob.plan import Plan
 
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+EXPLAINED = ("attack", "by", "target")
 MOST_LISTENERS = 8
 """Streams that may be open at once: a few pages, not a flood."""
 SECONDS_TO_CLOSE = 2
@@ -109,10 +110,11 @@ class Lab:
     async def explain(self, request: Request) -> Response:
         """One attack's story and picture."""
         body = await _json(request)
-        if not isinstance(body, dict) or not all(isinstance(body.get(name), str) for name in ("attack", "by")):
-            raise DataError("expected a wish, an attack and a party")
-        wish = answers.asked(body.get("wish"))
-        return JSONResponse(asdict(await anyio.to_thread.run_sync(picture, wish.plan, body["attack"], body["by"])))
+        if not isinstance(body, dict) or not all(isinstance(body.get(name), str) for name in EXPLAINED):
+            raise DataError(f"expected a wish, and words for {', '.join(EXPLAINED)}")
+        plan = answers.asked(body.get("wish")).plan
+        drawn = await anyio.to_thread.run_sync(picture, plan, *(body[name] for name in EXPLAINED))
+        return JSONResponse(asdict(drawn))
 
     async def plan(self, request: Request) -> Response:
         """The controls as a plan's file."""

@@ -127,7 +127,7 @@ export class Findings {
 
   picture(one) {
     const figure = h("figure", { class: "sees" }, h("figcaption", {}, "Drawing what the attacker sees …"));
-    post("explain", { wish: this.wish, attack: one.attack, by: one.by }).then(
+    post("explain", { wish: this.wish, attack: one.attack, by: one.by, target: one.target }).then(
       (told) => {
         const caption = h("figcaption", {}, h("strong", {}, `What ${one.by} sees. `), told.conclusion);
         fill(figure, h("p", { class: "story" }, told.story), drawn(told.svg), legend(told.svg), caption);
