@@ -37,6 +37,7 @@ VERBS = [
     ["receipt"],
     ["report"],
     ["export"],
+    ["lab"],
     ["plan", "new"],
     ["plan", "show"],
     ["plan", "hash"],
