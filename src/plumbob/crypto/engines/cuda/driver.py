@@ -1,0 +1,438 @@
+"""Drives the kernels: Python integers and numpy in, arrays on the device out. Nothing here needs more than numpy.
+
+The kernels are compiled for one shape at a time: limbs of a half, degree, and lanes that share a number. Many numbers
+are fastest with few lanes each, few numbers with many. A device compiles and launches: `cupy_device` with CuPy, and the
+tests' emulation with a C++ compiler, so that both run this very code.
+"""
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+FILES = ("lanes.h", "numbers.h", "kernels.cu")
+LIMB_BITS = 32
+LIMBS = (16, 32, 48, 64, 96, 128)
+THREADS = (4, 8, 16, 32)  # Lanes that may share a number.
+BLOCK = 128  # Threads of a block.
+WINDOW = 4  # Bits of a secret exponent that are looked up at once; every entry is read, so tables are small.
+LARGEST_GROUP = 12
+SCRATCH_BYTES = 1 << 31  # For the tables of `raise_rows`.
+
+Array = Any  # Of the device's array module: cupy's, or numpy's where it is emulated.
+
+
+class Shape(NamedTuple):
+    """What the kernels are compiled for."""
+
+    limbs: int
+    degree: int
+    threads: int
+
+    def macros(self) -> dict[str, int]:
+        """The names that the source expects."""
+        return {
+            "LIMBS": self.limbs,
+            "DEGREE": self.degree,
+            "THREADS": self.threads,
+            "LANE_LIMBS": self.limbs // self.threads,
+            "BLOCK": BLOCK,
+        }
+
+
+class Device(Protocol):
+    """Where kernels run."""
+
+    xp: Any
+    """The module whose arrays they take."""
+    processors: int
+
+    def launch(self, shape: Shape, kernel: str, threads: int, arguments: tuple[Any, ...]) -> None:
+        """Start a kernel on at least so many threads."""
+
+    def aside(self) -> AbstractContextManager[None]:
+        """What is launched inside starts after everything before it, and runs beside everything after it."""
+
+    def fetch_aside(self, array: Array) -> Any:
+        """An array that was made aside, on the host."""
+
+
+def source() -> str:
+    """All of it, as one text: a compiler's cache sees every change."""
+    folder = Path(__file__).parent
+    return "\n".join((folder / name).read_text() for name in FILES)
+
+
+@dataclass(frozen=True, repr=False)
+class DeviceRing:
+    """Integers modulo root**degree, with the constants that the kernels need of it on the device."""
+
+    root: int
+    degree: int
+    limbs: int
+    constants: Array
+
+    @property
+    def modulus(self) -> int:
+        return self.root**self.degree
+
+    @property
+    def element(self) -> int:
+        """Words of a residue in Montgomery form."""
+        return self.degree * self.limbs
+
+    @property
+    def words(self) -> int:
+        """Words of a standard residue: an even number, because others count in 64-bit limbs."""
+        return words_for(self.modulus)
+
+
+@dataclass(frozen=True, repr=False)
+class DeviceTable:
+    """Powers bases[j]**v in Montgomery form, entry (j << window) + v."""
+
+    ring: DeviceRing
+    window: int
+    bases: int
+    powers: Array
+
+
+@dataclass(frozen=True, repr=False)
+class Joint:
+    """The ring of two coprime moduli's product, and what each remainder is multiplied with there."""
+
+    ring: DeviceRing
+    weights: Array
+
+
+class Driver:
+    """Every operation of an engine, on arrays that stay on the device: rows of uint32 words, least significant first."""
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self.xp = device.xp
+
+    # Rings
+
+    def ring(self, root: int, degree: int) -> DeviceRing:
+        limbs = limbs_for(root)
+        return DeviceRing(root, degree, limbs, self.xp.asarray(ring_constants(root, degree, limbs)))
+
+    def joint(self, first: tuple[int, int], second: tuple[int, int]) -> Joint:
+        """Of two rings, given as root and degree."""
+        (left, left_degree), (right, right_degree) = first, second
+        squared = left_degree == right_degree == 2
+        ring = self.ring(left * right if squared else left**left_degree * right**right_degree, 2 if squared else 1)
+        moduli = left**left_degree, right**right_degree
+        radix = radix_of(ring.limbs)
+        weights = [
+            other * pow(other, -1, own) * radix**2 % ring.modulus
+            for own, other in (moduli, moduli[::-1])
+        ]
+        return Joint(ring, self._elements(ring, weights))
+
+    # Operations
+
+    def multiply(self, ring: DeviceRing, left: Array, right: Array) -> Array:
+        out = self._integers(len(left), ring.words)
+        step = 0 if len(right) == 1 else 1
+        self._run(ring, "multiply_pairs", len(left), (ring.constants, out, left, right, u32(step), i32(ring.words)))
+        return out
+
+    def power(self, ring: DeviceRing, bases: Array, exponent: int) -> Array:
+        elements = self._enter([ring], bases)
+        self._raise([ring], elements, [exponent])
+        return self._leave(ring, elements)
+
+    def logarithms(self, rings: Sequence[DeviceRing], values: Array, scales: Sequence[int]) -> list[Array]:
+        """For each ring of root n: (values**(n - 1) - 1) / n * scale modulo n. The rings have one shape."""
+        elements = self._enter(rings, values)
+        self._raise(rings, elements, [ring.root - 1 for ring in rings])
+        first, rows = rings[0], len(values)
+        radix, words = radix_of(first.limbs), max(words_for(ring.root) for ring in rings)
+        factors = [
+            self._elements(ring, [scale * radix % ring.root]) for ring, scale in zip(rings, scales, strict=True)
+        ]
+        out = self._integers(len(elements), words)
+        arguments = (constants_of(rings, self.xp), u32(rows), out, i32(words), elements, self.xp.concatenate(factors))
+        self._run(first, "leave_logarithms", len(elements), arguments)
+        return [
+            self.xp.ascontiguousarray(out[k * rows : (k + 1) * rows, : words_for(ring.root)])
+            for k, ring in enumerate(rings)
+        ]
+
+    def combine(self, ring: DeviceRing, bases: Array, matrix: Array, bits: int) -> Array:
+        """Column j: the product over rows i of bases[i]**matrix[i, j], for entries of `bits` bits with their sign.
+
+        Four Russians: subset products of a few rows are tabulated once and shared by all columns and bit planes.
+        """
+        rows, columns = matrix.shape
+        if rows == 0 or columns == 0:
+            return self._leave(ring, self.xp.tile(self._one(ring), (columns, 1)))
+        entered = self._enter([ring], bases)
+        # Entries are shifted to be non-negative. What that multiplies in everywhere is inverted here meanwhile.
+        with self.device.aside():
+            excess = self.product_of_all(ring, entered, bits - 1)
+        sums = self._combine_unsigned(ring, entered, matrix, bits)
+        inverse = inverted(to_int(self.device.fetch_aside(excess)[0]), ring.modulus)
+        return self._leave(ring, sums, self._elements(ring, [inverse]))
+
+    def pack(self, ring: DeviceRing, values: Array, slots: int, slot_bits: int) -> Array:
+        entered = self._enter([ring], values)
+        outputs = -(-len(values) // slots)
+        return self._leave(ring, self._fold_powers(ring, entered, outputs, (slots, 1), len(values), slots, slot_bits))
+
+    def table(self, ring: DeviceRing, bases: Array, window: int) -> DeviceTable:
+        count = len(bases)
+        powers = self.xp.empty((count, 1 << window, ring.element), dtype=np.uint32)
+        powers[:, 0] = self._one(ring)
+        powers[:, 1] = self._enter([ring], bases)
+        for level in range(1, window):
+            low = 1 << level
+            self._run(ring, "double_powers", count * low, (ring.constants, powers, i32(window), u32(low)))
+        return DeviceTable(ring, window, count, powers)
+
+    def look_up(self, table: DeviceTable, digits: Array) -> Array:
+        rows = len(digits)
+        if table.bases == 0:
+            return self._leave(table.ring, self.xp.tile(self._one(table.ring), (rows, 1)))
+        indices = self.xp.asarray(digits, dtype=np.uint16)
+        return self._leave(table.ring, self._multiply_entries(table.ring, table.powers, indices, (table.bases, 1), rows))
+
+    def join(self, joint: Joint, left: Array, right: Array) -> Array:
+        ring = joint.ring
+        out = self._integers(len(left), ring.words)
+        sides = (left, i32(left.shape[1]), right, i32(right.shape[1]))
+        self._run(ring, "join_pairs", len(left), (ring.constants, out, i32(ring.words), *sides, joint.weights))
+        return out
+
+    # Their parts
+
+    def product_of_all(self, ring: DeviceRing, elements: Array, squarings: int) -> Array:
+        """The product of all elements, squared so many times, as a standard integer."""
+        factors = elements.copy()
+        self._fold(ring, factors, len(factors), 1)
+        steps = self.xp.concatenate([self._one(ring), factors[:1]])
+        return self._leave(ring, self._fold_powers(ring, steps, 1, (2, 1), 2, 2, squarings))
+
+    def _enter(self, rings: Sequence[DeviceRing], integers: Array) -> Array:
+        """Montgomery form in every ring, one ring's rows after the other's."""
+        ring, rows = rings[0], len(integers)
+        count = rows * len(rings)
+        elements = self.xp.empty((count, ring.element), dtype=np.uint32)
+        arguments = (constants_of(rings, self.xp), u32(rows), elements, integers, i32(integers.shape[1]))
+        self._run(ring, "enter_rows", count, arguments)
+        return elements
+
+    def _leave(self, ring: DeviceRing, elements: Array, factor: Array | None = None) -> Array:
+        out = self._integers(len(elements), ring.words)
+        chosen = 0 if factor is None else factor
+        self._run(ring, "leave_rows", len(elements), (ring.constants, out, i32(ring.words), elements, chosen))
+        return out
+
+    def _raise(self, rings: Sequence[DeviceRing], elements: Array, exponents: Sequence[int]) -> None:
+        """In place. Exponents are padded to the same public length."""
+        ring, count = rings[0], len(elements)
+        rows = count // len(rings)
+        length = max(-(-exponent.bit_length() // WINDOW) for exponent in exponents)
+        digits = self.xp.asarray(np.array([window_digits(exponent, length) for exponent in exponents], dtype=np.uint8))
+        entry_bytes = (ring.element * 4) << WINDOW
+        step = min(count, SCRATCH_BYTES // entry_bytes)
+        # Several rings are never cut: their items must lie one after the other.
+        step = step if len(rings) == 1 else count
+        for start in range(0, count, max(step, 1)):
+            part = elements[start : start + step]
+            shape = self._shape(ring, len(part))
+            padded = -(-len(part) * shape.threads // BLOCK) * BLOCK // shape.threads
+            tables = self.xp.empty((padded << WINDOW, ring.element), dtype=np.uint32)
+            part_rows = rows if len(rings) > 1 else len(part)
+            arguments = (constants_of(rings, self.xp), u32(part_rows), part, digits, i32(length), i32(WINDOW), tables)
+            self._run(ring, "raise_rows", len(part), arguments)
+
+    def _combine_unsigned(self, ring: DeviceRing, entered: Array, matrix: Array, bits: int) -> Array:
+        rows, columns = matrix.shape
+        items = columns * bits
+        size = group_size(rows, items)
+        tables = self._subsets(ring, entered, size)
+        indices = self.xp.empty((len(tables), items), dtype=np.uint16)
+        shape = (u32(rows), u32(columns), i32(bits), i32(size))
+        self._run_words(ring, "find_subsets", indices.size, (indices, matrix, *shape))
+        planes = self._multiply_entries(ring, tables, indices, (1, items), items)
+        return self._fold_powers(ring, planes, columns, (1, columns), items, bits, 1)
+
+    def _subsets(self, ring: DeviceRing, entered: Array, size: int) -> Array:
+        """For every `size` rows the products of all their subsets; an entry's bits say which rows are in it."""
+        one = self._one(ring)
+        tables = self.xp.empty((-(-len(entered) // size), 1 << size, ring.element), dtype=np.uint32)
+        tables[:, 0] = one
+        for k in range(size):
+            # The last table may have fewer rows: ones take their place.
+            mine = entered[k::size]
+            tables[: len(mine), 1 << k] = mine
+            tables[len(mine) :, 1 << k] = one
+        half = 1
+        while half < size:
+            count = len(tables) * -(-size // (2 * half)) << min(2 * half, size)
+            self._run(ring, "join_subsets", count, (ring.constants, tables, i32(size), i32(half)))
+            half *= 2
+        return tables
+
+    def _multiply_entries(
+        self, ring: DeviceRing, tables: Array, indices: Array, steps: tuple[int, int], items: int
+    ) -> Array:
+        """For every item the product of one entry of each table. `steps` lead from item to item and table to table."""
+        n_tables, size = len(tables), tables.shape[1].bit_length() - 1
+        # Few items would leave most of the device idle, so their tables are cut into parts.
+        parts = min(n_tables, max(1, self._many // max(items, 1)))
+        length = -(-n_tables // parts)
+        parts = -(-n_tables // length)
+        products = self.xp.empty((parts * items, ring.element), dtype=np.uint32)
+        shape = (u32(steps[0]), u32(steps[1]), u32(items), u32(length))
+        arguments = (ring.constants, products, tables, i32(size), u32(n_tables), indices, *shape)
+        self._run(ring, "multiply_entries", parts * items, arguments)
+        self._fold(ring, products, parts, items)
+        return products[:items]
+
+    def _fold(self, ring: DeviceRing, elements: Array, parts: int, items: int) -> None:
+        """Multiply `parts` rows of `items` elements into the first, by halves."""
+        while parts > 1:
+            half = (parts + 1) // 2
+            self._run(
+                ring, "fold_rows", (parts - half) * items, (ring.constants, elements, u32(half), u32(items))
+            )
+            parts = half
+
+    def _fold_powers(
+        self,
+        ring: DeviceRing,
+        elements: Array,
+        count: int,
+        steps: tuple[int, int],
+        available: int,
+        factors: int,
+        squarings: int,
+    ) -> Array:
+        out = self.xp.empty((count, ring.element), dtype=np.uint32)
+        shape = (u32(steps[0]), u32(steps[1]), u32(available), u32(factors), u32(squarings))
+        self._run(ring, "fold_powers", count, (ring.constants, out, elements, *shape))
+        return out
+
+    def _one(self, ring: DeviceRing) -> Array:
+        """A row with the element one."""
+        return ring.constants[2 * ring.limbs : 2 * ring.limbs + ring.element].reshape(1, -1)
+
+    def _elements(self, ring: DeviceRing, values: Sequence[int]) -> Array:
+        """Exact halves of the values as they are."""
+        words = [half_words(value, ring.root, ring.degree, ring.limbs) for value in values]
+        return self.xp.asarray(np.stack(words))
+
+    def _integers(self, rows: int, words: int) -> Array:
+        return self.xp.empty((rows, words), dtype=np.uint32)
+
+    # Launches
+
+    @property
+    def _many(self) -> int:
+        """Items that keep every processor busy: twelve warps each, of eight items."""
+        return self.device.processors * 12 * 8
+
+    def _shape(self, ring: DeviceRing, items: int) -> Shape:
+        """Few items get as many lanes each as there are processors for; many are fastest with the fewest."""
+        lanes = [threads for threads in THREADS if ring.limbs % (2 * threads) == 0]
+        room = self.device.processors * 4 * 32
+        fitting = [threads for threads in lanes if threads * items <= room]
+        return Shape(ring.limbs, ring.degree, max(fitting, default=min(lanes)))
+
+    def _run(self, ring: DeviceRing, kernel: str, items: int, arguments: tuple[Any, ...]) -> None:
+        if items:
+            shape = self._shape(ring, items)
+            self.device.launch(shape, kernel, items * shape.threads, (*arguments, u32(items)))
+
+    def _run_words(self, ring: DeviceRing, kernel: str, words: int, arguments: tuple[Any, ...]) -> None:
+        """One thread for each item."""
+        if words:
+            self.device.launch(self._shape(ring, words), kernel, words, (*arguments, u32(words)))
+
+
+def limbs_for(root: int) -> int:
+    """The fewest that the kernels are made for and in which sums have room (numbers.h)."""
+    for limbs in LIMBS:
+        bound = 1 << (LIMB_BITS * limbs)
+        if root <= bound - (bound >> 28):
+            if root < 16 or root % 2 == 0:
+                break
+            return limbs
+    raise ValueError(f"expected an odd root above 16 of less than {LIMB_BITS * LIMBS[-1]} bits")
+
+
+def radix_of(limbs: int) -> int:
+    """R of numbers.h."""
+    return 1 << (LIMB_BITS * (limbs + 1))
+
+
+def ring_constants(root: int, degree: int, limbs: int) -> Any:
+    """In the order of `Constants` in numbers.h."""
+    radix, block = radix_of(limbs), 1 << (LIMB_BITS * limbs * degree)
+    elements = (radix, radix**3, radix**4, 1, radix * block)
+    parts = [words_of(root, limbs), words_of(root - radix % root + 1, limbs)]
+    parts += [half_words(element, root, degree, limbs) for element in elements]
+    return np.concatenate([*parts, words_of(-pow(root, -1, 1 << LIMB_BITS) % (1 << LIMB_BITS), 1)])
+
+
+def half_words(value: int, root: int, degree: int, limbs: int) -> Any:
+    """value modulo root**degree in halves: what is left modulo the root, then how often the root is in it."""
+    upper, lower = divmod(value % root**degree, root)
+    return np.concatenate([words_of(half, limbs) for half in (lower, upper)[:degree]])
+
+
+def words_of(value: int, count: int) -> Any:
+    """Least significant first."""
+    return np.frombuffer(value.to_bytes(4 * count, "little"), dtype="<u4").astype(np.uint32)
+
+
+def to_int(words: Any) -> int:
+    """The integer back."""
+    return int.from_bytes(np.ascontiguousarray(words, dtype="<u4").tobytes(), "little")
+
+
+def words_for(bound: int) -> int:
+    """Words of an integer below the bound, in whole 64-bit limbs."""
+    return 2 * max(1, -(-(bound - 1).bit_length() // 64))
+
+
+def window_digits(exponent: int, length: int) -> list[int]:
+    """The highest first."""
+    mask = (1 << WINDOW) - 1
+    return [exponent >> (WINDOW * position) & mask for position in reversed(range(length))]
+
+
+def constants_of(rings: Sequence[DeviceRing], xp: Any) -> Array:
+    """One ring's constants after the other's; all have the same shape."""
+    return rings[0].constants if len(rings) == 1 else xp.concatenate([ring.constants for ring in rings])
+
+
+def group_size(rows: int, looked_up: int) -> int:
+    """Rows per table that make the count of products, ceil(rows / g) * (2**g + looked_up), smallest."""
+    return min(range(1, LARGEST_GROUP + 1), key=lambda size: -(-rows // size) * ((1 << size) + looked_up))
+
+
+def u32(value: int) -> np.uint32:
+    """As a kernel takes it."""
+    return np.uint32(value)
+
+
+def i32(value: int) -> np.int32:
+    """As a kernel takes it."""
+    return np.int32(value)
+
+
+def inverted(value: int, modulus: int) -> int:
+    """With gmpy2 where it is installed: twenty times faster."""
+    try:
+        import gmpy2
+    except ImportError:
+        return pow(value, -1, modulus)
+    return int(gmpy2.invert(value, modulus))
