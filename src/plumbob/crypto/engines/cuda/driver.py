@@ -229,7 +229,7 @@ class Driver:
 
     def _leave(self, ring: DeviceRing, elements: Array, factor: Array | None = None) -> Array:
         out = self._integers(len(elements), ring.words)
-        chosen = 0 if factor is None else factor
+        chosen = np.uint64(0) if factor is None else factor  # A null pointer.
         self._run(ring, "leave_rows", len(elements), (ring.constants, out, i32(ring.words), elements, chosen))
         return out
 

@@ -1,0 +1,60 @@
+"""The driver's device on an NVIDIA GPU: CuPy compiles the kernels (NVRTC, kept in its cache on disk) and starts them."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import cupy
+
+Array = Any
+
+
+class CupyDevice:
+    """The current GPU. Every thread of the program has a stream of its own, so that two parties' work overlaps."""
+
+    xp = cupy
+
+    def __init__(self, text: str, block: int) -> None:
+        """`text` is the kernels' source, `block` the threads of a block that it is compiled for."""
+        self._text = text
+        self._block = block
+        self._modules: dict[Any, Any] = {}
+        self._streams = threading.local()
+        self._lock = threading.Lock()
+        self.processors = int(cupy.cuda.Device().attributes["MultiProcessorCount"])
+
+    def launch(self, shape: Any, kernel: str, threads: int, arguments: tuple[Any, ...]) -> None:
+        blocks = -(-threads // self._block)
+        self._module(shape).get_function(kernel)((blocks,), (self._block,), arguments)
+
+    @property
+    def stream(self) -> Any:
+        """This thread's."""
+        return self._pair[0]
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        side = self._pair[1]
+        side.wait_event(cupy.cuda.get_current_stream().record())
+        with side:
+            yield
+
+    def fetch_aside(self, array: Array) -> Any:
+        side = self._pair[1]
+        with side:
+            return array.get()
+
+    @property
+    def _pair(self) -> tuple[Any, Any]:
+        if not hasattr(self._streams, "pair"):
+            self._streams.pair = tuple(cupy.cuda.Stream(non_blocking=True) for _ in range(2))
+        pair: tuple[Any, Any] = self._streams.pair
+        return pair
+
+    def _module(self, shape: Any) -> Any:
+        with self._lock:
+            if shape not in self._modules:
+                flags = ("-std=c++17", *(f"-D{name}={value}" for name, value in shape.macros().items()))
+                self._modules[shape] = cupy.RawModule(code=self._text, options=flags)
+            return self._modules[shape]
