@@ -2,7 +2,7 @@
 
 import ctypes
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,8 @@ class EmulatedDevice:
 
     xp = np
 
-    def __init__(self, compiler: str, folder: Path, processors: int = 2) -> None:
+    def __init__(self, compiler: str, folder: Path, lanes: Sequence[int], processors: int = 1) -> None:
+        self.lanes = lanes
         self._compiler = compiler
         self._folder = folder
         self._libraries: dict[Shape, ctypes.CDLL] = {}
@@ -29,6 +30,13 @@ class EmulatedDevice:
         getattr(self._library(shape), kernel)(*(native(argument) for argument in arguments))
 
     @contextmanager
+    def working(self) -> Iterator[None]:
+        yield
+
+    def wait(self) -> None:
+        """Nothing runs beside."""
+
+    @contextmanager
     def aside(self) -> Iterator[None]:
         yield
 
@@ -38,16 +46,15 @@ class EmulatedDevice:
     def _library(self, shape: Shape) -> ctypes.CDLL:
         if shape not in self._libraries:
             path = self._folder / ("kernels-" + "-".join(map(str, shape)) + ".so")
-            flags = [f"-D{name}={value}" for name, value in shape.macros().items()]
-            subprocess.run(
-                [self._compiler, "-x", "c++", "-std=c++17", "-O1", "-fPIC", "-shared", "-DEMULATED", *flags]
-                + ["-o", str(path), "-"],
-                input=source(),
-                text=True,
-                check=True,
-            )
+            if not path.exists():
+                self._compile(shape, path)
             self._libraries[shape] = ctypes.CDLL(str(path))
         return self._libraries[shape]
+
+    def _compile(self, shape: Shape, path: Path) -> None:
+        flags = [f"-D{name}={value}" for name, value in shape.macros().items()]
+        options = ["-x", "c++", "-std=c++17", "-O1", "-fPIC", "-shared", "-DEMULATED", *flags]
+        subprocess.run([self._compiler, *options, "-o", str(path), "-"], input=source(), text=True, check=True)
 
 
 def native(argument: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Which engine works: the native kernel where it was built, otherwise the Python reference."""
+"""Which engine works: the native kernel where it was built, otherwise the Python reference; a GPU if it is named."""
 
 import warnings
 from functools import cache
@@ -9,7 +9,7 @@ from plumbob.errors import CryptoError
 
 __all__ = ["Engine", "choose", "cores", "native_is_built"]
 
-NAMES = ("auto", "native", "python")
+NAMES = ("auto", "native", "python", "cuda")
 
 
 def choose(name: str = "auto", threads: int | None = None) -> Engine:
@@ -18,6 +18,10 @@ def choose(name: str = "auto", threads: int | None = None) -> Engine:
         raise CryptoError(f"engine {name!r}: expected one of {', '.join(NAMES)}")
     if name == "python":
         return PythonEngine()
+    if name == "cuda":
+        from plumbob.crypto.engines.cuda.engine import CudaEngine  # CuPy takes a second to load.
+
+        return CudaEngine()
     if not native_is_built():
         if name == "native":
             raise CryptoError(

@@ -1,11 +1,12 @@
-"""The driver's device on an NVIDIA GPU: CuPy compiles the kernels (NVRTC, kept in its cache on disk) and starts them."""
+"""The driver's device on an NVIDIA GPU: CuPy compiles the kernels (NVRTC, with a cache on disk) and starts them."""
 
+import importlib
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import cupy
+cupy: Any = importlib.import_module("cupy")  # It comes without types.
 
 Array = Any
 
@@ -14,6 +15,7 @@ class CupyDevice:
     """The current GPU. Every thread of the program has a stream of its own, so that two parties' work overlaps."""
 
     xp = cupy
+    lanes = (4, 8, 16, 32)
 
     def __init__(self, text: str, block: int) -> None:
         """`text` is the kernels' source, `block` the threads of a block that it is compiled for."""
@@ -28,10 +30,13 @@ class CupyDevice:
         blocks = -(-threads // self._block)
         self._module(shape).get_function(kernel)((blocks,), (self._block,), arguments)
 
-    @property
-    def stream(self) -> Any:
-        """This thread's."""
-        return self._pair[0]
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        with self._pair[0]:
+            yield
+
+    def wait(self) -> None:
+        cupy.cuda.Device().synchronize()
 
     @contextmanager
     def aside(self) -> Iterator[None]:

@@ -13,10 +13,14 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+try:
+    import gmpy2
+except ImportError:  # Only the benchmark does without it: Python's own inverse takes ten times as long.
+    gmpy2 = None
+
 FILES = ("lanes.h", "numbers.h", "kernels.cu")
 LIMB_BITS = 32
 LIMBS = (16, 32, 48, 64, 96, 128)
-THREADS = (4, 8, 16, 32)  # Lanes that may share a number.
 BLOCK = 128  # Threads of a block.
 WINDOW = 4  # Bits of a secret exponent that are looked up at once; every entry is read, so tables are small.
 LARGEST_GROUP = 12
@@ -46,12 +50,26 @@ class Shape(NamedTuple):
 class Device(Protocol):
     """Where kernels run."""
 
-    xp: Any
-    """The module whose arrays they take."""
-    processors: int
+    @property
+    def xp(self) -> Any:
+        """The module whose arrays kernels take."""
+
+    @property
+    def processors(self) -> int:
+        """How many work beside each other."""
+
+    @property
+    def lanes(self) -> Sequence[int]:
+        """How many may share a number."""
 
     def launch(self, shape: Shape, kernel: str, threads: int, arguments: tuple[Any, ...]) -> None:
         """Start a kernel on at least so many threads."""
+
+    def working(self) -> AbstractContextManager[None]:
+        """What is launched inside is in this thread's own order, beside what other threads launch."""
+
+    def wait(self) -> None:
+        """Until all that was launched is done."""
 
     def aside(self) -> AbstractContextManager[None]:
         """What is launched inside starts after everything before it, and runs beside everything after it."""
@@ -77,7 +95,7 @@ class DeviceRing:
 
     @property
     def modulus(self) -> int:
-        return self.root**self.degree
+        return int(self.root**self.degree)
 
     @property
     def element(self) -> int:
@@ -109,7 +127,7 @@ class Joint:
 
 
 class Driver:
-    """Every operation of an engine, on arrays that stay on the device: rows of uint32 words, least significant first."""
+    """Every operation of an engine, on arrays on the device: rows of uint32 words, least significant first."""
 
     def __init__(self, device: Device) -> None:
         self.device = device
@@ -128,10 +146,7 @@ class Driver:
         ring = self.ring(left * right if squared else left**left_degree * right**right_degree, 2 if squared else 1)
         moduli = left**left_degree, right**right_degree
         radix = radix_of(ring.limbs)
-        weights = [
-            other * pow(other, -1, own) * radix**2 % ring.modulus
-            for own, other in (moduli, moduli[::-1])
-        ]
+        weights = [other * pow(other, -1, own) * radix**2 % ring.modulus for own, other in (moduli, moduli[::-1])]
         return Joint(ring, self._elements(ring, weights))
 
     # Operations
@@ -153,9 +168,7 @@ class Driver:
         self._raise(rings, elements, [ring.root - 1 for ring in rings])
         first, rows = rings[0], len(values)
         radix, words = radix_of(first.limbs), max(words_for(ring.root) for ring in rings)
-        factors = [
-            self._elements(ring, [scale * radix % ring.root]) for ring, scale in zip(rings, scales, strict=True)
-        ]
+        factors = [self._elements(ring, [scale * radix % ring.root]) for ring, scale in zip(rings, scales, strict=True)]
         out = self._integers(len(elements), words)
         arguments = (constants_of(rings, self.xp), u32(rows), out, i32(words), elements, self.xp.concatenate(factors))
         self._run(first, "leave_logarithms", len(elements), arguments)
@@ -177,7 +190,7 @@ class Driver:
         with self.device.aside():
             excess = self.product_of_all(ring, entered, bits - 1)
         sums = self._combine_unsigned(ring, entered, matrix, bits)
-        inverse = inverted(to_int(self.device.fetch_aside(excess)[0]), ring.modulus)
+        inverse = inverted(to_int(self.device.fetch_aside(excess)[0]), ring.root, ring.degree)
         return self._leave(ring, sums, self._elements(ring, [inverse]))
 
     def pack(self, ring: DeviceRing, values: Array, slots: int, slot_bits: int) -> Array:
@@ -200,7 +213,9 @@ class Driver:
         if table.bases == 0:
             return self._leave(table.ring, self.xp.tile(self._one(table.ring), (rows, 1)))
         indices = self.xp.asarray(digits, dtype=np.uint16)
-        return self._leave(table.ring, self._multiply_entries(table.ring, table.powers, indices, (table.bases, 1), rows))
+        return self._leave(
+            table.ring, self._multiply_entries(table.ring, table.powers, indices, (table.bases, 1), rows)
+        )
 
     def join(self, joint: Joint, left: Array, right: Array) -> Array:
         ring = joint.ring
@@ -265,14 +280,9 @@ class Driver:
 
     def _subsets(self, ring: DeviceRing, entered: Array, size: int) -> Array:
         """For every `size` rows the products of all their subsets; an entry's bits say which rows are in it."""
-        one = self._one(ring)
         tables = self.xp.empty((-(-len(entered) // size), 1 << size, ring.element), dtype=np.uint32)
-        tables[:, 0] = one
-        for k in range(size):
-            # The last table may have fewer rows: ones take their place.
-            mine = entered[k::size]
-            tables[: len(mine), 1 << k] = mine
-            tables[len(mine) :, 1 << k] = one
+        arguments = (ring.constants, tables, entered, u32(len(entered)), i32(size))
+        self._run_words(ring, "start_subsets", len(tables) * (size + 1) * ring.element, arguments)
         half = 1
         while half < size:
             count = len(tables) * -(-size // (2 * half)) << min(2 * half, size)
@@ -300,9 +310,7 @@ class Driver:
         """Multiply `parts` rows of `items` elements into the first, by halves."""
         while parts > 1:
             half = (parts + 1) // 2
-            self._run(
-                ring, "fold_rows", (parts - half) * items, (ring.constants, elements, u32(half), u32(items))
-            )
+            self._run(ring, "fold_rows", (parts - half) * items, (ring.constants, elements, u32(half), u32(items)))
             parts = half
 
     def _fold_powers(
@@ -341,7 +349,7 @@ class Driver:
 
     def _shape(self, ring: DeviceRing, items: int) -> Shape:
         """Few items get as many lanes each as there are processors for; many are fastest with the fewest."""
-        lanes = [threads for threads in THREADS if ring.limbs % (2 * threads) == 0]
+        lanes = [threads for threads in self.device.lanes if ring.limbs % (2 * threads) == 0]
         room = self.device.processors * 4 * 32
         fitting = [threads for threads in lanes if threads * items <= room]
         return Shape(ring.limbs, ring.degree, max(fitting, default=min(lanes)))
@@ -429,10 +437,7 @@ def i32(value: int) -> np.int32:
     return np.int32(value)
 
 
-def inverted(value: int, modulus: int) -> int:
-    """With gmpy2 where it is installed: twenty times faster."""
-    try:
-        import gmpy2
-    except ImportError:
-        return pow(value, -1, modulus)
-    return int(gmpy2.invert(value, modulus))
+def inverted(value: int, root: int, degree: int) -> int:
+    """1 / value modulo root**degree: found modulo the root, and doubled in length by a step of Newton's."""
+    inverse = pow(value, -1, root) if gmpy2 is None else int(gmpy2.invert(value, root))
+    return inverse if degree == 1 else inverse * (2 - value * inverse) % root**2

@@ -144,6 +144,18 @@ KERNEL join_pairs(const unsigned* rings, unsigned* out, int size, const unsigned
     }
 }
 
+// The entries of the tables of subset products that need no product: one, and the elements themselves. The last table
+// may have fewer rows than `size`: ones take their place.
+KERNEL start_subsets(const unsigned* rings, unsigned* tables, const unsigned* elements, unsigned rows, int size,
+                     unsigned count) {
+    FOR_EACH_WORD(count) {
+        const unsigned limb = item % kElement, slot = item / kElement % (size + 1), table = item / kElement / (size + 1);
+        const unsigned row = table * size + slot - 1, entry = slot == 0 ? 0 : 1u << (slot - 1);
+        const unsigned* from = slot == 0 || row >= rows ? Constants{rings}.one() : element_at(elements, row);
+        element_at(tables, (offset_t(table) << size) + entry)[limb] = from[limb];
+    }
+}
+
 // One level of the tables of subset products. An entry's index says which of `size` rows are in it. The products of
 // aligned blocks of `half` rows are there; those of blocks of twice as many are made of two each.
 KERNEL join_subsets(const unsigned* rings, unsigned* tables, int size, int half, unsigned count) {

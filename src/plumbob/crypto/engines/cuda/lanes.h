@@ -10,6 +10,12 @@ typedef unsigned long long offset_t;
 #define KERNEL extern "C" __global__ void __launch_bounds__(BLOCK)
 #define UNROLLED _Pragma("unroll")
 #define ROLLED _Pragma("unroll 1")
+// Two pairs of rows at once save moves between registers modulo n^2; modulo n they cost some.
+#if DEGREE == 2
+#define LOOP _Pragma("unroll 2")
+#else
+#define LOOP ROLLED
+#endif
 
 typedef unsigned int word;
 
@@ -116,6 +122,7 @@ using std::min;
 #define KERNEL extern "C" void
 #define UNROLLED
 #define ROLLED
+#define LOOP
 
 struct word {
     std::uint32_t lane[THREADS];

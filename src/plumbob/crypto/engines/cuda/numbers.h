@@ -161,27 +161,60 @@ DEVICE void finish_sum(Half& out, const word (&even)[W], const word (&odd)[W], c
 
 enum class Mode { product, square, split };
 
-// One row of each half: a digit's products, then a multiple of n that makes the lowest limb zero. `swapped` tells
-// which of a and b is even.
+// Where the rows of a product stand. The upper half is one row behind the lower one, whose quotient digit it needs: so
+// both wait for their own quotient digits at the same time.
+struct Rows {
+    Sum lower, upper;
+    word first, second;  // The digits of the row that the upper half comes to next,
+    word quotient;       // and the lower half's quotient digit there.
+};
+
+// Before the quotient digit of the lower half.
 template <Mode kMode>
-DEVICE void row(word (&even0)[W], word (&odd0)[W], Sum& lower, word (&even1)[W], word (&odd1)[W], Sum& upper,
-                const Number& right, const Root& root, const word& first, const word& second) {
-    const word digit = kMode == Mode::split ? word(0) : first;
-    shift_row(even0, odd0, lower.above, lower.arriving, right.half[0], digit);
-    const word quotient = from_first(even0[0] * root.inverse);
-    add_row(even0, odd0, lower.above, root.n, quotient);
-    lower.arriving = from_next(even0[0]);  // The last lane gets the zero of the first one.
-    if (kMode == Mode::split) lower.arriving = lower.arriving + (first & last_mask());
+DEVICE void begin_lower(word (&even)[W], word (&odd)[W], Sum& sum, const Number& right, const word& first) {
+    shift_row(even, odd, sum.above, sum.arriving, right.half[0], kMode == Mode::split ? word(0) : first);
+}
+
+// After it: a multiple of n that makes the lowest limb zero.
+template <Mode kMode>
+DEVICE void end_lower(word (&even)[W], word (&odd)[W], Sum& sum, const Root& root, const word& quotient,
+                      const word& first) {
+    add_row(even, odd, sum.above, root.n, quotient);
+    sum.arriving = from_next(even[0]);  // The last lane gets the zero of the first one.
+    if (kMode == Mode::split) sum.arriving = sum.arriving + (first & last_mask());
+}
+
+// Likewise; returns the carry that `end_upper` adds.
+template <Mode kMode>
+DEVICE word begin_upper(word (&even)[W], word (&odd)[W], Sum& sum, const Number& right, const Rows& rows) {
+    const word digit = kMode == Mode::split ? word(0) : kMode == Mode::square ? rows.second : rows.first;
+    shift_row(even, odd, sum.above, sum.arriving, right.half[DEGREE - 1], digit);
+    if (kMode == Mode::product) add_row(even, odd, sum.above, right.half[0], rows.second);
+    even[0] = add_cc(even[0], ~rows.quotient & first_mask());
+    return addc(word(0), word(0));
+}
+
+DEVICE void end_upper(word (&even)[W], word (&odd)[W], Sum& sum, const Root& root, const word& quotient,
+                      const word& carry) {
+    add_row_carried(even, odd, sum.above, root.n, quotient, carry);
+    sum.arriving = from_next(even[0]);
+}
+
+// The next row of the lower half and the one before it of the upper half.
+template <Mode kMode>
+DEVICE void row(word (&even0)[W], word (&odd0)[W], word (&even1)[W], word (&odd1)[W], Rows& rows, const Number& right,
+                const Root& root, const Digits& digits, int index) {
+    const word first = digits.first(index), second = digits.second(index);
+    begin_lower<kMode>(even0, odd0, rows.lower, right, first);
+    word carry, upper_quotient;
     if (DEGREE == 2) {
-        const Half& other = right.half[DEGREE - 1];
-        shift_row(even1, odd1, upper.above, upper.arriving, other, kMode == Mode::square ? second : digit);
-        if (kMode == Mode::product) add_row(even1, odd1, upper.above, right.half[0], second);
-        even1[0] = add_cc(even1[0], ~quotient & first_mask());
-        const word carry = addc(word(0), word(0));
-        const word upper_quotient = from_first(even1[0] * root.inverse);
-        add_row_carried(even1, odd1, upper.above, root.n, upper_quotient, carry);
-        upper.arriving = from_next(even1[0]);
+        carry = begin_upper<kMode>(even1, odd1, rows.upper, right, rows);
+        upper_quotient = from_first(even1[0] * root.inverse);
     }
+    rows.quotient = from_first(even0[0] * root.inverse);
+    end_lower<kMode>(even0, odd0, rows.lower, root, rows.quotient, first);
+    if (DEGREE == 2) end_upper(even1, odd1, rows.upper, root, upper_quotient, carry);
+    rows.first = first, rows.second = second;
 }
 
 // What `digits` hold for each mode: product: the limbs of both halves of the left factor; square: those of the lower
@@ -189,26 +222,31 @@ DEVICE void row(word (&even0)[W], word (&odd0)[W], Sum& lower, word (&even1)[W],
 // The result is left * right / R, and for split x / R.
 template <Mode kMode>
 DEVICE void multiply_rows(Number& out, const Number& right, const Digits& digits, const Root& root, Constants ring) {
-    Sum lower, upper;
-    Half zero;
-    set_zero(zero);
-    start(lower, kMode == Mode::split ? right.half[0] : zero);
+    Rows rows;
+    Sum &lower = rows.lower, &upper = rows.upper;
+    Half initial;
+    set_zero(initial);
+    start(lower, kMode == Mode::split ? right.half[0] : initial);
     if (DEGREE == 2) {
-        Half shift;
-        load_half(shift, ring.shift());
-        start(upper, shift);
+        load_half(initial, ring.shift());
+        start(upper, initial);
     }
     digits.wait();
-    ROLLED for (int i = 0; i < LIMBS; i += 2) {
-        row<kMode>(lower.a, lower.b, lower, upper.a, upper.b, upper, right, root, digits.first(i), digits.second(i));
-        row<kMode>(lower.b, lower.a, lower, upper.b, upper.a, upper, right, root, digits.first(i + 1),
-                   digits.second(i + 1));
+    rows.first = digits.first(0), rows.second = digits.second(0);
+    begin_lower<kMode>(lower.a, lower.b, lower, right, rows.first);
+    rows.quotient = from_first(lower.a[0] * root.inverse);
+    end_lower<kMode>(lower.a, lower.b, lower, root, rows.quotient, rows.first);
+    LOOP for (int i = 1; i < LIMBS; i += 2) {
+        row<kMode>(lower.b, lower.a, upper.a, upper.b, rows, right, root, digits, i);
+        row<kMode>(lower.a, lower.b, upper.b, upper.a, rows, right, root, digits, i + 1);
     }
-    row<kMode>(lower.a, lower.b, lower, upper.a, upper.b, upper, right, root, digits.first(LIMBS),
-               digits.second(LIMBS));
     digits.wait();
+    if (DEGREE == 2) {  // Before the result, which may take the place of `right`.
+        const word carry = begin_upper<kMode>(upper.a, upper.b, upper, right, rows);
+        end_upper(upper.a, upper.b, upper, root, from_first(upper.a[0] * root.inverse), carry);
+        finish_sum(out.half[DEGREE - 1], upper.b, upper.a, upper);
+    }
     finish_sum(out.half[0], lower.b, lower.a, lower);
-    if (DEGREE == 2) finish_sum(out.half[DEGREE - 1], upper.b, upper.a, upper);
 }
 
 DEVICE void put_number(const Digits& digits, const Number& left) {
