@@ -16,7 +16,7 @@ import pytest
 
 from plumbob.crypto import Encoding, Slots, engines, okamoto_uchiyama, paillier, profiles, sum_bits
 from plumbob.crypto.engines.cuda import driver
-from plumbob.crypto.engines.cuda.engine import CudaEngine, DeviceLimbs
+from plumbob.crypto.engines.cuda.engine import CudaEngine
 from plumbob.crypto.engines.interface import Engine, IntegerMatrix, Ring
 from plumbob.crypto.engines.python import PythonEngine
 from plumbob.crypto.limbs import Limbs, from_ints, to_bytes, to_ints
@@ -235,7 +235,7 @@ def test_results_stay_on_the_device_until_they_are_looked_at(small: CudaEngine) 
     """What an operation returns goes into the next one as it is, in slices too, and is limbs for everybody else."""
     values = residues(SMALL, 3)
     product = small.multiply(SMALL, values, values)
-    assert type(product) is type(DeviceLimbs(values))
+    assert type(product).__name__ == "DeviceLimbs"
     again = small.multiply(SMALL, product[2:5], product[2:5])
     expected = REFERENCE.power(SMALL, values[2:5], 4)
     assert to_ints(again) == to_ints(expected)

@@ -45,9 +45,12 @@ class CupyDevice:
         with side:
             yield
 
+    def fetch(self, array: Array) -> Any:
+        with self._pair[0]:
+            return array.get()
+
     def fetch_aside(self, array: Array) -> Any:
-        side = self._pair[1]
-        with side:
+        with self._pair[1]:
             return array.get()
 
     @property

@@ -74,6 +74,9 @@ class Device(Protocol):
     def aside(self) -> AbstractContextManager[None]:
         """What is launched inside starts after everything before it, and runs beside everything after it."""
 
+    def fetch(self, array: Array) -> Any:
+        """An array on the host, once what this thread launched is done."""
+
     def fetch_aside(self, array: Array) -> Any:
         """An array that was made aside, on the host."""
 
@@ -203,7 +206,7 @@ class Driver:
         powers = self.xp.empty((count, 1 << window, ring.element), dtype=np.uint32)
         powers[:, 0] = self._one(ring)
         powers[:, 1] = self._enter([ring], bases)
-        for level in range(1, window):
+        for level in range(window):
             low = 1 << level
             self._run(ring, "double_powers", count * low, (ring.constants, powers, i32(window), u32(low)))
         return DeviceTable(ring, window, count, powers)

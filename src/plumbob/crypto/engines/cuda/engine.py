@@ -25,8 +25,9 @@ class DeviceLimbs:
 
     dtype = np.dtype(np.uint64)
 
-    def __init__(self, words: Any) -> None:
+    def __init__(self, words: Any, device: Device) -> None:
         self._words = words
+        self._device = device
         self._thread = threading.get_ident()
         self._host: Limbs | None = None
 
@@ -39,20 +40,20 @@ class DeviceLimbs:
         return len(self._words)
 
     def __getitem__(self, rows: slice) -> "DeviceLimbs":
-        return DeviceLimbs(self._words[rows])
+        part = DeviceLimbs(self._words[rows], self._device)
+        part._thread = self._thread
+        return part
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Limbs:
         if self._host is None:
-            words = self._words.get() if hasattr(self._words, "get") else self._words
-            self._host = np.ascontiguousarray(words).view(np.uint64)
+            self._host = np.ascontiguousarray(self._device.fetch(self.words())).view(np.uint64)
         return self._host.astype(dtype or np.uint64, copy=bool(copy))
 
-    def words(self, device: Device) -> Any:
+    def words(self) -> Any:
         """For a kernel. Another thread has a stream of its own, and waits until the rows are there."""
-        if self._thread == threading.get_ident():
-            return self._words
-        device.wait()
-        return self._words.copy()
+        if self._thread != threading.get_ident():
+            self._device.wait()
+        return self._words
 
 
 class CudaEngine:
@@ -69,14 +70,14 @@ class CudaEngine:
         if len(right) not in (1, len(left)):
             raise ValueError(f"expected 1 or {len(left)} rows on the right, got {len(right)}")
         with self._device.working():
-            return on_device(self._driver.multiply(self._ring(ring), self._words(left), self._words(right)))
+            return self._limbs(self._driver.multiply(self._ring(ring), self._words(left), self._words(right)))
 
     def power(self, ring: Ring, bases: Limbs, exponent: int) -> Limbs:
         check_width(ring, bases)
         if exponent < 0:
             raise ValueError("expected an exponent of 0 or more, got a negative one: invert the bases first")
         with self._device.working():
-            return on_device(self._driver.power(self._ring(ring), self._words(bases), int(exponent)))
+            return self._limbs(self._driver.power(self._ring(ring), self._words(bases), int(exponent)))
 
     def combine(self, ring: Ring, bases: Limbs, matrix: IntegerMatrix, bits: int) -> Limbs:
         check_width(ring, bases)
@@ -85,14 +86,14 @@ class CudaEngine:
             raise ValueError(f"expected a matrix of {len(bases)} rows, got {len(matrix)}")
         with self._device.working():
             entries = self._driver.xp.asarray(np.ascontiguousarray(matrix, dtype=np.int64))
-            return on_device(self._driver.combine(self._ring(ring), self._words(bases), entries, bits))
+            return self._limbs(self._driver.combine(self._ring(ring), self._words(bases), entries, bits))
 
     def pack(self, ring: Ring, values: Limbs, slots: int, slot_bits: int) -> Limbs:
         check_width(ring, values)
         if slots < 1 or slot_bits < 0:
             raise ValueError(f"expected 1 slot or more of 0 bits or more, got {slots} of {slot_bits}")
         with self._device.working():
-            return on_device(self._driver.pack(self._ring(ring), self._words(values), slots, slot_bits))
+            return self._limbs(self._driver.pack(self._ring(ring), self._words(values), slots, slot_bits))
 
     def table(self, ring: Ring, bases: Limbs, window: int) -> Table:
         check_width(ring, bases)
@@ -108,7 +109,7 @@ class CudaEngine:
         if digits.shape[1] != tabulated.bases or (digits.size and int(digits.max()) >> tabulated.window):
             raise ValueError(f"expected {tabulated.bases} digits of {tabulated.window} bits in a row")
         with self._device.working():
-            return on_device(self._driver.look_up(tabulated, self._driver.xp.asarray(digits)))
+            return self._limbs(self._driver.look_up(tabulated, self._driver.xp.asarray(digits)))
 
     def join(self, first: Ring, second: Ring, left: Limbs, right: Limbs) -> Limbs:
         check_width(first, left)
@@ -116,21 +117,25 @@ class CudaEngine:
         if len(left) != len(right):
             raise ValueError(f"expected {len(left)} rows on both sides, got {len(right)} on the right")
         with self._device.working():
-            return on_device(self._driver.join(self._joint(first, second), self._words(left), self._words(right)))
+            return self._limbs(self._driver.join(self._joint(first, second), self._words(left), self._words(right)))
 
     def logarithms(self, rings: Sequence[Ring], values: Limbs, scales: Sequence[int]) -> list[Limbs]:
         prepared = [self._ring(ring) for ring in rings]
-        words = self._words(values)
         with self._device.working():
+            words = self._words(values)
             if len({ring.limbs for ring in prepared}) == 1:
-                return [on_device(part) for part in self._driver.logarithms(prepared, words, scales)]
+                return [self._limbs(part) for part in self._driver.logarithms(prepared, words, scales)]
             pairs = zip(prepared, scales, strict=True)
-            return [on_device(self._driver.logarithms([ring], words, [scale])[0]) for ring, scale in pairs]
+            return [self._limbs(self._driver.logarithms([ring], words, [scale])[0]) for ring, scale in pairs]
 
     def _words(self, limbs: Limbs | DeviceLimbs) -> Any:
         if isinstance(limbs, DeviceLimbs):
-            return limbs.words(self._device)
+            return self._driver.xp.ascontiguousarray(limbs.words())
         return self._driver.xp.asarray(np.ascontiguousarray(limbs, dtype=np.uint64).view(np.uint32))
+
+    def _limbs(self, words: Any) -> Limbs:
+        """Callers see limbs; that they are brought here late is nobody's business."""
+        return cast(Limbs, DeviceLimbs(words, self._device))
 
     def _ring(self, ring: Ring) -> DeviceRing:
         """Its constants on the device. They die with the ring, whose root may be a secret prime."""
@@ -175,8 +180,3 @@ def check_width(ring: Ring, *arrays: Limbs) -> None:
     for limbs in arrays:
         if len(limbs.shape) != 2 or limbs.shape[1] != ring.width:
             raise ValueError(f"expected rows of {ring.width} limbs, got an array of shape {limbs.shape}")
-
-
-def on_device(words: Any) -> Limbs:
-    """Callers see limbs; that they are brought here late is nobody's business."""
-    return cast(Limbs, DeviceLimbs(words))

@@ -255,18 +255,19 @@ KERNEL fold_powers(const unsigned* rings, unsigned* out, const unsigned* element
     }
 }
 
-// One level of the tables of powers: entries v in [low, 2 low) of every table are those of v / 2, rounded both ways.
+// One level of the tables of powers: entries v in (low, 2 low] of every table from those of v / 2, rounded both ways,
+// which are there. The entry after the last one is not kept.
 KERNEL double_powers(const unsigned* rings, unsigned* tables, int window, unsigned low, unsigned count) {
     DIGITS_OF_THIS_GROUP
     FOR_EACH_ITEM(count) {
         const Constants ring = {rings};
         const Root root = load_root(ring);
         unsigned* table = element_at(tables, offset_t(item / low) << window);
-        const unsigned v = low + item % low;
+        const unsigned v = low + 1 + item % low;
         Number number;
         load_number(number, element_at(table, v / 2));
         multiply_by(number, element_at(table, v - v / 2), digits, root, ring);
-        keep(table, v, number, is_live);
+        keep(table, v, number, is_live && v >> window == 0);
     }
 }
 

@@ -227,12 +227,13 @@ struct Digits {
 #define DIGITS_OF_THIS_GROUP                    \
     std::uint32_t local_pairs[LIMBS + 1][2];    \
     const Digits digits = {local_pairs};
+// From the last item to the first: where one needs what another makes in the same launch, that goes wrong here too.
 #define FOR_EACH_ITEM(count) \
     const bool is_live = true; \
-    for (unsigned item = 0; item < (count); ++item)
+    for (unsigned item = (count); item-- > 0;)
 #define TABLE_OF_GROUP item
 #define SKIP_IF_NONE(condition) \
     if (!(condition)) continue;
-#define FOR_EACH_WORD(count) for (unsigned item = 0; item < (count); ++item)
+#define FOR_EACH_WORD(count) for (unsigned item = (count); item-- > 0;)
 
 #endif
