@@ -17,12 +17,14 @@ class EmulatedDevice:
 
     xp = np
 
-    def __init__(self, compiler: str, folder: Path, lanes: Sequence[int], processors: int = 1) -> None:
+    processors = 1
+
+    def __init__(self, compiler: str, folder: Path, lanes: Sequence[int], largest_table: int = 0) -> None:
         self.lanes = lanes
+        self.largest_table = largest_table
         self._compiler = compiler
         self._folder = folder
         self._libraries: dict[Shape, ctypes.CDLL] = {}
-        self.processors = processors
         self.launches: list[tuple[str, int]] = []
 
     def launch(self, shape: Shape, kernel: str, threads: int, arguments: tuple[Any, ...]) -> None:

@@ -167,6 +167,19 @@ def test_look_up_takes_any_shape(small: CudaEngine, rows: int, bases: int, windo
     assert_same(small.look_up(ours, digits), REFERENCE.look_up(theirs, digits))
 
 
+def test_merged_tables_give_the_same(emulated: Callable[[Sequence[int]], CudaEngine]) -> None:
+    """Where there is room, two bases share a table, and look-ups come out as before."""
+    engine, ring = emulated([4]), Ring(odd(61), 1)
+    device = engine._device
+    assert isinstance(device, EmulatedDevice)
+    device.largest_table = 1 << 24
+    bases = residues(ring, 0)[:4]
+    digits = np.frombuffer(secrets.token_bytes(5 * 4), dtype=np.uint8).reshape(5, 4)
+    table = engine.table(ring, bases, 8)
+    assert table.is_merged
+    assert_same(engine.look_up(table, digits), REFERENCE.look_up(REFERENCE.table(ring, bases, 8), digits))
+
+
 @pytest.mark.parametrize("exponent", [0, 1, 15, 16, 2**64, 2**200 + 1])
 def test_power_takes_any_exponent(small: CudaEngine, exponent: int) -> None:
     """Exponents of every length agree with Python's pow, zero included."""

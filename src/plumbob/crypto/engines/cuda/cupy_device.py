@@ -9,6 +9,7 @@ from typing import Any
 cupy: Any = importlib.import_module("cupy")  # It comes without types.
 
 Array = Any
+TABLE_SHARE = 64  # A table of powers takes at most this part of the device's memory.
 
 
 class CupyDevice:
@@ -22,13 +23,15 @@ class CupyDevice:
         self._text = text
         self._block = block
         self._modules: dict[Any, Any] = {}
+        self._functions: dict[tuple[Any, str], Any] = {}
         self._streams = threading.local()
         self._lock = threading.Lock()
         self.processors = int(cupy.cuda.Device().attributes["MultiProcessorCount"])
+        self.largest_table = int(cupy.cuda.Device().mem_info[1]) // TABLE_SHARE
 
     def launch(self, shape: Any, kernel: str, threads: int, arguments: tuple[Any, ...]) -> None:
         blocks = -(-threads // self._block)
-        self._module(shape).get_function(kernel)((blocks,), (self._block,), arguments)
+        self._function(shape, kernel)((blocks,), (self._block,), arguments)
 
     @contextmanager
     def working(self) -> Iterator[None]:
@@ -60,9 +63,12 @@ class CupyDevice:
         pair: tuple[Any, Any] = self._streams.pair
         return pair
 
-    def _module(self, shape: Any) -> Any:
-        with self._lock:
-            if shape not in self._modules:
-                flags = ("-std=c++17", *(f"-D{name}={value}" for name, value in shape.macros().items()))
-                self._modules[shape] = cupy.RawModule(code=self._text, options=flags)
-            return self._modules[shape]
+    def _function(self, shape: Any, kernel: str) -> Any:
+        function = self._functions.get((shape, kernel))
+        if function is None:
+            with self._lock:
+                if shape not in self._modules:
+                    flags = ("-std=c++17", *(f"-D{name}={value}" for name, value in shape.macros().items()))
+                    self._modules[shape] = cupy.RawModule(code=self._text, options=flags)
+                function = self._functions[shape, kernel] = self._modules[shape].get_function(kernel)
+        return function

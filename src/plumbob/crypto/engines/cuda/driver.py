@@ -24,6 +24,8 @@ LIMBS = (16, 32, 48, 64, 96, 128)
 BLOCK = 128  # Threads of a block.
 WINDOW = 4  # Bits of a secret exponent that are looked up at once; every entry is read, so tables are small.
 LARGEST_GROUP = 12
+WAYS = 8  # Factors that one group multiplies when products are folded.
+MERGED = 8  # Bits of two digits' windows whose tables are merged: their digits are then read as one of 16 bits.
 SCRATCH_BYTES = 1 << 31  # For the tables of `raise_rows`.
 
 Array = Any  # Of the device's array module: cupy's, or numpy's where it is emulated.
@@ -61,6 +63,10 @@ class Device(Protocol):
     @property
     def lanes(self) -> Sequence[int]:
         """How many may share a number."""
+
+    @property
+    def largest_table(self) -> int:
+        """Bytes that one table may take."""
 
     def launch(self, shape: Shape, kernel: str, threads: int, arguments: tuple[Any, ...]) -> None:
         """Start a kernel on at least so many threads."""
@@ -113,12 +119,18 @@ class DeviceRing:
 
 @dataclass(frozen=True, repr=False)
 class DeviceTable:
-    """Powers bases[j]**v in Montgomery form, entry (j << window) + v."""
+    """Powers bases[j]**v in Montgomery form, entry v of table j; or products of those of two bases, where there is room:
+    entry v + (w << window) of table j is then bases[2 j]**v * bases[2 j + 1]**w.
+    """
 
     ring: DeviceRing
     window: int
     bases: int
     powers: Array
+
+    @property
+    def is_merged(self) -> bool:
+        return len(self.powers) < self.bases
 
 
 @dataclass(frozen=True, repr=False)
@@ -209,6 +221,8 @@ class Driver:
         for level in range(window):
             low = 1 << level
             self._run(ring, "double_powers", count * low, (ring.constants, powers, i32(window), u32(low)))
+        if window == MERGED and count % 2 == 0 and powers.nbytes << (window - 1) <= self.device.largest_table:
+            powers = self._merged(ring, powers, window)
         return DeviceTable(ring, window, count, powers)
 
     def look_up(self, table: DeviceTable, digits: Array) -> Array:
@@ -281,6 +295,12 @@ class Driver:
         planes = self._multiply_entries(ring, tables, indices, (1, items), items)
         return self._fold_powers(ring, planes, columns, (1, columns), items, bits, 1)
 
+    def _merged(self, ring: DeviceRing, powers: Array, window: int) -> Array:
+        pairs = len(powers) // 2
+        merged = self.xp.empty((pairs, 1 << (2 * window), ring.element), dtype=np.uint32)
+        self._run(ring, "merge_tables", pairs << (2 * window), (ring.constants, merged, powers, i32(window)))
+        return merged
+
     def _subsets(self, ring: DeviceRing, entered: Array, size: int) -> Array:
         """For every `size` rows the products of all their subsets; an entry's bits say which rows are in it."""
         tables = self.xp.empty((-(-len(entered) // size), 1 << size, ring.element), dtype=np.uint32)
@@ -310,11 +330,12 @@ class Driver:
         return products[:items]
 
     def _fold(self, ring: DeviceRing, elements: Array, parts: int, items: int) -> None:
-        """Multiply `parts` rows of `items` elements into the first, by halves."""
+        """Multiply `parts` rows of `items` elements into the first."""
         while parts > 1:
-            half = (parts + 1) // 2
-            self._run(ring, "fold_rows", (parts - half) * items, (ring.constants, elements, u32(half), u32(items)))
-            parts = half
+            distance = -(-parts // WAYS)
+            arguments = (ring.constants, elements, u32(distance), u32(parts), u32(items))
+            self._run(ring, "fold_rows", distance * items, arguments)
+            parts = distance
 
     def _fold_powers(
         self,

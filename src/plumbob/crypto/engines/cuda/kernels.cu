@@ -219,16 +219,40 @@ KERNEL multiply_entries(const unsigned* rings, unsigned* out, const unsigned* ta
     }
 }
 
-// elements[k] *= elements[k + distance], for rows of `items` elements and as many k as `count` says.
-KERNEL fold_rows(const unsigned* rings, unsigned* elements, unsigned distance, unsigned items, unsigned count) {
+// Rows of `items` elements each: row k < distance is multiplied with rows k + distance, k + 2 distance, ... below
+// `parts`. There are distance * items groups.
+KERNEL fold_rows(const unsigned* rings, unsigned* elements, unsigned distance, unsigned parts, unsigned items,
+                 unsigned count) {
     DIGITS_OF_THIS_GROUP
     FOR_EACH_ITEM(count) {
         const Constants ring = {rings};
         const Root root = load_root(ring);
         Number number;
         load_number(number, element_at(elements, item));
-        multiply_by(number, element_at(elements, item + offset_t(distance) * items), digits, root, ring);
+        // As many factors for every group, so that the lanes of a warp stay together; ones take the place of missing
+        // rows.
+        ROLLED for (unsigned first = distance; first < parts; first += distance) {
+            const bool is_there = first + item / items < parts;
+            const offset_t index = item + offset_t(first) * items;
+            multiply_by(number, is_there ? element_at(elements, index) : ring.one(), digits, root, ring);
+        }
         keep(elements, item, number, is_live);
+    }
+}
+
+// Two neighbouring tables of powers, of 2^window entries each, become one of 2^(2 window): half as many products for
+// those who look up.
+KERNEL merge_tables(const unsigned* rings, unsigned* merged, const unsigned* tables, int window, unsigned count) {
+    DIGITS_OF_THIS_GROUP
+    FOR_EACH_ITEM(count) {
+        const Constants ring = {rings};
+        const Root root = load_root(ring);
+        const offset_t low = item % (1u << window), high = item >> window & ((1u << window) - 1);
+        const unsigned* pair = element_at(tables, offset_t(item >> 2 * window) << (window + 1));
+        Number number;
+        load_number(number, element_at(pair, low));
+        multiply_by(number, element_at(pair, (1u << window) + high), digits, root, ring);
+        keep(merged, item, number, is_live);
     }
 }
 
