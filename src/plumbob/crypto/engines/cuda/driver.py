@@ -18,7 +18,7 @@ try:
 except ImportError:  # Only the benchmark does without it: Python's own inverse takes ten times as long.
     gmpy2 = None
 
-FILES = ("lanes.h", "numbers.h", "rows.h", "wide_rows.h", "residues.h", "kernels.cu")
+FILES = ("lanes.h", "numbers.h", "kernels.cu")
 LIMB_BITS = 32
 LIMBS = (16, 32, 48, 64, 96, 128)
 BLOCK = 128  # Threads of a block.
@@ -119,7 +119,7 @@ class DeviceRing:
 
 @dataclass(frozen=True, repr=False)
 class DeviceTable:
-    """Powers bases[j]**v in Montgomery form, entry v of table j; or, where there is room, products of two bases' powers:
+    """Powers bases[j]**v in Montgomery form, entry v of table j; or products of those of two bases, where there is room:
     entry v + (w << window) of table j is then bases[2 j]**v * bases[2 j + 1]**w.
     """
 
@@ -411,7 +411,7 @@ def ring_constants(root: int, degree: int, limbs: int) -> Any:
     elements = (radix, radix**3, radix**4, 1, radix * block)
     parts = [words_of(root, limbs), words_of(root - radix % root + 1, limbs)]
     parts += [half_words(element, root, degree, limbs) for element in elements]
-    return np.concatenate([*parts, words_of(-pow(root, -1, 1 << 64) % (1 << 64), 2)])
+    return np.concatenate([*parts, words_of(-pow(root, -1, 1 << LIMB_BITS) % (1 << LIMB_BITS), 1)])
 
 
 def half_words(value: int, root: int, degree: int, limbs: int) -> Any:

@@ -45,7 +45,6 @@ THREE_OPERANDS(mad_lo_cc, "mad.lo.cc.u32")
 THREE_OPERANDS(madc_lo_cc, "madc.lo.cc.u32")
 THREE_OPERANDS(madc_hi_cc, "madc.hi.cc.u32")
 
-DEVICE word high_product(word a, word b) { return __umulhi(a, b); }
 DEVICE int lane_index() { return static_cast<int>(threadIdx.x) % THREADS; }
 DEVICE word first_mask() { return lane_index() == 0 ? ~0u : 0u; }
 DEVICE word last_mask() { return lane_index() == THREADS - 1 ? ~0u : 0u; }
@@ -164,7 +163,6 @@ LANEWISE(madc_lo_cc, (const word& a, const word& b, const word& c),
          LOW(WIDE(a) * WIDE(b)) + WIDE(c) + WIDE(carry_flag), true)
 LANEWISE(madc_hi_cc, (const word& a, const word& b, const word& c),
          (WIDE(a) * WIDE(b) >> 32) + WIDE(c) + WIDE(carry_flag), true)
-LANEWISE(high_product, (const word& a, const word& b), WIDE(a) * WIDE(b) >> 32, false)
 LANEWISE(operator*, (const word& a, const word& b), WIDE(a) * WIDE(b), false)
 LANEWISE(operator+, (const word& a, const word& b), WIDE(a) + WIDE(b), false)
 LANEWISE(operator-, (const word& a, const word& b), WIDE(a) - WIDE(b), false)
