@@ -76,7 +76,7 @@ class Bench:
         )
         for name, ring, kernel, repetitions in cases:
             values = [secrets.randbelow(ring.modulus) for _ in range(64)]
-            few = self.driver._enter([ring], integers(values, ring.words))
+            few = self.driver._enter(ring, integers(values, ring.words))
             elements = cupy.ascontiguousarray(cupy.tile(few, (count // 64, 1)))
             out = cupy.empty_like(elements)
             if kernel == "fold_powers":
@@ -153,10 +153,10 @@ class Bench:
         )
 
     def decryption(self, ciphertexts: Any, plain: Sequence[int]) -> None:
-        scales = pow(-self.q, -1, self.p), pow(-self.p, -1, self.q)
+        opener = self.driver.opener(self.halves, (pow(-self.q, -1, self.p), pow(-self.p, -1, self.q)))
 
         def decrypt(values: Any) -> Any:
-            return self.driver.join(self.primes, *self.driver.logarithms(self.halves, values, scales))
+            return self.driver.join(self.primes, *self.driver.logarithms(opener, values))
 
         rows = min(len(ciphertexts), 1 << 16)
         got = to_ints(decrypt(ciphertexts[:512]))

@@ -101,6 +101,7 @@ class DeviceRing:
     degree: int
     limbs: int
     constants: Array
+    count = 1
 
     @property
     def modulus(self) -> int:
@@ -118,8 +119,27 @@ class DeviceRing:
 
 
 @dataclass(frozen=True, repr=False)
+class Opener:
+    """Several rings of one shape, whose items lie one after the other, and what logarithms in them need: the digits of
+    each secret exponent, the highest first, and the scales.
+    """
+
+    rings: Sequence[DeviceRing]
+    limbs: int
+    degree: int
+    element: int
+    constants: Array
+    exponents: Array
+    scales: Array
+
+    @property
+    def count(self) -> int:
+        return len(self.rings)
+
+
+@dataclass(frozen=True, repr=False)
 class DeviceTable:
-    """Powers bases[j]**v in Montgomery form, entry v of table j; or products of those of two bases, where there is room:
+    """Powers bases[j]**v in Montgomery form, entry v of table j; or, where there is room, of two bases at once:
     entry v + (w << window) of table j is then bases[2 j]**v * bases[2 j + 1]**w.
     """
 
@@ -173,24 +193,35 @@ class Driver:
         return out
 
     def power(self, ring: DeviceRing, bases: Array, exponent: int) -> Array:
-        elements = self._enter([ring], bases)
-        self._raise([ring], elements, [exponent])
+        elements = self._enter(ring, bases)
+        self._raise(ring, elements, self._exponents([exponent]))
         return self._leave(ring, elements)
 
-    def logarithms(self, rings: Sequence[DeviceRing], values: Array, scales: Sequence[int]) -> list[Array]:
-        """For each ring of root n: (values**(n - 1) - 1) / n * scale modulo n. The rings have one shape."""
-        elements = self._enter(rings, values)
-        self._raise(rings, elements, [ring.root - 1 for ring in rings])
-        first, rows = rings[0], len(values)
-        radix, words = radix_of(first.limbs), max(words_for(ring.root) for ring in rings)
+    def opener(self, rings: Sequence[DeviceRing], scales: Sequence[int]) -> Opener:
+        """For `logarithms`."""
+        first, xp = rings[0], self.xp
+        radix = radix_of(first.limbs)
         factors = [self._elements(ring, [scale * radix % ring.root]) for ring, scale in zip(rings, scales, strict=True)]
-        out = self._integers(len(elements), words)
-        arguments = (constants_of(rings, self.xp), u32(rows), out, i32(words), elements, self.xp.concatenate(factors))
-        self._run(first, "leave_logarithms", len(elements), arguments)
-        return [
-            self.xp.ascontiguousarray(out[k * rows : (k + 1) * rows, : words_for(ring.root)])
-            for k, ring in enumerate(rings)
-        ]
+        return Opener(
+            rings,
+            first.limbs,
+            first.degree,
+            first.element,
+            xp.concatenate([ring.constants for ring in rings]),
+            self._exponents([ring.root - 1 for ring in rings]),
+            xp.concatenate(factors),
+        )
+
+    def logarithms(self, opener: Opener, values: Array) -> list[Array]:
+        """For each ring of root n: (values**(n - 1) - 1) / n * scale modulo n."""
+        elements = self._enter(opener, values)
+        self._raise(opener, elements, opener.exponents)
+        rows, widths = len(values), [words_for(ring.root) for ring in opener.rings]
+        out = self._integers(len(elements), max(widths))
+        arguments = (opener.constants, u32(rows), out, i32(max(widths)), elements, opener.scales)
+        self._run(opener, "leave_logarithms", len(elements), arguments)
+        parts = [out[k * rows : (k + 1) * rows] for k in range(opener.count)]
+        return [self.xp.ascontiguousarray(part[:, :width]) for part, width in zip(parts, widths, strict=True)]
 
     def combine(self, ring: DeviceRing, bases: Array, matrix: Array, bits: int) -> Array:
         """Column j: the product over rows i of bases[i]**matrix[i, j], for entries of `bits` bits with their sign.
@@ -200,7 +231,7 @@ class Driver:
         rows, columns = matrix.shape
         if rows == 0 or columns == 0:
             return self._leave(ring, self.xp.tile(self._one(ring), (columns, 1)))
-        entered = self._enter([ring], bases)
+        entered = self._enter(ring, bases)
         # Entries are shifted to be non-negative. What that multiplies in everywhere is inverted here meanwhile.
         with self.device.aside():
             excess = self.product_of_all(ring, entered, bits - 1)
@@ -209,7 +240,7 @@ class Driver:
         return self._leave(ring, sums, self._elements(ring, [inverse]))
 
     def pack(self, ring: DeviceRing, values: Array, slots: int, slot_bits: int) -> Array:
-        entered = self._enter([ring], values)
+        entered = self._enter(ring, values)
         outputs = -(-len(values) // slots)
         return self._leave(ring, self._fold_powers(ring, entered, outputs, (slots, 1), len(values), slots, slot_bits))
 
@@ -217,7 +248,7 @@ class Driver:
         count = len(bases)
         powers = self.xp.empty((count, 1 << window, ring.element), dtype=np.uint32)
         powers[:, 0] = self._one(ring)
-        powers[:, 1] = self._enter([ring], bases)
+        powers[:, 1] = self._enter(ring, bases)
         for level in range(window):
             low = 1 << level
             self._run(ring, "double_powers", count * low, (ring.constants, powers, i32(window), u32(low)))
@@ -229,10 +260,9 @@ class Driver:
         rows = len(digits)
         if table.bases == 0:
             return self._leave(table.ring, self.xp.tile(self._one(table.ring), (rows, 1)))
-        indices = self.xp.asarray(digits, dtype=np.uint16)
-        return self._leave(
-            table.ring, self._multiply_entries(table.ring, table.powers, indices, (table.bases, 1), rows)
-        )
+        indices = digits.view(np.uint16) if table.is_merged else self.xp.asarray(digits, dtype=np.uint16)
+        steps = (len(table.powers), 1)
+        return self._leave(table.ring, self._multiply_entries(table.ring, table.powers, indices, steps, rows))
 
     def join(self, joint: Joint, left: Array, right: Array) -> Array:
         ring = joint.ring
@@ -250,13 +280,12 @@ class Driver:
         steps = self.xp.concatenate([self._one(ring), factors[:1]])
         return self._leave(ring, self._fold_powers(ring, steps, 1, (2, 1), 2, 2, squarings))
 
-    def _enter(self, rings: Sequence[DeviceRing], integers: Array) -> Array:
+    def _enter(self, ring: DeviceRing | Opener, integers: Array) -> Array:
         """Montgomery form in every ring, one ring's rows after the other's."""
-        ring, rows = rings[0], len(integers)
-        count = rows * len(rings)
-        elements = self.xp.empty((count, ring.element), dtype=np.uint32)
-        arguments = (constants_of(rings, self.xp), u32(rows), elements, integers, i32(integers.shape[1]))
-        self._run(ring, "enter_rows", count, arguments)
+        rows = len(integers)
+        elements = self.xp.empty((rows * ring.count, ring.element), dtype=np.uint32)
+        arguments = (ring.constants, u32(rows), elements, integers, i32(integers.shape[1]))
+        self._run(ring, "enter_rows", len(elements), arguments)
         return elements
 
     def _leave(self, ring: DeviceRing, elements: Array, factor: Array | None = None) -> Array:
@@ -265,24 +294,24 @@ class Driver:
         self._run(ring, "leave_rows", len(elements), (ring.constants, out, i32(ring.words), elements, chosen))
         return out
 
-    def _raise(self, rings: Sequence[DeviceRing], elements: Array, exponents: Sequence[int]) -> None:
-        """In place. Exponents are padded to the same public length."""
-        ring, count = rings[0], len(elements)
-        rows = count // len(rings)
-        length = max(-(-exponent.bit_length() // WINDOW) for exponent in exponents)
-        digits = self.xp.asarray(np.array([window_digits(exponent, length) for exponent in exponents], dtype=np.uint8))
-        entry_bytes = (ring.element * 4) << WINDOW
-        step = min(count, SCRATCH_BYTES // entry_bytes)
-        # Several rings are never cut: their items must lie one after the other.
-        step = step if len(rings) == 1 else count
-        for start in range(0, count, max(step, 1)):
-            part = elements[start : start + step]
+    def _raise(self, ring: DeviceRing | Opener, elements: Array, exponents: Array) -> None:
+        """In place, a row of digits for each ring."""
+        rows, length = len(elements) // ring.count, exponents.shape[1]
+        # As many rows at once as their tables have room for; several rings' rows lie apart and are never cut.
+        step = rows if ring.count > 1 else min(rows, SCRATCH_BYTES // (ring.element * 4 << WINDOW))
+        for start in range(0, rows, max(step, 1)):
+            part = elements if ring.count > 1 else elements[start : start + step]
             shape = self._shape(ring, len(part))
-            padded = -(-len(part) * shape.threads // BLOCK) * BLOCK // shape.threads
-            tables = self.xp.empty((padded << WINDOW, ring.element), dtype=np.uint32)
-            part_rows = rows if len(rings) > 1 else len(part)
-            arguments = (constants_of(rings, self.xp), u32(part_rows), part, digits, i32(length), i32(WINDOW), tables)
+            groups = -(-len(part) * shape.threads // BLOCK) * BLOCK // shape.threads
+            tables = self.xp.empty((groups << WINDOW, ring.element), dtype=np.uint32)
+            sizes = (i32(length), i32(WINDOW))
+            arguments = (ring.constants, u32(len(part) // ring.count), part, exponents, *sizes, tables)
             self._run(ring, "raise_rows", len(part), arguments)
+
+    def _exponents(self, exponents: Sequence[int]) -> Array:
+        """Their digits, padded to the same public length."""
+        length = max(-(-exponent.bit_length() // WINDOW) for exponent in exponents)
+        return self.xp.asarray(np.array([window_digits(exponent, length) for exponent in exponents], dtype=np.uint8))
 
     def _combine_unsigned(self, ring: DeviceRing, entered: Array, matrix: Array, bits: int) -> Array:
         rows, columns = matrix.shape
@@ -371,14 +400,14 @@ class Driver:
         """Items that keep every processor busy: twelve warps each, of eight items."""
         return self.device.processors * 12 * 8
 
-    def _shape(self, ring: DeviceRing, items: int) -> Shape:
+    def _shape(self, ring: DeviceRing | Opener, items: int) -> Shape:
         """Few items get as many lanes each as there are processors for; many are fastest with the fewest."""
         lanes = [threads for threads in self.device.lanes if ring.limbs % (2 * threads) == 0]
         room = self.device.processors * 4 * 32
         fitting = [threads for threads in lanes if threads * items <= room]
         return Shape(ring.limbs, ring.degree, max(fitting, default=min(lanes)))
 
-    def _run(self, ring: DeviceRing, kernel: str, items: int, arguments: tuple[Any, ...]) -> None:
+    def _run(self, ring: DeviceRing | Opener, kernel: str, items: int, arguments: tuple[Any, ...]) -> None:
         if items:
             shape = self._shape(ring, items)
             self.device.launch(shape, kernel, items * shape.threads, (*arguments, u32(items)))
@@ -439,11 +468,6 @@ def window_digits(exponent: int, length: int) -> list[int]:
     """The highest first."""
     mask = (1 << WINDOW) - 1
     return [exponent >> (WINDOW * position) & mask for position in reversed(range(length))]
-
-
-def constants_of(rings: Sequence[DeviceRing], xp: Any) -> Array:
-    """One ring's constants after the other's; all have the same shape."""
-    return rings[0].constants if len(rings) == 1 else xp.concatenate([ring.constants for ring in rings])
 
 
 def group_size(rows: int, looked_up: int) -> int:

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from plumbob.crypto.engines.cuda.driver import BLOCK, Device, DeviceRing, DeviceTable, Driver, Joint, source
+from plumbob.crypto.engines.cuda.driver import BLOCK, Device, DeviceRing, DeviceTable, Driver, Joint, Opener, source
 from plumbob.crypto.engines.interface import Digits, IntegerMatrix, Ring, Table, check_range
 from plumbob.crypto.limbs import Limbs
 from plumbob.errors import CryptoError
@@ -120,13 +120,12 @@ class CudaEngine:
             return self._limbs(self._driver.join(self._joint(first, second), self._words(left), self._words(right)))
 
     def logarithms(self, rings: Sequence[Ring], values: Limbs, scales: Sequence[int]) -> list[Limbs]:
-        prepared = [self._ring(ring) for ring in rings]
         with self._device.working():
-            words = self._words(values)
-            if len({ring.limbs for ring in prepared}) == 1:
-                return [self._limbs(part) for part in self._driver.logarithms(prepared, words, scales)]
-            pairs = zip(prepared, scales, strict=True)
-            return [self._limbs(self._driver.logarithms([ring], words, [scale])[0]) for ring, scale in pairs]
+            if len({self._ring(ring).limbs for ring in rings}) > 1:
+                pairs = zip(rings, scales, strict=True)
+                return [self.logarithms([ring], values, [scale])[0] for ring, scale in pairs]
+            parts = self._driver.logarithms(self._opener(rings, scales), self._words(values))
+        return [self._limbs(part) for part in parts]
 
     def _words(self, limbs: Limbs | DeviceLimbs) -> Any:
         if isinstance(limbs, DeviceLimbs):
@@ -144,6 +143,14 @@ class CudaEngine:
             self._device.wait()
         prepared: DeviceRing = ring.prepared[self.name]
         return prepared
+
+    def _opener(self, rings: Sequence[Ring], scales: Sequence[int]) -> Opener:
+        place = f"{self.name} logarithms {[(ring.root, scale) for ring, scale in zip(rings, scales, strict=True)]}"
+        if place not in rings[0].prepared:
+            rings[0].prepared[place] = self._driver.opener([self._ring(ring) for ring in rings], scales)
+            self._device.wait()
+        opener: Opener = rings[0].prepared[place]
+        return opener
 
     def _joint(self, first: Ring, second: Ring) -> Joint:
         place = f"{self.name} with {second.root}**{second.degree}"
