@@ -38,7 +38,7 @@ RunOut = Annotated[Path, typer.Option("--out", help="The folder to write to.", f
 LabelColumn = Annotated[
     str | None, typer.Option("--label", help="The label party's column that holds the label.", metavar="COLUMN")
 ]
-Engine = Annotated[str, typer.Option(help="Who does the arithmetic.", metavar="auto|native|python")]
+Engine = Annotated[str, typer.Option(help="Who does the arithmetic.", metavar="auto|native|python|cuda")]
 Jobs = Annotated[int | None, typer.Option(help="Cores to use; without it, all.", min=1)]
 AcceptLeaks = Annotated[
     bool, typer.Option("--accept-leaks", help="Say, for the record, that what the plan leaks is accepted.")

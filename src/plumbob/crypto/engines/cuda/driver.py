@@ -8,6 +8,7 @@ tests' emulation with a C++ compiler, so that both run this very code.
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -103,7 +104,7 @@ class DeviceRing:
     constants: Array
     count = 1
 
-    @property
+    @cached_property
     def modulus(self) -> int:
         return int(self.root**self.degree)
 
@@ -112,7 +113,7 @@ class DeviceRing:
         """Words of a residue in Montgomery form."""
         return self.degree * self.limbs
 
-    @property
+    @cached_property
     def words(self) -> int:
         """Words of a standard residue: an even number, because others count in 64-bit limbs."""
         return words_for(self.modulus)
