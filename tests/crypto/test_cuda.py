@@ -211,6 +211,19 @@ def test_logarithms_equal_python(small: CudaEngine) -> None:
             assert_same(one, other)
 
 
+def test_many_powers_are_raised_in_pieces(small: CudaEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the tables of all rows would not fit together, the result is the same."""
+    monkeypatch.setattr(driver, "SCRATCH_BYTES", 1 << 13)
+    values, rings = residues(SMALL, 3), [Ring(int(gmpy2.next_prime(odd(200))), 2) for _ in range(2)]
+    assert len(driver.pieces(small._ring(SMALL), values)) > 2
+    assert_same(small.power(SMALL, values, 99), REFERENCE.power(SMALL, values, 99))
+    chosen = units(Ring(rings[0].root * rings[1].root, 2), 6)
+    for ours, theirs in zip(
+        small.logarithms(rings, chosen, [3, 5]), REFERENCE.logarithms(rings, chosen, [3, 5]), strict=True
+    ):
+        assert_same(ours, theirs)
+
+
 def test_launches_depend_on_shapes_only(emulated: Callable[[Sequence[int]], CudaEngine]) -> None:
     """A sparse matrix starts exactly the kernels that a dense one does, on as many threads."""
     bases, dense = units(SMALL, 20), entries(20, 6, 9)
@@ -255,6 +268,13 @@ def test_results_stay_on_the_device_until_they_are_looked_at(small: CudaEngine) 
     assert to_bytes(again) == to_bytes(expected)
     assert len(again) == 3
     assert again.shape == expected.shape
+
+
+def test_no_rows_are_no_rows(small: CudaEngine) -> None:
+    """Nothing goes in and nothing comes out, in the right width."""
+    none = from_ints([], SMALL.width)
+    for result in (small.multiply(SMALL, none, none), small.power(SMALL, none, 5), small.pack(SMALL, none, 2, 3)):
+        assert np.asarray(result).shape == (0, SMALL.width)
 
 
 def test_refuses_wrong_shapes(small: CudaEngine) -> None:

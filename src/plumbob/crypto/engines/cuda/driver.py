@@ -27,7 +27,7 @@ WINDOW = 4  # Bits of a secret exponent that are looked up at once; every entry 
 LARGEST_GROUP = 12
 WAYS = 8  # Factors that one group multiplies when products are folded.
 MERGED = 8  # Bits of two digits' windows whose tables are merged: their digits are then read as one of 16 bits.
-SCRATCH_BYTES = 1 << 31  # For the tables of `raise_rows`.
+SCRATCH_BYTES = 1 << 30  # For the tables of `raise_rows`.
 
 Array = Any  # Of the device's array module: cupy's, or numpy's where it is emulated.
 
@@ -194,9 +194,10 @@ class Driver:
         return out
 
     def power(self, ring: DeviceRing, bases: Array, exponent: int) -> Array:
-        elements = self._enter(ring, bases)
-        self._raise(ring, elements, self._exponents([exponent]))
-        return self._leave(ring, elements)
+        exponents = self._exponents([exponent])
+        return self.xp.concatenate(
+            [self._leave(ring, self._raised(ring, part, exponents)) for part in pieces(ring, bases)]
+        )
 
     def opener(self, rings: Sequence[DeviceRing], scales: Sequence[int]) -> Opener:
         """For `logarithms`."""
@@ -215,14 +216,16 @@ class Driver:
 
     def logarithms(self, opener: Opener, values: Array) -> list[Array]:
         """For each ring of root n: (values**(n - 1) - 1) / n * scale modulo n."""
-        elements = self._enter(opener, values)
-        self._raise(opener, elements, opener.exponents)
+        parts = zip(*(self._logarithms(opener, part) for part in pieces(opener, values)), strict=True)
+        return [self.xp.concatenate(part) for part in parts]
+
+    def _logarithms(self, opener: Opener, values: Array) -> list[Array]:
+        elements = self._raised(opener, values, opener.exponents)
         rows, widths = len(values), [words_for(ring.root) for ring in opener.rings]
         out = self._integers(len(elements), max(widths))
         arguments = (opener.constants, u32(rows), out, i32(max(widths)), elements, opener.scales)
         self._run(opener, "leave_logarithms", len(elements), arguments)
-        parts = [out[k * rows : (k + 1) * rows] for k in range(opener.count)]
-        return [self.xp.ascontiguousarray(part[:, :width]) for part, width in zip(parts, widths, strict=True)]
+        return [out[k * rows : (k + 1) * rows, :width] for k, width in enumerate(widths)]
 
     def combine(self, ring: DeviceRing, bases: Array, matrix: Array, bits: int) -> Array:
         """Column j: the product over rows i of bases[i]**matrix[i, j], for entries of `bits` bits with their sign.
@@ -295,19 +298,16 @@ class Driver:
         self._run(ring, "leave_rows", len(elements), (ring.constants, out, i32(ring.words), elements, chosen))
         return out
 
-    def _raise(self, ring: DeviceRing | Opener, elements: Array, exponents: Array) -> None:
-        """In place, a row of digits for each ring."""
-        rows, length = len(elements) // ring.count, exponents.shape[1]
-        # As many rows at once as their tables have room for; several rings' rows lie apart and are never cut.
-        step = rows if ring.count > 1 else min(rows, SCRATCH_BYTES // (ring.element * 4 << WINDOW))
-        for start in range(0, rows, max(step, 1)):
-            part = elements if ring.count > 1 else elements[start : start + step]
-            shape = self._shape(ring, len(part))
-            groups = -(-len(part) * shape.threads // BLOCK) * BLOCK // shape.threads
-            tables = self.xp.empty((groups << WINDOW, ring.element), dtype=np.uint32)
-            sizes = (i32(length), i32(WINDOW))
-            arguments = (ring.constants, u32(len(part) // ring.count), part, exponents, *sizes, tables)
-            self._run(ring, "raise_rows", len(part), arguments)
+    def _raised(self, ring: DeviceRing | Opener, integers: Array, exponents: Array) -> Array:
+        """Elements raised to a row of digits for each ring."""
+        elements = self._enter(ring, integers)
+        threads = self._shape(ring, len(elements)).threads
+        groups = -(-len(elements) * threads // BLOCK) * BLOCK // threads
+        tables = self.xp.empty((groups << WINDOW, ring.element), dtype=np.uint32)
+        sizes = (i32(exponents.shape[1]), i32(WINDOW))
+        arguments = (ring.constants, u32(len(integers)), elements, exponents, *sizes, tables)
+        self._run(ring, "raise_rows", len(elements), arguments)
+        return elements
 
     def _exponents(self, exponents: Sequence[int]) -> Array:
         """Their digits, padded to the same public length."""
@@ -469,6 +469,12 @@ def window_digits(exponent: int, length: int) -> list[int]:
     """The highest first."""
     mask = (1 << WINDOW) - 1
     return [exponent >> (WINDOW * position) & mask for position in reversed(range(length))]
+
+
+def pieces(ring: DeviceRing | Opener, rows: Array) -> list[Array]:
+    """As many rows at once as the tables of their powers have room for."""
+    step = max(1, SCRATCH_BYTES // (ring.count * ring.element * 4 << WINDOW))
+    return [rows[start : start + step] for start in range(0, max(len(rows), 1), step)]
 
 
 def group_size(rows: int, looked_up: int) -> int:
