@@ -21,7 +21,7 @@ from typing import Any
 
 from plumbob.crypto import engines
 from plumbob.crypto.engines.interface import Digits, Engine, IntegerMatrix, Ring, Table
-from plumbob.crypto.engines.python import group_size
+from plumbob.crypto.engines.python import group_size, logarithm
 from plumbob.crypto.limbs import Limbs, concatenate, from_ints, to_bytes
 from plumbob.errors import CryptoError
 
@@ -117,6 +117,9 @@ class RayEngine:
 
     def join(self, first: Ring, second: Ring, left: Limbs, right: Limbs) -> Limbs:
         return self._local.join(first, second, left, right)
+
+    def logarithms(self, rings: Sequence[Ring], values: Limbs, scales: Sequence[int]) -> list[Limbs]:
+        return [logarithm(self, ring, values, scale) for ring, scale in zip(rings, scales, strict=True)]
 
     def _parts(self, ring: Ring, length: int, products: int) -> list[slice]:
         """As many parts as there are workers, or fewer, so that none is too little work."""
