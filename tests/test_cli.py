@@ -9,7 +9,7 @@ import sys
 import types
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -37,6 +37,7 @@ VERBS = [
     ["receipt"],
     ["report"],
     ["export"],
+    ["lab"],
     ["plan", "new"],
     ["plan", "show"],
     ["plan", "hash"],
@@ -402,6 +403,12 @@ def test_files_after_one_data_flag(
     scored = ["predict", str(tmp_path / "a"), "--data", *pairs, "--id", "id", "--out", str(file)]
     assert call(monkeypatch, *scored) == 0
     assert file.read_text().splitlines()[1].startswith("p0,")
+
+
+def test_help_names_every_engine() -> None:
+    """What `--engine` takes is what there is to choose."""
+    _, option = get_args(cli.Engine)
+    assert option.metavar == "|".join(engines.NAMES)
 
 
 @pytest.mark.parametrize("engine", ["python", "native"])

@@ -341,6 +341,28 @@ def export(
 
 
 @app.command()
+def lab(
+    folder: Annotated[
+        Path | None, typer.Argument(metavar="RUN_DIR", help="A run to open on: its report, and its plan to change.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="The folder that keeps the lab's runs.", file_okay=False)] = Path(
+        "lab-runs"
+    ),
+    port: Annotated[int, typer.Option(help="The port on 127.0.0.1; 0 takes a free one.", min=0, max=65535)] = 0,
+    opens: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
+    data_dir: DataDir = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """A page on this machine to try plans out: findings at once, runs and attacks live, runs compared."""
+    from plumbob.commands import lab as work
+
+    wishes = work.Wishes(folder, out, port, opens, data_dir)
+    # Not even --quiet hides the address: without it nobody gets in.
+    work.run(wishes, lambda result: show(result, as_json), progress(quiet))
+
+
+@app.command()
 def paper(
     part: Annotated[
         str, typer.Argument(metavar="mnist|credit|attacks", help="A data set of section 7, or the theorems.")

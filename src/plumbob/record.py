@@ -164,6 +164,15 @@ class RunRecord:
     def is_finished(self) -> bool:
         return self.status == FINISHED
 
+    @property
+    def is_calculated(self) -> bool:
+        """Whether the views of an encrypted protocol were calculated without its cryptography."""
+        return self.protocol != "clear" and self.engine == "none"
+
+    @property
+    def is_encrypted(self) -> bool:
+        return self.protocol != "clear" and not self.is_calculated
+
     def to_json(self) -> str:
         return json.dumps(self.to_dict(), indent=2, allow_nan=False)
 

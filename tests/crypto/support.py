@@ -74,3 +74,7 @@ class CountingEngine:
     def join(self, first: Ring, second: Ring, left: Limbs, right: Limbs) -> Limbs:
         self.calls["join"] += 1
         return self._inner.join(first, second, left, right)
+
+    def logarithms(self, rings: Sequence[Ring], values: Limbs, scales: Sequence[int]) -> list[Limbs]:
+        self.calls["logarithms"] += 1
+        return self._inner.logarithms(rings, values, scales)

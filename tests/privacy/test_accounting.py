@@ -74,6 +74,13 @@ def test_more_visits_never_cost_less(epsilon: float, delta: float, visits: int) 
     assert calibrated_std(2 * epsilon, delta, 4.0, visits) < std
 
 
+@pytest.mark.parametrize("epsilon", [100.0, 1e4, 1e6])
+def test_a_budget_that_protects_nothing_is_calculated_too(epsilon: float) -> None:
+    """However large epsilon is: the noise that is left keeps it."""
+    cost = LabelCost(calibrated_std(epsilon, 1e-6, 4.0, 5), 4.0, 5)
+    assert cost.analytic_epsilon(1e-6) == pytest.approx(epsilon, rel=1e-6)
+
+
 def test_nothing_released_costs_nothing() -> None:
     """Without a shift epsilon is 0."""
     assert gaussian_epsilon(0.0, 1e-6) == 0.0

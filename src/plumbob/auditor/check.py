@@ -4,7 +4,7 @@ For every attack and every party that could make it: a verdict, the numbers behi
 type against it. Nothing here is a proof that a plan is harmless: what is not shown to leak is just that.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +61,14 @@ def _judged(figures: Figures, rule: Rule, by: str) -> Iterator[Finding]:
     peers = [peer.name for peer in figures.peers(by)] or [label_party]
     for against in [label_party] if rule.target == "labels" else peers:
         yield Finding(rule.attack, by, against, rule.target, judgement.verdict, judgement.why, rule.reference, fix)
+
+
+def summary(findings: Sequence[Finding]) -> str:
+    """One line for who must say yes or no."""
+    leaking = [finding for finding in findings if finding.verdict == LEAKS]
+    if leaking:
+        return f"{len(leaking)} of {len(findings)} findings leak above the plan's tolerance."
+    return f"None of {len(findings)} findings is shown to leak above the plan's tolerance."
 
 
 def notes(plan: Plan, rows: int | None = None, runs: int = 1) -> list[str]:

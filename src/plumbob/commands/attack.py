@@ -33,7 +33,7 @@ def run(folder: Path, only: Sequence[str] | None, tell: Tell, keep: bool = False
     record = RunRecord.load(folder)
     notes = list(notes_for(Plan.from_toml(record.plan)))
     if keep:
-        _file(record, Truth.of(folder), findings, folder)
+        file_findings(record, Truth.of(folder), findings, folder)
     listed = [asdict(finding) for finding in findings]
     return {"out": str(folder), "findings": listed, "notes": notes, "lines": [*lines_of(findings), *notes]}
 
@@ -46,14 +46,14 @@ def audit_plan(
     refuse_unknown(only)
     finished = train.carry_out(plan, inputs, out, means)
     findings = audit(finished, only, tell)
-    record = _file(finished.record, Truth.of(finished), findings, out)
+    record = file_findings(finished.record, Truth.of(finished), findings, out)
     compared = agreements(record.predicted, findings)
     result = {**train.shown(record, inputs, out), "agreement": [asdict(one) for one in compared]}
     lines = [*lines_of(findings), *beside_lines(record, compared), *record.notes, *train.lines_of(record, out)]
     return {**result, "lines": lines}
 
 
-def _file(record: RunRecord, truth: Truth, findings: Sequence[Finding], folder: Path) -> RunRecord:
+def file_findings(record: RunRecord, truth: Truth, findings: Sequence[Finding], folder: Path) -> RunRecord:
     """The record with its findings, saved, and the page made from it."""
     filed = with_findings(record, truth, findings)
     disagreements = [str(one) for one in agreements(filed.predicted, findings) if not one.is_kept]

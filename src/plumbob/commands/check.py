@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from plumbob.auditor.advice import fix_for
-from plumbob.auditor.check import check, notes
+from plumbob.auditor.check import check, notes, summary
 from plumbob.auditor.explain import explain
 from plumbob.auditor.forecast import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
 from plumbob.commands.flags import plan_from
@@ -81,14 +81,6 @@ def lines_of(findings: Sequence[Finding]) -> list[str]:
     rows = [[one.verdict, one.attack, one.by, one.against, one.target] for one in findings]
     table = as_text(Table(["verdict", "attack", "by", "against", "target"], rows))
     return [summary(findings), "", *table, "", *(line for finding in findings for line in _reasons(finding))]
-
-
-def summary(findings: Sequence[Finding]) -> str:
-    """One line for who must say yes or no."""
-    leaking = [finding for finding in findings if finding.verdict == LEAKS]
-    if leaking:
-        return f"{len(leaking)} of {len(findings)} findings leak above the plan's tolerance."
-    return f"None of {len(findings)} findings is shown to leak above the plan's tolerance."
 
 
 def _reasons(finding: Finding) -> list[str]:

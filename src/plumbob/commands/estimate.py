@@ -66,18 +66,41 @@ class Estimate:
     rows: int
 
 
-def estimate(plan: Plan, rows: int | None = None, jobs: int | None = None) -> Estimate:
-    """Measured now, on this machine."""
+class Trials:
+    """What was measured on this machine, kept so that the next plan that needs the same need not wait for it."""
+
+    def __init__(self) -> None:
+        self._keys: dict[tuple[object, ...], tuple[PrivateKey, float, float]] = {}
+        self._costs: dict[tuple[object, ...], Costs] = {}
+
+    def key(self, plan: Plan, engine: Engine) -> tuple[PrivateKey, float, float]:
+        """A key as the plan wants it, with the seconds and the bytes that making it took."""
+        kind = (engine.name, plan.scheme, plan.key_bits, plan.test_only_keys)
+        if kind not in self._keys:
+            before, started = _resident(), time.perf_counter()
+            key = _key(plan, engine)
+            self._keys[kind] = key, time.perf_counter() - started, _resident() - before
+        return self._keys[kind]
+
+    def costs(self, key: PrivateKey, shape: Shape) -> Costs:
+        """Of single operations; at each doubling of a shape they are measured again, its overhead weighs less then."""
+        kind = (id(key), shape.rows.bit_length(), shape.columns.bit_length(), shape.bits)
+        if kind not in self._costs:
+            self._costs[kind] = measured(key, shape)
+        return self._costs[kind]
+
+
+def estimate(plan: Plan, rows: int | None = None, jobs: int | None = None, trials: Trials | None = None) -> Estimate:
+    """Measured on this machine: now, unless earlier `trials` have it."""
     figures = figures_of(plan, rows)
     if plan.protocol == "clear":
         step = CLEAR_STEP_SECONDS + CLEAR_ENTRY_SECONDS * figures.batch * plan.columns
         return _estimate(figures, "none", 0.0, step, 0, 0.0)
     engine = engines.choose("auto", jobs or engines.cores(), usual_shape(plan))
-    before, started = _resident(), time.perf_counter()
-    key = _key(plan, engine)
-    setup, memory = time.perf_counter() - started, _resident() - before
+    trials = trials or Trials()
+    key, setup, memory = trials.key(plan, engine)
     products = list(products_of(figures, key, figures.batch))
-    costs = measured(key, _shape(figures, products))
+    costs = trials.costs(key, _shape(figures, products))
     # Each party has a key of its own and tables for every peer's; an arbiter's is everybody's.
     keys = 1 if plan.arbiter is not None else len(plan.learners)
     holders = len(plan.parties)

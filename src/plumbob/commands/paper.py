@@ -77,10 +77,11 @@ def written(book: Book, out: Path, seconds: float) -> dict[str, object]:
         "claims": claims,
         "figures": [str(path) for path in figures],
         "seconds": seconds,
-        "lines": [*as_text(claims_table(book.claims)), "", *in_short(book), _missed(book.claims), str(index)],
+        "lines": [*as_text(claims_table(book.claims)), "", *in_short(book), _counted(book.claims), str(index)],
     }
 
 
-def _missed(claims: tuple[Claim, ...]) -> str:
-    agreeing = sum(claim.verdict == "agrees" for claim in claims)
-    return f"{agreeing} of {len(claims)} claims agree with what was measured"
+def _counted(claims: tuple[Claim, ...]) -> str:
+    tried = [claim for claim in claims if claim.verdict != "not run"]
+    agreeing = sum(claim.verdict == "agrees" for claim in tried)
+    return f"{agreeing} of the {len(tried)} claims that were tried agree with what was measured"

@@ -25,8 +25,8 @@ def run(folder: Path) -> dict[str, object]:
         "plan_hash": record.plan_hash,
         "plan_agrees": plan_agrees,
         "protocol": record.protocol,
-        "scheme": None if record.protocol == "clear" else plan.scheme,
-        "key_bits": None if record.protocol == "clear" else plan.key_bits,
+        "scheme": plan.scheme if record.is_encrypted else None,
+        "key_bits": plan.key_bits if record.is_encrypted else None,
         "key_profile": record.key_profile,
         "engine": record.engine,
         "randomness": record.randomness,
@@ -68,7 +68,7 @@ def _lines(record: RunRecord, plan: Plan, channels: list[dict[str, str]], plan_a
         f"randomness   {record.randomness}",
         f"leaks        {'accepted' if record.accepted_leaks else 'not accepted'} with --accept-leaks",
     ]
-    if record.parties and record.protocol != "clear":
+    if record.parties and record.is_encrypted:
         lines += [*as_text(work_table(record)), *(CHANNEL.format(**channel) for channel in channels)]
         lines.append(f"transcript   {transcript_hash(record.parties)}")
     return lines

@@ -5,14 +5,14 @@ the end.
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from plumbob.auditor.filing import with_predictions
 from plumbob.commands.check import refuse_leaks
 from plumbob.commands.progress import StepProgress
-from plumbob.data import Table
 from plumbob.errors import DataError, PlumbobError
 from plumbob.plan import Plan
 from plumbob.protocol.outcome import unfinished_record
@@ -61,15 +61,27 @@ def carry_out(plan: Plan, inputs: Inputs, out: Path, means: Means) -> Run:
     return _carried_out(plan, _loaded(plan, inputs), out, means)
 
 
+def begin(plan: Plan, loaded: LoadedTables, out: Path) -> int:
+    """The folder, with a record that says that the run is under way; the number of its training rows."""
+    make_folder(out)
+    # An earlier run's page must not be taken for that of one which did not end.
+    report_in(out).unlink(missing_ok=True)
+    rows = len(loaded.tables[plan.label_party.name])
+    rows -= plan.held_out(rows)
+    unfinished_record(plan, rows, "running").save(out)
+    return rows
+
+
 def _loaded(plan: Plan, inputs: Inputs) -> LoadedTables:
     return load_tables(plan, inputs.data, inputs.id_column, inputs.label_column, inputs.data_dir)
 
 
 def _carried_out(plan: Plan, loaded: LoadedTables, out: Path, means: Means) -> Run:
-    make_folder(out)
-    # An earlier run's page must not be taken for that of one which did not end.
-    report_in(out).unlink(missing_ok=True)
-    trained = _train_marked(plan, loaded.tables, out, means)
+    rows = begin(plan, loaded, out)
+    with StepProgress(plan.protocol, means.quiet) as progress:
+        trained = marked(
+            partial(train, plan, loaded.tables, engine=means.engine, jobs=means.jobs), plan, rows, out, progress
+        )
     finished = assessed(trained, loaded.tables, loaded.test)
     record = replace(finished.record, accepted_leaks=means.accept_leaks)
     finished = replace(finished, record=with_predictions(record))
@@ -110,18 +122,14 @@ def make_folder(out: Path) -> None:
         raise DataError(f"{out}: the folder cannot be made ({type(error).__name__})") from error
 
 
-def _train_marked(plan: Plan, tables: Mapping[str, Table], out: Path, means: Means) -> Run:
+def marked(work: Callable[..., Run], plan: Plan, rows: int, out: Path, progress: StepProgress) -> Run:
     """The run.json of a run that does not come to its end says so, and how far it came."""
-    rows = len(tables[plan.label_party.name])
-    rows -= plan.held_out(rows)
-    unfinished_record(plan, rows, "running").save(out)
     started = time.perf_counter()
-    with StepProgress(plan.protocol, means.quiet) as progress:
-        try:
-            return train(plan, tables, engine=means.engine, jobs=means.jobs, progress=progress)
-        except (KeyboardInterrupt, PlumbobError) as error:
-            word = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
-            status = f"{word} {progress.where}"
-            unfinished_record(plan, rows, status, progress.reached, time.perf_counter() - started).save(out)
-            progress.say(f"{status}; {out / 'run.json'} says so")
-            raise
+    try:
+        return work(progress=progress)
+    except (KeyboardInterrupt, PlumbobError) as error:
+        word = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
+        status = f"{word} {progress.where}"
+        unfinished_record(plan, rows, status, progress.reached, time.perf_counter() - started).save(out)
+        progress.say(f"{status}; {out / 'run.json'} says so")
+        raise

@@ -13,7 +13,7 @@ from gmpy2 import mpz
 
 from plumbob.crypto.engines.interface import Engine, Ring, Table
 from plumbob.crypto.fixed_point import Encoded
-from plumbob.crypto.limbs import Limbs, from_ints, to_mpz
+from plumbob.crypto.limbs import Limbs, from_ints
 from plumbob.crypto.profiles import Profile
 from plumbob.crypto.randomness import Randomness
 from plumbob.crypto.vector import EncryptedVector, Sendable
@@ -148,14 +148,14 @@ class PrivateKey(ABC):
         if vector.key.n != self.public.n:
             raise CryptoError("expected ciphertexts under this key; these belong to another one")
         self.decryptions += len(vector)
-        return self._open(to_mpz(vector.limbs))
+        return self._open(vector.limbs)
 
     @abstractmethod
     def decrypt_signed(self, vector: EncryptedVector) -> list[int]:
         """The plaintexts, centred around 0."""
 
     @abstractmethod
-    def _open(self, ciphertexts: Sequence[mpz]) -> list[int]:
+    def _open(self, ciphertexts: Limbs) -> list[int]:
         """Decrypt admitted ciphertexts."""
 
     @property

@@ -84,9 +84,9 @@ class OkamotoUchiyamaPrivateKey(PrivateKey):
         super().__init__(public, (Ring(p, 2), Ring(q, 1)))
         self._p = mpz(p)
 
-    def _open(self, ciphertexts: Sequence[mpz]) -> list[int]:
+    def _open(self, ciphertexts: Limbs) -> list[int]:
         """The logarithm of c**(p-1) modulo p**2, divided by that of g; what is too wide is refused."""
-        values = [self._centre(log * self._scale % self._p) for log in self._logarithms(ciphertexts)]
+        values = [self._centre(value) for value in self._logarithms(ciphertexts, self._scale)]
         if any(abs(value) >> self.public.capacity_bits for value in values):
             raise CiphertextRefusedError("a plaintext is wider than any honest sum; it is not shown to anybody")
         return values
@@ -97,15 +97,13 @@ class OkamotoUchiyamaPrivateKey(PrivateKey):
     def _centre(self, value: mpz) -> int:
         return int(value - self._p if value > self._p // 2 else value)
 
-    def _logarithms(self, ciphertexts: Sequence[mpz]) -> list[mpz]:
-        ring = self._rings[0]
-        reduced = from_ints((value % ring.modulus for value in ciphertexts), ring.width)
-        raised = self.public.engine.power(ring, reduced, ring.root - 1)
-        return [(value - 1) // self._p for value in to_mpz(raised)]
+    def _logarithms(self, ciphertexts: Limbs, scale: int) -> list[mpz]:
+        return to_mpz(self.public.engine.logarithms(self._rings[:1], ciphertexts, [scale])[0])
 
     @cached_property
-    def _scale(self) -> mpz:
-        return gmpy2.invert(self._logarithms([mpz(self.public.g)])[0], self._p)
+    def _scale(self) -> int:
+        of_g = self._logarithms(from_ints([self.public.g], self.public.ring.width), 1)[0]
+        return int(gmpy2.invert(of_g, self._p))
 
     @cached_property
     def _own_bases(self) -> list[OwnBase]:

@@ -13,7 +13,7 @@ from gmpy2 import mpz
 from plumbob.crypto import engines
 from plumbob.crypto.engines.interface import Engine, Ring
 from plumbob.crypto.keys import SLACK_BITS, OwnBase, PrivateKey, PublicKey
-from plumbob.crypto.limbs import Limbs, from_ints, to_mpz
+from plumbob.crypto.limbs import Limbs, from_ints, to_ints
 from plumbob.crypto.profiles import STANDARD, Profile
 from plumbob.crypto.randomness import KERNEL, Randomness
 from plumbob.crypto.vector import EncryptedVector
@@ -62,9 +62,11 @@ class PaillierPrivateKey(PrivateKey):
         super().__init__(public, (Ring(p, 2), Ring(q, 2)))
         self._p, self._q = mpz(p), mpz(q)
 
-    def _open(self, ciphertexts: Sequence[mpz]) -> list[int]:
-        halves = zip(*(self._decrypt_modulo(ring, ciphertexts) for ring in self._rings), strict=True)
-        return [self._joined(left, right) for left, right in halves]
+    def _open(self, ciphertexts: Limbs) -> list[int]:
+        """c**(p-1) = 1 + (p-1) q m p modulo p**2, and (p-1) q m = -q m modulo p; likewise modulo q."""
+        engine = self.public.engine
+        left, right = engine.logarithms(self._rings, ciphertexts, self._scales)
+        return to_ints(engine.join(*self._primes, left, right))
 
     def decrypt_signed(self, vector: EncryptedVector) -> list[int]:
         n = self.public.n
@@ -83,6 +85,14 @@ class PaillierPrivateKey(PrivateKey):
         return int(right + self._q * ((left - right) * self._q_inverse % self._p))
 
     @cached_property
+    def _primes(self) -> tuple[Ring, Ring]:
+        return Ring(int(self._p), 1), Ring(int(self._q), 1)
+
+    @cached_property
+    def _scales(self) -> tuple[int, int]:
+        return int(gmpy2.invert(-self._q, self._p)), int(gmpy2.invert(-self._p, self._q))
+
+    @cached_property
     def _q_inverse(self) -> mpz:
         return gmpy2.invert(self._q, self._p)
 
@@ -93,14 +103,6 @@ class PaillierPrivateKey(PrivateKey):
         bases = [gmpy2.powmod_sec(key.randomness.unit(ring.root), ring.root, ring.modulus) for ring in self._rings]
         bits = key.profile.key_bits // 2
         return [OwnBase(key.engine, ring, int(base), bits) for ring, base in zip(self._rings, bases, strict=True)]
-
-    def _decrypt_modulo(self, ring: Ring, ciphertexts: Sequence[mpz]) -> list[mpz]:
-        """c**(p-1) = 1 + (p-1) q m p modulo p**2, and (p-1) q m = -q m modulo p."""
-        prime = mpz(ring.root)
-        reduced = from_ints((value % ring.modulus for value in ciphertexts), ring.width)
-        raised = to_mpz(self.public.engine.power(ring, reduced, ring.root - 1))
-        scale = gmpy2.invert(-self.public.n // prime, prime)
-        return [(value - 1) // prime * scale % prime for value in raised]
 
 
 def generate(

@@ -79,7 +79,7 @@ class Setting:
     def short_name(self) -> str:
         """Without the start."""
         noise = "no defence" if self.epsilon is None else f"epsilon {self.epsilon:g}"
-        more = (", with an intercept" if self.intercept else "") + (", rows of norm 1" if self.has_unit_rows else "")
+        more = (", intercept" if self.intercept else "") + (", rows of norm 1" if self.has_unit_rows else "")
         return noise + more
 
     def plan(self, study: Study, rows: int, seed: int) -> Plan:

@@ -11,9 +11,12 @@ scipy is imported where it is used: every party loads this module, and few plans
 """
 
 import math
+import sys
 from dataclasses import dataclass
 
 from plumbob.errors import PrivacyError
+
+SMALLEST_LOGARITHM = math.log(sys.float_info.min)
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,8 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
     from scipy.special import log_ndtr
 
     left = float(log_ndtr(mu / 2 - epsilon / mu))
+    if left < SMALLEST_LOGARITHM:
+        return 0.0  # Two numbers too small to tell apart, of which the second is the smaller one.
     right = epsilon + float(log_ndtr(-mu / 2 - epsilon / mu))
     return math.exp(left) * -math.expm1(right - left)
 

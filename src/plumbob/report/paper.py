@@ -4,7 +4,6 @@ import csv
 import io
 import json
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 
 from markupsafe import Markup
 
@@ -18,6 +17,8 @@ LOOKS: dict[Verdict, str] = {"agrees": "blocked", "disagrees": "leaks", "not run
 MIXED = ("degrades", "depends")
 FLAT = 0.002
 """Shares this near to each other, or to 1, are not told apart."""
+FEW = 3
+"""So many statements that agree are not worth a sentence of their own."""
 CLAIM_COLUMNS = ("name", "reference", "says", "reading", "needed", "measured", "verdict", "values")
 
 
@@ -39,12 +40,15 @@ def page_of(book: Book, seconds: float) -> str:
 
 
 def in_short(book: Book) -> Iterator[str]:
-    """What does not hold, in a sentence for each reading."""
-    missed = [claim for claim in book.claims if claim.verdict == "disagrees"]
-    for reading, claims in groupby(sorted(missed, key=lambda claim: claim.reading), key=lambda claim: claim.reading):
-        yield f"Not as stated ({reading}): " + " ".join(claim.says for claim in claims)
-    if not missed:
-        yield "Everything that was tried agrees."
+    """For each reading how many statements agree, and which do not."""
+    for reading in dict.fromkeys(claim.reading for claim in book.claims):
+        tried = [claim for claim in book.claims if claim.reading == reading and claim.verdict != "not run"]
+        missed = [claim.says for claim in tried if claim.verdict == "disagrees"]
+        counted = f"{reading}: {len(tried) - len(missed)} of {len(tried)} statements agree."
+        if missed:
+            yield f"{counted} Not so: {' '.join(missed)}"
+        elif len(tried) > FEW:
+            yield counted
 
 
 def claims_table(claims: Sequence[Claim]) -> Table:

@@ -29,6 +29,8 @@ def keys_in_words(record: RunRecord) -> str:
     """Scheme and length."""
     if record.protocol == "clear":
         return "none: clear uses no cryptography and protects nothing"
+    if record.is_calculated:
+        return "none: calculated in the clear"
     plan = Plan.from_toml(record.plan)
     return f"{plan.scheme}, {plan.key_bits} bits, profile {record.key_profile}"
 

@@ -42,6 +42,10 @@ RECEIPT = (
 ROLES = {"label": "holds the label", "features": "holds columns only", "arbiter": "holds the key"}
 ALWAYS_TOLD = ("protocol", "epochs", "batch_size", "batches", "key_bits", "noise", "open")
 WARNING_TEST_KEYS = "The keys were for tests only: too short to protect anything."
+WARNING_CALCULATED = (
+    "Calculated in the clear: nothing was encrypted and nothing was sent. Views and weights are those of the plan's "
+    "protocol up to rounding; its time and traffic are not, and attacks that tamper with messages were left out."
+)
 WARNING_RANDOMNESS = "The randomness did not come from the kernel: nothing in this run was secret."
 
 
@@ -57,7 +61,7 @@ def sections_of(record: RunRecord) -> Iterator[Section]:
     yield from audit_sections(record)
     yield from quality_sections(record)
     yield plan_section(record)
-    if record.protocol != "clear" and record.parties:
+    if record.is_encrypted and record.parties:
         yield costs_section(record)
     if record.parties:
         yield receipt_section(record)
@@ -193,7 +197,7 @@ def receipt_lines(record: RunRecord) -> list[list[str]]:
     lines = [["plan hash", record.plan_hash], ["keys", keys_in_words(record)], ["noise", noise]]
     lines += [["randomness", record.randomness], ["leaks accepted", _setting(record.accepted_leaks)]]
     lines.append(["Plumbob", record.plumbob])
-    if record.protocol != "clear":
+    if record.is_encrypted:
         lines += [
             [f"{one['from']} to {one['to']}", f"{one['verdict']}: {one['hash']}"]
             for one in compared_streams(record.parties)
@@ -204,7 +208,9 @@ def receipt_lines(record: RunRecord) -> list[list[str]]:
 
 def summary(record: RunRecord) -> str:
     """One line: what ran, on how much, how long."""
-    keys = "" if record.protocol == "clear" else f", {Plan.from_toml(record.plan).key_bits}-bit keys"
+    keys = f", {Plan.from_toml(record.plan).key_bits}-bit keys" if record.is_encrypted else ""
+    if record.is_calculated:
+        keys = ", calculated in the clear"
     engine = "" if record.engine in ("", "none") else f", engine {record.engine}"
     return (
         f"{record.protocol}{keys}{engine}: {record.status}, {record.rows} training rows, {record.steps} steps, "
@@ -215,7 +221,9 @@ def summary(record: RunRecord) -> str:
 def warnings(record: RunRecord) -> list[str]:
     """What takes the meaning away from a run's protection, in words."""
     lines = []
-    if record.key_profile == "test-only" and record.protocol != "clear":
+    if record.is_calculated:
+        lines.append(WARNING_CALCULATED)
+    if record.key_profile == "test-only" and record.is_encrypted:
         lines.append(WARNING_TEST_KEYS)
     if record.randomness != "kernel":
         lines.append(WARNING_RANDOMNESS)

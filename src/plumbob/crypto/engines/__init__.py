@@ -55,10 +55,9 @@ def _ray(threads: int | None) -> Engine:
 
 
 def _cuda(threads: int | None) -> Engine:
-    if not cuda_is_usable():
-        raise CryptoError("engine 'cuda' needs a GPU and CuPy: pip install 'plumbob[cuda]'; or use 'auto'")
-    engine: Engine = importlib.import_module(f"{__name__}.cuda.engine").CudaEngine()
-    return engine
+    from plumbob.crypto.engines.cuda.engine import CudaEngine  # It says what is missing, the GPU or CuPy.
+
+    return CudaEngine()
 
 
 @cache
@@ -74,7 +73,7 @@ def native_is_built() -> bool:
 @cache
 def cuda_is_usable() -> bool:
     """Whether CuPy can be imported and sees a device."""
-    if importlib.util.find_spec("cupy") is None or importlib.util.find_spec(f"{__name__}.cuda") is None:
+    if importlib.util.find_spec("cupy") is None:
         return False
     try:
         runtime = importlib.import_module("cupy").cuda.runtime

@@ -1,10 +1,12 @@
 """What an engine does: arithmetic on many residues at once, nothing about keys.
 
 Arguments and results are limb arrays (`crypto.limbs`) of fully reduced residues, so that two engines that are right
-agree bit for bit. Which operations run, and how many, depends on shapes and widths only, never on values.
+agree bit for bit. An engine may return something that becomes such an array only when it is looked at. Which operations
+run, and how many, depends on shapes and widths only, never on values.
 """
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, Protocol
@@ -17,6 +19,7 @@ from plumbob.crypto.limbs import Limbs, width_for
 
 Digits = NDArray[np.uint8]
 IntegerMatrix = NDArray[np.int64]
+MAX_BITS = 63  # Matrix entries plus their offset must fit an int64.
 Table = Any  # Made by `Engine.table` and understood by the same engine only.
 
 
@@ -78,6 +81,21 @@ class Engine(Protocol):
 
     def join(self, first: Ring, second: Ring, left: Limbs, right: Limbs) -> Limbs:
         """Chinese remainders: residues modulo the product of both moduli that are `left` and `right` modulo each."""
+
+    def logarithms(self, rings: Sequence[Ring], values: Limbs, scales: Sequence[int]) -> list[Limbs]:
+        """For each ring modulo p**2: (values**(p - 1) - 1) / p * scale modulo p. What decryption consists of.
+
+        Values are units of any width, p and the scale secrets: see `power`.
+        """
+
+
+def check_range(matrix: IntegerMatrix, bits: int) -> None:
+    """Kernels take the low bits of whatever they are given: an entry outside the range would be a wrong result."""
+    if not 1 <= bits <= MAX_BITS:
+        raise ValueError(f"expected 1 to {MAX_BITS} bits, got {bits}: encode with a smaller scale")
+    limit = 1 << (bits - 1)
+    if matrix.size and not (-limit <= int(matrix.min()) and int(matrix.max()) < limit):
+        raise ValueError(f"expected entries in [-{limit}, {limit}), got larger ones: raise bits or check the encoding")
 
 
 def cores() -> int:

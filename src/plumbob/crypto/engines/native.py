@@ -4,15 +4,15 @@ Importing this module raises ImportError where the kernel was not built. What th
 (inverses) is done here, on gmpy2's integers.
 """
 
+from collections.abc import Sequence
+
 import gmpy2
 import numpy as np
 
 from plumbob.crypto.engines import _kernel
-from plumbob.crypto.engines.interface import Digits, IntegerMatrix, Ring, Table, cores
+from plumbob.crypto.engines.interface import Digits, IntegerMatrix, Ring, Table, check_range, cores
+from plumbob.crypto.engines.python import logarithm
 from plumbob.crypto.limbs import Limbs, from_ints, to_mpz, width_for
-
-# Matrix entries plus their offset must fit an int64.
-MAX_BITS = 63
 
 
 def available_paths() -> list[str]:
@@ -80,6 +80,9 @@ class NativeEngine:
         prepared = self._prepared(first)
         return _kernel.join(prepared, modulus, inverse, rows(left), rows(right), width, self.threads)
 
+    def logarithms(self, rings: Sequence[Ring], values: Limbs, scales: Sequence[int]) -> list[Limbs]:
+        return [logarithm(self, ring, values, scale) for ring, scale in zip(rings, scales, strict=True)]
+
     def _prepared(self, ring: Ring) -> _kernel.Ring:
         """The kernel's constants for a ring: about a millisecond, so they are kept."""
         if self.path not in ring.prepared:
@@ -92,12 +95,3 @@ class NativeEngine:
 def rows(limbs: Limbs) -> Limbs:
     """The form that the kernel reads; a copy only where the caller's rows are not contiguous."""
     return np.ascontiguousarray(limbs, dtype=np.uint64)
-
-
-def check_range(matrix: IntegerMatrix, bits: int) -> None:
-    """The kernel takes the low bits of whatever it is given: an entry outside the range would be a wrong result."""
-    if not 1 <= bits <= MAX_BITS:
-        raise ValueError(f"expected 1 to {MAX_BITS} bits, got {bits}: encode with a smaller scale")
-    limit = 1 << (bits - 1)
-    if matrix.size and not (-limit <= int(matrix.min()) and int(matrix.max()) < limit):
-        raise ValueError(f"expected entries in [-{limit}, {limit}), got larger ones: raise bits or check the encoding")

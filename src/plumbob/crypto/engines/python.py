@@ -10,7 +10,7 @@ import gmpy2
 import numpy as np
 from gmpy2 import mpz
 
-from plumbob.crypto.engines.interface import Digits, IntegerMatrix, Ring
+from plumbob.crypto.engines.interface import Digits, Engine, IntegerMatrix, Ring
 from plumbob.crypto.limbs import Limbs, from_ints, to_mpz, width_for
 
 
@@ -36,8 +36,6 @@ class PythonEngine:
 
     def power(self, ring: Ring, bases: Limbs, exponent: int) -> Limbs:
         if exponent == 0:  # Never a secret one; GMP's constant-time power does not take it.
-            return from_ints([1] * len(bases), ring.width)
-        if exponent == 0:
             return from_ints([1] * len(bases), ring.width)
         # powmod_sec is GMP's mpn_sec_powm: no branch and no address depends on the exponent's bits.
         return from_ints((gmpy2.powmod_sec(base, exponent, ring.modulus) for base in to_mpz(bases)), ring.width)
@@ -68,6 +66,17 @@ class PythonEngine:
             for a, b in zip(to_mpz(left), to_mpz(right), strict=True)
         )
         return from_ints(joined, width_for(int(first.modulus * second.modulus)))
+
+    def logarithms(self, rings: Sequence[Ring], values: Limbs, scales: Sequence[int]) -> list[Limbs]:
+        return [logarithm(self, ring, values, scale) for ring, scale in zip(rings, scales, strict=True)]
+
+
+def logarithm(engine: Engine, ring: Ring, values: Limbs, scale: int) -> Limbs:
+    """For engines whose `power` does the work: the rest is two divisions a value."""
+    prime = mpz(ring.root)
+    reduced = from_ints((value % ring.modulus for value in to_mpz(values)), ring.width)
+    raised = to_mpz(engine.power(ring, reduced, ring.root - 1))
+    return from_ints(((value - 1) // prime * scale % prime for value in raised), width_for(ring.root))
 
 
 def group_size(rows: int, looked_up: int) -> int:

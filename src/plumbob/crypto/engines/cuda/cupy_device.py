@@ -1,0 +1,74 @@
+"""The driver's device on an NVIDIA GPU: CuPy compiles the kernels (NVRTC, with a cache on disk) and starts them."""
+
+import importlib
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+cupy: Any = importlib.import_module("cupy")  # It comes without types.
+
+Array = Any
+TABLE_SHARE = 64  # A table of powers takes at most this part of the device's memory.
+
+
+class CupyDevice:
+    """The current GPU. Every thread of the program has a stream of its own, so that two parties' work overlaps."""
+
+    xp = cupy
+    lanes = (4, 8, 16, 32)
+
+    def __init__(self, text: str, block: int) -> None:
+        """`text` is the kernels' source, `block` the threads of a block that it is compiled for."""
+        self._text = text
+        self._block = block
+        self._modules: dict[Any, Any] = {}
+        self._functions: dict[tuple[Any, str], Any] = {}
+        self._streams = threading.local()
+        self._lock = threading.Lock()
+        self.processors = int(cupy.cuda.Device().attributes["MultiProcessorCount"])
+        self.largest_table = int(cupy.cuda.Device().mem_info[1]) // TABLE_SHARE
+
+    def launch(self, shape: Any, kernel: str, threads: int, arguments: tuple[Any, ...]) -> None:
+        blocks = -(-threads // self._block)
+        self._function(shape, kernel)((blocks,), (self._block,), arguments)
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        with self._pair[0]:
+            yield
+
+    def wait(self) -> None:
+        cupy.cuda.Device().synchronize()
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        side = self._pair[1]
+        side.wait_event(cupy.cuda.get_current_stream().record())
+        with side:
+            yield
+
+    def fetch(self, array: Array) -> Any:
+        with self._pair[0]:
+            return array.get()
+
+    def fetch_aside(self, array: Array) -> Any:
+        with self._pair[1]:
+            return array.get()
+
+    @property
+    def _pair(self) -> tuple[Any, Any]:
+        if not hasattr(self._streams, "pair"):
+            self._streams.pair = tuple(cupy.cuda.Stream(non_blocking=True) for _ in range(2))
+        pair: tuple[Any, Any] = self._streams.pair
+        return pair
+
+    def _function(self, shape: Any, kernel: str) -> Any:
+        function = self._functions.get((shape, kernel))
+        if function is None:
+            with self._lock:
+                if shape not in self._modules:
+                    flags = ("-std=c++17", *(f"-D{name}={value}" for name, value in shape.macros().items()))
+                    self._modules[shape] = cupy.RawModule(code=self._text, options=flags)
+                function = self._functions[shape, kernel] = self._modules[shape].get_function(kernel)
+        return function

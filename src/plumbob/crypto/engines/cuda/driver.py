@@ -1,0 +1,498 @@
+"""Drives the kernels: Python integers and numpy in, arrays on the device out. Nothing here needs more than numpy.
+
+The kernels are compiled for one shape at a time: limbs of a half, degree, and lanes that share a number. Many numbers
+are fastest with few lanes each, few numbers with many. A device compiles and launches: `cupy_device` with CuPy, and the
+tests' emulation with a C++ compiler, so that both run this very code.
+"""
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+try:
+    import gmpy2
+except ImportError:  # Only the benchmark does without it: Python's own inverse takes ten times as long.
+    gmpy2 = None
+
+FILES = ("lanes.h", "numbers.h", "kernels.cu")
+LIMB_BITS = 32
+LIMBS = (16, 32, 48, 64, 96, 128)
+BLOCK = 128  # Threads of a block.
+WINDOW = 4  # Bits of a secret exponent that are looked up at once; every entry is read, so tables are small.
+LARGEST_GROUP = 12
+WAYS = 8  # Factors that one group multiplies when products are folded.
+MERGED = 8  # Bits of two digits' windows whose tables are merged: their digits are then read as one of 16 bits.
+SCRATCH_BYTES = 1 << 30  # For the tables of `raise_rows`.
+
+Array = Any  # Of the device's array module: cupy's, or numpy's where it is emulated.
+
+
+class Shape(NamedTuple):
+    """What the kernels are compiled for."""
+
+    limbs: int
+    degree: int
+    threads: int
+
+    def macros(self) -> dict[str, int]:
+        """The names that the source expects."""
+        return {
+            "LIMBS": self.limbs,
+            "DEGREE": self.degree,
+            "THREADS": self.threads,
+            "LANE_LIMBS": self.limbs // self.threads,
+            "BLOCK": BLOCK,
+        }
+
+
+class Device(Protocol):
+    """Where kernels run."""
+
+    @property
+    def xp(self) -> Any:
+        """The module whose arrays kernels take."""
+
+    @property
+    def processors(self) -> int:
+        """How many work beside each other."""
+
+    @property
+    def lanes(self) -> Sequence[int]:
+        """How many may share a number."""
+
+    @property
+    def largest_table(self) -> int:
+        """Bytes that one table may take."""
+
+    def launch(self, shape: Shape, kernel: str, threads: int, arguments: tuple[Any, ...]) -> None:
+        """Start a kernel on at least so many threads."""
+
+    def working(self) -> AbstractContextManager[None]:
+        """What is launched inside is in this thread's own order, beside what other threads launch."""
+
+    def wait(self) -> None:
+        """Until all that was launched is done."""
+
+    def aside(self) -> AbstractContextManager[None]:
+        """What is launched inside starts after everything before it, and runs beside everything after it."""
+
+    def fetch(self, array: Array) -> Any:
+        """An array on the host, once what this thread launched is done."""
+
+    def fetch_aside(self, array: Array) -> Any:
+        """An array that was made aside, on the host."""
+
+
+def source() -> str:
+    """All of it, as one text: a compiler's cache sees every change."""
+    folder = Path(__file__).parent
+    return "\n".join((folder / name).read_text() for name in FILES)
+
+
+@dataclass(frozen=True, repr=False)
+class DeviceRing:
+    """Integers modulo root**degree, with the constants that the kernels need of it on the device."""
+
+    root: int
+    degree: int
+    limbs: int
+    constants: Array
+    count = 1
+
+    @cached_property
+    def modulus(self) -> int:
+        return int(self.root**self.degree)
+
+    @property
+    def element(self) -> int:
+        """Words of a residue in Montgomery form."""
+        return self.degree * self.limbs
+
+    @cached_property
+    def words(self) -> int:
+        """Words of a standard residue: an even number, because others count in 64-bit limbs."""
+        return words_for(self.modulus)
+
+
+@dataclass(frozen=True, repr=False)
+class Opener:
+    """Several rings of one shape, whose items lie one after the other, and what logarithms in them need: the digits of
+    each secret exponent, the highest first, and the scales.
+    """
+
+    rings: Sequence[DeviceRing]
+    limbs: int
+    degree: int
+    element: int
+    constants: Array
+    exponents: Array
+    scales: Array
+
+    @property
+    def count(self) -> int:
+        return len(self.rings)
+
+
+@dataclass(frozen=True, repr=False)
+class DeviceTable:
+    """Powers bases[j]**v in Montgomery form, entry v of table j; or, where there is room, of two bases at once:
+    entry v + (w << window) of table j is then bases[2 j]**v * bases[2 j + 1]**w.
+    """
+
+    ring: DeviceRing
+    window: int
+    bases: int
+    powers: Array
+
+    @property
+    def is_merged(self) -> bool:
+        return len(self.powers) < self.bases
+
+
+@dataclass(frozen=True, repr=False)
+class Joint:
+    """The ring of two coprime moduli's product, and what each remainder is multiplied with there."""
+
+    ring: DeviceRing
+    weights: Array
+
+
+class Driver:
+    """Every operation of an engine, on arrays on the device: rows of uint32 words, least significant first."""
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self.xp = device.xp
+
+    # Rings
+
+    def ring(self, root: int, degree: int) -> DeviceRing:
+        limbs = limbs_for(root)
+        return DeviceRing(root, degree, limbs, self.xp.asarray(ring_constants(root, degree, limbs)))
+
+    def joint(self, first: tuple[int, int], second: tuple[int, int]) -> Joint:
+        """Of two rings, given as root and degree."""
+        (left, left_degree), (right, right_degree) = first, second
+        squared = left_degree == right_degree == 2
+        ring = self.ring(left * right if squared else left**left_degree * right**right_degree, 2 if squared else 1)
+        moduli = left**left_degree, right**right_degree
+        radix = radix_of(ring.limbs)
+        weights = [other * pow(other, -1, own) * radix**2 % ring.modulus for own, other in (moduli, moduli[::-1])]
+        return Joint(ring, self._elements(ring, weights))
+
+    # Operations
+
+    def multiply(self, ring: DeviceRing, left: Array, right: Array) -> Array:
+        out = self._integers(len(left), ring.words)
+        step = 0 if len(right) == 1 else 1
+        self._run(ring, "multiply_pairs", len(left), (ring.constants, out, left, right, u32(step), i32(ring.words)))
+        return out
+
+    def power(self, ring: DeviceRing, bases: Array, exponent: int) -> Array:
+        exponents = self._exponents([exponent])
+        return self.xp.concatenate(
+            [self._leave(ring, self._raised(ring, part, exponents)) for part in pieces(ring, bases)]
+        )
+
+    def opener(self, rings: Sequence[DeviceRing], scales: Sequence[int]) -> Opener:
+        """For `logarithms`."""
+        first, xp = rings[0], self.xp
+        radix = radix_of(first.limbs)
+        factors = [self._elements(ring, [scale * radix % ring.root]) for ring, scale in zip(rings, scales, strict=True)]
+        return Opener(
+            rings,
+            first.limbs,
+            first.degree,
+            first.element,
+            xp.concatenate([ring.constants for ring in rings]),
+            self._exponents([ring.root - 1 for ring in rings]),
+            xp.concatenate(factors),
+        )
+
+    def logarithms(self, opener: Opener, values: Array) -> list[Array]:
+        """For each ring of root n: (values**(n - 1) - 1) / n * scale modulo n."""
+        parts = zip(*(self._logarithms(opener, part) for part in pieces(opener, values)), strict=True)
+        return [self.xp.concatenate(part) for part in parts]
+
+    def _logarithms(self, opener: Opener, values: Array) -> list[Array]:
+        elements = self._raised(opener, values, opener.exponents)
+        rows, widths = len(values), [words_for(ring.root) for ring in opener.rings]
+        out = self._integers(len(elements), max(widths))
+        arguments = (opener.constants, u32(rows), out, i32(max(widths)), elements, opener.scales)
+        self._run(opener, "leave_logarithms", len(elements), arguments)
+        return [out[k * rows : (k + 1) * rows, :width] for k, width in enumerate(widths)]
+
+    def combine(self, ring: DeviceRing, bases: Array, matrix: Array, bits: int) -> Array:
+        """Column j: the product over rows i of bases[i]**matrix[i, j], for entries of `bits` bits with their sign.
+
+        Four Russians: subset products of a few rows are tabulated once and shared by all columns and bit planes.
+        """
+        rows, columns = matrix.shape
+        if rows == 0 or columns == 0:
+            return self._leave(ring, self.xp.tile(self._one(ring), (columns, 1)))
+        entered = self._enter(ring, bases)
+        # Entries are shifted to be non-negative. What that multiplies in everywhere is inverted here meanwhile.
+        with self.device.aside():
+            excess = self.product_of_all(ring, entered, bits - 1)
+        sums = self._combine_unsigned(ring, entered, matrix, bits)
+        inverse = inverted(to_int(self.device.fetch_aside(excess)[0]), ring.root, ring.degree)
+        return self._leave(ring, sums, self._elements(ring, [inverse]))
+
+    def pack(self, ring: DeviceRing, values: Array, slots: int, slot_bits: int) -> Array:
+        entered = self._enter(ring, values)
+        outputs = -(-len(values) // slots)
+        return self._leave(ring, self._fold_powers(ring, entered, outputs, (slots, 1), len(values), slots, slot_bits))
+
+    def table(self, ring: DeviceRing, bases: Array, window: int) -> DeviceTable:
+        count = len(bases)
+        powers = self.xp.empty((count, 1 << window, ring.element), dtype=np.uint32)
+        powers[:, 0] = self._one(ring)
+        powers[:, 1] = self._enter(ring, bases)
+        for level in range(window):
+            low = 1 << level
+            self._run(ring, "double_powers", count * low, (ring.constants, powers, i32(window), u32(low)))
+        if window == MERGED and count % 2 == 0 and powers.nbytes << (window - 1) <= self.device.largest_table:
+            powers = self._merged(ring, powers, window)
+        return DeviceTable(ring, window, count, powers)
+
+    def look_up(self, table: DeviceTable, digits: Array) -> Array:
+        rows = len(digits)
+        if table.bases == 0:
+            return self._leave(table.ring, self.xp.tile(self._one(table.ring), (rows, 1)))
+        indices = digits.view(np.uint16) if table.is_merged else self.xp.asarray(digits, dtype=np.uint16)
+        steps = (len(table.powers), 1)
+        return self._leave(table.ring, self._multiply_entries(table.ring, table.powers, indices, steps, rows))
+
+    def join(self, joint: Joint, left: Array, right: Array) -> Array:
+        ring = joint.ring
+        out = self._integers(len(left), ring.words)
+        sides = (left, i32(left.shape[1]), right, i32(right.shape[1]))
+        self._run(ring, "join_pairs", len(left), (ring.constants, out, i32(ring.words), *sides, joint.weights))
+        return out
+
+    # Their parts
+
+    def product_of_all(self, ring: DeviceRing, elements: Array, squarings: int) -> Array:
+        """The product of all elements, squared so many times, as a standard integer."""
+        factors = elements.copy()
+        self._fold(ring, factors, len(factors), 1)
+        steps = self.xp.concatenate([self._one(ring), factors[:1]])
+        return self._leave(ring, self._fold_powers(ring, steps, 1, (2, 1), 2, 2, squarings))
+
+    def _enter(self, ring: DeviceRing | Opener, integers: Array) -> Array:
+        """Montgomery form in every ring, one ring's rows after the other's."""
+        rows = len(integers)
+        elements = self.xp.empty((rows * ring.count, ring.element), dtype=np.uint32)
+        arguments = (ring.constants, u32(rows), elements, integers, i32(integers.shape[1]))
+        self._run(ring, "enter_rows", len(elements), arguments)
+        return elements
+
+    def _leave(self, ring: DeviceRing, elements: Array, factor: Array | None = None) -> Array:
+        out = self._integers(len(elements), ring.words)
+        chosen = np.uint64(0) if factor is None else factor  # A null pointer.
+        self._run(ring, "leave_rows", len(elements), (ring.constants, out, i32(ring.words), elements, chosen))
+        return out
+
+    def _raised(self, ring: DeviceRing | Opener, integers: Array, exponents: Array) -> Array:
+        """Elements raised to a row of digits for each ring."""
+        elements = self._enter(ring, integers)
+        threads = self._shape(ring, len(elements)).threads
+        groups = -(-len(elements) * threads // BLOCK) * BLOCK // threads
+        tables = self.xp.empty((groups << WINDOW, ring.element), dtype=np.uint32)
+        sizes = (i32(exponents.shape[1]), i32(WINDOW))
+        arguments = (ring.constants, u32(len(integers)), elements, exponents, *sizes, tables)
+        self._run(ring, "raise_rows", len(elements), arguments)
+        return elements
+
+    def _exponents(self, exponents: Sequence[int]) -> Array:
+        """Their digits, padded to the same public length."""
+        length = max(-(-exponent.bit_length() // WINDOW) for exponent in exponents)
+        return self.xp.asarray(np.array([window_digits(exponent, length) for exponent in exponents], dtype=np.uint8))
+
+    def _combine_unsigned(self, ring: DeviceRing, entered: Array, matrix: Array, bits: int) -> Array:
+        rows, columns = matrix.shape
+        items = columns * bits
+        size = group_size(rows, items)
+        tables = self._subsets(ring, entered, size)
+        indices = self.xp.empty((len(tables), items), dtype=np.uint16)
+        shape = (u32(rows), u32(columns), i32(bits), i32(size))
+        self._run_words(ring, "find_subsets", indices.size, (indices, matrix, *shape))
+        planes = self._multiply_entries(ring, tables, indices, (1, items), items)
+        return self._fold_powers(ring, planes, columns, (1, columns), items, bits, 1)
+
+    def _merged(self, ring: DeviceRing, powers: Array, window: int) -> Array:
+        pairs = len(powers) // 2
+        merged = self.xp.empty((pairs, 1 << (2 * window), ring.element), dtype=np.uint32)
+        self._run(ring, "merge_tables", pairs << (2 * window), (ring.constants, merged, powers, i32(window)))
+        return merged
+
+    def _subsets(self, ring: DeviceRing, entered: Array, size: int) -> Array:
+        """For every `size` rows the products of all their subsets; an entry's bits say which rows are in it."""
+        tables = self.xp.empty((-(-len(entered) // size), 1 << size, ring.element), dtype=np.uint32)
+        arguments = (ring.constants, tables, entered, u32(len(entered)), i32(size))
+        self._run_words(ring, "start_subsets", len(tables) * (size + 1) * ring.element, arguments)
+        half = 1
+        while half < size:
+            count = len(tables) * -(-size // (2 * half)) << min(2 * half, size)
+            self._run(ring, "join_subsets", count, (ring.constants, tables, i32(size), i32(half)))
+            half *= 2
+        return tables
+
+    def _multiply_entries(
+        self, ring: DeviceRing, tables: Array, indices: Array, steps: tuple[int, int], items: int
+    ) -> Array:
+        """For every item the product of one entry of each table. `steps` lead from item to item and table to table."""
+        n_tables, size = len(tables), tables.shape[1].bit_length() - 1
+        # Few items would leave most of the device idle, so their tables are cut into parts.
+        parts = min(n_tables, max(1, self._many // max(items, 1)))
+        length = -(-n_tables // parts)
+        parts = -(-n_tables // length)
+        products = self.xp.empty((parts * items, ring.element), dtype=np.uint32)
+        shape = (u32(steps[0]), u32(steps[1]), u32(items), u32(length))
+        arguments = (ring.constants, products, tables, i32(size), u32(n_tables), indices, *shape)
+        self._run(ring, "multiply_entries", parts * items, arguments)
+        self._fold(ring, products, parts, items)
+        return products[:items]
+
+    def _fold(self, ring: DeviceRing, elements: Array, parts: int, items: int) -> None:
+        """Multiply `parts` rows of `items` elements into the first."""
+        while parts > 1:
+            distance = -(-parts // WAYS)
+            arguments = (ring.constants, elements, u32(distance), u32(parts), u32(items))
+            self._run(ring, "fold_rows", distance * items, arguments)
+            parts = distance
+
+    def _fold_powers(
+        self,
+        ring: DeviceRing,
+        elements: Array,
+        count: int,
+        steps: tuple[int, int],
+        available: int,
+        factors: int,
+        squarings: int,
+    ) -> Array:
+        out = self.xp.empty((count, ring.element), dtype=np.uint32)
+        shape = (u32(steps[0]), u32(steps[1]), u32(available), u32(factors), u32(squarings))
+        self._run(ring, "fold_powers", count, (ring.constants, out, elements, *shape))
+        return out
+
+    def _one(self, ring: DeviceRing) -> Array:
+        """A row with the element one."""
+        return ring.constants[2 * ring.limbs : 2 * ring.limbs + ring.element].reshape(1, -1)
+
+    def _elements(self, ring: DeviceRing, values: Sequence[int]) -> Array:
+        """Exact halves of the values as they are."""
+        words = [half_words(value, ring.root, ring.degree, ring.limbs) for value in values]
+        return self.xp.asarray(np.stack(words))
+
+    def _integers(self, rows: int, words: int) -> Array:
+        return self.xp.empty((rows, words), dtype=np.uint32)
+
+    # Launches
+
+    @property
+    def _many(self) -> int:
+        """Items that keep every processor busy: twelve warps each, of eight items."""
+        return self.device.processors * 12 * 8
+
+    def _shape(self, ring: DeviceRing | Opener, items: int) -> Shape:
+        """Few items get as many lanes each as there are processors for; many are fastest with the fewest."""
+        lanes = [threads for threads in self.device.lanes if ring.limbs % (2 * threads) == 0]
+        room = self.device.processors * 4 * 32
+        fitting = [threads for threads in lanes if threads * items <= room]
+        return Shape(ring.limbs, ring.degree, max(fitting, default=min(lanes)))
+
+    def _run(self, ring: DeviceRing | Opener, kernel: str, items: int, arguments: tuple[Any, ...]) -> None:
+        if items:
+            shape = self._shape(ring, items)
+            self.device.launch(shape, kernel, items * shape.threads, (*arguments, u32(items)))
+
+    def _run_words(self, ring: DeviceRing, kernel: str, words: int, arguments: tuple[Any, ...]) -> None:
+        """One thread for each item."""
+        if words:
+            self.device.launch(self._shape(ring, words), kernel, words, (*arguments, u32(words)))
+
+
+def limbs_for(root: int) -> int:
+    """The fewest that the kernels are made for and in which sums have room (numbers.h)."""
+    for limbs in LIMBS:
+        bound = 1 << (LIMB_BITS * limbs)
+        if root <= bound - (bound >> 28):
+            if root < 16 or root % 2 == 0:
+                break
+            return limbs
+    raise ValueError(f"expected an odd root above 16 of less than {LIMB_BITS * LIMBS[-1]} bits")
+
+
+def radix_of(limbs: int) -> int:
+    """R of numbers.h."""
+    return 1 << (LIMB_BITS * (limbs + 1))
+
+
+def ring_constants(root: int, degree: int, limbs: int) -> Any:
+    """In the order of `Constants` in numbers.h."""
+    radix, block = radix_of(limbs), 1 << (LIMB_BITS * limbs * degree)
+    elements = (radix, radix**3, radix**4, 1, radix * block)
+    parts = [words_of(root, limbs), words_of(root - radix % root + 1, limbs)]
+    parts += [half_words(element, root, degree, limbs) for element in elements]
+    return np.concatenate([*parts, words_of(-pow(root, -1, 1 << LIMB_BITS) % (1 << LIMB_BITS), 1)])
+
+
+def half_words(value: int, root: int, degree: int, limbs: int) -> Any:
+    """value modulo root**degree in halves: what is left modulo the root, then how often the root is in it."""
+    upper, lower = divmod(value % root**degree, root)
+    return np.concatenate([words_of(half, limbs) for half in (lower, upper)[:degree]])
+
+
+def words_of(value: int, count: int) -> Any:
+    """Least significant first."""
+    return np.frombuffer(value.to_bytes(4 * count, "little"), dtype="<u4").astype(np.uint32)
+
+
+def to_int(words: Any) -> int:
+    """The integer back."""
+    return int.from_bytes(np.ascontiguousarray(words, dtype="<u4").tobytes(), "little")
+
+
+def words_for(bound: int) -> int:
+    """Words of an integer below the bound, in whole 64-bit limbs."""
+    return 2 * max(1, -(-(bound - 1).bit_length() // 64))
+
+
+def window_digits(exponent: int, length: int) -> list[int]:
+    """The highest first."""
+    mask = (1 << WINDOW) - 1
+    return [exponent >> (WINDOW * position) & mask for position in reversed(range(length))]
+
+
+def pieces(ring: DeviceRing | Opener, rows: Array) -> list[Array]:
+    """As many rows at once as the tables of their powers have room for."""
+    step = max(1, SCRATCH_BYTES // (ring.count * ring.element * 4 << WINDOW))
+    return [rows[start : start + step] for start in range(0, max(len(rows), 1), step)]
+
+
+def group_size(rows: int, looked_up: int) -> int:
+    """Rows per table that make the count of products, ceil(rows / g) * (2**g + looked_up), smallest."""
+    return min(range(1, LARGEST_GROUP + 1), key=lambda size: -(-rows // size) * ((1 << size) + looked_up))
+
+
+def u32(value: int) -> np.uint32:
+    """As a kernel takes it."""
+    return np.uint32(value)
+
+
+def i32(value: int) -> np.int32:
+    """As a kernel takes it."""
+    return np.int32(value)
+
+
+def inverted(value: int, root: int, degree: int) -> int:
+    """1 / value modulo root**degree: found modulo the root, and doubled in length by a step of Newton's."""
+    inverse = pow(value, -1, root) if gmpy2 is None else int(gmpy2.invert(value, root))
+    return inverse if degree == 1 else inverse * (2 - value * inverse) % root**2

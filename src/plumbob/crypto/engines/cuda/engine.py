@@ -1,0 +1,189 @@
+"""The engine on an NVIDIA GPU. What it returns stays on the device until somebody looks at it.
+
+Side channels: which kernels run, and for how long, depends on shapes and widths only. Addresses depend on values in two
+places, as in the native kernel: the random digits of `look_up`, and the matrix of `combine`. A secret exponent is
+followed by reading every entry of its table. docs/gpu.md says what that leaves.
+"""
+
+import importlib
+import threading
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from plumbob.crypto.engines.cuda.driver import BLOCK, Device, DeviceRing, DeviceTable, Driver, Joint, Opener, source
+from plumbob.crypto.engines.interface import Digits, IntegerMatrix, Ring, Table, check_range
+from plumbob.crypto.limbs import Limbs
+from plumbob.errors import CryptoError
+
+LARGEST_WINDOW = 8
+
+
+class DeviceLimbs:
+    """Rows of limbs in the device's memory. It has what callers use of an array, and becomes one by itself."""
+
+    dtype = np.dtype(np.uint64)
+
+    def __init__(self, words: Any, device: Device) -> None:
+        self._words = words
+        self._device = device
+        self._thread = threading.get_ident()
+        self._host: Limbs | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        rows, words = self._words.shape
+        return rows, words // 2
+
+    def __len__(self) -> int:
+        return len(self._words)
+
+    def __getitem__(self, rows: slice) -> "DeviceLimbs":
+        part = DeviceLimbs(self._words[rows], self._device)
+        part._thread = self._thread
+        return part
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Limbs:
+        if self._host is None:
+            self._host = np.ascontiguousarray(self._device.fetch(self.words())).view(np.uint64)
+        return self._host.astype(dtype or np.uint64, copy=bool(copy))
+
+    def words(self) -> Any:
+        """For a kernel. Another thread has a stream of its own, and waits until the rows are there."""
+        if self._thread != threading.get_ident():
+            self._device.wait()
+        return self._words
+
+
+class CudaEngine:
+    """One GPU."""
+
+    name = "cuda"
+
+    def __init__(self, device: Device | None = None) -> None:
+        self._device = gpu() if device is None else device
+        self._driver = Driver(self._device)
+
+    def multiply(self, ring: Ring, left: Limbs, right: Limbs) -> Limbs:
+        check_width(ring, left, right)
+        if len(right) not in (1, len(left)):
+            raise ValueError(f"expected 1 or {len(left)} rows on the right, got {len(right)}")
+        with self._device.working():
+            return self._limbs(self._driver.multiply(self._ring(ring), self._words(left), self._words(right)))
+
+    def power(self, ring: Ring, bases: Limbs, exponent: int) -> Limbs:
+        check_width(ring, bases)
+        if exponent < 0:
+            raise ValueError("expected an exponent of 0 or more, got a negative one: invert the bases first")
+        with self._device.working():
+            return self._limbs(self._driver.power(self._ring(ring), self._words(bases), int(exponent)))
+
+    def combine(self, ring: Ring, bases: Limbs, matrix: IntegerMatrix, bits: int) -> Limbs:
+        check_width(ring, bases)
+        check_range(matrix, bits)
+        if len(matrix) != len(bases):
+            raise ValueError(f"expected a matrix of {len(bases)} rows, got {len(matrix)}")
+        with self._device.working():
+            entries = self._driver.xp.asarray(np.ascontiguousarray(matrix, dtype=np.int64))
+            return self._limbs(self._driver.combine(self._ring(ring), self._words(bases), entries, bits))
+
+    def pack(self, ring: Ring, values: Limbs, slots: int, slot_bits: int) -> Limbs:
+        check_width(ring, values)
+        if slots < 1 or slot_bits < 0:
+            raise ValueError(f"expected 1 slot or more of 0 bits or more, got {slots} of {slot_bits}")
+        with self._device.working():
+            return self._limbs(self._driver.pack(self._ring(ring), self._words(values), slots, slot_bits))
+
+    def table(self, ring: Ring, bases: Limbs, window: int) -> Table:
+        check_width(ring, bases)
+        if not 1 <= window <= LARGEST_WINDOW:
+            raise ValueError(f"expected a window of 1 to {LARGEST_WINDOW} bits, got {window}")
+        with self._device.working():
+            table = self._driver.table(self._ring(ring), self._words(bases), window)
+        self._device.wait()  # It may be used by any thread.
+        return table
+
+    def look_up(self, table: Table, digits: Digits) -> Limbs:
+        tabulated: DeviceTable = table
+        if digits.shape[1] != tabulated.bases or (digits.size and int(digits.max()) >> tabulated.window):
+            raise ValueError(f"expected {tabulated.bases} digits of {tabulated.window} bits in a row")
+        with self._device.working():
+            return self._limbs(self._driver.look_up(tabulated, self._driver.xp.asarray(digits)))
+
+    def join(self, first: Ring, second: Ring, left: Limbs, right: Limbs) -> Limbs:
+        check_width(first, left)
+        check_width(second, right)
+        if len(left) != len(right):
+            raise ValueError(f"expected {len(left)} rows on both sides, got {len(right)} on the right")
+        with self._device.working():
+            return self._limbs(self._driver.join(self._joint(first, second), self._words(left), self._words(right)))
+
+    def logarithms(self, rings: Sequence[Ring], values: Limbs, scales: Sequence[int]) -> list[Limbs]:
+        with self._device.working():
+            if len({self._ring(ring).limbs for ring in rings}) > 1:
+                pairs = zip(rings, scales, strict=True)
+                return [self.logarithms([ring], values, [scale])[0] for ring, scale in pairs]
+            parts = self._driver.logarithms(self._opener(rings, scales), self._words(values))
+        return [self._limbs(part) for part in parts]
+
+    def _words(self, limbs: Limbs | DeviceLimbs) -> Any:
+        if isinstance(limbs, DeviceLimbs):
+            return self._driver.xp.ascontiguousarray(limbs.words())
+        return self._driver.xp.asarray(np.ascontiguousarray(limbs, dtype=np.uint64).view(np.uint32))
+
+    def _limbs(self, words: Any) -> Limbs:
+        """Callers see limbs; that they are brought here late is nobody's business."""
+        return cast(Limbs, DeviceLimbs(words, self._device))
+
+    def _ring(self, ring: Ring) -> DeviceRing:
+        """Its constants on the device. They die with the ring, whose root may be a secret prime."""
+        if self.name not in ring.prepared:
+            ring.prepared[self.name] = self._driver.ring(int(ring.root), ring.degree)
+            self._device.wait()
+        prepared: DeviceRing = ring.prepared[self.name]
+        return prepared
+
+    def _opener(self, rings: Sequence[Ring], scales: Sequence[int]) -> Opener:
+        place = f"{self.name} logarithms {[(ring.root, scale) for ring, scale in zip(rings, scales, strict=True)]}"
+        if place not in rings[0].prepared:
+            rings[0].prepared[place] = self._driver.opener([self._ring(ring) for ring in rings], scales)
+            self._device.wait()
+        opener: Opener = rings[0].prepared[place]
+        return opener
+
+    def _joint(self, first: Ring, second: Ring) -> Joint:
+        place = f"{self.name} with {second.root}**{second.degree}"
+        if place not in first.prepared:
+            first.prepared[place] = self._driver.joint(
+                (int(first.root), first.degree), (int(second.root), second.degree)
+            )
+            self._device.wait()
+        joint: Joint = first.prepared[place]
+        return joint
+
+
+def gpu() -> Device:
+    """CuPy and the current GPU, or an error that says which of them is missing."""
+    try:
+        found = importlib.import_module("plumbob.crypto.engines.cuda.cupy_device")
+    except ImportError as error:
+        raise CryptoError(
+            f"engine 'cuda' needs CuPy, which cannot be imported here ({error.name or 'cupy'}): "
+            "pip install 'plumbob[cuda]'; or use 'native'"
+        ) from None
+    try:
+        device: Device = found.CupyDevice(source(), BLOCK)
+    except Exception as error:  # CuPy's own errors have no common base, and none of them is of use to a user.
+        raise CryptoError(
+            f"engine 'cuda' found no GPU that works ({type(error).__name__}): expected an NVIDIA GPU and its driver; "
+            "look at nvidia-smi, or use 'native'"
+        ) from None
+    return device
+
+
+def check_width(ring: Ring, *arrays: Limbs) -> None:
+    """Kernels read as many limbs as the ring says."""
+    for limbs in arrays:
+        if len(limbs.shape) != 2 or limbs.shape[1] != ring.width:
+            raise ValueError(f"expected rows of {ring.width} limbs, got an array of shape {limbs.shape}")

@@ -1,0 +1,142 @@
+"""One run at a time, in a process of its own, and what it told so far.
+
+The process is the command line's: it reads one job and writes one JSON object a line. What it told is kept, numbered,
+so that a page that lost its connection, or was opened late, misses nothing.
+"""
+
+import asyncio
+import json
+import signal
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from plumbob.errors import DataError
+
+LONGEST_LINE = 2**20
+SECONDS_TO_STOP = 5.0
+LAST_WORDS = 2000
+"""Characters of standard error that are shown when a process ends without saying why."""
+ENDS = ("done", "failed", "cancelled")
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that a run told; numbers grow, with gaps where a step was overtaken by the next."""
+
+    number: int
+    kind: str
+    content: dict[str, Any]
+
+
+@dataclass
+class Work:
+    """A run under way, or the last one that ended."""
+
+    name: str
+    events: list[Event] = field(default_factory=list)
+    told: int = 0
+    process: asyncio.subprocess.Process | None = None
+    _news: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def is_over(self) -> bool:
+        return bool(self.events) and self.events[-1].kind in ENDS
+
+    def tell(self, kind: str, **content: Any) -> None:
+        """Add an event; of steps only the newest is kept, or an hour's run would be a long list."""
+        self.told += 1
+        self.events = [event for event in self.events if not event.kind == kind == "step"]
+        self.events.append(Event(self.told, kind, content))
+        self._news.set()
+        self._news = asyncio.Event()
+
+    async def after(self, number: int) -> AsyncIterator[Event]:
+        """Every event with a larger number, as they come, until the run is over."""
+        while True:
+            news = self._news
+            for event in [event for event in self.events if event.number > number]:
+                number = event.number
+                yield event
+            if self.is_over:
+                return
+            await news.wait()
+
+
+class Workroom:
+    """Room for one run."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self._command = tuple(command)
+        self._follower: asyncio.Task[None] | None = None
+        self.work: Work | None = None
+
+    @property
+    def is_busy(self) -> bool:
+        return self.work is not None and not self.work.is_over
+
+    async def start(self, name: str, job: dict[str, Any]) -> Work:
+        """Begin; refused while another run is under way, because two would take each other's cores."""
+        if self.is_busy:
+            raise DataError("a run is under way: wait for its end, or cancel it")
+        # Before anything is awaited, so that a second request finds the room taken.
+        work = self.work = Work(name)
+        work.tell("stage", text="Starting")
+        pipe = asyncio.subprocess.PIPE
+        try:
+            work.process = await asyncio.create_subprocess_exec(
+                *self._command, stdin=pipe, stdout=pipe, stderr=pipe, limit=LONGEST_LINE
+            )
+        except OSError as error:
+            work.tell("failed", text=f"no process could be started ({type(error).__name__})")
+            return work
+        self._follower = asyncio.create_task(_follow(work, work.process, json.dumps(job)))
+        return work
+
+    async def cancel(self) -> None:
+        """Ask the process to stop, as Ctrl-C would; end it if it does not. Returns when nothing of it is left."""
+        if self.is_busy and self.work is not None and self.work.process is not None:
+            _send(self.work.process, signal.SIGINT)
+            try:
+                await asyncio.wait_for(self.work.process.wait(), SECONDS_TO_STOP)
+            except TimeoutError:
+                _send(self.work.process, signal.SIGKILL)
+        if self._follower is not None:
+            await self._follower
+
+
+async def _follow(work: Work, process: asyncio.subprocess.Process, job: str) -> None:
+    if process.stdin is None or process.stdout is None or process.stderr is None:
+        raise DataError("expected a process with pipes")
+    # Standard input stays open: its end tells the process that the lab is gone.
+    process.stdin.write(job.encode() + b"\n")
+    words = asyncio.create_task(process.stderr.read())
+    try:
+        async for line in process.stdout:
+            _pass_on(work, line)
+    except ValueError:
+        # Not what our own process writes: whatever it is, nobody waits for the rest.
+        _send(process, signal.SIGKILL)
+        work.tell("failed", text="the run's process ended: it wrote what is no event")
+    code, said = await process.wait(), (await words).decode(errors="replace")
+    process.stdin.close()
+    if work.is_over:
+        return
+    if code in (-signal.SIGINT, -signal.SIGKILL):
+        work.tell("cancelled", text="The run was cancelled.")
+    else:
+        work.tell("failed", text=f"the run's process ended with code {code}. {said[-LAST_WORDS:]}".strip())
+
+
+def _pass_on(work: Work, line: bytes) -> None:
+    content = json.loads(line)
+    if not isinstance(content, dict) or not isinstance(content.get("event"), str):
+        raise ValueError("expected an event")
+    work.tell(content.pop("event"), **content)
+
+
+def _send(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
+    try:
+        process.send_signal(number)
+    except ProcessLookupError:
+        return  # It ended by itself just now.

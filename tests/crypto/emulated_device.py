@@ -1,0 +1,72 @@
+"""The device code on the CPU: the same source, compiled by a C++ compiler, with a group's lanes in an array."""
+
+import ctypes
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from plumbob.crypto.engines.cuda.driver import Shape, source
+
+
+class EmulatedDevice:
+    """Kernels as functions of a shared library; one library for each shape, made when it is first needed."""
+
+    xp = np
+
+    processors = 1
+
+    def __init__(self, compiler: str, folder: Path, lanes: Sequence[int], largest_table: int = 0) -> None:
+        self.lanes = lanes
+        self.largest_table = largest_table
+        self._compiler = compiler
+        self._folder = folder
+        self._libraries: dict[Shape, ctypes.CDLL] = {}
+        self.launches: list[tuple[str, int]] = []
+
+    def launch(self, shape: Shape, kernel: str, threads: int, arguments: tuple[Any, ...]) -> None:
+        self.launches.append((kernel, threads))
+        getattr(self._library(shape), kernel)(*(native(argument) for argument in arguments))
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        yield
+
+    def wait(self) -> None:
+        """Nothing runs beside."""
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        yield
+
+    def fetch(self, array: Any) -> Any:
+        return array
+
+    def fetch_aside(self, array: Any) -> Any:
+        return array
+
+    def _library(self, shape: Shape) -> ctypes.CDLL:
+        if shape not in self._libraries:
+            path = self._folder / ("kernels-" + "-".join(map(str, shape)) + ".so")
+            if not path.exists():
+                self._compile(shape, path)
+            self._libraries[shape] = ctypes.CDLL(str(path))
+        return self._libraries[shape]
+
+    def _compile(self, shape: Shape, path: Path) -> None:
+        flags = [f"-D{name}={value}" for name, value in shape.macros().items()]
+        options = ["-x", "c++", "-std=c++17", "-O1", "-fPIC", "-shared", "-DEMULATED", *flags]
+        subprocess.run([self._compiler, *options, "-o", str(path), "-"], input=source(), text=True, check=True)
+
+
+def native(argument: Any) -> Any:
+    """What ctypes takes: the address of an array, or a number."""
+    if isinstance(argument, np.ndarray):
+        assert argument.flags.c_contiguous
+        return ctypes.c_void_p(argument.ctypes.data)
+    if isinstance(argument, np.uint32):
+        return ctypes.c_uint32(int(argument))
+    return ctypes.c_int32(int(argument)) if isinstance(argument, np.int32) else ctypes.c_void_p(int(argument))
