@@ -129,7 +129,9 @@ def test_a_link_out_of_the_site_fails_the_build(tmp_path: Path) -> None:
 def test_a_broken_link_fails_the_build(built: Path, tmp_path: Path) -> None:
     """The generator is strict: a page and an anchor that do not exist are told, and the exit code is not 0."""
     copy = shutil.copytree(built.parent, tmp_path / "docs", ignore=shutil.ignore_patterns("site"))
-    (copy / "pages" / "tutorial.md").write_text("# T\n\n[page](nowhere.md) [anchor](check.md#nowhere)\n", encoding="utf-8")
+    (copy / "pages" / "tutorial.md").write_text(
+        "# T\n\n[page](nowhere.md) [anchor](check.md#nowhere)\n", encoding="utf-8"
+    )
     command = [sys.executable, "-m", "zensical", "build", "--strict", "--clean"]
     finished = subprocess.run(command, cwd=copy, capture_output=True, text=True)
     assert finished.returncode != 0
