@@ -4,10 +4,10 @@ from dataclasses import asdict
 from pathlib import Path
 
 from plumbob.plan import Plan
-from plumbob.protocol.defences import label_cost, noise_std
+from plumbob.protocol.defences import noise_std
 from plumbob.record import PartyRecord, RunRecord
 from plumbob.report.page import as_text
-from plumbob.report.receipt import compared_streams, keys_in_words, transcript_hash
+from plumbob.report.receipt import compared_streams, keys_in_words, noise_in_words, transcript_hash
 from plumbob.report.run import summary, warnings, work_table
 
 CHANNEL = "{from} -> {to}: {verdict}  {hash}"
@@ -64,7 +64,7 @@ def _lines(record: RunRecord, plan: Plan, channels: list[dict[str, str]], plan_a
         *record.notes,
         f"plan hash    {record.plan_hash} ({'as the plan in the record' if plan_agrees else 'DIFFERS from the plan'})",
         f"keys         {keys_in_words(record)}",
-        f"noise        {_noise(plan)}",
+        f"noise        {noise_in_words(plan)}",
         f"randomness   {record.randomness}",
         f"leaks        {'accepted' if record.accepted_leaks else 'not accepted'} with --accept-leaks",
     ]
@@ -72,14 +72,3 @@ def _lines(record: RunRecord, plan: Plan, channels: list[dict[str, str]], plan_a
         lines += [*as_text(work_table(record)), *(CHANNEL.format(**channel) for channel in channels)]
         lines.append(f"transcript   {transcript_hash(record.parties)}")
     return lines
-
-
-def _noise(plan: Plan) -> str:
-    if plan.noise == "none":
-        return "none"
-    stds = ", ".join(f"{party.name} std {noise_std(plan, party.role):.4g}" for party in plan.learners)
-    cost = label_cost(plan)
-    if cost is None:
-        return f"{plan.noise}: {stds}"
-    proved, analytic = cost.zcdp_epsilon(plan.delta), cost.analytic_epsilon(plan.delta)
-    return f"{plan.noise}: {stds}; a label costs epsilon {proved:.3g} (zCDP, proved) or {analytic:.3g} (analytic)"

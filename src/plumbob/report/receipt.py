@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterator, Sequence
 
 from plumbob.plan import Plan
+from plumbob.protocol.defences import label_cost, noise_std
 from plumbob.record import PartyRecord, RunRecord
 
 
@@ -30,3 +31,15 @@ def keys_in_words(record: RunRecord) -> str:
         return "none: clear uses no cryptography and protects nothing"
     plan = Plan.from_toml(record.plan)
     return f"{plan.scheme}, {plan.key_bits} bits, profile {record.key_profile}"
+
+
+def noise_in_words(plan: Plan) -> str:
+    """Its kind, each party's deviation and, where that is a promise, what a label costs."""
+    if plan.noise == "none":
+        return "none"
+    stds = ", ".join(f"{party.name} std {noise_std(plan, party.role):.4g}" for party in plan.learners)
+    cost = label_cost(plan)
+    if cost is None:
+        return f"{plan.noise}: {stds}"
+    proved, analytic = cost.zcdp_epsilon(plan.delta), cost.analytic_epsilon(plan.delta)
+    return f"{plan.noise}: {stds}; a label costs epsilon {proved:.3g} (zCDP, proved) or {analytic:.3g} (analytic)"

@@ -13,7 +13,7 @@ from plumbob.report.figures import attack_bars, epoch_charts, ledger_charts, qua
 from plumbob.report.limits import limits_of
 from plumbob.report.markup import NOTHING, joined, tag
 from plumbob.report.page import Section, Table, bullets, facts_list, folded, render, table_of
-from plumbob.report.receipt import compared_streams, keys_in_words, transcript_hash
+from plumbob.report.receipt import compared_streams, keys_in_words, noise_in_words, transcript_hash
 from plumbob.report.scale import shown as number
 from plumbob.report.verdicts import badge, verdict_list, verdicts_of
 
@@ -95,7 +95,8 @@ def _utility(record: RunRecord) -> Iterator[tuple[str, str, str]]:
         yield "Time", number(record.seconds, "seconds"), f"{record.steps:,} steps"
     sent = sum(party.bytes_sent for party in record.parties)
     if sent:
-        yield "Traffic", number(sent, "bytes"), "all parties together"
+        whose = "all parties together" if len(record.parties) > 1 else f"sent by {record.parties[0].name}"
+        yield "Traffic", number(sent, "bytes"), whose
 
 
 def audit_sections(record: RunRecord) -> Iterator[Section]:
@@ -172,7 +173,7 @@ def _is_told(plan: Plan, key: Key) -> bool:
 
 
 def _setting(value: object) -> str:
-    return {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else str(value)
+    return str(value) if not isinstance(value, bool) else "yes" if value else "no"
 
 
 def costs_section(record: RunRecord) -> Section:
@@ -188,8 +189,10 @@ def receipt_section(record: RunRecord) -> Section:
 
 def receipt_lines(record: RunRecord) -> list[list[str]]:
     """(what, value) each."""
-    lines = [["plan hash", record.plan_hash], ["keys", keys_in_words(record)], ["randomness", record.randomness]]
-    lines += [["leaks accepted", "yes" if record.accepted_leaks else "no"], ["Plumbob", record.plumbob]]
+    noise = noise_in_words(Plan.from_toml(record.plan))
+    lines = [["plan hash", record.plan_hash], ["keys", keys_in_words(record)], ["noise", noise]]
+    lines += [["randomness", record.randomness], ["leaks accepted", _setting(record.accepted_leaks)]]
+    lines.append(["Plumbob", record.plumbob])
     if record.protocol != "clear":
         lines += [
             [f"{one['from']} to {one['to']}", f"{one['verdict']}: {one['hash']}"]
