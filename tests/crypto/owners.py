@@ -168,7 +168,8 @@ class SmoothKey:
             small.append(prime)
             if math.prod(small).bit_length() > rows * width:
                 break
-        p, q = (prime_above(math.prod(small), profile.key_bits // 2, randomness) for _ in range(2))
+        half = profile.key_bits // 2
+        p, q = (prime_between(3 << (half - 2), 1 << half, math.prod(small), randomness) for _ in range(2))
         assert p != q
         public = PaillierPublicKey(p * q, profile, PythonEngine(), randomness)
         groups = SmoothGroup(p, tuple(small)), SmoothGroup(q, tuple(small))
@@ -203,11 +204,11 @@ class SmoothKey:
         return signed_digits(centred(left - ratio * right, self.order), self.width, self.rows)
 
 
-def prime_above(order: int, bits: int, randomness: Randomness) -> int:
-    """A prime of that length, its two top bits set, that is 1 modulo 2 * order."""
-    lowest, highest = (3 << (bits - 2)) // (2 * order) + 1, (1 << bits) // (2 * order) - 1
+def prime_between(lowest: int, highest: int, order: int, randomness: Randomness) -> int:
+    """A prime in that range that is 1 modulo 2 * order."""
+    first, last = lowest // (2 * order) + 1, highest // (2 * order) - 1
     while True:
-        candidate = 2 * order * (lowest + randomness.below(highest - lowest)) + 1
+        candidate = 2 * order * (first + randomness.below(last - first)) + 1
         if gmpy2.is_prime(candidate):
             return candidate
 
