@@ -202,7 +202,8 @@ class Plan:
     def from_toml(cls, text: str) -> Self:
         try:
             tree = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
+        # Besides its own error the parser lets through what Python says of endless numbers and of endless nesting.
+        except (ValueError, RecursionError) as error:
             raise PlanError(f"not valid TOML: {error}") from error
         return cls.from_dict(tree)
 

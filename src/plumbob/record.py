@@ -129,7 +129,7 @@ class RunRecord:
         path = folder / "run.json"
         try:
             stored = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise DataError(f"{folder}: expected the folder of a run with a run.json that can be read") from error
         return cls.from_dict(stored, path)
 
@@ -142,7 +142,7 @@ class RunRecord:
         try:
             parties = [PartyRecord(**party) for party in stored["parties"]]
             findings = [Finding.from_dict(finding) for finding in stored["findings"]]
-        except TypeError as error:
+        except (TypeError, AttributeError) as error:
             raise DataError(
                 f"{source}: a party or a finding in the run record has other fields than format {FORMAT}"
             ) from error
