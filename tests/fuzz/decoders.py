@@ -308,8 +308,13 @@ def plan_seeds() -> list[bytes]:
         Plan.for_columns((2, 3), protocol="arbiter", noise="sound", row_norm=1.0),
     ]
     honest = [plan.to_toml().encode() for plan in plans]
-    odd = [nested(b"title = ", NESTED), b"[data]\nrows = " + b"9" * 5000, b"title = 1979-05-27T07:32:00Z"]
-    return [*honest, *odd, b"[parties]\na = 1\n[model]\nepochs = nan", b"a = 0x" + b"f" * 5000]
+    odd = [
+        nested(b"title = ", NESTED),
+        b"[data]\nrows = " + b"9" * 400,
+        b"l2 = " + b"9" * 5000,
+        b"title = 1979-05-27T07:32:00Z",
+    ]
+    return [*honest, *odd, b"[parties]\na = 1\n[model]\nepochs = nan", b"[data]\nrows = 0x" + b"f" * 5000]
 
 
 DECODERS = (
