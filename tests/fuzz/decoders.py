@@ -1,8 +1,8 @@
 """Everything that turns a peer's bytes, or a file that somebody else may have written, into values.
 
-Each decoder takes bytes, and either takes them in or raises a PlumbobError. Any other exception is a mistake of ours, and
-so is a value that does not give the same bytes again where the form is canonical. `seeds` are honest inputs to start
-from, and inputs that once were trouble.
+Each decoder takes bytes in or raises a PlumbobError. Any other exception is a mistake of ours, and so is a value that
+does not give the same bytes again where the form is canonical. `seeds` are inputs to start from: an honest one first,
+and some that once were trouble.
 """
 
 import base64
@@ -269,17 +269,13 @@ def written(name: str, data: bytes) -> Path:
 @cache
 def finished() -> dict[str, bytes]:
     """The files of one small run."""
-    X, y = np.arange(24.0).reshape(8, 3) % 5, np.arange(8) % 2
-    run = train(Plan.for_columns((2, 1), protocol="clear", seed=3, epochs=1, batch_size=4), named(X, y))
+    tables = split_array(np.arange(24.0).reshape(8, 3) % 5, np.arange(8) % 2, (2, 1))
+    plan = Plan.for_columns((2, 1), protocol="clear", seed=3, epochs=1, batch_size=4)
+    run = train(plan, {party.name: table for party, table in zip(plan.learners, tables, strict=True)})
     with tempfile.TemporaryDirectory() as folder:
         run.save(Path(folder))
         files = [path for path in Path(folder).rglob("*") if path.is_file()]
         return {str(path.relative_to(folder)): path.read_bytes() for path in files}
-
-
-def named(X: "np.ndarray[tuple[int, int], np.dtype[np.float64]]", y: object) -> dict[str, object]:
-    """One table for each party."""
-    return dict(zip(("label", "features"), split_array(X, y, (2, 1)), strict=True))
 
 
 def part_seeds() -> list[bytes]:

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from types import FunctionType
 
-import atheris
+import atheris  # type: ignore[import-not-found, import-untyped, unused-ignore]  # Only where it is installed.
 
 from tests.fuzz.decoders import DECODERS
 

@@ -4,6 +4,8 @@ Batches follow from the seed and the plan, the weights of every step from the st
 compressed numpy file without pickled objects.
 """
 
+import struct
+import tokenize
 import zipfile
 import zlib
 from dataclasses import dataclass, field
@@ -28,6 +30,11 @@ DAMAGES = (
     TypeError,
     AttributeError,
     RuntimeError,
+    MemoryError,
+    OverflowError,
+    SyntaxError,
+    struct.error,
+    tokenize.TokenError,
     zipfile.BadZipFile,
     zlib.error,
 )
