@@ -99,11 +99,11 @@ def _share(share: tuple[int, int]) -> int:
 
 def run_sessions(numbers: range) -> int:
     """One process' share, one after the other."""
-    from tests.fuzz.sessions import Script, play, quick_keys, undisturbed
+    from tests.fuzz.sessions import Script, hurried, play, undisturbed
 
     expected, kinds = undisturbed(), Counter[str]()
     mistakes, warm, slowest = 0, 0.0, 0.0
-    with quick_keys():
+    with hurried():
         for done, number in enumerate(numbers):
             started = time.monotonic()
             outcome = play(Script.of(number))

@@ -31,21 +31,17 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
-from plumbob.crypto import PrivateKey, Randomness, engines, paillier
-from plumbob.crypto.keys import PublicKey
-from plumbob.crypto.paillier import PaillierPrivateKey, PaillierPublicKey
+from plumbob.crypto import Randomness, engines
 from plumbob.errors import DeadlineError, PlumbobError, TransportError
 from plumbob.party.conversation import Conversation
 from plumbob.party.training import JOURNAL, Seat, train
-from plumbob.protocol import exchange
-from plumbob.protocol.handshake import Desk, profile_of
 from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.part import Part
 from plumbob.record import RunRecord
 from plumbob.transport import Connection, reliable
-from tests.crypto.support import seeded
 from tests.fuzz.decoders import scratch
 from tests.party.support import Killed
+from tests.protocol.quick_keys import use_quick_keys
 from tests.protocol.support import made_up, plan_for, tables_for, trained, weights_of
 
 World = Literal["network", "peer"]
@@ -394,31 +390,11 @@ def undisturbed() -> bytes:
 
 
 @contextmanager
-def quick_keys() -> Iterator[None]:
-    """Keys and tables are made once: what a session does to a link does not depend on them. Nor does anybody linger."""
-    keys = {name: paillier.generate(profile_of(PLAN), engines.choose("auto", 1), seeded(name)) for name in NAMES}
-    tables: dict[int, Any] = {}
-
-    def make_key(desk: Desk) -> PrivateKey:
-        made = keys[desk.name]
-        public = PaillierPublicKey(made.public.n, made.public.profile, desk.engine, desk.randomness)
-        key = PaillierPrivateKey(int(made._p), int(made._q), public)
-        vars(key)["_own_bases"] = made._own_bases
-        desk.keys.append(key)
-        return key
-
-    def prepare(key: PublicKey) -> None:
-        if key.n not in tables:
-            tables[key.n] = key._table
-        vars(key)["_table"] = tables[key.n]
-
+def hurried() -> Iterator[None]:
+    """Keys are made once, and nobody waits long for somebody who will not come."""
     part = Conversation.part
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(exchange, "make_key", make_key)
-        patch.setattr(PublicKey, "prepare", prepare)
+        use_quick_keys(patch)
         patch.setattr(Conversation, "part", lambda talk: part(talk, PARTING))
         patch.setattr(reliable, "GREETING_SECONDS", PARTING)
-        for key in keys.values():
-            key.prepare()
-            prepare(key.public)
         yield

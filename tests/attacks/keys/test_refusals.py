@@ -11,22 +11,21 @@ from typing import Any
 
 import pytest
 
-from plumbob.crypto import PrivateKey, ProofContext, Randomness, engines, paillier
+from plumbob.crypto import PrivateKey, ProofContext, engines
 from plumbob.crypto.engines.interface import Engine, Ring
-from plumbob.crypto.keys import PublicKey
 from plumbob.crypto.limbs import Limbs
-from plumbob.crypto.paillier import PaillierPrivateKey, PaillierPublicKey
 from plumbob.errors import CiphertextRefusedError, KeyRefusedError, RemoteProtocolError
 from plumbob.plan import Plan
 from plumbob.protocol import arbiter, exchange, shares
 from plumbob.protocol.cast import player
 from plumbob.protocol.channel import Channel
-from plumbob.protocol.handshake import Desk, offer_key, profile_of
+from plumbob.protocol.handshake import Desk, offer_key
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.part import Part
 from plumbob.protocol.shares import SharesParty
 from tests.crypto.malformed import CIPHERTEXTS, KEYS, PAILLIER_CIPHERTEXTS, Forger, Offer
-from tests.crypto.support import CountingEngine, seeded
+from tests.crypto.support import CountingEngine
+from tests.protocol.quick_keys import made_key, use_quick_keys
 from tests.protocol.support import made_up, outcomes, plan_for, seated, tables_for, trained
 
 ROWS = 12
@@ -143,7 +142,7 @@ class Stage:
         desk.channels[self.path.victim] = liar  # type: ignore[index]  # A dictionary, as `seated` makes it.
 
     def key(self) -> PrivateKey:
-        return key_of(self.path.owner, self.path.plan(), self.engine)
+        return made_key(self.path.owner, self.path.plan())
 
     def refuses(self, ends: dict[str, Any], error: type[Exception], reason: str) -> None:
         """The victim named the sender, and had not decrypted anything by then."""
@@ -154,18 +153,7 @@ class Stage:
         assert self.engine.secret_powers == 0
 
 
-MADE: dict[tuple[str, int], PaillierPrivateKey] = {}
-TABLES: dict[int, Any] = {}
 PARTS: dict[str, dict[str, Part]] = {}
-
-
-def key_of(name: str, plan: Plan, engine: Engine) -> PaillierPrivateKey:
-    """A party's key, made once, on this engine."""
-    if (name, plan.key_bits) not in MADE:
-        MADE[name, plan.key_bits] = paillier.generate(profile_of(plan), engine, seeded(name))
-    made = MADE[name, plan.key_bits]
-    public = PaillierPublicKey(made.public.n, made.public.profile, engine, Randomness())
-    return PaillierPrivateKey(int(made._p), int(made._q), public)
 
 
 def shared_parts(plan: Plan) -> dict[str, Part]:
@@ -176,22 +164,9 @@ def shared_parts(plan: Plan) -> dict[str, Part]:
 
 
 @pytest.fixture(autouse=True)
-def made_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keys and tables are made once for all the tests here: what is refused does not depend on them."""
-
-    def make_key(desk: Desk) -> PrivateKey:
-        key = key_of(desk.name, desk.plan, desk.engine)
-        desk.keys.append(key)
-        return key
-
-    def prepare(key: PublicKey) -> None:
-        if key.n not in TABLES:
-            TABLES[key.n] = key._table
-        vars(key)["_table"] = TABLES[key.n]
-
-    for module in (arbiter, exchange, shares):
-        monkeypatch.setattr(module, "make_key", make_key)
-    monkeypatch.setattr(PublicKey, "prepare", prepare)
+def quick_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is refused does not depend on the honest parties' keys."""
+    use_quick_keys(monkeypatch)
 
 
 @pytest.mark.parametrize("path", PATHS, ids=str)
@@ -231,7 +206,7 @@ def test_malformed_keys_are_refused(path: Path, name: str, monkeypatch: pytest.M
 
     for module in (arbiter, exchange, shares):
         monkeypatch.setattr(module, "offer_key", offer)
-    own = key_of(path.victim, path.plan(), stage.engine).public.to_bytes()
+    own = made_key(path.victim, path.plan()).public.to_bytes()
     ends = stage.play(lambda honest: (own if name == SEEN else forged[0].key) + forged[0].proof)
     if name in KEYS_OF_OTHER_SIZE:
         stage.refuses(ends, RemoteProtocolError, "expected PUBLIC_KEY with")

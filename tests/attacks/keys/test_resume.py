@@ -20,6 +20,7 @@ from plumbob.protocol.exchange import ExchangeParty
 from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.transcript import Vector
 from tests.attacks.keys.support import on_network
+from tests.protocol.quick_keys import use_quick_keys
 from tests.protocol.support import plan_for, tables_for
 
 ROWS, NOISE, RESTARTS = 40, 7.0, 64
@@ -52,11 +53,12 @@ class Restarter(ExchangeParty):
 
 
 def restarted(
-    count: int, folder: Path, journals: Callable[[int], dict[str, SqliteJournal]]
+    count: int, folder: Path, journals: Callable[[int], dict[str, SqliteJournal]], patch: pytest.MonkeyPatch
 ) -> tuple[NDArray[np.float64], list[PlumbobError]]:
     """So many starts of both parties; what was read in each, and how each ended at the label party."""
     readings: list[Vector] = []
     ends = []
+    use_quick_keys(patch)
     cast = {"features": type("Reading", (Restarter,), {"readings": readings})}
     for number in range(count):
         _, ended = on_network(PLAN, tables_for(PLAN, X, Y), folder, cast, journals(number))
@@ -82,38 +84,40 @@ class DeafJournal(SqliteJournal):
         """As if nothing had come."""
 
 
-def test_fresh_noise_after_each_restart_is_averaged_away(tmp_path: Path) -> None:
+def test_fresh_noise_after_each_restart_is_averaged_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A build that forgets what it drew gives 61 % of the labels in one start, and 99 % in 64."""
     readings, _ = restarted(
         RESTARTS,
         tmp_path,
         lambda number: {name: journal(tmp_path / f"{name}-{number}") for name in ("label", "features")},
+        monkeypatch,
     )
     assert len(readings) == RESTARTS
     assert np.mean([rate(one) for one in readings]) == pytest.approx(NormalDist().cdf(2 / NOISE), abs=0.03)
     assert rate(readings.mean(axis=0)) >= 0.95
 
 
-def test_a_peer_that_forgot_is_not_let_in(tmp_path: Path) -> None:
+def test_a_peer_that_forgot_is_not_let_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The shipped label party goes on with the run that it is in: one reading, and no second one."""
     readings, ends = restarted(
         3,
         tmp_path,
         lambda number: {"label": journal(tmp_path / "label"), "features": journal(tmp_path / f"features-{number}")},
+        monkeypatch,
     )
     assert len(readings) == 1
     assert all(isinstance(end, RemoteProtocolError) for end in ends)
     assert all("began a new run" in str(end) for end in ends[1:])
 
 
-def test_a_peer_that_asks_again_reads_the_same(tmp_path: Path) -> None:
+def test_a_peer_that_asks_again_reads_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """To who repeats its own words and confirms nothing, the shipped label party repeats its own, noise included."""
 
     def journals(number: int) -> dict[str, SqliteJournal]:
         (tmp_path / "features").mkdir(exist_ok=True)
         return {"label": journal(tmp_path / "label"), "features": DeafJournal(tmp_path / "features" / JOURNAL)}
 
-    readings, _ = restarted(8, tmp_path, journals)
+    readings, _ = restarted(8, tmp_path, journals, monkeypatch)
     assert len(readings) == 8
     assert all(one.tobytes() == readings[0].tobytes() for one in readings)
     assert rate(readings.mean(axis=0)) == rate(readings[0]) < 0.9
