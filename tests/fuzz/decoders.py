@@ -5,8 +5,9 @@ does not give the same bytes again where the form is canonical. `seeds` are inpu
 and some that once were trouble.
 """
 
+import atexit
 import base64
-import os
+import shutil
 import struct
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -253,10 +254,10 @@ def token_contents() -> list[bytes]:
 
 @cache
 def scratch() -> Path:
-    """A folder for this process, in memory where the system has such a place."""
-    memory = Path("/dev/shm")  # noqa: S108  # Only where it is faster; any folder serves.
-    root = tempfile.mkdtemp(prefix="plumbob-fuzz-", dir=memory if os.access(memory, os.W_OK) else None)
-    return Path(root)
+    """A folder for this process, gone with it."""
+    folder = Path(tempfile.mkdtemp(prefix="plumbob-fuzz-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 def written(name: str, data: bytes) -> Path:

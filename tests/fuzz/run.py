@@ -12,8 +12,10 @@ import argparse
 import gc
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections import Counter
@@ -40,12 +42,22 @@ def main() -> int:
     options = parser.parse_args()
     if options.share:
         return run_sessions(range(*options.share))
-    started = time.monotonic()
+    started, folder = time.monotonic(), workplace()
     is_clean = fuzz_decoders(options.inputs, options.seed) if options.inputs else True
     if options.sessions:
         is_clean = fuzz_sessions(options.first, options.sessions) and is_clean
     say(f"{'nothing found' if is_clean else 'SOMETHING WAS FOUND'} in {time.monotonic() - started:.0f} s")
+    if is_clean:
+        shutil.rmtree(folder)
     return 0 if is_clean else 1
+
+
+def workplace() -> str:
+    """Where all processes put their files: in memory where the system has such a place, since journals are synced."""
+    memory = "/dev/shm"  # noqa: S108  # Any folder serves.
+    folder = tempfile.mkdtemp(prefix="plumbob-fuzz-", dir=memory if os.access(memory, os.W_OK) else None)
+    os.environ["TMPDIR"] = folder
+    return folder
 
 
 def say(line: str) -> None:

@@ -13,7 +13,8 @@ import atheris  # type: ignore[import-not-found, import-untyped, unused-ignore] 
 
 from tests.fuzz.decoders import DECODERS
 
-WATCHED = ("plumbob", "tests.fuzz.decoders", "tomllib", "json", "zipfile", "numpy.lib")
+ROOMS = ("protocol", "transport", "crypto", "plan", "record")
+WATCHED = (*(f"plumbob.{room}" for room in ROOMS), "tests.fuzz.decoders", "tomllib")
 
 
 def main(name: str, arguments: list[str]) -> None:
