@@ -26,7 +26,7 @@ from tests.attacks.keys.support import ROWS, factors_of, on_network
 from tests.crypto.owners import ciphertexts
 from tests.protocol.support import made_up, plan_for, played, tables_for
 
-# The whole plaintext comes back in the paper's form; what is cut off a packed reply only makes it two steps of work.
+# The whole plaintext comes back in the paper's form; a cut reply would hand back its lower bits only.
 PLAN = plan_for((2, 3), protocol="exchange", replies="paper", batches="full", epochs=1)
 X, Y = made_up(ROWS, PLAN.columns)
 
