@@ -181,7 +181,7 @@ def test_honest_ciphertexts_do_reach_the_key(key: PrivateKey) -> None:
     """The count that is 0 for malformed ciphertexts is not 0 for honest ones."""
     counting_key, counting = counted(key)
     assert counting_key.decrypt_signed(admit(counting_key.public, key.encrypt([1, 2, 3]).to_bytes(), 3)) == [1, 2, 3]
-    assert counting.calls["power"] == 2
+    assert counting.calls["logarithms"] > 0
 
 
 class CountedModulus:
