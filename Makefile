@@ -7,13 +7,14 @@ EXTRAS := test export lab ray docs
 # Two test workers, each with a linear algebra library that takes both cores, get in each other's way tenfold.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: help demo picture test soak check format bench bench-peers sanitize clean
+.PHONY: help demo picture test soak fuzz check format docs reference bench bench-peers sanitize clean
 
 help:
 	@echo "make demo         the main job on bundled data; writes demo/"
 	@echo "make picture      the README's picture of the demo's report"
 	@echo "make test         the whole test suite"
 	@echo "make soak         tests that take long"
+	@echo "make fuzz         any bytes, and any order of events: a million inputs, five thousand sessions"
 	@echo "make check        format, lint and types"
 	@echo "make format       put the format right"
 	@echo "make docs         the documentation as a site, strictly and offline; writes build/site/"
@@ -38,6 +39,10 @@ test:
 soak:
 	@$(PYTHON) tools/env.py $(EXTRAS)
 	@$(BIN)/python -m pytest -n $(WORKERS) -m soak
+
+fuzz:
+	@$(PYTHON) tools/env.py $(EXTRAS) fuzz
+	@$(BIN)/python -m tests.fuzz.run
 
 check:
 	@$(PYTHON) tools/env.py $(EXTRAS) dev

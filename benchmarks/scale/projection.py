@@ -23,10 +23,11 @@ and the set of what was lent 1.4."""
 THREADS_EFFICIENCY = 0.95
 """Two threads are 1.89 to 1.95 times one; taken to hold for more, which nobody has measured."""
 
+# Measured on one H200: benchmarks/gpu/RESULTS.md.
+GPU_PRODUCTS_PER_SECOND = 345e6
+"""Products modulo n², many at once; batches of thousands of rows come near it, batches of hundreds wait for chains."""
+
 # On paper.
-GPU_PRODUCTS_PER_SECOND = 0.25 * 132 * 64 * 1.755e9 / 41_000
-"""132 multiprocessors, 64 multiply-adds of 32 bits a cycle in each, 41,000 of them a product, a quarter of which is
-taken to be reached. To be replaced by what benchmarks/gpu/RESULTS.md measures."""
 NETWORK = 1.25e8
 """Bytes a second between the parties: 1 Gbit/s."""
 CLUSTER_NETWORK = 1.25e9
@@ -54,7 +55,7 @@ MACHINES = (
     Machine("2 cores", on_cores(2)),
     Machine("64 cores", on_cores(64)),
     Machine("16 nodes of 16 cores", on_cores(256), is_cluster=True),
-    Machine("one GPU", GPU_PRODUCTS_PER_SECOND),
+    Machine("one H200", GPU_PRODUCTS_PER_SECOND),
 )
 
 

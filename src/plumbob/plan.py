@@ -22,6 +22,7 @@ ROLES = ("label", "features", "arbiter")
 PARTY_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
 HASH_PREFIX = b"plumbob plan 1\n"
 PROFILE_BITS = (2048, 3072)
+LARGEST_NUMBER = 2**63
 ROW_LEVEL_REASON = (
     "privacy for whole rows needs another algorithm (clipped residuals and updates, public scaling) and is not offered;"
     ' "sound" protects labels'
@@ -61,7 +62,7 @@ class Key:
 
     def _has_right_type(self, value: object) -> bool:
         if isinstance(self.default, float):
-            return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+            return type(value) is int or (isinstance(value, float) and math.isfinite(value))
         return type(value) is type(self.default)
 
     def _is_within(self, value: Any) -> bool:
@@ -69,7 +70,9 @@ class Key:
             return True
         if isinstance(self.default, str):
             return value in self.choices if self.choices else value.isprintable()
-        return bool(self.low <= value <= self.high and self.above < value < self.below)
+        # A longer whole number is none that a plan could mean, and does not fit where it is calculated with.
+        fits = isinstance(value, float) or abs(value) < LARGEST_NUMBER
+        return bool(fits and self.low <= value <= self.high and self.above < value < self.below)
 
     def _expectation(self) -> str:
         if self.choices:
@@ -202,7 +205,8 @@ class Plan:
     def from_toml(cls, text: str) -> Self:
         try:
             tree = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
+        # Besides its own error the parser lets through what Python says of endless numbers and of endless nesting.
+        except (ValueError, RecursionError) as error:
             raise PlanError(f"not valid TOML: {error}") from error
         return cls.from_dict(tree)
 
@@ -398,7 +402,8 @@ def _unknown_flags(changes: Mapping[str, Any]) -> list[str]:
 def suggestion(word: object, known: Sequence[str]) -> str:
     """`; did you mean "..."?`, or nothing."""
     by_small_letters = {name.lower(): name for name in known}
-    close = difflib.get_close_matches(str(word).lower(), by_small_letters, n=1)
+    # Through `_shown`, which is short also for what Python does not write out.
+    close = difflib.get_close_matches(_shown(word).strip('"').lower(), by_small_letters, n=1)
     return f'; did you mean "{by_small_letters[close[0]]}"?' if close else ""
 
 

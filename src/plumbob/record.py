@@ -193,7 +193,7 @@ class RunRecord:
         path = folder / "run.json"
         try:
             stored = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise DataError(f"{folder}: expected the folder of a run with a run.json that can be read") from error
         return cls.from_dict(stored, path)
 

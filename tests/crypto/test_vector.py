@@ -1,7 +1,6 @@
 """crypto/vector.py: arithmetic as on plain integers, what may be sent, and what is let in."""
 
 from collections import Counter
-from collections.abc import Callable
 
 import gmpy2
 import numpy as np
@@ -16,6 +15,7 @@ from plumbob.crypto.engines.python import PythonEngine
 from plumbob.crypto.limbs import from_ints, to_ints
 from plumbob.crypto.paillier import PaillierPrivateKey, PaillierPublicKey
 from plumbob.errors import CiphertextRefusedError, CryptoError
+from tests.crypto.malformed import CIPHERTEXTS, PAILLIER_CIPHERTEXTS
 from tests.crypto.support import LIGHT, CountingEngine, integers, plain_product, seeded
 
 numbers = st.integers(-(1 << 60), 1 << 60)
@@ -131,69 +131,6 @@ def test_randomising_keeps_the_plaintexts(key: PrivateKey) -> None:
     assert not set(to_ints(vector.limbs)) & set(to_ints(fresh.limbs))
 
 
-# What a peer may send instead of three ciphertexts; each entry makes the bytes from a key and honest bytes.
-Malformed = Callable[[PrivateKey, bytes], bytes]
-
-
-def first_replaced(value: Callable[[PrivateKey], int]) -> Malformed:
-    """Honest bytes with another number in the place of the first ciphertext."""
-
-    def make(key: PrivateKey, honest: bytes) -> bytes:
-        size = key.public.ciphertext_bytes
-        return value(key).to_bytes(size, "little") + honest[size:]
-
-    return make
-
-
-def last_replaced(value: Callable[[PrivateKey], int]) -> Malformed:
-    """The same for the last, so that a check of the first alone is noticed."""
-
-    def make(key: PrivateKey, honest: bytes) -> bytes:
-        size = key.public.ciphertext_bytes
-        return honest[:-size] + value(key).to_bytes(size, "little")
-
-    return make
-
-
-def modulus(key: PrivateKey) -> int:
-    """The bound of a ciphertext."""
-    return int(key.public.ring.modulus)
-
-
-def prime(key: PrivateKey) -> int:
-    """A secret factor of n, which a test may know."""
-    return int(vars(key)["_p"])
-
-
-MALFORMED: dict[str, Malformed] = {
-    "zero": first_replaced(lambda key: 0),
-    "zero at the end": last_replaced(lambda key: 0),
-    "p": first_replaced(prime),
-    "a multiple of p": first_replaced(lambda key: prime(key) * 12345),
-    "p squared": first_replaced(lambda key: prime(key) ** 2),
-    "a multiple of p at the end": last_replaced(lambda key: modulus(key) - prime(key)),
-    "the modulus": first_replaced(modulus),
-    "above the modulus": last_replaced(lambda key: modulus(key) + 1),
-    "an honest one plus the modulus": first_replaced(
-        lambda key: min(modulus(key) + 4, 256**key.public.ciphertext_bytes - 1)
-    ),
-    "all ones": first_replaced(lambda key: 256**key.public.ciphertext_bytes - 1),
-    "nothing": lambda key, honest: b"",
-    "a byte less": lambda key, honest: honest[:-1],
-    "a byte more": lambda key, honest: honest + b"\0",
-    "one less": lambda key, honest: honest[: -key.public.ciphertext_bytes],
-    "one more": lambda key, honest: honest + honest[: key.public.ciphertext_bytes],
-    "only zeros": lambda key, honest: bytes(len(honest)),
-}
-MALFORMED_PAILLIER: dict[str, Malformed] = {
-    "n": first_replaced(lambda key: key.public.n),
-    "a multiple of n": first_replaced(lambda key: key.public.n * 98765),
-    "the largest multiple of n": last_replaced(lambda key: key.public.n * (key.public.n - 1)),
-    "n squared": first_replaced(lambda key: key.public.n**2),
-    "n squared plus n": last_replaced(lambda key: key.public.n**2 + key.public.n),
-}
-
-
 def counted(private: PrivateKey) -> tuple[PrivateKey, CountingEngine]:
     """The same key on an engine that counts."""
     counting = CountingEngine(private.public.engine)
@@ -217,17 +154,17 @@ def refused_without_secret(key: PrivateKey, data: bytes, sent: list[bytes] | Non
     assert counting.calls == Counter()
 
 
-@pytest.mark.parametrize("name", MALFORMED)
+@pytest.mark.parametrize("name", CIPHERTEXTS)
 def test_malformed_ciphertexts_never_reach_the_key(key: PrivateKey, name: str) -> None:
     """Bytes that are no ciphertexts are refused before the engine, let alone the secret key, was asked for anything."""
-    refused_without_secret(key, MALFORMED[name](key, key.encrypt([1, 2, 3]).to_bytes()))
+    refused_without_secret(key, CIPHERTEXTS[name](key, key.encrypt([1, 2, 3]).to_bytes()))
 
 
-@pytest.mark.parametrize("name", MALFORMED_PAILLIER)
+@pytest.mark.parametrize("name", PAILLIER_CIPHERTEXTS)
 def test_multiples_of_n_never_reach_the_key(paillier_key: PaillierPrivateKey, name: str) -> None:
     """Multiples of n, which open to something about the factors, are refused before anything is calculated."""
     refused_without_secret(
-        paillier_key, MALFORMED_PAILLIER[name](paillier_key, paillier_key.encrypt([1, 2, 3]).to_bytes())
+        paillier_key, PAILLIER_CIPHERTEXTS[name](paillier_key, paillier_key.encrypt([1, 2, 3]).to_bytes())
     )
 
 
@@ -244,7 +181,7 @@ def test_honest_ciphertexts_do_reach_the_key(key: PrivateKey) -> None:
     """The count that is 0 for malformed ciphertexts is not 0 for honest ones."""
     counting_key, counting = counted(key)
     assert counting_key.decrypt_signed(admit(counting_key.public, key.encrypt([1, 2, 3]).to_bytes(), 3)) == [1, 2, 3]
-    assert counting.calls["power"] == 2
+    assert counting.calls["logarithms"] > 0
 
 
 class CountedModulus:

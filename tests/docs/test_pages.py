@@ -6,8 +6,15 @@ from pathlib import Path
 
 import pytest
 
+import plumbob
+from plumbob.crypto.proof import ROOTS
+from plumbob.protocol.channel import LONGEST_TEXT
+from plumbob.protocol.handshake import Hello
 from plumbob.protocol.messages import HEADER, Kind
-from plumbob.transport.reliable import FRAME
+from plumbob.transport.greeting import LARGEST_GREETING, Greeting
+from plumbob.transport.invitation import CHECKSUM_BYTES, PREFIX
+from plumbob.transport.reliable import FRAME, LONGEST_WORDS, REMEMBERED
+from plumbob.transport.websocket import PATH
 from tools import drawings, reference
 
 ROOT = Path(__file__).parents[2]
@@ -68,3 +75,34 @@ def test_every_row_of_the_paper_map_has_a_function_and_a_test() -> None:
     for row in rows:
         assert "`" in row[2], row[0]
         assert ".py::" in row[3], row[0]
+
+
+def test_the_protocol_gives_limits_as_they_are() -> None:
+    """Every limit of the wire is the code's."""
+    page = " ".join(text_of("protocol.md").split())
+    for sentence in (
+        f"more than {LONGEST_TEXT:,} bytes MUST be refused",
+        f"JSON of at most {LARGEST_GREETING:,} bytes",
+        f"the reason in UTF-8, at most {LONGEST_WORDS} bytes",
+        f"It remembers the hashes of the last {REMEMBERED}",
+        f"at the path `{PATH}`",
+        f"1 + {ROOTS} numbers of key_bits",
+        f"(`{PREFIX}` and base64 of JSON",
+        f"the first {CHECKSUM_BYTES} bytes of a SHA-256",
+    ):
+        assert sentence in page
+
+
+def test_the_protocol_gives_fields_as_they_are() -> None:
+    """A greeting's and a hello's fields are listed in their order."""
+    page = text_of("protocol.md")
+    table = page.split("| field | says |")[1].split("\n\n")[0]
+    assert tuple(re.findall(r"^\| `(\w+)`", table, re.MULTILINE)) == Greeting.__struct_fields__
+    [hello] = re.findall(r"\| 1 HELLO \| JSON: (.*) \|", page)
+    assert tuple(re.sub(r" \([^)]*\)", "", hello).split(", ")) == Hello.__struct_fields__
+
+
+def test_the_python_page_has_every_name_that_is_offered() -> None:
+    """What `plumbob` offers is on the page; its attacks are a module with a part of their own."""
+    assert {*reference.PUBLIC["plumbob"], "attacks"} == set(plumbob.__all__)
+    assert "plumbob.attacks" in reference.PUBLIC

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from plumbob.crypto import KERNEL, Randomness, engines
 from plumbob.data import Table, split_array
 from plumbob.plan import Plan
 from plumbob.protocol.arbiter import Arbiter
-from plumbob.protocol.cast import PROTOCOLS
+from plumbob.protocol.cast import player
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.handshake import Desk
 from plumbob.protocol.messages import Kind, Message, decode
@@ -144,7 +145,9 @@ def seated(
     }
 
 
-def outcomes(tasks: Mapping[str, Callable[[], Any]], desks: Mapping[str, Desk]) -> dict[str, Any]:
+def outcomes(
+    tasks: Mapping[str, Callable[[], Any]], desks: Mapping[str, Desk] = MappingProxyType({})
+) -> dict[str, Any]:
     """What each task returned or raised, each in a thread of its own; who fails hangs up."""
     found: dict[str, Any] = {}
 
@@ -153,7 +156,7 @@ def outcomes(tasks: Mapping[str, Callable[[], Any]], desks: Mapping[str, Desk]) 
             found[name] = tasks[name]()
         except Exception as error:
             found[name] = error
-            for channel in desks[name].channels.values():
+            for channel in desks[name].channels.values() if name in desks else ():
                 channel.close()
 
     threads = [threading.Thread(target=work, args=(name,), daemon=True) for name in tasks]
@@ -184,15 +187,13 @@ def played(
     data: tuple[Matrix, Labels] | None = None,
     wire: Wire | None = None,
     randomness: Mapping[str, Randomness] | None = None,
+    cast: Mapping[str, type[TrainingParty]] = MappingProxyType({}),
 ) -> Played:
-    """All parties of a plan, each in its thread, over tapped links."""
+    """All parties of a plan, each in its thread, over tapped links; `cast` as in a simulation."""
     X, y = data or made_up(columns=plan.columns)
     tables, tap = tables_for(plan, X, y), wire or Wire()
     desks = seated(plan, tap, randomness)
-    parties: dict[str, TrainingParty | Arbiter] = {
-        name: PROTOCOLS[plan.protocol](desk, tables[name]) if name in tables else Arbiter(desk)
-        for name, desk in desks.items()
-    }
+    parties = {name: player(desk, tables.get(name), None, cast.get(name)) for name, desk in desks.items()}
     ends = outcomes({name: party.run for name, party in parties.items()}, desks)
     return Played(parties, ends, desks, tap)
 

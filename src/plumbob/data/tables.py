@@ -224,9 +224,11 @@ def _assembled(
             growing = _Columns(list(columns) if columns is not None else own, n_rows)
         growing.add(frame)
         ids += _ids(frame[id_column]) if id_column is not None else ()
-        label_parts += [_label_values(frame[label_column])] if label_column is not None and len(frame) else []
+        label_parts += [_label_values(frame[label_column])] if label_column is not None else []
     done = growing.done() if growing is not None else ()
-    given = np.concatenate(label_parts) if label_parts else labels
+    # A frame without rows says nothing of what its labels are.
+    told = [part for part in label_parts if len(part)] or label_parts[:1]
+    given = np.concatenate(told) if told else labels
     return _labelled(tuple(ids) if id_column is not None else _row_numbers(n_rows), done, given)
 
 

@@ -4,6 +4,8 @@ Batches follow from the seed and the plan, the weights of every step from the st
 numpy file without pickled objects, compressed unless it is large.
 """
 
+import struct
+import tokenize
 import zipfile
 import zlib
 from dataclasses import dataclass, field
@@ -29,6 +31,11 @@ DAMAGES = (
     TypeError,
     AttributeError,
     RuntimeError,
+    MemoryError,
+    OverflowError,
+    SyntaxError,
+    struct.error,
+    tokenize.TokenError,
     zipfile.BadZipFile,
     zlib.error,
 )

@@ -50,7 +50,7 @@ def decode(data: bytes, peer: str) -> Greeting:
                 f"{peer} speaks version {version} of the protocol, we speak {VERSION}; install the same plumbob"
             )
         greeting = msgspec.json.decode(data, type=Greeting, strict=True)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise RemoteProtocolError(f"{peer} greeted with something that is no greeting; compare versions") from error
     if not math.isfinite(greeting.clock):
         raise RemoteProtocolError(f"{peer} greeted with a clock that shows no time")

@@ -39,6 +39,7 @@ REMEMBERED = 64  # Digests of messages received.
 WAITING = 64  # Messages received and not yet asked for; beyond that the network has to wait.
 GREETING_SECONDS = 10.0
 LISTENING_SECONDS = 5.0  # How long a reader listens before it looks whether it is still wanted.
+OUTDATED_GREETINGS = 3  # So many in a row are no coincidence.
 LONGEST_WORDS = 500  # Characters of a peer's reason that an error repeats.
 
 
@@ -84,6 +85,7 @@ class ReliableLink:
         self._peer_run: str | None = None
         self._says_goodbye = self._said_goodbye = self._peer_said_goodbye = False
         self._is_closed = False
+        self._outdated = 0
         self._changed = threading.Condition()
         self._taking = threading.Lock()
 
@@ -208,10 +210,12 @@ class ReliableLink:
                 "what was sent. To go on would draw anew what has left already; bring the newer journal back"
             )
         if theirs.received < self._first:
-            raise RemoteProtocolError(
-                f"{self.peer}: asks for message {theirs.received}, but had confirmed {self._first}; is its journal an "
-                "older copy?"
-            )
+            self._outdated += 1
+            words = f"asks for message {theirs.received}, but had confirmed {self._first}"
+            if self._outdated < OUTDATED_GREETINGS:
+                # It may have greeted here and then gone on over another connection: the next greeting will tell.
+                raise TransportError(words)
+            raise RemoteProtocolError(f"{self.peer}: {words}; is its journal an older copy?")
 
     def _take_over(self, connection: Connection, theirs: Greeting) -> None:
         with self._changed:
@@ -219,6 +223,7 @@ class ReliableLink:
                 raise TransportError("this end is closed")
             older, self._connection = self._connection, connection
             self._peer_run = theirs.run
+            self._outdated = 0
             self._changed.notify_all()
         if older is not None:
             older.close()
@@ -231,7 +236,7 @@ class ReliableLink:
         said_goodbye = False
         try:
             while (turn := self._next_turn(connection, position, said_goodbye)) is not None:
-                kind, data = turn
+                kind, position, data = turn
                 connection.send(FRAME.pack(kind, position, self._stored()) + data)
                 position += kind == MESSAGE
                 said_goodbye = said_goodbye or kind == GOODBYE
@@ -241,15 +246,17 @@ class ReliableLink:
             log.debug("%s: could not send (%s)", self.peer, error)
             connection.close()
 
-    def _next_turn(self, connection: Connection, position: int, said_goodbye: bool) -> tuple[int, bytes] | None:
-        """What to send next, once there is something; None when another connection has taken over."""
+    def _next_turn(self, connection: Connection, position: int, said_goodbye: bool) -> tuple[int, int, bytes] | None:
+        """What to send next, and its number, once there is something; None when another connection has taken over."""
         with self._changed:
             self._changed.wait_for(lambda: self._has_something_for(connection, position, said_goodbye))
             if self._connection is not connection:
                 return None
-            if position < self._first + len(self._outbox):
-                return MESSAGE, self._outbox[position - self._first]
-            return GOODBYE, b""
+            # What an older connection's last frames confirmed meanwhile is not here any more, and not needed.
+            number = max(position, self._first)
+            if number < self._first + len(self._outbox):
+                return MESSAGE, number, self._outbox[number - self._first]
+            return GOODBYE, number, b""
 
     def _note_goodbye(self) -> None:
         with self._changed:

@@ -1,0 +1,167 @@
+"""What the attacks on keys need: an owner that chooses its ciphertexts, victims on weak keys, and a network."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from plumbob.crypto import Encoded, Randomness, Sendable, engines
+from plumbob.crypto.paillier import PaillierPrivateKey, PaillierPublicKey
+from plumbob.data import Batch, Table
+from plumbob.party import training
+from plumbob.party.training import JOURNAL, Seat
+from plumbob.plan import Plan
+from plumbob.protocol.cast import player
+from plumbob.protocol.exchange import ExchangeParty
+from plumbob.protocol.handshake import Desk
+from plumbob.protocol.journal import SqliteJournal
+from plumbob.protocol.messages import decode
+from plumbob.protocol.party import Progress, TrainingParty
+from tests.crypto.owners import ciphertexts
+from tests.party.support import PATIENCE, Switchboard
+from tests.protocol.support import Played, made_up, outcomes, plan_for, played
+
+ROWS = 12
+
+
+def attack_plan(**keys: Any) -> Plan:
+    """The feature party has one column, so that each of its replies is one sum; a step is the whole data."""
+    return plan_for((2, 1), protocol="exchange", batches="full", **keys)
+
+
+# The owner of a key, who attacks its learner's features.
+
+
+class Owner(ExchangeParty):
+    """The label party; it chooses what it lends, and keeps the ciphertexts that came back."""
+
+    key: PaillierPrivateKey
+
+    @cached_property
+    def replies(self) -> dict[int, int]:
+        """By step."""
+        return {}
+
+    @cached_property
+    def rows(self) -> dict[int, Any]:
+        """By step, in the order in which they were lent."""
+        return {}
+
+    def chosen(self, batch: Batch, released: Encoded) -> Sendable:
+        """What is lent in the place of honest ciphertexts."""
+        raise NotImplementedError
+
+    def lend(self, batch: Batch, released: Encoded) -> None:
+        self.rows[batch.step] = batch.rows
+        for helper in self._helpers.values():
+            helper.lend(batch.step, self.chosen(batch, released))
+
+    def answer(self, batch: Batch) -> None:
+        (channel,) = self.desk.channels.values()
+        channel.tape = []
+        super().answer(batch)
+        (self.replies[batch.step],) = ciphertexts(self.key.public, decode(channel.tape[0]).body)
+
+
+class ChosenPrimes(Randomness):
+    """The kernel's randomness, but for the two primes of a key."""
+
+    def __init__(self, *primes: int) -> None:
+        super().__init__()
+        self._primes = list(primes)
+
+    def prime(self, bits: int) -> Any:
+        return self._primes.pop() if self._primes else super().prime(bits)
+
+
+def victim_on(kind: type[PaillierPublicKey]) -> type[ExchangeParty]:
+    """An honest party that uses its peers' keys through a weakened class."""
+
+    class Victim(ExchangeParty):
+        def prepare(self) -> None:
+            super().prepare()
+            self.peer_keys = {
+                peer: kind(key.n, key.profile, key.engine, key.randomness) for peer, key in self.peer_keys.items()
+            }
+
+    return Victim
+
+
+@dataclass
+class Score:
+    """Features that were read, of all that there were."""
+
+    right: int
+    of: int
+
+    @property
+    def rate(self) -> float:
+        return self.right / self.of
+
+
+def score(parties: Mapping[str, object], guesses: Mapping[int, Sequence[int]]) -> Score:
+    """Beside the integers that the feature party multiplied with, in each step that was read."""
+    owner, victim = parties["label"], parties["features"]
+    assert isinstance(owner, Owner)
+    assert isinstance(victim, ExchangeParty)
+    column = victim._encoded_features.values[:, 0]
+    right = sum(int(np.sum(column[owner.rows[step]] == guess)) for step, guess in guesses.items())
+    return Score(right, sum(len(guess) for guess in guesses.values()))
+
+
+def against(
+    attacker: type[ExchangeParty], victim: type[PaillierPublicKey], plan: Plan, randomness: Randomness | None = None
+) -> Played:
+    """The label party attacks a feature party that uses its key through `victim`."""
+    own = {} if randomness is None else {"label": randomness}
+    cast = {"label": attacker, "features": victim_on(victim)}
+    return played(plan, made_up(ROWS, plan.columns), randomness=own, cast=cast)
+
+
+# The same through journals and links that outlive their connections.
+
+
+def on_network(
+    plan: Plan,
+    tables: Mapping[str, Table],
+    folder: Path,
+    cast: Mapping[str, type[TrainingParty]],
+    journals: Mapping[str, SqliteJournal] = MappingProxyType({}),
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The parties, and what each ended with, a record or an error; each has a journal of its own, or the one given."""
+    board, parties = Switchboard(), dict[str, Any]()
+
+    def cast_player(desk: Desk, table: Table | None, progress: Progress | None = None) -> Any:
+        parties[desk.name] = player(desk, table, progress, cast.get(desk.name))
+        return parties[desk.name]
+
+    def start(name: str) -> Callable[[], Any]:
+        (folder / name).mkdir(mode=0o700, exist_ok=True)
+
+        def work() -> Any:
+            journal = journals.get(name) or SqliteJournal(folder / name / JOURNAL)
+            engine = engines.choose("auto", 1)
+            seat = Seat(name, plan, tables[name], folder / name, board.station(name), engine, PATIENCE, 0.2)
+            try:
+                return training.train(seat, journal, Randomness(journal.draw, is_kernel=True))
+            finally:
+                journal.close()
+
+        return work
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(training, "player", cast_player)
+        ends = outcomes({party.name: start(party.name) for party in plan.parties})
+    return parties, ends
+
+
+def factors_of(n: int, prime_sum: int) -> tuple[int, int]:
+    """p and q from their product and their sum."""
+    root = math.isqrt(prime_sum**2 - 4 * n)
+    return (prime_sum + root) // 2, (prime_sum - root) // 2

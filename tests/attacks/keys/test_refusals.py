@@ -1,0 +1,215 @@
+"""Every malformed key and every malformed ciphertext, on every path by which a peer can send one.
+
+The peer is honest up to one message, which it sends through its channel in another form. Its victim must refuse that
+message by name, before its secret key was used for anything that depends on it.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+
+from plumbob.crypto import PrivateKey, ProofContext, engines
+from plumbob.crypto.engines.interface import Engine, Ring
+from plumbob.crypto.limbs import Limbs
+from plumbob.errors import CiphertextRefusedError, KeyRefusedError, RemoteProtocolError
+from plumbob.plan import Plan
+from plumbob.protocol import arbiter, exchange, shares
+from plumbob.protocol.cast import player
+from plumbob.protocol.channel import Channel
+from plumbob.protocol.handshake import Desk, offer_key
+from plumbob.protocol.messages import Kind
+from plumbob.protocol.part import Part
+from plumbob.protocol.shares import SharesParty
+from tests.crypto.malformed import CIPHERTEXTS, KEYS, PAILLIER_CIPHERTEXTS, Forger, Offer
+from tests.crypto.support import CountingEngine
+from tests.protocol.quick_keys import made_key, use_quick_keys
+from tests.protocol.support import made_up, outcomes, plan_for, seated, tables_for, trained
+
+ROWS = 12
+MALFORMED = CIPHERTEXTS | PAILLIER_CIPHERTEXTS
+OTHER_SIZES = {"nothing", "a byte less", "a byte more", "one less", "one more"}
+# A channel refuses these before anybody looks at a key.
+KEYS_OF_OTHER_SIZE = {name for name, (_, reason) in KEYS.items() if "bytes, got" in reason}
+SEEN = "our own, or one seen"
+
+
+@dataclass(frozen=True)
+class Path:
+    """Who sends what to whom under whose key, in which protocol."""
+
+    protocol: str
+    kind: Kind
+    sender: str
+    victim: str
+    owner: str
+    """Whose key the message is, or is encrypted under."""
+    split: tuple[int, ...] = (2, 3)
+    is_prediction: bool = False
+
+    def __str__(self) -> str:
+        what = "prediction" if self.is_prediction else self.protocol
+        return f"{what}-{len(self.split)}-{self.kind.name}-from-{self.sender}"
+
+    def plan(self) -> Plan:
+        keys = {"open": "never"} if self.is_prediction else {}
+        return plan_for(self.split, protocol=self.protocol, epochs=1, batches="full", key_bits=768, **keys)
+
+
+def two_way(protocol: str, **more: Any) -> Iterator[Path]:
+    """Where both parties own a key, each sends under its own and under the other's."""
+    for kind in (Kind.PUBLIC_KEY, Kind.RESIDUALS):
+        yield Path(protocol, kind, "features", "label", "features", **more)
+    yield Path(protocol, Kind.MASKED_SUMS, "features", "label", "label", **more)
+
+
+PATHS = [
+    *two_way("exchange"),
+    *two_way("exchange", split=(2, 2, 1)),
+    *two_way("shares"),
+    *two_way("shares", is_prediction=True),
+    Path("arbiter", Kind.PUBLIC_KEY, "arbiter", "label", "arbiter"),
+    Path("arbiter", Kind.SCORES, "features", "label", "arbiter"),
+    Path("arbiter", Kind.JOINT_RESIDUALS, "label", "features", "arbiter"),
+    # The label party is the first whose sums it opens.
+    Path("arbiter", Kind.MASKED_SUMS, "label", "arbiter", "arbiter"),
+]
+# With an arbiter a party has no key of its own, and sees a single one.
+KEY_CASES = [
+    (path, name)
+    for path in PATHS
+    for name in KEYS
+    if path.kind is Kind.PUBLIC_KEY and (path.protocol, name) != ("arbiter", SEEN)
+]
+CIPHERTEXT_PATHS = [path for path in PATHS if path.kind is not Kind.PUBLIC_KEY]
+
+
+def test_all_kinds_are_here() -> None:
+    """Whatever carries a key or ciphertexts has a path above; what is left carries neither."""
+    others = {Kind.HELLO, Kind.SEED_COMMITMENT, Kind.SEED_SHARE, Kind.CONFIRMATION, Kind.PAIR_KEY}
+    numbers = {Kind.OPENED_SUMS, Kind.START_SHARE, Kind.WEIGHT_SHARE, Kind.SCORE_SHARE}
+    assert {path.kind for path in PATHS} == set(Kind) - others - numbers
+
+
+class LyingChannel(Channel):
+    """Sends one kind of message in another form."""
+
+    lie: tuple[Kind, Callable[[bytes], bytes]]
+
+    def send(self, kind: Kind, step: int, body: bytes) -> None:
+        super().send(kind, step, self.lie[1](body) if kind is self.lie[0] else body)
+
+
+class Opened(CountingEngine):
+    """Counts what is raised to a power modulo a secret prime: that is what decrypting is."""
+
+    def __init__(self, inner: Engine) -> None:
+        super().__init__(inner)
+        self.secret_powers = 0
+
+    def power(self, ring: Ring, bases: Limbs, exponent: int) -> Limbs:
+        self.secret_powers += exponent == ring.root - 1
+        return super().power(ring, bases, exponent)
+
+
+@dataclass
+class Stage:
+    """The parties of a path, with keys that are made once; a test's lies are told by `sender`."""
+
+    path: Path
+    engine: Opened = field(default_factory=lambda: Opened(engines.choose(threads=1)))
+    """The victim's."""
+
+    def play(self, lie: Callable[[bytes], bytes] = lambda body: body) -> dict[str, Any]:
+        plan = self.path.plan()
+        desks = seated(plan)
+        tables = tables_for(plan, *made_up(ROWS, plan.columns))
+        desks[self.path.victim] = replace(desks[self.path.victim], engine=self.engine)
+        self._teach(desks[self.path.sender], lie)
+        if not self.path.is_prediction:
+            return outcomes({name: player(desk, tables.get(name)).run for name, desk in desks.items()}, desks)
+        parts = shared_parts(plan)
+        parties = {name: SharesParty(desk, tables[name]) for name, desk in desks.items()}
+        tasks = {name: lambda name=name: parties[name].predict(parts[name]) for name in parties}
+        return outcomes(tasks, desks)
+
+    def _teach(self, desk: Desk, lie: Callable[[bytes], bytes]) -> None:
+        honest = desk.channels[self.path.victim]
+        liar = LyingChannel(honest.peer, honest._link, honest._patience)
+        liar.lie = self.path.kind, lie
+        desk.channels[self.path.victim] = liar  # type: ignore[index]  # A dictionary, as `seated` makes it.
+
+    def key(self) -> PrivateKey:
+        return made_key(self.path.owner, self.path.plan())
+
+    def refuses(self, ends: dict[str, Any], error: type[Exception], reason: str) -> None:
+        """The victim named the sender, and had not decrypted anything by then."""
+        end = ends[self.path.victim]
+        assert isinstance(end, error), end
+        assert str(end).startswith(f"{self.path.sender}: ")
+        assert re.search(reason, str(end))
+        assert self.engine.secret_powers == 0
+
+
+PARTS: dict[str, dict[str, Part]] = {}
+
+
+def shared_parts(plan: Plan) -> dict[str, Part]:
+    """What the parties keep of one honest run."""
+    if plan.hash() not in PARTS:
+        PARTS[plan.hash()] = trained(plan, made_up(ROWS, plan.columns)).model.parts
+    return PARTS[plan.hash()]
+
+
+@pytest.fixture(autouse=True)
+def quick_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is refused does not depend on the honest parties' keys."""
+    use_quick_keys(monkeypatch)
+
+
+@pytest.mark.parametrize("path", PATHS, ids=str)
+def test_the_honest_message_is_taken(path: Path) -> None:
+    """The same peer with nothing changed ends the run, and the count that must be 0 below is not 0 then."""
+    stage = Stage(path)
+    ends = stage.play()
+    assert not [end for end in ends.values() if isinstance(end, Exception)]
+    has_key = path.protocol != "arbiter" or path.victim == "arbiter"
+    assert (stage.engine.secret_powers > 0) == has_key
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+@pytest.mark.parametrize("path", CIPHERTEXT_PATHS, ids=str)
+def test_malformed_ciphertexts_are_refused(path: Path, name: str) -> None:
+    """By their size at the channel, otherwise at the admission; the secret key meets none of them."""
+    stage = Stage(path)
+    key = stage.key()
+    ends = stage.play(lambda honest: MALFORMED[name](key, honest))
+    if name in OTHER_SIZES:
+        stage.refuses(ends, RemoteProtocolError, f"expected {path.kind.name} with")
+    else:
+        stage.refuses(ends, CiphertextRefusedError, "ciphertext")
+
+
+@pytest.mark.parametrize(("path", "name"), KEY_CASES, ids=str)
+def test_malformed_keys_are_refused(path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each for its own reason, before anything was encrypted under it."""
+    stage = Stage(path)
+    make, reason = KEYS[name]
+    forged: list[Offer] = []
+
+    def offer(desk: Desk, identity: bytes, own: PrivateKey) -> None:
+        if desk.name == path.sender:
+            forged.append(make(Forger(ProofContext(identity, path.sender, path.victim))))
+        offer_key(desk, identity, own)
+
+    for module in (arbiter, exchange, shares):
+        monkeypatch.setattr(module, "offer_key", offer)
+    own = made_key(path.victim, path.plan()).public.to_bytes()
+    ends = stage.play(lambda honest: (own if name == SEEN else forged[0].key) + forged[0].proof)
+    if name in KEYS_OF_OTHER_SIZE:
+        stage.refuses(ends, RemoteProtocolError, "expected PUBLIC_KEY with")
+    else:
+        stage.refuses(ends, KeyRefusedError, reason)
+    assert not stage.engine.calls

@@ -1,0 +1,51 @@
+"""Keys and tables that are made once for many runs: for tests of what does not depend on them.
+
+A run spends most of its time on these, and a thousand runs of twelve rows nearly all of it. Keys come from a seed, so a
+party that starts again finds its own.
+"""
+
+from typing import Any
+
+import pytest
+
+from plumbob.crypto import PrivateKey, engines, paillier
+from plumbob.crypto.keys import PublicKey
+from plumbob.crypto.paillier import PaillierPrivateKey, PaillierPublicKey
+from plumbob.plan import Plan
+from plumbob.protocol import arbiter, exchange, shares
+from plumbob.protocol.handshake import Desk, profile_of
+from tests.crypto.support import seeded
+
+MADE: dict[tuple[str, int], PaillierPrivateKey] = {}
+TABLES: dict[int, Any] = {}
+
+
+def made_key(name: str, plan: Plan) -> PaillierPrivateKey:
+    """A party's key under a plan of this length."""
+    if (name, plan.key_bits) not in MADE:
+        key = paillier.generate(profile_of(plan), engines.choose(threads=1), seeded(name))
+        key.prepare()
+        MADE[name, plan.key_bits] = key
+    return MADE[name, plan.key_bits]
+
+
+def use_quick_keys(patch: pytest.MonkeyPatch) -> None:
+    """In every protocol, until the patch is undone."""
+    for module in (arbiter, exchange, shares):
+        patch.setattr(module, "make_key", _make_key)
+    patch.setattr(PublicKey, "prepare", _prepare)
+
+
+def _make_key(desk: Desk) -> PrivateKey:
+    made = made_key(desk.name, desk.plan)
+    public = PaillierPublicKey(made.public.n, made.public.profile, desk.engine, desk.randomness)
+    key = PaillierPrivateKey(int(made._p), int(made._q), public)
+    vars(key)["_own_bases"] = made._own_bases
+    desk.keys.append(key)
+    return key
+
+
+def _prepare(key: PublicKey) -> None:
+    if key.n not in TABLES:
+        TABLES[key.n] = key._table
+    vars(key)["_table"] = TABLES[key.n]

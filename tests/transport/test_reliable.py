@@ -1,0 +1,63 @@
+"""transport/reliable.py: where two connections to one peer overlap. For whole runs see tests/party and tests/fuzz."""
+
+import pytest
+from msgspec import structs
+
+from plumbob.errors import RemoteProtocolError, TransportError
+from plumbob.transport.greeting import Greeting
+from plumbob.transport.reliable import MESSAGE, OUTDATED_GREETINGS, Memory, ReliableLink
+
+TERMS = Greeting(purpose="train", plan="ab" * 32, run="cd" * 16)
+THEIRS = structs.replace(TERMS, run="ef" * 16)
+
+
+class Silent:
+    """A connection on which nothing is said."""
+
+    peer = "bank"
+
+    def send(self, data: bytes) -> None:
+        """To nobody."""
+
+    def receive(self, seconds: float) -> bytes:
+        raise TransportError("nothing is said here")
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def link() -> ReliableLink:
+    """With three messages that were not confirmed yet."""
+    return ReliableLink("bank", TERMS, Memory(0, (b"first", b"second", b"third"), 0), stored=lambda: 0)
+
+
+def test_what_another_connection_confirmed_is_not_sent_again() -> None:
+    """A new connection's greeting asks for everything; meanwhile the old one confirms two: the third is next."""
+    ours, connection = link(), Silent()
+    ours._connection = connection
+    ours._confirm(2)
+    assert ours._next_turn(connection, 0, False) == (MESSAGE, 2, b"third")
+
+
+def test_an_outdated_greeting_is_not_the_end() -> None:
+    """A greeting may be older than what another connection confirmed since; only a row of them is no accident."""
+    ours = link()
+    ours._confirm(2)
+    for _ in range(OUTDATED_GREETINGS - 1):
+        with pytest.raises(TransportError, match="asks for message 1, but had confirmed 2"):
+            ours._refuse_other_run(structs.replace(THEIRS, received=1))
+    with pytest.raises(RemoteProtocolError, match="is its journal an older copy"):
+        ours._refuse_other_run(structs.replace(THEIRS, received=1))
+
+
+def test_a_greeting_that_fits_ends_the_row() -> None:
+    """Once a connection was taken, outdated greetings are counted anew."""
+    ours = link()
+    ours._confirm(1)
+    with pytest.raises(TransportError):
+        ours._refuse_other_run(THEIRS)
+    ours._take_over(Silent(), structs.replace(THEIRS, received=1))
+    ours.close()
+    for _ in range(OUTDATED_GREETINGS - 1):
+        with pytest.raises(TransportError):
+            ours._refuse_other_run(THEIRS)
