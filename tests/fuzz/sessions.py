@@ -35,7 +35,8 @@ import pytest
 from plumbob.crypto import Randomness, engines
 from plumbob.errors import DeadlineError, PlumbobError, TransportError
 from plumbob.party.conversation import Conversation
-from plumbob.party.training import JOURNAL, Seat, train
+from plumbob.party.seat import Seat
+from plumbob.party.training import JOURNAL, train
 from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.part import Part
 from plumbob.record import RunRecord
@@ -296,6 +297,9 @@ class Place:
 
     def close(self) -> None:
         self._adversary.leave(self._name)
+
+    def why_not(self, peer: str) -> None:
+        return None
 
 
 # Parties that die.

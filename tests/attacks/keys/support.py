@@ -15,7 +15,8 @@ from plumbob.crypto import Encoded, Randomness, Sendable, engines
 from plumbob.crypto.paillier import PaillierPrivateKey, PaillierPublicKey
 from plumbob.data import Batch, Table
 from plumbob.party import training
-from plumbob.party.training import JOURNAL, Seat
+from plumbob.party.seat import Seat
+from plumbob.party.training import JOURNAL
 from plumbob.plan import Plan
 from plumbob.protocol.cast import player
 from plumbob.protocol.exchange import ExchangeParty
@@ -110,7 +111,7 @@ def score(parties: Mapping[str, object], guesses: Mapping[int, Sequence[int]]) -
     owner, victim = parties["label"], parties["features"]
     assert isinstance(owner, Owner)
     assert isinstance(victim, ExchangeParty)
-    column = victim._encoded_features.values[:, 0]
+    column = victim.widths.features.encode(victim.shard.X, "features").values[:, 0]
     right = sum(int(np.sum(column[owner.rows[step]] == guess)) for step, guess in guesses.items())
     return Score(right, sum(len(guess) for guess in guesses.values()))
 
