@@ -22,6 +22,7 @@ from plumbob.party.seat import Seat
 from plumbob.party.signature import swap_signatures
 from plumbob.party.status import Status
 from plumbob.protocol.cast import player
+from plumbob.protocol.channel import compare_streams
 from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.outcome import party_record, run_record
 from plumbob.protocol.party import Progress, TrainingParty
@@ -83,15 +84,15 @@ def _trained(
     desk = seat.desk(talk, journal, randomness)
     party = player(desk, seat.table, progress)
     transcript = party.run()
+    part = party.part() if isinstance(party, TrainingParty) else None
+    shown = party_record(seat.plan, seat.name, part, desk, getattr(party, "noise_draws", 0))
+    compare_streams(talk.channels.values())
     own = seat.folder / "parties" / seat.name
     own.mkdir(mode=0o700, parents=True, exist_ok=True)
     transcript.save(own / "transcript.npz")
-    part = None
-    if isinstance(party, TrainingParty):
-        part = party.part()
+    if part is not None:
         part.save(own / "part.json")
     rows = len(transcript.X) if isinstance(party, TrainingParty) else party.training_rows
-    shown = party_record(seat.plan, seat.name, part, desk, getattr(party, "noise_draws", 0))
     return run_record(seat.plan, desk.engine.name, randomness, [shown], rows, transcript.seed)
 
 

@@ -7,6 +7,7 @@ message, ends the run with a RemoteProtocolError.
 import hashlib
 import struct
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from plumbob.errors import RemoteProtocolError, TransportError
@@ -120,3 +121,16 @@ def _shown(message: Message) -> str:
 def _chained(so_far: bytes, data: bytes) -> bytes:
     """A hash over a stream that can be put down and taken up again."""
     return hashlib.sha256(so_far + hashlib.sha256(data).digest()).digest()
+
+
+def compare_streams(channels: Iterable[Channel]) -> None:
+    """At the end: what each side sent is what the other one got, bit for bit, or the run has no result."""
+    # All are told before any is heard, so that nobody waits in a circle.
+    expected = [(channel, channel.stream_hashes) for channel in channels]
+    for channel, (sent, received) in expected:
+        channel.send(Kind.STREAM_HASHES, 0, bytes.fromhex(sent + received))
+    for channel, (sent, received) in expected:
+        if channel.receive(Kind.STREAM_HASHES, 0, 2 * len(NOTHING)) != bytes.fromhex(received + sent):
+            raise RemoteProtocolError(
+                f"{channel.peer}: what it sent or got is not what we got or sent; the two results differ, begin anew"
+            )

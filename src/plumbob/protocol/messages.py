@@ -42,6 +42,7 @@ class Kind(IntEnum):
     WEIGHT_SHARE = 13  # shares: the sender's share of the receiver's final weights
     SCORE_SHARE = 14  # prediction: the sender's share, or sum, of the scores
     SIGNATURE = 15  # On a network, before all else: the sender's signature over the plan's hash
+    STREAM_HASHES = 16  # On a network, at the end: over all that the sender sent to the receiver, and got from it
     BLINDED_IDS = 20  # alignment: points under one scalar more than before, to the next party
     TWICE_BLINDED_IDS = 21  # alignment of two: the receiver's own points, back in its order
     SHUFFLED_IDS = 22  # alignment: points under everybody's scalar, sorted
