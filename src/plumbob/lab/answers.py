@@ -7,7 +7,7 @@ from typing import Any
 
 from plumbob.auditor.check import check, notes, summary
 from plumbob.errors import PlanError
-from plumbob.lab.choices import LARGEST_COLUMNS, LARGEST_ROWS, SHAPES, LARGEST_OF_KEYS
+from plumbob.lab.choices import LARGEST_COLUMNS, LARGEST_OF_KEYS, LARGEST_ROWS, SHAPES
 from plumbob.plan import KEYS, Party, Plan
 from plumbob.record import Finding
 
