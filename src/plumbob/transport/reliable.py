@@ -81,6 +81,8 @@ class ReliableLink:
         self._inbox: queue.Queue[bytes | None] = queue.Queue(WAITING)
         self._failure: PlumbobError | None = None
         self._connection: Connection | None = None
+        self._last_end = ""
+        """How the last connection ended, for whoever waits in vain for the next one."""
         self._peer_run: str | None = None
         self._says_goodbye = self._said_goodbye = self._peer_said_goodbye = False
         self._is_closed = False
@@ -95,7 +97,9 @@ class ReliableLink:
             self._changed.wait_for(lambda: self._peer_run is not None or self._failure is not None, seconds)
             self._raise_failure()
             if self._peer_run is None:
-                raise TransportError(f"{self.peer}: expected it within {seconds:g} s; is it running, with this plan?")
+                raise TransportError(
+                    f"{self.peer}: expected it within {seconds:g} s; is it running, with this plan?{self._last_end}"
+                )
             return self._peer_run
 
     def send(self, data: bytes) -> None:
@@ -109,7 +113,7 @@ class ReliableLink:
             try:
                 data = self._inbox.get(timeout=seconds)
             except queue.Empty:
-                state = "it is connected" if self._connection is not None else "there is no connection to it"
+                state = "it is connected" if self.is_connected else f"there is no connection to it{self._last_end}"
                 raise TransportError(f"expected a message within {seconds:g} s, none came; {state}") from None
             if data is not None:
                 return data
@@ -160,6 +164,7 @@ class ReliableLink:
         except TransportError as error:
             # Not the end: the next connection goes on where this one broke.
             log.debug("%s: the connection ended (%s)", self.peer, error)
+            self._last_end = f" (the last one ended: {error})"
         except PlumbobError as error:
             self._fail(error)
             self._dismiss(connection, str(error))
