@@ -5,8 +5,10 @@ import json
 import logging
 import os
 import resource
+import sqlite3
 import sys
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -71,14 +73,14 @@ class Organisations:
         *,
         hosts: Mapping[str, str] | None = None,
         aligned: bool = True,
-        settings: Mapping[str, object] | None = None,
+        settings: Mapping[str, Mapping[str, object]] | None = None,
     ) -> None:
         self.plan, self.tables, self.folder = plan, tables, folder
         self.names = [party.name for party in plan.parties]
         self.plan_file = folder / "plan.toml"
         self.plan_file.write_text(plan.to_toml(), encoding="utf-8")
         self.commands: list[Command] = []
-        self._move_in(hosts or dict.fromkeys(self.names, "127.0.0.1"), dict(settings or {}))
+        self._move_in(hosts or dict.fromkeys(self.names, "127.0.0.1"), settings or {})
         if aligned:
             for name in self.names:
                 self._agree(Home.open(self.home(name)))
@@ -92,7 +94,7 @@ class Organisations:
     def journal(self, name: str) -> Path:
         return self.run_folder(name) / JOURNAL
 
-    def _move_in(self, hosts: Mapping[str, str], settings: dict[str, object]) -> None:
+    def _move_in(self, hosts: Mapping[str, str], settings: Mapping[str, Mapping[str, object]]) -> None:
         homes = {}
         for name in self.names:
             place = f"{hosts[name]}:{free_port()}"
@@ -104,7 +106,7 @@ class Organisations:
                 label_column=LABEL if name == self.plan.label_party.name else "",
                 patience=PATIENCE,
             )
-            homes[name] = Home.create(self.home(name), replace(own, **settings))  # type: ignore[arg-type]
+            homes[name] = Home.create(self.home(name), replace(own, **settings.get(name, {})))  # type: ignore[arg-type]
         for first, name in enumerate(self.names):
             for second, other in enumerate(self.names):
                 if name != other:
@@ -167,6 +169,17 @@ class Organisations:
         for command in self.commands:
             command.process.kill()
             command.process.join()
+
+
+def steps_finished(journal: Path) -> int:
+    """How far a run is, from outside."""
+    if not journal.exists():
+        return 0
+    with closing(sqlite3.connect(f"file:{journal}?mode=ro", uri=True)) as database:
+        try:
+            return int(database.execute("SELECT COUNT(*) FROM results").fetchone()[0])
+        except sqlite3.OperationalError:
+            return 0
 
 
 def run_command(words: list[str], place: Path, circumstances: Circumstances) -> None:
