@@ -22,7 +22,8 @@ from plumbob.data import Column, Table
 from plumbob.plan import Plan
 from plumbob.protocol.handshake import NONCE_BYTES, profile_of
 from plumbob.protocol.transcript import Transcript
-from tests.party.verbs import PATIENCE, Command, Organisations, steps_finished
+from tests.party.processes import PATIENCE
+from tests.party.verbs import Command, Organisations, steps_finished
 from tests.protocol.support import made_up, plan_for
 
 NAMES = ("label", "features")
@@ -254,17 +255,16 @@ def test_nothing_secret_leaves_its_place(organisations: Organisations) -> None:
     provoke(organisations)
     assert organisations.status("label")["finished"] is True
     assert_clean(organisations)
+    assert_forgotten(organisations)
     assert all((command.place / "log").exists() for command in organisations.commands)
 
 
 def assert_found_at_home(organisations: Organisations) -> None:
     """The search finds what is there: draws in the own journal, the public key in the peer's, rows in their file."""
     for name, peer in (NAMES, NAMES[::-1]):
-        own = [file for file in files_of(organisations, name) if file.name.startswith("journal.db")]
-        theirs = [file for file in files_of(organisations, peer) if file.name.startswith("journal.db")]
+        own, theirs = journals_of(organisations, name), journals_of(organisations, peer)
         secrets = secrets_of(organisations, name)
-        drawn = (organisations.folder / f"{name}-train.draws").read_bytes()
-        pieces = [drawn[start : start + PIECE] for start in range(NONCE_BYTES, 20 * PIECE + NONCE_BYTES, PIECE)]
+        pieces = first_draws(organisations, name)
         assert len({needle for _, needle in found_in(own, pieces)}) > len(pieces) // 2
         assert found_in([organisations.home(name) / "key.pem"], secrets.anywhere)
         assert len(found_in([organisations.folder / f"{name}.csv"], secrets.anywhere)) > COMMON
@@ -273,3 +273,21 @@ def assert_found_at_home(organisations: Organisations) -> None:
         assert found_in(theirs, [modulus.to_bytes(size, "little")])
     logged = [command.place / "log" for command in organisations.commands]
     assert found_in(logged, [b"connected with label"])
+
+
+def assert_forgotten(organisations: Organisations) -> None:
+    """When the run is over, what keys and masks were made of has left the own disk too."""
+    for name in NAMES:
+        assert found_in(journals_of(organisations, name), first_draws(organisations, name)) == []
+
+
+def journals_of(organisations: Organisations, name: str) -> list[Path]:
+    """With all that the database keeps beside its file."""
+    place = organisations.run_folder(name)
+    return [file for file in files_of(organisations, name) if file.parent == place and "journal" in file.name]
+
+
+def first_draws(organisations: Organisations, name: str) -> list[bytes]:
+    """Of which the Paillier key is made."""
+    drawn = (organisations.folder / f"{name}-train.draws").read_bytes()
+    return [drawn[start : start + PIECE] for start in range(NONCE_BYTES, 20 * PIECE + NONCE_BYTES, PIECE)]

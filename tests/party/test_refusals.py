@@ -4,6 +4,7 @@ What TLS refuses is in `tests/transport/test_station.py`, malformed keys and cip
 `tests/crypto`. The table in `docs/network.md` leads from each item to its test.
 """
 
+import re
 import shutil
 import threading
 from collections.abc import Callable, Iterable
@@ -497,3 +498,17 @@ def test_a_signature_over_anything_else(forgery: str, tmp_path: Path, expected: 
         future.result(PATIENCE)
     assert (tmp_path / "label" / "signatures" / "features.signature").read_bytes() == signed.own
     runs.end_well(expected)
+
+
+def test_the_table_names_tests_that_exist() -> None:
+    """Every test that `docs/network.md` leads to is there under that name."""
+    root = Path(__file__).parents[2]
+    page = (root / "docs" / "network.md").read_text(encoding="utf-8")
+    cells = [line.split("|")[-2] for line in page.splitlines() if re.search(r"\| [^|]*`test_[a-z_]+`[^|]*\|$", line)]
+    assert len(cells) > 20
+    for words in (part for cell in cells for part in re.split(r"[;,](?= `test_)", cell)):
+        module, *named = [name.rstrip("…") for name in re.findall(r"`([a-z_/…]+)`", words)]
+        files = [file for room in ("party", "transport") for file in root.glob(f"tests/{room}/{module}.py")]
+        # A row may lead to a whole room.
+        text = files[0].read_text(encoding="utf-8") if module.startswith("test_") else ""
+        assert text == "" or all(re.search(rf"def (test_)?\w*{name}", text) for name in named), words

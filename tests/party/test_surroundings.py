@@ -13,7 +13,8 @@ import pytest
 from plumbob.party.home import Home
 from plumbob.transport.address import Address
 from plumbob.transport.identity import Identity
-from tests.party.verbs import PATIENCE, Organisations, steps_finished
+from tests.party.processes import PATIENCE
+from tests.party.verbs import Organisations, steps_finished
 from tests.protocol.support import made_up, plan_for, tables_for, trained
 from tests.transport.support import ConnectProxy, called, dialling, plain_context
 
