@@ -27,7 +27,7 @@ from plumbob.errors import (
 )
 from plumbob.party import signature
 from plumbob.party.home import Home, Settings
-from plumbob.party.seat import Seat
+from plumbob.party.seat import Seat, StationFor
 from plumbob.party.signature import Seal
 from plumbob.party.training import JOURNAL, train
 from plumbob.plan import Plan
@@ -37,6 +37,8 @@ from plumbob.protocol.part import Part
 from plumbob.record import RunRecord
 from plumbob.transport.identity import Identity
 from plumbob.transport.reliable import FRAME, MESSAGE
+from plumbob.transport.station import Peer, Station
+from tests.party.processes import QUICK, free_port
 from tests.party.support import PATIENCE, Killed, Switchboard
 from tests.protocol.support import made_up, plan_for, tables_for, trained, weights_of
 
@@ -69,6 +71,7 @@ class Runs:
         patience: float = PATIENCE,
         dies_after: int = 0,
         seal: Seal | None = None,
+        station_for: StationFor | None = None,
     ) -> "Future[RunRecord]":
         """With `dies_after`, it dies when it has finished that step."""
         place = self.folder / name
@@ -76,7 +79,8 @@ class Runs:
         used = plan or self.plan
         own = self.tables[name] if table is None else table
         engine = engines.choose("auto", 1)
-        seat = Seat(name, used, own, place, self.board.station(name), engine, patience, 0.2, seal=seal)
+        stations = station_for or self.board.station(name)
+        seat = Seat(name, used, own, place, stations, engine, patience, 0.2, seal=seal)
 
         def die(batch: Batch, steps: int) -> None:
             if batch.step == dies_after:
@@ -399,6 +403,35 @@ def test_a_peer_that_stops_in_the_middle(tmp_path: Path, expected: bytes) -> Non
     label, features = runs.start("label", patience=SHORT), runs.start("features", patience=SHORT)
     assert all(type(failure(future)) is TransportError for future in (label, features))
     assert is_stuck.is_set()
+    runs.end_well(expected)
+
+
+def test_a_message_longer_than_the_plan_allows(tmp_path: Path, expected: bytes) -> None:
+    """Over real TLS: the connection ends each time it is announced, and who waits in vain is told why."""
+    identities = {name: Identity.create(tmp_path / f"of-{name}", name) for name in ("label", "features")}
+    at = f"127.0.0.1:{free_port()}"
+
+    def station_for(name: str, peer: str, largest: int) -> StationFor:
+        there = Peer(peer, identities[peer].certificate.der, at if name == "features" else None)
+        listen = at if name == "label" else None
+        return lambda on_connection: Station(
+            identities[name],
+            [there],
+            listen=listen,
+            proxy=None,
+            largest_message=largest,
+            on_connection=on_connection,
+            pace=QUICK,
+        )
+
+    runs = Runs(tmp_path)
+    label = runs.start("label", patience=2 * SHORT, station_for=station_for("label", "features", 1000))
+    features = runs.start("features", patience=4 * SHORT, station_for=station_for("features", "label", 1 << 20))
+    waited, told = failure(label), failure(features)
+    assert type(waited) is TransportError
+    assert "features sent a message above 1000 bytes, the most that the plan allows" in str(waited)
+    assert type(told) is TransportError
+    assert "label" in str(told)
     runs.end_well(expected)
 
 

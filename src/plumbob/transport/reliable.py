@@ -113,8 +113,10 @@ class ReliableLink:
             try:
                 data = self._inbox.get(timeout=seconds)
             except queue.Empty:
-                state = "it is connected" if self.is_connected else f"there is no connection to it{self._last_end}"
-                raise TransportError(f"expected a message within {seconds:g} s, none came; {state}") from None
+                state = "it is connected" if self.is_connected else "there is no connection to it"
+                raise TransportError(
+                    f"expected a message within {seconds:g} s, none came; {state}{self._last_end}"
+                ) from None
             if data is not None:
                 return data
         self._raise_failure()
@@ -164,7 +166,7 @@ class ReliableLink:
         except TransportError as error:
             # Not the end: the next connection goes on where this one broke.
             log.debug("%s: the connection ended (%s)", self.peer, error)
-            self._last_end = f" (the last one ended: {error})"
+            self._last_end = f" (the last connection ended: {error})"
         except PlumbobError as error:
             self._fail(error)
             self._dismiss(connection, str(error))
