@@ -1,6 +1,6 @@
 """Nothing that must stay at home is found where it must not be: every byte of what two organisations wrote is searched.
 
-Rows, ids, keys, draws (which masks and noise are made of) and weights are looked for in several forms in what the
+Rows, ids, keys, draws, masks, noise and weights are looked for in several forms in what the
 commands print, log at level DEBUG and complain of, in what may be shown, and in the other side's folder: in the middle
 of a run that was killed, when the journals are full, and after its end.
 """
@@ -86,11 +86,13 @@ def secrets_of(organisations: Organisations, name: str) -> Secrets:
         anywhere += number_forms(column.values.tolist())
     anywhere += [identity.encode() for identity in table.ids]
     for verb in ("align", "train"):
-        drawn = (organisations.folder / f"{name}-{verb}.draws").read_bytes()[NONCE_BYTES:]
+        drawn = kept_by(organisations, name, verb, "draws")[NONCE_BYTES:]
         for start in range(0, len(drawn) - PIECE, max(PIECE, len(drawn) // 100)):
             anywhere += forms(drawn[start : start + PIECE])
     for prime in primes_of(organisations, name)[:2]:
         anywhere += integer_forms(prime)
+    anywhere += masks_of(organisations, name)
+    anywhere += noise_of(organisations, name)
     saved = organisations.run_folder(name) / "parties" / name / "transcript.npz"
     if saved.exists():
         seen = Transcript.load(saved)
@@ -103,9 +105,32 @@ def secrets_of(organisations: Organisations, name: str) -> Secrets:
     return Secrets(anywhere, [*own_ids, *names, *(CLASSES[0].encode(), CLASSES[1].encode()) * (name == "label")])
 
 
+def kept_by(organisations: Organisations, name: str, verb: str, what: str) -> bytes:
+    """What a command's process put aside for the search."""
+    return (organisations.folder / f"{name}-{verb}.secrets" / what).read_bytes()
+
+
+def masks_of(organisations: Organisations, name: str) -> Iterator[bytes]:
+    """Some of them."""
+    masks = [int(line) for line in kept_by(organisations, name, "train", "masks").split()]
+    assert masks
+    for mask in masks[:: max(1, len(masks) // 50)]:
+        yield from integer_forms(mask)
+
+
+def noise_of(organisations: Organisations, name: str) -> Iterator[bytes]:
+    """Some of it, as integers and as the fractions that they stand for; two at a time, because one is soon met."""
+    noise = np.frombuffer(kept_by(organisations, name, "train", "noise"), dtype=np.int64)
+    for start in range(0, len(noise) - 1, max(2, len(noise) // 50)):
+        pair = noise[start : start + 2]
+        fractions = pair / 2**PLAN.residual_bits
+        yield from (pair.tobytes(), fractions.tobytes(), repr(pair.tolist())[1:-1].encode())
+        yield repr(fractions.tolist())[1:-1].encode()
+
+
 def primes_of(organisations: Organisations, name: str) -> tuple[int, int, int]:
     """p, q and their product: the key is what these draws make, once more."""
-    drawn = (organisations.folder / f"{name}-train.draws").read_bytes()
+    drawn = kept_by(organisations, name, "train", "draws")
     position = NONCE_BYTES
 
     def read(count: int) -> bytes:
@@ -168,7 +193,7 @@ def both(organisations: Organisations, verb: str, *words: str) -> list[Command]:
     """The same command on both sides; what it draws is kept beside the homes."""
     return [
         organisations.type(
-            name, verb, str(organisations.plan_file), *words, draws=organisations.folder / f"{name}-{verb}.draws"
+            name, verb, str(organisations.plan_file), *words, secrets=organisations.folder / f"{name}-{verb}.secrets"
         )
         for name in NAMES
     ]
@@ -289,5 +314,5 @@ def journals_of(organisations: Organisations, name: str) -> list[Path]:
 
 def first_draws(organisations: Organisations, name: str) -> list[bytes]:
     """Of which the Paillier key is made."""
-    drawn = (organisations.folder / f"{name}-train.draws").read_bytes()
+    drawn = kept_by(organisations, name, "train", "draws")
     return [drawn[start : start + PIECE] for start in range(NONCE_BYTES, 20 * PIECE + NONCE_BYTES, PIECE)]
