@@ -53,6 +53,7 @@ def test_a_run_in_bad_weather(split: tuple[int, ...], keys: dict[str, Any], tmp_
     rows = made_up(80, plan.columns)
     names = [party.name for party in plan.parties]
     with Network(names, Weather()) as network:
+        assert seconds_there_and_back(network, *names[:2]) >= 0.2
         organisations = Organisations(
             plan,
             tables_for(plan, *rows),
@@ -75,6 +76,21 @@ def test_a_run_in_bad_weather(split: tuple[int, ...], keys: dict[str, Any], tmp_
     assert steps_of(organisations) == STEPS
     assert network.lost > 0.005 * network.passed
     organisations.assert_same(trained(plan, rows))
+
+
+KNOCK = """
+import socket, sys, time
+began = time.monotonic()
+# Nobody listens there: the refusal is one round trip away.
+socket.socket().connect_ex((sys.argv[1], 9))
+print(time.monotonic() - began)
+"""
+
+
+def seconds_there_and_back(network: Network, here: str, there: str) -> float:
+    """As a program in a namespace measures it."""
+    words = ["ip", "netns", "exec", network.spaces[here], sys.executable, "-c", KNOCK, network.hosts[there]]
+    return float(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
 
 
 def steps_of(organisations: Organisations) -> int:
