@@ -35,6 +35,7 @@ from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.messages import HEADER, Kind, Message, decode
 from plumbob.protocol.part import Part
 from plumbob.record import RunRecord
+from plumbob.transport import Connection
 from plumbob.transport.identity import Identity
 from plumbob.transport.reliable import FRAME, MESSAGE
 from plumbob.transport.station import Peer, Station
@@ -417,12 +418,28 @@ def test_a_peer_that_stops_in_the_middle(tmp_path: Path, expected: bytes) -> Non
     runs.end_well(expected)
 
 
+class LongWinded:
+    """A connection whose long messages are longer than they should be."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.peer, self._inner = connection.peer, connection
+
+    def send(self, data: bytes) -> None:
+        self._inner.send(data + bytes(5000) if len(data) > 1000 else data)
+
+    def receive(self, seconds: float) -> bytes:
+        return self._inner.receive(seconds)
+
+    def close(self) -> None:
+        self._inner.close()
+
+
 def test_a_message_longer_than_the_plan_allows(tmp_path: Path, expected: bytes) -> None:
     """Over real TLS: the connection ends each time it is announced, and who waits in vain is told why."""
     identities = {name: Identity.create(tmp_path / f"of-{name}", name) for name in ("label", "features")}
     at = f"127.0.0.1:{free_port()}"
 
-    def station_for(name: str, peer: str, largest: int) -> StationFor:
+    def station_for(name: str, peer: str, largest: int, speaker: Callable[[Connection], Connection]) -> StationFor:
         there = Peer(peer, identities[peer].certificate.der, at if name == "features" else None)
         listen = at if name == "label" else None
         return lambda on_connection: Station(
@@ -431,16 +448,18 @@ def test_a_message_longer_than_the_plan_allows(tmp_path: Path, expected: bytes) 
             listen=listen,
             proxy=None,
             largest_message=largest,
-            on_connection=on_connection,
+            on_connection=lambda connection: on_connection(speaker(connection)),
             pace=QUICK,
         )
 
     runs = Runs(tmp_path)
-    label = runs.start("label", patience=2 * SHORT, station_for=station_for("label", "features", 1000))
-    features = runs.start("features", patience=4 * SHORT, station_for=station_for("features", "label", 1 << 20))
+    label = runs.start("label", patience=2 * SHORT, station_for=station_for("label", "features", 2000, lambda one: one))
+    features = runs.start(
+        "features", patience=4 * SHORT, station_for=station_for("features", "label", 9000, LongWinded)
+    )
     waited, told = failure(label), failure(features)
     assert type(waited) is TransportError
-    assert "features sent a message above 1000 bytes, the most that the plan allows" in str(waited)
+    assert "features sent a message above 2000 bytes, the most that the plan allows" in str(waited)
     assert type(told) is TransportError
     assert "label" in str(told)
     runs.end_well(expected)

@@ -81,8 +81,9 @@ class ReliableLink:
         self._inbox: queue.Queue[bytes | None] = queue.Queue(WAITING)
         self._failure: PlumbobError | None = None
         self._connection: Connection | None = None
+        self._ended: Connection | None = None
         self._last_end = ""
-        """How the last connection ended, for whoever waits in vain for the next one."""
+        """How the last connection ended, for whoever waits in vain for a message."""
         self._peer_run: str | None = None
         self._says_goodbye = self._said_goodbye = self._peer_said_goodbye = False
         self._is_closed = False
@@ -165,8 +166,7 @@ class ReliableLink:
             self._listen(connection)
         except TransportError as error:
             # Not the end: the next connection goes on where this one broke.
-            log.debug("%s: the connection ended (%s)", self.peer, error)
-            self._last_end = f" (the last connection ended: {error})"
+            self._note_end(connection, error)
         except PlumbobError as error:
             self._fail(error)
             self._dismiss(connection, str(error))
@@ -176,6 +176,12 @@ class ReliableLink:
                     self._connection = None
                 self._changed.notify_all()
             connection.close()
+
+    def _note_end(self, connection: Connection, error: TransportError) -> None:
+        log.debug("%s: the connection ended (%s)", self.peer, error)
+        # The first reason is the right one, and that a newer connection took this one's place is no news.
+        if self._connection is connection and self._ended is not connection:
+            self._ended, self._last_end = connection, f" (the last connection ended: {error})"
 
     def _greeted(self, connection: Connection) -> Greeting:
         ours = structs.replace(
@@ -245,7 +251,7 @@ class ReliableLink:
                 if said_goodbye:
                     self._note_goodbye()
         except TransportError as error:
-            log.debug("%s: could not send (%s)", self.peer, error)
+            self._note_end(connection, error)
             connection.close()
 
     def _next_turn(self, connection: Connection, position: int, said_goodbye: bool) -> tuple[int, bytes] | None:
