@@ -1,15 +1,18 @@
 """A disk that is really full: every start stops cleanly, and once there is room the run ends as it should."""
 
 import os
+import resource
 import shutil
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
 
 import pytest
 
+from plumbob.errors import JournalError
+from plumbob.protocol.journal import SqliteJournal
 from tests.party.verbs import Organisations
 from tests.protocol.support import made_up, plan_for, tables_for, trained
 
@@ -113,6 +116,31 @@ def test_a_file_that_may_not_grow(tmp_path: Path) -> None:
     assert any(
         "make room or repair the disk, then start again: the run goes on from there" in one for one in complaints
     )
+
+
+def test_a_journal_that_could_not_be_made(tmp_path: Path) -> None:
+    """Wherever the room ends while a journal is made, the next start with more room makes it after all."""
+    file, refused, identity = tmp_path / "journal.db", 0, ""
+    for limit in range(0, 1 << 20, 1024):
+        with files_up_to(limit), suppress(JournalError), closing(SqliteJournal(file)) as journal:
+            identity = journal.identity()
+        if identity:
+            break
+        refused += 1
+    assert refused > 20
+    with closing(SqliteJournal(file)) as journal:
+        assert journal.identity() == identity
+
+
+@contextmanager
+def files_up_to(size: int) -> Iterator[None]:
+    """No file of this process may become longer."""
+    usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, usual[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, usual)
 
 
 @pytest.mark.soak
