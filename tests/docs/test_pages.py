@@ -13,7 +13,7 @@ from plumbob.protocol.handshake import Hello
 from plumbob.protocol.messages import HEADER, Kind
 from plumbob.transport.greeting import LARGEST_GREETING, Greeting
 from plumbob.transport.invitation import CHECKSUM_BYTES, PREFIX
-from plumbob.transport.reliable import FRAME, LONGEST_WORDS, REMEMBERED
+from plumbob.transport.reliable import FRAME, REMEMBERED
 from plumbob.transport.websocket import PATH
 from tools import drawings, reference
 
@@ -47,11 +47,10 @@ def test_the_protocol_lists_every_message() -> None:
     }
 
 
-def test_the_protocol_gives_sizes_as_they_are() -> None:
-    """Headers and frames are as long as the page's tables make them."""
-    page = text_of("protocol.md")
-    assert f"A header of {HEADER.size} bytes" in page
-    assert f"| {FRAME.size} | | the message" in page
+def test_the_wire_has_the_sizes_that_are_given() -> None:
+    """Headers and frames are as long as the pages' tables make them."""
+    assert f"A header of {HEADER.size} bytes" in text_of("protocol.md")
+    assert f"| {FRAME.size} | | the message" in text_of("network.md")
 
 
 def test_the_paper_map_names_what_exists() -> None:
@@ -77,29 +76,30 @@ def test_every_row_of_the_paper_map_has_a_function_and_a_test() -> None:
         assert ".py::" in row[3], row[0]
 
 
-def test_the_protocol_gives_limits_as_they_are() -> None:
+@pytest.mark.parametrize(
+    ("page", "sentence"),
+    [
+        ("protocol.md", f"more than {LONGEST_TEXT:,} bytes MUST be refused"),
+        ("protocol.md", f"1 + {ROOTS} numbers of key_bits"),
+        ("protocol.md", f"An invitation is `{PREFIX}` and base64"),
+        ("protocol.md", f"the first {CHECKSUM_BYTES} bytes of a SHA-256"),
+        ("network.md", f"JSON of at most {LARGEST_GREETING:,} bytes"),
+        ("network.md", f"Digests of the last {REMEMBERED} messages are kept"),
+        ("network.md", f"one path (`{PATH}`)"),
+    ],
+)
+def test_the_wire_has_the_limits_that_are_given(page: str, sentence: str) -> None:
     """Every limit of the wire is the code's."""
-    page = " ".join(text_of("protocol.md").split())
-    for sentence in (
-        f"more than {LONGEST_TEXT:,} bytes MUST be refused",
-        f"JSON of at most {LARGEST_GREETING:,} bytes",
-        f"the reason in UTF-8, at most {LONGEST_WORDS} bytes",
-        f"It remembers the hashes of the last {REMEMBERED}",
-        f"at the path `{PATH}`",
-        f"1 + {ROOTS} numbers of key_bits",
-        f"(`{PREFIX}` and base64 of JSON",
-        f"the first {CHECKSUM_BYTES} bytes of a SHA-256",
-    ):
-        assert sentence in page
+    assert sentence in " ".join(text_of(page).split())
 
 
-def test_the_protocol_gives_fields_as_they_are() -> None:
-    """A greeting's and a hello's fields are listed in their order."""
-    page = text_of("protocol.md")
-    table = page.split("| field | says |")[1].split("\n\n")[0]
-    assert tuple(re.findall(r"^\| `(\w+)`", table, re.MULTILINE)) == Greeting.__struct_fields__
-    [hello] = re.findall(r"\| 1 HELLO \| JSON: (.*) \|", page)
+def test_the_wire_has_the_fields_that_are_given() -> None:
+    """A hello's and a greeting's fields are listed in their order."""
+    [hello] = re.findall(r"\| 1 HELLO \| JSON: (.*) \|", text_of("protocol.md"))
     assert tuple(re.sub(r" \([^)]*\)", "", hello).split(", ")) == Hello.__struct_fields__
+    table = text_of("network.md").split("| field | says |")[1].split("\n\n")[0]
+    listed = re.findall(r"^\| (`.*?`) \|", table, re.MULTILINE)
+    assert tuple(re.findall(r"\w+", " ".join(listed))) == Greeting.__struct_fields__
 
 
 def test_the_python_page_has_every_name_that_is_offered() -> None:

@@ -10,8 +10,7 @@ Two worlds, because an adversary between the parties is not one of them:
   and changes frames, and parties die. A broken seal is the end of a connection, and of nothing else: every such session
   must come to its end, with the weights of an undisturbed run bit for bit.
 - `peer`: frames are dropped, repeated, swapped or changed below the seal, as only their sender could. A session may end
-  in errors, all of them ours. If both parties come to their end, then either the weights are those of an undisturbed
-  run, or the hashes over their streams differ.
+  in errors, all of them ours. If both parties come to their end, then with the weights of an undisturbed run.
 """
 
 import hashlib
@@ -113,10 +112,8 @@ class Outcome:
                 return f"{name}: {end!r}"
         if self.script.world == "network" and not self.is_finished:
             return f"a network alone ended the run: {[str(end) for end in self.ends.values()]}"
-        is_outside = self.script.world == "network"
-        must_be_right = is_outside or self.streams_agree or (self.script.deed or [""])[0] == "repeat"
-        if self.is_finished and must_be_right and (self.weights != expected or not self.streams_agree):
-            return "finished with other weights or streams, and nobody would notice"
+        if self.is_finished and (self.weights != expected or not self.streams_agree):
+            return "finished with other weights or streams, and nobody noticed"
         return None
 
 

@@ -2,7 +2,7 @@
 
 import queue
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from plumbob.crypto import Randomness, engines
@@ -17,21 +17,24 @@ from plumbob.transport import Connection
 
 PATIENCE = 30.0  # Seconds: a test that waits longer than this hangs.
 OnConnection = Callable[[Connection], None]
+Meddle = Callable[[str, bytes], Iterable[bytes]]
+"""What becomes of a frame that this party sends: other frames, or none."""
 
 
 class Wire:
     """One end of a connection; bytes that are under way when it is cut are lost."""
 
-    def __init__(self, peer: str, outgoing: "queue.SimpleQueue[bytes | None]") -> None:
+    def __init__(self, own: str, peer: str, outgoing: "queue.SimpleQueue[bytes | None]", meddle: Meddle) -> None:
         self.peer = peer
         self.incoming: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self._outgoing = outgoing
+        self._own, self._outgoing, self._meddle = own, outgoing, meddle
         self.is_cut = False
 
     def send(self, data: bytes) -> None:
         if self.is_cut:
             raise TransportError("the wire is cut")
-        self._outgoing.put(data)
+        for frame in self._meddle(self._own, data):
+            self._outgoing.put(frame)
 
     def receive(self, seconds: float) -> bytes:
         try:
@@ -49,11 +52,16 @@ class Wire:
         self.incoming.put(None)
 
 
-def wires(first: str, second: str) -> tuple[Wire, Wire]:
+def honest(sender: str, frame: bytes) -> Iterable[bytes]:
+    """As it was sent."""
+    return [frame]
+
+
+def wires(first: str, second: str, meddle: Meddle = honest) -> tuple[Wire, Wire]:
     """The end of `first`, whose peer is `second`, and the other one."""
     there: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-    one = Wire(second, there)
-    other = Wire(first, one.incoming)
+    one = Wire(first, second, there, meddle)
+    other = Wire(second, first, one.incoming, meddle)
     other.incoming = there
     return one, other
 
@@ -61,7 +69,8 @@ def wires(first: str, second: str) -> tuple[Wire, Wire]:
 class Switchboard:
     """Connects whoever is open, and connects them again when a wire was cut."""
 
-    def __init__(self) -> None:
+    def __init__(self, meddle: Meddle = honest) -> None:
+        self._meddle = meddle
         self._open: dict[str, OnConnection] = {}
         self._changed = threading.Condition()
         self._connected: set[frozenset[str]] = set()
@@ -90,7 +99,7 @@ class Switchboard:
             self._connected.add(pair)
         try:
             while all(self._open.get(one) is handler and handler is not None for one, handler in handlers.items()):
-                ends = dict(zip((name, other), wires(name, other), strict=True))
+                ends = dict(zip((name, other), wires(name, other, self._meddle), strict=True))
                 self.cables.extend(ends.values())
                 threads = [threading.Thread(target=handlers[one], args=(ends[one],), daemon=True) for one in pair]
                 for thread in threads:

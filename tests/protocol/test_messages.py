@@ -86,6 +86,8 @@ def test_the_numbers_of_the_kinds_are_frozen() -> None:
         "START_SHARE": 12,
         "WEIGHT_SHARE": 13,
         "SCORE_SHARE": 14,
+        "SIGNATURE": 15,
+        "STREAM_HASHES": 16,
         "BLINDED_IDS": 20,
         "TWICE_BLINDED_IDS": 21,
         "SHUFFLED_IDS": 22,

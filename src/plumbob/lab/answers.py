@@ -7,7 +7,7 @@ from typing import Any
 
 from plumbob.auditor.check import check, notes, summary
 from plumbob.errors import PlanError
-from plumbob.lab.choices import LARGEST_COLUMNS, LARGEST_ROWS, SHAPES, SMALLEST_LIMITS
+from plumbob.lab.choices import LARGEST_COLUMNS, LARGEST_OF_KEYS, LARGEST_ROWS, SHAPES
 from plumbob.plan import KEYS, Party, Plan
 from plumbob.record import Finding
 
@@ -96,7 +96,7 @@ def _refuse_huge(rows: int, features: Sequence[int], keys: Mapping[str, Any]) ->
         raise PlanError(f"data.rows: expected at most {LARGEST_ROWS} on this page, got more")
     if sum(features) > LARGEST_COLUMNS or len(features) > 8:
         raise PlanError(f"parties: expected at most {LARGEST_COLUMNS} columns and 8 parties on this page, got more")
-    for name, limit in SMALLEST_LIMITS.items():
+    for name, limit in LARGEST_OF_KEYS.items():
         if isinstance(keys.get(name), int) and keys[name] > limit:
             raise PlanError(f"model.{name}: expected at most {limit} on this page, got more")
 

@@ -11,7 +11,7 @@ from plumbob.plan import KEYS, Key, Party, Plan
 
 ELSEWHERE = {"mnist-01": "mnist", "credit": CREDIT_FILE}
 """What must lie in the folder of the larger data sets."""
-SMALLEST_LIMITS = {"epochs": 100_000, "batch_size": 10_000_000}
+LARGEST_OF_KEYS = {"epochs": 100_000, "batch_size": 10_000_000}
 LARGEST_COLUMNS, LARGEST_ROWS = 100_000, 10_000_000
 """Beyond them a page is no place to plan a run, and arithmetic on them no longer takes no time."""
 
@@ -64,7 +64,7 @@ def controls() -> list[dict[str, Any]]:
 
 def _control(key: Key) -> dict[str, Any]:
     """Limits that are strict in the plan are left to the plan, which says so in words."""
-    high = SMALLEST_LIMITS.get(key.name, key.high)
+    high = LARGEST_OF_KEYS.get(key.name, key.high)
     return {
         "name": key.name,
         "section": key.section,

@@ -37,6 +37,8 @@ class Work:
     events: list[Event] = field(default_factory=list)
     told: int = 0
     process: asyncio.subprocess.Process | None = None
+    is_unwanted: bool = False
+    """Whether somebody asked for its end: then however it ends, that is why."""
     _news: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
@@ -96,6 +98,7 @@ class Workroom:
     async def cancel(self) -> None:
         """Ask the process to stop, as Ctrl-C would; end it if it does not. Returns when nothing of it is left."""
         if self.is_busy and self.work is not None and self.work.process is not None:
+            self.work.is_unwanted = True
             _send(self.work.process, signal.SIGINT)
             try:
                 await asyncio.wait_for(self.work.process.wait(), SECONDS_TO_STOP)
@@ -122,7 +125,7 @@ async def _follow(work: Work, process: asyncio.subprocess.Process, job: str) -> 
     process.stdin.close()
     if work.is_over:
         return
-    if code in (-signal.SIGINT, -signal.SIGKILL):
+    if work.is_unwanted:
         work.tell("cancelled", text="The run was cancelled.")
     else:
         work.tell("failed", text=f"the run's process ended with code {code}. {said[-LAST_WORDS:]}".strip())

@@ -1,7 +1,8 @@
 """All of one party's links for one purpose: opened, met, and at the end parted from.
 
 Whatever stops this side and is not the network's or the disk's fault is told to the peers, so that they see it at
-once and do not wait for somebody who will not come.
+once and do not wait for somebody who will not come. What the peer did wrong is told in full; of our own mistakes only
+the kind, because their words may name columns and folders.
 """
 
 import threading
@@ -12,7 +13,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
-from plumbob.errors import PlumbobError, TransportError
+from plumbob.errors import (
+    CiphertextRefusedError,
+    KeyRefusedError,
+    PlumbobError,
+    RemoteProtocolError,
+    TransportError,
+)
 from plumbob.party.status import Watch
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.journal import SqliteJournal
@@ -84,12 +91,20 @@ def conversation(
         raise
     except PlumbobError as error:
         for link in links.values():
-            link.abort(f"{type(error).__name__}: {error}")
+            link.abort(_told(error))
         raise
     finally:
         for link in links.values():
             link.close()
         station.close()
+
+
+def _told(error: PlumbobError) -> str:
+    """For the peers to read."""
+    kind = type(error).__name__
+    if isinstance(error, RemoteProtocolError | KeyRefusedError | CiphertextRefusedError):
+        return f"{kind}: {error}"
+    return f"{kind}, on its own side; the reason is shown there"
 
 
 def _met(peer: str, link: ReliableLink, station: Station, patience: float, tell: Callable[[str], None]) -> str:

@@ -28,21 +28,31 @@ class Seal:
 
 
 def sign(home: Home, plan: Plan) -> Path:
-    """Sign, once; the signature's file."""
+    """Sign, once; the signature's file. One that does not hold, after a new identity or a torn write, is replaced."""
     file = _file(home, plan)
-    if not file.exists():
+    if _own(home, plan) is None:
         make_private_folder(file.parent)
+        file.unlink(missing_ok=True)
         write_private(file, home.identity.sign(PURPOSE, plan.hash().encode()))
     return file
 
 
 def seal_of(home: Home, plan: Plan) -> Seal:
     """What this party has to show for the plan; UnsafePlanError if it was never signed here."""
+    own = _own(home, plan)
+    if own is None:
+        raise UnsafePlanError("this plan was not signed here; read it, then type: plumbob party sign PLAN")
+    return Seal(own, home.pinned)
+
+
+def _own(home: Home, plan: Plan) -> bytes | None:
+    """Our signature of this plan, if there is one that holds."""
     try:
         own = _file(home, plan).read_bytes()
-    except OSError:
-        raise UnsafePlanError("this plan was not signed here; read it, then type: plumbob party sign PLAN") from None
-    return Seal(own, home.pinned)
+        home.identity.certificate.verify(PURPOSE, plan.hash().encode(), own)
+    except (OSError, IdentityError):
+        return None
+    return own
 
 
 def swap_signatures(channels: Mapping[str, Channel], seal: Seal, plan: Plan) -> dict[str, bytes]:

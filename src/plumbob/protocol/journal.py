@@ -33,14 +33,15 @@ REMEMBERED = 64  # Digests of messages from each peer, to tell a repeated messag
 SETUP = 0
 State = Mapping[str, bytes]
 
-TABLES = """
+TABLES = f"""
 CREATE TABLE facts (name TEXT PRIMARY KEY, value BLOB NOT NULL);
 CREATE TABLE draws (id INTEGER PRIMARY KEY, step INTEGER NOT NULL, data BLOB NOT NULL);
 CREATE TABLE sent (peer TEXT, number INTEGER, step INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (peer, number));
 CREATE TABLE received (
     peer TEXT, number INTEGER, step INTEGER NOT NULL, digest BLOB NOT NULL, data BLOB, PRIMARY KEY (peer, number));
 CREATE TABLE results (step INTEGER PRIMARY KEY, data BLOB NOT NULL);
-"""
+INSERT INTO facts VALUES ('format', CAST('{FORMAT}' AS BLOB));
+"""  # noqa: S608  # The number is the one above.
 
 
 @dataclass(frozen=True, repr=False)
@@ -136,9 +137,13 @@ class SqliteJournal:
         self._stored: dict[str, int] = {}
         self._confirmed: dict[str, int] = {}
         self._lock = _locked(path)
-        self._database = self._opened()
-        self._load_counts()
-        self.begin(SETUP)
+        try:
+            self._database = self._opened()
+            self._load_counts()
+            self.begin(SETUP)
+        except JournalError:
+            os.close(self._lock)
+            raise
 
     def _opened(self) -> sqlite3.Connection:
         is_new = not self.path.exists()
@@ -151,11 +156,11 @@ class SqliteJournal:
             # A commit that has returned is on the disk.
             database.execute("PRAGMA synchronous = FULL")
             if is_new or not database.execute("SELECT name FROM sqlite_master").fetchall():
+                # All or nothing: a journal without its format could never be opened again.
                 database.executescript(f"BEGIN; {TABLES} COMMIT;")
-                database.execute("INSERT INTO facts VALUES ('format', ?)", (str(FORMAT).encode(),))
+            found = database.execute("SELECT value FROM facts WHERE name = 'format'").fetchone()
         except sqlite3.Error as error:
             raise JournalError(f"{self.path}: the journal cannot be opened ({error}); is the disk full?") from None
-        found = database.execute("SELECT value FROM facts WHERE name = 'format'").fetchone()
         if found != (str(FORMAT).encode(),):
             raise JournalError(
                 f"{self.path}: expected a journal of format {FORMAT}; was it written by another version?"

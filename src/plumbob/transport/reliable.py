@@ -82,6 +82,9 @@ class ReliableLink:
         self._inbox: queue.Queue[bytes | None] = queue.Queue(WAITING)
         self._failure: PlumbobError | None = None
         self._connection: Connection | None = None
+        self._ended: Connection | None = None
+        self._last_end = ""
+        """How the last connection ended, for whoever waits in vain for a message."""
         self._peer_run: str | None = None
         self._says_goodbye = self._said_goodbye = self._peer_said_goodbye = False
         self._is_closed = False
@@ -97,7 +100,9 @@ class ReliableLink:
             self._changed.wait_for(lambda: self._peer_run is not None or self._failure is not None, seconds)
             self._raise_failure()
             if self._peer_run is None:
-                raise TransportError(f"{self.peer}: expected it within {seconds:g} s; is it running, with this plan?")
+                raise TransportError(
+                    f"{self.peer}: expected it within {seconds:g} s; is it running, with this plan?{self._last_end}"
+                )
             return self._peer_run
 
     def send(self, data: bytes) -> None:
@@ -111,8 +116,10 @@ class ReliableLink:
             try:
                 data = self._inbox.get(timeout=seconds)
             except queue.Empty:
-                state = "it is connected" if self._connection is not None else "there is no connection to it"
-                raise TransportError(f"expected a message within {seconds:g} s, none came; {state}") from None
+                state = "it is connected" if self.is_connected else "there is no connection to it"
+                raise TransportError(
+                    f"expected a message within {seconds:g} s, none came; {state}{self._last_end}"
+                ) from None
             if data is not None:
                 return data
         self._raise_failure()
@@ -161,7 +168,7 @@ class ReliableLink:
             self._listen(connection)
         except TransportError as error:
             # Not the end: the next connection goes on where this one broke.
-            log.debug("%s: the connection ended (%s)", self.peer, error)
+            self._note_end(connection, error)
         except PlumbobError as error:
             self._fail(error)
             self._dismiss(connection, str(error))
@@ -171,6 +178,12 @@ class ReliableLink:
                     self._connection = None
                 self._changed.notify_all()
             connection.close()
+
+    def _note_end(self, connection: Connection, error: TransportError) -> None:
+        log.debug("%s: the connection ended (%s)", self.peer, error)
+        # The first reason is the right one, and that a newer connection took this one's place is no news.
+        if self._connection is connection and self._ended is not connection:
+            self._ended, self._last_end = connection, f" (the last connection ended: {error})"
 
     def _greeted(self, connection: Connection) -> Greeting:
         ours = structs.replace(
@@ -243,7 +256,7 @@ class ReliableLink:
                 if said_goodbye:
                     self._note_goodbye()
         except TransportError as error:
-            log.debug("%s: could not send (%s)", self.peer, error)
+            self._note_end(connection, error)
             connection.close()
 
     def _next_turn(self, connection: Connection, position: int, said_goodbye: bool) -> tuple[int, int, bytes] | None:

@@ -99,7 +99,7 @@ DEVICE void add_even(word (&even)[W], word (&odd)[W], word& above, const Half& n
     above = addc(above, word(0));
 }
 
-// sum += number * digit + carry * 2^32.
+// sum += number * digit.
 DEVICE void add_row(word (&even)[W], word (&odd)[W], word& above, const Half& number, const word& digit) {
     odd[0] = mad_lo_cc(number.limb[1], digit, odd[0]);
     odd[1] = madc_hi_cc(number.limb[1], digit, odd[1]);

@@ -1,0 +1,578 @@
+"""A peer that breaks a rule, through journals, reliable links and channels: who says what, and that the run survives.
+
+What TLS refuses is in `tests/transport/test_station.py`, malformed keys and ciphertexts in `tests/protocol` and
+`tests/crypto`. The table in `docs/network.md` leads from each item to its test.
+"""
+
+import re
+import shutil
+import threading
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from plumbob.crypto import Randomness, engines
+from plumbob.data import Batch, Table
+from plumbob.errors import (
+    DataError,
+    LocalProtocolError,
+    PlumbobError,
+    RemoteProtocolError,
+    TransportError,
+    UnsafePlanError,
+)
+from plumbob.party import signature
+from plumbob.party.home import Home, Settings
+from plumbob.party.seat import Seat, StationFor
+from plumbob.party.signature import Seal
+from plumbob.party.training import JOURNAL, train
+from plumbob.plan import Plan
+from plumbob.protocol.journal import SqliteJournal
+from plumbob.protocol.messages import HEADER, Kind, Message, decode
+from plumbob.protocol.part import Part
+from plumbob.record import RunRecord
+from plumbob.transport import Connection
+from plumbob.transport.identity import Identity
+from plumbob.transport.reliable import FRAME, MESSAGE
+from plumbob.transport.station import Peer, Station
+from tests.party.processes import QUICK, free_port
+from tests.party.support import PATIENCE, Killed, Switchboard
+from tests.protocol.support import made_up, plan_for, tables_for, trained, weights_of
+
+PLAN = plan_for((2, 3), protocol="exchange", epochs=1, batch_size=10)
+ROWS = made_up(columns=PLAN.columns)
+CIPHERTEXT = 2 * PLAN.key_bits // 8
+SHORT = 1.0  # Seconds of patience, for those who will wait in vain.
+
+
+@pytest.fixture(scope="module")
+def expected() -> bytes:
+    """The weights of the simulation."""
+    return weights_of(trained(PLAN, ROWS)).tobytes()
+
+
+class Runs:
+    """The two parties of a plan, each in a thread and in a folder of its own, started as often as a test wants."""
+
+    def __init__(self, folder: Path, plan: Plan = PLAN) -> None:
+        self.folder, self.plan = folder, plan
+        self.tables = tables_for(plan, *ROWS)
+        self.board = Switchboard()
+
+    def start(
+        self,
+        name: str,
+        *,
+        plan: Plan | None = None,
+        table: Table | None = None,
+        patience: float = PATIENCE,
+        dies_after: int = 0,
+        seal: Seal | None = None,
+        station_for: StationFor | None = None,
+    ) -> "Future[RunRecord]":
+        """With `dies_after`, it dies when it has finished that step."""
+        place = self.folder / name
+        place.mkdir(mode=0o700, exist_ok=True)
+        used = plan or self.plan
+        own = self.tables[name] if table is None else table
+        engine = engines.choose("auto", 1)
+        stations = station_for or self.board.station(name)
+        seat = Seat(name, used, own, place, stations, engine, patience, 0.2, seal=seal)
+
+        def die(batch: Batch, steps: int) -> None:
+            if batch.step == dies_after:
+                raise Killed
+
+        def work() -> RunRecord:
+            journal = SqliteJournal(place / JOURNAL)
+            try:
+                return train(seat, journal, Randomness(journal.draw, is_kernel=True), die)
+            finally:
+                journal.close()
+
+        return in_thread(work)
+
+    def journal(self, name: str) -> Path:
+        return self.folder / name / JOURNAL
+
+    def end_well(self, expected: bytes) -> None:
+        """Started again by honest hands, both finish with the simulation's weights."""
+        self.board = Switchboard()
+        for future in [self.start(name) for name in self.tables]:
+            future.result(PATIENCE)
+        parts = [Part.load(self.folder / name / "parties" / name / "part.json") for name in self.tables]
+        assert np.concatenate([part.weights for part in parts if part.weights is not None]).tobytes() == expected
+
+
+def in_thread(work: Callable[[], RunRecord]) -> "Future[RunRecord]":
+    """What it returns or raises, later."""
+    future: Future[RunRecord] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return future
+
+
+def failure(future: "Future[RunRecord]") -> BaseException:
+    """What a start ended with; a TimeoutError here means that it hangs."""
+    error = future.exception(PATIENCE)
+    assert error is not None
+    return error
+
+
+class Cheat:
+    """A features party that sends honest messages up to one of them, and that one as `change` makes it."""
+
+    def __init__(self, kind: Kind, step: int, change: "Callable[[Cheat, bytes], Iterable[bytes]]") -> None:
+        self._kind, self._step, self._change = kind, step, change
+        self.sent: list[bytes] = []
+        """Its frames so far, as they were before."""
+        self.held: list[bytes] = []
+        """Frames that wait for the next one."""
+        self.has_struck = False
+
+    def __call__(self, sender: str, frame: bytes) -> Iterable[bytes]:
+        if sender != "features" or frame[:1] == b"{" or frame[0] != MESSAGE:
+            return [frame]
+        message = message_of(frame)
+        due, self.held = self.held, []
+        if (message.kind, message.step) == (self._kind, self._step):
+            self.has_struck = True
+            changed = list(self._change(self, frame))
+        else:
+            changed = [frame]
+        self.sent.append(frame)
+        return [*changed, *due]
+
+    def earlier(self, kind: Kind, step: int) -> bytes:
+        """A frame that it sent before."""
+        return next(one for one in self.sent if (message_of(one).kind, message_of(one).step) == (kind, step))
+
+
+def message_of(frame: bytes) -> Message:
+    """What a frame carries."""
+    return decode(frame[FRAME.size :])
+
+
+def with_message(frame: bytes, message: bytes) -> bytes:
+    """The same frame around other bytes."""
+    return frame[: FRAME.size] + message
+
+
+def rewritten(frame: bytes, **fields: object) -> bytes:
+    """With other fields in the message's header, or another body."""
+    message = message_of(frame)
+    return with_message(frame, replace(message, **fields).encode())  # type: ignore[arg-type]
+
+
+def longer(cheat: Cheat, frame: bytes) -> Iterable[bytes]:
+    """One ciphertext more than the plan's width."""
+    return [rewritten(frame, body=message_of(frame).body + bytes(CIPHERTEXT))]
+
+
+def shorter(cheat: Cheat, frame: bytes) -> Iterable[bytes]:
+    """One ciphertext less."""
+    return [rewritten(frame, body=message_of(frame).body[:-CIPHERTEXT])]
+
+
+def later_step(cheat: Cheat, frame: bytes) -> Iterable[bytes]:
+    """As if it belonged to the next step."""
+    return [rewritten(frame, step=3)]
+
+
+def replayed(cheat: Cheat, frame: bytes) -> Iterable[bytes]:
+    """What it said in the step before, in the place of what is due."""
+    return [with_message(frame, cheat.earlier(Kind.RESIDUALS, 1)[FRAME.size :])]
+
+
+def replayed_as_new(cheat: Cheat, frame: bytes) -> Iterable[bytes]:
+    """The body of another message under the header that is due."""
+    body = message_of(cheat.earlier(Kind.PUBLIC_KEY, 0)).body
+    return [rewritten(frame, body=body)]
+
+
+def held_back(cheat: Cheat, frame: bytes) -> Iterable[bytes]:
+    """After the message that follows it."""
+    cheat.held.append(frame)
+    return []
+
+
+def left_out(cheat: Cheat, frame: bytes) -> Iterable[bytes]:
+    """As if one message had been sent that was not."""
+    kind, number, stored = FRAME.unpack_from(frame)
+    return [FRAME.pack(kind, number + 1, stored) + frame[FRAME.size :]]
+
+
+def equivocating(cheat: Cheat, frame: bytes) -> Iterable[bytes]:
+    """Once as it is, and once more with another last bit."""
+    return [frame, frame[:-1] + bytes([frame[-1] ^ 1])]
+
+
+def rewriting_the_past(cheat: Cheat, frame: bytes) -> Iterable[bytes]:
+    """And a message of the step before once more, with another last bit."""
+    old = cheat.earlier(Kind.RESIDUALS, 1)
+    return [frame, old[:-1] + bytes([old[-1] ^ 1])]
+
+
+def cut_in_the_message(cheat: Cheat, frame: bytes) -> Iterable[bytes]:
+    """Without its last byte."""
+    return [frame[:-1]]
+
+
+def cut_in_its_header(cheat: Cheat, frame: bytes) -> Iterable[bytes]:
+    """Without the end of the message's header."""
+    return [frame[: FRAME.size + HEADER.size - 1]]
+
+
+def cut_in_the_frame(cheat: Cheat, frame: bytes) -> Iterable[bytes]:
+    """Without the end of the frame's own header."""
+    return [frame[: FRAME.size - 1]]
+
+
+def of_no_known_kind(cheat: Cheat, frame: bytes) -> Iterable[bytes]:
+    """A frame that nobody defined."""
+    return [b"\x07" + frame[1:]]
+
+
+def confirming_too_much(cheat: Cheat, frame: bytes) -> Iterable[bytes]:
+    """With a confirmation of what was never sent."""
+    kind, number, _ = FRAME.unpack_from(frame)
+    return [FRAME.pack(kind, number, 10**6) + frame[FRAME.size :]]
+
+
+def another_answer(cheat: Cheat, frame: bytes) -> Iterable[bytes]:
+    """Under another kind."""
+    return [rewritten(frame, kind=Kind.OPENED_SUMS)]
+
+
+def flipped(cheat: Cheat, frame: bytes) -> Iterable[bytes]:
+    """With another last bit."""
+    return [frame[:-1] + bytes([frame[-1] ^ 1])]
+
+
+Change = Callable[[Cheat, bytes], Iterable[bytes]]
+
+
+@pytest.mark.parametrize(
+    ("kind", "step", "change", "words"),
+    [
+        (Kind.RESIDUALS, 2, longer, "features: expected RESIDUALS with 1280 bytes, got 1408; do the plans agree"),
+        (Kind.RESIDUALS, 2, shorter, "features: expected RESIDUALS with 1280 bytes, got 1152; do the plans agree"),
+        (Kind.OPENED_SUMS, 2, longer, "features: expected OPENED_SUMS with"),
+        (Kind.RESIDUALS, 2, later_step, "features: expected RESIDUALS of step 2 as message 6, got RESIDUALS of step 3"),
+        (Kind.RESIDUALS, 2, replayed, "features: expected RESIDUALS of step 2 as message 6, got RESIDUALS of step 1"),
+        (Kind.RESIDUALS, 2, replayed_as_new, "features: expected RESIDUALS with 1280 bytes"),
+        (Kind.MASKED_SUMS, 2, another_answer, "features: expected MASKED_SUMS of step 2"),
+        (Kind.MASKED_SUMS, 2, held_back, "features: expected message 7, got 8"),
+        (Kind.MASKED_SUMS, 2, left_out, "features: expected message 7, got 8"),
+        (Kind.RESIDUALS, 2, equivocating, "features: sent message 6 a second time with other contents"),
+        (Kind.MASKED_SUMS, 2, rewriting_the_past, "features: sent message 3 a second time with other contents"),
+        (Kind.RESIDUALS, 2, cut_in_the_message, "features: the header announces a body of 1280 bytes, 1279 came"),
+        (Kind.RESIDUALS, 2, cut_in_its_header, "features: expected a message of at least 32 bytes, got 31"),
+        (Kind.RESIDUALS, 2, cut_in_the_frame, "features: expected a frame of at least 17 bytes, got 16"),
+        (Kind.RESIDUALS, 2, of_no_known_kind, "features: frames of kind 7 are unknown"),
+        (Kind.RESIDUALS, 2, confirming_too_much, "features: confirms message 1000000, which was never sent"),
+        (Kind.CONFIRMATION, 0, flipped, "features: its ids, their order or its seed differ from ours; align again"),
+    ],
+    ids=lambda value: value.__name__ if callable(value) else value.name if isinstance(value, Kind) else "",
+)
+def test_a_broken_rule_ends_both_sides_and_not_the_run(
+    kind: Kind, step: int, change: Change, words: str, tmp_path: Path, expected: bytes
+) -> None:
+    """The honest side says what was expected, what came and from whom; the other hears it; both can go on honestly."""
+    runs, cheat = Runs(tmp_path), Cheat(kind, step, change)
+    runs.board = Switchboard(cheat)
+    label, features = runs.start("label"), runs.start("features")
+    refused, told = failure(label), failure(features)
+    assert cheat.has_struck
+    assert type(refused) is RemoteProtocolError
+    assert words in str(refused)
+    assert type(told) is RemoteProtocolError
+    assert str(told).startswith("label stopped: ")
+    assert words[:40] in str(told)
+    runs.end_well(expected)
+
+
+def test_a_third_party_hears_of_it_too(tmp_path: Path) -> None:
+    """Where one of three breaks a rule, all three end at once and by name; afterwards all three can go on."""
+    plan = plan_for((2, 2, 1), protocol="exchange", epochs=1, batch_size=10)
+    runs, cheat = Runs(tmp_path, plan), Cheat(Kind.RESIDUALS, 2, shorter)
+    runs.board = Switchboard(cheat)
+    errors = {name: failure(future) for name, future in {name: runs.start(name) for name in runs.tables}.items()}
+    assert {type(error) for error in errors.values()} == {RemoteProtocolError}
+    assert "features: expected RESIDUALS with 1280 bytes" in str(errors["label"]) + str(errors["features-2"])
+    runs.end_well(weights_of(trained(plan, ROWS)).tobytes())
+
+
+def test_the_same_bytes_twice_are_taken_once(tmp_path: Path, expected: bytes) -> None:
+    """A network that repeats every frame, or brings an old one again, changes nothing."""
+    runs, seen = Runs(tmp_path), list[bytes]()
+
+    def repeat(sender: str, frame: bytes) -> Iterable[bytes]:
+        if sender != "features" or frame[:1] == b"{" or frame[0] != MESSAGE:
+            return [frame]
+        seen.append(frame)
+        return [frame, frame, seen[0]]
+
+    runs.board = Switchboard(repeat)
+    for future in [runs.start("label"), runs.start("features")]:
+        future.result(PATIENCE)
+    assert len(seen) > 12
+    runs.end_well(expected)
+
+
+@pytest.mark.parametrize("part", ["seed", "other columns"])
+def test_another_plan_is_refused_at_the_greeting(part: str, tmp_path: Path, expected: bytes) -> None:
+    """Another seed or another width is another plan: both sides say so before a message was sent."""
+    runs = Runs(tmp_path)
+    other = PLAN.replace(seed=8) if part == "seed" else plan_for((3, 2), protocol="exchange", epochs=1, batch_size=10)
+    label, features = runs.start("label"), runs.start("features", plan=other)
+    for refused, peer in ((failure(label), "features"), (failure(features), "label")):
+        assert type(refused) is RemoteProtocolError
+        assert str(refused).startswith(peer)
+        assert "compare `plumbob plan hash`" in str(refused)
+    runs.end_well(expected)
+
+
+def test_rows_in_another_order_are_refused(tmp_path: Path, expected: bytes) -> None:
+    """Before the first step both say that the ids differ; the side with the wrong ones must begin anew, both do."""
+    runs = Runs(tmp_path)
+    table = runs.tables["features"]
+    label, features = runs.start("label"), runs.start("features", table=table.take(range(len(table))[::-1]))
+    assert all("align again" in str(failure(future)) for future in (label, features))
+    assert all(type(failure(future)) is RemoteProtocolError for future in (label, features))
+    refused = failure(runs.start("features"))
+    assert type(refused) is DataError
+    assert "begin a new run" in str(refused)
+    again = tmp_path / "again"
+    again.mkdir()
+    Runs(again).end_well(expected)
+
+
+def test_a_share_of_the_seed_that_was_not_committed_to(tmp_path: Path) -> None:
+    """Who changes its share of the seed after seeing the other's is found out; nobody chooses the batches."""
+    runs, cheat = Runs(tmp_path, PLAN.replace(seed=0)), Cheat(Kind.SEED_SHARE, 0, flipped)
+    runs.board = Switchboard(cheat)
+    label, features = runs.start("label"), runs.start("features")
+    assert "features: its share of the seed is not the one it committed to" in str(failure(label))
+    assert "label stopped" in str(failure(features))
+
+
+def test_columns_that_the_plan_does_not_have(tmp_path: Path, expected: bytes) -> None:
+    """Its own side says which; the peer hears that it stopped, and no name of a column."""
+    runs = Runs(tmp_path)
+    table = runs.tables["features"]
+    short = replace(table, columns=table.columns[:-1])
+    label, features = runs.start("label"), runs.start("features", table=short)
+    assert type(failure(features)) is DataError
+    told = failure(label)
+    assert type(told) is RemoteProtocolError
+    assert str(told) == "features stopped: 'DataError, on its own side; the reason is shown there'"
+    shutil.rmtree(tmp_path / "features")
+    shutil.rmtree(tmp_path / "label")
+    runs.end_well(expected)
+
+
+def test_a_silent_peer(tmp_path: Path, expected: bytes) -> None:
+    """A peer that does not come, and one that comes and says nothing, each end this side's patience with its name."""
+    runs = Runs(tmp_path)
+    absent = failure(runs.start("label", patience=SHORT))
+    assert type(absent) is TransportError
+    assert str(absent) == "features: expected it within 1 s; is it running, with this plan?"
+
+    def mute(sender: str, frame: bytes) -> Iterable[bytes]:
+        return [] if sender == "features" and frame[:1] != b"{" else [frame]
+
+    runs.board = Switchboard(mute)
+    label, features = runs.start("label", patience=SHORT), runs.start("features", patience=2 * SHORT)
+    silent = failure(label)
+    assert type(silent) is TransportError
+    assert "features: expected a message within 1 s, none came; it is connected" in str(silent)
+    assert isinstance(failure(features), TransportError)
+    runs.end_well(expected)
+
+
+def test_a_peer_that_stops_in_the_middle(tmp_path: Path, expected: bytes) -> None:
+    """One that is too slow in one step costs this side its patience, and nothing of the run."""
+    runs = Runs(tmp_path)
+    is_stuck = threading.Event()
+
+    def stuck(sender: str, frame: bytes) -> Iterable[bytes]:
+        if sender == "features" and frame[:1] != b"{" and message_of(frame).step == 2:
+            is_stuck.set()
+        return [] if sender == "features" and is_stuck.is_set() and frame[:1] != b"{" else [frame]
+
+    runs.board = Switchboard(stuck)
+    label, features = runs.start("label", patience=SHORT), runs.start("features", patience=SHORT)
+    assert all(type(failure(future)) is TransportError for future in (label, features))
+    assert is_stuck.is_set()
+    runs.end_well(expected)
+
+
+class LongWinded:
+    """A connection whose long messages are longer than they should be."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.peer, self._inner = connection.peer, connection
+
+    def send(self, data: bytes) -> None:
+        self._inner.send(data + bytes(5000) if len(data) > 1000 else data)
+
+    def receive(self, seconds: float) -> bytes:
+        return self._inner.receive(seconds)
+
+    def close(self) -> None:
+        self._inner.close()
+
+
+def test_a_message_longer_than_the_plan_allows(tmp_path: Path, expected: bytes) -> None:
+    """Over real TLS: the connection ends each time it is announced, and who waits in vain is told why."""
+    identities = {name: Identity.create(tmp_path / f"of-{name}", name) for name in ("label", "features")}
+    at = f"127.0.0.1:{free_port()}"
+
+    def station_for(name: str, peer: str, largest: int, speaker: Callable[[Connection], Connection]) -> StationFor:
+        there = Peer(peer, identities[peer].certificate.der, at if name == "features" else None)
+        listen = at if name == "label" else None
+        return lambda on_connection: Station(
+            identities[name],
+            [there],
+            listen=listen,
+            proxy=None,
+            largest_message=largest,
+            on_connection=lambda connection: on_connection(speaker(connection)),
+            pace=QUICK,
+        )
+
+    runs = Runs(tmp_path)
+    label = runs.start("label", patience=2 * SHORT, station_for=station_for("label", "features", 2000, lambda one: one))
+    features = runs.start(
+        "features", patience=4 * SHORT, station_for=station_for("features", "label", 9000, LongWinded)
+    )
+    waited, told = failure(label), failure(features)
+    assert type(waited) is TransportError
+    assert "features sent a message above 2000 bytes, the most that the plan allows" in str(waited)
+    assert type(told) is TransportError
+    assert "label" in str(told)
+    runs.end_well(expected)
+
+
+def test_changed_data_after_a_restart(tmp_path: Path, expected: bytes) -> None:
+    """A run goes on with the rows it began with: the side that changed them says so itself, the peer waits on."""
+    runs = Runs(tmp_path)
+    features = runs.start("features")
+    assert isinstance(failure(runs.start("label", dies_after=2)), Killed)
+    table = runs.tables["label"]
+    assert table.labels is not None
+    refused = failure(runs.start("label", table=replace(table, labels=1 - table.labels)))
+    assert type(refused) is DataError
+    assert "label: rows, columns or labels are not those that this run began with" in str(refused)
+    assert not features.done()
+    runs.start("label").result(PATIENCE)
+    features.result(PATIENCE)
+    runs.end_well(expected)
+
+
+def test_an_older_copy_of_the_journal(tmp_path: Path, expected: bytes) -> None:
+    """Put back, it would draw anew what has left already: refused on both sides, and the newer one goes on."""
+    runs = Runs(tmp_path)
+    features = runs.start("features")
+    assert isinstance(failure(runs.start("label", dies_after=1)), Killed)
+    older, newer = tmp_path / "older.db", tmp_path / "newer.db"
+    shutil.copy(runs.journal("label"), older)
+    assert isinstance(failure(runs.start("label", dies_after=3)), Killed)
+    shutil.copy(runs.journal("label"), newer)
+    shutil.copy(older, runs.journal("label"))
+    refused, told = failure(runs.start("label")), failure(features)
+    assert type(refused) is LocalProtocolError
+    assert str(refused).startswith("features: has ")
+    assert "bring the newer journal back" in str(refused)
+    assert type(told) is RemoteProtocolError
+    assert "label" in str(told)
+    assert "journal" in str(told)
+    shutil.copy(newer, runs.journal("label"))
+    runs.end_well(expected)
+
+
+def test_the_peers_journal_is_lost(tmp_path: Path, expected: bytes) -> None:
+    """A side that begins anew in the middle of a run is told apart by both; with its journal back, the run goes on."""
+    runs = Runs(tmp_path)
+    features = runs.start("features")
+    assert isinstance(failure(runs.start("label", dies_after=2)), Killed)
+    kept = tmp_path / "kept.db"
+    runs.journal("label").rename(kept)
+    lost, told = failure(runs.start("label")), failure(features)
+    assert type(lost) is LocalProtocolError
+    assert str(lost).startswith("features: is in the middle of a run")
+    assert type(told) is RemoteProtocolError
+    assert "bring" in str(lost)
+    assert "both begin anew" in str(told)
+    kept.replace(runs.journal("label"))
+    runs.end_well(expected)
+
+
+def test_nothing_moves_before_a_plan_was_signed(tmp_path: Path) -> None:
+    """Without a signature of our own, or with one that does not hold, we do not begin; `sign` puts both right."""
+    home = Home.create(tmp_path / "bank", Settings("bank"))
+    with pytest.raises(UnsafePlanError, match="type: plumbob party sign PLAN"):
+        signature.seal_of(home, PLAN)
+    file = signature.sign(home, PLAN)
+    before = file.read_bytes()
+    assert signature.sign(home, PLAN).read_bytes() == before
+    assert signature.seal_of(home, PLAN).own == before
+    file.write_bytes(home.identity.sign(signature.PURPOSE, PLAN.replace(seed=8).hash().encode()))
+    with pytest.raises(UnsafePlanError, match="type: plumbob party sign PLAN"):
+        signature.seal_of(home, PLAN)
+    home.identity.certificate.verify(signature.PURPOSE, PLAN.hash().encode(), signature.sign(home, PLAN).read_bytes())
+
+
+@pytest.mark.parametrize("forgery", ["another plan", "another purpose", "another key", "nothing"])
+def test_a_signature_over_anything_else(forgery: str, tmp_path: Path, expected: bytes) -> None:
+    """The honest side names the peer and keeps no such signature; signed rightly, a new run ends as it should."""
+    bank, fund, stranger = (Identity.create(tmp_path / name, name) for name in ("bank", "fund", "stranger"))
+    certificates = {"label": bank.certificate, "features": fund.certificate}
+    right = PLAN.hash().encode()
+    forged = {
+        "another plan": fund.sign(signature.PURPOSE, PLAN.replace(seed=8).hash().encode()),
+        "another purpose": fund.sign("invitation", right),
+        "another key": stranger.sign(signature.PURPOSE, right),
+        "nothing": b"",
+    }[forgery]
+    own = Seal(bank.sign(signature.PURPOSE, right), certificates)
+    runs = Runs(tmp_path)
+    label, features = runs.start("label", seal=own), runs.start("features", seal=Seal(forged, certificates))
+    refused, told = failure(label), failure(features)
+    assert type(refused) is RemoteProtocolError
+    assert str(refused) == "features: its signature is not over this plan; ask it to sign again"
+    assert isinstance(told, PlumbobError)
+    assert "label stopped" in str(told)
+    assert not (tmp_path / "label" / "signatures").exists()
+    for name in ("label", "features"):
+        shutil.rmtree(tmp_path / name)
+    signed = Seal(fund.sign(signature.PURPOSE, right), certificates)
+    for future in [runs.start("label", seal=own), runs.start("features", seal=signed)]:
+        future.result(PATIENCE)
+    assert (tmp_path / "label" / "signatures" / "features.signature").read_bytes() == signed.own
+    runs.end_well(expected)
+
+
+def test_the_table_names_tests_that_exist() -> None:
+    """Every test that `docs/network.md` leads to is there under that name."""
+    root = Path(__file__).parents[2]
+    page = (root / "docs" / "network.md").read_text(encoding="utf-8")
+    cells = [line.split("|")[-2] for line in page.splitlines() if re.search(r"\| [^|]*`test_[a-z_]+`[^|]*\|$", line)]
+    assert len(cells) > 20
+    for words in (part for cell in cells for part in re.split(r"[;,](?= `test_)", cell)):
+        module, *named = [name.rstrip("…") for name in re.findall(r"`([a-z_/…]+)`", words)]
+        files = [file for room in ("party", "transport") for file in root.glob(f"tests/{room}/{module}.py")]
+        # A row may lead to a whole room.
+        text = files[0].read_text(encoding="utf-8") if module.startswith("test_") else ""
+        assert text == "" or all(re.search(rf"def (test_)?\w*{name}", text) for name in named), words

@@ -1,0 +1,107 @@
+"""A whole run in a real network's surroundings: a proxy in between, strangers at the door, peers late or stuck."""
+
+import os
+import signal
+import ssl
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from plumbob.party.home import Home
+from plumbob.transport.address import Address
+from plumbob.transport.identity import Identity
+from tests.party.processes import PATIENCE
+from tests.party.verbs import Organisations, steps_finished
+from tests.protocol.support import made_up, plan_for, tables_for, trained
+from tests.transport.support import ConnectProxy, called, dialling, plain_context
+
+PLAN = plan_for((2, 3), protocol="exchange", epochs=1, batch_size=10)
+ROWS = made_up(columns=PLAN.columns)
+
+
+@pytest.fixture
+def opened() -> Iterator[list[Organisations]]:
+    """Whose processes end with the test."""
+    made: list[Organisations] = []
+    yield made
+    for organisations in made:
+        organisations.close()
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for it, as long as a sound run could take."""
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def test_a_run_through_a_proxy(tmp_path: Path, opened: list[Organisations]) -> None:
+    """The side that may only dial out, and only through its proxy, trains like any other."""
+    proxy = ConnectProxy("user:pass word")
+    url = proxy.url.replace("//", "//user:pass%20word@")
+    organisations = Organisations(
+        PLAN, tables_for(PLAN, *ROWS), tmp_path, settings={"features": {"proxy": url, "listen": "", "address": ""}}
+    )
+    opened.append(organisations)
+    commands = [organisations.train(name) for name in organisations.names]
+    assert [command.wait() for command in commands] == [0, 0]
+    organisations.assert_same(trained(PLAN, ROWS))
+    assert set(proxy.targets) == {Home.open(organisations.home("label")).settings.listen}
+    assert not any(b"pass" in file.read_bytes() for command in commands for file in command.place.iterdir())
+    proxy.close()
+
+
+def test_strangers_at_the_door(tmp_path: Path, opened: list[Organisations]) -> None:
+    """Who is not pinned, who only has a pinned name, and an older TLS are told off; the run does not notice."""
+    organisations = Organisations(PLAN, tables_for(PLAN, *ROWS), tmp_path)
+    opened.append(organisations)
+    label = Identity.load(organisations.home("label"))
+    strangers = [Identity.create(tmp_path / f"not-{name}", name) for name in ("mallory", "features")]
+    at = Home.open(organisations.home("label")).settings.listen
+    command = organisations.type("label", "train", str(organisations.plan_file))
+    for stranger in strangers:
+        with dialling(stranger, label, at) as caller:
+            assert "does not know our certificate" in caller.refusal()
+            assert caller.connections.empty()
+    older = plain_context(Identity.load(organisations.home("features")))
+    older.maximum_version = ssl.TLSVersion.TLSv1_2
+    address = Address.parse(at)
+    with pytest.raises(ssl.SSLError), suppress(ConnectionError):
+        called((address.host, address.port), older)
+    other = organisations.train("features")
+    assert [command.wait(), other.wait()] == [0, 0]
+    organisations.assert_same(trained(PLAN, ROWS))
+    assert "it showed a certificate that is not pinned here" in command.complained
+    assert "it does not speak TLS 1.3" in command.complained
+
+
+def test_status_says_who_waits_for_whom(tmp_path: Path, opened: list[Organisations]) -> None:
+    """For a peer that is not there, for one that is there and stuck, for nobody at the end; a dead run says so."""
+    plan = PLAN.replace(epochs=60)
+    organisations = Organisations(plan, tables_for(plan, *ROWS), tmp_path)
+    opened.append(organisations)
+    label = organisations.train("label")
+    until(lambda: (organisations.run_folder("label") / "status.json").exists())
+    alone = "train, before the first step; waiting for features to connect"
+    until(lambda: organisations.status("label")["status"] == alone)
+    features = organisations.train("features")
+    until(lambda: steps_finished(organisations.journal("features")) > 0)
+    assert features.process.pid is not None
+    os.kill(features.process.pid, signal.SIGSTOP)
+    until(lambda: str(organisations.status("label")["waiting_for"]).startswith("features's "))
+    stuck = organisations.status("label")
+    assert stuck["connected"] == ["features"]
+    assert "waiting for features's" in str(stuck["status"])
+    os.kill(features.process.pid, signal.SIGKILL)
+    until(lambda: "waiting for features to connect" in str(organisations.status("label")["status"]))
+    until(
+        lambda: "no process is at work, start the same command again" in str(organisations.status("features")["status"])
+    )
+    assert organisations.train("features").wait() == 0
+    assert label.wait() == 0
+    assert organisations.status("label")["status"] == "finished"
+    organisations.assert_same(trained(plan, ROWS))

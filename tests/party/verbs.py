@@ -1,0 +1,231 @@
+"""The command line in real processes that start fast; all that a process prints and logs lies in files afterwards."""
+
+import csv
+import json
+import logging
+import os
+import resource
+import sqlite3
+import sys
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass, replace
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plumbob import cli
+from plumbob.crypto.paillier import PaillierPublicKey
+from plumbob.data import Table
+from plumbob.party import alignment, signature
+from plumbob.party.home import Home, Settings
+from plumbob.party.training import JOURNAL
+from plumbob.plan import Plan
+from plumbob.protocol.alignment import Alignment
+from plumbob.protocol.journal import SqliteJournal
+from plumbob.protocol.part import Part
+from plumbob.protocol.party import TrainingParty
+from plumbob.simulation import Run
+from tests.party.processes import PATIENCE, context, free_port
+
+LABEL = "outcome"
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """Under which a command runs."""
+
+    largest_file: int = 0
+    """Bytes that a file may have, 0 for any number."""
+    secrets: Path | None = None
+    """A folder that gets everything that was drawn at random, and the masks and the noise that became of it."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command that somebody typed."""
+
+    process: BaseProcess
+    place: Path
+
+    def wait(self) -> int | None:
+        """Its exit code, None if it is still at work after all patience."""
+        self.process.join(PATIENCE)
+        return self.process.exitcode
+
+    @property
+    def printed(self) -> str:
+        return (self.place / "stdout").read_text(encoding="utf-8")
+
+    @property
+    def complained(self) -> str:
+        return (self.place / "stderr").read_text(encoding="utf-8")
+
+
+class Organisations:
+    """The parties of a plan, each with a home; everybody has joined everybody, and the first ones listen.
+
+    `aligned` tells the homes which rows are common, as if they had run `party align`, and signs the plan.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        tables: Mapping[str, Table],
+        folder: Path,
+        *,
+        hosts: Mapping[str, str] | None = None,
+        aligned: bool = True,
+        settings: Mapping[str, Mapping[str, object]] | None = None,
+    ) -> None:
+        self.plan, self.tables, self.folder = plan, tables, folder
+        self.names = [party.name for party in plan.parties]
+        self.plan_file = folder / "plan.toml"
+        self.plan_file.write_text(plan.to_toml(), encoding="utf-8")
+        self.commands: list[Command] = []
+        self._move_in(hosts or dict.fromkeys(self.names, "127.0.0.1"), settings or {})
+        if aligned:
+            for name in self.names:
+                self._agree(Home.open(self.home(name)))
+
+    def home(self, name: str) -> Path:
+        return self.folder / name
+
+    def run_folder(self, name: str) -> Path:
+        return self.home(name) / "runs" / self.plan.hash()[:12]
+
+    def journal(self, name: str) -> Path:
+        return self.run_folder(name) / JOURNAL
+
+    def _move_in(self, hosts: Mapping[str, str], settings: Mapping[str, Mapping[str, object]]) -> None:
+        homes = {}
+        for name in self.names:
+            place = f"{hosts[name]}:{free_port()}"
+            own = Settings(
+                name,
+                listen=place,
+                address=place,
+                data="" if name not in self.tables else str(self.write_table(name, self.tables[name])),
+                label_column=LABEL if name == self.plan.label_party.name else "",
+                patience=PATIENCE,
+            )
+            homes[name] = Home.create(self.home(name), replace(own, **settings.get(name, {})))  # type: ignore[arg-type]
+        for first, name in enumerate(self.names):
+            for second, other in enumerate(self.names):
+                if name != other:
+                    # Of two, the one that stands later in the plan dials.
+                    address = None if first > second else ""
+                    homes[name] = homes[name].join(homes[other].invitation(), address)
+
+    def _agree(self, home: Home) -> None:
+        ids = next(iter(self.tables.values())).ids
+        alignment.keep(home, self.plan, Alignment(ids, "", len(ids), dict.fromkeys(self.tables, len(ids))))
+        signature.sign(home, self.plan)
+
+    def write_table(self, name: str, table: Table) -> Path:
+        """As the file of this party's settings."""
+        file = self.folder / f"{name}.csv"
+        classes = table.classes or (0, 1)
+        with file.open("w", newline="", encoding="utf-8") as handle:
+            rows = csv.writer(handle)
+            rows.writerow(["id", *(column.name for column in table.columns), *([LABEL] * (table.labels is not None))])
+            for row, identity in enumerate(table.ids):
+                values = [repr(float(column.values[row])) for column in table.columns]
+                label = [] if table.labels is None else [classes[table.labels[row]]]
+                rows.writerow([identity, *values, *label])
+        return file
+
+    def type(self, name: str, *words: str, **circumstances: object) -> Command:
+        """`plumbob party WORDS` at this party's home, in a process of its own."""
+        place = self.folder / f"{len(self.commands):02}-{name}-{words[0]}"
+        place.mkdir()
+        told = ["plumbob", "party", *words, "--home", str(self.home(name))]
+        arguments = (told, place, Circumstances(**circumstances))  # type: ignore[arg-type]
+        process = context.Process(target=run_command, args=arguments, daemon=True)
+        process.start()
+        self.commands.append(Command(process, place))
+        return self.commands[-1]
+
+    def train(self, name: str, **circumstances: object) -> Command:
+        return self.type(name, "train", str(self.plan_file), "--quiet", **circumstances)
+
+    def status(self, name: str) -> dict[str, object]:
+        """What `party status` says of the run."""
+        command = self.type(name, "status", "--json")
+        assert command.wait() == 0, command.complained
+        runs: list[dict[str, object]] = json.loads(command.printed)["runs"]
+        return next((run for run in runs if run["run"] == self.plan.hash()[:12]), {"status": "not begun", "step": 0})
+
+    def part(self, name: str) -> Part:
+        return Part.load(self.run_folder(name) / "parties" / name / "part.json")
+
+    def assert_same(self, run: Run) -> None:
+        """Every party holds what it holds in the simulation."""
+        for name, part in run.model.parts.items():
+            own = self.part(name)
+            assert own.weights is not None
+            assert part.weights is not None
+            assert own.weights.tobytes() == part.weights.tobytes()
+
+    def close(self) -> None:
+        """End every process that is still at work."""
+        for command in self.commands:
+            command.process.kill()
+            command.process.join()
+
+
+def steps_finished(journal: Path) -> int:
+    """How far a run is, from outside."""
+    if not journal.exists():
+        return 0
+    with closing(sqlite3.connect(f"file:{journal}?mode=ro", uri=True)) as database:
+        try:
+            return int(database.execute("SELECT COUNT(*) FROM results").fetchone()[0])
+        except sqlite3.OperationalError:
+            return 0
+
+
+def run_command(words: list[str], place: Path, circumstances: Circumstances) -> None:
+    """What a command's process does."""
+    for number, file in enumerate((Path(os.devnull), place / "stdout", place / "stderr")):
+        flags = os.O_RDWR | os.O_CREAT
+        os.dup2(os.open(file, flags, 0o600), number)
+    logging.basicConfig(filename=place / "log", level=logging.DEBUG)
+    if circumstances.secrets is not None:
+        keep_secrets(circumstances.secrets)
+    if circumstances.largest_file:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (circumstances.largest_file, resource.RLIM_INFINITY))
+    sys.argv = words
+    cli.main()
+
+
+def keep_secrets(folder: Path) -> None:
+    """From now on, what this process must not show lies in this folder too."""
+    folder.mkdir(exist_ok=True)
+    random_mask, noise_of = PaillierPublicKey.random_mask, TrainingParty._noise
+
+    def keep(name: str, data: bytes) -> None:
+        with (folder / name).open("ab") as handle:
+            handle.write(data)
+
+    def draw(count: int) -> bytes:
+        data = os.urandom(count)
+        keep("draws", data)
+        return data
+
+    def mask(key: PaillierPublicKey, count: int, bits: int) -> list[int]:
+        masks = random_mask(key, count, bits)
+        keep("masks", "".join(f"{value}\n" for value in masks).encode())
+        return masks
+
+    def noise(party: TrainingParty, count: int) -> NDArray[np.int64]:
+        values = noise_of(party, count)
+        keep("noise", values.tobytes())
+        return values
+
+    SqliteJournal.__init__.__defaults__ = (draw,)
+    # A checker cannot see that these are the same functions, with a copy.
+    setattr(PaillierPublicKey, "random_mask", mask)  # noqa: B010
+    setattr(TrainingParty, "_noise", noise)  # noqa: B010
