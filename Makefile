@@ -7,7 +7,7 @@ EXTRAS := test export lab ray docs
 # Two test workers, each with a linear algebra library that takes both cores, get in each other's way tenfold.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: help demo picture test soak fuzz check format bench bench-peers sanitize clean
+.PHONY: help demo picture test soak fuzz check format docs reference bench bench-peers sanitize clean
 
 help:
 	@echo "make demo         the main job on bundled data; writes demo/"
@@ -17,6 +17,8 @@ help:
 	@echo "make fuzz         any bytes, and any order of events: a million inputs, five thousand sessions"
 	@echo "make check        format, lint and types"
 	@echo "make format       put the format right"
+	@echo "make docs         the documentation as a site, strictly and offline; writes build/site/"
+	@echo "make reference    write the pages and pictures that are made from the code"
 	@echo "make bench        the engines that are installed"
 	@echo "make bench-peers  the same work done by other libraries, each in an environment of its own"
 	@echo "make sanitize     the kernel under the address and undefined-behaviour sanitizers"
@@ -52,6 +54,15 @@ format:
 	@$(PYTHON) tools/env.py $(EXTRAS) dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+docs:
+	@$(PYTHON) tools/env.py docs
+	@$(BIN)/python tools/site.py
+
+reference:
+	@$(PYTHON) tools/env.py
+	@$(BIN)/python tools/reference.py
+	@$(BIN)/python tools/drawings.py
 
 bench:
 	@$(PYTHON) tools/env.py

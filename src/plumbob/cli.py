@@ -115,7 +115,7 @@ def demo(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Train one model in the clear, by exchange and on shares, and lay the results side by side."""
+    """Train by exchange, with noise and on shares, attack each, and lay the results side by side."""
     from plumbob import demo as work
 
     show(work.run(out, progress(quiet)), as_json)

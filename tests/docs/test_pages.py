@@ -1,0 +1,108 @@
+"""What pages say about the code is so: references are current, names exist, numbers are the code's."""
+
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+import plumbob
+from plumbob.crypto.proof import ROOTS
+from plumbob.protocol.channel import LONGEST_TEXT
+from plumbob.protocol.handshake import Hello
+from plumbob.protocol.messages import HEADER, Kind
+from plumbob.transport.greeting import LARGEST_GREETING, Greeting
+from plumbob.transport.invitation import CHECKSUM_BYTES, PREFIX
+from plumbob.transport.reliable import FRAME, LONGEST_WORDS, REMEMBERED
+from plumbob.transport.websocket import PATH
+from tools import drawings, reference
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+
+
+def text_of(page: str) -> str:
+    """A page of docs/."""
+    return (DOCS / page).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("page", "written"), [("cli.md", reference.cli_page), ("api.md", reference.api_page)])
+def test_the_references_are_current(page: str, written: object) -> None:
+    """The pages are what `python tools/reference.py` writes today."""
+    assert callable(written)
+    assert text_of(page) == written(), "run: python tools/reference.py"
+
+
+def test_the_pictures_are_current() -> None:
+    """They are what `python tools/drawings.py` draws today, with the ledger's own numbers."""
+    for name, drawn in drawings.drawings().items():
+        assert (DOCS / "pictures" / name).read_text(encoding="utf-8") == drawn, "run: python tools/drawings.py"
+
+
+def test_the_protocol_lists_every_message() -> None:
+    """Each kind stands in the table under its number, and nothing else does."""
+    table = text_of("protocol.md").split("| kind | body |")[1].split("\n\n")[0]
+    assert {(int(number), name) for number, name in re.findall(r"\b(\d+) ([A-Z_]{4,})", table)} == {
+        (kind.value, kind.name) for kind in Kind
+    }
+
+
+def test_the_protocol_gives_sizes_as_they_are() -> None:
+    """Headers and frames are as long as the page's tables make them."""
+    page = text_of("protocol.md")
+    assert f"A header of {HEADER.size} bytes" in page
+    assert f"| {FRAME.size} | | the message" in page
+
+
+def test_the_paper_map_names_what_exists() -> None:
+    """Every function and every test of the page can be found under its name."""
+    page = text_of("paper-map.md")
+    functions = set(re.findall(r"`((?:\w+\.)+\w+)`", page))
+    tests = set(re.findall(r"`([\w/]+\.py)::(\w+)`", page))
+    assert len(functions) > 30
+    assert len(tests) > 30
+    for name in functions:
+        module, _, found = name.rpartition(".")
+        assert hasattr(importlib.import_module(f"plumbob.{module}"), found), name
+    for file, test in tests:
+        assert f"\ndef {test}(" in (ROOT / "tests" / file).read_text(encoding="utf-8"), f"{file}::{test}"
+
+
+def test_every_row_of_the_paper_map_has_a_function_and_a_test() -> None:
+    """No statement of the paper is left without the code that is it."""
+    rows = [line.split(" | ") for line in text_of("paper-map.md").splitlines() if line.startswith("| ")][1:]
+    assert len(rows) > 20
+    for row in rows:
+        assert "`" in row[2], row[0]
+        assert ".py::" in row[3], row[0]
+
+
+def test_the_protocol_gives_limits_as_they_are() -> None:
+    """Every limit of the wire is the code's."""
+    page = " ".join(text_of("protocol.md").split())
+    for sentence in (
+        f"more than {LONGEST_TEXT:,} bytes MUST be refused",
+        f"JSON of at most {LARGEST_GREETING:,} bytes",
+        f"the reason in UTF-8, at most {LONGEST_WORDS} bytes",
+        f"It remembers the hashes of the last {REMEMBERED}",
+        f"at the path `{PATH}`",
+        f"1 + {ROOTS} numbers of key_bits",
+        f"(`{PREFIX}` and base64 of JSON",
+        f"the first {CHECKSUM_BYTES} bytes of a SHA-256",
+    ):
+        assert sentence in page
+
+
+def test_the_protocol_gives_fields_as_they_are() -> None:
+    """A greeting's and a hello's fields are listed in their order."""
+    page = text_of("protocol.md")
+    table = page.split("| field | says |")[1].split("\n\n")[0]
+    assert tuple(re.findall(r"^\| `(\w+)`", table, re.MULTILINE)) == Greeting.__struct_fields__
+    [hello] = re.findall(r"\| 1 HELLO \| JSON: (.*) \|", page)
+    assert tuple(re.sub(r" \([^)]*\)", "", hello).split(", ")) == Hello.__struct_fields__
+
+
+def test_the_python_page_has_every_name_that_is_offered() -> None:
+    """What `plumbob` offers is on the page; its attacks are a module with a part of their own."""
+    assert {*reference.PUBLIC["plumbob"], "attacks"} == set(plumbob.__all__)
+    assert "plumbob.attacks" in reference.PUBLIC

@@ -1,0 +1,49 @@
+"""The five-minute tutorial is run as it is written, and prints what the page shows."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PAGE = Path(__file__).parents[2] / "docs" / "tutorial.md"
+# What is typed, and below it what is printed.
+BLOCKS = re.compile(r"```(sh|python)\n(.*?)```\n\n```text\n(.*?)```", re.DOTALL)
+LEAKING = 3
+
+
+@pytest.mark.timeout(900)
+def test_the_tutorial_prints_what_it_says(tmp_path: Path) -> None:
+    """Every block runs, in the page's order, in one folder, and its output is the one shown below it."""
+    found = BLOCKS.findall(PAGE.read_text(encoding="utf-8"))
+    assert [language for language, _, _ in found] == ["sh"] * 4 + ["python"]
+    for language, code, shown in found:
+        printed = typed(code, tmp_path) if language == "sh" else run([sys.executable, "-c", code], tmp_path)
+        assert pattern(shown).fullmatch(printed), f"{code}\nprinted\n{printed}\nthe page says\n{shown}"
+
+
+def test_every_code_block_is_followed_by_its_output() -> None:
+    """A block that the test above would pass over does not exist."""
+    page = PAGE.read_text(encoding="utf-8")
+    assert len(BLOCKS.findall(page)) * 2 == len(re.findall(r"^```\w+$", page, re.MULTILINE))
+
+
+def typed(commands: str, folder: Path) -> str:
+    """What a user's shell shows on standard output."""
+    return "".join(run(["bash", "-c", command], folder) for command in commands.splitlines())
+
+
+def run(command: list[str], folder: Path) -> str:
+    """Its output; a leak above the tolerance is what the page is about, any other failure is not."""
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    finished = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    assert finished.returncode in (0, LEAKING), f"{command}\n{finished.stdout}\n{finished.stderr}"
+    return finished.stdout
+
+
+def pattern(shown: str) -> re.Pattern[str]:
+    """The page's text, with anything in place of its dots; a line of dots may also stand for nothing."""
+    parts = re.split(r"\.\.\.\n?", shown)
+    return re.compile(r".*".join(re.escape(part) for part in parts), re.DOTALL)

@@ -1,0 +1,186 @@
+"""Draw the pictures of docs/concepts.md: `python tools/drawings.py` writes docs/pictures/{views,ledger,shares}.svg.
+
+The ledger's numbers come from the ledger itself. Each picture carries its colours for light and for dark, and a ground
+of its own, so that it can be read on any page.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+from plumbob.auditor.ledger import planned
+from plumbob.plan import Plan
+
+PICTURES = Path(__file__).resolve().parent.parent / "docs" / "pictures"
+STYLE = """
+  text { font: 14px system-ui, sans-serif; fill: #1f2933 }
+  .small { font-size: 12px } .quiet { fill: #52606d } .middle { text-anchor: middle } .end { text-anchor: end }
+  .bold { font-weight: 600 }
+  .ground { fill: #ffffff } .box { fill: #f5f7fa; stroke: #9aa5b1 }
+  .bank { fill: #dbeafe; stroke: #1d4ed8 } .fund { fill: #ffedd5; stroke: #c2410c }
+  .truth { fill: #dcfce7; stroke: #15803d }
+  .line { stroke: #52606d; fill: none; stroke-width: 1.5 } .dashed { stroke-dasharray: 5 4 }
+  .curve { fill: none; stroke-width: 2.5 }
+  .first { stroke: #c2410c } .second { stroke: #7c3aed } .third { stroke: #15803d }
+  .head { fill: #52606d }
+  @media (prefers-color-scheme: dark) {
+    text { fill: #e4e7eb } .quiet { fill: #9aa5b1 }
+    .ground { fill: #161b22 } .box { fill: #222a35; stroke: #616e7c }
+    .bank { fill: #1e3a5f; stroke: #60a5fa } .fund { fill: #4a2a12; stroke: #fb923c }
+    .truth { fill: #14391f; stroke: #4ade80 }
+    .line { stroke: #9aa5b1 } .head { fill: #9aa5b1 }
+    .first { stroke: #fb923c } .second { stroke: #a78bfa } .third { stroke: #4ade80 }
+  }
+"""
+Point = tuple[float, float]
+
+# The ledger's example, which the page speaks of.
+ROWS, BANK, FUND, BATCH, EPOCHS = 455, 8, 22, 64, 5
+CURVES = (
+    ("first", "exchange, reshuffled batches", {"protocol": "exchange"}),
+    ("second", "exchange, the same batches in every epoch", {"protocol": "exchange", "batches": "fixed"}),
+    ("third", "shares: the opened weights, at the end", {"protocol": "shares"}),
+)
+
+
+def main() -> None:
+    """Write all pictures."""
+    for name, text in drawings().items():
+        (PICTURES / name).write_text(text, encoding="utf-8")
+
+
+def drawings() -> dict[str, str]:
+    """Every picture's text by its file's name."""
+    return {"views.svg": views(), "ledger.svg": ledger(), "shares.svg": shares()}
+
+
+def views() -> str:
+    """Two parties, what each knows, and the auditor who alone can say how right a claim is."""
+    common = ("its own weights", "the plan and its batches", "every message it received")
+    return picture(
+        (760, 330),
+        "What a party knows is its view; an attack turns a view into a claim; the auditor scores it",
+        [
+            *party(20, 20, "bank", "bank", ("its columns, the labels", *common)),
+            *party(530, 20, "fund", "fund", ("its columns", *common)),
+            arrow((240, 55), (520, 55)),
+            arrow((520, 85), (240, 85)),
+            words(380, 45, "ciphertexts, masked sums", "small middle"),
+            words(380, 105, "opened sums: the own gradient", "small middle"),
+            arrow((630, 147), (630, 182)),
+            words(620, 167, "all of this, and nothing else", "small end quiet"),
+            *box(530, 185, 210, 45, "fund", "view of the fund"),
+            arrow((525, 207), (410, 207)),
+            words(467, 198, "attack", "small middle"),
+            *box(270, 185, 135, 45, "box", "claim"),
+            arrow((337, 232), (337, 262)),
+            arrow((125, 147), (125, 262)),
+            words(135, 205, "the truth", "small quiet"),
+            *box(20, 267, 720, 45, "truth", "auditor: a rate, beside what the attacker could say without any attack"),
+        ],
+    )
+
+
+def ledger() -> str:
+    """Independent equations about labels, step by step, against the labels there are."""
+    left, top, width, height, steps = 70.0, 50.0, 650.0, 210.0, EPOCHS * (ROWS // BATCH)
+
+    def place(step: float, equations: float) -> Point:
+        return left + width * step / steps, top + height * (1 - equations / 500)
+
+    drawn = [
+        words(20, 28, f"The fund's equations about {ROWS} labels: {FUND} columns, batches of {BATCH}", "bold"),
+        line([place(0, 0), place(steps, 0)]),
+        line([place(0, 0), place(0, 500)]),
+        line([place(0, ROWS), place(steps, ROWS)], "line dashed"),
+        words(place(0, ROWS)[0] + 8, place(0, ROWS)[1] - 7, f"{ROWS} unknown labels", "small quiet"),
+        words(place(steps, 0)[0], place(0, 0)[1] + 20, f"{steps} steps, {EPOCHS} epochs", "small end quiet"),
+    ]
+    for equations in (0, 100, 200, 300, 400):
+        drawn.append(words(left - 8, place(0, equations)[1] + 4, str(equations), "small end quiet"))
+    for order, (kind, name, keys) in enumerate(CURVES):
+        plan = Plan.for_columns((BANK, FUND), batch_size=BATCH, epochs=EPOCHS, **keys)
+        account = planned(plan, ROWS).account("features", "labels")
+        totals = [0, *(account.totals.tolist() if account is not None else [])]
+        drawn.append(line([place(step, total) for step, total in enumerate(totals)], f"curve {kind}"))
+        drawn.append(line([(left, 305 + 22 * order), (left + 30, 305 + 22 * order)], f"curve {kind}"))
+        drawn.append(words(left + 40, 310 + 22 * order, f"{name}: {totals[-1]} at the end", "small"))
+    return picture((760, 370), "Equations add up over steps until they are as many as the unknowns", drawn)
+
+
+def shares() -> str:
+    """One secret as two halves, and the round that never puts them together."""
+    drawn = [
+        *party(20, 20, "bank", "bank", ("half of every weight", "half of every score", "half of every gradient")),
+        *party(530, 20, "fund", "fund", ("the other half", "the other half", "the other half")),
+        words(380, 40, "weight = half + half modulo 2¹⁹²", "middle"),
+        words(380, 62, "each half alone is a uniform random number", "small middle quiet"),
+        arrow((240, 90), (520, 90)),
+        arrow((520, 112), (240, 112)),
+        words(380, 84, "own half, encrypted", "small middle"),
+        words(380, 130, "product with own columns, masked", "small middle"),
+    ]
+    stages = ("weights", "scores", "residuals", "gradients", "new weights")
+    for place, stage in enumerate(stages):
+        x = 20 + place * 148
+        drawn += box(x, 165, 128, 20, "bank", "")
+        drawn += box(x, 185, 128, 20, "fund", "")
+        drawn.append(words(x + 64, 226, stage, "small middle"))
+        if place + 1 < len(stages):
+            drawn.append(arrow((x + 130, 185), (x + 146, 185)))
+    drawn.append(words(20, 258, "At the end: open = “own” gives each party both halves of its own weights;", "small"))
+    drawn.append(words(20, 276, "open = “never” leaves the halves where they are, also for prediction.", "small"))
+    return picture((760, 295), "In shares every number of a step exists as two halves only", drawn)
+
+
+# Pieces.
+
+
+def picture(size: tuple[int, int], title: str, drawn: Iterable[str]) -> str:
+    """A whole file; the title is for those who cannot see it."""
+    width, height = size
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+        f'role="img">\n<title>{escape(title)}</title>\n<style>{STYLE}</style>\n'
+        '<defs><marker id="head" markerWidth="8" markerHeight="8" refX="7" refY="4" orient="auto">'
+        '<path class="head" d="M0 0 8 4 0 8z"/></marker></defs>\n'
+        f'<rect class="ground" width="{width}" height="{height}" rx="8"/>\n' + "\n".join(drawn) + "\n</svg>\n"
+    )
+
+
+def party(x: float, y: float, kind: str, name: str, knows: Iterable[str]) -> list[str]:
+    """A party's box with what it holds."""
+    lines = [words(x + 12, y + 48 + 20 * place, text, "small") for place, text in enumerate(knows)]
+    return [rectangle(x, y, 210, 122, kind), words(x + 12, y + 24, name, "bold"), *lines]
+
+
+def box(x: float, y: float, width: float, height: float, kind: str, text: str) -> list[str]:
+    """A box with one line in its middle."""
+    return [
+        rectangle(x, y, width, height, kind),
+        *([words(x + width / 2, y + height / 2 + 5, text, "middle")] if text else []),
+    ]
+
+
+def rectangle(x: float, y: float, width: float, height: float, kind: str) -> str:
+    """Rounded a little."""
+    return f'<rect class="{kind}" x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="5"/>'
+
+
+def words(x: float, y: float, text: str, kind: str = "") -> str:
+    """One line of text."""
+    return f'<text class="{kind}" x="{x:g}" y="{y:g}">{escape(text)}</text>'
+
+
+def arrow(start: Point, end: Point) -> str:
+    """A line with a head."""
+    return f'<path class="line" marker-end="url(#head)" d="M{start[0]:g} {start[1]:g} {end[0]:g} {end[1]:g}"/>'
+
+
+def line(points: Iterable[Point], kind: str = "line") -> str:
+    """Through all points."""
+    return f'<path class="{kind}" d="M' + " ".join(f"{x:.1f} {y:.1f}" for x, y in points) + '"/>'
+
+
+if __name__ == "__main__":
+    main()
