@@ -8,7 +8,7 @@ On a connection, first a greeting each way, then frames:
 
     offset  size  field
     0       1     kind: 0 a message, 1 goodbye, 2 abort
-    1       8     number of the message; for goodbye and abort, of the next one
+    1       8     number of the message; for goodbye, of the next one; for abort 0
     9       8     how many of the receiver's messages the sender has on its disk
     17            the message; for abort, why, in UTF-8
 """
