@@ -89,12 +89,13 @@ def align(folder: Path, plan_file: Path, wishes: AlignmentWishes, quiet: bool, t
         go_on = None if at_least is None else lambda size: size >= at_least
         how = alignment.Wishes(go_on, wishes.jobs, lambda done, steps: progress(_Chunk(done), steps))
         found = alignment.align(seat, journal, _kernel(journal), how)
+    # Before its journal goes: who is killed in between need not ask the peers again.
+    file = None if found.ids is None else alignment.keep(home, plan, found, name)
     shutil.rmtree(place)
     result = {"size": found.size, "sizes": found.sizes, "order_hash": found.order_hash}
     sizes = ", ".join(f"{party} {size}" for party, size in found.sizes.items())
-    if found.ids is None:
+    if file is None:
         return {**result, "lines": [f"{found.size} rows in common ({sizes}); a party did not go on, so no id is known"]}
-    file = alignment.keep(home, plan, found, name)
     lines = [f"{found.size} rows in common ({sizes})", f"order {found.order_hash}", str(file)]
     return {**result, "file": str(file), "lines": lines}
 

@@ -78,9 +78,11 @@ def keep(home: Home, plan: Plan, found: Alignment, name: str = "") -> Path:
     file = _file(home, plan, name)
     make_private_folder(file.parent)
     kept = Aligned(found.ids or (), found.order_hash or "", found.sizes)
-    file.unlink(missing_ok=True)
-    write_private(file, json.dumps(msgspec.to_builtins(kept)).encode())
-    return file
+    fresh = file.with_suffix(".new")
+    fresh.unlink(missing_ok=True)
+    write_private(fresh, json.dumps(msgspec.to_builtins(kept)).encode())
+    # The old list or the new one, whatever happens in between.
+    return fresh.replace(file)
 
 
 def kept_for(home: Home, plan: Plan, name: str = "") -> Aligned:
