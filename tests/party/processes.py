@@ -125,6 +125,18 @@ def stream(name: str, position: int, count: int) -> bytes:
     return b"".join(blocks)[position - 32 * first :][:count]
 
 
+def source_of(name: str) -> Randomness:
+    """What a party draws in the simulation: the stream that its networked self draws from."""
+    position = 0
+
+    def read(count: int) -> bytes:
+        nonlocal position
+        position += count
+        return stream(name, position - count, count)
+
+    return Randomness(read)
+
+
 class Mortal:
     """Kills this process when the point comes at which it is to die."""
 

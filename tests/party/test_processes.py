@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from plumbob.crypto import Randomness
 from plumbob.plan import Plan
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.part import Part
@@ -62,19 +61,10 @@ def company_of(plan: Plan, folder: Path, rows: int = 40) -> Company:
 
 def seeded_run(plan: Plan, rows: int = 40) -> Run:
     """The simulation, in which each party draws what its process draws."""
-
-    def source(name: str) -> Randomness:
-        position = 0
-
-        def read(count: int) -> bytes:
-            nonlocal position
-            position += count
-            return processes.stream(name, position - count, count)
-
-        return Randomness(read)
-
     return trained(
-        plan, made_up(rows, plan.columns), randomness={party.name: source(party.name) for party in plan.parties}
+        plan,
+        made_up(rows, plan.columns),
+        randomness={party.name: processes.source_of(party.name) for party in plan.parties},
     )
 
 

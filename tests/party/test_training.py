@@ -3,14 +3,12 @@
 import sqlite3
 from collections.abc import Callable
 from functools import partial
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from plumbob.crypto import Randomness
 from plumbob.data import Table, batches
 from plumbob.errors import JournalError
 from plumbob.party import training
@@ -21,6 +19,7 @@ from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.part import Part
 from plumbob.protocol.party import TrainingParty
 from plumbob.record import RunRecord
+from tests.party.processes import source_of, stream
 from tests.party.support import Killed, Switchboard, keep_starting, run_parties
 from tests.protocol.support import Tables, made_up, plan_for, tables_for, trained, weights_of
 
@@ -160,7 +159,7 @@ def test_what_is_drawn_is_drawn_once(split: tuple[int, ...], keys: dict[str, Any
     """With the same source of randomness, shares and noise too end bit for bit as in the simulation, killed or not."""
     plan = plan_for(split, epochs=1, batch_size=20, **keys)
     X, y = made_up(columns=plan.columns)
-    sources = {party.name: Randomness(Stream(party.name).read) for party in plan.parties}
+    sources = {party.name: source_of(party.name) for party in plan.parties}
     run = trained(plan, (X, y), randomness=sources)
     expected = {name: part_numbers(part) for name, part in run.model.parts.items()}
     for number in (None, 13, 17, 21, 24):
@@ -183,26 +182,10 @@ def part_numbers(part: Part) -> Any:
     return part.shares if part.weights is None else part.weights.tobytes()
 
 
-class Stream:
-    """Random-looking bytes that can be read from any place again."""
-
-    def __init__(self, name: str) -> None:
-        self.name, self.position = name, 0
-
-    def at(self, position: int, count: int) -> bytes:
-        first, last = position // 32, (position + count) // 32
-        blocks = (sha256(f"{self.name} {block}".encode()).digest() for block in range(first, last + 1))
-        return b"".join(blocks)[position - 32 * first :][:count]
-
-    def read(self, count: int) -> bytes:
-        self.position += count
-        return self.at(self.position - count, count)
-
-
 def seekable(journal: SqliteJournal) -> Callable[[int], bytes]:
     """Goes on where the journal says that the last start stopped drawing."""
-    stream = Stream(journal.path.parent.name)
-    return lambda count: stream.at(journal.drawn, count)
+    name = journal.path.parent.name
+    return lambda count: stream(name, journal.drawn, count)
 
 
 def test_a_full_disk_stops_cleanly_and_the_run_goes_on(tmp_path: Path) -> None:
