@@ -504,6 +504,9 @@ def party_align(
     at_least: Annotated[
         int | None, typer.Option(help="The size first: go on to the ids only with so many in common.", min=1)
     ] = None,
+    is_new: Annotated[
+        bool, typer.Option("--new", help="Begin anew, whatever was interrupted; the peers do the same.")
+    ] = False,
     jobs: Jobs = None,
     home: HomeFolder = HOME,
     as_json: Json = False,
@@ -512,7 +515,7 @@ def party_align(
     """Find the rows that all parties have; ids that somebody lacks stay at home."""
     from plumbob.commands import party_runs as work
 
-    wishes = work.AlignmentWishes(name, data, at_least, jobs)
+    wishes = work.AlignmentWishes(name, data, at_least, jobs, is_new)
     show(unless_interrupted(lambda: work.align(home, plan, wishes, quiet, progress(quiet))), as_json)
 
 

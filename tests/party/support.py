@@ -4,6 +4,7 @@ import queue
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 from plumbob.crypto import Randomness, engines
 from plumbob.data import Table
@@ -17,6 +18,7 @@ from plumbob.transport import Connection
 
 PATIENCE = 30.0  # Seconds: a test that waits longer than this hangs.
 OnConnection = Callable[[Connection], None]
+Result = TypeVar("Result")
 Meddle = Callable[[str, bytes], Iterable[bytes]]
 """What becomes of a frame that this party sends: other frames, or none."""
 
@@ -159,9 +161,9 @@ def keep_starting(
             journal.close()
 
 
-def run_parties(starts: Mapping[str, Callable[[], RunRecord]]) -> dict[str, RunRecord]:
+def run_parties(starts: Mapping[str, Callable[[], Result]]) -> dict[str, Result]:
     """All of them at once, each in a thread; the first error is raised."""
-    records: dict[str, RunRecord] = {}
+    records: dict[str, Result] = {}
     failures: list[BaseException] = []
 
     def work(name: str) -> None:

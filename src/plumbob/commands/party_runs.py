@@ -44,6 +44,7 @@ class AlignmentWishes:
     data: Path | None = None
     at_least: int | None = None
     jobs: int | None = None
+    is_new: bool = False
 
 
 @dataclass(frozen=True)
@@ -83,15 +84,19 @@ def align(folder: Path, plan_file: Path, wishes: AlignmentWishes, quiet: bool, t
     home, plan = Home.open(folder), Plan.load(plan_file)
     table = _own_table(home, plan, wishes.data)
     name, at_least = wishes.name, wishes.at_least
-    place = _private(home, RUNS, f"align-{plan.hash()[:SHORT]}{f'.{name}' if name else ''}")
+    place = home.folder / RUNS / f"align-{plan.hash()[:SHORT]}{f'.{name}' if name else ''}"
+    if wishes.is_new:
+        shutil.rmtree(place, ignore_errors=True)
+    _private(home, RUNS, place.name)
     seat = seat_at(home, plan, table, place, alignment.LARGEST_MESSAGE, tell)
     with StepProgress("align", quiet) as progress, _journal(place) as journal:
         go_on = None if at_least is None else lambda size: size >= at_least
         how = alignment.Wishes(go_on, wishes.jobs, lambda done, steps: progress(_Chunk(done), steps))
-        found = alignment.align(seat, journal, _kernel(journal), how)
+        found, peers_are_done = alignment.align(seat, journal, _kernel(journal), how)
     # Before its journal goes: who is killed in between need not ask the peers again.
     file = None if found.ids is None else alignment.keep(home, plan, found, name)
-    shutil.rmtree(place)
+    if peers_are_done:
+        shutil.rmtree(place)
     result = {"size": found.size, "sizes": found.sizes, "order_hash": found.order_hash}
     sizes = ", ".join(f"{party} {size}" for party, size in found.sizes.items())
     if file is None:

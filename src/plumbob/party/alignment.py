@@ -43,10 +43,14 @@ class Wishes:
     go_on: GoOn | None = None
     jobs: int | None = None
     progress: Progress | None = None
+    chunk: int = CHUNK
 
 
-def align(seat: Seat, journal: SqliteJournal, randomness: Randomness, wishes: Wishes) -> Alignment:
-    """From wherever the journal stands to the common ids."""
+def align(seat: Seat, journal: SqliteJournal, randomness: Randomness, wishes: Wishes) -> tuple[Alignment, bool]:
+    """From wherever the journal stands to the common ids; and whether the peers have all that they need from here.
+
+    While they have not, the journal is kept: started again, this side ends at once and serves them.
+    """
     status = Status("align")
     with seat.talk("align", journal, status) as talk:
         desk = seat.desk(talk, journal, randomness)
@@ -61,7 +65,14 @@ def align(seat: Seat, journal: SqliteJournal, randomness: Randomness, wishes: Wi
             if wishes.progress is not None:
                 wishes.progress(done, steps)
 
-        party = AlignmentParty(desk, seat.table.ids, go_on=wishes.go_on, jobs=wishes.jobs, progress=after_step)
+        party = AlignmentParty(
+            desk,
+            seat.table.ids,
+            go_on=wishes.go_on,
+            jobs=wishes.jobs,
+            progress=after_step,
+            chunk=wishes.chunk,
+        )
         resumed = desk.take_up()
         for result in [] if resumed is None else resumed.results:
             party.restore_chunk(result["piece"])
@@ -70,7 +81,7 @@ def align(seat: Seat, journal: SqliteJournal, randomness: Randomness, wishes: Wi
         journal.flush()
         if late := talk.part():
             seat.tell(f"{', '.join(late)}: did not say that it is done; if it still waits, start this again")
-    return found
+    return found, not late
 
 
 def keep(home: Home, plan: Plan, found: Alignment, name: str = "") -> Path:

@@ -209,12 +209,12 @@ class ReliableLink:
         if known and theirs.run != known:
             raise RemoteProtocolError(
                 f"{self.peer}: began a new run, we are in the middle of one with it; it must bring its journal back, "
-                "or both begin anew"
+                "or both begin anew (--new)"
             )
         if theirs.knows and theirs.knows != ours.run:
             raise LocalProtocolError(
                 f"{self.peer}: is in the middle of a run with us that this journal is not of; bring the journal back, "
-                "or both begin anew"
+                "or both begin anew (--new)"
             )
         sent = self._first + len(self._outbox)
         if theirs.received > sent:
