@@ -10,6 +10,7 @@ imported late: most of these verbs need neither.
 """
 
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -134,20 +135,16 @@ def _reported(record: RunRecord, place: Path) -> dict[str, object]:
 def predict(folder: Path, plan_file: Path, wishes: PredictionWishes, tell: Tell) -> dict[str, object]:
     """Scores of aligned rows at the label party; at the others, one session of answers."""
     home, plan = Home.open(folder), Plan.load(plan_file)
-    run = _run_folder(home, plan, is_new=False)
+    run = _finished_run(home, plan)
     part = Part.load(run / "parties" / home.identity.name / "part.json")
     table = _table_to_predict(home, plan, part, wishes)
     place = _private(home, RUNS, f"predict-{plan.hash()[:SHORT]}")
     seat = seat_at(home, plan, table, place, prediction.largest_message(plan), tell)
-    try:
-        with _journal(place) as journal:
-            if home.identity.name != plan.label_party.name:
-                return _answered(seat, journal, part, wishes.most_rows)
-            rows = _rows_asked(table, wishes.ids)
-            scores = prediction.ask(seat, journal, _kernel(journal), part, rows)
-    finally:
-        # A session is not taken up again: what was answered can be asked for once more.
-        shutil.rmtree(place, ignore_errors=True)
+    with _one_session(place) as journal:
+        if home.identity.name != plan.label_party.name:
+            return _answered(seat, journal, part, wishes.most_rows)
+        rows = _rows_asked(table, wishes.ids)
+        scores = prediction.ask(seat, journal, _kernel(journal), part, rows)
     if part.classes is None:
         raise DataError("the label party's part names no classes; was it saved by another version?")
     return write_scores(wishes.out, [table.ids[row] for row in rows], scores, part.classes)
@@ -159,7 +156,7 @@ def status(folder: Path) -> dict[str, object]:
     runs = []
     for place in sorted((home.folder / RUNS).glob("*")):
         found = read_status(place)
-        is_finished = (place / "run.json").exists() and RunRecord.load(place).is_finished
+        is_finished = _is_finished(place)
         sentence = "finished" if is_finished else found.sentence() if found is not None else "not begun"
         runs.append({"run": place.name, "finished": is_finished, "status": sentence, **_told(found)})
     lines = [f"{run['run']}  {run['status']}" for run in runs] or ["no run yet; plumbob party train PLAN"]
@@ -231,10 +228,32 @@ def _is_arbiter(home: Home, plan: Plan) -> bool:
 
 def _run_folder(home: Home, plan: Plan, is_new: bool) -> Path:
     """The last run of this plan, or the next one."""
-    short = plan.hash()[:SHORT]
-    number = len(list((home.folder / RUNS).glob(f"{short}*")))
-    number += 1 if is_new or number == 0 else 0
+    runs = _runs_of(home, plan)
+    if runs and not is_new:
+        return runs[max(runs)]
+    short, number = plan.hash()[:SHORT], max(runs, default=0) + 1
     return _private(home, RUNS, short if number == 1 else f"{short}-{number}")
+
+
+def _finished_run(home: Home, plan: Plan) -> Path:
+    """The last one that came to its end; DataError if none did."""
+    runs = _runs_of(home, plan)
+    for number in sorted(runs, reverse=True):
+        if _is_finished(runs[number]):
+            return runs[number]
+    raise DataError("no run of this plan has come to its end here; type: plumbob party train PLAN")
+
+
+def _runs_of(home: Home, plan: Plan) -> dict[int, Path]:
+    """By number: HASH is the first, HASH-2 the second."""
+    short = plan.hash()[:SHORT]
+    places = (home.folder / RUNS).glob(f"{short}*")
+    numbered = ((place.name.removeprefix(short).removeprefix("-") or "1", place) for place in places)
+    return {int(number): place for number, place in numbered if number.isdigit()}
+
+
+def _is_finished(place: Path) -> bool:
+    return (place / "run.json").exists() and RunRecord.load(place).is_finished
 
 
 def _private(home: Home, *names: str) -> Path:
@@ -252,6 +271,18 @@ def _journal(place: Path) -> Iterator[SqliteJournal]:
         yield journal
     finally:
         journal.close()
+
+
+@contextmanager
+def _one_session(place: Path) -> Iterator[SqliteJournal]:
+    """A session is not taken up again: what was answered can be asked for once more, and nothing of it stays."""
+    # The outer journal is only a lock: a second process must not take the first one's place.
+    with _journal(place):
+        try:
+            with _journal(Path(tempfile.mkdtemp(dir=place))) as fresh:
+                yield fresh
+        finally:
+            shutil.rmtree(place, ignore_errors=True)
 
 
 def _kernel(journal: SqliteJournal) -> Randomness:

@@ -59,6 +59,9 @@ class Conversation:
 
     def part(self, seconds: float = PARTING_SECONDS) -> list[str]:
         """Wait until the peers have everything; the names of those who did not say so in time."""
+        # To all at once: who waits for one peer must not keep the others.
+        for link in self.links.values():
+            link.say_goodbye()
         deadline = time.monotonic() + seconds
         return [peer for peer, link in self.links.items() if not link.part(max(0.0, deadline - time.monotonic()))]
 

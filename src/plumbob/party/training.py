@@ -7,6 +7,7 @@ folder/
 """
 
 import hashlib
+import os
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -29,6 +30,7 @@ from plumbob.protocol.party import Progress, TrainingParty
 from plumbob.record import RunRecord
 
 JOURNAL = "journal.db"
+SETTLED = {".json", ".npz", ".toml", ".signature"}
 OVER = "over"  # The fact in the journal that all results are written,
 PARTED = "parted"  # and that every peer has what it needs from here.
 
@@ -42,6 +44,7 @@ def train(seat: Seat, journal: SqliteJournal, randomness: Randomness, progress: 
         with seat.talk("train", journal, status) as talk:
             record = _trained(seat, talk, journal, randomness, _followed(status, progress))
             _saved(seat.folder, replace(record, seconds=time.perf_counter() - started))
+            settle(seat.folder)
             journal.note(OVER, b"")
             _part(seat, talk, journal)
     elif journal.fact(PARTED) is None:
@@ -106,6 +109,17 @@ def _keep_signatures(seat: Seat, signatures: Mapping[str, bytes]) -> None:
 def _saved(folder: Path, record: RunRecord) -> None:
     (folder / "plan.toml").write_text(record.plan, encoding="utf-8")
     record.save(folder)
+
+
+def settle(folder: Path) -> None:
+    """All files below are on the disk, not only on their way: the journal that could make them again is about to go."""
+    for path in [folder, *folder.rglob("*")]:
+        if path.is_dir() or path.suffix in SETTLED:
+            handle = os.open(path, os.O_RDONLY)
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)
 
 
 def _refuse_changed_data(seat: Seat, journal: SqliteJournal) -> None:

@@ -155,6 +155,8 @@ class SqliteJournal:
             database.execute("PRAGMA journal_mode = WAL")
             # A commit that has returned is on the disk.
             database.execute("PRAGMA synchronous = FULL")
+            # Nothing of it in a folder for everybody's temporary files.
+            database.execute("PRAGMA temp_store = MEMORY")
             if is_new or not database.execute("SELECT name FROM sqlite_master").fetchall():
                 # All or nothing: a journal without its format could never be opened again.
                 database.executescript(f"BEGIN; {TABLES} COMMIT;")

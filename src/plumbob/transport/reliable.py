@@ -38,9 +38,15 @@ MESSAGE, GOODBYE, ABORT = range(3)
 REMEMBERED = 64  # Digests of messages received.
 WAITING = 64  # Messages received and not yet asked for; beyond that the network has to wait.
 GREETING_SECONDS = 10.0
+ABORT_SECONDS = 5.0
+LAST_WORDS_SECONDS = 1.0
 LISTENING_SECONDS = 5.0  # How long a reader listens before it looks whether it is still wanted.
 OUTDATED_GREETINGS = 3  # So many in a row are no coincidence.
 LONGEST_WORDS = 500  # Characters of a peer's reason that an error repeats.
+
+
+class OutdatedGreetingError(TransportError):
+    """A greeting that was overtaken by what its sender said on another connection, or comes from an old journal."""
 
 
 @dataclass(frozen=True)
@@ -125,11 +131,16 @@ class ReliableLink:
         self._raise_failure()
         raise TransportError("this end is closed")
 
-    def part(self, seconds: float) -> bool:
-        """At the end: wait until both ends have everything and said so. False if the peer did not in time."""
+    def say_goodbye(self) -> None:
+        """Nothing more will be sent: told to the peer behind everything that was."""
         with self._changed:
             self._says_goodbye = True
             self._changed.notify_all()
+
+    def part(self, seconds: float) -> bool:
+        """At the end: wait until both ends have everything and said so. False if the peer did not in time."""
+        self.say_goodbye()
+        with self._changed:
             self._changed.wait_for(self._is_over, seconds)
             return self._peer_said_goodbye
 
@@ -138,7 +149,10 @@ class ReliableLink:
 
     def abort(self, why: str) -> None:
         """Tell the peer why we stop, if it can hear us, and close."""
-        self._dismiss(self._connection, why)
+        # In a thread: a peer that does not read would keep us here for ever.
+        told = threading.Thread(target=self._dismiss, args=(self._connection, why), name="abort", daemon=True)
+        told.start()
+        told.join(ABORT_SECONDS)
         self.close()
 
     def close(self) -> None:
@@ -163,7 +177,11 @@ class ReliableLink:
             if theirs.purpose != self._terms.purpose:
                 self._dismiss(connection, self._said_to_wait(theirs))
                 return
-            self._refuse_other_run(theirs)
+            try:
+                self._refuse_other_run(theirs)
+            except OutdatedGreetingError:
+                self._hear_last_words(connection)
+                raise
             self._take_over(connection, theirs)
             self._listen(connection)
         except TransportError as error:
@@ -216,19 +234,28 @@ class ReliableLink:
                 f"{self.peer}: is in the middle of a run with us that this journal is not of; bring the journal back, "
                 "or both begin anew (--new)"
             )
-        sent = self._first + len(self._outbox)
+        with self._changed:
+            # Together: a confirmation that comes in between moves both.
+            first, sent = self._first, self._first + len(self._outbox)
         if theirs.received > sent:
             raise LocalProtocolError(
                 f"{self.peer}: has {theirs.received} messages of ours, our journal knows of {sent}: it is older than "
                 "what was sent. To go on would draw anew what has left already; bring the newer journal back"
             )
-        if theirs.received < self._first:
+        if theirs.received < first:
             self._outdated += 1
-            words = f"asks for message {theirs.received}, but had confirmed {self._first}"
+            words = f"asks for message {theirs.received}, but had confirmed {first}"
             if self._outdated < OUTDATED_GREETINGS:
                 # It may have greeted here and then gone on over another connection: the next greeting will tell.
-                raise TransportError(words)
+                raise OutdatedGreetingError(words)
             raise RemoteProtocolError(f"{self.peer}: {words}; is its journal an older copy?")
+
+    def _hear_last_words(self, connection: Connection) -> None:
+        """A peer whose journal really is older has seen that as well, and says so before it stops."""
+        with suppress(TransportError):
+            frame = connection.receive(LAST_WORDS_SECONDS)
+            if frame[:1] == bytes([ABORT]):
+                self._take(frame)
 
     def _take_over(self, connection: Connection, theirs: Greeting) -> None:
         with self._changed:
@@ -318,7 +345,8 @@ class ReliableLink:
     def _take_message(self, number: int, data: bytes) -> None:
         digest = sha256(data).digest()
         if number < self._expected:
-            if self._digests.get(number) != digest:
+            # One that is too old to remember is dropped like any other that was taken already.
+            if self._digests.get(number, digest) != digest:
                 raise RemoteProtocolError(
                     f"{self.peer}: sent message {number} a second time with other contents; two versions of one step "
                     "are how secrets are pried open, so the run stops"
