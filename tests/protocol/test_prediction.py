@@ -2,7 +2,7 @@
 
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
 
@@ -199,7 +199,7 @@ def test_an_answer_without_its_mask_breaks_the_sum() -> None:
 
     def bare(desk: Desk, table: Table, part: Part) -> Callable[[], None]:
         def run() -> None:
-            scoring = Bare(desk, agree(desk, table.ids, "predict"), table, part)
+            scoring = Bare(desk, agree(desk, table.ids, "predict", part.run), table, part)
             answerer = Answerer(desk, table, part)
             rows = answerer._next_query(1)
             answerer._spend(1, 0, len(rows))
@@ -421,3 +421,15 @@ def test_nothing_secret_prints() -> None:
     shown = repr(Asker(desk, table, part)) + repr(Answerer(desk, table, part)) + repr(part) + repr(Served(1, 2))
     assert not any(str(weight) in shown for weight in part.weights)
     assert repr(Served(1, 2)) == "Served(queries=1, rows=2)"
+
+
+def test_parts_of_two_runs_do_not_predict_together() -> None:
+    """The same plan on the same rows, trained twice: what the two runs left does not add up, and is refused."""
+    run = run_of((2, 3))
+
+    def from_another_run(desk: Desk, table: Table, part: Part) -> Callable[[], Any]:
+        return Answerer(desk, table, replace(part, run="ab" * 32)).run
+
+    ends = predicted(run, [[1, 2]], cast={"features": from_another_run}).ends
+    assert {type(end) for end in ends.values()} == {RemoteProtocolError}
+    assert "features: its run, its ids, their order or its seed differ from ours" in str(ends["label"])

@@ -147,6 +147,9 @@ def predict(folder: Path, plan_file: Path, wishes: PredictionWishes, tell: Tell)
         scores = prediction.ask(seat, journal, _kernel(journal), part, rows)
     if part.classes is None:
         raise DataError("the label party's part names no classes; was it saved by another version?")
+    # Ids with what is predicted of them: nobody else's business.
+    wishes.out.parent.mkdir(parents=True, exist_ok=True)
+    wishes.out.touch(mode=0o600)
     return write_scores(wishes.out, [table.ids[row] for row in rows], scores, part.classes)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from plumbob.crypto import Randomness
 from plumbob.data import Table
-from plumbob.errors import DataError
+from plumbob.errors import BudgetExceededError, DataError
 from plumbob.party import sizes
 from plumbob.party.seat import Seat
 from plumbob.plan import Plan
@@ -16,6 +16,7 @@ from plumbob.protocol.prediction import SCORE_BYTES, Answerer, Asker, Served
 from plumbob.protocol.shares import PREDICTED_AT_ONCE
 from plumbob.protocol.transcript import Vector
 
+SECONDS_TO_HEAR = 10.0
 ROWS_AT_ONCE = 4096  # Of one query.
 Progress = Callable[[int, int], None]
 
@@ -53,7 +54,13 @@ def answer(
 ) -> Served:
     """At a feature party: one session, until the label party ends it."""
     with seat.talk("predict", journal) as talk:
-        served = Answerer(seat.desk(talk, journal, randomness), _rows_of(seat), part, most_rows).run()
+        try:
+            served = Answerer(seat.desk(talk, journal, randomness), _rows_of(seat), part, most_rows).run()
+        except BudgetExceededError:
+            # The peer hears the verdict, which is behind everything else, and not only that we are gone.
+            journal.flush()
+            talk.part(SECONDS_TO_HEAR)
+            raise
         journal.flush()
         talk.part()
     return served

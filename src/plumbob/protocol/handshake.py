@@ -36,6 +36,7 @@ from plumbob.protocol.messages import Kind
 NONCE_BYTES = 32
 SHOWN = 80  # Characters of a peer's own words that an error repeats.
 HASH_BYTES = 32
+WHAT_IDS_SAY = "its ids, their order or its seed"
 
 Purpose = Literal["train", "predict", "align"]
 """What a session is for. It goes into the session's identity: a greeting for one purpose is none for another."""
@@ -105,11 +106,15 @@ class Session:
     seed: bytes
 
 
-def agree(desk: Desk, ids: Collection[str], purpose: Purpose = "train") -> Session:
-    """Same plan, same ordered rows, and a seed that nobody could choose alone. An arbiter is only greeted."""
+def agree(desk: Desk, ids: Collection[str], purpose: Purpose = "train", about: str = "") -> Session:
+    """Same plan, same ordered rows, and a seed that nobody could choose alone. An arbiter is only greeted.
+
+    `about` is something else that all must hold the same of: the run whose model is used.
+    """
     identity, _ = greet(desk, len(ids), purpose)
     seed = _draw_seed(desk, identity)
-    confirm(desk, identity + seed, ids)
+    what = "its run, its ids, their order or its seed" if about else WHAT_IDS_SAY
+    confirm(desk, identity + seed + about.encode(), ids, what)
     return Session(identity, seed)
 
 
@@ -191,7 +196,7 @@ def _commitment(identity: bytes, name: str, share: bytes) -> bytes:
     return hash_fields(b"commitment", identity, name.encode(), share)
 
 
-def confirm(desk: Desk, key: bytes, ids: Collection[str]) -> None:
+def confirm(desk: Desk, key: bytes, ids: Collection[str], what: str = WHAT_IDS_SAY) -> None:
     """A keyed hash over the ordered ids under what this session drew: as expected, or somebody lied or erred."""
 
     def confirmation(name: str) -> bytes:
@@ -201,7 +206,7 @@ def confirm(desk: Desk, key: bytes, ids: Collection[str]) -> None:
     desk.send_all(Kind.CONFIRMATION, confirmation(desk.name))
     for peer, theirs in desk.receive_all(Kind.CONFIRMATION, HASH_BYTES).items():
         if not hmac.compare_digest(confirmation(peer), theirs):
-            raise RemoteProtocolError(f"{peer}: its ids, their order or its seed differ from ours; align again")
+            raise RemoteProtocolError(f"{peer}: {what} differ from ours; align again")
 
 
 def profile_of(plan: Plan) -> Profile:

@@ -17,7 +17,7 @@ from plumbob.errors import DataError
 from plumbob.plan import Party
 from plumbob.protocol.transcript import Matrix, Vector
 
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -32,6 +32,8 @@ class Part:
     training_rows: int
     classes: tuple[Any, Any] | None = None
     shares: dict[str, list[int]] = field(default_factory=dict)
+    run: str = ""
+    """Which run it comes from: parts of different runs do not add up to a model. Empty for `clear`."""
 
     @classmethod
     def of(cls, party: Party, shard: Shard, weights: Vector | None, classes: tuple[Any, Any] | None) -> "Part":
@@ -74,6 +76,7 @@ class Part:
             "has_intercept": self.has_intercept,
             "training_rows": self.training_rows,
             "classes": self.classes,
+            "run": self.run,
             "shares": {name: [str(value) for value in share] for name, share in self.shares.items()},
         }
         path.write_text(json.dumps(stored, indent=1, allow_nan=False), encoding="utf-8")
@@ -106,6 +109,7 @@ class Part:
             training_rows=stored.training_rows,
             classes=stored.classes,
             shares=shares,
+            run=stored.run,
         )
         if not part._fits_together():
             raise DataError(f"{path}: the part's columns and weights do not fit together; it is damaged")
@@ -136,4 +140,5 @@ class _Stored(msgspec.Struct, forbid_unknown_fields=True):
     has_intercept: bool
     training_rows: int
     classes: tuple[Any, Any] | None
+    run: str
     shares: dict[str, list[str]]

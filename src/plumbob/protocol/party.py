@@ -6,6 +6,7 @@ the batches and keeps a transcript. A protocol adds what is said in a step.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -144,7 +145,8 @@ class TrainingParty(ABC):
 
     def part(self) -> Part:
         """What this party keeps of the model."""
-        return Part.of(self.plan.party(self.desk.name), self.shard, self.weights, self.table.classes)
+        part = Part.of(self.plan.party(self.desk.name), self.shard, self.weights, self.table.classes)
+        return replace(part, run=self.session.identity.hex())
 
     @property
     def columns(self) -> int:

@@ -67,6 +67,7 @@ class Asker:
         """The joint scores of these rows, counted from 0 in the aligned list; BudgetExceededError if a peer refuses."""
         self._refuse(rows)
         self._step += 1
+        self.desk.journal.begin(self._step)
         for channel in self.desk.data_peers.values():
             channel.send(Kind.QUERY, self._step, ROW.pack(len(rows)))
             channel.send(Kind.QUERY_ROWS, self._step, b"".join(map(ROW.pack, rows)))
@@ -77,7 +78,9 @@ class Asker:
                 f"{', '.join(refusing)}: {len(rows)} rows more are above the limit that was set there for one session; "
                 "ask for fewer"
             )
-        return self._scoring.collect(self._step, rows)
+        scores = self._scoring.collect(self._step, rows)
+        self.desk.finish_step(self._step, {}, {})
+        return scores
 
     def end(self, leaving_out: Sequence[str] = ()) -> None:
         """Nothing more will be asked."""
@@ -113,10 +116,13 @@ class Answerer:
             self._spend(queries + 1, answered, len(rows))
             scoring.answer(queries + 1, rows)
             queries, answered = queries + 1, answered + len(rows)
+            # What was answered need not be kept: a session that breaks off is begun anew.
+            self.desk.finish_step(queries, {}, {})
         return Served(queries, answered)
 
     def _next_query(self, step: int) -> list[int]:
         """The rows asked for; none at the end."""
+        self.desk.journal.begin(step)
         [count] = ROW.unpack(self._channel.receive(Kind.QUERY, step, ROW.size))
         if count > len(self.table):
             raise RemoteProtocolError(f"{self._asker}: it asks for {count} rows of {len(self.table)}, so some repeat")
@@ -147,7 +153,7 @@ class Answerer:
 
 def begun(desk: Desk, table: Table, part: Part) -> "Scoring":
     """A session on the same plan and aligned rows, and the way in which this plan's scores are opened in it."""
-    session = agree(desk, table.ids, "predict")
+    session = agree(desk, table.ids, "predict", part.run)
     is_shared = desk.plan.protocol == "shares" and desk.plan.open == "never"
     return SharedScoring(desk, session, table, part) if is_shared else OpenedScoring(desk, session, table, part)
 

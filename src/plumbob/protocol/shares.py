@@ -150,7 +150,7 @@ class SharesParty(TrainingParty):
 
     def predict(self, part: Part) -> Vector | None:
         """Scores of this table's rows from weights that stay shared; only the label party gets them."""
-        self.prepare_prediction(part, agree(self.desk, self.table.ids, "predict"))
+        self.prepare_prediction(part, agree(self.desk, self.table.ids, "predict", part.run))
         return self.open_scores(1, range(len(self.table)))
 
     def prepare_prediction(self, part: Part, session: Session) -> None:

@@ -224,6 +224,8 @@ class ReliableLink:
                 f"{self.peer}: its plan's hash is {theirs.plan[:16]!r}..., ours is {ours.plan[:16]!r}...; "
                 "compare `plumbob plan hash`"
             )
+        if not theirs.run:
+            raise RemoteProtocolError(f"{self.peer}: does not say which run it is in; is its version another one?")
         if known and theirs.run != known:
             raise RemoteProtocolError(
                 f"{self.peer}: began a new run, we are in the middle of one with it; it must bring its journal back, "
