@@ -398,4 +398,6 @@ def hurried() -> Iterator[None]:
         use_quick_keys(patch)
         patch.setattr(Conversation, "part", lambda talk: part(talk, PARTING))
         patch.setattr(reliable, "GREETING_SECONDS", PARTING)
+        # Far below the time for parting, of which a real party has a minute.
+        patch.setattr(reliable, "LAST_WORDS_SECONDS", PARTING / 20)
         yield
