@@ -21,7 +21,7 @@ def main(folder: Path) -> None:
     data = load_breast_cancer()
     for name, (columns, patients) in FILES.items():
         # Any fixed order will do, as long as it is not the other file's.
-        rows = random.Random(name).sample(list(patients), len(patients))  # noqa: S311
+        rows = random.Random(name).sample(list(patients), len(patients))  # noqa: S311  # No secret.
         has_label = name == "clinic"
         header = ["patient", *(data.feature_names[column] for column in columns), *(["benign"] if has_label else [])]
         with (folder / f"{name}.csv").open("w", newline="", encoding="utf-8") as file:

@@ -1,11 +1,14 @@
 """transport/reliable.py: where two connections to one peer overlap. For whole runs see tests/party and tests/fuzz."""
 
+import threading
+
 import pytest
 from msgspec import structs
 
 from plumbob.errors import RemoteProtocolError, TransportError
+from plumbob.transport import reliable
 from plumbob.transport.greeting import Greeting
-from plumbob.transport.reliable import MESSAGE, OUTDATED_GREETINGS, Memory, ReliableLink
+from plumbob.transport.reliable import MESSAGE, OUTDATED_GREETINGS, REMEMBERED, Memory, ReliableLink
 
 TERMS = Greeting(purpose="train", plan="ab" * 32, run="cd" * 16)
 THEIRS = structs.replace(TERMS, run="ef" * 16)
@@ -61,3 +64,37 @@ def test_a_greeting_that_fits_ends_the_row() -> None:
     for _ in range(OUTDATED_GREETINGS - 1):
         with pytest.raises(TransportError):
             ours._refuse_other_run(THEIRS)
+
+
+def test_a_peer_names_its_run() -> None:
+    """Without a name, a peer that lost its journal could not be told from one that has it."""
+    with pytest.raises(RemoteProtocolError, match="does not say which run it is in"):
+        link()._refuse_other_run(structs.replace(THEIRS, run=""))
+
+
+def test_what_is_too_old_to_remember_is_dropped() -> None:
+    """A message that was taken long ago comes again over a slow connection: no news, and no offence."""
+    ours = link()
+    for number in range(REMEMBERED + 2):
+        ours._take_message(number, b"data")
+        ours.receive(1.0)
+    ours._take_message(0, b"data")
+    with pytest.raises(RemoteProtocolError, match="a second time with other contents"):
+        ours._take_message(REMEMBERED, b"other data")
+
+
+def test_a_peer_that_does_not_read_cannot_hold_us(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who stops tells the peer why if it listens, and leaves in any case."""
+    monkeypatch.setattr(reliable, "ABORT_SECONDS", 0.05)
+    release = threading.Event()
+
+    class Stuck(Silent):
+        def send(self, data: bytes) -> None:
+            release.wait(30)
+
+    ours = link()
+    ours._connection = Stuck()
+    ours.abort("a reason")
+    assert ours._is_closed
+    assert not release.is_set()
+    release.set()

@@ -48,7 +48,7 @@ def run(part: str, wishes: Wishes, out: Path, tell: Callable[[str], None]) -> di
     return written(book, out, time.perf_counter() - started)
 
 
-def book_of_study(study: Study, wishes: Wishes, out: Path, effort: Effort, piece: Piece = Piece()) -> Book:  # noqa: B008
+def book_of_study(study: Study, wishes: Wishes, out: Path, effort: Effort, piece: Piece = Piece()) -> Book:  # noqa: B008  # Frozen.
     """One data set of section 7."""
     presets = presets_of(wishes.preset or "both")
     make_folder(out)
