@@ -136,6 +136,8 @@ def test_train_does_not_refuse_what_is_not_shown_to_leak(
         {"protocol": "arbiter"},
         {"protocol": "shares"},
         {"protocol": "shares", "open": "never"},
+        {"protocol": "exchange", "reply_slots": 2},
+        {"protocol": "shares", "reply_slots": 3},
     ],
     ids=str,
 )

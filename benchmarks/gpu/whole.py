@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from statistics import median
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from plumbob import bench
 from plumbob.crypto import Slots, engines
 from plumbob.crypto.engines.interface import Engine
+from plumbob.crypto.engines.native import NativeEngine, available_paths
 
 ROWS, COLUMNS = 256, 392
 Note = Callable[..., None]
@@ -23,13 +25,17 @@ def measure(note: Note) -> None:
 
 def step(note: Note) -> None:
     """Both directions of Protocol 1, one thread each, as two parties in one process have them."""
-    native = median(both(engines.choose("native", threads=1), 7))
-    note("one step, both directions, native engine on two cores", 1e3 * native, "ms", rows=ROWS, columns=COLUMNS)
+    native = {path: median(both(NativeEngine(path, threads=1), 7)) for path in available_paths() if path != "portable"}
+    for path, seconds in native.items():
+        name = f"one step, both directions, native engine ({path}) on two cores, full replies"
+        note(name, 1e3 * seconds, "ms", rows=ROWS, columns=COLUMNS)
+    best = min(native.values())
     cuda = engines.choose("cuda")
-    for name, layout in (("packed", Slots.packed), ("single", Slots.single)):
-        seconds = median(both(cuda, 15, layout))
-        note(f"one step, both directions, cuda, {name} replies", 1e3 * seconds, "ms", rows=ROWS, columns=COLUMNS)
-        note(f"times faster than native on two cores, cuda's replies {name}", native / seconds, "x")
+    layouts = {"full replies": 0, "8 slots a reply": 8, "4 slots a reply": 4, "1 slot a reply": 1}
+    for name, most in layouts.items():
+        seconds = median(both(cuda, 25, partial(Slots.packed, most=most)))
+        note(f"one step, both directions, cuda, {name}", 1e3 * seconds, "ms", rows=ROWS, columns=COLUMNS)
+        note(f"times faster than the fastest native, cuda with {name}", best / seconds, "x")
 
 
 def both(engine: Engine, rounds: int, layout: Any = Slots.packed) -> list[float]:

@@ -110,8 +110,8 @@ def run(quick: bool, progress: Callable[[str], None]) -> dict[str, object]:
 
 
 def _installed() -> list[Engine]:
-    names = ["native", "python"] if engines.native_is_built() else ["python"]
-    return [engines.choose(name) for name in names]
+    usable = {"native": engines.native_is_built(), "python": True, "cuda": engines.cuda_is_usable()}
+    return [engines.choose(name) for name, is_usable in usable.items() if is_usable]
 
 
 def _lines(measured: dict[str, dict[str, dict[str, float]]]) -> list[str]:

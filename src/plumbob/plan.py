@@ -42,6 +42,7 @@ class Key:
     high: float = math.inf
     above: float = -math.inf  # strict lower limit
     below: float = math.inf  # strict upper limit
+    is_rare: bool = False  # written out only where it is not the default
 
     @property
     def in_file(self) -> str:
@@ -163,6 +164,7 @@ class Plan:
         "packed single paper",
         "packed | single | paper (whole plaintexts handed back: what the packing attack needs)",
     )
+    reply_slots: int = _key("crypto", 0, "most sums in a packed reply, 0 = all that fit", low=0, is_rare=True)
     feature_bits: int = _key("crypto", 16, "fraction bits", low=1, high=40)
     residual_bits: int = _key("crypto", 20, low=1, high=40)
     open: str = _one_of(
@@ -290,12 +292,18 @@ class Plan:
         return round(rows * self.test_share)
 
     def hash(self) -> str:
-        """Hex SHA-256 over all values, defaults included; layout, comments and the order of keys do not matter.
+        """Hex SHA-256 over all values, defaults included but for rare keys; layout and the order of keys do not matter.
 
         The order of the parties does: it says whose columns come first.
         """
-        canonical = json.dumps(asdict(self), sort_keys=True, separators=(",", ":"), allow_nan=False)
+        said = {name: value for name, value in asdict(self).items() if name not in self._unsaid}
+        canonical = json.dumps(said, sort_keys=True, separators=(",", ":"), allow_nan=False)
         return hashlib.sha256(HASH_PREFIX + canonical.encode()).hexdigest()
+
+    @property
+    def _unsaid(self) -> set[str]:
+        """Rare keys at their default: a plan without them is the plan that it was before there were such keys."""
+        return {key.name for key in KEYS if key.is_rare and getattr(self, key.name) == key.default}
 
     def to_toml(self) -> str:
         """The whole plan with every default written out and explained; reads back as the same plan."""
@@ -304,7 +312,7 @@ class Plan:
         for party in self.parties:
             sections["parties"].append(f"{party.name} = {_inline(_party_items(party))}")
         for key in KEYS:
-            if key.section:
+            if key.section and key.name not in self._unsaid:
                 line = f"{key.in_file} = {_toml_value(getattr(self, key.name))}"
                 sections[key.section].append(f"{line:<28} # {key.comment}" if key.comment else line)
         line = f"heuristic = {_inline(asdict(self.heuristic))}"

@@ -100,12 +100,12 @@ def test_replies_are_as_wide_as_in_a_run() -> None:
     from plumbob.crypto import paillier, profiles
     from plumbob.protocol.widths import slots_for
 
-    for replies in ("packed", "single", "paper"):
-        plan = plan_of(replies=replies, test_only_keys=True, key_bits=512)
+    for replies, slots in (("packed", 0), ("packed", 3), ("packed", 999), ("single", 0), ("paper", 0)):
+        plan = plan_of(replies=replies, reply_slots=slots, test_only_keys=True, key_bits=512)
         figures = Figures.of(plan)
         key = paillier.generate(profiles.insecure_for_tests(512)).public
-        slots = slots_for(plan, figures.widths, key, 12, 27_000)
-        assert sum(figures.reply_widths("features")) == slots.reply_bits
+        used = slots_for(plan, figures.widths, key, 12, 27_000)
+        assert figures.reply_widths("features") == [(modulus - 1).bit_length() for modulus in used.moduli]
 
 
 @pytest.mark.parametrize(("keys", "is_there"), [({}, True), ({"start": "xavier"}, False)])

@@ -42,6 +42,8 @@ class CountingEngine:
     def __init__(self, inner: Engine) -> None:
         self._inner = inner
         self.calls: Counter[str] = Counter()
+        self.multiplied_in: set[int] = set()
+        """Roots of the rings in which products were made."""
 
     @property
     def name(self) -> str:
@@ -49,7 +51,12 @@ class CountingEngine:
 
     def multiply(self, ring: Ring, left: Limbs, right: Limbs) -> Limbs:
         self.calls["multiply"] += 1
+        self.multiplied_in.add(ring.root)
         return self._inner.multiply(ring, left, right)
+
+    def embed(self, ring: Ring, values: Limbs) -> Limbs:
+        self.calls["embed"] += 1
+        return self._inner.embed(ring, values)
 
     def power(self, ring: Ring, bases: Limbs, exponent: int) -> Limbs:
         self.calls["power"] += 1

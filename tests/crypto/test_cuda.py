@@ -19,7 +19,7 @@ from plumbob.crypto.engines.cuda import driver
 from plumbob.crypto.engines.cuda.engine import CudaEngine
 from plumbob.crypto.engines.interface import Engine, IntegerMatrix, Ring
 from plumbob.crypto.engines.python import PythonEngine
-from plumbob.crypto.limbs import Limbs, from_ints, to_bytes, to_ints
+from plumbob.crypto.limbs import Limbs, from_ints, to_bytes, to_ints, width_for
 from plumbob.errors import CryptoError
 from tests.crypto.emulated_device import EmulatedDevice
 
@@ -124,6 +124,18 @@ def test_multiply_equals_python(case: tuple[Engine, Ring]) -> None:
     assert_same(engine.multiply(ring, left, right[5:6]), REFERENCE.multiply(ring, left, right[5:6]))
 
 
+def test_embed_equals_python(case: tuple[Engine, Ring]) -> None:
+    """Messages become 1 + m n, for the smallest and the largest of them too; only where the root is squared."""
+    engine, ring = case
+    edges = [0, 1, ring.root - 1, ring.root // 2, secrets.randbelow(ring.root)]
+    values = from_ints(edges, width_for(ring.root))
+    if ring.degree == 1:
+        with pytest.raises(ValueError, match="squared"):
+            engine.embed(ring, values)
+    else:
+        assert_same(engine.embed(ring, values), REFERENCE.embed(ring, values))
+
+
 def test_power_and_pack_equal_python(case: tuple[Engine, Ring]) -> None:
     """Squarings and powers are exact for edge values and random ones."""
     engine, ring = case
@@ -149,7 +161,8 @@ def test_look_up_equals_python(case: tuple[Engine, Ring]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "columns", "bits"), [(1, 1, 1), (1, 5, 3), (5, 0, 4), (0, 3, 4), (13, 9, 2), (37, 3, 19), (2, 1, 63)]
+    ("rows", "columns", "bits"),
+    [(1, 1, 1), (1, 5, 3), (5, 0, 4), (0, 3, 4), (13, 9, 2), (37, 3, 19), (4, 2, 31), (4, 2, 32), (2, 1, 63)],
 )
 def test_combine_takes_any_shape(small: CudaEngine, rows: int, columns: int, bits: int) -> None:
     """No shape is special: none of something, one of it, or more than a table has rows."""
@@ -314,6 +327,17 @@ def test_a_root_without_room_gets_more_limbs() -> None:
     """Where sums of products could overflow, the next larger shape is taken."""
     assert driver.limbs_for((1 << 2047) + 1) == 64
     assert driver.limbs_for((1 << 2048) - 1) == 96
+
+
+def test_a_full_gpu_is_named(small: CudaEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the GPU has no memory left, the error says so and what to do."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise MemoryError("Out of memory allocating 4,563,402,752 bytes")
+
+    monkeypatch.setattr(small._driver, "_integers", refuse)
+    with pytest.raises(CryptoError, match=r"(?s)memory is full.*smaller batch_size"):
+        small.multiply(SMALL, residues(SMALL, 1), residues(SMALL, 1))
 
 
 def test_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

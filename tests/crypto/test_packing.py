@@ -13,7 +13,12 @@ from plumbob.errors import EncodingError, RemoteProtocolError
 from tests.crypto.support import LIGHT, seeded
 
 Layout = Callable[[PublicKey, int, int], Slots]
-LAYOUTS: dict[str, Layout] = {"packed": Slots.packed, "single": Slots.single, "paper": Slots.paper}
+LAYOUTS: dict[str, Layout] = {
+    "packed": Slots.packed,
+    "threes": lambda key, columns, bits: Slots.packed(key, columns, bits, most=3),
+    "single": Slots.single,
+    "paper": Slots.paper,
+}
 SLOT_BITS = 21  # No multiple of 8, so that bytes and slots do not share their borders.
 LARGEST = (1 << (SLOT_BITS - 1)) - 1
 
@@ -109,6 +114,17 @@ def test_only_the_slots_used_come_back(paillier_key: PaillierPrivateKey) -> None
     assert packed.reply_bits == (full + 3) * SLOT_BITS
     assert Slots.single(public, 5, SLOT_BITS).reply_bits == 5 * SLOT_BITS
     assert Slots.paper(public, 5, SLOT_BITS).reply_bits == 5 * public.profile.key_bits
+
+
+@pytest.mark.parametrize(("most", "per_reply"), [(0, 19), (1, 1), (4, 4), (19, 19), (20, 19)])
+def test_a_reply_has_as_many_slots_as_asked_for(paillier_key: PaillierPrivateKey, most: int, per_reply: int) -> None:
+    """Fewer slots in a reply mean more replies and the same bits in all; more than fit are never taken."""
+    key = paillier_key.public
+    bits = key.reply_bits // 19
+    slots = Slots.packed(key, 40, bits, most)
+    assert slots.per_reply == per_reply
+    assert slots.replies == -(-40 // per_reply)
+    assert slots.reply_bits == 40 * bits
 
 
 def test_nothing_hides_beside_the_sums(key: PrivateKey) -> None:

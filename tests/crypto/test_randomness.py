@@ -49,6 +49,15 @@ def test_below_is_uniform(bound: int) -> None:
     assert stats.chisquare([drawn[value] for value in range(bound)]).pvalue > SURPRISING or bound == 1
 
 
+@pytest.mark.parametrize("bound", [1, 2, 3, 7, 10, 255, 256, 257])
+def test_many_below_are_uniform(bound: int) -> None:
+    """Numbers drawn at once are as uniform as single ones, also where many must be drawn again."""
+    drawn = Counter(seeded("many").many_below(bound, 40 * bound))
+    assert set(drawn) <= set(range(bound))
+    assert drawn.total() == 40 * bound
+    assert bound == 1 or stats.chisquare([drawn[value] for value in range(bound)]).pvalue > SURPRISING
+
+
 @pytest.mark.parametrize("bits", [0, 1, 7, 8, 9, 64, 100])
 def test_of_bits_uses_the_whole_range(bits: int) -> None:
     """Each bit is set about half of the time, and none above the width."""

@@ -1,7 +1,5 @@
 """crypto/vector.py: arithmetic as on plain integers, what may be sent, and what is let in."""
 
-from collections import Counter
-
 import gmpy2
 import numpy as np
 import pytest
@@ -12,7 +10,7 @@ from hypothesis import strategies as st
 from plumbob.crypto import EncryptedVector, PrivateKey, Sendable, admit, engines, okamoto_uchiyama, paillier, profiles
 from plumbob.crypto.engines.interface import Engine, IntegerMatrix, Ring
 from plumbob.crypto.engines.python import PythonEngine
-from plumbob.crypto.limbs import from_ints, to_ints
+from plumbob.crypto.limbs import from_ints, is_less, to_ints
 from plumbob.crypto.paillier import PaillierPrivateKey, PaillierPublicKey
 from plumbob.errors import CiphertextRefusedError, CryptoError
 from tests.crypto.malformed import CIPHERTEXTS, PAILLIER_CIPHERTEXTS
@@ -123,6 +121,15 @@ def test_nothing_is_a_vector_too(key: PrivateKey) -> None:
     assert key.decrypt((empty + nothing).randomised()) == nothing
 
 
+@pytest.mark.parametrize("difference", [-1, 0, 1, -(1 << 64), 1 << 64, 1 << 130])
+def test_rows_are_compared_by_their_highest_limb(difference: int) -> None:
+    """A row is less than a bound exactly if its integer is, whichever limb makes the difference."""
+    bound = (5 << 128) + (7 << 64) + 9
+    rows = from_ints([bound + difference, 0, bound - 1, bound], 3)
+    expected = [difference < 0, True, True, False]
+    assert is_less(rows, from_ints([bound], 3)[0]).tolist() == expected
+
+
 def test_randomising_keeps_the_plaintexts(key: PrivateKey) -> None:
     """Fresh randomness changes every ciphertext and no plaintext."""
     vector = key.encrypt([5, -6, 0])
@@ -147,16 +154,17 @@ def counted(private: PrivateKey) -> tuple[PrivateKey, CountingEngine]:
 
 
 def refused_without_secret(key: PrivateKey, data: bytes, sent: list[bytes] | None = None) -> None:
-    """What the owner does with bytes from outside; nothing may be calculated before the refusal."""
+    """What the owner does with bytes from outside: before the refusal there are products modulo the public key only."""
     counting_key, counting = counted(key)
     with pytest.raises(CiphertextRefusedError):
         counting_key.decrypt(admit(counting_key.public, data, 3, sent or ()))
-    assert counting.calls == Counter()
+    assert set(counting.calls) <= {"multiply"}
+    assert counting.multiplied_in <= {key.public.ring.root}
 
 
 @pytest.mark.parametrize("name", CIPHERTEXTS)
 def test_malformed_ciphertexts_never_reach_the_key(key: PrivateKey, name: str) -> None:
-    """Bytes that are no ciphertexts are refused before the engine, let alone the secret key, was asked for anything."""
+    """Bytes that are no ciphertexts are refused before anything was calculated with the secret key."""
     refused_without_secret(key, CIPHERTEXTS[name](key, key.encrypt([1, 2, 3]).to_bytes()))
 
 

@@ -172,7 +172,8 @@ class Figures:
         columns = self.columns(name)
         if self.plan.replies == "paper":
             return [self.plan.key_bits] * columns
-        per_reply = max(1, self.plaintext_bits // self.slot_bits) if self.plan.replies == "packed" else 1
+        room = max(1, self.plaintext_bits // self.slot_bits)
+        per_reply = 1 if self.plan.replies == "single" else min(self.plan.reply_slots or room, room)
         return [min(per_reply, columns - start) * self.slot_bits for start in range(0, columns, per_reply)]
 
     def readable_residuals(self, name: str) -> int:

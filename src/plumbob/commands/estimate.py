@@ -12,14 +12,14 @@ from dataclasses import dataclass
 
 from plumbob.auditor.check import figures_of
 from plumbob.auditor.figures import Figures
-from plumbob.crypto import PrivateKey, Slots, engines, okamoto_uchiyama, paillier, profiles
+from plumbob.crypto import PrivateKey, engines, okamoto_uchiyama, paillier, profiles
 from plumbob.crypto.calibration import Costs, measured
 from plumbob.crypto.engines import Engine, Shape
 from plumbob.data import store
 from plumbob.plan import Plan
 from plumbob.protocol.messages import HEADER
 from plumbob.protocol.shares import RING_BITS, share_bytes
-from plumbob.protocol.widths import slots_for, usual_shape
+from plumbob.protocol.widths import replies_for, slots_for, usual_shape
 
 MEBIBYTE = 2**20
 CLEAR_STEP_SECONDS = 2e-4
@@ -165,9 +165,8 @@ def _shared_products(figures: Figures, key: PrivateKey, columns: int, rows: int)
     """The peer's share of own weights times own rows, then its share of the residuals times own columns."""
     longest = max(figures.longest_batch, *(figures.columns(party.name) for party in figures.plan.learners))
     bits = RING_BITS + figures.widths.features.bits + longest.bit_length() + 2
-    make = Slots.single if figures.plan.replies == "single" else Slots.packed
     for terms, sums in ((columns, rows), (rows, columns)):
-        yield Product(terms, sums, make(key.public, sums, bits).replies, 0)
+        yield Product(terms, sums, replies_for(figures.plan, key.public, sums, bits).replies, 0)
 
 
 def bytes_sent(figures: Figures, key: PrivateKey) -> int:

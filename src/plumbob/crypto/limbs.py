@@ -48,6 +48,14 @@ def to_mpz(limbs: Limbs) -> list[mpz]:
     return [mpz(value) for value in to_ints(limbs)]
 
 
+def is_less(limbs: Limbs, bound: Limbs) -> NDArray[np.bool_]:
+    """For each row whether it is below the bound, one row of the same width: the highest limb that differs decides."""
+    differs = limbs != bound
+    highest = limbs.shape[1] - 1 - differs[:, ::-1].argmax(axis=1)
+    below: NDArray[np.bool_] = np.take_along_axis(limbs, highest[:, None], axis=1)[:, 0] < bound[highest]
+    return below
+
+
 def concatenate(parts: Sequence[Limbs]) -> Limbs:
     """Rows of several arrays of the same width, one below the other."""
     return np.ascontiguousarray(np.concatenate(parts, axis=0))

@@ -24,9 +24,10 @@ class Slots:
     """For each reply, the power of two modulo which it is handed back."""
 
     @classmethod
-    def packed(cls, key: PublicKey, columns: int, slot_bits: int) -> "Slots":
-        """As many sums in a ciphertext as fit below the mask; only their own bits come back."""
-        return cls._truncated(columns, slot_bits, per_reply(key, slot_bits))
+    def packed(cls, key: PublicKey, columns: int, slot_bits: int, most: int = 0) -> "Slots":
+        """As many sums in a ciphertext as fit below the mask, or `most`; only their own bits come back."""
+        room = per_reply(key, slot_bits)
+        return cls._truncated(columns, slot_bits, min(most, room) if most else room)
 
     @classmethod
     def single(cls, key: PublicKey, columns: int, slot_bits: int) -> "Slots":
@@ -71,23 +72,26 @@ class Slots:
 
     def truncate(self, opened: Sequence[int]) -> list[int]:
         """The helper's part: what it hands back of the plaintexts it decrypted."""
-        return [value % modulus for value, modulus in zip(opened, self.moduli, strict=True)]
+        return [value & (modulus - 1) for value, modulus in zip(opened, self.moduli, strict=True)]
 
     def unpack(self, handed_back: Sequence[int], mask: Sequence[int]) -> list[int]:
         """The learner's part: the sums themselves."""
         sums: list[int] = []
         for value, hidden, modulus in zip(handed_back, mask, self.moduli, strict=True):
             count = min(self.per_reply, self.columns - len(sums))
-            sums += self._digits(centred(value - hidden, modulus), count)
+            sums += self._signed_digits(value - hidden, count, modulus)
         return sums
 
-    def _digits(self, packed: int, count: int) -> list[int]:
-        """Signed digits from below; a negative one borrows from the next."""
-        digits = []
-        for _ in range(count - 1):
-            digits.append(centred(packed, 1 << self.slot_bits))
-            packed = (packed - digits[-1]) >> self.slot_bits
-        return [*digits, packed]
+    def _signed_digits(self, packed: int, count: int, modulus: int) -> list[int]:
+        """From below; the last one has all the bits that are left.
+
+        Half of each digit's range is added, so that none is negative and borrows from the next, and taken away again.
+        """
+        bits, last = self.slot_bits, (count - 1) * self.slot_bits
+        half, last_half, mask = 1 << (bits - 1), modulus >> (last + 1), (1 << bits) - 1
+        halves = half * (((1 << last) - 1) // mask) + (last_half << last)
+        lifted = (packed + halves) & (modulus - 1)
+        return [(lifted >> start & mask) - half for start in range(0, last, bits)] + [(lifted >> last) - last_half]
 
     def digits(self, values: Sequence[int]) -> list[int]:
         """Whole plaintexts, or masks, shifted down to each of their slots, with everything above still there.

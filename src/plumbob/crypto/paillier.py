@@ -13,7 +13,7 @@ from gmpy2 import mpz
 from plumbob.crypto import engines
 from plumbob.crypto.engines.interface import Engine, Ring
 from plumbob.crypto.keys import SLACK_BITS, OwnBase, PrivateKey, PublicKey
-from plumbob.crypto.limbs import Limbs, from_ints, to_ints
+from plumbob.crypto.limbs import Limbs, from_ints, to_ints, width_for
 from plumbob.crypto.profiles import STANDARD, Profile
 from plumbob.crypto.randomness import KERNEL, Randomness
 from plumbob.crypto.vector import EncryptedVector
@@ -43,11 +43,11 @@ class PaillierPublicKey(PublicKey):
         """Uniform modulo n: perfect, whatever the helper sent."""
         if bits > self.reply_bits:
             raise CryptoError(f"expected sums of at most {self.reply_bits} bits to mask, got {bits}")
-        return [self.randomness.below(self.n) for _ in range(count)]
+        return self.randomness.many_below(self.n, count)
 
     def embed(self, values: Sequence[int], bits: int) -> Limbs:
-        n = mpz(self.n)
-        return from_ints((1 + value % n * n for value in values), self.ring.width)
+        residues = from_ints((value % self.n for value in values), width_for(self.n))
+        return self.engine.embed(self.ring, residues)
 
     def to_bytes(self) -> bytes:
         return self.n.to_bytes(self.profile.key_bits // 8, "little")

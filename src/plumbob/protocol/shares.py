@@ -29,7 +29,7 @@ from plumbob.protocol.part import Part
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.primitive import Helper, Learner
 from plumbob.protocol.transcript import Vector
-from plumbob.protocol.widths import SCORE_BITS, Widths, columns_of, widths_for
+from plumbob.protocol.widths import SCORE_BITS, Widths, columns_of, replies_for, widths_for
 
 RING_BITS = 192
 RING = 1 << RING_BITS
@@ -183,8 +183,7 @@ class SharesParty(TrainingParty):
     def _slots(self, sums: int) -> Slots:
         """A slot holds a sum of ring elements times features. Both keys have the same length, so either serves."""
         bits = RING_BITS + self.widths.features.bits + self.longest_sum.bit_length() + 2
-        make = Slots.single if self.plan.replies == "single" else Slots.packed
-        return make(self.key.public, sums, bits)
+        return replies_for(self.plan, self.key.public, sums, bits)
 
     def _shifted_labels(self, batch: Batch) -> Share:
         signs = self.signs(batch)

@@ -97,8 +97,14 @@ def slots_for(plan: Plan, widths: Widths, key: PublicKey, columns: int, training
     """How a learner's sums travel under a helper's key."""
     # In `arbiter` the joint residuals hold the learner's own part too.
     helpers = len(plan.learners) - (1 if plan.arbiter is None else 0)
-    bits = widths.sums(largest_batch(training_rows, plan), helpers)
-    make = {"packed": Slots.packed, "single": Slots.single, "paper": Slots.paper}.get(plan.replies)
+    return replies_for(plan, key, columns, widths.sums(largest_batch(training_rows, plan), helpers))
+
+
+def replies_for(plan: Plan, key: PublicKey, sums: int, bits: int) -> Slots:
+    """So many sums of so many bits, in replies as the plan wants them."""
+    if plan.replies == "packed":
+        return Slots.packed(key, sums, bits, plan.reply_slots)
+    make = {"single": Slots.single, "paper": Slots.paper}.get(plan.replies)
     if make is None:
         raise PlanError(f"replies = {plan.replies!r}: expected packed, single or paper")
-    return make(key, columns, bits)
+    return make(key, sums, bits)

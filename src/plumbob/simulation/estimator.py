@@ -53,6 +53,7 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         test_only_keys: bool = False,
         trust_peer_keys: bool = False,
         replies: str = "packed",
+        reply_slots: int = 0,
         feature_bits: int = 16,
         residual_bits: int = 20,
         open: str = "own",
@@ -92,6 +93,7 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         self.test_only_keys = test_only_keys
         self.trust_peer_keys = trust_peer_keys
         self.replies = replies
+        self.reply_slots = reply_slots
         self.feature_bits = feature_bits
         self.residual_bits = residual_bits
         self.open = open

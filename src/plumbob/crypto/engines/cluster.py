@@ -77,6 +77,9 @@ class RayEngine:
         # A product takes less time than sending its factors.
         return self._local.multiply(ring, left, right)
 
+    def embed(self, ring: Ring, values: Limbs) -> Limbs:
+        return self._local.embed(ring, values)
+
     def power(self, ring: Ring, bases: Limbs, exponent: int) -> Limbs:
         parts = self._parts(ring, len(bases), len(bases) * exponent.bit_length() * 5 // 4)
         if len(parts) < 2:

@@ -6,7 +6,7 @@ run, and how many, depends on shapes and widths only, never on values.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, Protocol
@@ -29,7 +29,7 @@ class Ring:
 
     root: int
     degree: Literal[1, 2]
-    prepared: dict[str, Any] = field(default_factory=dict, init=False, compare=False)
+    prepared: dict[Hashable, Any] = field(default_factory=dict, init=False, compare=False)
     """What engines keep for this ring. It dies with the ring, whose root may be a secret prime."""
 
     @cached_property
@@ -60,6 +60,9 @@ class Engine(Protocol):
 
     def multiply(self, ring: Ring, left: Limbs, right: Limbs) -> Limbs:
         """Row by row; `right` may have a single row, which then meets every row of `left`."""
+
+    def embed(self, ring: Ring, values: Limbs) -> Limbs:
+        """1 + values * root modulo root**2, for values below the root: what Paillier's messages become."""
 
     def power(self, ring: Ring, bases: Limbs, exponent: int) -> Limbs:
         """bases**exponent in time that does not depend on the bits of the exponent, which may be secret."""

@@ -34,6 +34,9 @@ class PythonEngine:
         modulus = ring.modulus
         return from_ints((a * b % modulus for a, b in zip(to_mpz(left), others, strict=True)), ring.width)
 
+    def embed(self, ring: Ring, values: Limbs) -> Limbs:
+        return embedded(ring, values)
+
     def power(self, ring: Ring, bases: Limbs, exponent: int) -> Limbs:
         if exponent == 0:  # Never a secret one; GMP's constant-time power does not take it.
             return from_ints([1] * len(bases), ring.width)
@@ -69,6 +72,12 @@ class PythonEngine:
 
     def logarithms(self, rings: Sequence[Ring], values: Limbs, scales: Sequence[int]) -> list[Limbs]:
         return [logarithm(self, ring, values, scale) for ring, scale in zip(rings, scales, strict=True)]
+
+
+def embedded(ring: Ring, values: Limbs) -> Limbs:
+    """For engines on this machine's cores: one product a value, and nothing to reduce."""
+    root = mpz(ring.root)
+    return from_ints((1 + value * root for value in to_mpz(values)), ring.width)
 
 
 def logarithm(engine: Engine, ring: Ring, values: Limbs, scale: int) -> Limbs:

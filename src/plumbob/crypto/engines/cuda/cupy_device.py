@@ -9,7 +9,7 @@ from typing import Any
 cupy: Any = importlib.import_module("cupy")  # It comes without types.
 
 Array = Any
-TABLE_SHARE = 64  # A table of powers takes at most this part of the device's memory.
+TABLE_SHARE = 24  # A table of powers takes at most this part of the device's memory.
 
 
 class CupyDevice:
@@ -49,12 +49,10 @@ class CupyDevice:
             yield
 
     def fetch(self, array: Array) -> Any:
-        with self._pair[0]:
-            return array.get()
+        return fetched(array, self._pair[0])
 
     def fetch_aside(self, array: Array) -> Any:
-        with self._pair[1]:
-            return array.get()
+        return fetched(array, self._pair[1])
 
     @property
     def _pair(self) -> tuple[Any, Any]:
@@ -72,3 +70,10 @@ class CupyDevice:
                     self._modules[shape] = cupy.RawModule(code=self._text, options=flags)
                 function = self._functions[shape, kernel] = self._modules[shape].get_function(kernel)
         return function
+
+
+def fetched(array: Array, stream: Any) -> Any:
+    """On the host. To wait inside a copy would keep other threads from launching anything."""
+    stream.synchronize()
+    with stream:
+        return array.get()

@@ -168,6 +168,7 @@ class Driver:
     def __init__(self, device: Device) -> None:
         self.device = device
         self.xp = device.xp
+        self._shapes: dict[tuple[int, int, int], Shape] = {}
 
     # Rings
 
@@ -193,11 +194,15 @@ class Driver:
         self._run(ring, "multiply_pairs", len(left), (ring.constants, out, left, right, u32(step), i32(ring.words)))
         return out
 
+    def embed(self, ring: DeviceRing, values: Array) -> Array:
+        out = self._integers(len(values), ring.words)
+        arguments = (ring.constants, out, i32(ring.words), values, i32(values.shape[1]))
+        self._run(ring, "embed_rows", len(values), arguments)
+        return out
+
     def power(self, ring: DeviceRing, bases: Array, exponent: int) -> Array:
         exponents = self._exponents([exponent])
-        return self.xp.concatenate(
-            [self._leave(ring, self._raised(ring, part, exponents)) for part in pieces(ring, bases)]
-        )
+        return self._joined([self._leave(ring, self._raised(ring, part, exponents)) for part in pieces(ring, bases)])
 
     def opener(self, rings: Sequence[DeviceRing], scales: Sequence[int]) -> Opener:
         """For `logarithms`."""
@@ -217,7 +222,7 @@ class Driver:
     def logarithms(self, opener: Opener, values: Array) -> list[Array]:
         """For each ring of root n: (values**(n - 1) - 1) / n * scale modulo n."""
         parts = zip(*(self._logarithms(opener, part) for part in pieces(opener, values)), strict=True)
-        return [self.xp.concatenate(part) for part in parts]
+        return [self._joined(part) for part in parts]
 
     def _logarithms(self, opener: Opener, values: Array) -> list[Array]:
         elements = self._raised(opener, values, opener.exponents)
@@ -321,7 +326,8 @@ class Driver:
         tables = self._subsets(ring, entered, size)
         indices = self.xp.empty((len(tables), items), dtype=np.uint16)
         shape = (u32(rows), u32(columns), i32(bits), i32(size))
-        self._run_words(ring, "find_subsets", indices.size, (indices, matrix, *shape))
+        kernel = "find_subsets" if matrix.dtype == np.int64 else "find_subsets_of_32_bits"
+        self._run_words(ring, kernel, indices.size, (indices, matrix, *shape))
         planes = self._multiply_entries(ring, tables, indices, (1, items), items)
         return self._fold_powers(ring, planes, columns, (1, columns), items, bits, 1)
 
@@ -382,6 +388,10 @@ class Driver:
         self._run(ring, "fold_powers", count, (ring.constants, out, elements, *shape))
         return out
 
+    def _joined(self, parts: Sequence[Array]) -> Array:
+        """One below the other; a single one needs no copy."""
+        return parts[0] if len(parts) == 1 else self.xp.concatenate(parts)
+
     def _one(self, ring: DeviceRing) -> Array:
         """A row with the element one."""
         return ring.constants[2 * ring.limbs : 2 * ring.limbs + ring.element].reshape(1, -1)
@@ -398,11 +408,18 @@ class Driver:
 
     @property
     def _many(self) -> int:
-        """Items that keep every processor busy: twelve warps each, of eight items."""
-        return self.device.processors * 12 * 8
+        """Items that keep every processor busy, some to spare for those that are done first: 19 warps of eight."""
+        return self.device.processors * 19 * 8
 
     def _shape(self, ring: DeviceRing | Opener, items: int) -> Shape:
         """Few items get as many lanes each as there are processors for; many are fastest with the fewest."""
+        asked = ring.limbs, ring.degree, items
+        shape = self._shapes.get(asked)
+        if shape is None:
+            shape = self._shapes[asked] = self._chosen_shape(ring, items)
+        return shape
+
+    def _chosen_shape(self, ring: DeviceRing | Opener, items: int) -> Shape:
         lanes = [threads for threads in self.device.lanes if ring.limbs % (2 * threads) == 0]
         room = self.device.processors * 4 * 32
         fitting = [threads for threads in lanes if threads * items <= room]

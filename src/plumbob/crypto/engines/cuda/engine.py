@@ -7,14 +7,15 @@ followed by reading every entry of its table. docs/gpu.md says what that leaves.
 
 import importlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, cast
 
 import numpy as np
 
 from plumbob.crypto.engines.cuda.driver import BLOCK, Device, DeviceRing, DeviceTable, Driver, Joint, Opener, source
 from plumbob.crypto.engines.interface import Digits, IntegerMatrix, Ring, Table, check_range
-from plumbob.crypto.limbs import Limbs
+from plumbob.crypto.limbs import Limbs, width_for
 from plumbob.errors import CryptoError
 
 LARGEST_WINDOW = 8
@@ -69,14 +70,20 @@ class CudaEngine:
         check_width(ring, left, right)
         if len(right) not in (1, len(left)):
             raise ValueError(f"expected 1 or {len(left)} rows on the right, got {len(right)}")
-        with self._device.working():
+        with self._working():
             return self._limbs(self._driver.multiply(self._ring(ring), self._words(left), self._words(right)))
+
+    def embed(self, ring: Ring, values: Limbs) -> Limbs:
+        if ring.degree != 2 or len(values.shape) != 2 or values.shape[1] != width_for(ring.root):
+            raise ValueError(f"expected rows of {width_for(ring.root)} limbs for a squared root, got {values.shape}")
+        with self._working():
+            return self._limbs(self._driver.embed(self._ring(ring), self._words(values)))
 
     def power(self, ring: Ring, bases: Limbs, exponent: int) -> Limbs:
         check_width(ring, bases)
         if exponent < 0:
             raise ValueError("expected an exponent of 0 or more, got a negative one: invert the bases first")
-        with self._device.working():
+        with self._working():
             return self._limbs(self._driver.power(self._ring(ring), self._words(bases), int(exponent)))
 
     def combine(self, ring: Ring, bases: Limbs, matrix: IntegerMatrix, bits: int) -> Limbs:
@@ -84,22 +91,23 @@ class CudaEngine:
         check_range(matrix, bits)
         if len(matrix) != len(bases):
             raise ValueError(f"expected a matrix of {len(bases)} rows, got {len(matrix)}")
-        with self._device.working():
-            entries = self._driver.xp.asarray(np.ascontiguousarray(matrix, dtype=np.int64))
+        with self._working():
+            # Half as much to bring there, where entries fit.
+            entries = self._driver.xp.asarray(np.ascontiguousarray(matrix, dtype=np.int32 if bits < 32 else np.int64))
             return self._limbs(self._driver.combine(self._ring(ring), self._words(bases), entries, bits))
 
     def pack(self, ring: Ring, values: Limbs, slots: int, slot_bits: int) -> Limbs:
         check_width(ring, values)
         if slots < 1 or slot_bits < 0:
             raise ValueError(f"expected 1 slot or more of 0 bits or more, got {slots} of {slot_bits}")
-        with self._device.working():
+        with self._working():
             return self._limbs(self._driver.pack(self._ring(ring), self._words(values), slots, slot_bits))
 
     def table(self, ring: Ring, bases: Limbs, window: int) -> Table:
         check_width(ring, bases)
         if not 1 <= window <= LARGEST_WINDOW:
             raise ValueError(f"expected a window of 1 to {LARGEST_WINDOW} bits, got {window}")
-        with self._device.working():
+        with self._working():
             table = self._driver.table(self._ring(ring), self._words(bases), window)
         self._device.wait()  # It may be used by any thread.
         return table
@@ -108,7 +116,7 @@ class CudaEngine:
         tabulated: DeviceTable = table
         if digits.shape[1] != tabulated.bases or (digits.size and int(digits.max()) >> tabulated.window):
             raise ValueError(f"expected {tabulated.bases} digits of {tabulated.window} bits in a row")
-        with self._device.working():
+        with self._working():
             return self._limbs(self._driver.look_up(tabulated, self._driver.xp.asarray(digits)))
 
     def join(self, first: Ring, second: Ring, left: Limbs, right: Limbs) -> Limbs:
@@ -116,16 +124,27 @@ class CudaEngine:
         check_width(second, right)
         if len(left) != len(right):
             raise ValueError(f"expected {len(left)} rows on both sides, got {len(right)} on the right")
-        with self._device.working():
+        with self._working():
             return self._limbs(self._driver.join(self._joint(first, second), self._words(left), self._words(right)))
 
     def logarithms(self, rings: Sequence[Ring], values: Limbs, scales: Sequence[int]) -> list[Limbs]:
-        with self._device.working():
+        with self._working():
             if len({self._ring(ring).limbs for ring in rings}) > 1:
                 pairs = zip(rings, scales, strict=True)
                 return [self.logarithms([ring], values, [scale])[0] for ring, scale in pairs]
             parts = self._driver.logarithms(self._opener(rings, scales), self._words(values))
         return [self._limbs(part) for part in parts]
+
+    @contextmanager
+    def _working(self) -> Iterator[None]:
+        with self._device.working():
+            try:
+                yield
+            except MemoryError:  # CuPy's is one; it speaks of bytes and pools.
+                raise CryptoError(
+                    "engine 'cuda': the GPU's memory is full; expected room for the keys' tables and a batch. "
+                    "End other programs on the GPU, take a smaller batch_size, or use 'native'"
+                ) from None
 
     def _words(self, limbs: Limbs | DeviceLimbs) -> Any:
         if isinstance(limbs, DeviceLimbs):
@@ -145,7 +164,7 @@ class CudaEngine:
         return prepared
 
     def _opener(self, rings: Sequence[Ring], scales: Sequence[int]) -> Opener:
-        place = f"{self.name} logarithms {[(ring.root, scale) for ring, scale in zip(rings, scales, strict=True)]}"
+        place = self.name, *((ring.root, scale) for ring, scale in zip(rings, scales, strict=True))
         if place not in rings[0].prepared:
             rings[0].prepared[place] = self._driver.opener([self._ring(ring) for ring in rings], scales)
             self._device.wait()
@@ -153,7 +172,7 @@ class CudaEngine:
         return opener
 
     def _joint(self, first: Ring, second: Ring) -> Joint:
-        place = f"{self.name} with {second.root}**{second.degree}"
+        place = self.name, second.root, second.degree
         if place not in first.prepared:
             first.prepared[place] = self._driver.joint(
                 (int(first.root), first.degree), (int(second.root), second.degree)

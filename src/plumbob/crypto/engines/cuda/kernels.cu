@@ -104,6 +104,19 @@ KERNEL raise_rows(const unsigned* rings, unsigned rows, unsigned* elements, cons
 }
 
 #if DEGREE == 2
+// Integers u below n to the integers 1 + u n.
+KERNEL embed_rows(const unsigned* rings, unsigned* out, int size, const unsigned* integers, int integer_size,
+                  unsigned count) {
+    FOR_EACH_ITEM(count) {
+        Number number;
+        UNROLLED for (int k = 0; k < W; ++k) {
+            number.half[0].limb[k] = k == 0 ? first_mask() & word(1) : word(0);
+            number.half[1].limb[k] = load_limb_below(integers + offset_t(item) * integer_size, 0, integer_size, k);
+        }
+        deliver(out + offset_t(item) * size, size, number, {rings}, is_live);
+    }
+}
+
 // Elements 1 + u n to the integers u * scale modulo n. The n-adic form has u as its upper half: nothing is divided.
 // `scales` has an exact element for each ring, whose lower half is scale * R modulo n.
 KERNEL leave_logarithms(const unsigned* rings, unsigned rows, unsigned* integers, int size, const unsigned* elements,
@@ -178,8 +191,9 @@ KERNEL join_subsets(const unsigned* rings, unsigned* tables, int size, int half,
 }
 
 // Which subset of a table's rows has its bit set, for every table, plane and column.
-KERNEL find_subsets(unsigned short* indices, const long long* matrix, unsigned rows, unsigned columns, int bits,
-                    int size, unsigned count) {
+template <typename Entry>
+DEVICE void find_all_subsets(unsigned short* indices, const Entry* matrix, unsigned rows, unsigned columns, int bits,
+                             int size, unsigned count) {
     FOR_EACH_WORD(count) {
         const unsigned column = item % columns, plane = item / columns % bits, table = item / columns / bits;
         const unsigned long long offset = 1ull << (bits - 1);
@@ -192,6 +206,16 @@ KERNEL find_subsets(unsigned short* indices, const long long* matrix, unsigned r
         }
         indices[item] = static_cast<unsigned short>(index);
     }
+}
+
+KERNEL find_subsets(unsigned short* indices, const long long* matrix, unsigned rows, unsigned columns, int bits,
+                    int size, unsigned count) {
+    find_all_subsets(indices, matrix, rows, columns, bits, size, count);
+}
+
+KERNEL find_subsets_of_32_bits(unsigned short* indices, const int* matrix, unsigned rows, unsigned columns, int bits,
+                               int size, unsigned count) {
+    find_all_subsets(indices, matrix, rows, columns, bits, size, count);
 }
 
 // out[part][item]: the product over a part of the tables of the entry that the item's index names in each.
