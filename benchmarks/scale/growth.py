@@ -1,11 +1,13 @@
-"""How the cost of a step of `exchange` grows with rows, columns, key bits and parties: tables, exponents, JSON.
+"""How the cost of a step of `exchange` grows with rows, columns, key bits, parties and workers.
 
     python benchmarks/scale/growth.py [--engine native] [--steps 2] [--output FILE]
 
-Every point is a run of its own process: all parties on one thread each, made-up data, processor seconds of the whole
-process between the first step and the last, so that others at work on the machine disturb little. Keys and tables,
-made once in a run, are counted apart. The exponent is the slope of a straight line through the logarithms: 1 is
-linear. `parts` gives the single operations of the same shapes, from which anything else can be calculated.
+Prints tables and fitted exponents, and writes JSON. Every point is a run of its own process: all parties on one thread
+each, made-up data, processor seconds of the whole process between the first step and the last, so that others at work
+on the machine disturb little. Keys and tables, made once in a run, are counted apart. Workers are those of a Ray
+cluster on this machine, which is started for the point; because they are processes of their own, it is the clock on the
+wall that is read there. The exponent is the slope of a straight line through the logarithms: 1 is linear. `parts` gives
+the single operations of the same shapes, from which anything else can be calculated.
 """
 
 from __future__ import annotations
@@ -21,16 +23,18 @@ from pathlib import Path
 
 import numpy as np
 
-USUAL = {"rows": 256, "columns": 32, "key_bits": 2048, "parties": 2}
+USUAL = {"rows": 256, "columns": 32, "key_bits": 2048, "parties": 2, "workers": 0}
 SWEEPS: dict[str, tuple[int, ...]] = {
     "rows": (64, 256, 1024, 4096, 8192),
     "columns": (8, 32, 128, 512, 2048),
     "key_bits": (2048, 3072),
     "parties": (2, 3, 4, 8),
+    "workers": (1, 2),
 }
+LARGE = {"rows": 8192}  # Where workers are counted: smaller products stay in the party's process.
 COSTS = ("step_s", "setup_s", "memory_mib", "sent_kib")
 NAMES = {
-    "step_s": "processor seconds of a step, all parties",
+    "step_s": "seconds of a step, all parties",
     "setup_s": "of keys and tables, all parties",
     "memory_mib": "MiB at the peak beyond the libraries, all parties",
     "sent_kib": "KiB sent in a step, all parties",
@@ -46,7 +50,8 @@ def main() -> None:
         return
     points: dict[str, list[Point]] = {}
     for name, values in SWEEPS.items():
-        points[name] = [one_point({**USUAL, name: value}, options) for value in values]
+        usual = {**USUAL, **LARGE} if name == "workers" else USUAL
+        points[name] = [one_point({**usual, name: value}, options) for value in values]
         print(markdown(name, points[name]), flush=True)
     parts = operations(options.engine)
     print("\n".join(f"{name}: {seconds * 1e6:.1f} µs" for name, seconds in parts.items()))
@@ -93,9 +98,13 @@ def measured(shape: dict[str, int], engine: str, steps: int) -> Point:
     generator = np.random.default_rng(0)
     X = generator.normal(size=(shape["rows"] * (steps + 1), sum(columns)))
     tables = dict(zip((party.name for party in plan.learners), split_array(X, X[:, 0] > 0, columns), strict=True))
+    clock = time.process_time
+    if shape["workers"]:
+        start_cluster(shape["workers"])
+        engine, clock = "ray", time.perf_counter
     idle = peak_mib()
-    marks: list[float] = [time.process_time()]
-    run = train(plan, tables, engine=engine, jobs=1, progress=lambda batch, _: marks.append(time.process_time()))
+    marks: list[float] = [clock()]
+    run = train(plan, tables, engine=engine, jobs=1, progress=lambda batch, _: marks.append(clock()))
     sent = sum(party.bytes_sent for party in run.record.parties)
     step = (marks[-1] - marks[1]) / steps
     setup = marks[1] - marks[0] - step
@@ -106,6 +115,13 @@ def measured(shape: dict[str, int], engine: str, steps: int) -> Point:
         "memory_mib": peak_mib() - idle,
         "sent_kib": sent / 1024 / (steps + 1),
     }
+
+
+def start_cluster(workers: int) -> None:
+    """On this machine, for this process alone; it ends with the process."""
+    import ray
+
+    ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
 
 
 def peak_mib() -> float:
