@@ -43,7 +43,7 @@ class CountingEngine:
         self._inner = inner
         self.calls: Counter[str] = Counter()
         self.multiplied_in: set[int] = set()
-        """Roots of the rings in which products were made."""
+        """Roots of the rings in which `product` was asked for."""
 
     @property
     def name(self) -> str:
@@ -51,10 +51,14 @@ class CountingEngine:
 
     def multiply(self, ring: Ring, left: Limbs, right: Limbs) -> Limbs:
         self.calls["multiply"] += 1
-        self.multiplied_in.add(ring.root)
         return self._inner.multiply(ring, left, right)
 
-    def embed(self, ring: Ring, values: Limbs) -> Limbs:
+    def product(self, ring: Ring, values: Limbs) -> int:
+        self.calls["product"] += 1
+        self.multiplied_in.add(ring.root)
+        return self._inner.product(ring, values)
+
+    def embed(self, ring: Ring, values: Sequence[int]) -> Limbs:
         self.calls["embed"] += 1
         return self._inner.embed(ring, values)
 

@@ -19,7 +19,7 @@ from plumbob.crypto.engines.cuda import driver
 from plumbob.crypto.engines.cuda.engine import CudaEngine
 from plumbob.crypto.engines.interface import Engine, IntegerMatrix, Ring
 from plumbob.crypto.engines.python import PythonEngine
-from plumbob.crypto.limbs import Limbs, from_ints, to_bytes, to_ints, width_for
+from plumbob.crypto.limbs import Limbs, from_ints, to_bytes, to_ints
 from plumbob.errors import CryptoError
 from tests.crypto.emulated_device import EmulatedDevice
 
@@ -127,13 +127,20 @@ def test_multiply_equals_python(case: tuple[Engine, Ring]) -> None:
 def test_embed_equals_python(case: tuple[Engine, Ring]) -> None:
     """Messages become 1 + m n, for the smallest and the largest of them too; only where the root is squared."""
     engine, ring = case
-    edges = [0, 1, ring.root - 1, ring.root // 2, secrets.randbelow(ring.root)]
-    values = from_ints(edges, width_for(ring.root))
+    values = [0, 1, -1, ring.root - 1, ring.root // 2, secrets.randbelow(ring.root), 3 * ring.root + 5]
     if ring.degree == 1:
         with pytest.raises(ValueError, match="squared"):
             engine.embed(ring, values)
     else:
         assert_same(engine.embed(ring, values), REFERENCE.embed(ring, values))
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 9, 65])
+def test_product_equals_python(small: CudaEngine, count: int) -> None:
+    """However many rows there are, their product is the same modulo the root, zeros included."""
+    values = units(SMALL, count)
+    assert small.product(SMALL, values) == REFERENCE.product(SMALL, values)
+    assert small.product(SMALL, np.concatenate([values, from_ints([0], SMALL.width)])) == 0
 
 
 def test_power_and_pack_equal_python(case: tuple[Engine, Ring]) -> None:

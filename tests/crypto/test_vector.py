@@ -154,11 +154,11 @@ def counted(private: PrivateKey) -> tuple[PrivateKey, CountingEngine]:
 
 
 def refused_without_secret(key: PrivateKey, data: bytes, sent: list[bytes] | None = None) -> None:
-    """What the owner does with bytes from outside: before the refusal there are products modulo the public key only."""
+    """What the owner does with bytes from outside: before a refusal at most a product modulo the public key."""
     counting_key, counting = counted(key)
     with pytest.raises(CiphertextRefusedError):
         counting_key.decrypt(admit(counting_key.public, data, 3, sent or ()))
-    assert set(counting.calls) <= {"multiply"}
+    assert set(counting.calls) <= {"product"}
     assert counting.multiplied_in <= {key.public.ring.root}
 
 

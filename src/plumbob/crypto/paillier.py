@@ -13,7 +13,7 @@ from gmpy2 import mpz
 from plumbob.crypto import engines
 from plumbob.crypto.engines.interface import Engine, Ring
 from plumbob.crypto.keys import SLACK_BITS, OwnBase, PrivateKey, PublicKey
-from plumbob.crypto.limbs import Limbs, from_ints, to_ints, width_for
+from plumbob.crypto.limbs import Limbs, to_ints
 from plumbob.crypto.profiles import STANDARD, Profile
 from plumbob.crypto.randomness import KERNEL, Randomness
 from plumbob.crypto.vector import EncryptedVector
@@ -46,8 +46,7 @@ class PaillierPublicKey(PublicKey):
         return self.randomness.many_below(self.n, count)
 
     def embed(self, values: Sequence[int], bits: int) -> Limbs:
-        residues = from_ints((value % self.n for value in values), width_for(self.n))
-        return self.engine.embed(self.ring, residues)
+        return self.engine.embed(self.ring, values)
 
     def to_bytes(self) -> bytes:
         return self.n.to_bytes(self.profile.key_bits // 8, "little")

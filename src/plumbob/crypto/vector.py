@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Union
 
 import gmpy2
 import numpy as np
-from gmpy2 import mpz
 
 from plumbob.crypto.fixed_point import Encoded
-from plumbob.crypto.limbs import Limbs, concatenate, from_bytes, from_ints, is_less, to_bytes, to_mpz
+from plumbob.crypto.limbs import Limbs, from_bytes, from_ints, is_less, to_bytes, to_mpz
 from plumbob.errors import CiphertextRefusedError, CryptoError
 
 if TYPE_CHECKING:
@@ -107,17 +106,5 @@ def _refuse_outside_group(key: "PublicKey", limbs: Limbs) -> None:
     if not (limbs.any(axis=1) & is_less(limbs, modulus)).all():
         raise CiphertextRefusedError("a ciphertext is 0 or not reduced; expected 1 <= c < modulus")
     # A product is a unit if and only if every factor is: one gcd serves for all.
-    if gmpy2.gcd(_product(key, limbs), key.n) != 1:
+    if gmpy2.gcd(key.engine.product(key.ring, limbs), key.n) != 1:
         raise CiphertextRefusedError("a ciphertext shares a factor with the key; expected units only")
-
-
-def _product(key: "PublicKey", limbs: Limbs) -> mpz:
-    """Of all rows, by halves: an engine multiplies many at once."""
-    rows: Limbs = limbs
-    while len(rows) > 1:
-        half = len(rows) // 2
-        odd = rows[2 * half :]
-        rows = key.engine.multiply(key.ring, rows[:half], rows[half : 2 * half])
-        if len(odd):
-            rows = concatenate([np.asarray(rows), np.asarray(odd)])
-    return to_mpz(rows)[0] if len(rows) else mpz(1)

@@ -61,8 +61,11 @@ class Engine(Protocol):
     def multiply(self, ring: Ring, left: Limbs, right: Limbs) -> Limbs:
         """Row by row; `right` may have a single row, which then meets every row of `left`."""
 
-    def embed(self, ring: Ring, values: Limbs) -> Limbs:
-        """1 + values * root modulo root**2, for values below the root: what Paillier's messages become."""
+    def product(self, ring: Ring, values: Limbs) -> int:
+        """Of all rows, modulo the root."""
+
+    def embed(self, ring: Ring, values: Sequence[int]) -> Limbs:
+        """1 + value * root modulo root**2: what Paillier's messages become. Values may be negative."""
 
     def power(self, ring: Ring, bases: Limbs, exponent: int) -> Limbs:
         """bases**exponent in time that does not depend on the bits of the exponent, which may be secret."""

@@ -34,7 +34,10 @@ class PythonEngine:
         modulus = ring.modulus
         return from_ints((a * b % modulus for a, b in zip(to_mpz(left), others, strict=True)), ring.width)
 
-    def embed(self, ring: Ring, values: Limbs) -> Limbs:
+    def product(self, ring: Ring, values: Limbs) -> int:
+        return product(ring, values)
+
+    def embed(self, ring: Ring, values: Sequence[int]) -> Limbs:
         return embedded(ring, values)
 
     def power(self, ring: Ring, bases: Limbs, exponent: int) -> Limbs:
@@ -74,10 +77,18 @@ class PythonEngine:
         return [logarithm(self, ring, values, scale) for ring, scale in zip(rings, scales, strict=True)]
 
 
-def embedded(ring: Ring, values: Limbs) -> Limbs:
-    """For engines on this machine's cores: one product a value, and nothing to reduce."""
+def product(ring: Ring, values: Limbs) -> int:
+    """For engines on this machine's cores."""
+    result, root = mpz(1), mpz(ring.root)
+    for value in to_mpz(values):
+        result = result * value % root
+    return int(result)
+
+
+def embedded(ring: Ring, values: Sequence[int]) -> Limbs:
+    """For engines on this machine's cores: one product a value."""
     root = mpz(ring.root)
-    return from_ints((1 + value * root for value in to_mpz(values)), ring.width)
+    return from_ints((1 + value % root * root for value in values), ring.width)
 
 
 def logarithm(engine: Engine, ring: Ring, values: Limbs, scale: int) -> Limbs:

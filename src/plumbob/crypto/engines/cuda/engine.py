@@ -13,9 +13,19 @@ from typing import Any, cast
 
 import numpy as np
 
-from plumbob.crypto.engines.cuda.driver import BLOCK, Device, DeviceRing, DeviceTable, Driver, Joint, Opener, source
+from plumbob.crypto.engines.cuda.driver import (
+    BLOCK,
+    Device,
+    DeviceRing,
+    DeviceTable,
+    Driver,
+    Joint,
+    Opener,
+    source,
+    to_int,
+)
 from plumbob.crypto.engines.interface import Digits, IntegerMatrix, Ring, Table, check_range
-from plumbob.crypto.limbs import Limbs, width_for
+from plumbob.crypto.limbs import Limbs, from_ints, width_for
 from plumbob.errors import CryptoError
 
 LARGEST_WINDOW = 8
@@ -73,11 +83,20 @@ class CudaEngine:
         with self._working():
             return self._limbs(self._driver.multiply(self._ring(ring), self._words(left), self._words(right)))
 
-    def embed(self, ring: Ring, values: Limbs) -> Limbs:
-        if ring.degree != 2 or len(values.shape) != 2 or values.shape[1] != width_for(ring.root):
-            raise ValueError(f"expected rows of {width_for(ring.root)} limbs for a squared root, got {values.shape}")
+    def product(self, ring: Ring, values: Limbs) -> int:
+        check_width(ring, values)
+        if len(values) == 0:
+            return 1
         with self._working():
-            return self._limbs(self._driver.embed(self._ring(ring), self._words(values)))
+            product = self._driver.product(self._ring(ring), self._words(values))
+        return to_int(self._device.fetch(product)[0]) % ring.root
+
+    def embed(self, ring: Ring, values: Sequence[int]) -> Limbs:
+        if ring.degree != 2:
+            raise ValueError(f"expected a ring with a squared root, got degree {ring.degree}")
+        residues = from_ints((value % ring.root for value in values), width_for(ring.root))
+        with self._working():
+            return self._limbs(self._driver.embed(self._ring(ring), self._words(residues)))
 
     def power(self, ring: Ring, bases: Limbs, exponent: int) -> Limbs:
         check_width(ring, bases)
