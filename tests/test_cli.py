@@ -662,6 +662,39 @@ def test_bad_input_is_explained(
     assert not any(value in printed.err for value in ("4711", "gold", "p7"))
 
 
+def test_a_run_that_fails_leaves_the_one_before_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """In a folder of its own, until a run has come to its end in its place; what else lies there stays."""
+    plan, pairs = people(tmp_path)
+    run = tmp_path / "run"
+    train = ["train", plan, "--data", *pairs, "--id", "id", "--label", "late", "--out", str(run), "--accept-leaks"]
+    assert call(monkeypatch, *train) == 0
+    first = (run / "run.json").read_bytes()
+    (run / "notes.txt").write_text("mine")
+    capsys.readouterr()
+    assert call(monkeypatch, *train, "--learning-rate", "1000000") == 1
+    assert f"the run that was there before is in {run / 'earlier-run'}" in capsys.readouterr().err
+    assert not RunRecord.load(run).is_finished
+    assert not (run / "parties").exists()
+    assert (run / "earlier-run" / "run.json").read_bytes() == first
+    predict = ["--data", *pairs, "--id", "id", "--out", str(tmp_path / "scores.csv")]
+    assert call(monkeypatch, "predict", str(run / "earlier-run"), *predict) == 0
+    assert call(monkeypatch, *train) == 0
+    assert RunRecord.load(run).is_finished
+    assert not (run / "earlier-run").exists()
+    assert (run / "notes.txt").read_text() == "mine"
+
+
+def test_an_engine_that_is_not_here_touches_no_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A word that is wrong is refused before anything is written."""
+    plan, pairs = people(tmp_path)
+    run = tmp_path / "run"
+    train = ["train", plan, "--data", *pairs, "--id", "id", "--label", "late", "--out", str(run), "--accept-leaks"]
+    assert call(monkeypatch, *train, "--protocol", "exchange", "--engine", "abacus") == 1
+    assert not run.exists()
+
+
 def test_unseen_category_at_prediction(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
