@@ -686,6 +686,28 @@ def test_a_run_that_fails_leaves_the_one_before_it(
     assert (run / "notes.txt").read_text() == "mine"
 
 
+def test_files_without_a_party_are_explained(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """`--data bank.csv fund.csv` looks like two plans, and the error says what was meant."""
+    monkeypatch.setenv("COLUMNS", "200")
+    assert call(monkeypatch, "train", "joint.toml", "--data", "bank.csv", "fund.csv", "--out", str(tmp_path)) == 2
+    assert "got joint.toml, fund.csv; files with data are given as PARTY=FILE" in capsys.readouterr().err
+
+
+def test_too_little_memory_is_said_in_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """No traceback, exit code 1."""
+
+    def too_much(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(Plan, "load", too_much)
+    assert call(monkeypatch, "plan", "hash", str(tmp_path / "joint.toml")) == 1
+    assert "not enough memory" in capsys.readouterr().err
+
+
 def test_an_engine_that_is_not_here_touches_no_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A word that is wrong is refused before anything is written."""
     plan, pairs = people(tmp_path)

@@ -416,3 +416,21 @@ def test_a_check_can_be_calculated_at_the_limits(keys: dict[str, Any]) -> None:
     """What a plan allows has an answer."""
     settings = {"features": (11, 12), "rows": 27000, "protocol": "clear", "row_norm": 1.0, **keys}
     assert len(check(Plan.for_columns(**settings))) >= 15
+
+
+def test_a_file_that_is_no_plan_is_named(tmp_path: Path) -> None:
+    """Every line says which file, and a file that is not there how to make one; a byte order mark does not matter."""
+    path = tmp_path / "joint.toml"
+    with pytest.raises(PlanError, match=re.escape(f"{path}: there is no such plan; `plumbob plan new --out {path}`")):
+        Plan.load(path)
+    path.write_text("[model]\nepochs = 0\nbatchsize = 3\n")
+    with pytest.raises(PlanError) as refusal:
+        Plan.load(path)
+    lines = str(refusal.value).splitlines()
+    assert len(lines) == 3
+    assert all(line.startswith(f"{path}: ") for line in lines)
+    path.write_bytes(Plan.for_columns((1, 2)).to_toml().encode("utf-16"))
+    with pytest.raises(PlanError, match="UTF-8"):
+        Plan.load(path)
+    path.write_text(Plan.for_columns((1, 2)).to_toml(), encoding="utf-8-sig")
+    assert Plan.load(path) == Plan.for_columns((1, 2))

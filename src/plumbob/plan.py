@@ -220,11 +220,17 @@ class Plan:
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
+        """From a file; what is wrong with it is said after its name."""
         try:
-            text = Path(path).read_text(encoding="utf-8")
+            text = Path(path).read_text(encoding="utf-8-sig")
+        except FileNotFoundError as error:
+            raise PlanError(f"{path}: there is no such plan; `plumbob plan new --out {path}` writes one") from error
         except (OSError, UnicodeDecodeError) as error:
-            raise PlanError(f"{path}: the plan cannot be read ({type(error).__name__})") from error
-        return cls.from_toml(text)
+            raise PlanError(f"{path}: the plan cannot be read as text in UTF-8 ({type(error).__name__})") from error
+        try:
+            return cls.from_toml(text)
+        except PlanError as error:
+            raise PlanError("\n".join(f"{path}: {line}" for line in str(error).splitlines())) from error
 
     @classmethod
     def from_toml(cls, text: str) -> Self:
