@@ -387,6 +387,24 @@ def test_export(
     assert call(monkeypatch, "export", str(runs / "arbiter"), "--to", "pickle") == 1
 
 
+@pytest.mark.parametrize("verb", [["export"], ["predict", "--data", "breast-cancer"]], ids=lambda verb: verb[0])
+def test_one_partys_own_side_says_whose_part_is_here(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    runs: Path,
+    tmp_path: Path,
+    verb: list[str],
+) -> None:
+    """The folder of a run on a network is not damaged because the others' parts are elsewhere."""
+    own = tmp_path / "run"
+    shutil.copytree(runs / "exchange", own, ignore=shutil.ignore_patterns("features"))
+    assert call(monkeypatch, *verb, str(own)) == 1
+    assert "the part of features is not here, only that of label; use" in capsys.readouterr().err
+    assert call(monkeypatch, "export", str(own), "--party", "label") == 0
+    assert call(monkeypatch, "export", str(own), "--party", "labl") == 1
+    assert 'did you mean "label"?' in capsys.readouterr().err
+
+
 def test_files_after_one_data_flag(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
