@@ -387,6 +387,24 @@ def test_export(
     assert call(monkeypatch, "export", str(runs / "arbiter"), "--to", "pickle") == 1
 
 
+@pytest.mark.parametrize("verb", [["export"], ["predict", "--data", "breast-cancer"]], ids=lambda verb: verb[0])
+def test_one_partys_own_side_says_whose_part_is_here(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    runs: Path,
+    tmp_path: Path,
+    verb: list[str],
+) -> None:
+    """The folder of a run on a network is not damaged because the others' parts are elsewhere."""
+    own = tmp_path / "run"
+    shutil.copytree(runs / "exchange", own, ignore=shutil.ignore_patterns("features"))
+    assert call(monkeypatch, *verb, str(own)) == 1
+    assert "the part of features is not here, only that of label; use" in capsys.readouterr().err
+    assert call(monkeypatch, "export", str(own), "--party", "label") == 0
+    assert call(monkeypatch, "export", str(own), "--party", "labl") == 1
+    assert 'did you mean "label"?' in capsys.readouterr().err
+
+
 def test_files_after_one_data_flag(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -660,6 +678,61 @@ def test_bad_input_is_explained(
     assert message in printed.err
     assert "Traceback" not in printed.err
     assert not any(value in printed.err for value in ("4711", "gold", "p7"))
+
+
+def test_a_run_that_fails_leaves_the_one_before_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """In a folder of its own, until a run has come to its end in its place; what else lies there stays."""
+    plan, pairs = people(tmp_path)
+    run = tmp_path / "run"
+    train = ["train", plan, "--data", *pairs, "--id", "id", "--label", "late", "--out", str(run), "--accept-leaks"]
+    assert call(monkeypatch, *train) == 0
+    first = (run / "run.json").read_bytes()
+    (run / "notes.txt").write_text("mine")
+    capsys.readouterr()
+    assert call(monkeypatch, *train, "--learning-rate", "1000000") == 1
+    assert f"the run that was there before is in {run / 'earlier-run'}" in capsys.readouterr().err
+    assert not RunRecord.load(run).is_finished
+    assert not (run / "parties").exists()
+    assert (run / "earlier-run" / "run.json").read_bytes() == first
+    predict = ["--data", *pairs, "--id", "id", "--out", str(tmp_path / "scores.csv")]
+    assert call(monkeypatch, "predict", str(run / "earlier-run"), *predict) == 0
+    assert call(monkeypatch, *train) == 0
+    assert RunRecord.load(run).is_finished
+    assert not (run / "earlier-run").exists()
+    assert (run / "notes.txt").read_text() == "mine"
+
+
+def test_files_without_a_party_are_explained(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """`--data bank.csv fund.csv` looks like two plans, and the error says what was meant."""
+    monkeypatch.setenv("COLUMNS", "200")
+    assert call(monkeypatch, "train", "joint.toml", "--data", "bank.csv", "fund.csv", "--out", str(tmp_path)) == 2
+    assert "got joint.toml, fund.csv; files with data are given as PARTY=FILE" in capsys.readouterr().err
+
+
+def test_too_little_memory_is_said_in_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """No traceback, exit code 1."""
+
+    def too_much(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(Plan, "load", too_much)
+    assert call(monkeypatch, "plan", "hash", str(tmp_path / "joint.toml")) == 1
+    assert "not enough memory" in capsys.readouterr().err
+
+
+def test_an_engine_that_is_not_here_touches_no_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A word that is wrong is refused before anything is written."""
+    plan, pairs = people(tmp_path)
+    run = tmp_path / "run"
+    train = ["train", plan, "--data", *pairs, "--id", "id", "--label", "late", "--out", str(run), "--accept-leaks"]
+    assert call(monkeypatch, *train, "--protocol", "exchange", "--engine", "abacus") == 1
+    assert not run.exists()
 
 
 def test_unseen_category_at_prediction(

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from plumbob.commands import party_runs
-from plumbob.errors import DataError, JournalError
+from plumbob.errors import DataError, IdentityError, JournalError
 from plumbob.party.home import Home, Settings
 from plumbob.party.training import JOURNAL
 from plumbob.protocol.outcome import unfinished_record
@@ -52,3 +52,23 @@ def test_a_second_session_leaves_the_first_one_alone(home: Home) -> None:
         assert first.path.exists()
         assert first.fact("kept") == b"1"
     assert not place.exists()
+
+
+def test_a_refused_alignment_leaves_no_folder(home: Home, tmp_path: Path) -> None:
+    """Otherwise `party/runs/*` would hold something that is no run."""
+    (tmp_path / "joint.toml").write_text(PLAN.to_toml())
+    with pytest.raises(IdentityError, match="not joined"):
+        party_runs.align(home.folder, tmp_path / "joint.toml", party_runs.AlignmentWishes(), True, print)
+    assert not list((home.folder / party_runs.RUNS).glob("*"))
+
+
+def test_a_record_that_cannot_be_read_hides_no_other_run(home: Home) -> None:
+    """`party status` names every run, also beside one of another version."""
+    damaged, good = (party_runs._run_folder(home, PLAN, is_new=True) for _ in range(2))
+    (damaged / "run.json").write_text("{}")
+    unfinished_record(PLAN, 40, FINISHED).save(good)
+    lines = party_runs.status(home.folder)["lines"]
+    assert lines == [
+        f"{SHORT}  its run.json cannot be read: damaged, or written by another version",
+        f"{SHORT}-2  finished",
+    ]

@@ -1,6 +1,7 @@
 """The plan: what it accepts, what it refuses and how it says so, its hash and its TOML."""
 
 import random
+import re
 import tomllib
 from dataclasses import FrozenInstanceError
 from operator import attrgetter
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from plumbob.auditor.check import check
 from plumbob.errors import PlanError
 from plumbob.plan import KEYS, Heuristic, Key, Party, Plan
 
@@ -302,7 +304,7 @@ def test_what_can_be_carried_is_accepted(keys: dict[str, Any]) -> None:
 
 @given(
     st.text(max_size=40).filter(str.isprintable),
-    st.floats(1e-300, 1e300),
+    st.floats(1e-300, 1e6),
     st.floats(1e-300, 1, exclude_max=True),
     st.integers(0, 2**63 - 1),
 )
@@ -374,3 +376,61 @@ def test_a_plan_is_read_from_its_file(tmp_path: Path) -> None:
     path.write_bytes(b"\xff\xfe")
     with pytest.raises(PlanError, match="cannot be read"):
         Plan.load(path)
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ({"epochs": 10**7}, "model.epochs: expected at most 1,000,000, got 10000000"),
+        ({"learning_rate": 1e308}, "model.learning_rate: expected at most 1,000,000"),
+        ({"l2": 1e300}, "model.l2: expected at most 1,000,000"),
+        ({"key_bits": 2**20, "test_only_keys": True}, "crypto.key_bits: expected at most 8,192"),
+        ({"row_norm": 1e300}, "privacy.row_norm: expected at most 1,000,000"),
+        ({"noise_std": 1e300}, "privacy.noise_std: expected at most 1,000,000"),
+        ({"epsilon": 1e300}, "privacy.epsilon: expected at most 1,000,000"),
+        ({"epsilon": 1e-300}, "privacy.epsilon: expected at least 1e-09, got 1e-300"),
+        ({"label_flip_epsilon": 1e308}, "privacy.label_flip_epsilon: expected at most 100"),
+        ({"heuristic": {"G": 1e308}}, "privacy.heuristic.G: expected at most 1,000,000"),
+        ({"features": (10**12, 3)}, "parties.label.features: expected at most 1,000,000"),
+    ],
+)
+def test_numbers_that_nothing_can_be_calculated_with_are_refused(keys: dict[str, Any], words: str) -> None:
+    """Not by an overflow in the middle of a run, nor by a key that takes days to make."""
+    with pytest.raises(PlanError, match=re.escape(words)):
+        Plan.for_columns(**{"features": (11, 12), **keys})
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"noise": "std", "noise_std": 1e6},
+        {"noise": "sound", "epsilon": 1e6},
+        {"noise": "sound", "epsilon": 1e-9},
+        {"noise": "heuristic", "epsilon": 1e6, "heuristic": {"G": 1e6}},
+        {"noise": "heuristic", "epsilon": 1e-9, "learning_rate": 1e-300},
+        {"label_flip_epsilon": 100.0, "learning_rate": 1e6, "l2": 1e6, "row_norm": 1e6},
+        {"epochs": 10**6, "features": (10**6, 10**6)},
+    ],
+)
+def test_a_check_can_be_calculated_at_the_limits(keys: dict[str, Any]) -> None:
+    """What a plan allows has an answer."""
+    settings = {"features": (11, 12), "rows": 27000, "protocol": "clear", "row_norm": 1.0, **keys}
+    assert len(check(Plan.for_columns(**settings))) >= 15
+
+
+def test_a_file_that_is_no_plan_is_named(tmp_path: Path) -> None:
+    """Every line says which file, and a file that is not there how to make one; a byte order mark does not matter."""
+    path = tmp_path / "joint.toml"
+    with pytest.raises(PlanError, match=re.escape(f"{path}: there is no such plan; `plumbob plan new --out {path}`")):
+        Plan.load(path)
+    path.write_text("[model]\nepochs = 0\nbatchsize = 3\n")
+    with pytest.raises(PlanError) as refusal:
+        Plan.load(path)
+    lines = str(refusal.value).splitlines()
+    assert len(lines) == 3
+    assert all(line.startswith(f"{path}: ") for line in lines)
+    path.write_bytes(Plan.for_columns((1, 2)).to_toml().encode("utf-16"))
+    with pytest.raises(PlanError, match="UTF-8"):
+        Plan.load(path)
+    path.write_text(Plan.for_columns((1, 2)).to_toml(), encoding="utf-8-sig")
+    assert Plan.load(path) == Plan.for_columns((1, 2))

@@ -18,6 +18,7 @@ FILES = {"clinic": (range(0, 5), range(0, 500)), "lab": (range(5, 12), range(50,
 
 def main(folder: Path) -> None:
     """Write both files."""
+    folder.mkdir(parents=True, exist_ok=True)
     data = load_breast_cancer()
     for name, (columns, patients) in FILES.items():
         # Any fixed order will do, as long as it is not the other file's.
@@ -33,4 +34,6 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        raise SystemExit(__doc__)
     main(Path(sys.argv[1]))

@@ -79,6 +79,9 @@ def main() -> None:
         # A folder that may not be written to, a full disk: nothing that a traceback would explain better.
         typer.echo(f"plumbob: {error.filename or 'a file'}: {error.strerror or type(error).__name__}", err=True)
         raise SystemExit(1) from None
+    except MemoryError:
+        typer.echo("plumbob: there is not enough memory for this; `plumbob check --estimate` says how much", err=True)
+        raise SystemExit(1) from None
 
 
 def show_warning(
@@ -569,7 +572,7 @@ def party_status(home: HomeFolder = HOME, as_json: Json = False, quiet: Quiet = 
 def one_plan(files: list[str]) -> Path | None:
     """The plan's file, if one is named."""
     if len(files) > 1:
-        raise typer.BadParameter(f"expected one plan, got {len(files)}")
+        raise typer.BadParameter(f"expected one plan, got {', '.join(files)}; files with data are given as PARTY=FILE")
     return Path(files[0]) if files else None
 
 

@@ -23,6 +23,13 @@ PARTY_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
 HASH_PREFIX = b"plumbob plan 1\n"
 PROFILE_BITS = (2048, 3072)
 LARGEST_NUMBER = 2**63
+# Far beyond what anybody trains with; above them formulas overflow, and keys and tables of steps take days to make.
+LARGEST_KEY_BITS = 8192
+LARGEST_WIDTH = 10**6
+LARGEST_EPOCHS = 10**6
+LARGEST_FIGURE = 1e6
+LARGEST_FLIP_EPSILON = 100
+SMALLEST_EPSILON = 1e-9
 ROW_LEVEL_REASON = (
     "privacy for whole rows needs another algorithm (clipped residuals and updates, public scaling) and is not offered;"
     ' "sound" protects labels'
@@ -43,6 +50,8 @@ class Key:
     above: float = -math.inf  # strict lower limit
     below: float = math.inf  # strict upper limit
     is_rare: bool = False  # written out only where it is not the default
+    least: float = -math.inf  # what can be calculated with: these two are said only to those who go beyond them
+    most: float = math.inf
 
     @property
     def in_file(self) -> str:
@@ -59,7 +68,16 @@ class Key:
             return None
         if self.name == "noise" and value in ("row", "row-level", "rows"):
             return f"{self.path}: {ROW_LEVEL_REASON}"
-        return f"{self.path}: expected {self._expectation()}, got {_shown(value)}{suggestion(value, self.choices)}"
+        expected = self._far_off(value) or self._expectation()
+        return f"{self.path}: expected {expected}, got {_shown(value)}{suggestion(value, self.choices)}"
+
+    def _far_off(self, value: object) -> str:
+        """What to say to a number that is right but for its size."""
+        if not self._has_right_type(value) or not isinstance(value, int | float):
+            return ""
+        if value > self.most:
+            return f"at most {self.most:,.0f}"
+        return f"at least {self.least:g}" if self.above < value < self.least else ""
 
     def _has_right_type(self, value: object) -> bool:
         if isinstance(self.default, float):
@@ -73,7 +91,8 @@ class Key:
             return value in self.choices if self.choices else value.isprintable()
         # A longer whole number is none that a plan could mean, and does not fit where it is calculated with.
         fits = isinstance(value, float) or abs(value) < LARGEST_NUMBER
-        return bool(fits and self.low <= value <= self.high and self.above < value < self.below)
+        is_calculable = self.least <= value <= self.most
+        return bool(fits and is_calculable and self.low <= value <= self.high and self.above < value < self.below)
 
     def _expectation(self) -> str:
         if self.choices:
@@ -136,7 +155,7 @@ class Plan:
 
     sigmoid: str = _one_of("model", "taylor minimax piecewise exact")
     start: str = _one_of("model", "zero xavier kaiming small normal")
-    epochs: int = _key("model", 10, low=1)
+    epochs: int = _key("model", 10, low=1, most=LARGEST_EPOCHS)
     batch_size: int = _key("model", 256, low=1)
     batches: str = _one_of(
         "model",
@@ -144,9 +163,9 @@ class Plan:
         "reshuffled | fixed | full; reshuffled learns best and, outside shares, leaks most",
     )
     remainder: str = _one_of("model", "merge drop", "merge into the last batch | drop")
-    learning_rate: float = _key("model", 0.1, above=0)
+    learning_rate: float = _key("model", 0.1, above=0, most=LARGEST_FIGURE)
     intercept: bool = _key("model", True)
-    l2: float = _key("model", 0.0, low=0)
+    l2: float = _key("model", 0.0, low=0, most=LARGEST_FIGURE)
     class_weight: str = _one_of("model", "none balanced", "none | balanced (clear only)")
     seed: int = _key("model", 0, "experiments only; 0 = drawn jointly by commit and reveal", low=0, high=2**63 - 1)
 
@@ -156,7 +175,9 @@ class Plan:
         "paillier okamoto-uchiyama",
         "paillier | okamoto-uchiyama (honest-but-curious parties only, trust_peer_keys = true)",
     )
-    key_bits: int = _key("crypto", 2048, "less only with test_only_keys = true, and the record says so", low=256)
+    key_bits: int = _key(
+        "crypto", 2048, "less only with test_only_keys = true, and the record says so", low=256, most=LARGEST_KEY_BITS
+    )
     test_only_keys: bool = _key("crypto", False, "keys too short to protect anything: experiments and tests only")
     trust_peer_keys: bool = _key("crypto", False, "accept keys that carry no proof, as okamoto-uchiyama needs")
     replies: str = _one_of(
@@ -177,12 +198,16 @@ class Plan:
         "none std heuristic sound",
         "none | std (a given noise_std) | heuristic (the paper's sigma) | sound",
     )
-    noise_std: float = _key("privacy", 0.0, low=0)
-    epsilon: float = _key("privacy", 1.0, above=0)
+    noise_std: float = _key("privacy", 0.0, low=0, most=LARGEST_FIGURE)
+    epsilon: float = _key("privacy", 1.0, above=0, least=SMALLEST_EPSILON, most=LARGEST_FIGURE)
     delta: float = _key("privacy", 1e-6, above=0, below=1)
     heuristic: Heuristic = field(default=Heuristic())
-    row_norm: float = _key("privacy", 0.0, "rows are clipped to this joint norm, 0 = not; any noise needs it", low=0)
-    label_flip_epsilon: float = _key("privacy", 0.0, "randomised response on labels, 0 = off", low=0)
+    row_norm: float = _key(
+        "privacy", 0.0, "rows are clipped to this joint norm, 0 = not; any noise needs it", low=0, most=LARGEST_FIGURE
+    )
+    label_flip_epsilon: float = _key(
+        "privacy", 0.0, "randomised response on labels, 0 = off", low=0, most=LARGEST_FLIP_EPSILON
+    )
 
     tolerance_labels: float = _key("tolerance", 0.05, low=0, high=1)
     tolerance_features: float = _key("tolerance", 0.05, low=0, high=1)
@@ -197,11 +222,17 @@ class Plan:
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
+        """From a file; what is wrong with it is said after its name."""
         try:
-            text = Path(path).read_text(encoding="utf-8")
+            text = Path(path).read_text(encoding="utf-8-sig")
+        except FileNotFoundError as error:
+            raise PlanError(f"{path}: there is no such plan; `plumbob plan new --out {path}` writes one") from error
         except (OSError, UnicodeDecodeError) as error:
-            raise PlanError(f"{path}: the plan cannot be read ({type(error).__name__})") from error
-        return cls.from_toml(text)
+            raise PlanError(f"{path}: the plan cannot be read as text in UTF-8 ({type(error).__name__})") from error
+        try:
+            return cls.from_toml(text)
+        except PlanError as error:
+            raise PlanError("\n".join(f"{path}: {line}" for line in str(error).splitlines())) from error
 
     @classmethod
     def from_toml(cls, text: str) -> Self:
@@ -450,7 +481,7 @@ def _heuristic_mistakes(heuristic: object) -> Iterator[str]:
         yield f"privacy.heuristic: expected {{ G = 1.0, T = 30, e = 0 }}, got {_shown(heuristic)}"
         return
     limits = (
-        Key("G", "privacy.heuristic", 1.0, "", above=0.5),
+        Key("G", "privacy.heuristic", 1.0, "", above=0.5, most=LARGEST_FIGURE),
         Key("T", "privacy.heuristic", 1, "", low=1),
         Key("e", "privacy.heuristic", 0, "", low=0),
     )
@@ -484,7 +515,7 @@ def _one_party_mistakes(party: Party) -> Iterator[str]:
         choices = ", ".join(f'"{role}"' for role in ROLES)
         yield f"{path}.role: expected one of {choices}, got {_shown(party.role)}{suggestion(party.role, ROLES)}"
         return
-    width = Key("features", path, 0, "", low=1 if party.role == "features" else 0)
+    width = Key("features", path, 0, "", low=1 if party.role == "features" else 0, most=LARGEST_WIDTH)
     if (text := width.mistake(party.features)) is not None:
         yield text
     elif party.role == "arbiter" and party.features:

@@ -68,3 +68,15 @@ def test_a_split_that_does_not_fit_is_refused(split: tuple[int, ...]) -> None:
     """Every party but the first needs a column, and all columns must be given away."""
     with pytest.raises(DataError, match="does not fit 4 columns"):
         column_counts(4, split)
+
+
+def test_ids_are_compared_by_the_common_rule() -> None:
+    """As between organisations: blanks around an id do not count; two ids that are one by the rule are refused."""
+    bank = table_from(pa.table({"id": ["p1", "p2"], "x": [1.0, 2.0]}), "id")
+    fund = table_from(pa.table({"id": [" p2 ", "p1\t"], "x": [2.0, 1.0]}), "id")
+    for table in align([bank, fund]):
+        assert table.ids == ("p1", "p2")
+        assert list(table.columns[0].values) == [1.0, 2.0]
+    twice = table_from(pa.table({"id": ["p1", "p1 "], "x": [1.0, 2.0]}), "id")
+    with pytest.raises(DataError, match="table 2: 1 of 2 rows repeat the id of an earlier row"):
+        align([bank, twice])

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from pyarrow import csv as pa_csv
 from pyarrow import parquet
 
 from plumbob.data import Table, read_table, store, table_from, tables
@@ -161,6 +162,53 @@ def test_unreadable_files_are_refused_without_their_content(tmp_path: Path) -> N
     path.write_text("a,a\n1,2\n")
     with pytest.raises(DataError, match="repeat a name"):
         read_table(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "the file is empty"),
+        (b"id;x\ns3cret;1\n", "separated by commas, its first line has semicolons"),
+        (b"id;x\ns3cret;1,5\n", "separated by commas, its first line has semicolons"),
+        (b"id\tx\ns3cret\t1\n", "has tabs"),
+        (b"id,gr\xf6\xdfe\ns3cret,1\n", "save the file as UTF-8"),
+        ("id,x\ns3cret,1\n".encode("utf-16"), "save the file as UTF-8"),
+        (b"id,x\ns3cret\xf6,1\n", "expected text in UTF-8"),
+        (b"id,x\ns3cret,M\xfcnchen\n", "column 'x' holds text that is not UTF-8"),
+        (b"id,x,y\ns3cret,1,ja\nb,2,n\xf6\n", "label column 'y' holds text that is not UTF-8"),
+        (b"id,x\ns3cret,1\ns3cret,1,2\n", "expected 2 cells in every line, as in the first one, got one with 3"),
+        (b"Id,x\ns3cret,1\n", "no column 'id' among the 2 columns of this table; did you mean \"Id\""),
+    ],
+)
+def test_a_file_that_is_no_such_table_says_what_is_wrong_with_it(tmp_path: Path, content: bytes, words: str) -> None:
+    """Another separator or encoding, an empty file, a line with a cell too many: each in words, none with a cell."""
+    path = tmp_path / "rows.csv"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=words) as refusal:
+        read_table(path, "id", "y" if b"y" in content else None)
+    assert "s3cret" not in str(refusal.value)
+
+
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    """It is there, so the error does not say that it is not."""
+    with pytest.raises(DataError, match="this is a folder"):
+        read_table(tmp_path)
+
+
+def test_arrow_parses_its_own_memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No Python object is left in Arrow's threads, which would abort the program when it ends at the wrong moment."""
+    path = written(tmp_path, "csv")
+    path.write_text("id,x\n" + "".join(f"{row},1.5\n" for row in range(10_000)))
+    before, during, parse = pa.total_allocated_bytes(), [], pa_csv.read_csv
+
+    def watched(source: Any, **options: Any) -> Any:
+        assert isinstance(source, pa.NativeFile)
+        during.append(pa.total_allocated_bytes())
+        return parse(source, **options)
+
+    monkeypatch.setattr(pa_csv, "read_csv", watched)
+    assert len(read_table(path, "id")) == 10_000
+    assert [used - before >= path.stat().st_size for used in during] == [True]
 
 
 def in_blocks(monkeypatch: pytest.MonkeyPatch, path: Path) -> Any:

@@ -56,6 +56,17 @@ class Machine:
             self.printed.append(finished.stdout)
 
 
+def test_the_data_are_written_where_they_are_wanted(tmp_path: Path) -> None:
+    """Also into a folder that is not there yet; without one the script says how it is called."""
+    make = [sys.executable, str(EXAMPLE / "make_data.py")]
+    subprocess.run([*make, str(tmp_path / "new" / "folder")], check=True)
+    assert {path.name for path in (tmp_path / "new" / "folder").iterdir()} == {"clinic.csv", "lab.csv"}
+    refused = subprocess.run(make, capture_output=True, text=True)
+    assert refused.returncode == 1
+    assert "make_data.py FOLDER" in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
 @pytest.mark.timeout(600)
 def test_the_tutorial_from_end_to_end(tmp_path: Path) -> None:
     """Both sides end with a part, a receipt and a page, and the clinic with scores that tell the two classes apart."""

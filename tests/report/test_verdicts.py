@@ -81,7 +81,14 @@ def test_the_worst_speaks_for_the_others() -> None:
 
 
 def test_what_to_do_is_there_to_be_typed() -> None:
-    """Each way of stopping it is a piece of code of its own."""
+    """Each way of stopping it is a piece of code of its own, and nothing follows that would be copied with it."""
     written = verdict_list(verdicts_of([READ]))
-    assert "To stop it: <code>--protocol shares</code>, or <code>--noise std</code>." in written
+    assert "To stop it: <code>--protocol shares</code>, or <code>--noise std</code></p>" in written
     assert 'class="badge leaks"' in written
+
+
+def test_what_a_plan_leaves_open_is_not_called_little() -> None:
+    """`degrades` before a run depends on the data, and may be everything; after it, it was measured."""
+    finding = replace(READ, verdict="degrades")
+    assert ">may leak</span>" in verdict_list(verdicts_of([finding], is_prediction=True))
+    assert ">leaks a little</span>" in verdict_list(verdicts_of([finding]))

@@ -96,8 +96,7 @@ class Figures:
 
     def noise_toward(self, name: str) -> float:
         """The deviation of the noise that the others put on each residual."""
-        others = (party for party in self.plan.learners if party.name != name)
-        return math.sqrt(sum(noise_std(self.plan, party.role) ** 2 for party in others))
+        return math.hypot(*(noise_std(self.plan, party.role) for party in self.plan.learners if party.name != name))
 
     @property
     def is_noisy(self) -> bool:

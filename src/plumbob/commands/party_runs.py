@@ -83,6 +83,8 @@ def sign(folder: Path, plan_file: Path, accept_leaks: bool) -> dict[str, object]
 def align(folder: Path, plan_file: Path, wishes: AlignmentWishes, quiet: bool, tell: Tell) -> dict[str, object]:
     """The rows that all parties have; with `at_least`, only if there are so many."""
     home, plan = Home.open(folder), Plan.load(plan_file)
+    # Before there is a folder for the session: a refusal leaves none.
+    refuse_strangers(home, plan)
     table = _own_table(home, plan, wishes.data)
     name, at_least = wishes.name, wishes.at_least
     place = home.folder / RUNS / f"align-{plan.hash()[:SHORT]}{f'.{name}' if name else ''}"
@@ -159,11 +161,20 @@ def status(folder: Path) -> dict[str, object]:
     runs = []
     for place in sorted((home.folder / RUNS).glob("*")):
         found = read_status(place)
-        is_finished = _is_finished(place)
-        sentence = "finished" if is_finished else found.sentence() if found is not None else "not begun"
+        is_finished, sentence = _state_of(place, found)
         runs.append({"run": place.name, "finished": is_finished, "status": sentence, **_told(found)})
     lines = [f"{run['run']}  {run['status']}" for run in runs] or ["no run yet; plumbob party train PLAN"]
     return {"party": home.identity.name, "runs": runs, "lines": lines}
+
+
+def _state_of(place: Path, found: Status | None) -> tuple[bool, str]:
+    """Whether a run is finished, and in words; one record that cannot be read hides no other run."""
+    try:
+        if _is_finished(place):
+            return True, "finished"
+    except DataError:
+        return False, "its run.json cannot be read: damaged, or written by another version"
+    return False, found.sentence() if found is not None else "not begun"
 
 
 def _told(found: Status | None) -> dict[str, object]:

@@ -2,16 +2,16 @@
 
 from pathlib import Path
 
+from plumbob.commands.export import refuse_absent_parts
 from plumbob.commands.scores import write_scores
 from plumbob.commands.train import Inputs
 from plumbob.simulation import JointModel
-from plumbob.simulation.export import refuse_unfinished
 from plumbob.simulation.files import load_new_rows
 
 
 def run(folder: Path, inputs: Inputs, out: Path) -> dict[str, object]:
     """All parties' parts are here, and so are their new rows."""
-    refuse_unfinished(folder)
+    refuse_absent_parts(folder)
     model = JointModel.load(folder)
     tables = load_new_rows(model, inputs.data, inputs.id_column, inputs.data_dir)
     return write_scores(out, tables[model.plan.label_party.name].ids, model.scores(tables), model.classes)

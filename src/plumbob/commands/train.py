@@ -1,9 +1,10 @@
 """`train`: all parties on this machine, from tables to a folder with record, parts, transcripts and report.
 
 The folder says at any moment what it holds: run.json is there from the start, and its status is `finished` only at
-the end.
+the end. A finished run that lay there before is set aside in earlier-run/ until the new one is finished too.
 """
 
+import shutil
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -13,7 +14,8 @@ from pathlib import Path
 from plumbob.auditor.filing import with_predictions
 from plumbob.commands.check import refuse_leaks
 from plumbob.commands.progress import StepProgress
-from plumbob.errors import DataError, PlumbobError
+from plumbob.crypto import engines
+from plumbob.errors import DataError
 from plumbob.plan import Plan
 from plumbob.protocol.outcome import unfinished_record
 from plumbob.record import RunRecord
@@ -22,6 +24,9 @@ from plumbob.report.run import page_of, quality_table, summary, warnings
 from plumbob.simulation import Run, train
 from plumbob.simulation.files import LoadedTables, load_tables
 from plumbob.simulation.quality import assessed
+
+EARLIER = "earlier-run"
+RUN_FILES = ("plan.toml", "run.json", "report.html", "parties")
 
 
 @dataclass(frozen=True)
@@ -64,6 +69,7 @@ def carry_out(plan: Plan, inputs: Inputs, out: Path, means: Means) -> Run:
 def begin(plan: Plan, loaded: LoadedTables, out: Path) -> int:
     """The folder, with a record that says that the run is under way; the number of its training rows."""
     make_folder(out)
+    _set_aside_finished_run(out)
     # An earlier run's page must not be taken for that of one which did not end.
     report_in(out).unlink(missing_ok=True)
     rows = len(loaded.tables[plan.label_party.name])
@@ -72,11 +78,36 @@ def begin(plan: Plan, loaded: LoadedTables, out: Path) -> int:
     return rows
 
 
+def _set_aside_finished_run(out: Path) -> None:
+    """Hours of training must not be lost to a mistake in the next call."""
+    try:
+        is_finished = RunRecord.load(out).is_finished
+    except DataError:
+        return
+    if is_finished:
+        aside = out / EARLIER
+        _remove_run(aside)
+        aside.mkdir(exist_ok=True)
+        for name in RUN_FILES:
+            if (out / name).exists():
+                (out / name).rename(aside / name)
+
+
+def _remove_run(folder: Path) -> None:
+    """What a run left, and nothing else that somebody may have put there."""
+    for name in RUN_FILES:
+        path = folder / name
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+    if folder.exists() and not any(folder.iterdir()):
+        folder.rmdir()
+
+
 def _loaded(plan: Plan, inputs: Inputs) -> LoadedTables:
     return load_tables(plan, inputs.data, inputs.id_column, inputs.label_column, inputs.data_dir)
 
 
 def _carried_out(plan: Plan, loaded: LoadedTables, out: Path, means: Means) -> Run:
+    _refuse_engine(plan, means.engine)
     rows = begin(plan, loaded, out)
     with StepProgress(plan.protocol, means.quiet) as progress:
         trained = marked(
@@ -87,7 +118,14 @@ def _carried_out(plan: Plan, loaded: LoadedTables, out: Path, means: Means) -> R
     finished = replace(finished, record=with_predictions(record))
     finished.save(out)
     write_report(finished.record, out)
+    _remove_run(out / EARLIER)
     return finished
+
+
+def _refuse_engine(plan: Plan, name: str) -> None:
+    """One that is not here is refused before the folder is touched; `auto` is always there."""
+    if plan.protocol != "clear" and name != "auto":
+        engines.choose(name)
 
 
 def write_report(record: RunRecord, out: Path) -> None:
@@ -127,9 +165,12 @@ def marked(work: Callable[..., Run], plan: Plan, rows: int, out: Path, progress:
     started = time.perf_counter()
     try:
         return work(progress=progress)
-    except (KeyboardInterrupt, PlumbobError) as error:
+    except (KeyboardInterrupt, Exception) as error:
         word = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
         status = f"{word} {progress.where}"
         unfinished_record(plan, rows, status, progress.reached, time.perf_counter() - started).save(out)
-        progress.say(f"{status}; {out / 'run.json'} says so")
+        earlier = (
+            f"; the run that was there before is in {out / EARLIER}" if (out / EARLIER / "run.json").exists() else ""
+        )
+        progress.say(f"{status}; {out / 'run.json'} says so{earlier}")
         raise

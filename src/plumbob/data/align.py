@@ -16,13 +16,24 @@ from plumbob.errors import DataError
 
 
 def align(tables: Sequence[Table]) -> tuple[Table, ...]:
-    """The rows that all tables have, sorted by id as text, so that row i is the same person everywhere."""
+    """The rows that all tables have, sorted by id as text, so that row i is the same person everywhere.
+
+    Ids are written by the common rule, as between organisations: blanks around them do not count.
+    """
+    tables = [_ruled(table, number) for number, table in enumerate(tables, 1)]
     common = set(tables[0].ids).intersection(*(table.ids for table in tables[1:]))
     if not common:
         sizes = ", ".join(str(len(table)) for table in tables)
         raise DataError(f"the tables ({sizes} rows) have no id in common; are their ids written the same way?")
     ordered = tuple(sorted(common))
     return tuple(table.select(ordered) for table in tables)
+
+
+def _ruled(table: Table, number: int) -> Table:
+    try:
+        return replace(table, ids=canonical_ids(table.ids))
+    except DataError as error:
+        raise DataError(f"table {number}: {error}") from None
 
 
 def in_agreed_order(table: Table, ids: Iterable[str]) -> Table:

@@ -6,7 +6,7 @@ file may be larger than memory; ids and texts stay in memory.
 """
 
 import gzip
-import io
+import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from plumbob.data import store
 from plumbob.errors import DataError
+from plumbob.plan import suggestion
 
 Vector = NDArray[np.float64]
 Labels = NDArray[np.int8]
@@ -26,6 +27,9 @@ Texts = NDArray[np.object_]
 
 CSV_BLOCK = 32 * 2**20
 """Bytes of a CSV file that are read at once."""
+OTHER_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+CELLS_OF_A_LINE = re.compile(r"Expected (\d+) columns, got (\d+)")
+NOT_UTF8 = "holds text that is not UTF-8; save the file as UTF-8"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -110,7 +114,9 @@ def read_table(
     """A table from a .csv (also .csv.gz) or .parquet file; `columns` picks and orders the features."""
     file = Path(path)
     if not file.is_file():
-        raise DataError(f"{file}: there is no such file")
+        raise DataError(
+            f"{file}: expected a file, this is a folder" if file.is_dir() else f"{file}: there is no such file"
+        )
     source = _readable(file, _reader(file)(file, id_column))
     return _assembled(source, next(source), id_column, label_column, columns)
 
@@ -123,8 +129,16 @@ def _readable(file: Path, source: Iterator[Any]) -> Iterator[Any]:
         # Arrow keeps what it used for the next file, and there is none.
         default_memory_pool().release_unused()
     except (OSError, ValueError, NotImplementedError) as error:
-        # The parser's own message may quote a cell, so only its kind is shown.
-        raise DataError(f"{file}: could not be read as a table ({type(error).__name__})") from None
+        raise DataError(f"{file}: could not be read as a table ({_told(error)})") from None
+
+
+def _told(error: Exception) -> str:
+    """What may be passed on of a parser's message: it may quote a cell, so only its kind, or its numbers."""
+    if counts := CELLS_OF_A_LINE.search(str(error)):
+        return f"expected {counts[1]} cells in every line, as in the first one, got one with {counts[2]}"
+    if "invalid UTF8" in str(error):
+        return "expected text in UTF-8; save the file so"
+    return type(error).__name__
 
 
 def _reader(file: Path) -> Any:
@@ -161,9 +175,34 @@ def _csv_frames(file: Path, kinds: dict[str, Any]) -> Iterator[Any]:
     options = csv.ConvertOptions(column_types=kinds, strings_can_be_null=True)
     with gzip.open(file) if file.suffix.lower() == ".gz" else file.open("rb") as lines:
         header, is_first = lines.readline(), True
+        _refuse_header(file, header)
         while (block := lines.read(CSV_BLOCK) + lines.readline()) or is_first:
-            yield csv.read_csv(io.BytesIO(header + block), convert_options=options)
+            yield csv.read_csv(_in_arrows_memory(header + block), convert_options=options)
             is_first = False
+
+
+def _refuse_header(file: Path, header: bytes) -> None:
+    """What else would come out as a table of one odd column, or as a parser's riddle."""
+    if not header:
+        raise DataError(f"{file}: expected a line with the columns' names and a line for each row, the file is empty")
+    try:
+        names = header.decode()
+    except UnicodeDecodeError:
+        raise DataError(f"{file}: expected text in UTF-8, its first line is not; save the file as UTF-8") from None
+    for character, word in OTHER_SEPARATORS.items():
+        if character in names and "," not in names:
+            raise DataError(
+                f"{file}: expected cells separated by commas, its first line has {word} instead; save it so"
+            )
+
+
+def _in_arrows_memory(content: bytes) -> Any:
+    """Arrow's threads may still hold a file when the program ends, and to let go of a Python object then aborts it."""
+    from pyarrow import BufferReader, allocate_buffer
+
+    room = allocate_buffer(len(content))
+    memoryview(room).cast("B")[:] = content
+    return BufferReader(room)
 
 
 def _common_kind(kinds: set[Any]) -> Any:
@@ -300,7 +339,8 @@ def _frame_of(data: Any) -> Any:
 def _require_columns(names: Sequence[str], wanted: Iterable[str | None]) -> None:
     absent = [name for name in wanted if name is not None and name not in names]
     if absent:
-        raise DataError(f"no column {', '.join(map(repr, absent))} among the {len(names)} columns of this table")
+        close = suggestion(absent[0], names)
+        raise DataError(f"no column {', '.join(map(repr, absent))} among the {len(names)} columns of this table{close}")
 
 
 def _ids(series: Any) -> tuple[str, ...]:
@@ -314,6 +354,8 @@ def _ids(series: Any) -> tuple[str, ...]:
 def _label_values(series: Any) -> NDArray[Any]:
     if missing := int(series.is_null().sum()):
         raise DataError(f"the label is missing in {missing} of {len(series)} rows")
+    if series.dtype == nw.Binary:
+        raise DataError(f"the label column {series.name!r} {NOT_UTF8}")
     return np.array(series.to_list())
 
 
@@ -332,6 +374,8 @@ def _column(name: str, series: Any) -> Column:
         values = zip(series.to_list(), missing, strict=True)
         texts[:] = [None if gone else sys.intern(str(value)) for value, gone in values]
         return Column(name, texts)
+    if series.dtype == nw.Binary:
+        raise DataError(f"column {name!r} {NOT_UTF8}")
     raise DataError(f"column {name!r} holds {series.dtype} in {len(series)} rows; expected numbers, true/false or text")
 
 

@@ -21,7 +21,12 @@ def agreement_table(items: Sequence[Agreement]) -> Table:
     """One line a finding."""
     rows = [
         [
-            *(one.attack, badge(one.predicted) if one.predicted else "-", badge(one.found), one.word),
+            *(
+                one.attack,
+                badge(one.predicted, is_prediction=True) if one.predicted else "-",
+                badge(one.found),
+                one.word,
+            ),
             *(one.by, one.against, one.target),
         ]
         for one in items

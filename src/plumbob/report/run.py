@@ -32,7 +32,8 @@ LEDGER = (
 )
 ADVANTAGE = (
     "Reached: the share of labels claimed rightly, for scores and features R². Advantage: the part of what the best "
-    "baseline leaves unknown that the attack finds out, at the lower end of its 95 % interval."
+    "baseline leaves unknown that the attack finds out, at the lower end of its 95 % interval. What leaks a little is "
+    "called degrades on the command line, and what has nothing to attack not applicable."
 )
 NO_CLAIM = "No attack had anything to work on."
 RECEIPT = (

@@ -13,6 +13,8 @@ from plumbob.report.scale import shown
 
 ORDER = (LEAKS, DEGRADES, BLOCKED, NOT_APPLICABLE)
 WORDS = {LEAKS: "leaks", DEGRADES: "leaks a little", BLOCKED: "blocked", NOT_APPLICABLE: "nothing to attack"}
+UNDECIDED = "may leak"
+"""`degrades` before a run: it depends on the data, so that it may be much."""
 CLASSES = {LEAKS: "leaks", DEGRADES: "degrades", BLOCKED: "blocked", NOT_APPLICABLE: "blocked"}
 
 CHOOSES = "label-chosen-rows"
@@ -28,6 +30,7 @@ class Verdict:
     more: str = ""
     fix: str = ""
     """What to type against it."""
+    is_prediction: bool = False
 
 
 def verdicts_of(findings: Sequence[Finding], is_prediction: bool = False) -> list[Verdict]:
@@ -100,7 +103,7 @@ def _predicted(one: Finding) -> Verdict:
         BLOCKED: f"{one.by} is not expected to learn {about}.",
         NOT_APPLICABLE: f"{one.by} sees nothing from which {about} could be worked out.",
     }.get(one.verdict, f"{one.by}, {about}: {one.verdict}.")
-    return Verdict(one.verdict, says, "" if one.verdict == NOT_APPLICABLE else one.why, one.fix)
+    return Verdict(one.verdict, says, "" if one.verdict == NOT_APPLICABLE else one.why, one.fix, is_prediction=True)
 
 
 def _method(one: Finding) -> str:
@@ -115,7 +118,11 @@ def verdict_list(verdicts: Sequence[Verdict]) -> Markup:
 def _row(one: Verdict) -> Markup:
     more = tag("p", *_more(one), class_="more") if one.more or one.fix else NOTHING
     return tag(
-        "li", badge(one.verdict), tag("p", one.says, class_="say"), more, class_=f"verdict {_class(one.verdict)}"
+        "li",
+        badge(one.verdict, one.is_prediction),
+        tag("p", one.says, class_="say"),
+        more,
+        class_=f"verdict {_class(one.verdict)}",
     )
 
 
@@ -127,13 +134,14 @@ def _more(one: Verdict) -> Iterator[object]:
         ways = one.fix.split(", or ")
         for place, way in enumerate(ways):
             yield "" if place == 0 else ", or "
+            # No full stop after it: it would be copied with the command, or stand alone in a line.
             yield tag("code", way)
-        yield "."
 
 
-def badge(verdict: str) -> Markup:
+def badge(verdict: str, is_prediction: bool = False) -> Markup:
     """The verdict's word, with a mark that does not rest on colour."""
-    return tag("span", WORDS.get(verdict, verdict), class_=f"badge {_class(verdict)}")
+    word = UNDECIDED if is_prediction and verdict == DEGRADES else WORDS.get(verdict, verdict)
+    return tag("span", word, class_=f"badge {_class(verdict)}")
 
 
 def _class(verdict: str) -> str:

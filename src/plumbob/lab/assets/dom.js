@@ -33,7 +33,7 @@ export function number(value, digits = 3) {
 }
 
 export function duration(seconds) {
-  if (seconds < 1) return "under a second";
+  if (seconds < 1.5) return "a second";
   if (seconds < 90) return `${Math.round(seconds)} s`;
   if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
   return `${(seconds / 3600).toFixed(1)} h`;
