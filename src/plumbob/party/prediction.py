@@ -1,6 +1,7 @@
 """Scores of aligned rows: the label party asks and gets them, the others answer as much as they are willing to."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -8,6 +9,7 @@ from plumbob.crypto import Randomness
 from plumbob.data import Table
 from plumbob.errors import BudgetExceededError, DataError
 from plumbob.party import sizes
+from plumbob.party.conversation import Conversation
 from plumbob.party.seat import Seat
 from plumbob.plan import Plan
 from plumbob.protocol.journal import SqliteJournal
@@ -36,7 +38,7 @@ def ask(
     progress: Progress = lambda done, rows: None,
 ) -> Vector:
     """At the label party: the joint scores of these rows of the aligned table."""
-    with seat.talk("predict", journal) as talk:
+    with seat.talk("predict", journal) as talk, _ended_together(talk, journal):
         asker = Asker(seat.desk(talk, journal, randomness), _rows_of(seat), part)
         asker.begin()
         scores = []
@@ -44,8 +46,6 @@ def ask(
             scores.append(asker.scores(rows[start : start + ROWS_AT_ONCE]))
             progress(min(start + ROWS_AT_ONCE, len(rows)), len(rows))
         asker.end()
-        journal.flush()
-        talk.part()
     return np.concatenate(scores)
 
 
@@ -53,17 +53,21 @@ def answer(
     seat: Seat, journal: SqliteJournal, randomness: Randomness, part: Part, most_rows: int | None = None
 ) -> Served:
     """At a feature party: one session, until the label party ends it."""
-    with seat.talk("predict", journal) as talk:
-        try:
-            served = Answerer(seat.desk(talk, journal, randomness), _rows_of(seat), part, most_rows).run()
-        except BudgetExceededError:
-            # The peer hears the verdict, which is behind everything else, and not only that we are gone.
-            journal.flush()
-            talk.part(SECONDS_TO_HEAR)
-            raise
+    with seat.talk("predict", journal) as talk, _ended_together(talk, journal):
+        return Answerer(seat.desk(talk, journal, randomness), _rows_of(seat), part, most_rows).run()
+
+
+@contextmanager
+def _ended_together(talk: Conversation, journal: SqliteJournal) -> Iterator[None]:
+    """Also at a limit: the peers hear verdict and end, which are behind everything else, not only that we are gone."""
+    try:
+        yield
+    except BudgetExceededError:
         journal.flush()
-        talk.part()
-    return served
+        talk.part(SECONDS_TO_HEAR)
+        raise
+    journal.flush()
+    talk.part()
 
 
 def _rows_of(seat: Seat) -> Table:

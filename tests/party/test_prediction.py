@@ -1,0 +1,123 @@
+"""Prediction between organisations: what each side hears when one of them has answered enough."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from plumbob.crypto import Randomness, engines
+from plumbob.errors import BudgetExceededError, PlumbobError
+from plumbob.party import prediction
+from plumbob.party.seat import Seat
+from plumbob.party.training import JOURNAL
+from plumbob.protocol.journal import SqliteJournal
+from plumbob.protocol.messages import Kind, decode
+from plumbob.protocol.prediction import Served
+from plumbob.simulation import Run
+from plumbob.transport.reliable import FRAME, MESSAGE
+from tests.party.support import PATIENCE, Meddle, Switchboard, honest, run_parties
+from tests.party.verbs import Command, Organisations
+from tests.protocol.support import made_up, plan_for, tables_for, trained
+
+PLAN = plan_for((2, 2, 1), protocol="exchange", epochs=1, batches="full")
+ROWS = made_up(columns=PLAN.columns)
+
+
+@pytest.fixture(scope="module")
+def run() -> Run:
+    """A finished one of three parties."""
+    return trained(PLAN, ROWS)
+
+
+def session(run: Run, folder: Path, limits: dict[str, int], meddle: Meddle = honest) -> dict[str, Any]:
+    """One session over journals and links, all rows asked for; what each party got or was told."""
+    board = Switchboard(meddle)
+    tables = tables_for(PLAN, *ROWS)
+
+    def ended(name: str, work: Callable[[Seat, SqliteJournal, Randomness], Any]) -> Any:
+        place = folder / name
+        place.mkdir(mode=0o700)
+        journal = SqliteJournal(place / JOURNAL)
+        seat = Seat(name, PLAN, tables[name], place, board.station(name), engines.choose("auto", 1), PATIENCE)
+        try:
+            return work(seat, journal, Randomness(journal.draw, is_kernel=True))
+        except PlumbobError as error:
+            return error
+        finally:
+            journal.close()
+
+    def ask(seat: Seat, journal: SqliteJournal, randomness: Randomness) -> Any:
+        return prediction.ask(seat, journal, randomness, run.model.parts[seat.name], range(len(ROWS[1])))
+
+    def answer(seat: Seat, journal: SqliteJournal, randomness: Randomness) -> Any:
+        return prediction.answer(seat, journal, randomness, run.model.parts[seat.name], limits.get(seat.name))
+
+    works = {name: ask if name == "label" else answer for name in tables}
+    return run_parties({name: partial(ended, name, work) for name, work in works.items()})
+
+
+def slow(*kinds: Kind) -> Meddle:
+    """A network on which these messages take a while."""
+
+    def wait(sender: str, frame: bytes) -> Iterable[bytes]:
+        if frame[:1] == bytes([MESSAGE]) and decode(frame[FRAME.size :]).kind in kinds:
+            time.sleep(0.5)
+        return [frame]
+
+    return wait
+
+
+@pytest.mark.parametrize("kind", [Kind.QUERY_VERDICT, Kind.QUERY])
+def test_everybody_hears_of_a_limit_behind_everything_else(kind: Kind, run: Run, tmp_path: Path) -> None:
+    """However slow the network is, nobody is told only that somebody has gone: verdict and end come first."""
+    ends = session(run, tmp_path, {"features": 39}, slow(kind))
+    assert isinstance(ends["label"], BudgetExceededError)
+    assert "features: 40 rows more are above the limit" in str(ends["label"])
+    assert isinstance(ends["features"], BudgetExceededError)
+    assert ends["features-2"] == Served(1, 40)
+
+
+@pytest.fixture
+def organisations(run: Run, tmp_path: Path) -> Iterator[Organisations]:
+    """With a run that is over; their processes end with the test."""
+    made = Organisations(PLAN, tables_for(PLAN, *ROWS), tmp_path)
+    for name, part in run.model.parts.items():
+        own = made.run_folder(name) / "parties" / name
+        for place in (made.home(name) / "runs", made.run_folder(name), own.parent, own):
+            place.mkdir(mode=0o700)
+        part.save(own / "part.json")
+        run.record.save(made.run_folder(name))
+    yield made
+    made.close()
+
+
+def predicted(organisations: Organisations, *limit: str, ids: Iterable[int] = ()) -> dict[str, Command]:
+    """`party predict` at all, with a limit at one; when all have ended."""
+    asked = [word for row in ids for word in ("--ids", organisations.tables["label"].ids[row])]
+    words = {"label": ["--out", str(organisations.folder / "scores.csv"), *asked], "features": limit}
+    commands = {
+        name: organisations.type(name, "predict", str(organisations.plan_file), *words.get(name, ()))
+        for name in organisations.names
+    }
+    for command in commands.values():
+        command.wait()
+    return commands
+
+
+def test_a_limit_between_processes(organisations: Organisations, run: Run) -> None:
+    """Over real TLS: the side with the limit and the one that asked end with 1 and say why, the third ends with 0."""
+    commands = predicted(organisations, "--most-rows", "39")
+    assert [commands[name].process.exitcode for name in organisations.names] == [1, 1, 0]
+    assert "features: 40 rows more are above the limit that was set there" in commands["label"].complained
+    assert "label asked for 40 rows after 0; 39 are the most" in commands["features"].complained
+    assert "answered 40 rows in 1 queries of label" in commands["features-2"].printed
+    assert not (organisations.folder / "scores.csv").exists()
+    commands = predicted(organisations, "--most-rows", "40")
+    assert [commands[name].process.exitcode for name in organisations.names] == [0, 0, 0]
+    lines = (organisations.folder / "scores.csv").read_text(encoding="utf-8").splitlines()[1:]
+    scores = [float(line.split(",")[1]) for line in lines]
+    assert np.allclose(scores, run.model.scores(organisations.tables), atol=1e-6)
