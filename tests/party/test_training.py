@@ -1,6 +1,8 @@
 """A networked party: the same weights as in the simulation, however often it is killed."""
 
+import os
 import sqlite3
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -18,6 +20,7 @@ from plumbob.protocol.handshake import Desk
 from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.part import Part
 from plumbob.protocol.party import TrainingParty
+from plumbob.protocol.transcript import Transcript
 from plumbob.record import RunRecord
 from tests.party.processes import source_of, stream
 from tests.party.support import Killed, Switchboard, keep_starting, run_parties
@@ -231,6 +234,77 @@ class FullDiskJournal(SqliteJournal):
                 raise disk.errors[0]
             disk.left -= 1
         return super()._execute(statement, values)
+
+
+@pytest.mark.parametrize("moment", ["before over", "after over", "after parted", "before forget", "after forget"])
+def test_a_loss_of_power_at_the_end_loses_nothing(moment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Results are on the disk before the journal says that it is over, and long before it forgets."""
+    plan = plan_for((2, 3), protocol="exchange", epochs=1, batch_size=20)
+    X, y = made_up(columns=plan.columns)
+    cache = WriteCache()
+    monkeypatch.setattr(os, "fsync", cache.fsync)
+    loss = PowerLoss(moment, tmp_path / "label", cache)
+    networked(plan, tables_for(plan, X, y), tmp_path, loss.journal)
+    assert loss.has_struck
+    assert joint_weights(plan, tmp_path).tobytes() == weights_of(trained(plan, (X, y))).tobytes()
+    assert RunRecord.load(tmp_path / "label").is_finished
+    assert len(Transcript.load(tmp_path / "label" / "parties" / "label" / "transcript.npz").X) == len(X)
+    assert Plan.load(tmp_path / "label" / "plan.toml") == plan
+
+
+class WriteCache:
+    """Knows what is on the disk and what is only on its way there."""
+
+    def __init__(self) -> None:
+        self._fsync = os.fsync
+        self._when: dict[int, int] = {}
+
+    def fsync(self, handle: int) -> None:
+        self._fsync(handle)
+        self._when[os.fstat(handle).st_ino] = time.time_ns()
+
+    def lose(self, folder: Path) -> None:
+        """What a loss of power may do: a file that was not written out is empty, one in such a folder is gone."""
+        for file in [path for path in folder.rglob("*") if path.is_file() and "journal" not in path.name]:
+            found, place = file.stat(), file.parent.stat()
+            if self._when.get(place.st_ino, 0) < found.st_ctime_ns:
+                file.unlink()
+            elif self._when.get(found.st_ino, 0) < found.st_mtime_ns:
+                file.write_bytes(b"")
+
+
+class PowerLoss:
+    """Strikes the label party once, at one moment of the end of its run."""
+
+    def __init__(self, moment: str, folder: Path, cache: WriteCache) -> None:
+        self.moment, self.folder, self.cache, self.has_struck = moment, folder, cache, False
+
+    def journal(self, path: Path, name: str) -> SqliteJournal:
+        return EndingJournal(path, self) if name == "label" else SqliteJournal(path)
+
+    def at(self, moment: str) -> None:
+        if moment == self.moment and not self.has_struck:
+            self.has_struck = True
+            self.cache.lose(self.folder)
+            raise Killed
+
+
+class EndingJournal(SqliteJournal):
+    """Its last words are the moments."""
+
+    def __init__(self, path: Path, loss: PowerLoss) -> None:
+        super().__init__(path)
+        self._loss = loss
+
+    def note(self, name: str, value: bytes) -> None:
+        self._loss.at(f"before {name}")
+        super().note(name, value)
+        self._loss.at(f"after {name}")
+
+    def forget(self) -> None:
+        self._loss.at("before forget")
+        super().forget()
+        self._loss.at("after forget")
 
 
 def test_the_ledger_equals_a_recount(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
