@@ -500,10 +500,13 @@ def party_sign(
 def party_align(
     plan: PlanFile,
     data: Annotated[Path | None, typer.Option(help="Another table than the settings name.", dir_okay=False)] = None,
-    name: Annotated[str, typer.Option(help="Keep it under this name: rows to predict, say.")] = "",
+    name: Annotated[
+        str, typer.Option(help="Keep it under this name, the same at all parties: rows to predict, say.")
+    ] = "",
     at_least: Annotated[
         int | None, typer.Option(help="The size first: go on to the ids only with so many in common.", min=1)
     ] = None,
+    at_most: Annotated[int, typer.Option(help="Refuse a peer that brings more ids than these.", min=1)] = 5_000_000,
     is_new: Annotated[
         bool, typer.Option("--new", help="Begin anew, whatever was interrupted; the peers do the same.")
     ] = False,
@@ -515,7 +518,7 @@ def party_align(
     """Find the rows that all parties have; ids that somebody lacks stay at home."""
     from plumbob.commands import party_runs as work
 
-    wishes = work.AlignmentWishes(name, data, at_least, jobs, is_new)
+    wishes = work.AlignmentWishes(name, data, at_least, at_most, jobs, is_new)
     show(unless_interrupted(lambda: work.align(home, plan, wishes, quiet, progress(quiet))), as_json)
 
 

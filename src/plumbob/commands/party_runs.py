@@ -26,7 +26,8 @@ from plumbob.party.home import Home
 from plumbob.party.seat import Seat, refuse_strangers, seat_at
 from plumbob.party.sizes import largest_message
 from plumbob.party.status import Status, read_status
-from plumbob.plan import Plan
+from plumbob.plan import PARTY_NAME, Plan
+from plumbob.protocol.alignment import MOST_IDS
 from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.part import Part
 from plumbob.record import RunRecord
@@ -44,6 +45,7 @@ class AlignmentWishes:
     name: str = ""
     data: Path | None = None
     at_least: int | None = None
+    at_most: int = MOST_IDS
     jobs: int | None = None
     is_new: bool = False
 
@@ -83,16 +85,18 @@ def sign(folder: Path, plan_file: Path, accept_leaks: bool) -> dict[str, object]
 def align(folder: Path, plan_file: Path, wishes: AlignmentWishes, quiet: bool, tell: Tell) -> dict[str, object]:
     """The rows that all parties have; with `at_least`, only if there are so many."""
     home, plan = Home.open(folder), Plan.load(plan_file)
+    name, at_least = _list_name(wishes.name), wishes.at_least
     table = _own_table(home, plan, wishes.data)
-    name, at_least = wishes.name, wishes.at_least
     place = home.folder / RUNS / f"align-{plan.hash()[:SHORT]}{f'.{name}' if name else ''}"
     if wishes.is_new:
         shutil.rmtree(place, ignore_errors=True)
     _private(home, RUNS, place.name)
-    seat = seat_at(home, plan, table, place, alignment.LARGEST_MESSAGE, tell)
+    seat = replace(seat_at(home, plan, table, place, alignment.LARGEST_MESSAGE, tell), list_name=name)
     with StepProgress("align", quiet) as progress, _journal(place) as journal:
         go_on = None if at_least is None else lambda size: size >= at_least
-        how = alignment.Wishes(go_on, wishes.jobs, lambda done, steps: progress(_Chunk(done), steps))
+        how = alignment.Wishes(
+            go_on, wishes.jobs, lambda done, steps: progress(_Chunk(done), steps), most_ids=wishes.at_most
+        )
         found, peers_are_done = alignment.align(seat, journal, _kernel(journal), how)
     # Before its journal goes: who is killed in between need not ask the peers again.
     file = None if found.ids is None else alignment.keep(home, plan, found, name)
@@ -135,11 +139,12 @@ def _reported(record: RunRecord, place: Path) -> dict[str, object]:
 def predict(folder: Path, plan_file: Path, wishes: PredictionWishes, tell: Tell) -> dict[str, object]:
     """Scores of aligned rows at the label party; at the others, one session of answers."""
     home, plan = Home.open(folder), Plan.load(plan_file)
+    name = _list_name(wishes.name)
     run = _finished_run(home, plan)
     part = Part.load(run / "parties" / home.identity.name / "part.json")
     table = _table_to_predict(home, plan, part, wishes)
     place = _private(home, RUNS, f"predict-{plan.hash()[:SHORT]}")
-    seat = seat_at(home, plan, table, place, prediction.largest_message(plan), tell)
+    seat = replace(seat_at(home, plan, table, place, prediction.largest_message(plan), tell), list_name=name)
     with _one_session(place) as journal:
         if home.identity.name != plan.label_party.name:
             return _answered(seat, journal, part, wishes.most_rows)
@@ -183,6 +188,13 @@ def _answered(seat: Seat, journal: SqliteJournal, part: Part, most_rows: int | N
     served = prediction.answer(seat, journal, _kernel(journal), part, most_rows)
     line = f"answered {served.rows} rows in {served.queries} queries of {seat.plan.label_party.name}"
     return {"queries": served.queries, "rows": served.rows, "lines": [line]}
+
+
+def _list_name(name: str) -> str:
+    """It becomes part of a file's name, and both ends must say the same."""
+    if name and not PARTY_NAME.fullmatch(name):
+        raise DataError(f'--name: expected up to 32 letters, digits, "-" and "_", first no sign, got "{name[:40]}"')
+    return name
 
 
 def _rows_asked(table: Table, ids: Sequence[str]) -> list[int]:

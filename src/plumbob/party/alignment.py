@@ -14,7 +14,7 @@ from plumbob.party.home import Home
 from plumbob.party.seat import Seat
 from plumbob.party.status import Status
 from plumbob.plan import Plan
-from plumbob.protocol.alignment import CHUNK, Alignment, AlignmentParty, GoOn
+from plumbob.protocol.alignment import CHUNK, MOST_IDS, Alignment, AlignmentParty, GoOn
 from plumbob.protocol.channel import LONGEST_TEXT
 from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.messages import HEADER
@@ -44,6 +44,7 @@ class Wishes:
     jobs: int | None = None
     progress: Progress | None = None
     chunk: int = CHUNK
+    most_ids: int = MOST_IDS
 
 
 def align(seat: Seat, journal: SqliteJournal, randomness: Randomness, wishes: Wishes) -> tuple[Alignment, bool]:
@@ -72,6 +73,7 @@ def align(seat: Seat, journal: SqliteJournal, randomness: Randomness, wishes: Wi
             jobs=wishes.jobs,
             progress=after_step,
             chunk=wishes.chunk,
+            most_ids=wishes.most_ids,
         )
         resumed = desk.take_up()
         for result in [] if resumed is None else resumed.results:

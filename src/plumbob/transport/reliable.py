@@ -175,7 +175,7 @@ class ReliableLink:
         """Greet on a new connection and use it from now on, in place of an older one. Returns when it has ended."""
         try:
             theirs = self._greeted(connection)
-            if theirs.purpose != self._terms.purpose:
+            if (theirs.purpose, theirs.name) != (self._terms.purpose, self._terms.name):
                 self._dismiss(connection, self._said_to_wait(theirs))
                 return
             try:
@@ -213,7 +213,8 @@ class ReliableLink:
 
     def _said_to_wait(self, theirs: Greeting) -> str:
         """Somebody who looks in for another purpose does not end a run, but somebody should know."""
-        reason = f"{self.peer} is there to {theirs.purpose}, we are here to {self._terms.purpose}; do the same on both"
+        reason = f"{self.peer} is there to {_topic(theirs)}, we are here to {_topic(self._terms)}; do the same on both"
+        self._last_end = f" ({reason})"
         self._on_waiting(reason)
         return reason
 
@@ -395,6 +396,10 @@ class ReliableLink:
     def _raise_failure(self) -> None:
         if self._failure is not None:
             raise self._failure
+
+
+def _topic(terms: Greeting) -> str:
+    return f"{terms.purpose} --name {terms.name}" if terms.name else terms.purpose
 
 
 def _quoted(words: bytes) -> str:
