@@ -569,6 +569,22 @@ def party_status(home: HomeFolder = HOME, as_json: Json = False, quiet: Quiet = 
     show(work.status(home), as_json)
 
 
+@party.command("forget")
+def party_forget(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run's name, as `party status` has it.")],
+    gives_up: Annotated[
+        bool, typer.Option("--give-up", help="Also a run that is not over: it is deleted, and nobody can end it.")
+    ] = False,
+    home: HomeFolder = HOME,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Wipe the secrets that a run keeps for a peer that will not come back; results stay."""
+    from plumbob.commands import party_runs as work
+
+    show(work.forget(home, run, gives_up), as_json)
+
+
 def one_plan(files: list[str]) -> Path | None:
     """The plan's file, if one is named."""
     if len(files) > 1:

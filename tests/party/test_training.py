@@ -4,6 +4,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from plumbob.commands import party_runs
+from plumbob.crypto import Randomness, engines
 from plumbob.data import Table, batches
-from plumbob.errors import JournalError
+from plumbob.errors import DataError, JournalError
 from plumbob.party import training
+from plumbob.party.conversation import Conversation
+from plumbob.party.seat import Seat
+from plumbob.party.training import JOURNAL
 from plumbob.plan import Plan
 from plumbob.protocol.cast import player
 from plumbob.protocol.handshake import Desk
@@ -24,6 +30,7 @@ from plumbob.protocol.transcript import Transcript
 from plumbob.record import RunRecord
 from tests.party.processes import source_of, stream
 from tests.party.support import Killed, Switchboard, keep_starting, run_parties
+from tests.party.verbs import Organisations
 from tests.protocol.support import Tables, made_up, plan_for, tables_for, trained, weights_of
 
 
@@ -333,3 +340,64 @@ def test_the_ledger_equals_a_recount(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert np.array_equal(last.budget._visits, recount)
     assert last.budget.spent == pytest.approx(2 * last.budget.cost.rho_per_visit)
     assert last.noise_draws == recount.sum()
+
+
+def test_secrets_kept_for_a_peer_that_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of three, one dies at its very end: the others' status says what is kept, for whom, and how to give it up."""
+    plan = plan_for((2, 2, 1), protocol="exchange", epochs=1, batch_size=20)
+    tables = tables_for(plan, *made_up(columns=plan.columns))
+    organisations = Organisations(plan, tables, tmp_path)
+    monkeypatch.setattr(Conversation.part, "__defaults__", (0.5,))
+    loss = PowerLoss("before over", organisations.run_folder("features-2"), WriteCache())
+    board = Switchboard()
+    for name in tables:
+        (organisations.home(name) / "runs").mkdir(mode=0o700)
+
+    def start(name: str) -> RunRecord:
+        place = organisations.run_folder(name)
+        place.mkdir(mode=0o700, exist_ok=True)
+        journal = EndingJournal(place / JOURNAL, loss) if name == "features-2" else SqliteJournal(place / JOURNAL)
+        seat = Seat(name, plan, tables[name], place, board.station(name), engines.choose("auto", 1), 30.0, 0.5)
+        try:
+            return training.train(seat, journal, Randomness(journal.draw, is_kernel=True))
+        finally:
+            journal.close()
+
+    with pytest.raises(Killed):
+        run_parties({name: partial(start, name) for name in tables})
+    home, run = organisations.home("label"), plan.hash()[:12]
+    before = only_run(home)
+    assert (before["finished"], before["keeps_secrets"]) == (True, True)
+    assert "because features-2 has not said that it has everything" in before["status"]
+    assert before["status"].endswith(f"plumbob party forget {run}")
+    results = organisations.run_folder("label") / "parties" / "label" / "part.json"
+    part = results.read_bytes()
+    party_runs.forget(home, run, gives_up=False)
+    after = only_run(home)
+    assert (after["status"], after["keeps_secrets"]) == ("finished", False)
+    # Nobody is waited for, and the results are as they were.
+    assert start("label").is_finished
+    assert results.read_bytes() == part
+    give_up_unfinished(organisations.home("features-2"), organisations.run_folder("features-2"))
+
+
+def only_run(home: Path) -> dict[str, Any]:
+    """What `party status` says of it."""
+    runs: Any = party_runs.status(home)["runs"]
+    assert len(runs) == 1
+    found: dict[str, Any] = runs[0]
+    return found
+
+
+def give_up_unfinished(home: Path, place: Path) -> None:
+    """A run that is not over goes only if that is said, never while a process is at work, and then as a whole."""
+    assert str(only_run(home)["status"]).endswith(f"plumbob party forget {place.name} --give-up")
+    with pytest.raises(DataError, match="is not over; to delete it all the same"):
+        party_runs.forget(home, place.name, gives_up=False)
+    with pytest.raises(DataError, match="no run of this party has that name"):
+        party_runs.forget(home, "../runs", gives_up=True)
+    with closing(SqliteJournal(place / JOURNAL)), pytest.raises(JournalError, match="another process is at work"):
+        party_runs.forget(home, place.name, gives_up=True)
+    assert (place / JOURNAL).exists()
+    party_runs.forget(home, place.name, gives_up=True)
+    assert not place.exists()

@@ -1,4 +1,4 @@
-"""`party sign / align / train / predict / status`: what one organisation does with its peers.
+"""`party sign / align / train / predict / status / forget`: what one organisation does with its peers.
 
     HOME/
       signed/HASH.signature             plans that this party agreed to
@@ -28,7 +28,7 @@ from plumbob.party.sizes import largest_message
 from plumbob.party.status import Status, read_status
 from plumbob.plan import PARTY_NAME, Plan
 from plumbob.protocol.alignment import MOST_IDS
-from plumbob.protocol.journal import SqliteJournal
+from plumbob.protocol.journal import Remains, SqliteJournal, remains_of
 from plumbob.protocol.part import Part
 from plumbob.record import RunRecord
 from plumbob.transport.identity import make_private_folder
@@ -164,11 +164,45 @@ def status(folder: Path) -> dict[str, object]:
     runs = []
     for place in sorted((home.folder / RUNS).glob("*")):
         found = read_status(place)
-        is_finished = _is_finished(place)
+        remains = remains_of(place / training.JOURNAL)
+        # Results that were on their way to the disk when the process died are made again from the journal.
+        is_finished = (training.OVER in remains.facts or not remains.has_secrets) and _is_finished(place)
         sentence = "finished" if is_finished else found.sentence() if found is not None else "not begun"
-        runs.append({"run": place.name, "finished": is_finished, "status": sentence, **_told(found)})
+        if remains.has_secrets and not (found is not None and found.is_alive):
+            sentence += _why_secrets(place.name, remains, is_finished)
+        shown = {"run": place.name, "finished": is_finished, "status": sentence, "keeps_secrets": remains.has_secrets}
+        runs.append({**shown, **_told(found)})
     lines = [f"{run['run']}  {run['status']}" for run in runs] or ["no run yet; plumbob party train PLAN"]
     return {"party": home.identity.name, "runs": runs, "lines": lines}
+
+
+def _why_secrets(run: str, remains: Remains, is_finished: bool) -> str:
+    if not is_finished:
+        return f"; to give it up, with the secrets in its journal: plumbob party forget {run} --give-up"
+    late = remains.facts.get(training.LATE, b"not every peer").decode()
+    return (
+        f"; its journal keeps secrets, because {late} has not said that it has everything: start the same command "
+        f"again when it does, or give them up: plumbob party forget {run}"
+    )
+
+
+def forget(folder: Path, run: str, gives_up: bool) -> dict[str, object]:
+    """What a run keeps for peers that will not come back leaves the disk; results stay, a run without them goes."""
+    home = Home.open(folder)
+    place = next((place for place in (home.folder / RUNS).glob("*") if place.name == run), None)
+    if place is None:
+        raise DataError(f"{run}: no run of this party has that name; plumbob party status lists them")
+    # The journal's lock: not under a process that is at work.
+    with _journal(place) as journal:
+        if journal.fact(training.OVER) is not None:
+            training.give_up_the_late(journal)
+            line = f"{run}: the journal is empty, the results stay; who has not ended this run can not end it any more"
+        elif gives_up:
+            shutil.rmtree(place)
+            line = f"{run}: given up and deleted; to begin again, type --new on all sides"
+        else:
+            raise DataError(f"{run} is not over; to delete it all the same, and never go on with it, add --give-up")
+    return {"run": run, "kept_results": place.exists(), "lines": [line]}
 
 
 def _told(found: Status | None) -> dict[str, object]:
