@@ -435,6 +435,19 @@ def party_init(
     show(work.init(home, settings, days), as_json)
 
 
+@party.command("renew")
+def party_renew(
+    days: Annotated[int, typer.Option(help="How long the new certificate holds.", min=1)] = 730,
+    home: HomeFolder = HOME,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """A new certificate for the same key, before the old one ends or after; the peers must join it again."""
+    from plumbob.commands import party as work
+
+    show(work.renew(home, days), as_json)
+
+
 @party.command("invite")
 def party_invite(home: HomeFolder = HOME, as_json: Json = False, quiet: Quiet = False) -> None:
     """One line for a peer to join, and the fingerprint to read out over the telephone."""
