@@ -558,7 +558,10 @@ def party_predict(
     data: Annotated[Path | None, typer.Option(help="Another table than the settings name.", dir_okay=False)] = None,
     name: Annotated[str, typer.Option(help="The name under which these rows were aligned.")] = "",
     most_rows: Annotated[
-        int | None, typer.Option(help="Answer at most so many rows (not at the label party).", min=1)
+        int | None,
+        typer.Option(
+            help="Answer at most so many rows of this plan, over all sessions (not at the label party).", min=1
+        ),
     ] = None,
     out: Annotated[Path, typer.Option(help="The CSV file to write (at the label party).", dir_okay=False)] = Path(
         "scores.csv"

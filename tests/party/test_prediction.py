@@ -12,6 +12,7 @@ import pytest
 from plumbob.crypto import Randomness, engines
 from plumbob.errors import BudgetExceededError, PlumbobError
 from plumbob.party import prediction
+from plumbob.party.prediction import Ledger
 from plumbob.party.seat import Seat
 from plumbob.party.training import JOURNAL
 from plumbob.protocol.journal import SqliteJournal
@@ -33,14 +34,17 @@ def run() -> Run:
     return trained(PLAN, ROWS)
 
 
-def session(run: Run, folder: Path, limits: dict[str, int], meddle: Meddle = honest) -> dict[str, Any]:
-    """One session over journals and links, all rows asked for; what each party got or was told."""
+def session(
+    run: Run, folder: Path, limits: dict[str, int], meddle: Meddle = honest, rows: int = len(ROWS[1])
+) -> dict[str, Any]:
+    """One session over journals and links, so many rows asked for; what each party got or was told."""
     board = Switchboard(meddle)
     tables = tables_for(PLAN, *ROWS)
 
     def ended(name: str, work: Callable[[Seat, SqliteJournal, Randomness], Any]) -> Any:
         place = folder / name
-        place.mkdir(mode=0o700)
+        place.mkdir(mode=0o700, exist_ok=True)
+        (place / JOURNAL).unlink(missing_ok=True)
         journal = SqliteJournal(place / JOURNAL)
         seat = Seat(name, PLAN, tables[name], place, board.station(name), engines.choose("auto", 1), PATIENCE)
         try:
@@ -51,10 +55,11 @@ def session(run: Run, folder: Path, limits: dict[str, int], meddle: Meddle = hon
             journal.close()
 
     def ask(seat: Seat, journal: SqliteJournal, randomness: Randomness) -> Any:
-        return prediction.ask(seat, journal, randomness, run.model.parts[seat.name], range(len(ROWS[1])))
+        return prediction.ask(seat, journal, randomness, run.model.parts[seat.name], range(rows))
 
     def answer(seat: Seat, journal: SqliteJournal, randomness: Randomness) -> Any:
-        return prediction.answer(seat, journal, randomness, run.model.parts[seat.name], limits.get(seat.name))
+        ledger = Ledger(seat.folder / "answered" / "count.json")
+        return prediction.answer(seat, journal, randomness, run.model.parts[seat.name], ledger, limits.get(seat.name))
 
     works = {name: ask if name == "label" else answer for name in tables}
     return run_parties({name: partial(ended, name, work) for name, work in works.items()})
@@ -81,6 +86,22 @@ def test_everybody_hears_of_a_limit_behind_everything_else(kind: Kind, run: Run,
     assert ends["features-2"] == Served(1, 40)
 
 
+def test_a_limit_lasts(run: Run, tmp_path: Path) -> None:
+    """What was answered counts in every later session, with or without a limit; a deleted count begins anew."""
+    assert session(run, tmp_path, {}, rows=30)["features"] == Served(1, 30)
+    assert session(run, tmp_path, {"features": 35}, rows=5)["features"] == Served(1, 5)
+    refused = session(run, tmp_path, {"features": 35}, rows=1)
+    assert "label asked for 1 rows after 35; 35 are the most" in str(refused["features"])
+    assert isinstance(refused["label"], BudgetExceededError)
+    count = tmp_path / "features" / "answered" / "count.json"
+    assert count.read_bytes() == b'{"rows":35}'
+    assert count.stat().st_mode & 0o077 == 0
+    count.unlink()
+    assert session(run, tmp_path, {"features": 35}, rows=30)["features"] == Served(1, 30)
+    count.write_bytes(b"")
+    assert "expected how many rows were answered" in str(session(run, tmp_path, {"features": 35})["features"])
+
+
 @pytest.fixture
 def organisations(run: Run, tmp_path: Path) -> Iterator[Organisations]:
     """With a run that is over; their processes end with the test."""
@@ -95,10 +116,9 @@ def organisations(run: Run, tmp_path: Path) -> Iterator[Organisations]:
     made.close()
 
 
-def predicted(organisations: Organisations, *limit: str, ids: Iterable[int] = ()) -> dict[str, Command]:
+def predicted(organisations: Organisations, *limit: str) -> dict[str, Command]:
     """`party predict` at all, with a limit at one; when all have ended."""
-    asked = [word for row in ids for word in ("--ids", organisations.tables["label"].ids[row])]
-    words = {"label": ["--out", str(organisations.folder / "scores.csv"), *asked], "features": limit}
+    words = {"label": ["--out", str(organisations.folder / "scores.csv")], "features": limit}
     commands = {
         name: organisations.type(name, "predict", str(organisations.plan_file), *words.get(name, ()))
         for name in organisations.names
@@ -114,10 +134,12 @@ def test_a_limit_between_processes(organisations: Organisations, run: Run) -> No
     assert [commands[name].process.exitcode for name in organisations.names] == [1, 1, 0]
     assert "features: 40 rows more are above the limit that was set there" in commands["label"].complained
     assert "label asked for 40 rows after 0; 39 are the most" in commands["features"].complained
+    assert f"delete {organisations.home('features')}/answered/{PLAN.hash()}.json" in commands["features"].complained
     assert "answered 40 rows in 1 queries of label" in commands["features-2"].printed
     assert not (organisations.folder / "scores.csv").exists()
     commands = predicted(organisations, "--most-rows", "40")
     assert [commands[name].process.exitcode for name in organisations.names] == [0, 0, 0]
     lines = (organisations.folder / "scores.csv").read_text(encoding="utf-8").splitlines()[1:]
     scores = [float(line.split(",")[1]) for line in lines]
+    assert "40 rows of this plan in all" in commands["features"].printed
     assert np.allclose(scores, run.model.scores(organisations.tables), atol=1e-6)

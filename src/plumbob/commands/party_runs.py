@@ -3,6 +3,7 @@
     HOME/
       signed/HASH.signature             plans that this party agreed to
       aligned/PARTIES.json              the common ids, for every plan between these parties
+      answered/HASH.json                how many rows of a plan were answered
       runs/HASH/                        a run: plan.toml, run.json, report.html, parties/NAME/..., journal.db
 
 All files are the owner's alone. Every verb can be stopped and started again. What checks a plan or draws a page is
@@ -20,7 +21,7 @@ from plumbob.commands.progress import StepProgress
 from plumbob.commands.scores import write_scores
 from plumbob.crypto import Randomness
 from plumbob.data import Table, in_agreed_order, read_table
-from plumbob.errors import DataError
+from plumbob.errors import BudgetExceededError, DataError
 from plumbob.party import alignment, prediction, signature, training
 from plumbob.party.home import Home
 from plumbob.party.seat import Seat, refuse_strangers, seat_at
@@ -147,7 +148,7 @@ def predict(folder: Path, plan_file: Path, wishes: PredictionWishes, tell: Tell)
     seat = replace(seat_at(home, plan, table, place, prediction.largest_message(plan), tell), list_name=name)
     with _one_session(place) as journal:
         if home.identity.name != plan.label_party.name:
-            return _answered(seat, journal, part, wishes.most_rows)
+            return _answered(seat, journal, part, prediction.Ledger.of(home, plan), wishes.most_rows)
         rows = _rows_asked(table, wishes.ids)
         scores = prediction.ask(seat, journal, _kernel(journal), part, rows)
     if part.classes is None:
@@ -218,10 +219,17 @@ def _told(found: Status | None) -> dict[str, object]:
     }
 
 
-def _answered(seat: Seat, journal: SqliteJournal, part: Part, most_rows: int | None) -> dict[str, object]:
-    served = prediction.answer(seat, journal, _kernel(journal), part, most_rows)
-    line = f"answered {served.rows} rows in {served.queries} queries of {seat.plan.label_party.name}"
-    return {"queries": served.queries, "rows": served.rows, "lines": [line]}
+def _answered(
+    seat: Seat, journal: SqliteJournal, part: Part, ledger: prediction.Ledger, most_rows: int | None
+) -> dict[str, object]:
+    try:
+        served = prediction.answer(seat, journal, _kernel(journal), part, ledger, most_rows)
+    except BudgetExceededError as error:
+        raise BudgetExceededError(f"{error}; say a larger --most-rows, or delete {ledger.file} to count anew") from None
+    in_all = ledger.answered()
+    asker = seat.plan.label_party.name
+    line = f"answered {served.rows} rows in {served.queries} queries of {asker}, {in_all} rows of this plan in all"
+    return {"queries": served.queries, "rows": served.rows, "rows_in_all": in_all, "lines": [line]}
 
 
 def _list_name(name: str) -> str:

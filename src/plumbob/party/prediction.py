@@ -2,7 +2,11 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Self
 
+import msgspec
 import numpy as np
 
 from plumbob.crypto import Randomness
@@ -10,6 +14,7 @@ from plumbob.data import Table
 from plumbob.errors import BudgetExceededError, DataError
 from plumbob.party import sizes
 from plumbob.party.conversation import Conversation
+from plumbob.party.home import Home
 from plumbob.party.seat import Seat
 from plumbob.plan import Plan
 from plumbob.protocol.journal import SqliteJournal
@@ -17,7 +22,9 @@ from plumbob.protocol.part import Part
 from plumbob.protocol.prediction import SCORE_BYTES, Answerer, Asker, Served
 from plumbob.protocol.shares import PREDICTED_AT_ONCE
 from plumbob.protocol.transcript import Vector
+from plumbob.transport.identity import make_private_folder, write_over
 
+FOLDER = "answered"
 SECONDS_TO_HEAR = 10.0
 ROWS_AT_ONCE = 4096  # Of one query.
 Progress = Callable[[int, int], None]
@@ -50,11 +57,12 @@ def ask(
 
 
 def answer(
-    seat: Seat, journal: SqliteJournal, randomness: Randomness, part: Part, most_rows: int | None = None
+    seat: Seat, journal: SqliteJournal, randomness: Randomness, part: Part, ledger: "Ledger", most_rows: int | None
 ) -> Served:
-    """At a feature party: one session, until the label party ends it."""
+    """At a feature party: one session, until the label party ends it or the ledger is full."""
     with seat.talk("predict", journal) as talk, _ended_together(talk, journal):
-        return Answerer(seat.desk(talk, journal, randomness), _rows_of(seat), part, most_rows).run()
+        desk = seat.desk(talk, journal, randomness)
+        return Answerer(desk, _rows_of(seat), part, most_rows, ledger.answered(), ledger.book).run()
 
 
 @contextmanager
@@ -68,6 +76,36 @@ def _ended_together(talk: Conversation, journal: SqliteJournal) -> Iterator[None
         raise
     journal.flush()
     talk.part()
+
+
+class Count(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a ledger's file holds."""
+
+    rows: Annotated[int, msgspec.Meta(ge=0)]
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """How many rows of a plan this party has answered over all sessions; without its file, none."""
+
+    file: Path
+
+    @classmethod
+    def of(cls, home: Home, plan: Plan) -> Self:
+        return cls(home.folder / FOLDER / f"{plan.hash()}.json")
+
+    def answered(self) -> int:
+        try:
+            return msgspec.json.decode(self.file.read_bytes(), type=Count).rows
+        except FileNotFoundError:
+            return 0
+        except (OSError, msgspec.DecodeError):
+            raise DataError(f"{self.file}: expected how many rows were answered; restore it, or delete it") from None
+
+    def book(self, answered: int) -> None:
+        """On the disk when it returns."""
+        make_private_folder(self.file.parent)
+        write_over(self.file, msgspec.json.encode(Count(answered)))
 
 
 def _rows_of(seat: Seat) -> Table:
