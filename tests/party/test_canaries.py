@@ -74,10 +74,11 @@ def number_forms(values: Iterable[float]) -> Iterator[bytes]:
 
 
 def coefficient_forms(values: Iterable[float]) -> Iterator[bytes]:
-    """Rounded, too, as somebody would print them."""
+    """Rounded, too, as somebody would print them, unless that leaves what may be met by chance."""
     for value in values:
         yield from number_forms([value])
-        yield f"{value:.6g}".encode()
+        if len(rounded := f"{value:.6g}") > 6:
+            yield rounded.encode()
 
 
 def integer_forms(value: int) -> Iterator[bytes]:
