@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -9,13 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from plumbob.commands import party_runs
 from plumbob.crypto import Randomness, engines
 from plumbob.errors import BudgetExceededError, PlumbobError
 from plumbob.party import prediction
 from plumbob.party.prediction import Ledger
 from plumbob.party.seat import Seat
 from plumbob.party.training import JOURNAL
-from plumbob.protocol.journal import SqliteJournal
+from plumbob.protocol.journal import SqliteJournal, remains_of
 from plumbob.protocol.messages import Kind, decode
 from plumbob.protocol.prediction import Served
 from plumbob.simulation import Run
@@ -143,3 +145,31 @@ def test_a_limit_between_processes(organisations: Organisations, run: Run) -> No
     scores = [float(line.split(",")[1]) for line in lines]
     assert "40 rows of this plan in all" in commands["features"].printed
     assert np.allclose(scores, run.model.scores(organisations.tables), atol=1e-6)
+
+
+def test_what_a_killed_session_leaves_is_told(organisations: Organisations) -> None:
+    """Its journal keeps secrets until the next session or until it is given up; `party status` says how."""
+    home = organisations.home("features")
+    waiting = organisations.type("features", "predict", str(organisations.plan_file))
+    place = home / "runs" / f"predict-{PLAN.hash()[:12]}"
+    end = time.monotonic() + PATIENCE
+    while not any(remains_of(file).facts.get("identity") for file in place.rglob(JOURNAL)):
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    waiting.process.kill()
+    waiting.wait()
+    [left] = place.glob(f"*/{JOURNAL}")
+    with closing(SqliteJournal(left)) as journal:
+        journal.draw(32)
+        journal.flush()
+    status = next(run for run in told(home) if run["run"] == place.name)
+    assert status["keeps_secrets"] is True
+    party_runs.forget(home, place.name, gives_up=True)
+    assert [run["run"] for run in told(home)] == [PLAN.hash()[:12]]
+
+
+def told(home: Path) -> list[dict[str, Any]]:
+    """What `party status` says of every run."""
+    runs: Any = party_runs.status(home)["runs"]
+    found: list[dict[str, Any]] = runs
+    return found

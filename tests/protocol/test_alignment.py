@@ -464,6 +464,15 @@ def test_the_most_ids_that_a_peer_may_bring(plan: Plan) -> None:
     assert not wire.bodies(Kind.BLINDED_IDS, sender="label")
 
 
+def test_a_limit_holds_after_a_restart() -> None:
+    """Who was content with a peer's list, and sets a lower limit before it goes on, is not held to the first one."""
+    party, desk = finished_party()
+    again = AlignmentParty(desk, ANNA, chunk=4, jobs=1, most_ids=3)
+    again.restore(party.state())
+    with pytest.raises(RemoteProtocolError, match="features: brings 4 ids, at most 3 are taken"):
+        again.run()
+
+
 def mirrored(wire: Wire, kind: Kind) -> Callable[[str, str, Message], bytes | None]:
     """`features` sends what `label` sent to it, message by message."""
 

@@ -165,7 +165,7 @@ def status(folder: Path) -> dict[str, object]:
     runs = []
     for place in sorted((home.folder / RUNS).glob("*")):
         found = read_status(place)
-        remains = remains_of(place / training.JOURNAL)
+        remains = _remains(place)
         # Results that were on their way to the disk when the process died are made again from the journal.
         is_finished = (training.OVER in remains.facts or not remains.has_secrets) and _is_finished(place)
         sentence = "finished" if is_finished else found.sentence() if found is not None else "not begun"
@@ -175,6 +175,12 @@ def status(folder: Path) -> dict[str, object]:
         runs.append({**shown, **_told(found)})
     lines = [f"{run['run']}  {run['status']}" for run in runs] or ["no run yet; plumbob party train PLAN"]
     return {"party": home.identity.name, "runs": runs, "lines": lines}
+
+
+def _remains(place: Path) -> Remains:
+    """Of its journal, and of those that a prediction which was killed left beside it."""
+    own = remains_of(place / training.JOURNAL)
+    return replace(own, has_secrets=any(remains_of(file).has_secrets for file in place.rglob(training.JOURNAL)))
 
 
 def _why_secrets(run: str, remains: Remains, is_finished: bool) -> str:

@@ -124,6 +124,7 @@ class AlignmentParty:
     def run(self) -> Alignment:
         """From the greeting to the confirmed order; after `restore`, from where it was."""
         self._drawn = self._parsed(self._in_step(self._open))
+        self._refuse_long_lists()
         scalar, domain = int.from_bytes(self._drawn.scalar, "big"), b"plumbob alignment" + self._drawn.identity
         jobs = max(1, min(self._jobs, sum(self._drawn.sizes.values()) // POINTS_A_JOB))
         self._blinder = Blinder(scalar, domain, jobs)
@@ -193,11 +194,6 @@ class AlignmentParty:
         sizes = {self.desk.name: len(self.ids)}
         for peer, channel in self.desk.data_peers.items():
             sizes[peer] = _announced(peer, channel.receive(Kind.ALIGNMENT_OPENING, 0, None), ours)
-            if sizes[peer] > self._most_ids:
-                raise RemoteProtocolError(
-                    f"{peer}: brings {sizes[peer]} ids, at most {self._most_ids} are taken; if so many are right, say "
-                    "a larger --at-most"
-                )
         self._drawn = Drawn(FORMAT, self._ids_hash, identity, scalar.to_bytes(POINT_BYTES, "big"), seed, sizes)
         return msgspec.msgpack.encode(self._drawn)
 
@@ -210,6 +206,15 @@ class AlignmentParty:
         if not is_ours or len(drawn.seed) != SEED_BYTES or not 0 < int.from_bytes(drawn.scalar, "big") < ORDER:
             raise DataError(DAMAGED)
         return drawn
+
+    def _refuse_long_lists(self) -> None:
+        """Before the first chunk, after a restart too: whoever sets the limit may have thought again."""
+        for peer in self.desk.data_peers:
+            if self.sizes[peer] > self._most_ids:
+                raise RemoteProtocolError(
+                    f"{peer}: brings {self.sizes[peer]} ids, at most {self._most_ids} are taken; if so many are right, "
+                    "say a larger --at-most"
+                )
 
     @cached_property
     def _ids_hash(self) -> bytes:
