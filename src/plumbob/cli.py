@@ -560,7 +560,7 @@ def party_predict(
     most_rows: Annotated[
         int | None,
         typer.Option(
-            help="Answer at most so many rows of this plan, over all sessions (not at the label party).", min=1
+            help="Answer at most so many rows of this plan, over all sessions; without it, as the settings say.", min=1
         ),
     ] = None,
     out: Annotated[Path, typer.Option(help="The CSV file to write (at the label party).", dir_okay=False)] = Path(

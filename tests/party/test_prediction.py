@@ -118,9 +118,16 @@ def organisations(run: Run, tmp_path: Path) -> Iterator[Organisations]:
     made.close()
 
 
-def predicted(organisations: Organisations, *limit: str) -> dict[str, Command]:
+def change(file: Path, old: str, new: str) -> None:
+    """One line of somebody's settings."""
+    text = file.read_text(encoding="utf-8")
+    assert old in text
+    file.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def predicted(organisations: Organisations, *limit: str, asked: Iterable[str] = ()) -> dict[str, Command]:
     """`party predict` at all, with a limit at one; when all have ended."""
-    words = {"label": ["--out", str(organisations.folder / "scores.csv")], "features": limit}
+    words = {"label": ["--out", str(organisations.folder / "scores.csv"), *asked], "features": limit}
     commands = {
         name: organisations.type(name, "predict", str(organisations.plan_file), *words.get(name, ()))
         for name in organisations.names
@@ -139,12 +146,14 @@ def test_a_limit_between_processes(organisations: Organisations, run: Run) -> No
     assert f"delete {organisations.home('features')}/answered/{PLAN.hash()}.json" in commands["features"].complained
     assert "answered 40 rows in 1 queries of label" in commands["features-2"].printed
     assert not (organisations.folder / "scores.csv").exists()
-    commands = predicted(organisations, "--most-rows", "40")
+    change(organisations.home("features") / "party.toml", "most_rows = 0", "most_rows = 40")
+    commands = predicted(organisations)
     assert [commands[name].process.exitcode for name in organisations.names] == [0, 0, 0]
     lines = (organisations.folder / "scores.csv").read_text(encoding="utf-8").splitlines()[1:]
     scores = [float(line.split(",")[1]) for line in lines]
     assert "40 rows of this plan in all" in commands["features"].printed
     assert np.allclose(scores, run.model.scores(organisations.tables), atol=1e-6)
+    assert "1 rows after 40; 40 are the most" in predicted(organisations, asked=["--ids", "0"])["features"].complained
 
 
 def test_what_a_killed_session_leaves_is_told(organisations: Organisations) -> None:

@@ -148,7 +148,8 @@ def predict(folder: Path, plan_file: Path, wishes: PredictionWishes, tell: Tell)
     seat = replace(seat_at(home, plan, table, place, prediction.largest_message(plan), tell), list_name=name)
     with _one_session(place) as journal:
         if home.identity.name != plan.label_party.name:
-            return _answered(seat, journal, part, prediction.Ledger.of(home, plan), wishes.most_rows)
+            most_rows = wishes.most_rows or home.settings.most_rows or None
+            return _answered(seat, journal, part, prediction.Ledger.of(home, plan), most_rows)
         rows = _rows_asked(table, wishes.ids)
         scores = prediction.ask(seat, journal, _kernel(journal), part, rows)
     if part.classes is None:
@@ -231,7 +232,9 @@ def _answered(
     try:
         served = prediction.answer(seat, journal, _kernel(journal), part, ledger, most_rows)
     except BudgetExceededError as error:
-        raise BudgetExceededError(f"{error}; say a larger --most-rows, or delete {ledger.file} to count anew") from None
+        raise BudgetExceededError(
+            f"{error}; raise --most-rows, or most_rows in party.toml; or delete {ledger.file} to count anew"
+        ) from None
     in_all = ledger.answered()
     asker = seat.plan.label_party.name
     line = f"answered {served.rows} rows in {served.queries} queries of {asker}, {in_all} rows of this plan in all"

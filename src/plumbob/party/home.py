@@ -49,6 +49,9 @@ KEYS = (
     Key("label_column", "", "", 'the column that holds the label; "" = this party has none'),
     Key("engine", "", "auto", "who does the arithmetic: auto, native, python, ..."),
     Key("patience", "", 600.0, "seconds to wait for a peer before giving up", above=0),
+    Key(
+        "most_rows", "", 0, "rows of one plan that are answered to `predict`, over all sessions; 0 = any number", low=0
+    ),
 )
 NAMES = tuple(key.name for key in KEYS)
 
@@ -66,6 +69,7 @@ class Settings:
     label_column: str = ""
     engine: str = "auto"
     patience: float = 600.0
+    most_rows: int = 0
     addresses: Mapping[str, str] = field(default_factory=dict)
     """Where each peer is dialled, by its name; `[peers.NAME] address` in the file."""
 
