@@ -377,6 +377,11 @@ def test_secrets_kept_for_a_peer_that_is_gone(tmp_path: Path, monkeypatch: pytes
     assert (after["status"], after["keeps_secrets"]) == ("finished", False)
     # Nobody is waited for, and the results are as they were.
     assert start("label").is_finished
+    # What has nothing to forget, an emptied journal or none at all, is left alone whatever is said.
+    party_runs.forget(home, run, gives_up=True)
+    organisations.journal("label").unlink()
+    party_runs.forget(home, run, gives_up=True)
+    assert only_run(home)["status"] == "finished"
     assert results.read_bytes() == part
     give_up_unfinished(organisations.home("features-2"), organisations.run_folder("features-2"))
 

@@ -187,7 +187,7 @@ def _remains(place: Path) -> Remains:
 def _why_secrets(run: str, remains: Remains, is_finished: bool) -> str:
     if not is_finished:
         return f"; to give it up, with the secrets in its journal: plumbob party forget {run} --give-up"
-    late = remains.facts.get(training.LATE, b"not every peer").decode()
+    late = remains.facts.get(training.LATE, b"a peer").decode()
     return (
         f"; its journal keeps secrets, because {late} has not said that it has everything: start the same command "
         f"again when it does, or give them up: plumbob party forget {run}"
@@ -200,11 +200,13 @@ def forget(folder: Path, run: str, gives_up: bool) -> dict[str, object]:
     place = next((place for place in (home.folder / RUNS).glob("*") if place.name == run), None)
     if place is None:
         raise DataError(f"{run}: no run of this party has that name; plumbob party status lists them")
+    if not _remains(place).has_secrets:
+        return {"run": run, "kept_results": True, "lines": [f"{run}: keeps no secrets, there is nothing to forget"]}
     # The journal's lock: not under a process that is at work.
     with _journal(place) as journal:
         if journal.fact(training.OVER) is not None:
             training.give_up_the_late(journal)
-            line = f"{run}: the journal is empty, the results stay; who has not ended this run can not end it any more"
+            line = f"{run}: the journal is empty, the results stay; who has not ended this run cannot end it any more"
         elif gives_up:
             shutil.rmtree(place)
             line = f"{run}: given up and deleted; to begin again, type --new on all sides"
