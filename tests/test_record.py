@@ -1,7 +1,9 @@
 """The record: what goes into JSON comes back the same, and nothing else is taken for it."""
 
 import json
+import os
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -58,3 +60,22 @@ def test_other_records_are_refused(change: dict[str, Any]) -> None:
     """Another format, other fields, other shapes: a sentence that names the file."""
     with pytest.raises(DataError, match=r"run\.json"):
         RunRecord.from_dict(json.loads(RECORD.to_json()) | change, "run.json")
+
+
+def test_a_record_is_on_the_disk_before_it_takes_the_old_ones_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever happens then, there is the old one or the new one."""
+    old = unfinished_record(Plan.for_columns((2, 3)), 10, "interrupted")
+    old.save(tmp_path)
+    fsync, before = os.fsync, (tmp_path / "run.json").read_bytes()
+    seen = []
+
+    def synced(handle: int) -> None:
+        fsync(handle)
+        seen.append((os.fstat(handle).st_size, (tmp_path / "run.json").read_bytes()))
+
+    monkeypatch.setattr(os, "fsync", synced)
+    replace(old, rows=12345).save(tmp_path)
+    assert seen == [((tmp_path / "run.json").stat().st_size, before)]
+    assert RunRecord.load(tmp_path).rows == 12345

@@ -438,6 +438,19 @@ def party_init(
     show(work.init(home, settings, days), as_json)
 
 
+@party.command("renew")
+def party_renew(
+    days: Annotated[int, typer.Option(help="How long the new certificate holds.", min=1)] = 730,
+    home: HomeFolder = HOME,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """A new certificate for the same key, before the old one ends or after; the peers must join it again."""
+    from plumbob.commands import party as work
+
+    show(work.renew(home, days), as_json)
+
+
 @party.command("invite")
 def party_invite(home: HomeFolder = HOME, as_json: Json = False, quiet: Quiet = False) -> None:
     """One line for a peer to join, and the fingerprint to read out over the telephone."""
@@ -503,10 +516,13 @@ def party_sign(
 def party_align(
     plan: PlanFile,
     data: Annotated[Path | None, typer.Option(help="Another table than the settings name.", dir_okay=False)] = None,
-    name: Annotated[str, typer.Option(help="Keep it under this name: rows to predict, say.")] = "",
+    name: Annotated[
+        str, typer.Option(help="Keep it under this name, the same at all parties: rows to predict, say.")
+    ] = "",
     at_least: Annotated[
         int | None, typer.Option(help="The size first: go on to the ids only with so many in common.", min=1)
     ] = None,
+    at_most: Annotated[int, typer.Option(help="Refuse a peer that brings more ids than these.", min=1)] = 5_000_000,
     is_new: Annotated[
         bool, typer.Option("--new", help="Begin anew, whatever was interrupted; the peers do the same.")
     ] = False,
@@ -518,7 +534,7 @@ def party_align(
     """Find the rows that all parties have; ids that somebody lacks stay at home."""
     from plumbob.commands import party_runs as work
 
-    wishes = work.AlignmentWishes(name, data, at_least, jobs, is_new)
+    wishes = work.AlignmentWishes(name, data, at_least, at_most, jobs, is_new)
     show(unless_interrupted(lambda: work.align(home, plan, wishes, quiet, progress(quiet))), as_json)
 
 
@@ -545,7 +561,10 @@ def party_predict(
     data: Annotated[Path | None, typer.Option(help="Another table than the settings name.", dir_okay=False)] = None,
     name: Annotated[str, typer.Option(help="The name under which these rows were aligned.")] = "",
     most_rows: Annotated[
-        int | None, typer.Option(help="Answer at most so many rows (not at the label party).", min=1)
+        int | None,
+        typer.Option(
+            help="Answer at most so many rows of this plan, over all sessions; without it, as the settings say.", min=1
+        ),
     ] = None,
     out: Annotated[Path, typer.Option(help="The CSV file to write (at the label party).", dir_okay=False)] = Path(
         "scores.csv"
@@ -567,6 +586,22 @@ def party_status(home: HomeFolder = HOME, as_json: Json = False, quiet: Quiet = 
     from plumbob.commands import party_runs as work
 
     show(work.status(home), as_json)
+
+
+@party.command("forget")
+def party_forget(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run's name, as `party status` has it.")],
+    gives_up: Annotated[
+        bool, typer.Option("--give-up", help="Also a run that is not over: it is deleted, and nobody can end it.")
+    ] = False,
+    home: HomeFolder = HOME,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Wipe the secrets that a run keeps for a peer that will not come back; results stay."""
+    from plumbob.commands import party_runs as work
+
+    show(work.forget(home, run, gives_up), as_json)
 
 
 def one_plan(files: list[str]) -> Path | None:

@@ -4,6 +4,7 @@ It holds no features, no labels, no keys and, but for the model's weights, nothi
 """
 
 import json
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
@@ -181,10 +182,13 @@ class RunRecord:
         return asdict(replace(self, transcripts={}), dict_factory=_without_transcripts)
 
     def save(self, folder: Path) -> None:
-        """As run.json, in one move, so that an interrupted write leaves no half of it."""
+        """As run.json, in one move, so that an interrupted write or a loss of power leaves no half of it."""
         target = folder / "run.json"
         draft = target.with_suffix(".draft")
-        draft.write_text(self.to_json(), encoding="utf-8")
+        with draft.open("w", encoding="utf-8") as handle:
+            handle.write(self.to_json())
+            handle.flush()
+            os.fsync(handle.fileno())
         draft.replace(target)
 
     @classmethod

@@ -1,21 +1,25 @@
 """Alignment between parties that die: the same rows in the same order, whatever happened on the way."""
 
+import inspect
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from plumbob import cli
 from plumbob.crypto import Randomness, engines
 from plumbob.data import Table
 from plumbob.party import alignment
 from plumbob.party.seat import Seat
 from plumbob.party.training import JOURNAL
 from plumbob.plan import Plan
-from plumbob.protocol.alignment import Alignment
+from plumbob.protocol.alignment import MOST_IDS, Alignment
 from tests.party.support import PATIENCE, Killed, Switchboard, run_parties
 from tests.party.test_training import KillList
-from tests.protocol.support import plan_for
+from tests.party.verbs import Organisations
+from tests.protocol.support import made_up, plan_for, tables_for
 
 IDS = {
     "label": [f"P{number:03d}" for number in range(30)],
@@ -66,3 +70,53 @@ def test_killed_at_every_event(split: tuple[int, ...], at_least: int | None, tmp
         if not kills.has_struck:
             break
     assert struck > 5
+
+
+PLAN = plan_for((2, 3), protocol="exchange")
+NAMES = ("label", "features")
+
+
+@pytest.fixture
+def organisations(tmp_path: Path) -> Iterator[Organisations]:
+    """Of little patience, not aligned yet; their processes end with the test."""
+    hurried = {name: {"patience": 4.0} for name in NAMES}
+    made = Organisations(PLAN, tables_for(PLAN, *made_up()), tmp_path, aligned=False, settings=hurried)
+    yield made
+    made.close()
+
+
+def typed(organisations: Organisations, words: dict[str, list[str]]) -> dict[str, tuple[int | None, str]]:
+    """`party align` on both sides at once: how each ended, and what it complained of."""
+    plan = str(organisations.plan_file)
+    commands = {name: organisations.type(name, "align", plan, "--jobs", "1", *words[name]) for name in NAMES}
+    return {name: (command.wait(), command.complained) for name, command in commands.items()}
+
+
+def test_names_must_agree(organisations: Organisations) -> None:
+    """Two names would be two lists: nothing is aligned, both sides say why, and with one name it works."""
+    ends = typed(organisations, {"label": ["--name", "march"], "features": []})
+    assert [code for code, _ in ends.values()] == [1, 1]
+    assert "features is there to align, we are here to align --name march" in ends["label"][1]
+    assert "label is there to align --name march, we are here to align; do the same on both" in ends["features"][1]
+    assert not any((organisations.home(name) / "aligned").exists() for name in NAMES)
+    ends = typed(organisations, {name: ["--name", "march"] for name in NAMES})
+    assert [code for code, _ in ends.values()] == [0, 0]
+    assert all((organisations.home(name) / "aligned" / "features+label.march.json").exists() for name in NAMES)
+    strange = organisations.type("label", "align", str(organisations.plan_file), "--name", "../march")
+    assert strange.wait() == 1
+    assert "--name: expected up to 32 letters" in strange.complained
+
+
+def test_one_default_for_the_limit() -> None:
+    """What `--help` says is what holds."""
+    assert inspect.signature(cli.party_align).parameters["at_most"].default == MOST_IDS
+
+
+def test_a_limit_on_the_ids_of_a_peer(organisations: Organisations) -> None:
+    """The side with the limit says what came and what to type, the other hears it; without the limit both go on."""
+    ends = typed(organisations, {"label": [], "features": ["--at-most", "39"]})
+    words = "label: brings 40 ids, at most 39 are taken; if so many are right, say a larger --at-most"
+    assert [code for code, _ in ends.values()] == [1, 1]
+    assert words in ends["features"][1]
+    assert f"features stopped: 'RemoteProtocolError: {words}'" in ends["label"][1]
+    assert [code for code, _ in typed(organisations, {"label": [], "features": ["--at-most", "40"]}).values()] == [0, 0]

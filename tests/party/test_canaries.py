@@ -1,8 +1,8 @@
 """Nothing that must stay at home is found where it must not be: every byte of what two organisations wrote is searched.
 
-Rows, ids, keys, draws, masks, noise and weights are looked for in several forms in what the
-commands print, log at level DEBUG and complain of, in what may be shown, and in the other side's folder: in the middle
-of a run that was killed, when the journals are full, and after its end.
+Rows, ids, keys, draws, masks, noise, weights, coefficients, means and deviations are looked for in several forms in
+what the commands print, log at level DEBUG and complain of, in what may be shown, and in the other side's folder: in
+the middle of a run that was killed, when the journals are full, and after its end.
 """
 
 import base64
@@ -21,6 +21,7 @@ from plumbob.crypto import Randomness, engines, paillier
 from plumbob.data import Column, Table
 from plumbob.plan import Plan
 from plumbob.protocol.handshake import NONCE_BYTES, profile_of
+from plumbob.protocol.part import Part
 from plumbob.protocol.transcript import Transcript
 from tests.party.processes import PATIENCE
 from tests.party.verbs import Command, Organisations, steps_finished
@@ -31,7 +32,8 @@ CLASSES = ("zebra-healthy", "zebra-ill")
 PLAN = plan_for((2, 3), protocol="exchange", epochs=40, batch_size=10, noise="std", noise_std=0.5, row_norm=1.0)
 COMMON, OWN = 40, 5
 PIECE = 16
-OPEN_TO_ALL = ("run.json", "report.html", "status.json", "plan.toml")
+OWN_REPORT = ("run.json", "report.html")
+OPEN_TO_ALL = (*OWN_REPORT, "status.json", "plan.toml")
 
 
 def tables() -> dict[str, Table]:
@@ -54,6 +56,8 @@ class Secrets:
     """Not to be found in anything that is printed, logged or shown, nor with the peer."""
     from_peer: list[bytes]
     """Its own side may see these: names of columns and classes, and ids that only it has."""
+    reported: list[bytes]
+    """What its own receipt and page show, and nothing else: coefficients in the units of its table."""
 
 
 def forms(data: bytes) -> Iterator[bytes]:
@@ -67,6 +71,14 @@ def number_forms(values: Iterable[float]) -> Iterator[bytes]:
     for value in values:
         if len(repr(value)) > 12:
             yield from (repr(float(value)).encode(), np.float64(value).tobytes())
+
+
+def coefficient_forms(values: Iterable[float]) -> Iterator[bytes]:
+    """Rounded, too, as somebody would print them, unless that leaves what may be met by chance."""
+    for value in values:
+        yield from number_forms([value])
+        if len(rounded := f"{value:.6g}") > 6:
+            yield rounded.encode()
 
 
 def integer_forms(value: int) -> Iterator[bytes]:
@@ -100,9 +112,18 @@ def secrets_of(organisations: Organisations, name: str) -> Secrets:
         anywhere += [row.tobytes() for row in seen.X[:, :2]]
         arrays = [seen.sums[:50], seen.weights, *([] if seen.own_noise is None else [seen.own_noise])]
         anywhere += number_forms(np.concatenate([array.ravel() for array in arrays]).tolist())
+    reported: list[bytes] = []
+    part_file = organisations.run_folder(name) / "parties" / name / "part.json"
+    if part_file.exists():
+        part = Part.load(part_file)
+        shift, factor = part.encoder.shift, part.encoder.factor
+        anywhere += number_forms(np.concatenate([shift, factor, 1 / factor]).tolist())
+        coefficients, offset = part.in_input_units()
+        reported += coefficient_forms([*coefficients.tolist(), offset])
     own_ids = [identity.encode() for identity in table.ids if identity.startswith("only-")]
     names = [column.name.encode() for column in table.columns]
-    return Secrets(anywhere, [*own_ids, *names, *(CLASSES[0].encode(), CLASSES[1].encode()) * (name == "label")])
+    from_peer = [*own_ids, *names, *(CLASSES[0].encode(), CLASSES[1].encode()) * (name == "label")]
+    return Secrets(anywhere, from_peer, reported)
 
 
 def kept_by(organisations: Organisations, name: str, verb: str, what: str) -> bytes:
@@ -177,8 +198,10 @@ def assert_clean(organisations: Organisations) -> None:
         secrets = secrets_of(organisations, name)
         assert len(secrets.anywhere) > 500
         assert found_in([*said(organisations), *shown(organisations)], secrets.anywhere) == []
+        beside = [file for file in shown(organisations) if file.name not in OWN_REPORT]
+        assert found_in([*said(organisations), *beside], secrets.reported) == []
         common = {identity.encode() for identity in organisations.tables[peer].ids}
-        kept = [needle for needle in (*secrets.anywhere, *secrets.from_peer) if needle not in common]
+        kept = [needle for needle in (*secrets.anywhere, *secrets.from_peer, *secrets.reported) if needle not in common]
         assert found_in(files_of(organisations, peer), kept) == []
         told = [
             file
@@ -280,6 +303,7 @@ def test_nothing_secret_leaves_its_place(organisations: Organisations) -> None:
     provoke(organisations)
     assert organisations.status("label")["finished"] is True
     assert_clean(organisations)
+    assert_reported_at_home(organisations)
     assert_forgotten(organisations)
     assert all((command.place / "log").exists() for command in organisations.commands)
 
@@ -298,6 +322,16 @@ def assert_found_at_home(organisations: Organisations) -> None:
         assert found_in(theirs, [modulus.to_bytes(size, "little")])
     logged = [command.place / "log" for command in organisations.commands]
     assert found_in(logged, [b"connected with label"])
+
+
+def assert_reported_at_home(organisations: Organisations) -> None:
+    """The search finds coefficients where they may be: each side's own in its own receipt."""
+    for name in NAMES:
+        secrets = secrets_of(organisations, name)
+        receipt = organisations.run_folder(name) / "run.json"
+        assert len(found_in([receipt], secrets.reported)) >= len(organisations.tables[name].columns)
+        part = organisations.run_folder(name) / "parties" / name / "part.json"
+        assert len(found_in([part], secrets.anywhere)) > 2 * len(organisations.tables[name].columns)
 
 
 def assert_forgotten(organisations: Organisations) -> None:

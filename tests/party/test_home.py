@@ -164,6 +164,29 @@ def test_an_invitation_out_of_its_time_is_refused(tmp_path: Path, days: int, wor
     assert Home.open(bank.folder).peers == ()
 
 
+def test_a_renewed_certificate(tmp_path: Path) -> None:
+    """The same key for longer: peers take it without `--replace`, signatures hold; never a shorter or an older one."""
+    folder = tmp_path / "fund"
+    Identity.create(folder, "fund", days=1, valid_from=now() - datetime.timedelta(hours=23))
+    (folder / "peers").mkdir(mode=0o700)
+    (folder / "party.toml").touch(mode=0o600)
+    (folder / "party.toml").write_text(Settings(name="fund").to_toml())
+    fund = Home.open(folder)
+    bank = made(tmp_path / "bank", "bank").join(fund.invitation())
+    signed = fund.identity.sign("plan", b"words")
+    with pytest.raises(IdentityError, match="give it more days"):
+        fund.renewed(days=1).renewed(days=1)
+    renewed = Home.open(folder).renewed()
+    assert renewed.identity.certificate.mistake_at(now() + datetime.timedelta(days=700)) is None
+    joined = bank.join(renewed.invitation())
+    assert joined.pinned == {"fund": renewed.identity.certificate}
+    joined.pinned["fund"].verify("plan", b"words", signed)
+    with pytest.raises(IdentityError, match="--replace"):
+        joined.join(fund.invitation())
+    with pytest.raises(IdentityError, match="--replace"):
+        joined.join(Home.create(tmp_path / "thief", Settings(name="fund"), days=3650).invitation())
+
+
 def test_a_home_is_never_overwritten(tmp_path: Path) -> None:
     """A second party in the same folder is refused and leaves the first as it was."""
     first = made(tmp_path / "bank", "bank")

@@ -434,34 +434,53 @@ class LongWinded:
         self._inner.close()
 
 
-def test_a_message_longer_than_the_plan_allows(tmp_path: Path, expected: bytes) -> None:
-    """Over real TLS: the connection ends each time it is announced, and who waits in vain is told why."""
-    identities = {name: Identity.create(tmp_path / f"of-{name}", name) for name in ("label", "features")}
-    at = f"127.0.0.1:{free_port()}"
+class Lines:
+    """Real TLS between the two parties, with limits of their own."""
 
-    def station_for(name: str, peer: str, largest: int, speaker: Callable[[Connection], Connection]) -> StationFor:
-        there = Peer(peer, identities[peer].certificate.der, at if name == "features" else None)
-        listen = at if name == "label" else None
+    def __init__(self, folder: Path) -> None:
+        self._identities = {name: Identity.create(folder / f"of-{name}", name) for name in ("label", "features")}
+        self._at = f"127.0.0.1:{free_port()}"
+
+    def station_for(
+        self, name: str, largest: int, speaker: Callable[[Connection], Connection] = lambda connection: connection
+    ) -> StationFor:
+        """The label party listens."""
+        peer = "features" if name == "label" else "label"
+        there = Peer(peer, self._identities[peer].certificate.der, None if name == "label" else self._at)
         return lambda on_connection: Station(
-            identities[name],
+            self._identities[name],
             [there],
-            listen=listen,
+            listen=self._at if name == "label" else None,
             proxy=None,
             largest_message=largest,
             on_connection=lambda connection: on_connection(speaker(connection)),
             pace=QUICK,
         )
 
-    runs = Runs(tmp_path)
-    label = runs.start("label", patience=2 * SHORT, station_for=station_for("label", "features", 2000, lambda one: one))
-    features = runs.start(
-        "features", patience=4 * SHORT, station_for=station_for("features", "label", 9000, LongWinded)
-    )
+
+def test_a_message_longer_than_the_plan_allows(tmp_path: Path, expected: bytes) -> None:
+    """Over real TLS: the connection ends each time it is announced, and who waits in vain is told why."""
+    runs, lines = Runs(tmp_path), Lines(tmp_path)
+    label = runs.start("label", patience=2 * SHORT, station_for=lines.station_for("label", 2000))
+    features = runs.start("features", patience=4 * SHORT, station_for=lines.station_for("features", 9000, LongWinded))
     waited, told = failure(label), failure(features)
     assert type(waited) is TransportError
     assert "features sent a message above 2000 bytes, the most that the plan allows" in str(waited)
     assert type(told) is TransportError
     assert "label" in str(told)
+    runs.end_well(expected)
+
+
+def test_an_own_message_longer_than_the_plan_allows(tmp_path: Path, expected: bytes) -> None:
+    """A mistake on this side, which no new connection mends: it says so at once, and the peer hears that it stopped."""
+    runs, lines = Runs(tmp_path), Lines(tmp_path)
+    label = runs.start("label", station_for=lines.station_for("label", 9000))
+    features = runs.start("features", station_for=lines.station_for("features", 2000, LongWinded))
+    refused, told = failure(features), failure(label)
+    assert type(refused) is LocalProtocolError
+    assert re.search(r"our message to label has \d{4} bytes, the plan allows 2000", str(refused))
+    assert type(told) is RemoteProtocolError
+    assert str(told) == "features stopped: 'LocalProtocolError, on its own side; the reason is shown there'"
     runs.end_well(expected)
 
 

@@ -79,6 +79,36 @@ def test_strangers_at_the_door(tmp_path: Path, opened: list[Organisations]) -> N
     assert "it does not speak TLS 1.3" in command.complained
 
 
+def test_a_certificate_renewed_in_the_middle_of_a_run(tmp_path: Path, opened: list[Organisations]) -> None:
+    """Refused until the peer has joined it, and then the run goes on as if nothing had happened."""
+    plan = PLAN.replace(epochs=60)
+    organisations = Organisations(plan, tables_for(plan, *ROWS), tmp_path)
+    opened.append(organisations)
+    commands = [organisations.train(name) for name in organisations.names]
+    until(lambda: steps_finished(organisations.journal("features")) > 0)
+    for command in commands:
+        command.process.kill()
+        command.wait()
+    assert organisations.type("features", "renew", "--days", "800").wait() == 0
+    label, features = (
+        organisations.type("label", "train", str(organisations.plan_file)),
+        organisations.train("features"),
+    )
+    refusal = "it showed a certificate that is not pinned here"
+    until(lambda: (label.place / "stderr").exists() and refusal in label.complained)
+    for command in (label, features):
+        command.process.kill()
+        command.wait()
+    invited = organisations.type("features", "invite")
+    assert invited.wait() == 0
+    joined = organisations.type("label", "join", invited.printed.splitlines()[0])
+    assert joined.wait() == 0
+    assert "features has renewed its certificate with the key that was pinned" in joined.printed
+    commands = [organisations.train(name) for name in organisations.names]
+    assert [command.wait() for command in commands] == [0, 0]
+    organisations.assert_same(trained(plan, ROWS))
+
+
 def test_status_says_who_waits_for_whom(tmp_path: Path, opened: list[Organisations]) -> None:
     """For a peer that is not there, for one that is there and stuck, for nobody at the end; a dead run says so."""
     plan = PLAN.replace(epochs=60)

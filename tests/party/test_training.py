@@ -1,7 +1,10 @@
 """A networked party: the same weights as in the simulation, however often it is killed."""
 
+import os
 import sqlite3
+import time
 from collections.abc import Callable
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -9,18 +12,25 @@ from typing import Any
 import numpy as np
 import pytest
 
+from plumbob.commands import party_runs
+from plumbob.crypto import Randomness, engines
 from plumbob.data import Table, batches
-from plumbob.errors import JournalError
+from plumbob.errors import DataError, JournalError
 from plumbob.party import training
+from plumbob.party.conversation import Conversation
+from plumbob.party.seat import Seat
+from plumbob.party.training import JOURNAL
 from plumbob.plan import Plan
 from plumbob.protocol.cast import player
 from plumbob.protocol.handshake import Desk
 from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.part import Part
 from plumbob.protocol.party import TrainingParty
+from plumbob.protocol.transcript import Transcript
 from plumbob.record import RunRecord
 from tests.party.processes import source_of, stream
 from tests.party.support import Killed, Switchboard, keep_starting, run_parties
+from tests.party.verbs import Organisations
 from tests.protocol.support import Tables, made_up, plan_for, tables_for, trained, weights_of
 
 
@@ -233,6 +243,77 @@ class FullDiskJournal(SqliteJournal):
         return super()._execute(statement, values)
 
 
+@pytest.mark.parametrize("moment", ["before over", "after over", "after parted", "before forget", "after forget"])
+def test_a_loss_of_power_at_the_end_loses_nothing(moment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Results are on the disk before the journal says that it is over, and long before it forgets."""
+    plan = plan_for((2, 3), protocol="exchange", epochs=1, batch_size=20)
+    X, y = made_up(columns=plan.columns)
+    cache = WriteCache()
+    monkeypatch.setattr(os, "fsync", cache.fsync)
+    loss = PowerLoss(moment, tmp_path / "label", cache)
+    networked(plan, tables_for(plan, X, y), tmp_path, loss.journal)
+    assert loss.has_struck
+    assert joint_weights(plan, tmp_path).tobytes() == weights_of(trained(plan, (X, y))).tobytes()
+    assert RunRecord.load(tmp_path / "label").is_finished
+    assert len(Transcript.load(tmp_path / "label" / "parties" / "label" / "transcript.npz").X) == len(X)
+    assert Plan.load(tmp_path / "label" / "plan.toml") == plan
+
+
+class WriteCache:
+    """Knows what is on the disk and what is only on its way there."""
+
+    def __init__(self) -> None:
+        self._fsync = os.fsync
+        self._when: dict[int, int] = {}
+
+    def fsync(self, handle: int) -> None:
+        self._fsync(handle)
+        self._when[os.fstat(handle).st_ino] = time.time_ns()
+
+    def lose(self, folder: Path) -> None:
+        """What a loss of power may do: a file that was not written out is empty, one in such a folder is gone."""
+        for file in [path for path in folder.rglob("*") if path.is_file() and "journal" not in path.name]:
+            found, place = file.stat(), file.parent.stat()
+            if self._when.get(place.st_ino, 0) < found.st_ctime_ns:
+                file.unlink()
+            elif self._when.get(found.st_ino, 0) < found.st_mtime_ns:
+                file.write_bytes(b"")
+
+
+class PowerLoss:
+    """Strikes the label party once, at one moment of the end of its run."""
+
+    def __init__(self, moment: str, folder: Path, cache: WriteCache) -> None:
+        self.moment, self.folder, self.cache, self.has_struck = moment, folder, cache, False
+
+    def journal(self, path: Path, name: str) -> SqliteJournal:
+        return EndingJournal(path, self) if name == "label" else SqliteJournal(path)
+
+    def at(self, moment: str) -> None:
+        if moment == self.moment and not self.has_struck:
+            self.has_struck = True
+            self.cache.lose(self.folder)
+            raise Killed
+
+
+class EndingJournal(SqliteJournal):
+    """Its last words are the moments."""
+
+    def __init__(self, path: Path, loss: PowerLoss) -> None:
+        super().__init__(path)
+        self._loss = loss
+
+    def note(self, name: str, value: bytes) -> None:
+        self._loss.at(f"before {name}")
+        super().note(name, value)
+        self._loss.at(f"after {name}")
+
+    def forget(self) -> None:
+        self._loss.at("before forget")
+        super().forget()
+        self._loss.at("after forget")
+
+
 def test_the_ledger_equals_a_recount(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However often the label party died, every label's releases are booked once a visit."""
     parties: list[TrainingParty] = []
@@ -259,3 +340,69 @@ def test_the_ledger_equals_a_recount(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert np.array_equal(last.budget._visits, recount)
     assert last.budget.spent == pytest.approx(2 * last.budget.cost.rho_per_visit)
     assert last.noise_draws == recount.sum()
+
+
+def test_secrets_kept_for_a_peer_that_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of three, one dies at its very end: the others' status says what is kept, for whom, and how to give it up."""
+    plan = plan_for((2, 2, 1), protocol="exchange", epochs=1, batch_size=20)
+    tables = tables_for(plan, *made_up(columns=plan.columns))
+    organisations = Organisations(plan, tables, tmp_path)
+    monkeypatch.setattr(Conversation.part, "__defaults__", (0.5,))
+    loss = PowerLoss("before over", organisations.run_folder("features-2"), WriteCache())
+    board = Switchboard()
+    for name in tables:
+        (organisations.home(name) / "runs").mkdir(mode=0o700)
+
+    def start(name: str) -> RunRecord:
+        place = organisations.run_folder(name)
+        place.mkdir(mode=0o700, exist_ok=True)
+        journal = EndingJournal(place / JOURNAL, loss) if name == "features-2" else SqliteJournal(place / JOURNAL)
+        seat = Seat(name, plan, tables[name], place, board.station(name), engines.choose("auto", 1), 30.0, 0.5)
+        try:
+            return training.train(seat, journal, Randomness(journal.draw, is_kernel=True))
+        finally:
+            journal.close()
+
+    with pytest.raises(Killed):
+        run_parties({name: partial(start, name) for name in tables})
+    home, run = organisations.home("label"), plan.hash()[:12]
+    before = only_run(home)
+    assert (before["finished"], before["keeps_secrets"]) == (True, True)
+    assert "because features-2 has not said that it has everything" in before["status"]
+    assert before["status"].endswith(f"plumbob party forget {run}")
+    results = organisations.run_folder("label") / "parties" / "label" / "part.json"
+    part = results.read_bytes()
+    party_runs.forget(home, run, gives_up=False)
+    after = only_run(home)
+    assert (after["status"], after["keeps_secrets"]) == ("finished", False)
+    # Nobody is waited for, and the results are as they were.
+    assert start("label").is_finished
+    # What has nothing to forget, an emptied journal or none at all, is left alone whatever is said.
+    party_runs.forget(home, run, gives_up=True)
+    organisations.journal("label").unlink()
+    party_runs.forget(home, run, gives_up=True)
+    assert only_run(home)["status"] == "finished"
+    assert results.read_bytes() == part
+    give_up_unfinished(organisations.home("features-2"), organisations.run_folder("features-2"))
+
+
+def only_run(home: Path) -> dict[str, Any]:
+    """What `party status` says of it."""
+    runs: Any = party_runs.status(home)["runs"]
+    assert len(runs) == 1
+    found: dict[str, Any] = runs[0]
+    return found
+
+
+def give_up_unfinished(home: Path, place: Path) -> None:
+    """A run that is not over goes only if that is said, never while a process is at work, and then as a whole."""
+    assert str(only_run(home)["status"]).endswith(f"plumbob party forget {place.name} --give-up")
+    with pytest.raises(DataError, match="is not over; to delete it all the same"):
+        party_runs.forget(home, place.name, gives_up=False)
+    with pytest.raises(DataError, match="no run of this party has that name"):
+        party_runs.forget(home, "../runs", gives_up=True)
+    with closing(SqliteJournal(place / JOURNAL)), pytest.raises(JournalError, match="another process is at work"):
+        party_runs.forget(home, place.name, gives_up=True)
+    assert (place / JOURNAL).exists()
+    party_runs.forget(home, place.name, gives_up=True)
+    assert not place.exists()

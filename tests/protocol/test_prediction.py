@@ -202,7 +202,7 @@ def test_an_answer_without_its_mask_breaks_the_sum() -> None:
             scoring = Bare(desk, agree(desk, table.ids, "predict", part.run), table, part)
             answerer = Answerer(desk, table, part)
             rows = answerer._next_query(1)
-            answerer._spend(1, 0, len(rows))
+            answerer._spend(1, len(rows))
             scoring.answer(1, rows)
 
         return run
@@ -288,6 +288,18 @@ def test_the_limit_of_a_session_holds() -> None:
     assert "2 rows after 3; 4 are the most" in str(session.ends["features"])
     assert len(answers(wire, "features")) == 3
     assert len(predicted(run_of(TWO), [[1, 2], [4, 5]], most_rows=4).scores) == 2
+
+
+def test_what_is_answered_is_booked_before() -> None:
+    """A sum is booked when nothing of it was promised yet, counts what went before, and is not booked when refused."""
+    wire, booked = Wire(), list[tuple[int, int]]()
+
+    def book(answered: int) -> None:
+        booked.append((answered, len(wire.bodies(Kind.QUERY_VERDICT, "features"))))
+
+    session = predicted(run_of(TWO), [[1, 2], [3], [4, 5]], wire, most_rows=14, answered=10, book=book)
+    assert booked == [(12, 0), (13, 1)]
+    assert "2 rows after 13; 14 are the most" in str(session.ends["features"])
 
 
 def test_one_party_of_several_at_its_limit() -> None:
@@ -391,7 +403,7 @@ def test_a_part_too_large_for_its_width_is_refused_before_it_is_sent() -> None:
             assert isinstance(scoring, OpenedScoring)
             scoring._own = scoring._own + 2.0**30
             rows = answerer._next_query(1)
-            answerer._spend(1, 0, len(rows))
+            answerer._spend(1, len(rows))
             scoring.answer(1, rows)
             return Served(1, len(rows))
 

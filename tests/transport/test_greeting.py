@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from plumbob import __version__
 from plumbob.errors import RemoteProtocolError
-from plumbob.transport.greeting import LARGEST_GREETING, VERSION, Greeting, decode, encode, refuse_other_purpose
+from plumbob.transport.greeting import LARGEST_GREETING, VERSION, Greeting, decode, encode
 
-FULL = Greeting(purpose="train", plan="ab" * 32, run="01" * 16, knows="02" * 16, received=7, clock=1.5)
+FULL = Greeting(purpose="train", plan="ab" * 32, name="march", run="01" * 16, knows="02" * 16, received=7, clock=1.5)
 
 
 def test_it_reads_back() -> None:
@@ -27,6 +27,9 @@ def test_it_reads_back() -> None:
         ("purpose", None),
         ("plan", "ab"),
         ("plan", "AB" * 32),
+        ("name", "x" * 33),
+        ("name", "march\n"),
+        ("name", "../march"),
         ("run", "abc"),
         ("run", "00" * 33),
         ("knows", "xy"),
@@ -71,13 +74,3 @@ def test_no_bytes_break_the_parser(data: bytes) -> None:
     """Whatever comes first, the answer is our own error."""
     with pytest.raises(RemoteProtocolError):
         decode(data, "fund")
-
-
-def test_different_purposes_are_told_alike() -> None:
-    """Both sides say both purposes; the same purpose passes."""
-    train, doctor = FULL, Greeting(purpose="doctor")
-    refuse_other_purpose(train, Greeting(purpose="train"), "fund")
-    with pytest.raises(RemoteProtocolError, match="we are here to train, fund is here to check the connection"):
-        refuse_other_purpose(train, doctor, "fund")
-    with pytest.raises(RemoteProtocolError, match="we are here to check the connection, bank is here to train"):
-        refuse_other_purpose(doctor, train, "bank")

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.x509.oid import NameOID
 
 from plumbob.errors import IdentityError
-from plumbob.transport.identity import CERTIFICATE_FILE, KEY_FILE, Certificate, Identity, now
+from plumbob.transport.identity import CERTIFICATE_FILE, KEY_FILE, Certificate, Identity, now, write_over
 
 
 def mode(path: Path) -> int:
@@ -191,3 +191,25 @@ def test_other_certificates_are_refused() -> None:
     for der in wrong_certificates().values():
         with pytest.raises(IdentityError):
             Certificate.parse(der)
+
+
+def test_a_file_is_replaced_once_its_successor_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its bytes, then its name, then the folder that says so: no loss of power leaves neither old nor new."""
+    file, done = tmp_path / "count", list[str]()
+    fsync, replace = os.fsync, os.replace
+
+    def synced(handle: int) -> None:
+        done.append("folder" if stat.S_ISDIR(os.fstat(handle).st_mode) else f"{os.fstat(handle).st_size} bytes")
+        fsync(handle)
+
+    def replaced(source: Path, target: Path) -> None:
+        done.append("name")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(os, "replace", replaced)
+    for content in (b"first", b"second"):
+        write_over(file, content)
+        assert file.read_bytes() == content
+    assert done == ["5 bytes", "name", "folder", "6 bytes", "name", "folder"]
+    assert [entry.name for entry in tmp_path.iterdir()] == ["count"]

@@ -1,5 +1,6 @@
 """transport/reliable.py: where two connections to one peer overlap. For whole runs see tests/party and tests/fuzz."""
 
+import queue
 import threading
 
 import pytest
@@ -8,7 +9,15 @@ from msgspec import structs
 from plumbob.errors import RemoteProtocolError, TransportError
 from plumbob.transport import reliable
 from plumbob.transport.greeting import Greeting
-from plumbob.transport.reliable import MESSAGE, OUTDATED_GREETINGS, REMEMBERED, Memory, ReliableLink
+from plumbob.transport.reliable import (
+    MESSAGE,
+    OUTDATED_GREETINGS,
+    REMEMBERED,
+    WAITING,
+    WAITING_BYTES,
+    Memory,
+    ReliableLink,
+)
 
 TERMS = Greeting(purpose="train", plan="ab" * 32, run="cd" * 16)
 THEIRS = structs.replace(TERMS, run="ef" * 16)
@@ -81,6 +90,41 @@ def test_what_is_too_old_to_remember_is_dropped() -> None:
     ours._take_message(0, b"data")
     with pytest.raises(RemoteProtocolError, match="a second time with other contents"):
         ours._take_message(REMEMBERED, b"other data")
+
+
+@pytest.mark.parametrize(("size", "taken"), [(1, WAITING), (WAITING_BYTES // 4, 4), (WAITING_BYTES + 1, 1)])
+def test_what_waits_is_bounded_in_number_and_in_bytes(size: int, taken: int) -> None:
+    """A peer that sends and sends has to wait, sooner with long messages; one always gets in, and each makes room."""
+    ours, data = link(), bytes(size)
+    entered: queue.SimpleQueue[int] = queue.SimpleQueue()
+
+    def send_all() -> None:
+        for number in range(taken + 2):
+            ours._take_message(number, data)
+            entered.put(number)
+
+    sender = threading.Thread(target=send_all, daemon=True)
+    sender.start()
+    assert [entered.get(timeout=30) for _ in range(taken)] == list(range(taken))
+    for number in (taken, taken + 1):
+        # While nobody asks for a message, no other gets in.
+        with pytest.raises(queue.Empty):
+            entered.get(timeout=0.1)
+        assert ours.receive(1.0) is data
+        assert entered.get(timeout=30) == number
+    sender.join(30)
+    assert ours._inbox_bytes == taken * size
+
+
+def test_closing_frees_a_reader_that_waits() -> None:
+    """Who has no room for a message does not wait for it beyond the end."""
+    ours = link()
+    ours._take_message(0, bytes(WAITING_BYTES))
+    reader = threading.Thread(target=ours._take_message, args=(1, b"more"), daemon=True)
+    reader.start()
+    ours.close()
+    reader.join(30)
+    assert not reader.is_alive()
 
 
 def test_a_peer_that_does_not_read_cannot_hold_us(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from websockets.client import ClientProtocol
 from websockets.uri import parse_uri
 
-from plumbob.errors import DeadlineError, IdentityError, TransportError
+from plumbob.errors import DeadlineError, IdentityError, LocalProtocolError, TransportError
 from plumbob.transport import station as station_module
 from plumbob.transport import tls
 from plumbob.transport.identity import Identity, now
@@ -145,7 +145,7 @@ def test_a_slow_reader_stops_the_sender(bank: Identity, fund: Identity) -> None:
 def test_a_message_above_the_limit_is_not_sent(bank: Identity, fund: Identity) -> None:
     """Our own mistake is told here, and the connection goes on."""
     with connected(bank, fund) as (here, there):
-        with pytest.raises(TransportError, match="the plan allows"):
+        with pytest.raises(LocalProtocolError, match="the plan allows"):
             here.send(bytes(LARGEST + 1))
         here.send(b"short")
         assert there.receive(PATIENCE) == b"short"

@@ -1,4 +1,4 @@
-"""`party init / invite / join / doctor`: one organisation's identity, its peers, and whether all stands ready."""
+"""`party init / renew / invite / join / doctor`: one organisation's identity, its peers, and whether all is ready."""
 
 from collections.abc import Callable
 from dataclasses import asdict, replace
@@ -27,6 +27,19 @@ def init(folder: Path, settings: Settings, days: int) -> dict[str, object]:
     return {"home": str(folder), **_described(home.identity.certificate), "lines": lines}
 
 
+def renew(folder: Path, days: int) -> dict[str, object]:
+    """The same key for longer."""
+    home = Home.open(folder).renewed(days)
+    certificate = home.identity.certificate
+    lines = [
+        f"{certificate.name}'s certificate holds until {certificate.valid_until:%Y-%m-%d}; key, peers and runs stay",
+        *_fingerprint(certificate),
+        "until they have joined the new invitation, your peers refuse you",
+        "next: plumbob party invite; then each peer: plumbob party join TOKEN",
+    ]
+    return {**_described(certificate), "lines": lines}
+
+
 def invite(folder: Path) -> dict[str, object]:
     """Our own invitation, alone on its line."""
     invitation = Home.open(folder).invitation()
@@ -38,16 +51,22 @@ def invite(folder: Path) -> dict[str, object]:
 def join(folder: Path, token: str, address: str | None, may_replace: bool) -> dict[str, object]:
     """Pin the peer of an invitation."""
     invitation = Invitation.parse(token)
-    home = Home.open(folder).join(invitation, address, replace=may_replace)
+    home = Home.open(folder)
+    known = home.pinned.get(invitation.name)
+    is_renewal = known is not None and invitation.certificate.renews(known)
+    home = home.join(invitation, address, replace=may_replace)
     dialled = home.settings.addresses.get(invitation.name) or None
     way = f"we dial it at {dialled}" if dialled else "it dials us"
+    compare = "read both to each other before anything is sent; then, on both sides: plumbob party doctor"
+    renewed = f"{invitation.name} has renewed its certificate with the key that was pinned: no need to compare again"
     lines = [
         f"{invitation.name} is pinned; {way}",
         *_fingerprint(invitation.certificate),
         *_fingerprint(home.identity.certificate),
-        "read both to each other before anything is sent; then, on both sides: plumbob party doctor",
+        renewed if is_renewal else compare,
     ]
     return {
+        "renewed": is_renewal,
         "peer": {**_described(invitation.certificate), "address": dialled},
         "own": _described(home.identity.certificate),
         "lines": lines,

@@ -1,8 +1,9 @@
-"""`party sign / align / train / predict / status`: what one organisation does with its peers.
+"""`party sign / align / train / predict / status / forget`: what one organisation does with its peers.
 
     HOME/
       signed/HASH.signature             plans that this party agreed to
       aligned/PARTIES.json              the common ids, for every plan between these parties
+      answered/HASH.json                how many rows of a plan were answered
       runs/HASH/                        a run: plan.toml, run.json, report.html, parties/NAME/..., journal.db
 
 All files are the owner's alone. Every verb can be stopped and started again. What checks a plan or draws a page is
@@ -20,14 +21,15 @@ from plumbob.commands.progress import StepProgress
 from plumbob.commands.scores import write_scores
 from plumbob.crypto import Randomness
 from plumbob.data import Table, in_agreed_order, read_table
-from plumbob.errors import DataError
+from plumbob.errors import BudgetExceededError, DataError
 from plumbob.party import alignment, prediction, signature, training
 from plumbob.party.home import Home
 from plumbob.party.seat import Seat, refuse_strangers, seat_at
 from plumbob.party.sizes import largest_message
 from plumbob.party.status import Status, read_status
-from plumbob.plan import Plan
-from plumbob.protocol.journal import SqliteJournal
+from plumbob.plan import PARTY_NAME, Plan
+from plumbob.protocol.alignment import MOST_IDS
+from plumbob.protocol.journal import Remains, SqliteJournal, remains_of
 from plumbob.protocol.part import Part
 from plumbob.record import RunRecord
 from plumbob.transport.identity import make_private_folder
@@ -44,6 +46,7 @@ class AlignmentWishes:
     name: str = ""
     data: Path | None = None
     at_least: int | None = None
+    at_most: int = MOST_IDS
     jobs: int | None = None
     is_new: bool = False
 
@@ -85,16 +88,18 @@ def align(folder: Path, plan_file: Path, wishes: AlignmentWishes, quiet: bool, t
     home, plan = Home.open(folder), Plan.load(plan_file)
     # Before there is a folder for the session: a refusal leaves none.
     refuse_strangers(home, plan)
+    name, at_least = _list_name(wishes.name), wishes.at_least
     table = _own_table(home, plan, wishes.data)
-    name, at_least = wishes.name, wishes.at_least
     place = home.folder / RUNS / f"align-{plan.hash()[:SHORT]}{f'.{name}' if name else ''}"
     if wishes.is_new:
         shutil.rmtree(place, ignore_errors=True)
     _private(home, RUNS, place.name)
-    seat = seat_at(home, plan, table, place, alignment.LARGEST_MESSAGE, tell)
+    seat = replace(seat_at(home, plan, table, place, alignment.LARGEST_MESSAGE, tell), list_name=name)
     with StepProgress("align", quiet) as progress, _journal(place) as journal:
         go_on = None if at_least is None else lambda size: size >= at_least
-        how = alignment.Wishes(go_on, wishes.jobs, lambda done, steps: progress(_Chunk(done), steps))
+        how = alignment.Wishes(
+            go_on, wishes.jobs, lambda done, steps: progress(_Chunk(done), steps), most_ids=wishes.at_most
+        )
         found, peers_are_done = alignment.align(seat, journal, _kernel(journal), how)
     # Before its journal goes: who is killed in between need not ask the peers again.
     file = None if found.ids is None else alignment.keep(home, plan, found, name)
@@ -137,14 +142,16 @@ def _reported(record: RunRecord, place: Path) -> dict[str, object]:
 def predict(folder: Path, plan_file: Path, wishes: PredictionWishes, tell: Tell) -> dict[str, object]:
     """Scores of aligned rows at the label party; at the others, one session of answers."""
     home, plan = Home.open(folder), Plan.load(plan_file)
+    name = _list_name(wishes.name)
     run = _finished_run(home, plan)
     part = Part.load(run / "parties" / home.identity.name / "part.json")
     table = _table_to_predict(home, plan, part, wishes)
     place = _private(home, RUNS, f"predict-{plan.hash()[:SHORT]}")
-    seat = seat_at(home, plan, table, place, prediction.largest_message(plan), tell)
+    seat = replace(seat_at(home, plan, table, place, prediction.largest_message(plan), tell), list_name=name)
     with _one_session(place) as journal:
         if home.identity.name != plan.label_party.name:
-            return _answered(seat, journal, part, wishes.most_rows)
+            most_rows = wishes.most_rows or home.settings.most_rows or None
+            return _answered(seat, journal, part, prediction.Ledger.of(home, plan), most_rows)
         rows = _rows_asked(table, wishes.ids)
         scores = prediction.ask(seat, journal, _kernel(journal), part, rows)
     if part.classes is None:
@@ -161,20 +168,62 @@ def status(folder: Path) -> dict[str, object]:
     runs = []
     for place in sorted((home.folder / RUNS).glob("*")):
         found = read_status(place)
-        is_finished, sentence = _state_of(place, found)
-        runs.append({"run": place.name, "finished": is_finished, "status": sentence, **_told(found)})
+        remains = _remains(place)
+        is_finished, sentence = _state_of(place, found, remains)
+        if remains.has_secrets and not (found is not None and found.is_alive):
+            sentence += _why_secrets(place.name, remains, is_finished)
+        shown = {"run": place.name, "finished": is_finished, "status": sentence, "keeps_secrets": remains.has_secrets}
+        runs.append({**shown, **_told(found)})
     lines = [f"{run['run']}  {run['status']}" for run in runs] or ["no run yet; plumbob party train PLAN"]
     return {"party": home.identity.name, "runs": runs, "lines": lines}
 
 
-def _state_of(place: Path, found: Status | None) -> tuple[bool, str]:
+def _state_of(place: Path, found: Status | None, remains: Remains) -> tuple[bool, str]:
     """Whether a run is finished, and in words; one record that cannot be read hides no other run."""
     try:
-        if _is_finished(place):
+        # Results that were on their way to the disk when the process died are made again from the journal.
+        if (training.OVER in remains.facts or not remains.has_secrets) and _is_finished(place):
             return True, "finished"
     except DataError:
         return False, "its run.json cannot be read: damaged, or written by another version"
     return False, found.sentence() if found is not None else "not begun"
+
+
+def _remains(place: Path) -> Remains:
+    """Of its journal, and of those that a prediction which was killed left beside it."""
+    own = remains_of(place / training.JOURNAL)
+    return replace(own, has_secrets=any(remains_of(file).has_secrets for file in place.rglob(training.JOURNAL)))
+
+
+def _why_secrets(run: str, remains: Remains, is_finished: bool) -> str:
+    if not is_finished:
+        return f"; to give it up, with the secrets in its journal: plumbob party forget {run} --give-up"
+    late = remains.facts.get(training.LATE, b"a peer").decode()
+    return (
+        f"; its journal keeps secrets, because {late} has not said that it has everything: start the same command "
+        f"again when it does, or give them up: plumbob party forget {run}"
+    )
+
+
+def forget(folder: Path, run: str, gives_up: bool) -> dict[str, object]:
+    """What a run keeps for peers that will not come back leaves the disk; results stay, a run without them goes."""
+    home = Home.open(folder)
+    place = next((place for place in (home.folder / RUNS).glob("*") if place.name == run), None)
+    if place is None:
+        raise DataError(f"{run}: no run of this party has that name; plumbob party status lists them")
+    if not _remains(place).has_secrets:
+        return {"run": run, "kept_results": True, "lines": [f"{run}: keeps no secrets, there is nothing to forget"]}
+    # The journal's lock: not under a process that is at work.
+    with _journal(place) as journal:
+        if journal.fact(training.OVER) is not None:
+            training.give_up_the_late(journal)
+            line = f"{run}: the journal is empty, the results stay; who has not ended this run cannot end it any more"
+        elif gives_up:
+            shutil.rmtree(place)
+            line = f"{run}: given up and deleted; to begin again, type --new on all sides"
+        else:
+            raise DataError(f"{run} is not over; to delete it all the same, and never go on with it, add --give-up")
+    return {"run": run, "kept_results": place.exists(), "lines": [line]}
 
 
 def _told(found: Status | None) -> dict[str, object]:
@@ -190,10 +239,26 @@ def _told(found: Status | None) -> dict[str, object]:
     }
 
 
-def _answered(seat: Seat, journal: SqliteJournal, part: Part, most_rows: int | None) -> dict[str, object]:
-    served = prediction.answer(seat, journal, _kernel(journal), part, most_rows)
-    line = f"answered {served.rows} rows in {served.queries} queries of {seat.plan.label_party.name}"
-    return {"queries": served.queries, "rows": served.rows, "lines": [line]}
+def _answered(
+    seat: Seat, journal: SqliteJournal, part: Part, ledger: prediction.Ledger, most_rows: int | None
+) -> dict[str, object]:
+    try:
+        served = prediction.answer(seat, journal, _kernel(journal), part, ledger, most_rows)
+    except BudgetExceededError as error:
+        raise BudgetExceededError(
+            f"{error}; raise --most-rows, or most_rows in party.toml; or delete {ledger.file} to count anew"
+        ) from None
+    in_all = ledger.answered()
+    asker = seat.plan.label_party.name
+    line = f"answered {served.rows} rows in {served.queries} queries of {asker}, {in_all} rows of this plan in all"
+    return {"queries": served.queries, "rows": served.rows, "rows_in_all": in_all, "lines": [line]}
+
+
+def _list_name(name: str) -> str:
+    """It becomes part of a file's name, and both ends must say the same."""
+    if name and not PARTY_NAME.fullmatch(name):
+        raise DataError(f'--name: expected up to 32 letters, digits, "-" and "_", first no sign, got "{name[:40]}"')
+    return name
 
 
 def _rows_asked(table: Table, ids: Sequence[str]) -> list[int]:

@@ -14,11 +14,11 @@ from plumbob.party.home import Home
 from plumbob.party.seat import Seat
 from plumbob.party.status import Status
 from plumbob.plan import Plan
-from plumbob.protocol.alignment import CHUNK, Alignment, AlignmentParty, GoOn
+from plumbob.protocol.alignment import CHUNK, MOST_IDS, Alignment, AlignmentParty, GoOn
 from plumbob.protocol.channel import LONGEST_TEXT
 from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.messages import HEADER
-from plumbob.transport.identity import make_private_folder, write_private
+from plumbob.transport.identity import make_private_folder, write_over
 
 FOLDER = "aligned"
 LARGEST_MESSAGE = HEADER.size + max(CHUNK * POINT_BYTES, LONGEST_TEXT)
@@ -44,6 +44,7 @@ class Wishes:
     jobs: int | None = None
     progress: Progress | None = None
     chunk: int = CHUNK
+    most_ids: int = MOST_IDS
 
 
 def align(seat: Seat, journal: SqliteJournal, randomness: Randomness, wishes: Wishes) -> tuple[Alignment, bool]:
@@ -72,6 +73,7 @@ def align(seat: Seat, journal: SqliteJournal, randomness: Randomness, wishes: Wi
             jobs=wishes.jobs,
             progress=after_step,
             chunk=wishes.chunk,
+            most_ids=wishes.most_ids,
         )
         resumed = desk.take_up()
         for result in [] if resumed is None else resumed.results:
@@ -89,11 +91,8 @@ def keep(home: Home, plan: Plan, found: Alignment, name: str = "") -> Path:
     file = _file(home, plan, name)
     make_private_folder(file.parent)
     kept = Aligned(found.ids or (), found.order_hash or "", found.sizes)
-    fresh = file.with_suffix(".new")
-    fresh.unlink(missing_ok=True)
-    write_private(fresh, json.dumps(msgspec.to_builtins(kept)).encode())
-    # The old list or the new one, whatever happens in between.
-    return fresh.replace(file)
+    write_over(file, json.dumps(msgspec.to_builtins(kept)).encode())
+    return file
 
 
 def kept_for(home: Home, plan: Plan, name: str = "") -> Aligned:

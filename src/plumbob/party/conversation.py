@@ -48,6 +48,8 @@ class Topic:
     purpose: Purpose
     plan: str
     """The plan's hash."""
+    name: str = ""
+    """Of the list of rows, where there are several."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -128,6 +130,7 @@ def _link(topic: Topic, peer: str, journal: SqliteJournal, tell: Callable[[str],
     greeting = Greeting(
         purpose=topic.purpose,
         plan=topic.plan,
+        name=topic.name,
         run=journal.identity(),
         knows=(journal.fact(f"run/{peer}") or b"").decode(),
     )

@@ -89,9 +89,9 @@ def _certificate(certificate: Certificate, peer: str = "") -> Check:
         return Check("certificate", False, mistake, "", peer)
     if now() + AHEAD > certificate.valid_until:
         todo = (
-            f"ask {peer} for a new identity and its invitation"
+            f"ask {peer} to type plumbob party renew, and join its new invitation"
             if peer
-            else "make a new identity in another folder (plumbob party init) and invite your peers again"
+            else "type: plumbob party renew, then plumbob party invite, and let your peers join that"
         )
         return Check("certificate", False, f"ends soon, on {until}", todo, peer)
     return Check("certificate", True, f"valid until {until}", "", peer)

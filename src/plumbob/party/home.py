@@ -10,11 +10,9 @@ Nothing in it is shared but the certificate and the address, by an invitation.
 """
 
 import json
-import os
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
@@ -31,6 +29,7 @@ from plumbob.transport.identity import (
     pem_of,
     read_certificate,
     refuse_loose,
+    write_over,
     write_private,
 )
 from plumbob.transport.invitation import Invitation
@@ -50,6 +49,9 @@ KEYS = (
     Key("label_column", "", "", 'the column that holds the label; "" = this party has none'),
     Key("engine", "", "auto", "who does the arithmetic: auto, native, python, ..."),
     Key("patience", "", 600.0, "seconds to wait for a peer before giving up", above=0),
+    Key(
+        "most_rows", "", 0, "rows of one plan that are answered to `predict`, over all sessions; 0 = any number", low=0
+    ),
 )
 NAMES = tuple(key.name for key in KEYS)
 
@@ -67,6 +69,7 @@ class Settings:
     label_column: str = ""
     engine: str = "auto"
     patience: float = 600.0
+    most_rows: int = 0
     addresses: Mapping[str, str] = field(default_factory=dict)
     """Where each peer is dialled, by its name; `[peers.NAME] address` in the file."""
 
@@ -233,6 +236,11 @@ class Home:
         """What a peer needs to meet us."""
         return Invitation(self.identity.certificate, self.settings.address or None)
 
+    def renewed(self, days: int = VALID_DAYS) -> Self:
+        """The same party with a certificate that holds from now on; the peers must join it again."""
+        self.identity.renewed(days)
+        return self.open(self.folder)
+
     def join(self, invitation: Invitation, address: str | None = None, *, replace: bool = False) -> Self:
         """Pin a peer's certificate, and note where it is dialled; the home as it is then."""
         self._refuse(invitation, replace)
@@ -240,8 +248,8 @@ class Home:
         settings = (self.folder / SETTINGS_FILE).read_text(encoding="utf-8")
         if address is not None:
             settings = with_address(settings, invitation.name, address)
-        _write_over(self.folder / PEERS / f"{invitation.name}.pem", pem_of(invitation.certificate))
-        _write_over(self.folder / SETTINGS_FILE, settings.encode())
+        write_over(self.folder / PEERS / f"{invitation.name}.pem", pem_of(invitation.certificate))
+        write_over(self.folder / SETTINGS_FILE, settings.encode())
         return self.open(self.folder)
 
     def _refuse(self, invitation: Invitation, replace: bool) -> None:
@@ -254,7 +262,8 @@ class Home:
             if other != name and other.lower() == name.lower():
                 raise IdentityError(f"{other} is pinned already, and {name} differs in large and small letters only")
         known = self.pinned.get(name)
-        if known is not None and known != certificate and not replace:
+        # Who has the pinned key may say that it holds for longer; anything else is for people to compare.
+        if known is not None and known != certificate and not replace and not certificate.renews(known):
             raise IdentityError(
                 f"{name} is pinned already with another certificate ({known.fingerprint[:19]} ...); if {name} told you "
                 "of a new identity, compare fingerprints and type: plumbob party join TOKEN --replace"
@@ -307,12 +316,3 @@ def _read_pinned(folder: Path) -> dict[str, Certificate]:
             raise IdentityError(f"{file}: the certificate is {certificate.name}'s; join that invitation again")
         pinned[file.stem] = certificate
     return pinned
-
-
-def _write_over(file: Path, content: bytes) -> None:
-    """The old file or the new one, whatever happens in between."""
-    fresh = file.with_name(f".{file.name}.new")
-    with suppress(FileNotFoundError):
-        fresh.unlink()
-    write_private(fresh, content)
-    os.replace(fresh, file)

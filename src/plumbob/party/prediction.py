@@ -1,13 +1,20 @@
 """Scores of aligned rows: the label party asks and gets them, the others answer as much as they are willing to."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Self
 
+import msgspec
 import numpy as np
 
 from plumbob.crypto import Randomness
 from plumbob.data import Table
 from plumbob.errors import BudgetExceededError, DataError
 from plumbob.party import sizes
+from plumbob.party.conversation import Conversation
+from plumbob.party.home import Home
 from plumbob.party.seat import Seat
 from plumbob.plan import Plan
 from plumbob.protocol.journal import SqliteJournal
@@ -15,7 +22,9 @@ from plumbob.protocol.part import Part
 from plumbob.protocol.prediction import SCORE_BYTES, Answerer, Asker, Served
 from plumbob.protocol.shares import PREDICTED_AT_ONCE
 from plumbob.protocol.transcript import Vector
+from plumbob.transport.identity import make_private_folder, write_over
 
+FOLDER = "answered"
 SECONDS_TO_HEAR = 10.0
 ROWS_AT_ONCE = 4096  # Of one query.
 Progress = Callable[[int, int], None]
@@ -36,7 +45,7 @@ def ask(
     progress: Progress = lambda done, rows: None,
 ) -> Vector:
     """At the label party: the joint scores of these rows of the aligned table."""
-    with seat.talk("predict", journal) as talk:
+    with seat.talk("predict", journal) as talk, _ended_together(talk, journal):
         asker = Asker(seat.desk(talk, journal, randomness), _rows_of(seat), part)
         asker.begin()
         scores = []
@@ -44,26 +53,59 @@ def ask(
             scores.append(asker.scores(rows[start : start + ROWS_AT_ONCE]))
             progress(min(start + ROWS_AT_ONCE, len(rows)), len(rows))
         asker.end()
-        journal.flush()
-        talk.part()
     return np.concatenate(scores)
 
 
 def answer(
-    seat: Seat, journal: SqliteJournal, randomness: Randomness, part: Part, most_rows: int | None = None
+    seat: Seat, journal: SqliteJournal, randomness: Randomness, part: Part, ledger: "Ledger", most_rows: int | None
 ) -> Served:
-    """At a feature party: one session, until the label party ends it."""
-    with seat.talk("predict", journal) as talk:
-        try:
-            served = Answerer(seat.desk(talk, journal, randomness), _rows_of(seat), part, most_rows).run()
-        except BudgetExceededError:
-            # The peer hears the verdict, which is behind everything else, and not only that we are gone.
-            journal.flush()
-            talk.part(SECONDS_TO_HEAR)
-            raise
+    """At a feature party: one session, until the label party ends it or the ledger is full."""
+    with seat.talk("predict", journal) as talk, _ended_together(talk, journal):
+        desk = seat.desk(talk, journal, randomness)
+        return Answerer(desk, _rows_of(seat), part, most_rows, ledger.answered(), ledger.book).run()
+
+
+@contextmanager
+def _ended_together(talk: Conversation, journal: SqliteJournal) -> Iterator[None]:
+    """Also at a limit: the peers hear verdict and end, which are behind everything else, not only that we are gone."""
+    try:
+        yield
+    except BudgetExceededError:
         journal.flush()
-        talk.part()
-    return served
+        talk.part(SECONDS_TO_HEAR)
+        raise
+    journal.flush()
+    talk.part()
+
+
+class Count(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a ledger's file holds."""
+
+    rows: Annotated[int, msgspec.Meta(ge=0)]
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """How many rows of a plan this party has answered over all sessions; without its file, none."""
+
+    file: Path
+
+    @classmethod
+    def of(cls, home: Home, plan: Plan) -> Self:
+        return cls(home.folder / FOLDER / f"{plan.hash()}.json")
+
+    def answered(self) -> int:
+        try:
+            return msgspec.json.decode(self.file.read_bytes(), type=Count).rows
+        except FileNotFoundError:
+            return 0
+        except (OSError, msgspec.DecodeError):
+            raise DataError(f"{self.file}: expected how many rows were answered; restore it, or delete it") from None
+
+    def book(self, answered: int) -> None:
+        """On the disk when it returns."""
+        make_private_folder(self.file.parent)
+        write_over(self.file, msgspec.json.encode(Count(answered)))
 
 
 def _rows_of(seat: Seat) -> Table:

@@ -39,6 +39,8 @@ class Seat:
     lingering: float = 10.0
     """Seconds to wait, once this side is over, for a peer that has to start again."""
     tell: Tell = lambda words: None
+    list_name: str = ""
+    """Under which the rows are, or were, aligned."""
     seal: Seal | None = None
     """Signatures to swap before anything else; None only where a test has nobody to sign."""
 
@@ -50,7 +52,7 @@ class Seat:
         peers = [party.name for party in self.plan.parties if party.name != self.name]
         if purpose != "train" and self.plan.arbiter is not None:
             peers.remove(self.plan.arbiter.name)
-        topic = Topic(purpose, self.plan.hash())
+        topic = Topic(purpose, self.plan.hash(), self.list_name)
         status = status or Status(purpose)
         with (
             kept_up_to_date(self.folder, status) as watch,

@@ -32,7 +32,8 @@ from plumbob.record import RunRecord
 JOURNAL = "journal.db"
 SETTLED = {".json", ".npz", ".toml", ".signature"}
 OVER = "over"  # The fact in the journal that all results are written,
-PARTED = "parted"  # and that every peer has what it needs from here.
+PARTED = "parted"  # and that every peer has what it needs from here;
+LATE = "late"  # until then, who did not say so.
 
 
 def train(seat: Seat, journal: SqliteJournal, randomness: Randomness, progress: Progress | None = None) -> RunRecord:
@@ -52,6 +53,12 @@ def train(seat: Seat, journal: SqliteJournal, randomness: Randomness, progress: 
     if journal.fact(PARTED) is not None:
         journal.forget()
     return RunRecord.load(seat.folder)
+
+
+def give_up_the_late(journal: SqliteJournal) -> None:
+    """This side is over and keeps its results; a peer that is not over cannot end the run any more."""
+    journal.note(PARTED, b"")
+    journal.forget()
 
 
 def _wait_for_the_late(seat: Seat, journal: SqliteJournal) -> None:
@@ -74,6 +81,7 @@ def _followed(status: Status, progress: Progress | None) -> Progress:
 
 def _part(seat: Seat, talk: Conversation, journal: SqliteJournal) -> None:
     if late := talk.part():
+        journal.note(LATE, ", ".join(late).encode())
         seat.tell(f"{', '.join(late)}: did not say that it has everything; if it still waits, start this again")
     else:
         journal.note(PARTED, b"")

@@ -34,7 +34,7 @@ from plumbob.protocol.handshake import Desk, confirm, greet_peers, hash_fields
 from plumbob.protocol.messages import Kind
 
 CHUNK = 4096  # Ids of one message.
-MOST_IDS = 1 << 32  # A peer that announces more is refused.
+MOST_IDS = 5_000_000  # A peer that announces more is refused, unless the operator says another number.
 POINTS_A_JOB = 8192  # A process more for fewer points than these takes longer to start than it saves.
 SEED_BYTES = 32
 FORMAT = 1
@@ -99,8 +99,12 @@ class AlignmentParty:
         jobs: int | None = None,
         progress: Progress | None = None,
         chunk: int = CHUNK,
+        most_ids: int = MOST_IDS,
     ) -> None:
-        """`go_on` asks for the size first: all parties give one, or none does. `jobs` are processes, else all cores."""
+        """`go_on` asks for the size first: all parties give one, or none does. `jobs` are processes, else all cores.
+
+        A peer that announces more than `most_ids` is refused before anything of its list is taken.
+        """
         self.desk = desk
         self.ids = canonical_ids(ids)
         if not self.ids:
@@ -109,6 +113,7 @@ class AlignmentParty:
         self._jobs = jobs or cores()
         self._progress = progress
         self._chunk = chunk
+        self._most_ids = most_ids
         self._pieces: list[bytes] = []
         self._done = 0
         self._sent: set[bytes] = set()
@@ -119,6 +124,7 @@ class AlignmentParty:
     def run(self) -> Alignment:
         """From the greeting to the confirmed order; after `restore`, from where it was."""
         self._drawn = self._parsed(self._in_step(self._open))
+        self._refuse_long_lists()
         scalar, domain = int.from_bytes(self._drawn.scalar, "big"), b"plumbob alignment" + self._drawn.identity
         jobs = max(1, min(self._jobs, sum(self._drawn.sizes.values()) // POINTS_A_JOB))
         self._blinder = Blinder(scalar, domain, jobs)
@@ -200,6 +206,15 @@ class AlignmentParty:
         if not is_ours or len(drawn.seed) != SEED_BYTES or not 0 < int.from_bytes(drawn.scalar, "big") < ORDER:
             raise DataError(DAMAGED)
         return drawn
+
+    def _refuse_long_lists(self) -> None:
+        """Before the first chunk, after a restart too: whoever sets the limit may have thought again."""
+        for peer in self.desk.data_peers:
+            if self.sizes[peer] > self._most_ids:
+                raise RemoteProtocolError(
+                    f"{peer}: brings {self.sizes[peer]} ids, at most {self._most_ids} are taken; if so many are right, "
+                    "say a larger --at-most"
+                )
 
     @cached_property
     def _ids_hash(self) -> bytes:
@@ -450,8 +465,8 @@ def _announced(peer: str, body: bytes, ours: Opening) -> int:
         raise RemoteProtocolError(f"{peer}: its opening cannot be read; is its version another one?") from None
     if opening.size_first != ours.size_first:
         raise RemoteProtocolError(f"{peer}: one side wants the size first and the other does not; agree on one")
-    if opening.chunk != ours.chunk or not 0 < opening.ids <= MOST_IDS:
+    if opening.chunk != ours.chunk or opening.ids < 1:
         raise RemoteProtocolError(
-            f"{peer}: expected 1 to {MOST_IDS} ids in chunks of {ours.chunk}, got {opening.ids} in {opening.chunk}"
+            f"{peer}: expected at least one id in chunks of {ours.chunk}, got {opening.ids} in {opening.chunk}"
         )
     return opening.ids

@@ -20,6 +20,7 @@ import os
 import sqlite3
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -31,6 +32,7 @@ from plumbob.errors import JournalError, LocalProtocolError
 FORMAT = 1
 REMEMBERED = 64  # Digests of messages from each peer, to tell a repeated message from a changed one.
 SETUP = 0
+SECRET = ("draws", "sent", "received", "results")  # Tables; and the fact "state".
 State = Mapping[str, bytes]
 
 TABLES = f"""
@@ -64,6 +66,14 @@ class Mail:
     received: int
     digests: dict[int, bytes]
     """Of the last messages received, by number."""
+
+
+@dataclass(frozen=True, repr=False)
+class Remains:
+    """What a journal still holds, seen from outside, whoever has it open."""
+
+    has_secrets: bool
+    facts: Mapping[str, bytes]
 
 
 class Journal(Protocol):
@@ -284,7 +294,7 @@ class SqliteJournal:
 
     def forget(self) -> None:
         """Once nobody needs anything more from here: what keys, masks and noise were made of leaves the disk."""
-        for table in ("draws", "sent", "received", "results"):
+        for table in SECRET:
             self._write(f"DELETE FROM {table}")  # noqa: S608  # The names are those above.
         self._write("DELETE FROM facts WHERE name = 'state'")
         self._commit()
@@ -327,6 +337,19 @@ class SqliteJournal:
             f"{self.path}: the journal could not be written or read ({error}). Nothing was sent that it does not hold; "
             "make room or repair the disk, then start again: the run goes on from there"
         )
+
+
+def remains_of(path: Path) -> Remains:
+    """Nothing where there is no journal; one that cannot be read counts as full."""
+    if not path.exists():
+        return Remains(False, {})
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
+            facts = dict(database.execute("SELECT name, value FROM facts").fetchall())
+            rows = [database.execute(f"SELECT EXISTS (SELECT 1 FROM {table})").fetchone()[0] for table in SECRET]  # noqa: S608  # The names are our own.
+    except sqlite3.Error:
+        return Remains(True, {})
+    return Remains("state" in facts or any(rows), facts)
 
 
 CHANGED = (

@@ -10,7 +10,7 @@ One session serves several queries, a step each, until the label party ends it o
 """
 
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -75,8 +75,8 @@ class Asker:
         if refusing := [peer for peer, verdict in verdicts.items() if verdict != WILL_ANSWER]:
             self.end(leaving_out=refusing)
             raise BudgetExceededError(
-                f"{', '.join(refusing)}: {len(rows)} rows more are above the limit that was set there for one session; "
-                "ask for fewer"
+                f"{', '.join(refusing)}: {len(rows)} rows more are above the limit that was set there; ask for fewer, "
+                "or agree on another limit"
             )
         scores = self._scoring.collect(self._step, rows)
         self.desk.finish_step(self._step, {}, {})
@@ -101,24 +101,35 @@ class Asker:
 
 
 class Answerer:
-    """A feature party of a session; `most_rows` is what it answers in all, None without limit."""
+    """A feature party of a session; `most_rows` is what it answers in all, None without limit.
 
-    def __init__(self, desk: Desk, table: Table, part: Part, most_rows: int | None = None) -> None:
+    `answered` is what it has answered before, and `book` hears of each sum before anything is answered.
+    """
+
+    def __init__(
+        self,
+        desk: Desk,
+        table: Table,
+        part: Part,
+        most_rows: int | None = None,
+        answered: int = 0,
+        book: Callable[[int], None] = lambda answered: None,
+    ) -> None:
         self.desk, self.table, self.part = desk, table, part
-        self._most_rows = most_rows
+        self._most_rows, self._answered, self._book = most_rows, answered, book
         self._asker = desk.plan.label_party.name
 
     def run(self) -> Served:
         """Answer until the label party ends the session; BudgetExceededError at the limit."""
         scoring = begun(self.desk, self.table, self.part)
-        queries = answered = 0
+        queries, before = 0, self._answered
         while rows := self._next_query(queries + 1):
-            self._spend(queries + 1, answered, len(rows))
+            self._spend(queries + 1, len(rows))
             scoring.answer(queries + 1, rows)
-            queries, answered = queries + 1, answered + len(rows)
+            queries += 1
             # What was answered need not be kept: a session that breaks off is begun anew.
             self.desk.finish_step(queries, {}, {})
-        return Served(queries, answered)
+        return Served(queries, self._answered - before)
 
     def _next_query(self, step: int) -> list[int]:
         """The rows asked for; none at the end."""
@@ -136,15 +147,17 @@ class Answerer:
             )
         return rows
 
-    def _spend(self, step: int, answered: int, asked: int) -> None:
+    def _spend(self, step: int, asked: int) -> None:
         """Say whether we will answer, before anything is calculated."""
-        if self._most_rows is None or answered + asked <= self._most_rows:
-            self._channel.send(Kind.QUERY_VERDICT, step, WILL_ANSWER)
-            return
-        self._channel.send(Kind.QUERY_VERDICT, step, TOO_MANY_ROWS)
-        raise BudgetExceededError(
-            f"{self._asker} asked for {asked} rows after {answered}; {self._most_rows} are the most of one session"
-        )
+        if self._most_rows is not None and self._answered + asked > self._most_rows:
+            self._channel.send(Kind.QUERY_VERDICT, step, TOO_MANY_ROWS)
+            raise BudgetExceededError(
+                f"{self._asker} asked for {asked} rows after {self._answered}; {self._most_rows} are the most"
+            )
+        self._answered += asked
+        # First, so that a session that breaks off has counted too much rather than too little.
+        self._book(self._answered)
+        self._channel.send(Kind.QUERY_VERDICT, step, WILL_ANSWER)
 
     @property
     def _channel(self) -> Channel:

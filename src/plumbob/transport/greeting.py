@@ -11,6 +11,7 @@ import msgspec
 
 from plumbob import __version__
 from plumbob.errors import RemoteProtocolError
+from plumbob.plan import PARTY_NAME
 from plumbob.transport.link import Connection
 
 VERSION = 1
@@ -18,6 +19,7 @@ LARGEST_GREETING = 1024  # bytes
 
 Purpose = Literal["doctor", "align", "train", "predict"]
 Hash = Annotated[str, msgspec.Meta(pattern=r"\A([0-9a-f]{64})?\Z")]
+ListName = Annotated[str, msgspec.Meta(pattern=rf"\A({PARTY_NAME.pattern})?\Z")]
 RunId = Annotated[str, msgspec.Meta(pattern=r"\A([0-9a-f]{2}){0,32}\Z")]
 
 
@@ -28,6 +30,7 @@ class Greeting(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     plumbob: Annotated[str, msgspec.Meta(max_length=64, pattern=r"\A[0-9A-Za-z.+-]*\Z")] = __version__
     purpose: Purpose
     plan: Hash = ""  # the plan's hash, empty where there is none
+    name: ListName = ""  # of the list of rows that is aligned or predicted, where there are several
     run: RunId = ""  # the sender's journal
     knows: RunId = ""  # the peer's journal that the sender remembers
     received: Annotated[int, msgspec.Meta(ge=0, le=2**53)] = 0  # messages that the sender has for good
@@ -61,19 +64,6 @@ def exchanged(connection: Connection, ours: Greeting, seconds: float) -> Greetin
     """The peer's greeting for ours."""
     connection.send(encode(ours))
     return decode(connection.receive(seconds), connection.peer)
-
-
-def refuse_other_purpose(ours: Greeting, theirs: Greeting, peer: str) -> None:
-    """Raises RemoteProtocolError, on both sides alike, where the two are here for different things."""
-    if ours.purpose != theirs.purpose:
-        raise RemoteProtocolError(
-            f"we are here to {_verb(ours.purpose)}, {peer} is here to {_verb(theirs.purpose)}; "
-            f"agree which: plumbob party {ours.purpose} or plumbob party {theirs.purpose} on both sides"
-        )
-
-
-def _verb(purpose: Purpose) -> str:
-    return "check the connection" if purpose == "doctor" else purpose
 
 
 class _Version(msgspec.Struct):

@@ -71,10 +71,15 @@ class Certificate:
             return f"{self.name}'s certificate is valid from {_day(self.valid_from)}: is a clock wrong?"
         if moment > self.valid_until:
             return (
-                f"{self.name}'s certificate ended on {_day(self.valid_until)}: {self.name} must make a new identity "
-                "and invite again"
+                f"{self.name}'s certificate ended on {_day(self.valid_until)}: {self.name} must type plumbob party "
+                "renew, and invite again"
             )
         return None
+
+    def renews(self, other: "Certificate") -> bool:
+        """Whether the owner of the other one's key made this one, by which it signed it, to hold for longer."""
+        ours, theirs = (_public_key(x509.load_der_x509_certificate(one.der)) for one in (self, other))
+        return ours == theirs and self.name == other.name and self.valid_until > other.valid_until
 
     def verify(self, purpose: str, data: bytes, signature: bytes) -> None:
         """Raises IdentityError unless the certificate's key signed these bytes for this purpose."""
@@ -120,8 +125,7 @@ class Identity:
             raise IdentityError(
                 f'"{name[:40]}" is no party name: expected up to 32 letters, digits, "-" and "_", first no sign'
             )
-        if not 1 <= days <= 36500:
-            raise IdentityError(f"expected a certificate of 1 to 36500 days, got {days}")
+        _refuse_days(days)
         make_private_folder(folder)
         for file in (folder / KEY_FILE, folder / CERTIFICATE_FILE):
             if file.exists():
@@ -131,6 +135,15 @@ class Identity:
         write_private(folder / CERTIFICATE_FILE, certificate.public_bytes(serialization.Encoding.PEM))
         write_private(folder / KEY_FILE, _pem(key))
         return cls.load(folder)
+
+    def renewed(self, days: int = VALID_DAYS) -> Self:
+        """The same name and key with a certificate that holds from now on, in the old one's place."""
+        _refuse_days(days)
+        fresh = _self_signed(self._key, self.name, now() - HEAD_START, days)
+        if fresh.not_valid_after_utc <= self.certificate.valid_until:
+            raise IdentityError(f"the certificate holds until {_day(self.certificate.valid_until)}; give it more days")
+        write_over(self.certificate_file, fresh.public_bytes(serialization.Encoding.PEM))
+        return self.load(self.folder)
 
     @classmethod
     def load(cls, folder: Path) -> Self:
@@ -178,6 +191,21 @@ def write_private(file: Path, content: bytes) -> None:
     with os.fdopen(descriptor, "wb") as handle:
         os.fchmod(descriptor, 0o600)
         handle.write(content)
+        handle.flush()
+        os.fsync(descriptor)
+
+
+def write_over(file: Path, content: bytes) -> None:
+    """The old file or the new one, whatever happens in between; on the disk when it returns."""
+    fresh = file.with_name(f".{file.name}.new")
+    fresh.unlink(missing_ok=True)
+    write_private(fresh, content)
+    os.replace(fresh, file)
+    folder = os.open(file.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
 
 
 def refuse_loose(path: Path) -> None:
@@ -201,6 +229,11 @@ def _read_key(file: Path) -> ec.EllipticCurvePrivateKey:
     if not isinstance(key, ec.EllipticCurvePrivateKey):
         raise IdentityError(f"{file}: expected a P-256 key, got another kind; restore it")
     return key
+
+
+def _refuse_days(days: int) -> None:
+    if not 1 <= days <= 36500:
+        raise IdentityError(f"expected a certificate of 1 to 36500 days, got {days}")
 
 
 def _self_signed(key: ec.EllipticCurvePrivateKey, name: str, start: datetime.datetime, days: int) -> x509.Certificate:

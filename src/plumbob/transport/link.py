@@ -4,7 +4,7 @@ from typing import Protocol
 
 
 class Link(Protocol):
-    """One end. Every error is a TransportError."""
+    """One end. Every error is a TransportError, but for a message of our own that is too long: LocalProtocolError."""
 
     def send(self, data: bytes) -> None:
         """Hand one message over; it may still be on its way when this returns."""

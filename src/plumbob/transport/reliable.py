@@ -14,7 +14,6 @@ On a connection, first a greeting each way, then frames:
 """
 
 import logging
-import queue
 import struct
 import threading
 import time
@@ -36,7 +35,9 @@ log = logging.getLogger("plumbob.transport")
 FRAME = struct.Struct("<BQQ")
 MESSAGE, GOODBYE, ABORT = range(3)
 REMEMBERED = 64  # Digests of messages received.
-WAITING = 64  # Messages received and not yet asked for; beyond that the network has to wait.
+# Messages received and not yet asked for: beyond either number the network has to wait, but one is always taken.
+WAITING = 64
+WAITING_BYTES = 1 << 26
 GREETING_SECONDS = 10.0
 ABORT_SECONDS = 5.0
 LAST_WORDS_SECONDS = 1.0
@@ -85,7 +86,8 @@ class ReliableLink:
         self._outbox = deque(memory.unconfirmed)
         self._expected = memory.received
         self._digests = dict(memory.digests)
-        self._inbox: queue.Queue[bytes | None] = queue.Queue(WAITING)
+        self._inbox: deque[bytes] = deque()
+        self._inbox_bytes = 0
         self._failure: PlumbobError | None = None
         self._connection: Connection | None = None
         self._ended: Connection | None = None
@@ -118,18 +120,18 @@ class ReliableLink:
             self._changed.notify_all()
 
     def receive(self, seconds: float) -> bytes:
-        if self._failure is None:
-            try:
-                data = self._inbox.get(timeout=seconds)
-            except queue.Empty:
-                state = "it is connected" if self.is_connected else "there is no connection to it"
-                raise TransportError(
-                    f"expected a message within {seconds:g} s, none came; {state}{self._last_end}"
-                ) from None
-            if data is not None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._inbox or self._failure is not None or self._is_closed, seconds)
+            self._raise_failure()
+            if self._inbox:
+                data = self._inbox.popleft()
+                self._inbox_bytes -= len(data)
+                self._changed.notify_all()
                 return data
-        self._raise_failure()
-        raise TransportError("this end is closed")
+            if self._is_closed:
+                raise TransportError("this end is closed")
+        state = "it is connected" if self.is_connected else "there is no connection to it"
+        raise TransportError(f"expected a message within {seconds:g} s, none came; {state}{self._last_end}")
 
     def say_goodbye(self) -> None:
         """Nothing more will be sent: told to the peer behind everything that was."""
@@ -162,7 +164,6 @@ class ReliableLink:
             self._changed.notify_all()
         if connection is not None:
             connection.close()
-        self._wake_receiver()
 
     @property
     def is_connected(self) -> bool:
@@ -174,7 +175,7 @@ class ReliableLink:
         """Greet on a new connection and use it from now on, in place of an older one. Returns when it has ended."""
         try:
             theirs = self._greeted(connection)
-            if theirs.purpose != self._terms.purpose:
+            if (theirs.purpose, theirs.name) != (self._terms.purpose, self._terms.name):
                 self._dismiss(connection, self._said_to_wait(theirs))
                 return
             try:
@@ -212,7 +213,8 @@ class ReliableLink:
 
     def _said_to_wait(self, theirs: Greeting) -> str:
         """Somebody who looks in for another purpose does not end a run, but somebody should know."""
-        reason = f"{self.peer} is there to {theirs.purpose}, we are here to {self._terms.purpose}; do the same on both"
+        reason = f"{self.peer} is there to {_topic(theirs)}, we are here to {_topic(self._terms)}; do the same on both"
+        self._last_end = f" ({reason})"
         self._on_waiting(reason)
         return reason
 
@@ -287,6 +289,9 @@ class ReliableLink:
         except TransportError as error:
             self._note_end(connection, error)
             connection.close()
+        except LocalProtocolError as error:
+            # The next connection would not carry it either.
+            self._fail(error)
 
     def _next_turn(self, connection: Connection, position: int, said_goodbye: bool) -> tuple[int, int, bytes] | None:
         """What to send next, and its number, once there is something; None when another connection has taken over."""
@@ -359,12 +364,14 @@ class ReliableLink:
         self._digests[number] = digest
         self._digests.pop(number - REMEMBERED, None)
         self._expected += 1
-        while not self._is_closed:
-            try:
-                self._inbox.put(data, timeout=LISTENING_SECONDS)
-                return
-            except queue.Full:
-                continue
+        with self._changed:
+            self._changed.wait_for(lambda: self._has_room_for(data) or self._is_closed)
+            self._inbox.append(data)
+            self._inbox_bytes += len(data)
+            self._changed.notify_all()
+
+    def _has_room_for(self, data: bytes) -> bool:
+        return not self._inbox or (len(self._inbox) < WAITING and self._inbox_bytes + len(data) <= WAITING_BYTES)
 
     def _take_goodbye(self, number: int) -> None:
         if number != self._expected:
@@ -385,16 +392,14 @@ class ReliableLink:
         with self._changed:
             self._failure = self._failure or error
             self._changed.notify_all()
-        self._wake_receiver()
-
-    def _wake_receiver(self) -> None:
-        # Somebody who has a full box to read looks for a failure soon enough.
-        with suppress(queue.Full):
-            self._inbox.put_nowait(None)
 
     def _raise_failure(self) -> None:
         if self._failure is not None:
             raise self._failure
+
+
+def _topic(terms: Greeting) -> str:
+    return f"{terms.purpose} --name {terms.name}" if terms.name else terms.purpose
 
 
 def _quoted(words: bytes) -> str:

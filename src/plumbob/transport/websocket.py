@@ -27,7 +27,7 @@ from websockets.protocol import CLOSED, OPEN, Event
 from websockets.server import ServerProtocol
 from websockets.uri import parse_uri
 
-from plumbob.errors import DeadlineError, TransportError
+from plumbob.errors import DeadlineError, LocalProtocolError, TransportError
 from plumbob.transport.tls import Deadline
 
 PATH = "/plumbob/1"
@@ -96,7 +96,10 @@ class WebSocketConnection:
     def send(self, data: bytes) -> None:
         """Returns when the network has taken the message over; blocks while it, or the peer, is slow."""
         if len(data) > self._largest:
-            raise TransportError(f"a message of {len(data)} bytes to {self.peer}, the plan allows {self._largest}")
+            raise LocalProtocolError(
+                f"our message to {self.peer} has {len(data)} bytes, the plan allows {self._largest}; do its rows agree "
+                "with those that were aligned?"
+            )
         with self._one_sender, self._changed:
             # A message whose sender was interrupted may still be under way.
             self._wait_until_taken_over()

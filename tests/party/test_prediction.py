@@ -1,0 +1,184 @@
+"""Prediction between organisations: what each side hears when one of them has answered enough."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from plumbob.commands import party_runs
+from plumbob.crypto import Randomness, engines
+from plumbob.errors import BudgetExceededError, PlumbobError
+from plumbob.party import prediction
+from plumbob.party.prediction import Ledger
+from plumbob.party.seat import Seat
+from plumbob.party.training import JOURNAL
+from plumbob.protocol.journal import SqliteJournal, remains_of
+from plumbob.protocol.messages import Kind, decode
+from plumbob.protocol.prediction import Served
+from plumbob.simulation import Run
+from plumbob.transport.reliable import FRAME, MESSAGE
+from tests.party.support import PATIENCE, Meddle, Switchboard, honest, run_parties
+from tests.party.verbs import Command, Organisations
+from tests.protocol.support import made_up, plan_for, tables_for, trained
+
+PLAN = plan_for((2, 2, 1), protocol="exchange", epochs=1, batches="full")
+ROWS = made_up(columns=PLAN.columns)
+
+
+@pytest.fixture(scope="module")
+def run() -> Run:
+    """A finished one of three parties."""
+    return trained(PLAN, ROWS)
+
+
+def session(
+    run: Run, folder: Path, limits: dict[str, int], meddle: Meddle = honest, rows: int = len(ROWS[1])
+) -> dict[str, Any]:
+    """One session over journals and links, so many rows asked for; what each party got or was told."""
+    board = Switchboard(meddle)
+    tables = tables_for(PLAN, *ROWS)
+
+    def ended(name: str, work: Callable[[Seat, SqliteJournal, Randomness], Any]) -> Any:
+        place = folder / name
+        place.mkdir(mode=0o700, exist_ok=True)
+        (place / JOURNAL).unlink(missing_ok=True)
+        journal = SqliteJournal(place / JOURNAL)
+        seat = Seat(name, PLAN, tables[name], place, board.station(name), engines.choose("auto", 1), PATIENCE)
+        try:
+            return work(seat, journal, Randomness(journal.draw, is_kernel=True))
+        except PlumbobError as error:
+            return error
+        finally:
+            journal.close()
+
+    def ask(seat: Seat, journal: SqliteJournal, randomness: Randomness) -> Any:
+        return prediction.ask(seat, journal, randomness, run.model.parts[seat.name], range(rows))
+
+    def answer(seat: Seat, journal: SqliteJournal, randomness: Randomness) -> Any:
+        ledger = Ledger(seat.folder / "answered" / "count.json")
+        return prediction.answer(seat, journal, randomness, run.model.parts[seat.name], ledger, limits.get(seat.name))
+
+    works = {name: ask if name == "label" else answer for name in tables}
+    return run_parties({name: partial(ended, name, work) for name, work in works.items()})
+
+
+def slow(*kinds: Kind) -> Meddle:
+    """A network on which these messages take a while."""
+
+    def wait(sender: str, frame: bytes) -> Iterable[bytes]:
+        if frame[:1] == bytes([MESSAGE]) and decode(frame[FRAME.size :]).kind in kinds:
+            time.sleep(0.5)
+        return [frame]
+
+    return wait
+
+
+@pytest.mark.parametrize("kind", [Kind.QUERY_VERDICT, Kind.QUERY])
+def test_everybody_hears_of_a_limit_behind_everything_else(kind: Kind, run: Run, tmp_path: Path) -> None:
+    """However slow the network is, nobody is told only that somebody has gone: verdict and end come first."""
+    ends = session(run, tmp_path, {"features": 39}, slow(kind))
+    assert isinstance(ends["label"], BudgetExceededError)
+    assert "features: 40 rows more are above the limit" in str(ends["label"])
+    assert isinstance(ends["features"], BudgetExceededError)
+    assert ends["features-2"] == Served(1, 40)
+
+
+def test_a_limit_lasts(run: Run, tmp_path: Path) -> None:
+    """What was answered counts in every later session, with or without a limit; a deleted count begins anew."""
+    assert session(run, tmp_path, {}, rows=30)["features"] == Served(1, 30)
+    assert session(run, tmp_path, {"features": 35}, rows=5)["features"] == Served(1, 5)
+    refused = session(run, tmp_path, {"features": 35}, rows=1)
+    assert "label asked for 1 rows after 35; 35 are the most" in str(refused["features"])
+    assert isinstance(refused["label"], BudgetExceededError)
+    count = tmp_path / "features" / "answered" / "count.json"
+    assert count.read_bytes() == b'{"rows":35}'
+    assert count.stat().st_mode & 0o077 == 0
+    count.unlink()
+    assert session(run, tmp_path, {"features": 35}, rows=30)["features"] == Served(1, 30)
+    count.write_bytes(b"")
+    assert "expected how many rows were answered" in str(session(run, tmp_path, {"features": 35})["features"])
+
+
+@pytest.fixture
+def organisations(run: Run, tmp_path: Path) -> Iterator[Organisations]:
+    """With a run that is over; their processes end with the test."""
+    made = Organisations(PLAN, tables_for(PLAN, *ROWS), tmp_path)
+    for name, part in run.model.parts.items():
+        own = made.run_folder(name) / "parties" / name
+        for place in (made.home(name) / "runs", made.run_folder(name), own.parent, own):
+            place.mkdir(mode=0o700)
+        part.save(own / "part.json")
+        run.record.save(made.run_folder(name))
+    yield made
+    made.close()
+
+
+def change(file: Path, old: str, new: str) -> None:
+    """One line of somebody's settings."""
+    text = file.read_text(encoding="utf-8")
+    assert old in text
+    file.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def predicted(organisations: Organisations, *limit: str, asked: Iterable[str] = ()) -> dict[str, Command]:
+    """`party predict` at all, with a limit at one; when all have ended."""
+    words = {"label": ["--out", str(organisations.folder / "scores.csv"), *asked], "features": limit}
+    commands = {
+        name: organisations.type(name, "predict", str(organisations.plan_file), *words.get(name, ()))
+        for name in organisations.names
+    }
+    for command in commands.values():
+        command.wait()
+    return commands
+
+
+def test_a_limit_between_processes(organisations: Organisations, run: Run) -> None:
+    """Over real TLS: the side with the limit and the one that asked end with 1 and say why, the third ends with 0."""
+    commands = predicted(organisations, "--most-rows", "39")
+    assert [commands[name].process.exitcode for name in organisations.names] == [1, 1, 0]
+    assert "features: 40 rows more are above the limit that was set there" in commands["label"].complained
+    assert "label asked for 40 rows after 0; 39 are the most" in commands["features"].complained
+    assert f"delete {organisations.home('features')}/answered/{PLAN.hash()}.json" in commands["features"].complained
+    assert "answered 40 rows in 1 queries of label" in commands["features-2"].printed
+    assert not (organisations.folder / "scores.csv").exists()
+    change(organisations.home("features") / "party.toml", "most_rows = 0", "most_rows = 40")
+    commands = predicted(organisations)
+    assert [commands[name].process.exitcode for name in organisations.names] == [0, 0, 0]
+    lines = (organisations.folder / "scores.csv").read_text(encoding="utf-8").splitlines()[1:]
+    scores = [float(line.split(",")[1]) for line in lines]
+    assert "40 rows of this plan in all" in commands["features"].printed
+    assert np.allclose(scores, run.model.scores(organisations.tables), atol=1e-6)
+    assert "1 rows after 40; 40 are the most" in predicted(organisations, asked=["--ids", "0"])["features"].complained
+
+
+def test_what_a_killed_session_leaves_is_told(organisations: Organisations) -> None:
+    """Its journal keeps secrets until the next session or until it is given up; `party status` says how."""
+    home = organisations.home("features")
+    waiting = organisations.type("features", "predict", str(organisations.plan_file))
+    place = home / "runs" / f"predict-{PLAN.hash()[:12]}"
+    end = time.monotonic() + PATIENCE
+    while not any(remains_of(file).facts.get("identity") for file in place.rglob(JOURNAL)):
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    waiting.process.kill()
+    waiting.wait()
+    [left] = place.glob(f"*/{JOURNAL}")
+    with closing(SqliteJournal(left)) as journal:
+        journal.draw(32)
+        journal.flush()
+    status = next(run for run in told(home) if run["run"] == place.name)
+    assert status["keeps_secrets"] is True
+    party_runs.forget(home, place.name, gives_up=True)
+    assert [run["run"] for run in told(home)] == [PLAN.hash()[:12]]
+
+
+def told(home: Path) -> list[dict[str, Any]]:
+    """What `party status` says of every run."""
+    runs: Any = party_runs.status(home)["runs"]
+    found: list[dict[str, Any]] = runs
+    return found
