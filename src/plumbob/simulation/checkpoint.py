@@ -1,0 +1,189 @@
+"""What lets a simulated run be killed at any moment and go on: now and then, where all parties stand after one step.
+
+On a network every party keeps a journal of its own, with each message in it, because its peers go on while it is away.
+Parties in one process stop together. So they go back together, to the last step that all had finished and that is on
+the disk, and no message needs to be kept. What was drawn before the first step (keys, the seed, flipped labels) is
+drawn again from what is kept. What a lost step drew is drawn anew: it never left this process.
+
+    OUT/.unfinished/journal.db      until the run is over; the owner's alone: draws are what keys are made of
+"""
+
+import io
+import os
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import msgspec
+
+from plumbob import __version__
+from plumbob.crypto import Randomness
+from plumbob.data import Table
+from plumbob.errors import DataError, DivergenceError, LocalProtocolError
+from plumbob.plan import Plan
+from plumbob.protocol.handshake import hash_fields
+from plumbob.protocol.journal import CHANGED, NoJournal, Resumed, SqliteJournal, State, locked
+from plumbob.transport.identity import make_private_folder
+
+FOLDER = ".unfinished"
+FILE = "journal.db"
+SECONDS_BETWEEN_WRITES = 1.0
+REST = 100.0  # So many times as long as a write took nothing is written: a slow disk costs a run one hundredth.
+SECONDS = "/seconds"  # Beside the parties' states; no party has such a name.
+
+
+class Checkpoint:
+    """Where all parties of one run stand; they tell it from threads of their own."""
+
+    def __init__(self, store: SqliteJournal) -> None:
+        self._store = store
+        self._lock = threading.Lock()
+        self._parties = 0
+        self._waiting: dict[int, dict[str, tuple[bytes, bytes]]] = {}
+        self._started = time.monotonic()
+        self._due = self._started + SECONDS_BETWEEN_WRITES
+        found = store.resumed()
+        self.step = 0 if found is None else found.step
+        """The last step that is on the disk; 0 if none is."""
+        self.seconds = 0.0 if found is None else float(found.state[SECONDS])
+        """What earlier starts spent on it."""
+
+    def journal(self, name: str, randomness: Randomness) -> "PartyJournal":
+        """One for each party, before any of them begins."""
+        self._parties += 1
+        # Draws of a run that did not come to its first step are of no use: a peer's may be lost.
+        kept = self._store.fact(f"draws/{name}") if self.step else None
+        return PartyJournal(name, self, randomness.draw, kept)
+
+    def keep_draws(self, name: str, draws: bytes) -> None:
+        """Of everything before the first step."""
+        with self._lock:
+            self._store.note(f"draws/{name}", draws)
+
+    def finish(self, name: str, step: int, result: State, state: State) -> None:
+        """One party's step is over; the last one to say so completes it."""
+        with self._lock:
+            parts = self._waiting.setdefault(step, {})
+            parts[name] = msgspec.msgpack.encode(result), msgspec.msgpack.encode(state)
+            if len(parts) == self._parties:
+                self._complete(step, self._waiting.pop(step))
+
+    def is_due(self) -> bool:
+        """Whether it is time to write again."""
+        return time.monotonic() >= self._due
+
+    def resumed(self, name: str) -> Resumed | None:
+        """Where one party stood."""
+        with self._lock:
+            found = self._store.resumed()
+        if found is None:
+            return None
+        return Resumed(found.step, _decoded(found.state[name]), [_decoded(result[name]) for result in found.results])
+
+    def _complete(self, step: int, parts: Mapping[str, tuple[bytes, bytes]]) -> None:
+        results = {name: result for name, (result, _) in parts.items()}
+        states = {name: state for name, (_, state) in parts.items()}
+        seconds = self.seconds + time.monotonic() - self._started
+        self._store.finish(step, results, {**states, SECONDS: str(seconds).encode()})
+        if self.is_due():
+            began = time.monotonic()
+            self._store.flush()
+            ended = time.monotonic()
+            self._due = ended + max(SECONDS_BETWEEN_WRITES, REST * (ended - began))
+            self.step = step
+
+
+class PartyJournal(NoJournal):
+    """One party's side of a checkpoint; of messages it remembers nothing."""
+
+    def __init__(self, name: str, checkpoint: Checkpoint, source: Callable[[int], bytes], kept: bytes | None) -> None:
+        self._name = name
+        self._checkpoint = checkpoint
+        self._source = source
+        self._kept = None if kept is None else io.BytesIO(kept)
+        self._drawn = bytearray()
+        self._is_set_up = False
+
+    def draw(self, count: int) -> bytes:
+        """Random bytes; before the first step those that were kept, or that will be."""
+        if self._is_set_up:
+            return self._source(count)
+        if self._kept is not None:
+            data = self._kept.read(count)
+            if len(data) != count:
+                raise LocalProtocolError(f"{self._name}: {CHANGED}")
+            return data
+        data = self._source(count)
+        self._drawn += data
+        return data
+
+    def begin(self, step: int) -> None:
+        if self._is_set_up:
+            return
+        self._is_set_up = True
+        if self._kept is None:
+            self._checkpoint.keep_draws(self._name, bytes(self._drawn))
+            self._drawn.clear()
+        elif self._kept.read(1):
+            raise LocalProtocolError(f"{self._name}: {CHANGED}")
+
+    def finish(self, step: int, result: State, state: State) -> None:
+        self._checkpoint.finish(self._name, step, result, state)
+
+    def is_due(self) -> bool:
+        """As the checkpoint's."""
+        return self._checkpoint.is_due()
+
+    def resumed(self) -> Resumed | None:
+        return self._checkpoint.resumed(self._name)
+
+
+@contextmanager
+def unfinished(out: Path, plan: Plan, tables: Mapping[str, Table], is_new: bool = False) -> Iterator[Checkpoint]:
+    """The checkpoint of a run into this folder: what an interrupted one left there, unless the run shall be new.
+
+    It vanishes when the block ends well, when going on would end as badly again, and when there is nothing to go on
+    from. Raises DataError where what was left is of another plan or other data, JournalError where it cannot be
+    written or another process is at work on it.
+    """
+    folder = out / FOLDER
+    if is_new and folder.exists():
+        os.close(locked(folder / FILE))
+        shutil.rmtree(folder)
+    make_private_folder(folder)
+    is_over = False
+    with closing(SqliteJournal(folder / FILE)) as store:
+        checkpoint = Checkpoint(store)
+        _refuse_another(out, store, checkpoint.step > 0, _identity(plan, tables))
+        try:
+            yield checkpoint
+            is_over = True
+        except DivergenceError:
+            is_over = True
+            raise
+        finally:
+            if is_over or not checkpoint.step:
+                shutil.rmtree(folder)
+
+
+def _identity(plan: Plan, tables: Mapping[str, Table]) -> dict[str, bytes]:
+    """What a run must have in common with the one that it goes on with."""
+    digests = [field for name, table in sorted(tables.items()) for field in (name.encode(), table.digest())]
+    return {"plan": plan.hash().encode(), "data": hash_fields(*digests), "version": __version__.encode()}
+
+
+def _refuse_another(out: Path, store: SqliteJournal, is_begun: bool, identity: Mapping[str, bytes]) -> None:
+    for what, value in identity.items():
+        if is_begun and store.fact(what) != value:
+            raise DataError(
+                f"{out}: an interrupted run lies here, and its {what} was another one; bring that {what} back to go on "
+                "with it, choose another --out, or add --new to begin anew"
+            )
+        store.note(what, value)
+
+
+def _decoded(data: bytes) -> dict[str, bytes]:
+    return msgspec.msgpack.decode(data, type=dict[str, bytes])
