@@ -32,17 +32,21 @@ FOLDER = ".unfinished"
 FILE = "journal.db"
 SECONDS_BETWEEN_WRITES = 1.0
 REST = 100.0  # So many times as long as a write took nothing is written: a slow disk costs a run one hundredth.
-SECONDS = "/seconds"  # Beside the parties' states; no party has such a name.
+SECONDS = "/seconds"  # Beside the parties' states, as what the run is about; no party has a name with a stroke.
 
 
 class Checkpoint:
     """Where all parties of one run stand; they tell it from threads of their own."""
 
-    def __init__(self, store: SqliteJournal) -> None:
+    def __init__(self, store: SqliteJournal, about: State) -> None:
         self._store = store
+        self._about = about
         self._lock = threading.Lock()
         self._parties = 0
-        self._waiting: dict[int, dict[str, tuple[bytes, bytes]]] = {}
+        self._draws: dict[str, bytes] = {}
+        self._waiting: dict[int, dict[str, tuple[State, State]]] = {}
+        self._results: dict[str, list[State]] = {}
+        """Of every step since the last write."""
         self._started = time.monotonic()
         self._due = self._started + SECONDS_BETWEEN_WRITES
         found = store.resumed()
@@ -54,20 +58,18 @@ class Checkpoint:
     def journal(self, name: str, randomness: Randomness) -> "PartyJournal":
         """One for each party, before any of them begins."""
         self._parties += 1
-        # Draws of a run that did not come to its first step are of no use: a peer's may be lost.
-        kept = self._store.fact(f"draws/{name}") if self.step else None
-        return PartyJournal(name, self, randomness.draw, kept)
+        return PartyJournal(name, self, randomness.draw, self._store.fact(f"draws/{name}") if self.step else None)
 
     def keep_draws(self, name: str, draws: bytes) -> None:
         """Of everything before the first step."""
         with self._lock:
-            self._store.note(f"draws/{name}", draws)
+            self._draws[name] = draws
 
     def finish(self, name: str, step: int, result: State, state: State) -> None:
         """One party's step is over; the last one to say so completes it."""
         with self._lock:
             parts = self._waiting.setdefault(step, {})
-            parts[name] = msgspec.msgpack.encode(result), msgspec.msgpack.encode(state)
+            parts[name] = result, state
             if len(parts) == self._parties:
                 self._complete(step, self._waiting.pop(step))
 
@@ -81,19 +83,31 @@ class Checkpoint:
             found = self._store.resumed()
         if found is None:
             return None
-        return Resumed(found.step, _decoded(found.state[name]), [_decoded(result[name]) for result in found.results])
+        results: list[State] = [
+            one for several in found.results for one in _decode(several[name], type=list[dict[str, bytes]])
+        ]
+        return Resumed(found.step, _decode(found.state[name], type=dict[str, bytes]), results)
 
-    def _complete(self, step: int, parts: Mapping[str, tuple[bytes, bytes]]) -> None:
-        results = {name: result for name, (result, _) in parts.items()}
-        states = {name: state for name, (_, state) in parts.items()}
-        seconds = self.seconds + time.monotonic() - self._started
-        self._store.finish(step, results, {**states, SECONDS: str(seconds).encode()})
+    def _complete(self, step: int, parts: Mapping[str, tuple[State, State]]) -> None:
+        for name, (result, _) in parts.items():
+            self._results.setdefault(name, []).append(result)
         if self.is_due():
             began = time.monotonic()
-            self._store.flush()
+            self._write(step, {name: _encode(state) for name, (_, state) in parts.items()})
             ended = time.monotonic()
             self._due = ended + max(SECONDS_BETWEEN_WRITES, REST * (ended - began))
-            self.step = step
+
+    def _write(self, step: int, states: State) -> None:
+        # First, because a step without them is of no use.
+        for name, draws in self._draws.items():
+            self._store.note(f"draws/{name}", draws)
+        seconds = self.seconds + time.monotonic() - self._started
+        results = {name: _encode(several) for name, several in self._results.items()}
+        self._store.finish(step, results, {**states, **self._about, SECONDS: str(seconds).encode()})
+        self._store.flush()
+        self._draws.clear()
+        self._results.clear()
+        self.step = step
 
 
 class PartyJournal(NoJournal):
@@ -155,9 +169,10 @@ def unfinished(out: Path, plan: Plan, tables: Mapping[str, Table], is_new: bool 
         shutil.rmtree(folder)
     make_private_folder(folder)
     is_over = False
+    about = _about(plan, tables)
     with closing(SqliteJournal(folder / FILE)) as store:
-        checkpoint = Checkpoint(store)
-        _refuse_another(out, store, checkpoint.step > 0, _identity(plan, tables))
+        _refuse_another(out, store.resumed(), about)
+        checkpoint = Checkpoint(store, about)
         try:
             yield checkpoint
             is_over = True
@@ -169,21 +184,21 @@ def unfinished(out: Path, plan: Plan, tables: Mapping[str, Table], is_new: bool 
                 shutil.rmtree(folder)
 
 
-def _identity(plan: Plan, tables: Mapping[str, Table]) -> dict[str, bytes]:
+def _about(plan: Plan, tables: Mapping[str, Table]) -> dict[str, bytes]:
     """What a run must have in common with the one that it goes on with."""
     digests = [field for name, table in sorted(tables.items()) for field in (name.encode(), table.digest())]
-    return {"plan": plan.hash().encode(), "data": hash_fields(*digests), "version": __version__.encode()}
+    return {"/plan": plan.hash().encode(), "/data": hash_fields(*digests), "/version": __version__.encode()}
 
 
-def _refuse_another(out: Path, store: SqliteJournal, is_begun: bool, identity: Mapping[str, bytes]) -> None:
-    for what, value in identity.items():
-        if is_begun and store.fact(what) != value:
+def _refuse_another(out: Path, found: Resumed | None, about: State) -> None:
+    for key, value in about.items():
+        if found is not None and found.state[key] != value:
+            what = key.removeprefix("/")
             raise DataError(
                 f"{out}: an interrupted run lies here, and its {what} was another one; bring that {what} back to go on "
                 "with it, choose another --out, or add --new to begin anew"
             )
-        store.note(what, value)
 
 
-def _decoded(data: bytes) -> dict[str, bytes]:
-    return msgspec.msgpack.decode(data, type=dict[str, bytes])
+_encode = msgspec.msgpack.encode
+_decode = msgspec.msgpack.decode
