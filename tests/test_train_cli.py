@@ -14,7 +14,9 @@ import pytest
 from plumbob import cli
 from plumbob.protocol.transcript import Transcript
 from plumbob.record import RunRecord
+from plumbob.simulation import checkpoint
 from plumbob.simulation.checkpoint import FILE, FOLDER
+from tests.party.test_full_disk import CAN_MOUNT, small_disk
 
 # Every step is written, and the process kills itself where the test says: at the nth call of a method.
 DEADLY = """
@@ -195,6 +197,29 @@ def test_a_folder_that_cannot_be_used(
     assert len(complaints) == 2
     assert all(line.startswith("plumbob: ") and FOLDER in line for line in complaints)
     assert not (tmp_path / "run.json").exists()
+
+
+@pytest.mark.skipif(not CAN_MOUNT, reason="needs root to mount a small file system")
+def test_a_full_disk(
+    data: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Wherever the room ends, it is one sentence; with more room the same command comes to its end."""
+    monkeypatch.setattr(checkpoint, "SECONDS_BETWEEN_WRITES", 0.0)
+    monkeypatch.setattr(checkpoint, "REST", 0.0)
+    out = tmp_path / "out"
+    command = ["train", *SMALL, "--protocol", "clear", *data, "--epochs", "10", "--out", str(out), "--quiet"]
+    complaints = []
+    with small_disk(out) as disk:
+        for pages in range(4, 400, 8):
+            disk.grow(pages)
+            if called(monkeypatch, *command) == 0:
+                break
+            complaints.append(capsys.readouterr().err)
+        assert RunRecord.load(out).is_finished
+        assert not (out / FOLDER).exists()
+    assert all(complaint.startswith("plumbob: ") and complaint.count("\n") == 1 for complaint in complaints)
+    assert any("make room or repair the disk, then start again" in complaint for complaint in complaints)
+    assert any("No space left on device" in complaint for complaint in complaints)
 
 
 def test_audit_goes_on_too(data: list[str], tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from plumbob.crypto import Randomness, engines
 from plumbob.crypto.keys import PrivateKey
 from plumbob.data import Batch
 from plumbob.errors import DataError, DivergenceError, JournalError, LocalProtocolError
@@ -75,12 +76,17 @@ def tables_of(plan: Plan) -> Tables:
     return tables_for(plan, *made_up(columns=plan.columns))
 
 
-def whole(plan: Plan, seed: str = "first") -> Run:
-    """Without any interruption; each party draws from a seed of its own."""
-    return train(plan, tables_of(plan), randomness={party.name: seeded(seed + party.name) for party in plan.parties})
+def seeds(plan: Plan, seed: str) -> dict[str, Randomness]:
+    """Each party draws from a seed of its own."""
+    return {party.name: seeded(seed + party.name) for party in plan.parties}
 
 
-def started(plan: Plan, out: Path, seed: str, stop_after: int = 0) -> Run:
+def whole(plan: Plan, seed: str = "first", engine: str = "auto") -> Run:
+    """Without any interruption."""
+    return train(plan, tables_of(plan), engine=engine, randomness=seeds(plan, seed))
+
+
+def started(plan: Plan, out: Path, seed: str, stop_after: int = 0, engine: str = "auto") -> Run:
     """From wherever the checkpoint stands."""
     tables = tables_of(plan)
 
@@ -88,9 +94,8 @@ def started(plan: Plan, out: Path, seed: str, stop_after: int = 0) -> Run:
         if batch.step == stop_after:
             raise StoppedError
 
-    randomness = {party.name: seeded(seed + party.name) for party in plan.parties}
     with unfinished(out, plan, tables) as kept:
-        return train(plan, tables, randomness=randomness, progress=stop, checkpoint=kept)
+        return train(plan, tables, engine=engine, randomness=seeds(plan, seed), progress=stop, checkpoint=kept)
 
 
 def assert_same(one: Run, other: Run) -> None:
@@ -191,6 +196,19 @@ def test_what_was_drawn_once_is_not_drawn_again(tmp_path: Path) -> None:
 def moduli(desk: Desk) -> list[int]:
     """Of every key that the party holds."""
     return [int(key.public.n if isinstance(key, PrivateKey) else key.n) for key in desk.keys]
+
+
+@pytest.mark.usefixtures("every_step")
+@pytest.mark.parametrize("name", ["exchange", "shares"])
+def test_the_engine_may_change(name: str, tmp_path: Path) -> None:
+    """A run that was begun on one machine's engine ends on another's."""
+    if not engines.native_is_built():
+        pytest.skip("the native kernel was not built")
+    for engine, stop_after in (("native", 1), ("python", 3)):
+        with pytest.raises(StoppedError):
+            started(PLANS[name], tmp_path, "first", stop_after, engine)
+    resumed = started(PLANS[name], tmp_path, "second", engine="native")
+    assert_same(resumed, whole(PLANS[name], engine="native"))
 
 
 @pytest.mark.usefixtures("every_step")

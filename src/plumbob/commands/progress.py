@@ -66,7 +66,9 @@ class StepProgress:
     @property
     def where(self) -> str:
         """How far it came, in words."""
-        return f"at step {self.reached} of {self.steps}" if self.steps else "before the first step"
+        if not self.steps:
+            return f"after step {self.reached}" if self.reached else "before the first step"
+        return f"at step {self.reached} of {self.steps}"
 
     def say(self, message: str) -> None:
         self._console.print(message, style="dim", markup=False, highlight=False, soft_wrap=True)

@@ -1,13 +1,14 @@
 """`train`: all parties on this machine, from tables to a folder with record, parts, transcripts and report.
 
 The folder says at any moment what it holds: run.json is there from the start, and its status is `finished` only at
-the end.
+the end. Until then it also holds what a later start needs to go on.
 """
 
 import shlex
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -89,6 +90,7 @@ def _carried_out(plan: Plan, loaded: LoadedTables, out: Path, means: Means) -> R
         StepProgress(plan.protocol, means.quiet) as progress,
     ):
         if checkpoint.step:
+            progress.reached = checkpoint.step
             progress.say(f"going on after step {checkpoint.step} of a run that was interrupted; --new would begin anew")
         try:
             return _trained_and_saved(plan, loaded, out, means, progress, checkpoint)
@@ -157,6 +159,8 @@ def marked(work: Callable[..., Run], plan: Plan, rows: int, out: Path, progress:
     except (KeyboardInterrupt, PlumbobError) as error:
         word = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
         status = f"{word} {progress.where}"
-        unfinished_record(plan, rows, status, progress.reached, time.perf_counter() - started).save(out)
-        progress.say(f"{status}; {out / 'run.json'} says so")
+        # On a full disk the reason for stopping says more than that this could not be written either.
+        with suppress(OSError):
+            unfinished_record(plan, rows, status, progress.reached, time.perf_counter() - started).save(out)
+            progress.say(f"{status}; {out / 'run.json'} says so")
         raise
