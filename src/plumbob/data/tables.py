@@ -73,7 +73,8 @@ class Table:
 
     def digest(self) -> bytes:
         """Over ids, columns and labels, in their order: by it a run knows the rows that it began with."""
-        digest = hashlib.sha256("".join(f"{len(identity)}:{identity}" for identity in self.ids).encode())
+        digest = hashlib.sha256(f"{len(self.ids)},{len(self.columns)}:".encode())
+        digest.update("".join(f"{len(identity)}:{identity}" for identity in self.ids).encode())
         for column in self.columns:
             digest.update(f"{len(column.name)}:{column.name}".encode())
             values = column.values
