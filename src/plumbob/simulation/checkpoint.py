@@ -14,7 +14,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -31,7 +31,8 @@ from plumbob.transport.identity import make_private_folder
 FOLDER = ".unfinished"
 FILE = "journal.db"
 SECONDS_BETWEEN_WRITES = 1.0
-REST = 100.0  # So many times as long as a write took nothing is written: a slow disk costs a run one hundredth.
+REST = 100.0  # So many times as long as a write took nothing is written: a disk that is slow to answer slows no run.
+LONGEST_REST = 10.0  # Seconds; later there would only be more to write.
 SECONDS = "/seconds"  # Beside the parties' states, as what the run is about; no party has a name with a stroke.
 
 
@@ -95,7 +96,7 @@ class Checkpoint:
             began = time.monotonic()
             self._write(step, {name: _encode(state) for name, (_, state) in parts.items()})
             ended = time.monotonic()
-            self._due = ended + max(SECONDS_BETWEEN_WRITES, REST * (ended - began))
+            self._due = ended + max(SECONDS_BETWEEN_WRITES, min(REST * (ended - began), LONGEST_REST))
 
     def _write(self, step: int, states: State) -> None:
         # First, because a step without them is of no use.
@@ -168,20 +169,22 @@ def unfinished(out: Path, plan: Plan, tables: Mapping[str, Table], is_new: bool 
         os.close(locked(folder / FILE))
         shutil.rmtree(folder)
     make_private_folder(folder)
-    is_over = False
-    about = _about(plan, tables)
-    with closing(SqliteJournal(folder / FILE)) as store:
+    about, is_over = _about(plan, tables), False
+    store = SqliteJournal(folder / FILE)
+    try:
         _refuse_another(out, store.resumed(), about)
         checkpoint = Checkpoint(store, about)
         try:
             yield checkpoint
             is_over = True
-        except DivergenceError:
-            is_over = True
+        except BaseException as error:
+            is_over = isinstance(error, DivergenceError) or not checkpoint.step
             raise
-        finally:
-            if is_over or not checkpoint.step:
-                shutil.rmtree(folder)
+    finally:
+        # Closed first: it is one file then, which is there or not, also for who is killed in between.
+        store.close()
+        if is_over:
+            shutil.rmtree(folder)
 
 
 def _about(plan: Plan, tables: Mapping[str, Table]) -> dict[str, bytes]:
