@@ -46,6 +46,7 @@ Jobs = Annotated[int | None, typer.Option(help="Cores to use; without it, all.",
 AcceptLeaks = Annotated[
     bool, typer.Option("--accept-leaks", help="Say, for the record, that what the plan leaks is accepted.")
 ]
+IsNew = Annotated[bool, typer.Option("--new", help="Begin anew, whatever was interrupted.")]
 Only = Annotated[list[str], typer.Option("--only", help="The attacks to run; without it, all.", metavar="NAME ...")]
 
 HomeFolder = Annotated[
@@ -200,18 +201,22 @@ def train(
     engine: Engine = "auto",
     jobs: Jobs = None,
     accept_leaks: AcceptLeaks = False,
+    is_new: IsNew = False,
     as_json: Json = False,
     quiet: Quiet = False,
     *,
     keys: dict[str, Any],
 ) -> None:
-    """All parties on this machine, through the same bytes; joint, local-only and pooled quality side by side."""
+    """All parties on this machine, through the same bytes; joint, local-only and pooled quality side by side.
+
+    Started again after any interruption, it goes on where it was.
+    """
     files, pairs = told_apart(words or [])
     plan = plan_from(one_plan(files), keys)
     from plumbob.commands import train as work
 
     inputs = work.Inputs([*data, *pairs], id_column, label_column, data_dir)
-    means = work.Means(engine, jobs, accept_leaks, quiet)
+    means = work.Means(engine, jobs, accept_leaks, quiet, is_new)
     show(unless_interrupted(lambda: work.run(plan, inputs, out, means)), as_json)
 
 
@@ -227,6 +232,7 @@ def audit(
     engine: Engine = "auto",
     jobs: Jobs = None,
     accept_leaks: AcceptLeaks = False,
+    is_new: IsNew = False,
     only: Only = [],  # noqa: B006  # Typer copies it.
     defences: Annotated[
         bool, typer.Option("--defences", help="The same data under one defence after the other, as one table.")
@@ -248,9 +254,11 @@ def audit(
     files, names = work.told_apart(paths, only)
     plan = plan_from(one_plan(files), keys)
     inputs = Inputs([*data, *pairs], id_column, label_column, data_dir)
-    means = Means(engine, jobs, accept_leaks, quiet)
+    means = Means(engine, jobs, accept_leaks, quiet, is_new)
     if encrypted and not defences:
         raise typer.BadParameter("--encrypted goes with --defences; a plain audit is as the plan says")
+    if is_new and defences:
+        raise typer.BadParameter("--new goes without --defences, which always begins anew")
     if defences:
         from plumbob.commands import defences as comparison
 

@@ -270,3 +270,23 @@ def test_aligned_tables_share_their_ids() -> None:
     assert [list(column.values) for column in chosen.columns] == [[2.0, 1.0], ["v", "u"]]
     assert chosen.select(["a", "b"]) is chosen
     assert chosen.take([0, 1]) is chosen
+
+
+def test_a_digest_tells_tables_apart() -> None:
+    """Other ids, another order, another name, number, text, gap or label: another digest; the same again: the same."""
+    rows: dict[str, list[Any]] = {"id": ["a", "b"], "x": [1.0, None], "c": ["None", None], "y": [0, 1]}
+    changes: list[dict[str, list[Any]]] = [
+        {},
+        {"id": ["a", "c"]},
+        {"id": ["b", "a"]},
+        {"x": [1.0, 2.0]},
+        {"x": [-1.0, None]},
+        {"c": [None, "None"]},
+        {"y": [1, 0]},
+        {"x": [1.0, None], "more": [0.0, 0.0]},
+    ]
+    made = [table_from(pa.table(rows | change), "id", "y") for change in changes]
+    renamed = table_from(pa.table(rows).rename_columns(["id", "z", "c", "y"]), "id", "y")
+    digests = {table.digest() for table in [*made, renamed, made[1].take([1, 0])]}
+    assert len(digests) == len(made) + 2
+    assert table_from(pa.table(rows), "id", "y").digest() == made[0].digest()

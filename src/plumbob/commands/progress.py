@@ -27,6 +27,7 @@ class StepProgress:
         self.title = title
         self.reached = 0
         self.steps = 0
+        self._before = 0
         self._console = Console(stderr=True, quiet=quiet)
         self._started = self._said = time.monotonic()
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
@@ -50,18 +51,24 @@ class StepProgress:
         self._bar.stop()
 
     def __call__(self, batch: Step, steps: int) -> None:
+        if not self.steps:
+            # Steps of an earlier start say nothing about how fast this one is.
+            self._before = batch.step - 1
+            self._bar.reset(self._task, total=steps, completed=self._before)
         self.reached, self.steps = batch.step, steps
         self._bar.update(self._task, total=steps, completed=batch.step)
         now = time.monotonic()
         if not self._console.is_terminal and (now - self._said >= SECONDS_BETWEEN_LINES or batch.step == steps):
             self._said = now
-            left = (now - self._started) / batch.step * (steps - batch.step)
+            left = (now - self._started) / (batch.step - self._before) * (steps - batch.step)
             self.say(f"{self.title}: step {batch.step} of {steps}, epoch {batch.epoch}, about {left:.0f} s left")
 
     @property
     def where(self) -> str:
         """How far it came, in words."""
-        return f"at step {self.reached} of {self.steps}" if self.steps else "before the first step"
+        if not self.steps:
+            return f"after step {self.reached}" if self.reached else "before the first step"
+        return f"at step {self.reached} of {self.steps}"
 
     def say(self, message: str) -> None:
         self._console.print(message, style="dim", markup=False, highlight=False, soft_wrap=True)

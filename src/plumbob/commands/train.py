@@ -1,12 +1,16 @@
 """`train`: all parties on this machine, from tables to a folder with record, parts, transcripts and report.
 
 The folder says at any moment what it holds: run.json is there from the start, and its status is `finished` only at
-the end. A finished run that lay there before is set aside in earlier-run/ until the new one is finished too.
+the end. Until then it also holds what a later start needs to go on. A finished run that lay there before is set aside
+in earlier-run/ until the new one is finished too.
 """
 
+import shlex
 import shutil
+import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -22,6 +26,7 @@ from plumbob.record import RunRecord
 from plumbob.report.page import as_text
 from plumbob.report.run import page_of, quality_table, summary, warnings
 from plumbob.simulation import Run, train
+from plumbob.simulation.checkpoint import Checkpoint, unfinished
 from plumbob.simulation.files import LoadedTables, load_tables
 from plumbob.simulation.quality import assessed
 
@@ -52,6 +57,8 @@ class Means:
     jobs: int | None = None
     accept_leaks: bool = False
     quiet: bool = False
+    is_new: bool = False
+    """Whether to begin anew where an interrupted run could go on."""
 
 
 def run(plan: Plan, inputs: Inputs, out: Path, means: Means) -> dict[str, object]:
@@ -107,12 +114,35 @@ def _loaded(plan: Plan, inputs: Inputs) -> LoadedTables:
 
 
 def _carried_out(plan: Plan, loaded: LoadedTables, out: Path, means: Means) -> Run:
+    """From its beginning, or from where the same run was interrupted."""
     _refuse_engine(plan, means.engine)
+    make_folder(out)
+    with (
+        unfinished(out, plan, loaded.tables, means.is_new) as checkpoint,
+        StepProgress(plan.protocol, means.quiet) as progress,
+    ):
+        if checkpoint.step:
+            progress.reached = checkpoint.step
+            progress.say(f"going on after step {checkpoint.step} of a run that was interrupted; --new would begin anew")
+        try:
+            return _trained_and_saved(plan, loaded, out, means, progress, checkpoint)
+        except KeyboardInterrupt:
+            if checkpoint.step:
+                progress.say(f"to go on from step {checkpoint.step}: {same_command()}")
+            raise
+
+
+def same_command() -> str:
+    """What was typed; once begun anew, a run goes on like any other."""
+    return shlex.join(["plumbob", *(word for word in sys.argv[1:] if word != "--new")])
+
+
+def _trained_and_saved(
+    plan: Plan, loaded: LoadedTables, out: Path, means: Means, progress: StepProgress, checkpoint: Checkpoint
+) -> Run:
     rows = begin(plan, loaded, out)
-    with StepProgress(plan.protocol, means.quiet) as progress:
-        trained = marked(
-            partial(train, plan, loaded.tables, engine=means.engine, jobs=means.jobs), plan, rows, out, progress
-        )
+    work = partial(train, plan, loaded.tables, engine=means.engine, jobs=means.jobs, checkpoint=checkpoint)
+    trained = marked(work, plan, rows, out, progress)
     finished = assessed(trained, loaded.tables, loaded.test)
     record = replace(finished.record, accepted_leaks=means.accept_leaks)
     finished = replace(finished, record=with_predictions(record))
@@ -168,9 +198,10 @@ def marked(work: Callable[..., Run], plan: Plan, rows: int, out: Path, progress:
     except (KeyboardInterrupt, Exception) as error:
         word = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
         status = f"{word} {progress.where}"
-        unfinished_record(plan, rows, status, progress.reached, time.perf_counter() - started).save(out)
-        earlier = (
-            f"; the run that was there before is in {out / EARLIER}" if (out / EARLIER / "run.json").exists() else ""
-        )
-        progress.say(f"{status}; {out / 'run.json'} says so{earlier}")
+        aside = out / EARLIER
+        earlier = f"; the run that was there before is in {aside}" if (aside / "run.json").exists() else ""
+        # On a full disk the reason for stopping says more than that this could not be written either.
+        with suppress(OSError):
+            unfinished_record(plan, rows, status, progress.reached, time.perf_counter() - started).save(out)
+            progress.say(f"{status}; {out / 'run.json'} says so{earlier}")
         raise

@@ -6,6 +6,7 @@ file may be larger than memory; ids and texts stay in memory.
 """
 
 import gzip
+import hashlib
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -73,6 +74,18 @@ class Table:
         return (
             f"Table({len(self)} rows, {len(self.columns)} columns, {'with' if self.labels is not None else 'no'} label)"
         )
+
+    def digest(self) -> bytes:
+        """Over ids, columns and labels, in their order: by it a run knows the rows that it began with."""
+        digest = hashlib.sha256(f"{len(self.ids)},{len(self.columns)}:".encode())
+        digest.update("".join(f"{len(identity)}:{identity}" for identity in self.ids).encode())
+        for column in self.columns:
+            digest.update(f"{len(column.name)}:{column.name}".encode())
+            values = column.values
+            digest.update(repr(values.tolist()).encode() if column.is_text else np.ascontiguousarray(values).data)
+        if self.labels is not None:
+            digest.update(np.ascontiguousarray(self.labels).data)
+        return digest.digest()
 
     def take(self, rows: Sequence[int] | NDArray[np.intp]) -> "Table":
         """The rows at these positions, in this order."""

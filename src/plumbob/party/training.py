@@ -6,17 +6,14 @@ folder/
   parties/NAME/part.json, transcript.npz
 """
 
-import hashlib
 import os
 import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
 from plumbob.crypto import Randomness
-from plumbob.data import Batch, Table
+from plumbob.data import Batch
 from plumbob.errors import DataError, TransportError
 from plumbob.party.conversation import Conversation
 from plumbob.party.seat import Seat
@@ -132,7 +129,7 @@ def settle(folder: Path) -> None:
 
 def _refuse_changed_data(seat: Seat, journal: SqliteJournal) -> None:
     """A run goes on with the rows that it began with."""
-    digest = _digest(seat.table)
+    digest = b"" if seat.table is None else seat.table.digest()
     found = journal.fact("data")
     if found is None:
         journal.note("data", digest)
@@ -141,18 +138,3 @@ def _refuse_changed_data(seat: Seat, journal: SqliteJournal) -> None:
             f"{seat.name}: rows, columns or labels are not those that this run began with; bring them back, or begin a "
             "new run"
         )
-
-
-def _digest(table: Table | None) -> bytes:
-    digest = hashlib.sha256()
-    if table is None:
-        return digest.digest()
-    for identity in table.ids:
-        digest.update(f"{len(identity)}:{identity}".encode())
-    for column in table.columns:
-        digest.update(f"{len(column.name)}:{column.name}".encode())
-        values = column.values
-        digest.update(repr(values.tolist()).encode() if column.is_text else np.ascontiguousarray(values).tobytes())
-    if table.labels is not None:
-        digest.update(table.labels.tobytes())
-    return digest.digest()

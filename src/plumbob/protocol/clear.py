@@ -6,6 +6,7 @@ what they leave: one transcript a party.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from plumbob.model.sigmoid import SIGMOIDS, Sigmoid
 from plumbob.model.starts import starting_weights
 from plumbob.plan import Plan
 from plumbob.protocol import defences
+from plumbob.protocol.journal import Resumed, State
 from plumbob.protocol.party import Progress
 from plumbob.protocol.transcript import Matrix, Transcript, Vector
 from plumbob.protocol.widths import columns_of
@@ -35,8 +37,22 @@ class OpenParty:
     """What own draws add to the sums, in each step in which they do."""
 
 
+class Keeper(Protocol):
+    """A journal that is told of many steps at once: one of them takes less time than writing it down."""
+
+    def is_due(self) -> bool: ...
+
+    def finish(self, step: int, result: State, state: State) -> None: ...
+
+    def resumed(self) -> Resumed | None: ...
+
+
 def train_clear(
-    plan: Plan, tables: Mapping[str, Table], seed: bytes, progress: Progress | None = None
+    plan: Plan,
+    tables: Mapping[str, Table],
+    seed: bytes,
+    progress: Progress | None = None,
+    keeper: Keeper | None = None,
 ) -> tuple[list[Transcript], dict[str, Shard]]:
     """All parties' training in one place; `tables` are aligned, `seed` fixes batches, held-out rows and the start."""
     parties = _seated(plan, tables, seed)
@@ -44,13 +60,48 @@ def train_clear(
     steps = steps_per_epoch(rows, plan) * plan.epochs
     generator = stream(seed, "noise")
     labels = _labels(plan, parties[0], seed)
+    finished = kept = 0 if keeper is None else _take_up(parties, keeper.resumed())
     for batch in batches(seed, rows, plan):
-        _step(plan, parties, batch, labels, _noise(plan, len(batch), generator))
+        # Drawn also for steps that an earlier start finished: the next one goes on where they left the generator.
+        noise = _noise(plan, len(batch), generator)
+        if batch.step <= finished:
+            continue
+        _step(plan, parties, batch, labels, noise)
+        if keeper is not None and keeper.is_due():
+            keeper.finish(
+                batch.step, _results(parties, kept), {party.name: party.weights.tobytes() for party in parties}
+            )
+            kept = batch.step
         if progress is not None:
             progress(batch, steps)
     return [_transcript(plan, party, seed, labels.signs) for party in parties], {
         party.name: party.shard for party in parties
     }
+
+
+def _results(parties: list[OpenParty], after: int) -> State:
+    """What the steps after this one left."""
+    sums = {f"sums/{party.name}": np.array(party.sums[after:]).tobytes() for party in parties}
+    # In every step or in none.
+    noise = {f"noise/{party.name}": np.array(party.own_noise[after:]).tobytes() for party in parties if party.own_noise}
+    return {**sums, **noise}
+
+
+def _take_up(parties: list[OpenParty], resumed: Resumed | None) -> int:
+    """The last step that an earlier start finished, with everything as it was then; 0 if there is none."""
+    if resumed is None:
+        return 0
+
+    def joined(name: str, columns: int) -> list[Vector]:
+        data = b"".join(result[name] for result in resumed.results)
+        return list(np.frombuffer(data).reshape(resumed.step, columns))
+
+    for party in parties:
+        party.weights = np.frombuffer(resumed.state[party.name])
+        party.sums = joined(f"sums/{party.name}", len(party.weights))
+        if f"noise/{party.name}" in resumed.results[0]:
+            party.own_noise = joined(f"noise/{party.name}", len(party.weights))
+    return resumed.step
 
 
 def _seated(plan: Plan, tables: Mapping[str, Table], seed: bytes) -> list[OpenParty]:

@@ -93,7 +93,7 @@ class Journal(Protocol):
 
 
 class NoJournal:
-    """Remembers nothing: a simulated run that is interrupted starts anew."""
+    """Remembers nothing: a run that is interrupted starts anew."""
 
     def begin(self, step: int) -> None:
         """Nothing to prepare."""
@@ -146,7 +146,7 @@ class SqliteJournal:
         self._received: dict[str, int] = {}
         self._stored: dict[str, int] = {}
         self._confirmed: dict[str, int] = {}
-        self._lock = _locked(path)
+        self._lock = locked(path)
         try:
             self._database = self._opened()
             self._load_counts()
@@ -383,8 +383,8 @@ def _decoded(data: bytes) -> dict[str, bytes]:
     return msgspec.msgpack.decode(data, type=dict[str, bytes])
 
 
-def _locked(path: Path) -> int:
-    """Two processes on one journal would both send."""
+def locked(path: Path) -> int:
+    """A handle that keeps others out until it is closed: two processes on one journal would both send."""
     lock = os.open(path.with_suffix(".lock"), os.O_CREAT | os.O_RDWR, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

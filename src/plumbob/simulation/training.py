@@ -33,6 +33,7 @@ from plumbob.protocol.shares import SharesParty
 from plumbob.protocol.transcript import Transcript, Vector
 from plumbob.protocol.widths import usual_shape
 from plumbob.record import RunRecord
+from plumbob.simulation.checkpoint import Checkpoint
 from plumbob.transport import linked_pair
 
 Result = TypeVar("Result")
@@ -110,23 +111,27 @@ def train(
     progress: Progress | None = None,
     cast: Mapping[str, type[TrainingParty]] = MappingProxyType({}),
     keep_bytes: bool = False,
+    checkpoint: Checkpoint | None = None,
 ) -> Run:
     """Train as the plan says. `tables` are aligned: the same ids in the same order.
 
     `cast` gives a party's part to another class, one that overrides a step: that is what an active attack is.
     `randomness` may be one for each party, where a test wants each to draw the same again.
     `keep_bytes` keeps every message, ciphertexts included, in the transcripts' `frames`.
+    `checkpoint` is where an interrupted run is taken up, and where this one can be.
     """
     _refuse_unaligned(plan, tables)
     started = time.perf_counter()
     if plan.protocol == "clear":
-        run = _train_clear(plan, tables, _own(randomness, plan.label_party.name), progress)
+        run = _train_clear(plan, tables, _own(randomness, plan.label_party.name), progress, checkpoint)
     else:
         desks = seat(plan, engine, jobs, randomness)
         if keep_bytes:
             _keep_bytes(desks)
+        if checkpoint is not None:
+            desks = {name: _with_journal(desk, checkpoint) for name, desk in desks.items()}
         run = _train_between_parties(plan, tables, desks, progress, cast)
-    seconds = time.perf_counter() - started
+    seconds = time.perf_counter() - started + (0.0 if checkpoint is None else checkpoint.seconds)
     return replace(run, record=replace(run.record, seconds=seconds, transcripts=run.transcripts))
 
 
@@ -138,9 +143,20 @@ def _refuse_unaligned(plan: Plan, tables: Mapping[str, Table]) -> None:
         raise DataError("the tables hold different rows, or in a different order; align them first")
 
 
-def _train_clear(plan: Plan, tables: Mapping[str, Table], randomness: Randomness, progress: Progress | None) -> Run:
-    seed = seed_from_int(plan.seed) if plan.seed else randomness.draw(32)
-    transcripts, shards = train_clear(plan, tables, seed, progress)
+def _train_clear(
+    plan: Plan,
+    tables: Mapping[str, Table],
+    randomness: Randomness,
+    progress: Progress | None,
+    checkpoint: Checkpoint | None,
+) -> Run:
+    # One journal for all of them: they are calculated in one place.
+    journal = None if checkpoint is None else checkpoint.journal(plan.label_party.name, randomness)
+    draw = randomness.draw if journal is None else journal.draw
+    seed = seed_from_int(plan.seed) if plan.seed else draw(32)
+    if journal is not None:
+        journal.begin(1)
+    transcripts, shards = train_clear(plan, tables, seed, progress, journal)
     named = {transcript.party: transcript for transcript in transcripts}
     parts = {
         name: Part.of(plan.party(name), shards[name], transcript.weights, tables[name].classes)
@@ -175,6 +191,11 @@ def _train_between_parties(
     ]
     record = run_record(plan, desk.engine.name, desk.randomness, records, len(label.X), label.seed)
     return Run(record, transcripts, JointModel(plan, parts), parties)
+
+
+def _with_journal(desk: Desk, checkpoint: Checkpoint) -> Desk:
+    journal = checkpoint.journal(desk.name, desk.randomness)
+    return replace(desk, journal=journal, randomness=Randomness(journal.draw, desk.randomness.is_kernel))
 
 
 def _keep_bytes(desks: Mapping[str, Desk]) -> None:

@@ -1,0 +1,207 @@
+"""What lets a simulated run be killed at any moment and go on: now and then, where all parties stand after one step.
+
+On a network every party keeps a journal of its own, with each message in it, because its peers go on while it is away.
+Parties in one process stop together. So they go back together, to the last step that all had finished and that is on
+the disk, and no message needs to be kept. What was drawn before the first step (keys, the seed, flipped labels) is
+drawn again from what is kept. What a lost step drew is drawn anew: it never left this process.
+
+    OUT/.unfinished/journal.db      until the run is over; the owner's alone: draws are what keys are made of
+"""
+
+import io
+import os
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from plumbob import __version__
+from plumbob.crypto import Randomness
+from plumbob.data import Table
+from plumbob.errors import DataError, DivergenceError, LocalProtocolError
+from plumbob.plan import Plan
+from plumbob.protocol.handshake import hash_fields
+from plumbob.protocol.journal import CHANGED, NoJournal, Resumed, SqliteJournal, State, locked
+from plumbob.transport.identity import make_private_folder
+
+FOLDER = ".unfinished"
+FILE = "journal.db"
+SECONDS_BETWEEN_WRITES = 1.0
+REST = 100.0  # So many times as long as a write took nothing is written: a disk that is slow to answer slows no run.
+LONGEST_REST = 10.0  # Seconds; later there would only be more to write.
+SECONDS = "/seconds"  # Beside the parties' states, as what the run is about; no party has a name with a stroke.
+
+
+class Checkpoint:
+    """Where all parties of one run stand; they tell it from threads of their own."""
+
+    def __init__(self, store: SqliteJournal, about: State) -> None:
+        self._store = store
+        self._about = about
+        self._lock = threading.Lock()
+        self._parties = 0
+        self._draws: dict[str, bytes] = {}
+        self._waiting: dict[int, dict[str, tuple[State, State]]] = {}
+        self._results: dict[str, list[State]] = {}
+        """Of every step since the last write."""
+        self._started = time.monotonic()
+        self._due = self._started + SECONDS_BETWEEN_WRITES
+        found = store.resumed()
+        self.step = 0 if found is None else found.step
+        """The last step that is on the disk; 0 if none is."""
+        self.seconds = 0.0 if found is None else float(found.state[SECONDS])
+        """What earlier starts spent on it."""
+
+    def journal(self, name: str, randomness: Randomness) -> "PartyJournal":
+        """One for each party, before any of them begins."""
+        self._parties += 1
+        return PartyJournal(name, self, randomness.draw, self._store.fact(f"draws/{name}") if self.step else None)
+
+    def keep_draws(self, name: str, draws: bytes) -> None:
+        """Of everything before the first step."""
+        with self._lock:
+            self._draws[name] = draws
+
+    def finish(self, name: str, step: int, result: State, state: State) -> None:
+        """One party's step is over; the last one to say so completes it."""
+        with self._lock:
+            parts = self._waiting.setdefault(step, {})
+            parts[name] = result, state
+            if len(parts) == self._parties:
+                self._complete(step, self._waiting.pop(step))
+
+    def is_due(self) -> bool:
+        """Whether it is time to write again."""
+        return time.monotonic() >= self._due
+
+    def resumed(self, name: str) -> Resumed | None:
+        """Where one party stood."""
+        with self._lock:
+            found = self._store.resumed()
+        if found is None:
+            return None
+        results: list[State] = [
+            one for several in found.results for one in _decode(several[name], type=list[dict[str, bytes]])
+        ]
+        return Resumed(found.step, _decode(found.state[name], type=dict[str, bytes]), results)
+
+    def _complete(self, step: int, parts: Mapping[str, tuple[State, State]]) -> None:
+        for name, (result, _) in parts.items():
+            self._results.setdefault(name, []).append(result)
+        if self.is_due():
+            began = time.monotonic()
+            self._write(step, {name: _encode(state) for name, (_, state) in parts.items()})
+            ended = time.monotonic()
+            self._due = ended + max(SECONDS_BETWEEN_WRITES, min(REST * (ended - began), LONGEST_REST))
+
+    def _write(self, step: int, states: State) -> None:
+        # First, because a step without them is of no use.
+        for name, draws in self._draws.items():
+            self._store.note(f"draws/{name}", draws)
+        seconds = self.seconds + time.monotonic() - self._started
+        results = {name: _encode(several) for name, several in self._results.items()}
+        self._store.finish(step, results, {**states, **self._about, SECONDS: str(seconds).encode()})
+        self._store.flush()
+        self._draws.clear()
+        self._results.clear()
+        self.step = step
+
+
+class PartyJournal(NoJournal):
+    """One party's side of a checkpoint; of messages it remembers nothing."""
+
+    def __init__(self, name: str, checkpoint: Checkpoint, source: Callable[[int], bytes], kept: bytes | None) -> None:
+        self._name = name
+        self._checkpoint = checkpoint
+        self._source = source
+        self._kept = None if kept is None else io.BytesIO(kept)
+        self._drawn = bytearray()
+        self._is_set_up = False
+
+    def draw(self, count: int) -> bytes:
+        """Random bytes; before the first step those that were kept, or that will be."""
+        if self._is_set_up:
+            return self._source(count)
+        if self._kept is not None:
+            data = self._kept.read(count)
+            if len(data) != count:
+                raise LocalProtocolError(f"{self._name}: {CHANGED}")
+            return data
+        data = self._source(count)
+        self._drawn += data
+        return data
+
+    def begin(self, step: int) -> None:
+        if self._is_set_up:
+            return
+        self._is_set_up = True
+        if self._kept is None:
+            self._checkpoint.keep_draws(self._name, bytes(self._drawn))
+            self._drawn.clear()
+        elif self._kept.read(1):
+            raise LocalProtocolError(f"{self._name}: {CHANGED}")
+
+    def finish(self, step: int, result: State, state: State) -> None:
+        self._checkpoint.finish(self._name, step, result, state)
+
+    def is_due(self) -> bool:
+        """As the checkpoint's."""
+        return self._checkpoint.is_due()
+
+    def resumed(self) -> Resumed | None:
+        return self._checkpoint.resumed(self._name)
+
+
+@contextmanager
+def unfinished(out: Path, plan: Plan, tables: Mapping[str, Table], is_new: bool = False) -> Iterator[Checkpoint]:
+    """The checkpoint of a run into this folder: what an interrupted one left there, unless the run shall be new.
+
+    It vanishes when the block ends well, when going on would end as badly again, and when there is nothing to go on
+    from. Raises DataError where what was left is of another plan or other data, JournalError where it cannot be
+    written or another process is at work on it.
+    """
+    folder = out / FOLDER
+    if is_new and folder.exists():
+        os.close(locked(folder / FILE))
+        shutil.rmtree(folder)
+    make_private_folder(folder)
+    about, is_over = _about(plan, tables), False
+    store = SqliteJournal(folder / FILE)
+    try:
+        _refuse_another(out, store.resumed(), about)
+        checkpoint = Checkpoint(store, about)
+        try:
+            yield checkpoint
+            is_over = True
+        except BaseException as error:
+            is_over = isinstance(error, DivergenceError) or not checkpoint.step
+            raise
+    finally:
+        # Closed first: it is one file then, which is there or not, also for who is killed in between.
+        store.close()
+        if is_over:
+            shutil.rmtree(folder)
+
+
+def _about(plan: Plan, tables: Mapping[str, Table]) -> dict[str, bytes]:
+    """What a run must have in common with the one that it goes on with."""
+    digests = [field for name, table in sorted(tables.items()) for field in (name.encode(), table.digest())]
+    return {"/plan": plan.hash().encode(), "/data": hash_fields(*digests), "/version": __version__.encode()}
+
+
+def _refuse_another(out: Path, found: Resumed | None, about: State) -> None:
+    for key, value in about.items():
+        if found is not None and found.state[key] != value:
+            what = key.removeprefix("/")
+            raise DataError(
+                f"{out}: an interrupted run lies here, and its {what} was another one; bring that {what} back to go on "
+                "with it, choose another --out, or add --new to begin anew"
+            )
+
+
+_encode = msgspec.msgpack.encode
+_decode = msgspec.msgpack.decode

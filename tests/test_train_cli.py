@@ -1,0 +1,235 @@
+"""`plumbob train` as a process that is killed without warning, interrupted, started again: what it then leaves."""
+
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing, suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from plumbob import cli
+from plumbob.protocol.transcript import Transcript
+from plumbob.record import RunRecord
+from plumbob.simulation import checkpoint
+from plumbob.simulation.checkpoint import FILE, FOLDER
+from tests.party.test_full_disk import CAN_MOUNT, small_disk
+
+# Every step is written, and the process kills itself where the test says: at the nth call of a method.
+DEADLY = """
+import os, signal, sys
+from plumbob.simulation import checkpoint
+from plumbob.protocol.channel import Channel
+from plumbob.protocol.journal import SqliteJournal
+from plumbob.simulation.training import Run
+checkpoint.SECONDS_BETWEEN_WRITES = checkpoint.REST = 0.0
+place, calls = sys.argv.pop(1), int(sys.argv.pop(1))
+owner, name = {"send": (Channel, "send"), "write": (SqliteJournal, "flush"), "save": (Run, "save")}[place]
+method, left = getattr(owner, name), iter(range(calls - 1))
+def deadly(*values):
+    if next(left, None) is None:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return method(*values)
+setattr(owner, name, deadly)
+from plumbob.cli import main
+main()
+"""
+USUAL = "from plumbob.cli import main; main()"
+
+SMALL = ["--features", "2,3", "--batch-size", "16", "--epochs", "4", "--key-bits", "640", "--test-only-keys"]
+RUNS = {
+    "clear": ["--protocol", "clear"],
+    "exchange": ["--protocol", "exchange"],
+    "shares": ["--protocol", "shares"],
+    "noise with a budget": ["--protocol", "exchange", "--noise", "sound", "--epsilon", "4", "--row-norm", "1"],
+}
+MOMENTS = {
+    # Before anything was kept; before, and so after, a step was written; in the middle of one; when all was calculated.
+    "clear": [("write", 1), ("write", 3), ("save", 1)],
+    "exchange": [("write", 3), ("send", 30), ("save", 1)],
+    "shares": [("send", 3), ("send", 30)],
+    "noise with a budget": [("send", 30), ("write", 2)],
+}
+STEPS = 8
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Two small files, always the same, as the command line names them."""
+    folder, generator = tmp_path_factory.mktemp("data"), np.random.default_rng(20)
+    X = generator.normal(size=(40, 5))
+    y = (X @ np.linspace(-1.0, 1.0, 5) + generator.normal(size=40) > 0).astype(int)
+    ids = [f"p{row}" for row in range(40)]
+    bank = [f"{name},{a},{b},{label}" for name, (a, b), label in zip(ids, X[:, :2].tolist(), y, strict=True)]
+    fund = [f"{name},{','.join(map(str, row))}" for name, row in zip(ids, X[:, 2:].tolist(), strict=True)]
+    (folder / "bank.csv").write_text("\n".join(["id,a,b,y", *bank]))
+    (folder / "fund.csv").write_text("\n".join(["id,c,d,e", *fund]))
+    files = [f"label={folder / 'bank.csv'}", f"features={folder / 'fund.csv'}"]
+    return ["--data", *files, "--id", "id", "--label", "y", "--accept-leaks", "--seed", "5"]
+
+
+def plumbob(program: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    """A process of its own, to its end."""
+    return subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=False)
+
+
+def called(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+    """The exit code of `plumbob ARGUMENTS`, run in this process."""
+    monkeypatch.setattr(sys, "argv", ["plumbob", *arguments])
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    code = left.value.code
+    return code if isinstance(code, int) else 0
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_killed_at_any_moment(name: str, data: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Killed again and again, the run ends as one that was left alone, and nothing secret stays behind."""
+    command = ["train", *SMALL, *RUNS[name], *data]
+    out = tmp_path / "killed"
+    for place, calls in MOMENTS[name]:
+        killed = plumbob(DEADLY, place, str(calls), *command, "--out", str(out))
+        assert killed.returncode == -signal.SIGKILL, killed.stderr
+        assert RunRecord.load(out).status == "running"
+        assert (out / FOLDER / FILE).exists()
+    ended = plumbob(USUAL, *command, "--out", str(out))
+    assert ended.returncode == 0, ended.stderr
+    assert "going on after step" in ended.stderr
+    assert called(monkeypatch, *command, "--out", str(tmp_path / "whole"), "--quiet") == 0
+    assert_same(out, tmp_path / "whole", is_noisy="noise" in name)
+    assert not list(out.rglob(".*"))
+
+
+def assert_same(one: Path, other: Path, *, is_noisy: bool) -> None:
+    """Weights and sums where no chance is in them; counts, steps and budget always; the same files."""
+    assert {file.relative_to(one) for file in one.rglob("*")} == {file.relative_to(other) for file in other.rglob("*")}
+    ours, theirs = RunRecord.load(one), RunRecord.load(other)
+    assert ours.is_finished
+    assert (ours.steps, ours.rows, ours.seed, ours.plan, ours.notes) == (STEPS, 40, theirs.seed, theirs.plan, [])
+    for mine, their in zip(ours.parties, theirs.parties, strict=True):
+        for count in ("messages_sent", "bytes_sent", "encryptions", "decryptions", "randomisations", "noise_draws"):
+            assert getattr(mine, count) == getattr(their, count)
+    for name in ("label", "features"):
+        here, there = (Transcript.load(run / "parties" / name / "transcript.npz") for run in (one, other))
+        assert here.sums.shape == there.sums.shape
+        if not is_noisy:
+            assert np.array_equal(here.sums, there.sums)
+            # The shares' rounding is a matter of chance.
+            assert np.abs(here.weights - there.weights).max() <= (1e-6 if ours.protocol == "shares" else 0.0)
+    if not is_noisy and ours.protocol != "shares":
+        assert ours.quality == theirs.quality
+        assert ours.epochs == theirs.epochs
+
+
+def test_killed_from_outside(data: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """As it is installed, writing when it likes: killed once something was kept, it goes on from there."""
+    command = ["train", *SMALL, "--protocol", "exchange", *data, "--epochs", "400", "--out", str(tmp_path), "--quiet"]
+    with subprocess.Popen([sys.executable, "-c", USUAL, *command]) as process:
+        step = wait_for_a_step(tmp_path / FOLDER / FILE)
+        process.kill()
+    ended = plumbob(USUAL, *[word for word in command if word != "--quiet"])
+    assert ended.returncode == 0, ended.stderr
+    assert step > 0
+    going_on = next(line for line in ended.stderr.splitlines() if line.startswith("going on after step"))
+    assert int(going_on.split()[4]) >= step
+    assert called(monkeypatch, *command[:-2], str(tmp_path / "whole"), "--quiet") == 0
+    for name in ("label", "features"):
+        here, there = (
+            Transcript.load(run / "parties" / name / "transcript.npz") for run in (tmp_path, tmp_path / "whole")
+        )
+        assert np.array_equal(here.sums, there.sums)
+        assert np.array_equal(here.weights, there.weights)
+
+
+def wait_for_a_step(file: Path) -> int:
+    """The first step that another process kept."""
+    for _ in range(600):
+        with suppress(sqlite3.Error), closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as database:
+            (step,) = database.execute("SELECT MAX(step) FROM results").fetchone()
+            if step is not None:
+                return int(step)
+        time.sleep(0.1)
+    raise AssertionError("no step was kept in a minute")
+
+
+def test_an_interrupted_run_says_how_to_go_on(
+    data: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Ctrl-C names the command; another plan is refused, --new begins anew, and both leave a whole folder."""
+    out = tmp_path / "a run"
+    command = ["train", *SMALL, "--protocol", "exchange", *data, "--epochs", "100000", "--out", str(out)]
+    with subprocess.Popen(
+        [sys.executable, "-c", USUAL, *command, "--new"], stderr=subprocess.PIPE, text=True
+    ) as process:
+        wait_for_a_step(out / FOLDER / FILE)
+        process.send_signal(signal.SIGINT)
+        assert process.stderr is not None
+        said = process.stderr.read()
+    assert process.returncode == cli.INTERRUPTED
+    assert "to go on from step " in said
+    assert f": plumbob train --features 2,3 {' '.join(SMALL[2:])} --protocol exchange --data " in said
+    assert said.endswith(f"--out '{out}'\n")
+    assert RunRecord.load(out).status.startswith("interrupted at step ")
+    other = [*command, "--epochs", "2"]
+    assert called(monkeypatch, *other) == 1
+    assert "its plan was another one; bring that plan back to go on with it" in capsys.readouterr().err
+    assert RunRecord.load(out).status.startswith("interrupted at step ")
+    assert called(monkeypatch, *other, "--new") == 0
+    assert RunRecord.load(out).steps == 4
+    assert not (out / FOLDER).exists()
+
+
+def test_a_folder_that_cannot_be_used(
+    data: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """A file in its place, or a folder that others can look into: one sentence, and no run."""
+    command = ["train", *SMALL, "--protocol", "clear", *data, "--out", str(tmp_path)]
+    (tmp_path / FOLDER).touch(mode=0o600)
+    assert called(monkeypatch, *command) == 1
+    (tmp_path / FOLDER).unlink()
+    (tmp_path / FOLDER).mkdir()
+    (tmp_path / FOLDER).chmod(0o755)
+    assert called(monkeypatch, *command) == 1
+    complaints = capsys.readouterr().err.splitlines()
+    assert len(complaints) == 2
+    assert all(line.startswith("plumbob: ") and FOLDER in line for line in complaints)
+    assert not (tmp_path / "run.json").exists()
+
+
+@pytest.mark.skipif(not CAN_MOUNT, reason="needs root to mount a small file system")
+def test_a_full_disk(
+    data: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Wherever the room ends, it is one sentence; with more room the same command comes to its end."""
+    monkeypatch.setattr(checkpoint, "SECONDS_BETWEEN_WRITES", 0.0)
+    monkeypatch.setattr(checkpoint, "REST", 0.0)
+    out = tmp_path / "out"
+    command = ["train", *SMALL, "--protocol", "clear", *data, "--epochs", "10", "--out", str(out), "--quiet"]
+    complaints = []
+    with small_disk(out) as disk:
+        for pages in range(4, 400, 8):
+            disk.grow(pages)
+            if called(monkeypatch, *command) == 0:
+                break
+            complaints.append(capsys.readouterr().err)
+        assert RunRecord.load(out).is_finished
+        assert not (out / FOLDER).exists()
+    assert all(complaint.startswith("plumbob: ") and complaint.count("\n") == 1 for complaint in complaints)
+    assert any("make room or repair the disk, then start again" in complaint for complaint in complaints)
+    assert any("No space left on device" in complaint for complaint in complaints)
+
+
+def test_audit_goes_on_too(data: list[str], tmp_path: Path) -> None:
+    """Its training is the same: what a killed audit has trained is not trained again."""
+    command = ["audit", *SMALL, *RUNS["exchange"], *data, "--only", "label-sign", "--out", str(tmp_path)]
+    killed = plumbob(DEADLY, "send", "30", *command)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    ended = plumbob(USUAL, *command)
+    assert ended.returncode in {0, cli.LEAKING}, ended.stderr
+    assert "going on after step" in ended.stderr
+    assert RunRecord.load(tmp_path).findings
+    wrong = plumbob(USUAL, *command, "--defences", "--new")
+    assert wrong.returncode == 2
