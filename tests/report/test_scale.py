@@ -1,12 +1,14 @@
 """Axes: ends that hold the data, ticks at round numbers, numbers that people can read."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from plumbob.report.scale import Axis, Unit, nice_step, shown
 
 
+@example([5e-324], False)
+@example([-1e-320, 5e-324], False)
 @given(st.lists(st.floats(-1e12, 1e12), min_size=1), st.booleans())
 def test_an_axis_holds_its_data(values: list[float], is_log: bool) -> None:
     """Every value has a place between the ends, ticks too, and there are a handful of them."""

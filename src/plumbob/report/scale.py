@@ -10,7 +10,7 @@ Unit = Literal["number", "percent", "bytes", "seconds"]
 # Beyond so many decades only whole powers of ten are marked.
 FEW_DECADES = 2
 SMALLEST = 1e-300
-"""What a log axis can show."""
+"""What an axis can show; on a linear one, less is 0."""
 GAP = "\u00a0"
 """Between a number and its unit: no line ends there."""
 STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
@@ -28,7 +28,9 @@ class Axis:
 
     def scale(self, values: Iterable[float], ticks: int) -> "Scale":
         """The axis for these values, with about so many ticks."""
-        finite = [value for value in values if math.isfinite(value) and (value > SMALLEST or not self.is_log)]
+        finite = [value if abs(value) > SMALLEST else 0.0 for value in values if math.isfinite(value)]
+        if self.is_log:
+            finite = [value for value in finite if value > 0]
         low = min(finite, default=1.0 if self.is_log else 0.0) if self.low is None else self.low
         high = max(finite, default=1.0) if self.high is None else self.high
         if self.is_log:
