@@ -42,8 +42,8 @@ class CountingEngine:
     def __init__(self, inner: Engine) -> None:
         self._inner = inner
         self.calls: Counter[str] = Counter()
-        self.multiplied_in: set[int] = set()
-        """Roots of the rings in which `product` was asked for."""
+        self.packed_in: set[int] = set()
+        """Roots of the rings in which `pack` was asked for."""
 
     @property
     def name(self) -> str:
@@ -52,11 +52,6 @@ class CountingEngine:
     def multiply(self, ring: Ring, left: Limbs, right: Limbs) -> Limbs:
         self.calls["multiply"] += 1
         return self._inner.multiply(ring, left, right)
-
-    def product(self, ring: Ring, values: Limbs) -> int:
-        self.calls["product"] += 1
-        self.multiplied_in.add(ring.root)
-        return self._inner.product(ring, values)
 
     def embed(self, ring: Ring, values: Sequence[int]) -> Limbs:
         self.calls["embed"] += 1
@@ -72,6 +67,7 @@ class CountingEngine:
 
     def pack(self, ring: Ring, values: Limbs, slots: int, slot_bits: int) -> Limbs:
         self.calls["pack"] += 1
+        self.packed_in.add(ring.root)
         return self._inner.pack(ring, values, slots, slot_bits)
 
     def table(self, ring: Ring, bases: Limbs, window: int) -> Table:

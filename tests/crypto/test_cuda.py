@@ -135,14 +135,6 @@ def test_embed_equals_python(case: tuple[Engine, Ring]) -> None:
         assert_same(engine.embed(ring, values), REFERENCE.embed(ring, values))
 
 
-@pytest.mark.parametrize("count", [0, 1, 2, 9, 65])
-def test_product_equals_python(small: CudaEngine, count: int) -> None:
-    """However many rows there are, their product is the same modulo the root, zeros included."""
-    values = units(SMALL, count)
-    assert small.product(SMALL, values) == REFERENCE.product(SMALL, values)
-    assert small.product(SMALL, np.concatenate([values, from_ints([0], SMALL.width)])) == 0
-
-
 def test_power_and_pack_equal_python(case: tuple[Engine, Ring]) -> None:
     """Squarings and powers are exact for edge values and random ones."""
     engine, ring = case

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Union
 
 import gmpy2
 import numpy as np
+from gmpy2 import mpz
 
 from plumbob.crypto.fixed_point import Encoded
 from plumbob.crypto.limbs import Limbs, from_bytes, from_ints, is_less, to_bytes, to_mpz
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from plumbob.crypto.keys import PublicKey
 
 Plain = Sequence[int]
+FEW = 16  # Numbers that are multiplied one after the other.
 
 
 class EncryptedVector:
@@ -106,5 +108,15 @@ def _refuse_outside_group(key: "PublicKey", limbs: Limbs) -> None:
     if not (limbs.any(axis=1) & is_less(limbs, modulus)).all():
         raise CiphertextRefusedError("a ciphertext is 0 or not reduced; expected 1 <= c < modulus")
     # A product is a unit if and only if every factor is: one gcd serves for all.
-    if gmpy2.gcd(key.engine.product(key.ring, limbs), key.n) != 1:
+    if gmpy2.gcd(_product(key, limbs), key.n) != 1:
         raise CiphertextRefusedError("a ciphertext shares a factor with the key; expected units only")
+
+
+def _product(key: "PublicKey", limbs: Limbs) -> mpz:
+    """Of all rows. An engine multiplies many at once: what it packs without a shift is a product."""
+    while len(limbs) > FEW:
+        limbs = key.engine.pack(key.ring, limbs, FEW, 0)
+    product = mpz(1)
+    for value in to_mpz(limbs):
+        product = product * value % key.n
+    return product

@@ -77,9 +77,6 @@ class RayEngine:
         # A product takes less time than sending its factors.
         return self._local.multiply(ring, left, right)
 
-    def product(self, ring: Ring, values: Limbs) -> int:
-        return self._local.product(ring, values)
-
     def embed(self, ring: Ring, values: Sequence[int]) -> Limbs:
         return self._local.embed(ring, values)
 

@@ -61,9 +61,6 @@ class Engine(Protocol):
     def multiply(self, ring: Ring, left: Limbs, right: Limbs) -> Limbs:
         """Row by row; `right` may have a single row, which then meets every row of `left`."""
 
-    def product(self, ring: Ring, values: Limbs) -> int:
-        """Of all rows, modulo the root."""
-
     def embed(self, ring: Ring, values: Sequence[int]) -> Limbs:
         """1 + value * root modulo root**2: what Paillier's messages become. Values may be negative."""
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from plumbob.crypto.engines import _kernel
 from plumbob.crypto.engines.interface import Digits, IntegerMatrix, Ring, Table, check_range, cores
-from plumbob.crypto.engines.python import embedded, logarithm, product
+from plumbob.crypto.engines.python import embedded, logarithm
 from plumbob.crypto.limbs import Limbs, from_ints, to_mpz, width_for
 
 
@@ -43,9 +43,6 @@ class NativeEngine:
 
     def multiply(self, ring: Ring, left: Limbs, right: Limbs) -> Limbs:
         return _kernel.multiply(self._prepared(ring), rows(left), rows(right), self.threads)
-
-    def product(self, ring: Ring, values: Limbs) -> int:
-        return product(ring, values)
 
     def embed(self, ring: Ring, values: Sequence[int]) -> Limbs:
         return embedded(ring, values)

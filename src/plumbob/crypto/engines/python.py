@@ -34,9 +34,6 @@ class PythonEngine:
         modulus = ring.modulus
         return from_ints((a * b % modulus for a, b in zip(to_mpz(left), others, strict=True)), ring.width)
 
-    def product(self, ring: Ring, values: Limbs) -> int:
-        return product(ring, values)
-
     def embed(self, ring: Ring, values: Sequence[int]) -> Limbs:
         return embedded(ring, values)
 
@@ -75,14 +72,6 @@ class PythonEngine:
 
     def logarithms(self, rings: Sequence[Ring], values: Limbs, scales: Sequence[int]) -> list[Limbs]:
         return [logarithm(self, ring, values, scale) for ring, scale in zip(rings, scales, strict=True)]
-
-
-def product(ring: Ring, values: Limbs) -> int:
-    """For engines on this machine's cores."""
-    result, root = mpz(1), mpz(ring.root)
-    for value in to_mpz(values):
-        result = result * value % root
-    return int(result)
 
 
 def embedded(ring: Ring, values: Sequence[int]) -> Limbs:

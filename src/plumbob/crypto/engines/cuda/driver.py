@@ -194,12 +194,6 @@ class Driver:
         self._run(ring, "multiply_pairs", len(left), (ring.constants, out, left, right, u32(step), i32(ring.words)))
         return out
 
-    def product(self, ring: DeviceRing, values: Array) -> Array:
-        """Of all rows, as one row."""
-        factors = self._enter(ring, values)
-        self._fold(ring, factors, len(factors), 1)
-        return self._leave(ring, factors[:1])
-
     def embed(self, ring: DeviceRing, values: Array) -> Array:
         out = self._integers(len(values), ring.words)
         arguments = (ring.constants, out, i32(ring.words), values, i32(values.shape[1]))

@@ -22,7 +22,6 @@ from plumbob.crypto.engines.cuda.driver import (
     Joint,
     Opener,
     source,
-    to_int,
 )
 from plumbob.crypto.engines.interface import Digits, IntegerMatrix, Ring, Table, check_range
 from plumbob.crypto.limbs import Limbs, from_ints, width_for
@@ -82,14 +81,6 @@ class CudaEngine:
             raise ValueError(f"expected 1 or {len(left)} rows on the right, got {len(right)}")
         with self._working():
             return self._limbs(self._driver.multiply(self._ring(ring), self._words(left), self._words(right)))
-
-    def product(self, ring: Ring, values: Limbs) -> int:
-        check_width(ring, values)
-        if len(values) == 0:
-            return 1
-        with self._working():
-            product = self._driver.product(self._ring(ring), self._words(values))
-        return to_int(self._device.fetch(product)[0]) % ring.root
 
     def embed(self, ring: Ring, values: Sequence[int]) -> Limbs:
         if ring.degree != 2:
