@@ -4,10 +4,13 @@
 
 Prints tables and fitted exponents, and writes JSON. Every point is a run of its own process: all parties on one thread
 each, made-up data, processor seconds of the whole process between the first step and the last, so that others at work
-on the machine disturb little. Keys and tables, made once in a run, are counted apart. Workers are those of a Ray
-cluster on this machine, which is started for the point; because they are processes of their own, it is the clock on the
-wall that is read there. The exponent is the slope of a straight line through the logarithms: 1 is linear. `parts` gives
-the single operations of the same shapes, from which anything else can be calculated.
+on the machine disturb little. Keys and tables, made once in a run, are counted apart. The exponent is the slope of a
+straight line through the logarithms: 1 is linear. `parts` gives the single operations of the same shapes, from which
+anything else can be calculated.
+
+Workers are those of a Ray cluster on this machine, which is started for the point. They are processes of their own, so
+it is the clock on the wall that is read there, on a machine that does nothing else; and it is one direction of a step
+that is timed, because two parties at work would keep two cores busy without any workers.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ from pathlib import Path
 
 import numpy as np
 
-USUAL = {"rows": 256, "columns": 32, "key_bits": 2048, "parties": 2, "workers": 0}
+USUAL = {"rows": 256, "columns": 32, "key_bits": 2048, "parties": 2}
 SWEEPS: dict[str, tuple[int, ...]] = {
     "rows": (64, 256, 1024, 4096, 8192),
     "columns": (8, 32, 128, 512, 2048),
@@ -31,7 +34,7 @@ SWEEPS: dict[str, tuple[int, ...]] = {
     "parties": (2, 3, 4, 8),
     "workers": (1, 2),
 }
-LARGE = {"rows": 8192}  # Where workers are counted: smaller products stay in the party's process.
+LARGE = {"rows": 8192, "columns": 32}  # Where workers are counted: smaller products stay in the party's process.
 COSTS = ("step_s", "setup_s", "memory_mib", "sent_kib")
 NAMES = {
     "step_s": "seconds of a step, all parties",
@@ -46,11 +49,12 @@ def main() -> None:
     """Measure one point if asked, else all of them."""
     options = parse()
     if options.point is not None:
-        print(json.dumps(measured(json.loads(options.point), options.engine, options.steps)))
+        shape = json.loads(options.point)
+        print(json.dumps(on_workers(shape) if "workers" in shape else measured(shape, options.engine, options.steps)))
         return
     points: dict[str, list[Point]] = {}
     for name, values in SWEEPS.items():
-        usual = {**USUAL, **LARGE} if name == "workers" else USUAL
+        usual = LARGE if name == "workers" else USUAL
         points[name] = [one_point({**usual, name: value}, options) for value in values]
         print(markdown(name, points[name]), flush=True)
     parts = operations(options.engine)
@@ -98,13 +102,9 @@ def measured(shape: dict[str, int], engine: str, steps: int) -> Point:
     generator = np.random.default_rng(0)
     X = generator.normal(size=(shape["rows"] * (steps + 1), sum(columns)))
     tables = dict(zip((party.name for party in plan.learners), split_array(X, X[:, 0] > 0, columns), strict=True))
-    clock = time.process_time
-    if shape["workers"]:
-        start_cluster(shape["workers"])
-        engine, clock = "ray", time.perf_counter
     idle = peak_mib()
-    marks: list[float] = [clock()]
-    run = train(plan, tables, engine=engine, jobs=1, progress=lambda batch, _: marks.append(clock()))
+    marks: list[float] = [time.process_time()]
+    run = train(plan, tables, engine=engine, jobs=1, progress=lambda batch, _: marks.append(time.process_time()))
     sent = sum(party.bytes_sent for party in run.record.parties)
     step = (marks[-1] - marks[1]) / steps
     setup = marks[1] - marks[0] - step
@@ -117,11 +117,22 @@ def measured(shape: dict[str, int], engine: str, steps: int) -> Point:
     }
 
 
-def start_cluster(workers: int) -> None:
-    """On this machine, for this process alone; it ends with the process."""
+def on_workers(shape: dict[str, int], tries: int = 5) -> Point:
+    """One direction of a step on a cluster that is this process's own and ends with it."""
     import ray
 
-    ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    from plumbob.bench import Direction, Stopwatch
+    from plumbob.crypto import engines
+
+    ray.init(num_cpus=shape["workers"], include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    idle, started = peak_mib(), time.perf_counter()
+    direction = Direction(engines.choose("ray", threads=1), shape["columns"], shape["rows"])
+    setup, watches = time.perf_counter() - started, [Stopwatch() for _ in range(tries)]
+    for watch in watches:
+        direction.run(watch)
+    sent = (shape["rows"] + direction.slots.replies) * direction.key.public.ciphertext_bytes / 1024
+    step = min(watch.total for watch in watches)
+    return {**shape, "step_s": step, "setup_s": setup, "memory_mib": peak_mib() - idle, "sent_kib": sent}
 
 
 def peak_mib() -> float:
