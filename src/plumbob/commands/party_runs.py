@@ -308,4 +308,4 @@ class _Chunk:
     """What the progress bar asks of a batch."""
 
     def __init__(self, step: int) -> None:
-        self.step, self.epoch = step, 1
+        self.step, self.epoch = step, 0
