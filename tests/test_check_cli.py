@@ -228,6 +228,7 @@ def test_a_job_is_checked(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
         ("dag:\n  tasks:\n    psi_0:\n      component_ref: psi\n", "found tasks psi_0"),
         ("[1, 2]", "got a list"),
         ("{broken", "neither JSON nor"),
+        ("[" * 100_000, "neither JSON nor"),
         ('{"component_parameters": {"common": {"hetero_lr_0": {"batch_size": "many"}}}}', "expected a whole number"),
     ],
 )

@@ -561,6 +561,22 @@ def test_findings_of_a_recorded_run_can_be_kept(
 
 
 @pytest.mark.usefixtures("toy_attacks")
+def test_findings_of_one_attack_do_not_drop_those_of_the_others(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], runs: Path, tmp_path: Path
+) -> None:
+    """A page that showed a leak shows it still when another attack was run again and kept."""
+    folder = tmp_path / "run"
+    shutil.copytree(runs / "clear", folder)
+    answer(monkeypatch, capsys, "attack", str(folder), "--keep")
+    before = RunRecord.load(folder).findings
+    assert {finding.attack for finding in before} == {"label-toy", "label-other"}
+    shown = answer(monkeypatch, capsys, "attack", str(folder), "--only", "label-toy", "--keep")["findings"]
+    assert {finding["attack"] for finding in shown} == {"label-toy"}
+    after = RunRecord.load(folder).findings
+    assert sorted(after, key=str) == sorted(before, key=str)
+
+
+@pytest.mark.usefixtures("toy_attacks")
 def test_attacks_that_do_not_exist(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], runs: Path, tmp_path: Path
 ) -> None:

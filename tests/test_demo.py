@@ -67,3 +67,12 @@ def test_keys_are_long_by_default() -> None:
     plan = demo.plan_for("exchange", demo.Settings.for_this_machine())
     assert plan.key_bits == 2048
     assert not plan.test_only_keys
+
+
+def test_a_folder_that_cannot_be_made_is_noticed_at_once(tmp_path: Path) -> None:
+    """Before anything is trained."""
+    (tmp_path / "file").touch()
+    said: list[str] = []
+    with pytest.raises(OSError, match="file"):
+        demo.run(tmp_path / "file" / "demo", said.append)
+    assert said == []

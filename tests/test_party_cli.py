@@ -137,3 +137,15 @@ def test_an_address_that_nobody_could_dial_is_not_invented(
     assert call(monkeypatch, "init", "bank", "--home", home, "--listen", "0.0.0.0:7700") == 0
     assert "write `address`" in capsys.readouterr().out
     assert told(monkeypatch, capsys, "invite", "--home", home)[1]["address"] is None
+
+
+def test_what_is_mistyped_at_init_is_said_at_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """An engine that does not exist makes no party; a table that is not there yet is only mentioned."""
+    home = tmp_path / "bank"
+    assert call(monkeypatch, "init", "bank", "--home", str(home), "--engine", "abacus") == 1
+    assert "engine 'abacus': expected one of auto, native" in capsys.readouterr().err
+    assert not home.exists()
+    assert call(monkeypatch, "init", "bank", "--home", str(home), "--data", str(tmp_path / "none.csv")) == 0
+    assert "none.csv: there is no such file yet" in capsys.readouterr().out

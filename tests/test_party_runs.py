@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from plumbob.commands import party_runs
+from plumbob.commands.scores import refuse_unwritable
 from plumbob.errors import DataError, IdentityError, JournalError
 from plumbob.party.home import Home, Settings
 from plumbob.party.training import JOURNAL
@@ -72,3 +73,14 @@ def test_a_record_that_cannot_be_read_hides_no_other_run(home: Home) -> None:
         f"{SHORT}  its run.json cannot be read: damaged, or written by another version",
         f"{SHORT}-2  finished",
     ]
+
+
+def test_scores_that_cannot_be_written_are_not_asked_for(tmp_path: Path) -> None:
+    """A place that can be written to is left as it was; any other is refused while nobody has answered yet."""
+    (tmp_path / "file").write_text("old")
+    refuse_unwritable(tmp_path / "file")
+    assert (tmp_path / "file").read_text() == "old"
+    refuse_unwritable(tmp_path / "new" / "scores.csv")
+    assert not (tmp_path / "new" / "scores.csv").exists()
+    with pytest.raises(OSError, match="file"):
+        refuse_unwritable(tmp_path / "file" / "scores.csv")

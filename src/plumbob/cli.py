@@ -285,7 +285,7 @@ def attack(
 
     folders, names = work.told_apart(words, only)
     if len(folders) != 1:
-        raise typer.BadParameter(f"expected one folder of a run, got {len(folders)}")
+        raise typer.BadParameter(f"expected one folder of a run, got {', '.join(folders) or 'none'}")
     show(unless_interrupted(lambda: work.run(Path(folders[0]), names, progress(quiet), keep)), as_json)
 
 
@@ -302,7 +302,7 @@ def predict(
     """Scores of new rows (of a data set, its test part) to a CSV file: id, score, probability, predicted class."""
     folders, pairs = told_apart(words)
     if len(folders) != 1:
-        raise typer.BadParameter(f"expected one folder of a run, got {len(folders)}")
+        raise typer.BadParameter(f"expected one folder of a run, got {', '.join(folders) or 'none'}")
     from plumbob.commands import predict as work
     from plumbob.commands.train import Inputs
 

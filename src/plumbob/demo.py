@@ -71,6 +71,8 @@ class Settings:
 def run(out: Path, progress: Callable[[str], None], settings: Settings | None = None) -> dict[str, object]:
     """Train and attack three times, lay the results side by side, write them to `out`."""
     started = time.perf_counter()
+    # First, so that nothing is calculated that cannot be written.
+    out.mkdir(parents=True, exist_ok=True)
     chosen = settings or Settings.for_this_machine()
     loaded = load_tables(plan_for("exchange", chosen), [DATASET])
     runs = {name: _attacked(name, chosen, loaded, progress) for name in RUNS}

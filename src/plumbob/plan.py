@@ -23,11 +23,12 @@ PARTY_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
 HASH_PREFIX = b"plumbob plan 1\n"
 PROFILE_BITS = (2048, 3072)
 LARGEST_NUMBER = 2**63
-# Far beyond what anybody trains with; above them formulas overflow, and keys and tables of steps take days to make.
+# Far beyond what anybody trains with; above them formulas overflow, and keys take days to make.
 LARGEST_KEY_BITS = 8192
 LARGEST_WIDTH = 10**6
-LARGEST_EPOCHS = 10**6
+LARGEST_EPOCHS = 10**9
 LARGEST_FIGURE = 1e6
+LARGEST_PENALTY = 1e30
 LARGEST_FLIP_EPSILON = 100
 SMALLEST_EPSILON = 1e-9
 ROW_LEVEL_REASON = (
@@ -76,7 +77,7 @@ class Key:
         if not self._has_right_type(value) or not isinstance(value, int | float):
             return ""
         if value > self.most:
-            return f"at most {self.most:,.0f}"
+            return f"at most {self.most:,.0f}" if self.most < 1e12 else f"at most {self.most:g}"
         return f"at least {self.least:g}" if self.above < value < self.least else ""
 
     def _has_right_type(self, value: object) -> bool:
@@ -165,7 +166,7 @@ class Plan:
     remainder: str = _one_of("model", "merge drop", "merge into the last batch | drop")
     learning_rate: float = _key("model", 0.1, above=0, most=LARGEST_FIGURE)
     intercept: bool = _key("model", True)
-    l2: float = _key("model", 0.0, low=0, most=LARGEST_FIGURE)
+    l2: float = _key("model", 0.0, low=0, most=LARGEST_PENALTY)
     class_weight: str = _one_of("model", "none balanced", "none | balanced (clear only)")
     seed: int = _key("model", 0, "experiments only; 0 = drawn jointly by commit and reveal", low=0, high=2**63 - 1)
 

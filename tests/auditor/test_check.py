@@ -3,7 +3,7 @@
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -320,3 +320,9 @@ def _compare(verdict: str, found: Finding | None, plan: Plan) -> None:
         assert not succeeds, found
     if verdict == LEAKS:
         assert succeeds, found
+
+
+def test_what_stands_for_no_plan() -> None:
+    """Anything else than a plan, its file or its dictionary is refused by name."""
+    with pytest.raises(PlanError, match="expected a plan, a plan's file or a dictionary, got int"):
+        plumbob.check(cast("Any", 3))

@@ -56,8 +56,11 @@ def test_only() -> None:
     """`only` picks attacks by name; a name that is none is refused with those that are."""
     run = small_run()
     assert {one.attack for one in plumbob.audit(run, only=["label-toy"])} == {"label-toy"}
+    assert {one.attack for one in plumbob.audit(run, only="label-toy")} == {"label-toy"}
     assert plumbob.audit(run, only=[]) == []
-    with pytest.raises(DataError, match="no attack label-tyo; expected some of label-toy, feature-toy"):
+    with pytest.raises(
+        DataError, match=r'no attack label-tyo; expected some of label-toy, feature-toy; .* "label-toy"'
+    ):
         plumbob.audit(run, only=["label-tyo"])
 
 

@@ -39,6 +39,8 @@ def figures_of(plan: Plan | str | Path | Mapping[str, Any], rows: int | None = N
         plan = Plan.load(plan)
     elif isinstance(plan, Mapping):
         plan = Plan.from_dict(plan)
+    elif not isinstance(plan, Plan):
+        raise PlanError(f"expected a plan, a plan's file or a dictionary, got {type(plan).__name__}")
     if runs < 1 or (rows is not None and rows < 1):
         raise PlanError(f"expected at least one run and one row, got {runs} and {rows}")
     # A plan must hold for the rows that it is asked about: a batch may be longer than all of them.

@@ -6,7 +6,7 @@ from plumbob.auditor.check import RULES, check, figures_of
 from plumbob.auditor.figures import Figures
 from plumbob.auditor.ledger import Account, Ledger, planned
 from plumbob.errors import PlanError
-from plumbob.plan import Plan
+from plumbob.plan import Plan, suggestion
 from plumbob.record import Finding
 
 ACCOUNTS = {"labels": ("labels",), "scores": ("scores",), "features": ("scores", "features")}
@@ -16,7 +16,7 @@ def explain(plan: Plan, attack: str, runs: int = 1) -> list[str]:
     """What the attack does, and for each party who could make it what it would have to work with."""
     known = list(dict.fromkeys(rule.attack for rule in RULES))
     if attack not in known:
-        raise PlanError(f"no attack {attack}; expected one of {', '.join(known)}")
+        raise PlanError(f"no attack {attack}; expected one of {', '.join(known)}{suggestion(attack, known)}")
     figures, ledger = figures_of(plan, None, runs), planned(plan, runs=runs)
     lines = [f"{attack}: {_story(attack)}", "", _setting(figures)]
     for finding in check(plan, runs=runs):

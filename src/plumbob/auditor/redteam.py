@@ -16,7 +16,7 @@ from plumbob.auditor.score import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE, scor
 from plumbob.auditor.truth import Source, Truth
 from plumbob.data import Column, Table
 from plumbob.errors import DataError, RemoteProtocolError
-from plumbob.plan import Plan
+from plumbob.plan import Plan, suggestion
 from plumbob.record import Finding
 from plumbob.simulation import train
 
@@ -34,6 +34,8 @@ def audit(record: Source, only: Sequence[str] | None = None, progress: Tell | No
 
     `only` names the attacks to run; without it, all. One finding for each attack, attacker, victim and target.
     """
+    # One name is a sequence of letters, too, and those are no attacks.
+    only = [only] if isinstance(only, str) else only
     refuse_unknown(only)
     truth = Truth.of(record)
     findings: list[Finding] = []
@@ -52,7 +54,8 @@ def refuse_unknown(only: Sequence[str] | None) -> None:
     """A name that no attack has."""
     known = names()
     if unknown := [name for name in only or () if name not in known]:
-        raise DataError(f"no attack {', '.join(unknown)}; expected some of {', '.join(known)}")
+        close = suggestion(unknown[0], known)
+        raise DataError(f"no attack {', '.join(unknown)}; expected some of {', '.join(known)}{close}")
 
 
 def names() -> list[str]:

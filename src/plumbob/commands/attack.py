@@ -33,9 +33,15 @@ def run(folder: Path, only: Sequence[str] | None, tell: Tell, keep: bool = False
     record = RunRecord.load(folder)
     notes = list(notes_for(Plan.from_toml(record.plan)))
     if keep:
-        file_findings(record, Truth.of(folder), findings, folder)
+        file_findings(record, Truth.of(folder), _beside(record.findings, findings), folder)
     listed = [asdict(finding) for finding in findings]
     return {"out": str(folder), "findings": listed, "notes": notes, "lines": [*lines_of(findings), *notes]}
+
+
+def _beside(kept: Sequence[Finding], new: Sequence[Finding]) -> list[Finding]:
+    """The new findings and those of attacks that were not asked for now: what leaked before leaks still."""
+    asked = {finding.attack for finding in new}
+    return [*(finding for finding in kept if finding.attack not in asked), *new]
 
 
 def audit_plan(

@@ -87,7 +87,7 @@ def _read(path: Path, shape: str) -> Tree:
         raise PlanError(f"{path}: the job file cannot be read ({type(error).__name__})") from error
     try:
         tree = json.loads(text) if text.lstrip().startswith(("{", "[")) else parse_yaml(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise PlanError(f"{path}: neither JSON nor simple YAML ({error}); expected {shape}") from error
     if not isinstance(tree, Mapping):
         raise PlanError(f"{path}: expected {shape}, got a list or a single value")

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 
+from plumbob.crypto import engines
+from plumbob.errors import SettingsError
 from plumbob.party.home import SETTINGS_FILE, Home, Settings
 from plumbob.plan import Plan
 from plumbob.transport.identity import Certificate
@@ -14,6 +16,8 @@ ANYWHERE = ("0.0.0.0:", "[::]:")  # No place that a peer could dial.
 
 def init(folder: Path, settings: Settings, days: int) -> dict[str, object]:
     """A new party in a folder of its own."""
+    if settings.engine not in engines.NAMES:
+        raise SettingsError(f"engine {settings.engine!r}: expected one of {', '.join(engines.NAMES)}")
     if settings.listen and not settings.address and not settings.listen.startswith(ANYWHERE):
         settings = replace(settings, address=settings.listen)
     home = Home.create(folder, settings, days)
@@ -24,6 +28,8 @@ def init(folder: Path, settings: Settings, days: int) -> dict[str, object]:
     ]
     if settings.listen and not settings.address:
         lines.insert(1, f"peers cannot know where to dial: write `address` into {folder / SETTINGS_FILE}")
+    if settings.data and not Path(settings.data).is_file():
+        lines.insert(1, f"{settings.data}: there is no such file yet; `party align` will need it")
     return {"home": str(folder), **_described(home.identity.certificate), "lines": lines}
 
 

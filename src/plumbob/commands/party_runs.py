@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from plumbob.commands.progress import StepProgress
-from plumbob.commands.scores import write_scores
+from plumbob.commands.scores import refuse_unwritable, write_scores
 from plumbob.crypto import Randomness
 from plumbob.data import Table, in_agreed_order, read_table
 from plumbob.errors import BudgetExceededError, DataError
@@ -146,6 +146,8 @@ def predict(folder: Path, plan_file: Path, wishes: PredictionWishes, tell: Tell)
     run = _finished_run(home, plan)
     part = Part.load(run / "parties" / home.identity.name / "part.json")
     table = _table_to_predict(home, plan, part, wishes)
+    if home.identity.name == plan.label_party.name:
+        refuse_unwritable(wishes.out)
     place = _private(home, RUNS, f"predict-{plan.hash()[:SHORT]}")
     seat = replace(seat_at(home, plan, table, place, prediction.largest_message(plan), tell), list_name=name)
     with _one_session(place) as journal:
@@ -157,7 +159,6 @@ def predict(folder: Path, plan_file: Path, wishes: PredictionWishes, tell: Tell)
     if part.classes is None:
         raise DataError("the label party's part names no classes; was it saved by another version?")
     # Ids with what is predicted of them: nobody else's business.
-    wishes.out.parent.mkdir(parents=True, exist_ok=True)
     wishes.out.touch(mode=0o600)
     return write_scores(wishes.out, [table.ids[row] for row in rows], scores, part.classes)
 
@@ -372,4 +373,4 @@ class _Chunk:
     """What the progress bar asks of a batch."""
 
     def __init__(self, step: int) -> None:
-        self.step, self.epoch = step, 1
+        self.step, self.epoch = step, 0

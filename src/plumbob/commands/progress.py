@@ -17,7 +17,9 @@ class Step(Protocol):
     def step(self) -> int: ...
 
     @property
-    def epoch(self) -> int: ...
+    def epoch(self) -> int:
+        """From 1; 0 where there are none."""
+        ...
 
 
 class StepProgress:
@@ -61,7 +63,8 @@ class StepProgress:
         if not self._console.is_terminal and (now - self._said >= SECONDS_BETWEEN_LINES or batch.step == steps):
             self._said = now
             left = (now - self._started) / (batch.step - self._before) * (steps - batch.step)
-            self.say(f"{self.title}: step {batch.step} of {steps}, epoch {batch.epoch}, about {left:.0f} s left")
+            epoch = f", epoch {batch.epoch}" if batch.epoch else ""
+            self.say(f"{self.title}: step {batch.step} of {steps}{epoch}, about {left:.0f} s left")
 
     @property
     def where(self) -> str:

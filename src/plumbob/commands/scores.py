@@ -13,6 +13,16 @@ from plumbob.data import store
 HEADER = ("id", "score", "probability", "predicted")
 
 
+def refuse_unwritable(out: Path) -> None:
+    """Before peers are asked: what they answered must not be lost for want of a place."""
+    is_new = not out.exists()
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with out.open("a", encoding="utf-8"):
+        pass
+    if is_new:
+        out.unlink()
+
+
 def write_scores(
     out: Path, ids: Sequence[str], scores: NDArray[np.float64], classes: tuple[Any, Any]
 ) -> dict[str, object]:

@@ -134,7 +134,9 @@ def _matching(table: Table, sources: Sequence[Source]) -> list[Column]:
     """The table's columns in the encoder's order, each of the kind that it was fitted on."""
     by_name = {column.name: column for column in table.columns}
     if absent := [source.name for source in sources if source.name not in by_name]:
-        raise DataError(f"{len(absent)} of {len(sources)} columns of the model are missing here: {', '.join(absent)}")
+        raise DataError(
+            f"{len(absent)} of {len(sources)} columns of the model are missing here: {', '.join(map(repr, absent))}"
+        )
     columns = [by_name[source.name] for source in sources]
     for column, source in zip(columns, sources, strict=True):
         if column.is_text != (source.categories is not None) and not column.is_missing.all():
@@ -187,10 +189,10 @@ def _refuse(names: Sequence[str], counts: Sequence[int], n_rows: int, what: str)
         bad = ", ".join(
             f"{name.partition('=')[0]!r} ({count})" for name, count in zip(names, counts, strict=True) if count
         )
-        raise DataError(f"values {what} in {n_rows} rows: {bad}")
+        raise DataError(f"values {what} in {n_rows} rows: {bad}; correct them, or leave the column out")
 
 
 def _refuse_empty(names: Sequence[str], means: Vector, n_rows: int) -> None:
     empty = [name.partition("=")[0] for name, mean in zip(names, means, strict=True) if math.isnan(mean)]
     if empty:
-        raise DataError(f"columns without any value in {n_rows} training rows: {', '.join(empty)}")
+        raise DataError(f"columns without any value in {n_rows} training rows: {', '.join(map(repr, empty))}")

@@ -335,7 +335,7 @@ def _frame_of(data: Any) -> Any:
     is_pandas = hasattr(data, "set_axis")
     names = list(data.columns if is_pandas else getattr(data, "column_names", ()))
     if repeated := len(names) - len(set(names)):
-        raise DataError(f"{repeated} of {len(names)} columns repeat a name")
+        raise DataError(f"{repeated} of {len(names)} columns repeat a name; give each its own")
     if is_pandas:
         # pandas numbers the columns that nobody named.
         data = data.set_axis([str(name) for name in names], axis=1)
@@ -358,7 +358,7 @@ def _require_columns(names: Sequence[str], wanted: Iterable[str | None]) -> None
 
 def _ids(series: Any) -> tuple[str, ...]:
     if missing := int(series.is_null().sum()):
-        raise DataError(f"the id is missing in {missing} of {len(series)} rows")
+        raise DataError(f"the id is missing in {missing} of {len(series)} rows; complete them or leave them out")
     if series.dtype.is_float():
         raise DataError(f"the id column {series.name!r} holds fractions; store ids as whole numbers or text")
     return tuple(str(value) for value in series.to_list())
@@ -366,7 +366,7 @@ def _ids(series: Any) -> tuple[str, ...]:
 
 def _label_values(series: Any) -> NDArray[Any]:
     if missing := int(series.is_null().sum()):
-        raise DataError(f"the label is missing in {missing} of {len(series)} rows")
+        raise DataError(f"the label is missing in {missing} of {len(series)} rows; complete them or leave them out")
     if series.dtype == nw.Binary:
         raise DataError(f"the label column {series.name!r} {NOT_UTF8}")
     return np.array(series.to_list())
@@ -410,12 +410,14 @@ def code_labels(given: NDArray[Any]) -> tuple[Labels, tuple[Any, Any]]:
         raise DataError(f"expected one label a row, got an array of {given.ndim} dimensions")
     missing = sum(value is None or value != value for value in given.tolist())
     if missing:
-        raise DataError(f"the label is missing in {missing} of {len(given)} rows")
+        raise DataError(f"the label is missing in {missing} of {len(given)} rows; complete them or leave them out")
     try:
         classes, coded = np.unique(given, return_inverse=True)
     except TypeError:
         raise DataError(f"the labels of {len(given)} rows mix texts and numbers; expected two classes") from None
     if len(classes) != 2:
-        raise DataError(f"expected two classes of labels in {len(given)} rows, got {len(classes)}")
+        raise DataError(
+            f"expected two classes of labels in {len(given)} rows, got {len(classes)}; is this the label's column?"
+        )
     first, second = classes.tolist()
     return coded.astype(np.int8), (first, second)

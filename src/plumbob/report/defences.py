@@ -1,5 +1,6 @@
 """Defences side by side: what each costs in utility, and what every attack still reaches."""
 
+import math
 from collections.abc import Iterator, Sequence
 
 from plumbob.auditor.defences import AS_PLANNED, LABELS, VALUES, Outcome
@@ -49,11 +50,22 @@ def tradeoff_charts(outcomes: Sequence[Outcome]) -> Iterator[Chart]:
             f"Up is a better model, left is less of the {word} given away: the best place is the upper left corner. "
             "Leakage is the advantage of the most successful attack.",
             Axis(f"leakage of {word}", low=0.0, high=1.0, unit="percent"),
-            # From guessing to certainty: a difference that does not matter should not look as if it did.
-            Axis("AUC of the joint model", low=0.5, high=1.0),
+            Axis(
+                "AUC of the joint model",
+                low=_lowest_auc([one.auc for one, _ in points if one.auc is not None]),
+                high=1.0,
+            ),
             list(_point_series(points)),
             "points",
         )
+
+
+def _lowest_auc(values: Sequence[float]) -> float:
+    """From guessing to certainty: a difference that does not matter should not look as if it did.
+
+    Lower only where a model is worse than guessing, so that no point stands where its value is not.
+    """
+    return min(0.5, math.floor(10 * min(values)) / 10)
 
 
 def defence_bars(outcomes: Sequence[Outcome]) -> Iterator[Chart]:
