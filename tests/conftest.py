@@ -3,8 +3,15 @@
 import importlib.util
 import os
 import shutil
+import signal
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+
+def pytest_configure() -> None:
+    """A shell that starts the suite in the background lets it, and all that it starts itself, ignore interrupts."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_report_header() -> list[str]:
