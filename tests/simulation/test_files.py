@@ -54,6 +54,7 @@ def test_data_set_is_cut_from_the_left() -> None:
     assert loaded.tables["label"].columns[0].name == "mean radius"
     assert [table.labels is None for table in loaded.tables.values()] == [False, True, True]
     assert (len(loaded.tables["label"]), len(loaded.test["label"])) == (455, 114)
+    assert loaded.left_out == ""
 
 
 def test_files_are_aligned_by_id(files: list[str]) -> None:
@@ -62,6 +63,7 @@ def test_files_are_aligned_by_id(files: list[str]) -> None:
     bank, fund = loaded.tables["bank"], loaded.tables["fund"]
     assert bank.ids == fund.ids
     assert len(bank) == ROWS - 3
+    assert loaded.left_out == "37 rows in common (bank 40, fund 43); the others are left out"
     assert bank.classes == ("no", "yes")
     assert fund.labels is None
     assert [column.name for column in fund.columns] == ["shares", "debt"]
@@ -73,6 +75,7 @@ def test_without_ids_rows_go_by_place(tmp_path: Path) -> None:
     fund = write(tmp_path / "fund.csv", "z", [f"{row * row}" for row in range(20)])
     loaded = load_tables(plan_of(1, 1), [f"bank={bank}", f"fund={fund}"], None, "y")
     assert loaded.tables["bank"].ids == loaded.tables["fund"].ids
+    assert loaded.left_out == ""
     write(tmp_path / "fund.csv", "z", ["1", "2"])
     with pytest.raises(DataError, match=r"matched by their place.*bank 20, fund 2 rows"):
         load_tables(plan_of(1, 1), [f"bank={bank}", f"fund={fund}"], None, "y")

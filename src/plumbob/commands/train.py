@@ -121,6 +121,8 @@ def _carried_out(plan: Plan, loaded: LoadedTables, out: Path, means: Means) -> R
         unfinished(out, plan, loaded.tables, means.is_new) as checkpoint,
         StepProgress(plan.protocol, means.quiet) as progress,
     ):
+        if loaded.left_out:
+            progress.say(loaded.left_out)
         if checkpoint.step:
             progress.reached = checkpoint.step
             progress.say(f"going on after step {checkpoint.step} of a run that was interrupted; --new would begin anew")

@@ -26,6 +26,16 @@ class LoadedTables:
     source: str
     tables: dict[str, Table]
     test: dict[str, Table] = field(default_factory=dict)
+    rows_read: dict[str, int] = field(default_factory=dict)
+    """How many rows each party's file has; in the tables are those that all of them have."""
+
+    @property
+    def left_out(self) -> str:
+        """Whether rows of some party were left out, in words; nothing where none were."""
+        common = min(map(len, self.tables.values()))
+        if all(rows == common for rows in self.rows_read.values()):
+            return ""
+        return f"{common} rows in common ({_listed(self.rows_read)}); the others are left out"
 
 
 def load_tables(
@@ -40,8 +50,8 @@ def load_tables(
         parts = [split_dataset(plan, name, part, data_dir) for part in ("train", "test")]
         loaded = LoadedTables(name, *parts)
     else:
-        files = _files(plan, given)
-        loaded = LoadedTables("files", _read_training_files(plan, files, id_column, label_column))
+        read = _read_training_files(plan, _files(plan, given), id_column, label_column)
+        loaded = LoadedTables("files", _aligned(read, id_column), rows_read=_sizes(read))
     _refuse_unfit(plan, loaded.tables)
     return loaded
 
@@ -118,7 +128,7 @@ def _read_training_files(
             else:
                 tables[party] = read_table(file, id_column)
                 _refuse_label_column(tables[party], label_column)
-    return _aligned(tables, id_column)
+    return tables
 
 
 def _refuse_label_column(table: Table, label_column: str) -> None:
@@ -128,13 +138,22 @@ def _refuse_label_column(table: Table, label_column: str) -> None:
 
 
 def _aligned(tables: Mapping[str, Table], id_column: str | None) -> dict[str, Table]:
-    sizes = {name: len(table) for name, table in tables.items()}
+    sizes = _sizes(tables)
     if id_column is None and len(set(sizes.values())) > 1:
-        shown = ", ".join(f"{name} {size}" for name, size in sizes.items())
-        raise DataError(f"without --id rows are matched by their place, and the files differ in length: {shown} rows")
+        raise DataError(
+            f"without --id rows are matched by their place, and the files differ in length: {_listed(sizes)} rows"
+        )
     if id_column is None:
         return dict(tables)
     return dict(zip(tables, align(list(tables.values())), strict=True))
+
+
+def _sizes(tables: Mapping[str, Table]) -> dict[str, int]:
+    return {name: len(table) for name, table in tables.items()}
+
+
+def _listed(sizes: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {size}" for name, size in sizes.items())
 
 
 def _refuse_unfit(plan: Plan, tables: Mapping[str, Table]) -> None:
