@@ -117,8 +117,11 @@ def test_label_at_a_feature_party_is_refused(files: list[str], tmp_path: Path) -
 @pytest.mark.parametrize(
     ("plan", "message"),
     [
-        (plan_of(3, 2), "bank: the plan says 3 columns, its data give 2"),
-        (plan_of(2, 1), "fund: the plan says 1 columns, its data give 2"),
+        (
+            plan_of(3, 2),
+            r"bank: the plan says 3 columns, its data give 2 \('income', 'age'\); .*--id and --label do not",
+        ),
+        (plan_of(2, 1), r"fund: the plan says 1 columns, its data give 2 \('shares', 'debt'\); .*the plan's features"),
         (plan_of(2, 2, batch_size=38), "batch_size 38 is more than the 37 training rows"),
         (plan_of(2, 2, batch_size=30, test_share=0.5), "batch_size 30 is more than the 19 training rows"),
         (plan_of(2, 2, rows=40), "the plan says 40 aligned rows, the data have 37"),
@@ -128,6 +131,19 @@ def test_what_does_not_fit_the_plan(files: list[str], plan: Plan, message: str) 
     """Columns and rows are counted before anything is trained."""
     with pytest.raises(DataError, match=message):
         load_tables(plan, files, "id", "default")
+
+
+def test_an_id_that_was_not_named(tmp_path: Path) -> None:
+    """Counts as a column, so the error says so; of many columns a handful is named."""
+    bank = write(tmp_path / "bank.csv", "id,income,age,default", [f"{row},1,{row},{row % 2}" for row in range(20)])
+    fund = write(tmp_path / "fund.csv", "id,a,b,c,d,e,f,g", [f"{row},1,2,3,4,5,6,7" for row in range(20)])
+    given = [f"bank={bank}", f"fund={fund}"]
+    with pytest.raises(
+        DataError, match=r"bank: .* give 3 \('id', 'income', 'age'\); .*the rows' id, name it with --id"
+    ):
+        load_tables(plan_of(2, 7), given, None, "default")
+    with pytest.raises(DataError, match=r"fund: .* give 8 \('id', 'a', 'b', 'c', 'd', 'e' and 2 more\); .*--id"):
+        load_tables(plan_of(3, 7), given, None, "default")
 
 
 def test_data_set_of_another_width() -> None:
@@ -182,7 +198,7 @@ def test_categories_count_after_encoding(tmp_path: Path, files: list[str]) -> No
     plan = plan_of(2, 4, categorical="one-hot")
     loaded = load_tables(plan, given, "id", "default")
     model = train(plan, loaded.tables).model
-    with pytest.raises(DataError, match="the plan says 2 columns, its data give 4 after encoding"):
+    with pytest.raises(DataError, match=r"says 2 columns, its data give 4 after encoding \('rank', 'debt'\);"):
         load_tables(plan_of(2, 2, categorical="one-hot"), given, "id", "default")
     given[1] = "fund=" + write(tmp_path / "new.csv", "id,rank,debt", ["c1,platinum,3", "c2,gold,4"])
     new = load_new_rows(model, given, "id")

@@ -18,6 +18,8 @@ from plumbob.errors import DataError
 from plumbob.plan import Plan
 from plumbob.simulation.training import JointModel
 
+SHOWN_COLUMNS = 6
+
 
 @dataclass(frozen=True, repr=False, eq=False)
 class LoadedTables:
@@ -47,12 +49,12 @@ def load_tables(
 ) -> LoadedTables:
     """Training data: the name of a known data set, whose columns the plan cuts up, or PARTY=FILE for each party."""
     if (name := _dataset_name(given)) is not None:
-        parts = [split_dataset(plan, name, part, data_dir) for part in ("train", "test")]
-        loaded = LoadedTables(name, *parts)
+        training, test = (split_dataset(plan, name, part, data_dir) for part in ("train", "test"))
+        loaded = LoadedTables(name, training, test)
     else:
         read = _read_training_files(plan, _files(plan, given), id_column, label_column)
         loaded = LoadedTables("files", _aligned(read, id_column), rows_read=_sizes(read))
-    _refuse_unfit(plan, loaded.tables)
+    _refuse_unfit(plan, loaded.tables, id_column)
     return loaded
 
 
@@ -156,21 +158,37 @@ def _listed(sizes: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {size}" for name, size in sizes.items())
 
 
-def _refuse_unfit(plan: Plan, tables: Mapping[str, Table]) -> None:
+def _refuse_unfit(plan: Plan, tables: Mapping[str, Table], id_column: str | None) -> None:
     """Every party's columns as the plan wants them, and enough rows for one batch."""
     for name, table in tables.items():
         with _said_by(name):
             encoder = fit_encoder(table, np.arange(len(table)), plan)
             for piece in store.pieces(len(table)):
                 encoder.encode(table, piece)
-        features = plan.party(name).features
-        if len(encoder.names) != features:
-            after = " after encoding" if plan.categorical == "one-hot" else ""
-            raise DataError(f"{name}: the plan says {features} columns, its data give {len(encoder.names)}{after}")
+            _refuse_other_width(plan, name, table, len(encoder.names), id_column)
     rows = len(tables[plan.label_party.name])
     if plan.rows and plan.rows != rows:
         raise DataError(f"the plan says {plan.rows} aligned rows, the data have {rows}; set rows to 0 if not yet known")
     steps_per_epoch(rows - plan.held_out(rows), plan)
+
+
+def _refuse_other_width(plan: Plan, party: str, table: Table, width: int, id_column: str | None) -> None:
+    """With the columns that were counted, and what most likely was not meant to be one, or was."""
+    features = plan.party(party).features
+    if width == features:
+        return
+    # Of a text only the column's own name: the encoded ones hold its values.
+    names = [repr(column.name) for column in table.columns]
+    more = f" and {len(names) - SHOWN_COLUMNS} more" if len(names) > SHOWN_COLUMNS else ""
+    after = " after encoding" if plan.categorical == "one-hot" else ""
+    if width > features and id_column is None:
+        reason = "if one of them is the rows' id, name it with --id"
+    else:
+        reason = "the columns of --id and --label do not count; correct these or the plan's features"
+    raise DataError(
+        f"the plan says {features} columns, its data give {width}{after}"
+        f" ({', '.join(names[:SHOWN_COLUMNS]) or 'none'}{more}); {reason}"
+    )
 
 
 @contextmanager
