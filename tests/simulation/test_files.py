@@ -201,10 +201,22 @@ def test_categories_count_after_encoding(tmp_path: Path, files: list[str]) -> No
     with pytest.raises(DataError, match=r"says 2 columns, its data give 4 after encoding \('rank', 'debt'\);"):
         load_tables(plan_of(2, 2, categorical="one-hot"), given, "id", "default")
     given[1] = "fund=" + write(tmp_path / "new.csv", "id,rank,debt", ["c1,platinum,3", "c2,gold,4"])
-    new = load_new_rows(model, given, "id")
-    with pytest.raises(DataError, match="1 of 2 rows have a category that training never saw") as refused:
-        model.scores(new)
+    with pytest.raises(DataError, match=r"fund: .*1 of 2 rows have a category that training never saw") as refused:
+        load_new_rows(model, given, "id")
     assert "platinum" not in str(refused.value)
+
+
+@pytest.mark.parametrize("protocol", ["clear", "shares"])
+def test_new_rows_with_gaps(tmp_path: Path, files: list[str], protocol: str) -> None:
+    """Whose they are is said, also where the weights stay shared."""
+    keys = {"open": "never", "test_only_keys": True, "key_bits": 768} if protocol == "shares" else {}
+    plan = plan_of(2, 2, protocol=protocol, epochs=1, batch_size=37, **keys)
+    model = train(plan, load_tables(plan, files, "id", "default").tables).model
+    for party, header, cells in (("bank", "id,income,age", "c7,,1"), ("fund", "id,shares,debt", "c7,,1")):
+        new = f"{party}=" + write(tmp_path / "new.csv", header, [cells, "c8,2,3"])
+        given = [new if word.startswith(party) else word for word in files]
+        with pytest.raises(DataError, match=rf"{party}: missing values in 2 rows: '\w+' \(1\); .*train with missing"):
+            load_new_rows(model, given, "id")
 
 
 def test_new_rows_need_no_label(tmp_path: Path, files: list[str]) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from plumbob import datasets
 from plumbob.data import Column, Table, align, read_table, steps_per_epoch, store
-from plumbob.data.encoder import fit_encoder
+from plumbob.data.encoder import Encoder, fit_encoder
 from plumbob.errors import DataError
 from plumbob.plan import Plan
 from plumbob.simulation.training import JointModel
@@ -69,7 +69,11 @@ def load_new_rows(
         with _said_by(party):
             columns = [source.name for source in model.parts[party].encoder.sources]
             tables[party] = read_table(file, id_column, columns=columns)
-    return _aligned(tables, id_column)
+    aligned = _aligned(tables, id_column)
+    for party, table in aligned.items():
+        with _said_by(party):
+            _refuse_cells(table, model.parts[party].encoder)
+    return aligned
 
 
 def split_dataset(plan: Plan, name: str, part: str = "train", data_dir: Path | None = None) -> dict[str, Table]:
@@ -163,13 +167,18 @@ def _refuse_unfit(plan: Plan, tables: Mapping[str, Table], id_column: str | None
     for name, table in tables.items():
         with _said_by(name):
             encoder = fit_encoder(table, np.arange(len(table)), plan)
-            for piece in store.pieces(len(table)):
-                encoder.encode(table, piece)
+            _refuse_cells(table, encoder)
             _refuse_other_width(plan, name, table, len(encoder.names), id_column)
     rows = len(tables[plan.label_party.name])
     if plan.rows and plan.rows != rows:
         raise DataError(f"the plan says {plan.rows} aligned rows, the data have {rows}; set rows to 0 if not yet known")
     steps_per_epoch(rows - plan.held_out(rows), plan)
+
+
+def _refuse_cells(table: Table, encoder: Encoder) -> None:
+    """What the encoder would refuse later, where nobody says any more whose table it is."""
+    for piece in store.pieces(len(table)):
+        encoder.encode(table, piece)
 
 
 def _refuse_other_width(plan: Plan, party: str, table: Table, width: int, id_column: str | None) -> None:
