@@ -94,6 +94,7 @@ def test_killed_at_any_moment(name: str, data: list[str], monkeypatch: pytest.Mo
         killed = plumbob(DEADLY, place, str(calls), *command, "--out", str(out))
         assert killed.returncode == -signal.SIGKILL, killed.stderr
         assert RunRecord.load(out).status == "running"
+        assert RunRecord.load(out).accepted_leaks
         assert (out / FOLDER / FILE).exists()
     ended = plumbob(USUAL, *command, "--out", str(out))
     assert ended.returncode == 0, ended.stderr
@@ -173,6 +174,7 @@ def test_an_interrupted_run_says_how_to_go_on(
     assert f": plumbob train --features 2,3 {' '.join(SMALL[2:])} --protocol exchange --data " in said
     assert said.endswith(f"--out '{out}'\n")
     assert RunRecord.load(out).status.startswith("interrupted at step ")
+    assert RunRecord.load(out).accepted_leaks
     other = [*command, "--epochs", "2"]
     assert called(monkeypatch, *other) == 1
     assert "its plan was another one; bring that plan back to go on with it" in capsys.readouterr().err
