@@ -710,6 +710,7 @@ def test_a_run_that_fails_leaves_the_one_before_it(
     assert call(monkeypatch, *train, "--learning-rate", "1000000") == 1
     assert f"the run that was there before is in {run / 'earlier-run'}" in capsys.readouterr().err
     assert not RunRecord.load(run).is_finished
+    assert RunRecord.load(run).accepted_leaks
     assert not (run / "parties").exists()
     assert (run / "earlier-run" / "run.json").read_bytes() == first
     predict = ["--data", *pairs, "--id", "id", "--out", str(tmp_path / "scores.csv")]

@@ -94,6 +94,7 @@ def test_killed_at_any_moment(name: str, data: list[str], monkeypatch: pytest.Mo
         killed = plumbob(DEADLY, place, str(calls), *command, "--out", str(out))
         assert killed.returncode == -signal.SIGKILL, killed.stderr
         assert RunRecord.load(out).status == "running"
+        assert RunRecord.load(out).accepted_leaks
         assert (out / FOLDER / FILE).exists()
     ended = plumbob(USUAL, *command, "--out", str(out))
     assert ended.returncode == 0, ended.stderr
@@ -173,6 +174,7 @@ def test_an_interrupted_run_says_how_to_go_on(
     assert f": plumbob train --features 2,3 {' '.join(SMALL[2:])} --protocol exchange --data " in said
     assert said.endswith(f"--out '{out}'\n")
     assert RunRecord.load(out).status.startswith("interrupted at step ")
+    assert RunRecord.load(out).accepted_leaks
     other = [*command, "--epochs", "2"]
     assert called(monkeypatch, *other) == 1
     assert "its plan was another one; bring that plan back to go on with it" in capsys.readouterr().err
@@ -233,3 +235,26 @@ def test_audit_goes_on_too(data: list[str], tmp_path: Path) -> None:
     assert RunRecord.load(tmp_path).findings
     wrong = plumbob(USUAL, *command, "--defences", "--new")
     assert wrong.returncode == 2
+
+
+@pytest.mark.parametrize("verb", [["train"], ["audit", "--only", "label-sign"], ["audit", "--defences"]], ids=" ".join)
+def test_rows_that_are_left_out_are_told(
+    verb: list[str],
+    data: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    """Once, as progress is, so that --quiet keeps it back; where all rows are common there is nothing to tell."""
+    command = [*verb, *SMALL, "--protocol", "clear", *data, "--epochs", "1", "--out", str(tmp_path / "run")]
+    assert called(monkeypatch, *command) in {0, cli.LEAKING}
+    assert "in common" not in capsys.readouterr().err
+    fund = Path(data[2].removeprefix("features="))
+    (tmp_path / "fund.csv").write_text("\n".join(fund.read_text().splitlines()[:-1]))
+    command[command.index(data[2])] = f"features={tmp_path / 'fund.csv'}"
+    assert called(monkeypatch, *command) in {0, cli.LEAKING}
+    printed = capsys.readouterr()
+    assert printed.err.count("39 rows in common (label 40, features 39); the others are left out\n") == 1
+    assert "in common" not in printed.out
+    assert called(monkeypatch, *command, "--quiet", "--json") in {0, cli.LEAKING}
+    assert capsys.readouterr().err == ""

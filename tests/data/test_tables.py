@@ -1,5 +1,6 @@
 """Tables from files, frames and arrays, and what is refused without showing a value."""
 
+import csv
 import gzip
 from pathlib import Path
 from typing import Any
@@ -230,6 +231,58 @@ def test_a_csv_file_in_blocks_is_the_same_table(monkeypatch: pytest.MonkeyPatch,
     path = tmp_path / f"rows.{kind}"
     path.write_bytes(gzip.compress(content) if kind == "csv.gz" else content)
     assert_same(*in_blocks(monkeypatch, path))
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_quoted_cells_of_several_lines_in_blocks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ending: str) -> None:
+    """Wherever a block ends, the rows are those that Python's own reader finds, also of names with several lines."""
+    pieces = ["a", ",", '"', "\n", "\n7,8,9\n", " ", "\r\n", "b", '""']
+    generator = np.random.default_rng(6)
+    path = tmp_path / "rows.csv"
+    with path.open("w", newline="", encoding="utf-8-sig") as file:
+        writer = csv.writer(file, lineterminator=ending)
+        writer.writerow(["id", "two\nlines", "x"])
+        for row in range(200):
+            writer.writerow([row, "t" + "".join(generator.choice(pieces, size=6)), f"u{row}"])
+        # A mark within a cell opens nothing.
+        file.writelines(f'{row},5" pipe,u{row}{ending}' for row in range(200, 211))
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        expected = list(csv.reader(file))
+    for block in (1, 7, 20, 100, 1000):
+        monkeypatch.setattr(tables, "CSV_BLOCK", block)
+        table = read_table(path, "id")
+        assert [column.name for column in table.columns] == expected[0][1:]
+        found = [list(row) for row in zip(table.ids, *(column.values for column in table.columns), strict=True)]
+        assert found == expected[1:]
+
+
+def test_quoted_cells_of_several_lines_in_a_long_file(tmp_path: Path) -> None:
+    """Arrow, too, reads in blocks of its own: lines that look like rows are none within a cell."""
+    rows = 9000
+    path = tmp_path / "rows.csv"
+    cell = "x\n" + "7,y,1\n" * 50
+    path.write_text("id,text,x\n" + "".join(f'{row},"{cell}",{row % 3}\n' for row in range(rows)))
+    table = read_table(path, "id")
+    assert table.ids == tuple(map(str, range(rows)))
+    assert set(table.columns[0].values) == {cell}
+    assert table.columns[1].values.tolist() == [row % 3 for row in range(rows)]
+
+
+@pytest.mark.parametrize("rest", ["", "3,4\n", "3,4\n" * 2**19], ids=["at the end", "before a row", "far from the end"])
+def test_a_quotation_mark_that_is_left_open(tmp_path: Path, rest: str) -> None:
+    """Would swallow all rows that follow, so it is refused."""
+    path = tmp_path / "rows.csv"
+    path.write_text('id,x\n1,2\n2,"5\n' + rest)
+    with pytest.raises(DataError, match="a cell begins with a quotation mark and does not end with one"):
+        read_table(path, "id")
+
+
+def test_a_row_that_is_too_long(tmp_path: Path) -> None:
+    """Two marks left open far from each other look like one cell, and the error says what to look for."""
+    path = tmp_path / "rows.csv"
+    path.write_text('id,x\n1,"5\n' + "3,4\n" * 2**20 + '2,5"\n')
+    with pytest.raises(DataError, match=r"expected rows of 1048576 bytes at most.*quotation mark left open"):
+        read_table(path, "id")
 
 
 def test_a_parquet_file_in_pieces_is_the_same_table(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -113,6 +113,38 @@ def test_a_batch_larger_than_the_data_means_all_of_it(data: tuple[Any, Any]) -> 
     assert Plan.from_toml(model.record_.plan).batches == "full"
 
 
+@pytest.mark.parametrize(
+    ("parameters", "kind", "message"),
+    [
+        ({"record": "bits"}, ValueError, "record: expected True, False or \"bytes\", got 'bits'"),
+        ({"record": None}, ValueError, "record: expected True, False or"),
+        ({"n_jobs": 0}, ValueError, "n_jobs: expected 1 or more, or None or -1 for all cores, got 0"),
+        ({"n_jobs": -2}, ValueError, "n_jobs: expected 1 or more"),
+        ({"n_jobs": "two"}, TypeError, "n_jobs: expected a whole number or None, got 'two'"),
+        ({"random_state": "a"}, ValueError, "'a' cannot be used to seed"),
+        ({"random_state": -1}, ValueError, "Seed must be between 0 and"),
+    ],
+    ids=str,
+)
+def test_parameters_that_mean_nothing(
+    data: tuple[Any, Any], parameters: dict[str, Any], kind: type[Exception], message: str
+) -> None:
+    """Are refused as scikit-learn refuses them, when `fit` is called."""
+    model = VerticalLogisticRegression((3, 5), "clear", **parameters)
+    with pytest.raises(kind, match=message):
+        model.fit(*data)
+
+
+@pytest.mark.parametrize("jobs", [None, -1, 1, np.int64(2)])
+def test_jobs_as_scikit_learn_has_them(data: tuple[Any, Any], jobs: Any) -> None:
+    """A number of cores, or all of them; the model is the same."""
+    model, usual = (
+        VerticalLogisticRegression((3, 5), "exchange", epochs=1, batches="full", random_state=1, n_jobs=n, **TEST_KEYS)
+        for n in (jobs, None)
+    )
+    assert np.array_equal(model.fit(*data).coef_, usual.fit(*data).coef_)
+
+
 def test_the_same_state_gives_the_same_model(data: tuple[Any, Any]) -> None:
     """random_state fixes batches and starting weights; another one gives other weights; 0 is a state like any other."""
     fits = [

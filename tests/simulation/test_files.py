@@ -54,6 +54,7 @@ def test_data_set_is_cut_from_the_left() -> None:
     assert loaded.tables["label"].columns[0].name == "mean radius"
     assert [table.labels is None for table in loaded.tables.values()] == [False, True, True]
     assert (len(loaded.tables["label"]), len(loaded.test["label"])) == (455, 114)
+    assert loaded.left_out == ""
 
 
 def test_files_are_aligned_by_id(files: list[str]) -> None:
@@ -62,6 +63,7 @@ def test_files_are_aligned_by_id(files: list[str]) -> None:
     bank, fund = loaded.tables["bank"], loaded.tables["fund"]
     assert bank.ids == fund.ids
     assert len(bank) == ROWS - 3
+    assert loaded.left_out == "37 rows in common (bank 40, fund 43); the others are left out"
     assert bank.classes == ("no", "yes")
     assert fund.labels is None
     assert [column.name for column in fund.columns] == ["shares", "debt"]
@@ -73,6 +75,7 @@ def test_without_ids_rows_go_by_place(tmp_path: Path) -> None:
     fund = write(tmp_path / "fund.csv", "z", [f"{row * row}" for row in range(20)])
     loaded = load_tables(plan_of(1, 1), [f"bank={bank}", f"fund={fund}"], None, "y")
     assert loaded.tables["bank"].ids == loaded.tables["fund"].ids
+    assert loaded.left_out == ""
     write(tmp_path / "fund.csv", "z", ["1", "2"])
     with pytest.raises(DataError, match=r"matched by their place.*bank 20, fund 2 rows"):
         load_tables(plan_of(1, 1), [f"bank={bank}", f"fund={fund}"], None, "y")
@@ -114,8 +117,11 @@ def test_label_at_a_feature_party_is_refused(files: list[str], tmp_path: Path) -
 @pytest.mark.parametrize(
     ("plan", "message"),
     [
-        (plan_of(3, 2), "bank: the plan says 3 columns, its data give 2"),
-        (plan_of(2, 1), "fund: the plan says 1 columns, its data give 2"),
+        (
+            plan_of(3, 2),
+            r"bank: the plan says 3 columns, its data give 2 \('income', 'age'\); .*--id and --label do not",
+        ),
+        (plan_of(2, 1), r"fund: the plan says 1 columns, its data give 2 \('shares', 'debt'\); .*the plan's features"),
         (plan_of(2, 2, batch_size=38), "batch_size 38 is more than the 37 training rows"),
         (plan_of(2, 2, batch_size=30, test_share=0.5), "batch_size 30 is more than the 19 training rows"),
         (plan_of(2, 2, rows=40), "the plan says 40 aligned rows, the data have 37"),
@@ -125,6 +131,19 @@ def test_what_does_not_fit_the_plan(files: list[str], plan: Plan, message: str) 
     """Columns and rows are counted before anything is trained."""
     with pytest.raises(DataError, match=message):
         load_tables(plan, files, "id", "default")
+
+
+def test_an_id_that_was_not_named(tmp_path: Path) -> None:
+    """Counts as a column, so the error says so; of many columns a handful is named."""
+    bank = write(tmp_path / "bank.csv", "id,income,age,default", [f"{row},1,{row},{row % 2}" for row in range(20)])
+    fund = write(tmp_path / "fund.csv", "id,a,b,c,d,e,f,g", [f"{row},1,2,3,4,5,6,7" for row in range(20)])
+    given = [f"bank={bank}", f"fund={fund}"]
+    with pytest.raises(
+        DataError, match=r"bank: .* give 3 \('id', 'income', 'age'\); .*the rows' id, name it with --id"
+    ):
+        load_tables(plan_of(2, 7), given, None, "default")
+    with pytest.raises(DataError, match=r"fund: .* give 8 \('id', 'a', 'b', 'c', 'd', 'e' and 2 more\); .*--id"):
+        load_tables(plan_of(3, 7), given, None, "default")
 
 
 def test_data_set_of_another_width() -> None:
@@ -179,13 +198,25 @@ def test_categories_count_after_encoding(tmp_path: Path, files: list[str]) -> No
     plan = plan_of(2, 4, categorical="one-hot")
     loaded = load_tables(plan, given, "id", "default")
     model = train(plan, loaded.tables).model
-    with pytest.raises(DataError, match="the plan says 2 columns, its data give 4 after encoding"):
+    with pytest.raises(DataError, match=r"says 2 columns, its data give 4 after encoding \('rank', 'debt'\);"):
         load_tables(plan_of(2, 2, categorical="one-hot"), given, "id", "default")
     given[1] = "fund=" + write(tmp_path / "new.csv", "id,rank,debt", ["c1,platinum,3", "c2,gold,4"])
-    new = load_new_rows(model, given, "id")
-    with pytest.raises(DataError, match="1 of 2 rows have a category that training never saw") as refused:
-        model.scores(new)
+    with pytest.raises(DataError, match=r"fund: .*1 of 2 rows have a category that training never saw") as refused:
+        load_new_rows(model, given, "id")
     assert "platinum" not in str(refused.value)
+
+
+@pytest.mark.parametrize("protocol", ["clear", "shares"])
+def test_new_rows_with_gaps(tmp_path: Path, files: list[str], protocol: str) -> None:
+    """Whose they are is said, also where the weights stay shared."""
+    keys = {"open": "never", "test_only_keys": True, "key_bits": 768} if protocol == "shares" else {}
+    plan = plan_of(2, 2, protocol=protocol, epochs=1, batch_size=37, **keys)
+    model = train(plan, load_tables(plan, files, "id", "default").tables).model
+    for party, header, cells in (("bank", "id,income,age", "c7,,1"), ("fund", "id,shares,debt", "c7,,1")):
+        new = f"{party}=" + write(tmp_path / "new.csv", header, [cells, "c8,2,3"])
+        given = [new if word.startswith(party) else word for word in files]
+        with pytest.raises(DataError, match=rf"{party}: missing values in 2 rows: '\w+' \(1\); .*train with missing"):
+            load_new_rows(model, given, "id")
 
 
 def test_new_rows_need_no_label(tmp_path: Path, files: list[str]) -> None:

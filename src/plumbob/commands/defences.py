@@ -27,6 +27,8 @@ def run(
     """Train and attack under each defence; the findings at the top are those of the plan as it is."""
     refuse_unknown(only)
     loaded = load_tables(plan, inputs.data, inputs.id_column, inputs.label_column, inputs.data_dir)
+    if loaded.left_out:
+        tell(loaded.left_out)
     train.make_folder(out)
     workshop = Workshop(
         loaded.tables, loaded.test, encrypted, only, means.engine, means.jobs, _cost_with(means.jobs), tell

@@ -106,11 +106,11 @@ def perform(job: Job, emit: Emit) -> None:
 
 
 def _trained(job: Job, loaded: LoadedTables, emit: Emit) -> Run:
-    rows = training.begin(job.plan, loaded, job.out)
+    begun = training.begin(job.plan, loaded, job.out)
     computed = in_clear(job.plan) if job.is_calculated else job.plan
     watch = EpochWatch(computed, loaded.test, lambda epoch, metrics: _tell_epoch(emit, epoch, metrics))
     work = partial(train, computed, loaded.tables, cast=watch.cast())
-    trained = training.marked(work, job.plan, rows, job.out, EventProgress(emit))
+    trained = training.marked(work, begun, job.out, EventProgress(emit))
     finished = assessed(trained, loaded.tables, loaded.test)
     if job.is_calculated:
         finished = _as_calculated(job.plan, finished)

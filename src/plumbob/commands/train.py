@@ -73,16 +73,17 @@ def carry_out(plan: Plan, inputs: Inputs, out: Path, means: Means) -> Run:
     return _carried_out(plan, _loaded(plan, inputs), out, means)
 
 
-def begin(plan: Plan, loaded: LoadedTables, out: Path) -> int:
-    """The folder, with a record that says that the run is under way; the number of its training rows."""
+def begin(plan: Plan, loaded: LoadedTables, out: Path, accepted_leaks: bool = False) -> RunRecord:
+    """The folder, with a record that says that the run is under way."""
     make_folder(out)
     _set_aside_finished_run(out)
     # An earlier run's page must not be taken for that of one which did not end.
     report_in(out).unlink(missing_ok=True)
     rows = len(loaded.tables[plan.label_party.name])
     rows -= plan.held_out(rows)
-    unfinished_record(plan, rows, "running").save(out)
-    return rows
+    begun = replace(unfinished_record(plan, rows, "running"), accepted_leaks=accepted_leaks)
+    begun.save(out)
+    return begun
 
 
 def _set_aside_finished_run(out: Path) -> None:
@@ -121,6 +122,8 @@ def _carried_out(plan: Plan, loaded: LoadedTables, out: Path, means: Means) -> R
         unfinished(out, plan, loaded.tables, means.is_new) as checkpoint,
         StepProgress(plan.protocol, means.quiet) as progress,
     ):
+        if loaded.left_out:
+            progress.say(loaded.left_out)
         if checkpoint.step:
             progress.reached = checkpoint.step
             progress.say(f"going on after step {checkpoint.step} of a run that was interrupted; --new would begin anew")
@@ -140,9 +143,9 @@ def same_command() -> str:
 def _trained_and_saved(
     plan: Plan, loaded: LoadedTables, out: Path, means: Means, progress: StepProgress, checkpoint: Checkpoint
 ) -> Run:
-    rows = begin(plan, loaded, out)
+    begun = begin(plan, loaded, out, means.accept_leaks)
     work = partial(train, plan, loaded.tables, engine=means.engine, jobs=means.jobs, checkpoint=checkpoint)
-    trained = marked(work, plan, rows, out, progress)
+    trained = marked(work, begun, out, progress)
     finished = assessed(trained, loaded.tables, loaded.test)
     record = replace(finished.record, accepted_leaks=means.accept_leaks)
     finished = replace(finished, record=with_predictions(record))
@@ -190,7 +193,7 @@ def make_folder(out: Path) -> None:
         raise DataError(f"{out}: the folder cannot be made ({type(error).__name__})") from error
 
 
-def marked(work: Callable[..., Run], plan: Plan, rows: int, out: Path, progress: StepProgress) -> Run:
+def marked(work: Callable[..., Run], begun: RunRecord, out: Path, progress: StepProgress) -> Run:
     """The run.json of a run that does not come to its end says so, and how far it came."""
     started = time.perf_counter()
     try:
@@ -202,6 +205,7 @@ def marked(work: Callable[..., Run], plan: Plan, rows: int, out: Path, progress:
         earlier = f"; the run that was there before is in {aside}" if (aside / "run.json").exists() else ""
         # On a full disk the reason for stopping says more than that this could not be written either.
         with suppress(OSError):
-            unfinished_record(plan, rows, status, progress.reached, time.perf_counter() - started).save(out)
+            seconds = time.perf_counter() - started
+            replace(begun, status=status, steps=progress.reached, seconds=seconds).save(out)
             progress.say(f"{status}; {out / 'run.json'} says so{earlier}")
         raise

@@ -174,7 +174,7 @@ def _refuse_missing(columns: Sequence[Column], n_rows: int) -> None:
     counts = {column.name: int(column.is_missing.sum()) for column in columns}
     if any(counts.values()):
         listed = ", ".join(f"{name!r} ({count})" for name, count in counts.items() if count)
-        raise DataError(f'missing values in {n_rows} rows: {listed}; complete them or set missing = "mean"')
+        raise DataError(f'missing values in {n_rows} rows: {listed}; complete them or train with missing = "mean"')
 
 
 def _refuse_infinite(table: Table) -> None:

@@ -5,12 +5,15 @@ counts, never by showing a value. Files are read some rows at a time, and number
 file may be larger than memory; ids and texts stay in memory.
 """
 
+import codecs
 import gzip
 import hashlib
 import re
 import sys
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from io import BufferedIOBase
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +31,10 @@ Texts = NDArray[np.object_]
 
 CSV_BLOCK = 32 * 2**20
 """Bytes of a CSV file that are read at once."""
+LONGEST_ROW = 2**20
+"""Bytes of one row of a CSV file: past it, a quotation mark was left open rather than a cell that long written."""
+# Only at a cell's beginning does a mark open anything; a doubled one within stands for itself.
+QUOTED_CELL = re.compile(rb'"(?<![^,\r\n]")[^"]*+(?:""[^"]*+)*+("?)')
 OTHER_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 CELLS_OF_A_LINE = re.compile(r"Expected (\d+) columns, got (\d+)")
 NOT_UTF8 = "holds text that is not UTF-8; save the file as UTF-8"
@@ -151,6 +158,8 @@ def _told(error: Exception) -> str:
         return f"expected {counts[1]} cells in every line, as in the first one, got one with {counts[2]}"
     if "invalid UTF8" in str(error):
         return "expected text in UTF-8; save the file so"
+    if "straddling object" in str(error):
+        return f"expected rows of {LONGEST_ROW} bytes at most, got a longer one; is a quotation mark left open?"
     return type(error).__name__
 
 
@@ -182,16 +191,41 @@ def _read_csv(file: Path, id_column: str | None) -> Iterator[Any]:
 
 
 def _csv_frames(file: Path, kinds: dict[str, Any]) -> Iterator[Any]:
-    """One a block; a line is never cut."""
+    """One a block; a row is never cut, also where a quoted cell has several lines."""
     from pyarrow import csv
 
+    reading = csv.ReadOptions(block_size=LONGEST_ROW)
     options = csv.ConvertOptions(column_types=kinds, strings_can_be_null=True)
     with gzip.open(file) if file.suffix.lower() == ".gz" else file.open("rb") as lines:
-        header, is_first = lines.readline(), True
+        header, is_first = _whole_rows(file, lines, lines.readline().removeprefix(codecs.BOM_UTF8)), True
         _refuse_header(file, header)
-        while (block := lines.read(CSV_BLOCK) + lines.readline()) or is_first:
-            yield csv.read_csv(_in_arrows_memory(header + block), convert_options=options)
+        while (block := _whole_rows(file, lines, lines.read(CSV_BLOCK) + lines.readline())) or is_first:
+            # Not always, because Arrow is slower so.
+            quoted = csv.ParseOptions(newlines_in_values=b'"' in header or b'"' in block)
+            source = _in_arrows_memory(header + block)
+            yield csv.read_csv(source, read_options=reading, parse_options=quoted, convert_options=options)
             is_first = False
+
+
+def _whole_rows(file: Path, lines: BufferedIOBase, beginning: bytes) -> bytes:
+    """These lines, with those that end the last row where they stop within a quoted cell."""
+    parts, length, is_open = [beginning], 0, _stops_within_quotes(beginning)
+    while is_open:
+        line = lines.readline()
+        length += len(line)
+        if not line or length > LONGEST_ROW:
+            raise DataError(
+                f"{file}: a cell begins with a quotation mark and does not end with one; close it or leave the mark out"
+            )
+        parts.append(line)
+        is_open = _stops_within_quotes(b'"' + line)
+    return b"".join(parts)
+
+
+def _stops_within_quotes(text: bytes) -> bool:
+    """Of text that begins with a cell."""
+    last = deque(QUOTED_CELL.finditer(text), maxlen=1)
+    return bool(last) and not last[0][1]
 
 
 def _refuse_header(file: Path, header: bytes) -> None:

@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -114,13 +115,14 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Train between the parties; X holds everybody's columns, y any two classes."""
+        jobs, keep_bytes = self._jobs(), self._keeps_bytes()
         checked, labels = validate_data(self, X, y, dtype=np.float64)
         self.classes_, coded = _two_classes(labels)
         widths = column_counts(checked.shape[1], self._split_of(checked.shape[1]))
         plan = self._plan(widths, len(checked))
         names = [party.name for party in plan.learners]
         tables = dict(zip(names, split_array(checked, coded, widths), strict=True))
-        run = train(plan, tables, engine=self.engine, jobs=self.n_jobs, keep_bytes=self.record == "bytes")
+        run = train(plan, tables, engine=self.engine, jobs=jobs, keep_bytes=keep_bytes)
         self._keep(run, widths)
         return self
 
@@ -178,9 +180,26 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         """The plan's seed: 0 means drawn jointly, so a state of 0 is moved out of its way."""
         if self.random_state is None:
             return 0
-        if isinstance(self.random_state, Integral):
+        if isinstance(self.random_state, Integral) and int(self.random_state) >= 0:
             return int(self.random_state) + 1
-        return int(self.random_state.randint(1, 2**31 - 1))
+        return int(check_random_state(self.random_state).randint(1, 2**31 - 1))
+
+    def _jobs(self) -> int | None:
+        """The cores to use, None for all; scikit-learn's users write -1 for that."""
+        # Anything, because a parameter is not looked at before `fit`.
+        jobs: Any = self.n_jobs
+        if jobs is None or jobs == -1:
+            return None
+        if not isinstance(jobs, Integral):
+            raise TypeError(f"n_jobs: expected a whole number or None, got {jobs!r}")
+        if int(jobs) < 1:
+            raise ValueError(f"n_jobs: expected 1 or more, or None or -1 for all cores, got {jobs}")
+        return int(jobs)
+
+    def _keeps_bytes(self) -> bool:
+        if not isinstance(self.record, bool | np.bool_) and self.record != "bytes":
+            raise ValueError(f'record: expected True, False or "bytes", got {self.record!r}')
+        return self.record == "bytes"
 
     def _keep(self, run: Run, widths: Sequence[int]) -> None:
         self.split_ = tuple(widths)

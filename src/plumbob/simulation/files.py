@@ -13,10 +13,12 @@ import numpy as np
 
 from plumbob import datasets
 from plumbob.data import Column, Table, align, read_table, steps_per_epoch, store
-from plumbob.data.encoder import fit_encoder
+from plumbob.data.encoder import Encoder, fit_encoder
 from plumbob.errors import DataError
 from plumbob.plan import Plan
 from plumbob.simulation.training import JointModel
+
+SHOWN_COLUMNS = 6
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -26,6 +28,16 @@ class LoadedTables:
     source: str
     tables: dict[str, Table]
     test: dict[str, Table] = field(default_factory=dict)
+    rows_read: dict[str, int] = field(default_factory=dict)
+    """How many rows each party's file has; in the tables are those that all of them have."""
+
+    @property
+    def left_out(self) -> str:
+        """Whether rows of some party were left out, in words; nothing where none were."""
+        common = min(map(len, self.tables.values()))
+        if all(rows == common for rows in self.rows_read.values()):
+            return ""
+        return f"{common} rows in common ({_listed(self.rows_read)}); the others are left out"
 
 
 def load_tables(
@@ -37,12 +49,12 @@ def load_tables(
 ) -> LoadedTables:
     """Training data: the name of a known data set, whose columns the plan cuts up, or PARTY=FILE for each party."""
     if (name := _dataset_name(given)) is not None:
-        parts = [split_dataset(plan, name, part, data_dir) for part in ("train", "test")]
-        loaded = LoadedTables(name, *parts)
+        training, test = (split_dataset(plan, name, part, data_dir) for part in ("train", "test"))
+        loaded = LoadedTables(name, training, test)
     else:
-        files = _files(plan, given)
-        loaded = LoadedTables("files", _read_training_files(plan, files, id_column, label_column))
-    _refuse_unfit(plan, loaded.tables)
+        read = _read_training_files(plan, _files(plan, given), id_column, label_column)
+        loaded = LoadedTables("files", _aligned(read, id_column), rows_read=_sizes(read))
+    _refuse_unfit(plan, loaded.tables, id_column)
     return loaded
 
 
@@ -57,7 +69,11 @@ def load_new_rows(
         with _said_by(party):
             columns = [source.name for source in model.parts[party].encoder.sources]
             tables[party] = read_table(file, id_column, columns=columns)
-    return _aligned(tables, id_column)
+    aligned = _aligned(tables, id_column)
+    for party, table in aligned.items():
+        with _said_by(party):
+            _refuse_cells(table, model.parts[party].encoder)
+    return aligned
 
 
 def split_dataset(plan: Plan, name: str, part: str = "train", data_dir: Path | None = None) -> dict[str, Table]:
@@ -118,7 +134,7 @@ def _read_training_files(
             else:
                 tables[party] = read_table(file, id_column)
                 _refuse_label_column(tables[party], label_column)
-    return _aligned(tables, id_column)
+    return tables
 
 
 def _refuse_label_column(table: Table, label_column: str) -> None:
@@ -128,30 +144,60 @@ def _refuse_label_column(table: Table, label_column: str) -> None:
 
 
 def _aligned(tables: Mapping[str, Table], id_column: str | None) -> dict[str, Table]:
-    sizes = {name: len(table) for name, table in tables.items()}
+    sizes = _sizes(tables)
     if id_column is None and len(set(sizes.values())) > 1:
-        shown = ", ".join(f"{name} {size}" for name, size in sizes.items())
-        raise DataError(f"without --id rows are matched by their place, and the files differ in length: {shown} rows")
+        raise DataError(
+            f"without --id rows are matched by their place, and the files differ in length: {_listed(sizes)} rows"
+        )
     if id_column is None:
         return dict(tables)
     return dict(zip(tables, align(list(tables.values())), strict=True))
 
 
-def _refuse_unfit(plan: Plan, tables: Mapping[str, Table]) -> None:
+def _sizes(tables: Mapping[str, Table]) -> dict[str, int]:
+    return {name: len(table) for name, table in tables.items()}
+
+
+def _listed(sizes: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {size}" for name, size in sizes.items())
+
+
+def _refuse_unfit(plan: Plan, tables: Mapping[str, Table], id_column: str | None) -> None:
     """Every party's columns as the plan wants them, and enough rows for one batch."""
     for name, table in tables.items():
         with _said_by(name):
             encoder = fit_encoder(table, np.arange(len(table)), plan)
-            for piece in store.pieces(len(table)):
-                encoder.encode(table, piece)
-        features = plan.party(name).features
-        if len(encoder.names) != features:
-            after = " after encoding" if plan.categorical == "one-hot" else ""
-            raise DataError(f"{name}: the plan says {features} columns, its data give {len(encoder.names)}{after}")
+            _refuse_cells(table, encoder)
+            _refuse_other_width(plan, name, table, len(encoder.names), id_column)
     rows = len(tables[plan.label_party.name])
     if plan.rows and plan.rows != rows:
         raise DataError(f"the plan says {plan.rows} aligned rows, the data have {rows}; set rows to 0 if not yet known")
     steps_per_epoch(rows - plan.held_out(rows), plan)
+
+
+def _refuse_cells(table: Table, encoder: Encoder) -> None:
+    """What the encoder would refuse later, where nobody says any more whose table it is."""
+    for piece in store.pieces(len(table)):
+        encoder.encode(table, piece)
+
+
+def _refuse_other_width(plan: Plan, party: str, table: Table, width: int, id_column: str | None) -> None:
+    """With the columns that were counted, and what most likely was not meant to be one, or was."""
+    features = plan.party(party).features
+    if width == features:
+        return
+    # Of a text only the column's own name: the encoded ones hold its values.
+    names = [repr(column.name) for column in table.columns]
+    more = f" and {len(names) - SHOWN_COLUMNS} more" if len(names) > SHOWN_COLUMNS else ""
+    after = " after encoding" if plan.categorical == "one-hot" else ""
+    if width > features and id_column is None:
+        reason = "if one of them is the rows' id, name it with --id"
+    else:
+        reason = "the columns of --id and --label do not count; correct these or the plan's features"
+    raise DataError(
+        f"the plan says {features} columns, its data give {width}{after}"
+        f" ({', '.join(names[:SHOWN_COLUMNS]) or 'none'}{more}); {reason}"
+    )
 
 
 @contextmanager
