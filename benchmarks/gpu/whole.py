@@ -1,9 +1,12 @@
 """Whole training steps and an epoch with the installed package, on the GPU beside the native engine on two cores."""
 
+import multiprocessing
+import os
 import threading
 import time
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -20,6 +23,7 @@ Note = Callable[..., None]
 
 def measure(note: Note) -> None:
     step(note)
+    step_apart(note)
     epoch(note)
 
 
@@ -64,6 +68,55 @@ def both(engine: Engine, rounds: int, layout: Any = Slots.packed) -> list[float]
     for index, direction in enumerate(directions):
         assert sums[index] == (direction.residuals.values @ direction.features.values).tolist()
     return times[1:]
+
+
+def step_apart(note: Note) -> None:
+    """The same in a process for each direction, as parties of their own have them. Kernels of two processes run beside
+    each other only where NVIDIA's MPS is at work (`nvidia-cuda-mps-control -d`); otherwise the GPU takes turns.
+    """
+    sharing = "with MPS" if has_mps() else "without MPS"
+    native = median(both_apart("native", 0, 7))
+    note("one step, a process for each direction, native engine on two cores, full replies", 1e3 * native, "ms")
+    for most in (0, 4):
+        layout = f"{most} slots a reply" if most else "full replies"
+        seconds = median(both_apart("cuda", most, 25))
+        note(f"one step, a process for each direction, cuda {sharing}, {layout}", 1e3 * seconds, "ms")
+        note(f"times faster than native, a process each, cuda {sharing}, {layout}", native / seconds, "x")
+
+
+def has_mps() -> bool:
+    """Where its control program listens."""
+    folder = os.environ.get("CUDA_MPS_PIPE_DIRECTORY", "/tmp/nvidia-mps")  # noqa: S108  # The place that MPS chose.
+    return (Path(folder) / "control").exists()
+
+
+def both_apart(engine: str, most: int, rounds: int) -> list[float]:
+    """Seconds of each round, from the first start to the last end."""
+    context = multiprocessing.get_context("spawn")
+    barrier, told = context.Barrier(2), context.Queue()
+    arguments = (engine, most, rounds, barrier, told)
+    processes = [context.Process(target=one_apart, args=arguments) for _ in range(2)]
+    for process in processes:
+        process.start()
+    ends = [told.get() for _ in range(2 * rounds)]
+    for process in processes:
+        process.join()
+        assert process.exitcode == 0
+    of_round = [[(start, end) for number, start, end in ends if number == round_] for round_ in range(rounds)]
+    return [max(end for _, end in pair) - min(start for start, _ in pair) for pair in of_round]
+
+
+def one_apart(engine: str, most: int, rounds: int, barrier: Any, told: Any) -> None:
+    direction = bench.Direction(engines.choose(engine, threads=1), COLUMNS, ROWS)
+    direction.slots = Slots.packed(direction.key.public, COLUMNS, direction.slots.slot_bits, most)
+    expected = (direction.residuals.values @ direction.features.values).tolist()
+    direction.run(bench.Stopwatch())
+    for number in range(rounds):
+        barrier.wait()
+        start = time.perf_counter()
+        sums = direction.run(bench.Stopwatch())
+        told.put((number, start, time.perf_counter()))
+        assert sums == expected
 
 
 def epoch(note: Note) -> None:
