@@ -24,6 +24,7 @@ from plumbob.data import Table, in_agreed_order, read_table
 from plumbob.errors import BudgetExceededError, DataError
 from plumbob.party import alignment, prediction, signature, training
 from plumbob.party.home import Home
+from plumbob.party.rows import aligned_rows, aligned_table, is_arbiter, own_table
 from plumbob.party.seat import Seat, refuse_strangers, seat_at
 from plumbob.party.sizes import largest_message
 from plumbob.party.status import Status, read_status
@@ -69,7 +70,7 @@ def sign(folder: Path, plan_file: Path, accept_leaks: bool) -> dict[str, object]
 
     home, plan = Home.open(folder), Plan.load(plan_file)
     refuse_strangers(home, plan)
-    rows = plan.rows or _aligned_rows(home, plan) or None
+    rows = plan.rows or aligned_rows(home, plan) or None
     checking.refuse_leaks(plan, rows, accept_leaks)
     file = signature.sign(home, plan)
     findings = check(plan, rows)
@@ -89,7 +90,7 @@ def align(folder: Path, plan_file: Path, wishes: AlignmentWishes, quiet: bool, t
     # Before there is a folder for the session: a refusal leaves none.
     refuse_strangers(home, plan)
     name, at_least = _list_name(wishes.name), wishes.at_least
-    table = _own_table(home, plan, wishes.data)
+    table = own_table(home, plan, wishes.data)
     place = home.folder / RUNS / f"align-{plan.hash()[:SHORT]}{f'.{name}' if name else ''}"
     if wishes.is_new:
         shutil.rmtree(place, ignore_errors=True)
@@ -117,7 +118,7 @@ def train(folder: Path, plan_file: Path, is_new: bool, quiet: bool, tell: Tell) 
     """This party's part in a run, from its beginning or from where it was interrupted."""
     home, plan = Home.open(folder), Plan.load(plan_file)
     seal = signature.seal_of(home, plan)
-    table = None if _is_arbiter(home, plan) else _aligned_table(home, plan)
+    table = None if is_arbiter(home, plan) else aligned_table(home, plan)
     rows = len(table) if table is not None else plan.rows
     place = _run_folder(home, plan, is_new)
     seat = replace(seat_at(home, plan, table, place, largest_message(plan, rows), tell), seal=seal)
@@ -271,39 +272,11 @@ def _rows_asked(table: Table, ids: Sequence[str]) -> list[int]:
     return [position[identity] for identity in ids]
 
 
-def _own_table(home: Home, plan: Plan, data: Path | None = None) -> Table:
-    """As the settings name it; raises DataError for an arbiter, which has none."""
-    if _is_arbiter(home, plan):
-        raise DataError(f"{home.identity.name} is the arbiter of this plan: it has no rows")
-    file = data or home.data_file
-    is_label_party = plan.label_party.name == home.identity.name
-    label = (home.settings.label_column or None) if is_label_party else None
-    if is_label_party and label is None:
-        raise DataError("label_column in party.toml: name the column that holds the label")
-    return read_table(file, home.settings.id_column, label)
-
-
-def _aligned_table(home: Home, plan: Plan) -> Table:
-    return in_agreed_order(_own_table(home, plan), alignment.kept_for(home, plan).ids)
-
-
 def _table_to_predict(home: Home, plan: Plan, part: Part, wishes: PredictionWishes) -> Table:
     """Only the model's columns: rows to predict need no label."""
     columns = [source.name for source in part.encoder.sources]
     table = read_table(wishes.data or home.data_file, home.settings.id_column, columns=columns)
     return in_agreed_order(table, alignment.kept_for(home, plan, wishes.name).ids)
-
-
-def _aligned_rows(home: Home, plan: Plan) -> int:
-    """How many are known by now; 0 before the rows were aligned."""
-    try:
-        return len(alignment.kept_for(home, plan).ids)
-    except DataError:
-        return 0
-
-
-def _is_arbiter(home: Home, plan: Plan) -> bool:
-    return plan.arbiter is not None and plan.arbiter.name == home.identity.name
 
 
 def _run_folder(home: Home, plan: Plan, is_new: bool) -> Path:
