@@ -1,7 +1,7 @@
 """`party sign / align / train / predict / status / forget`: what one organisation does with its peers.
 
     HOME/
-      signed/HASH.signature             plans that this party agreed to
+      signed/HASH.signature             plans that this party agreed to; HASH.leaks.signature: with their leaks
       aligned/PARTIES.json              the common ids, for every plan between these parties
       answered/HASH.json                how many rows of a plan were answered
       runs/HASH/                        a run: plan.toml, run.json, report.html, parties/NAME/..., journal.db
@@ -72,9 +72,10 @@ def sign(folder: Path, plan_file: Path, accept_leaks: bool) -> dict[str, object]
     refuse_strangers(home, plan)
     rows = plan.rows or aligned_rows(home, plan) or None
     checking.refuse_leaks(plan, rows, accept_leaks)
-    file = signature.sign(home, plan)
+    file = signature.sign(home, plan, accepts_leaks=accept_leaks)
     findings = check(plan, rows)
-    lines = [*checking.lines_of(findings), f"{home.identity.name} signed {plan.hash()}"]
+    leaks = " and accepted its leaks" if accept_leaks else ""
+    lines = [*checking.lines_of(findings), f"{home.identity.name} signed {plan.hash()}{leaks}"]
     return {
         "plan_hash": plan.hash(),
         "signature": str(file),

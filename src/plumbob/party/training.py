@@ -101,7 +101,8 @@ def _trained(
     if part is not None:
         part.save(own / "part.json")
     rows = len(transcript.X) if isinstance(party, TrainingParty) else party.training_rows
-    return run_record(seat.plan, desk.engine.name, randomness, [shown], rows, transcript.seed)
+    record = run_record(seat.plan, desk.engine.name, randomness, [shown], rows, transcript.seed)
+    return replace(record, accepted_leaks=seat.seal is not None and seat.seal.accepts_leaks)
 
 
 def _keep_signatures(seat: Seat, signatures: Mapping[str, bytes]) -> None:
