@@ -119,7 +119,8 @@ def _saved(folder: Path, record: RunRecord) -> None:
 
 def settle(folder: Path) -> None:
     """All files below are on the disk, not only on their way: the journal that could make them again is about to go."""
-    for path in [folder, *folder.rglob("*")]:
+    # The parent too: it holds the name of this folder.
+    for path in [folder.parent, folder, *folder.rglob("*")]:
         if path.is_dir() or path.suffix in SETTLED:
             handle = os.open(path, os.O_RDONLY)
             try:
