@@ -23,6 +23,7 @@ from plumbob.crypto import Randomness
 from plumbob.data import Table, in_agreed_order, read_table
 from plumbob.errors import BudgetExceededError, DataError
 from plumbob.party import alignment, prediction, signature, training
+from plumbob.party.conversation import Station
 from plumbob.party.home import Home
 from plumbob.party.rows import aligned_rows, aligned_table, is_arbiter, own_table
 from plumbob.party.seat import Seat, refuse_strangers, seat_at
@@ -33,6 +34,7 @@ from plumbob.protocol.alignment import MOST_IDS
 from plumbob.protocol.journal import Remains, SqliteJournal, remains_of
 from plumbob.protocol.part import Part
 from plumbob.record import RunRecord
+from plumbob.transport import Connection
 from plumbob.transport.identity import make_private_folder
 
 RUNS = "runs"
@@ -95,9 +97,8 @@ def align(folder: Path, plan_file: Path, wishes: AlignmentWishes, quiet: bool, t
     place = home.folder / RUNS / f"align-{plan.hash()[:SHORT]}{f'.{name}' if name else ''}"
     if wishes.is_new:
         shutil.rmtree(place, ignore_errors=True)
-    _private(home, RUNS, place.name)
     seat = replace(seat_at(home, plan, table, place, alignment.LARGEST_MESSAGE, tell), list_name=name)
-    with StepProgress("align", quiet) as progress, _journal(place) as journal:
+    with StepProgress("align", quiet) as progress, _folder_of_the_met(home, seat) as seat, _journal(place) as journal:
         go_on = None if at_least is None else lambda size: size >= at_least
         how = alignment.Wishes(
             go_on, wishes.jobs, lambda done, steps: progress(_Chunk(done), steps), most_ids=wishes.at_most
@@ -341,6 +342,29 @@ def _one_session(place: Path) -> Iterator[SqliteJournal]:
 
 def _kernel(journal: SqliteJournal) -> Randomness:
     return Randomness(journal.draw, is_kernel=True)
+
+
+@contextmanager
+def _folder_of_the_met(home: Home, seat: Seat) -> Iterator[Seat]:
+    """A session that ends before any peer was there leaves no folder: nobody could go on with it, and it is no run."""
+    is_new = not seat.folder.exists()
+    _private(home, RUNS, seat.folder.name)
+    met: list[str] = []
+
+    def station_for(on_connection: Callable[[Connection], None]) -> Station:
+        def attach(connection: Connection) -> None:
+            # From its greeting on, the peer knows this journal and wants no other.
+            met.append(connection.peer)
+            on_connection(connection)
+
+        return seat.station_for(attach)
+
+    try:
+        yield replace(seat, station_for=station_for)
+    except BaseException:
+        if is_new and not met:
+            shutil.rmtree(seat.folder)
+        raise
 
 
 class _Chunk:
