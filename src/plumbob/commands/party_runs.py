@@ -157,7 +157,10 @@ def predict(folder: Path, plan_file: Path, wishes: PredictionWishes, tell: Tell)
         if home.identity.name != plan.label_party.name:
             most_rows = wishes.most_rows or home.settings.most_rows or None
             return _answered(seat, journal, part, prediction.Ledger.of(home, plan), most_rows)
-        rows = _rows_asked(table, wishes.ids)
+        try:
+            rows = _rows_asked(table, wishes.ids)
+        except DataError as mistake:
+            prediction.decline(seat, journal, mistake)
         scores = prediction.ask(seat, journal, _kernel(journal), part, rows)
     if part.classes is None:
         raise DataError("the label party's part names no classes; was it saved by another version?")
