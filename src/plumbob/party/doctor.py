@@ -142,7 +142,7 @@ def _fitting(home: Home, plan: Plan, table: Table) -> Check:
         return Check("table", False, f"{error} ({rows})", "a plan is changed on every side")
     if found == wanted:
         return Check("table", True, f"{found} columns, as the plan says; {rows}")
-    todo = f"leave columns out, or write features = {found} for {home.identity.name} into the plan on every side"
+    todo = f"change the table, or write features = {found} for {home.identity.name} into the plan on every side"
     return Check("table", False, f"the plan says {wanted} columns, this table gives {found} ({rows})", todo)
 
 
