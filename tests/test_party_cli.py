@@ -52,8 +52,13 @@ def joined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     with socket.create_server(("127.0.0.1", 0)) as sock:
         at = f"127.0.0.1:{sock.getsockname()[1]}"
     homes = tmp_path / "bank", tmp_path / "fund"
-    assert call(monkeypatch, "init", "bank", "--home", str(homes[0]), "--listen", at) == 0
-    assert call(monkeypatch, "init", "fund", "--home", str(homes[1]), "--id", "client") == 0
+    files = tmp_path / "bank.csv", tmp_path / "fund.csv"
+    files[0].write_text("id,a,b,c,paid\n1,1,2,3,yes\n2,3,2,1,no\n")
+    files[1].write_text("client,d,e\n2,1,2\n1,3,4\n")
+    bank = ["--home", str(homes[0]), "--listen", at, "--data", str(files[0]), "--label", "paid"]
+    assert call(monkeypatch, "init", "bank", *bank) == 0
+    fund = ["--home", str(homes[1]), "--data", str(files[1]), "--id", "client"]
+    assert call(monkeypatch, "init", "fund", *fund) == 0
     tokens = [str(told(monkeypatch, capsys, "invite", "--home", str(home))[1]["token"]) for home in homes]
     for home, token in zip(homes, reversed(tokens), strict=True):
         assert call(monkeypatch, "join", token, "--home", str(home)) == 0
@@ -73,7 +78,14 @@ def test_two_processes_find_each_other_ready(joined: tuple[Path, Path], tmp_path
     assert (here.returncode, there.returncode) == (0, 0)
     result = json.loads(shown)
     assert result["ready"] is True
-    assert {check["name"] for check in result["checks"]} >= {"certificate", "port", "connection", "clock", "size"}
+    assert {check["name"] for check in result["checks"]} >= {
+        "certificate",
+        "table",
+        "port",
+        "connection",
+        "clock",
+        "size",
+    }
     assert all(line.startswith("ok ") for line in lines.splitlines())
     assert errors == ""
 

@@ -1,17 +1,21 @@
 """Where `plumbob party` keeps its runs: which one is meant, and that nobody clears another's away."""
 
+import socket
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from plumbob.commands import party_runs
 from plumbob.commands.scores import refuse_unwritable
-from plumbob.errors import DataError, IdentityError, JournalError
+from plumbob.errors import DataError, IdentityError, JournalError, TransportError
 from plumbob.party.home import Home, Settings
 from plumbob.party.training import JOURNAL
 from plumbob.protocol.outcome import unfinished_record
 from plumbob.record import FINISHED
-from tests.protocol.support import plan_for
+from tests.party.support import run_parties
+from tests.party.verbs import Organisations
+from tests.protocol.support import made_up, plan_for, tables_for
 
 PLAN = plan_for((2, 3), protocol="exchange")
 SHORT = PLAN.hash()[: party_runs.SHORT]
@@ -61,6 +65,42 @@ def test_a_refused_alignment_leaves_no_folder(home: Home, tmp_path: Path) -> Non
     with pytest.raises(IdentityError, match="not joined"):
         party_runs.align(home.folder, tmp_path / "joint.toml", party_runs.AlignmentWishes(), True, print)
     assert not list((home.folder / party_runs.RUNS).glob("*"))
+
+
+@pytest.fixture
+def unaligned(tmp_path: Path) -> Organisations:
+    """Three that know each other and are soon tired of waiting; nothing of theirs is at work."""
+    plan = plan_for((2, 2, 1), protocol="exchange")
+    tables = tables_for(plan, *made_up(columns=plan.columns))
+    settings = {name: {"patience": 4.0} for name in tables}
+    return Organisations(plan, tables, tmp_path, aligned=False, settings=settings)
+
+
+def test_an_alignment_that_nobody_heard_of_leaves_no_folder(unaligned: Organisations) -> None:
+    """With the port in use nothing began; what an earlier session left is not touched."""
+    home = Home.open(unaligned.home("label"))
+    place = home.folder / party_runs.RUNS / f"align-{unaligned.plan.hash()[: party_runs.SHORT]}"
+    host, _, port = home.settings.listen.rpartition(":")
+    with socket.create_server((host, int(port))):
+        for is_left in (False, True):
+            if is_left:
+                place.mkdir(mode=0o700)
+            with pytest.raises(TransportError, match="already in use"):
+                party_runs.align(home.folder, unaligned.plan_file, party_runs.AlignmentWishes(), True, print)
+            assert place.exists() is is_left
+
+
+def test_an_alignment_that_a_peer_has_heard_of_keeps_its_folder(unaligned: Organisations) -> None:
+    """Two of three have met: each remembers the other's journal, so neither may begin another one."""
+
+    def align(name: str) -> None:
+        with pytest.raises(TransportError, match="features-2: expected it within 4 s"):
+            party_runs.align(unaligned.home(name), unaligned.plan_file, party_runs.AlignmentWishes(), True, print)
+
+    run_parties({name: partial(align, name) for name in ("label", "features")})
+    for name in ("label", "features"):
+        [place] = (unaligned.home(name) / party_runs.RUNS).iterdir()
+        assert place.name.startswith("align-")
 
 
 def test_a_record_that_cannot_be_read_hides_no_other_run(home: Home) -> None:

@@ -495,7 +495,7 @@ def party_doctor(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Check identity, network, clock, versions, plan and message size with each peer; they run it at the same time."""
+    """Check the own table, then network, clock, versions, plan and message size with each peer, who runs it too."""
     from plumbob.commands import party as work
 
     tell = None if as_json else lambda line: show({"lines": [line]}, as_json=False)

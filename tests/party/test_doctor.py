@@ -14,10 +14,12 @@ import pytest
 
 from plumbob import __version__
 from plumbob.errors import TransportError
+from plumbob.party import alignment
 from plumbob.party.doctor import Check, examine
 from plumbob.party.home import Home, Settings
 from plumbob.party.sizes import largest_message
 from plumbob.plan import Plan
+from plumbob.protocol.alignment import Alignment
 from plumbob.transport.greeting import Greeting, Purpose, encode
 from plumbob.transport.identity import Identity, now
 from plumbob.transport.invitation import Invitation
@@ -39,8 +41,13 @@ def free_port() -> str:
 def homes(tmp_path: Path) -> tuple[Home, Home]:
     """Two parties that joined each other; the fund dials the bank."""
     at = free_port()
-    bank = Home.create(tmp_path / "bank", Settings(name="bank", listen=at, address=at))
-    fund = Home.create(tmp_path / "fund", Settings(name="fund"))
+    tables = {"bank": "id,a,b,c,paid\n1,1,2,3,yes\n2,3,2,1,no\n", "fund": "id,d,e\n2,1,2\n1,3,4\n"}
+    files = {name: tmp_path / f"{name}.csv" for name in tables}
+    for name, text in tables.items():
+        files[name].write_text(text)
+    of_bank = Settings(name="bank", listen=at, address=at, data=str(files["bank"]), label_column="paid")
+    bank = Home.create(tmp_path / "bank", of_bank)
+    fund = Home.create(tmp_path / "fund", Settings(name="fund", data=str(files["fund"])))
     return bank.join(fund.invitation()), fund.join(bank.invitation())
 
 
@@ -87,9 +94,9 @@ def test_two_sound_sides_are_ready(homes: tuple[Home, Home], plan: Plan | None) 
     """Each check passes on both sides, and a message of the plan's largest size really went through."""
     here, there = both(homes, (plan, plan))
     assert problems(here) == problems(there) == {}
-    names = ["certificate", "certificate", "connection", "version", "clock", "plan", "size"]
+    names = ["certificate", "certificate", "table", "connection", "version", "clock", "plan", "size"]
     assert [check.name for check in there] == names
-    assert [check.name for check in here] == [*names[:2], "port", *names[2:]]
+    assert [check.name for check in here] == [*names[:3], "port", *names[3:]]
     size = LARGEST if plan is None else largest_message(plan)
     assert f"a message of {size} bytes each way" in there[-1].line
 
@@ -243,6 +250,70 @@ def test_a_plan_of_other_parties_is_told(homes: tuple[Home, Home]) -> None:
     lines = [check.line for check in examined(homes[0], other, 0.1) if check.name == "plan"]
     assert any("its parties are shop, fund, this one is bank" in line for line in lines)
     assert any("its party shop is not joined" in line for line in lines)
+
+
+def table_check(home: Home, plan: Plan | None = PLAN) -> Check:
+    """The doctor's word on the own table."""
+    [check] = [check for check in examined(home, plan, 0.0) if check.name == "table"]
+    return check
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"data": ""}, "data: name the file of this party's table"),
+        ({"data": "nowhere.csv"}, "nowhere.csv: there is no such file"),
+        ({"data": "party.toml"}, "expected a name that ends in .csv"),
+        ({"id_column": "client"}, "no column 'client' among the 5 columns of this table"),
+        ({"label_column": "payed"}, "no column 'payed' among the 5 columns of this table"),
+        ({"label_column": ""}, "name the column that holds the label"),
+    ],
+)
+def test_a_table_that_the_settings_name_wrongly_is_told(
+    homes: tuple[Home, Home], changes: dict[str, str], words: str
+) -> None:
+    """A file that cannot be read, or has no such id or label, is a problem before anything is aligned or signed."""
+    check = table_check(_with(homes[0], **changes))
+    assert not check.is_ok
+    assert words in check.found
+    assert "`id_column` and `label_column` in party.toml" in check.todo
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("id,d,e,f\n2,1,2,3\n", "the plan says 2 columns, this table gives 3 (1 rows, none aligned yet)"),
+        ("id,d\n2,1\n", "write features = 1 for fund into the plan on every side"),
+        ("id,d,e\n2,1,\n3,1,2\n", "missing values in 2 rows: 'e' (1)"),
+        ("id,d,e\n2,1,high\n", "column 'e' is text"),
+        ("id,d,e\n2,1,2\n2,3,4\n", "repeat an id"),
+    ],
+)
+def test_a_table_that_does_not_fit_the_plan_is_told(homes: tuple[Home, Home], text: str, words: str) -> None:
+    """Other columns than the plan's, or values that training would refuse, with what to do."""
+    fund = homes[1]
+    fund.data_file.write_text(text)
+    check = table_check(fund, PLAN.replace(missing="refuse", categorical="refuse"))
+    assert not check.is_ok
+    assert words in check.line
+
+
+def test_aligned_rows_alone_are_looked_at(homes: tuple[Home, Home]) -> None:
+    """A gap in a row that the peers lack is no problem any more; a common row that is gone is one."""
+    fund, plan = homes[1], PLAN.replace(missing="refuse")
+    fund.data_file.write_text("id,d,e\n2,1,\n3,1,2\n4,5,6\n")
+    assert not table_check(fund, plan).is_ok
+    alignment.keep(fund, plan, Alignment(("3", "4"), "", 2, {"bank": 2, "fund": 3}))
+    assert table_check(fund, plan).line == "ok       table: 2 columns, as the plan says; 2 common rows"
+    fund.data_file.write_text("id,d,e\n3,1,2\n")
+    assert "1 of 2 agreed ids are not in this table" in table_check(fund, plan).found
+
+
+def test_without_a_plan_the_table_is_only_read(homes: tuple[Home, Home]) -> None:
+    """Columns are compared with nothing; a party whose settings name no file is not asked for one."""
+    assert table_check(homes[0], None).found == "2 rows, 3 columns; no plan named to compare"
+    assert not table_check(_with(homes[0], id_column="client"), None).is_ok
+    assert "table" not in [check.name for check in examined(_with(homes[0], data=""), None, 0.0)]
 
 
 def test_an_unknown_peer_is_refused(homes: tuple[Home, Home]) -> None:

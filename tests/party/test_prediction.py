@@ -12,7 +12,7 @@ import pytest
 
 from plumbob.commands import party_runs
 from plumbob.crypto import Randomness, engines
-from plumbob.errors import BudgetExceededError, PlumbobError
+from plumbob.errors import BudgetExceededError, DataError, PlumbobError
 from plumbob.party import prediction
 from plumbob.party.prediction import Ledger
 from plumbob.party.seat import Seat
@@ -154,6 +154,30 @@ def test_a_limit_between_processes(organisations: Organisations, run: Run) -> No
     assert "40 rows of this plan in all" in commands["features"].printed
     assert np.allclose(scores, run.model.scores(organisations.tables), atol=1e-6)
     assert "1 rows after 40; 40 are the most" in predicted(organisations, asked=["--ids", "0"])["features"].complained
+
+
+def test_ids_that_are_not_there_are_told_at_once(organisations: Organisations) -> None:
+    """Whoever asked names the mistake; those who waited to answer end with it and do not wait their patience out."""
+    commands = predicted(organisations, asked=["--ids", "0", "--ids", "P4711"])
+    assert [command.process.exitcode for command in commands.values()] == [1, 1, 1]
+    assert "1 of 2 ids are not among the 40 aligned rows" in commands["label"].complained
+    for name in ("features", "features-2"):
+        assert "label stopped" in commands[name].complained
+        assert "DataError, on its own side" in commands[name].complained
+        assert "P4711" not in commands[name].complained
+    assert not (organisations.folder / "scores.csv").exists()
+
+
+def test_nobody_is_there_to_hear_of_a_mistake(
+    organisations: Organisations, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then it is told here all the same, soon, and no session is left."""
+    monkeypatch.setattr(prediction, "SECONDS_TO_DECLINE", 0.1)
+    home = organisations.home("label")
+    wishes = party_runs.PredictionWishes(ids=["nobody"], out=tmp_path / "scores.csv")
+    with pytest.raises(DataError, match="1 of 1 ids are not among"):
+        party_runs.predict(home, organisations.plan_file, wishes, print)
+    assert [run["run"] for run in told(home)] == [PLAN.hash()[:12]]
 
 
 def test_what_a_killed_session_leaves_is_told(organisations: Organisations) -> None:

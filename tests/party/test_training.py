@@ -1,6 +1,7 @@
 """A networked party: the same weights as in the simulation, however often it is killed."""
 
 import os
+import shutil
 import sqlite3
 import time
 from collections.abc import Callable
@@ -271,7 +272,10 @@ class WriteCache:
         self._when[os.fstat(handle).st_ino] = time.time_ns()
 
     def lose(self, folder: Path) -> None:
-        """What a loss of power may do: a file that was not written out is empty, one in such a folder is gone."""
+        """What a loss of power may do: a file that was not written out is empty, what is in such a folder is gone."""
+        if self._when.get(folder.parent.stat().st_ino, 0) < folder.parent.stat().st_mtime_ns:
+            shutil.rmtree(folder)
+            return
         for file in [path for path in folder.rglob("*") if path.is_file() and "journal" not in path.name]:
             found, place = file.stat(), file.parent.stat()
             if self._when.get(place.st_ino, 0) < found.st_ctime_ns:
@@ -348,7 +352,9 @@ def test_secrets_kept_for_a_peer_that_is_gone(tmp_path: Path, monkeypatch: pytes
     tables = tables_for(plan, *made_up(columns=plan.columns))
     organisations = Organisations(plan, tables, tmp_path)
     monkeypatch.setattr(Conversation.part, "__defaults__", (0.5,))
-    loss = PowerLoss("before over", organisations.run_folder("features-2"), WriteCache())
+    cache = WriteCache()
+    monkeypatch.setattr(os, "fsync", cache.fsync)
+    loss = PowerLoss("before over", organisations.run_folder("features-2"), cache)
     board = Switchboard()
     for name in tables:
         (organisations.home(name) / "runs").mkdir(mode=0o700)

@@ -1,7 +1,7 @@
 """`party sign / align / train / predict / status / forget`: what one organisation does with its peers.
 
     HOME/
-      signed/HASH.signature             plans that this party agreed to
+      signed/HASH.signature             plans that this party agreed to; HASH.leaks.signature: with their leaks
       aligned/PARTIES.json              the common ids, for every plan between these parties
       answered/HASH.json                how many rows of a plan were answered
       runs/HASH/                        a run: plan.toml, run.json, report.html, parties/NAME/..., journal.db
@@ -23,7 +23,9 @@ from plumbob.crypto import Randomness
 from plumbob.data import Table, in_agreed_order, read_table
 from plumbob.errors import BudgetExceededError, DataError
 from plumbob.party import alignment, prediction, signature, training
+from plumbob.party.conversation import Station
 from plumbob.party.home import Home
+from plumbob.party.rows import aligned_rows, aligned_table, is_arbiter, own_table
 from plumbob.party.seat import Seat, refuse_strangers, seat_at
 from plumbob.party.sizes import largest_message
 from plumbob.party.status import Status, read_status
@@ -32,6 +34,7 @@ from plumbob.protocol.alignment import MOST_IDS
 from plumbob.protocol.journal import Remains, SqliteJournal, remains_of
 from plumbob.protocol.part import Part
 from plumbob.record import RunRecord
+from plumbob.transport import Connection
 from plumbob.transport.identity import make_private_folder
 
 RUNS = "runs"
@@ -69,11 +72,12 @@ def sign(folder: Path, plan_file: Path, accept_leaks: bool) -> dict[str, object]
 
     home, plan = Home.open(folder), Plan.load(plan_file)
     refuse_strangers(home, plan)
-    rows = plan.rows or _aligned_rows(home, plan) or None
+    rows = plan.rows or aligned_rows(home, plan) or None
     checking.refuse_leaks(plan, rows, accept_leaks)
-    file = signature.sign(home, plan)
+    file = signature.sign(home, plan, accepts_leaks=accept_leaks)
     findings = check(plan, rows)
-    lines = [*checking.lines_of(findings), f"{home.identity.name} signed {plan.hash()}"]
+    leaks = " and accepted its leaks" if accept_leaks else ""
+    lines = [*checking.lines_of(findings), f"{home.identity.name} signed {plan.hash()}{leaks}"]
     return {
         "plan_hash": plan.hash(),
         "signature": str(file),
@@ -89,13 +93,12 @@ def align(folder: Path, plan_file: Path, wishes: AlignmentWishes, quiet: bool, t
     # Before there is a folder for the session: a refusal leaves none.
     refuse_strangers(home, plan)
     name, at_least = _list_name(wishes.name), wishes.at_least
-    table = _own_table(home, plan, wishes.data)
+    table = own_table(home, plan, wishes.data)
     place = home.folder / RUNS / f"align-{plan.hash()[:SHORT]}{f'.{name}' if name else ''}"
     if wishes.is_new:
         shutil.rmtree(place, ignore_errors=True)
-    _private(home, RUNS, place.name)
     seat = replace(seat_at(home, plan, table, place, alignment.LARGEST_MESSAGE, tell), list_name=name)
-    with StepProgress("align", quiet) as progress, _journal(place) as journal:
+    with StepProgress("align", quiet) as progress, _folder_of_the_met(home, seat) as seat, _journal(place) as journal:
         go_on = None if at_least is None else lambda size: size >= at_least
         how = alignment.Wishes(
             go_on, wishes.jobs, lambda done, steps: progress(_Chunk(done), steps), most_ids=wishes.at_most
@@ -117,7 +120,7 @@ def train(folder: Path, plan_file: Path, is_new: bool, quiet: bool, tell: Tell) 
     """This party's part in a run, from its beginning or from where it was interrupted."""
     home, plan = Home.open(folder), Plan.load(plan_file)
     seal = signature.seal_of(home, plan)
-    table = None if _is_arbiter(home, plan) else _aligned_table(home, plan)
+    table = None if is_arbiter(home, plan) else aligned_table(home, plan)
     rows = len(table) if table is not None else plan.rows
     place = _run_folder(home, plan, is_new)
     seat = replace(seat_at(home, plan, table, place, largest_message(plan, rows), tell), seal=seal)
@@ -154,7 +157,10 @@ def predict(folder: Path, plan_file: Path, wishes: PredictionWishes, tell: Tell)
         if home.identity.name != plan.label_party.name:
             most_rows = wishes.most_rows or home.settings.most_rows or None
             return _answered(seat, journal, part, prediction.Ledger.of(home, plan), most_rows)
-        rows = _rows_asked(table, wishes.ids)
+        try:
+            rows = _rows_asked(table, wishes.ids)
+        except DataError as mistake:
+            prediction.decline(seat, journal, mistake)
         scores = prediction.ask(seat, journal, _kernel(journal), part, rows)
     if part.classes is None:
         raise DataError("the label party's part names no classes; was it saved by another version?")
@@ -271,39 +277,11 @@ def _rows_asked(table: Table, ids: Sequence[str]) -> list[int]:
     return [position[identity] for identity in ids]
 
 
-def _own_table(home: Home, plan: Plan, data: Path | None = None) -> Table:
-    """As the settings name it; raises DataError for an arbiter, which has none."""
-    if _is_arbiter(home, plan):
-        raise DataError(f"{home.identity.name} is the arbiter of this plan: it has no rows")
-    file = data or home.data_file
-    is_label_party = plan.label_party.name == home.identity.name
-    label = (home.settings.label_column or None) if is_label_party else None
-    if is_label_party and label is None:
-        raise DataError("label_column in party.toml: name the column that holds the label")
-    return read_table(file, home.settings.id_column, label)
-
-
-def _aligned_table(home: Home, plan: Plan) -> Table:
-    return in_agreed_order(_own_table(home, plan), alignment.kept_for(home, plan).ids)
-
-
 def _table_to_predict(home: Home, plan: Plan, part: Part, wishes: PredictionWishes) -> Table:
     """Only the model's columns: rows to predict need no label."""
     columns = [source.name for source in part.encoder.sources]
     table = read_table(wishes.data or home.data_file, home.settings.id_column, columns=columns)
     return in_agreed_order(table, alignment.kept_for(home, plan, wishes.name).ids)
-
-
-def _aligned_rows(home: Home, plan: Plan) -> int:
-    """How many are known by now; 0 before the rows were aligned."""
-    try:
-        return len(alignment.kept_for(home, plan).ids)
-    except DataError:
-        return 0
-
-
-def _is_arbiter(home: Home, plan: Plan) -> bool:
-    return plan.arbiter is not None and plan.arbiter.name == home.identity.name
 
 
 def _run_folder(home: Home, plan: Plan, is_new: bool) -> Path:
@@ -367,6 +345,29 @@ def _one_session(place: Path) -> Iterator[SqliteJournal]:
 
 def _kernel(journal: SqliteJournal) -> Randomness:
     return Randomness(journal.draw, is_kernel=True)
+
+
+@contextmanager
+def _folder_of_the_met(home: Home, seat: Seat) -> Iterator[Seat]:
+    """A session that ends before any peer was there leaves no folder: nobody could go on with it, and it is no run."""
+    is_new = not seat.folder.exists()
+    _private(home, RUNS, seat.folder.name)
+    met: list[str] = []
+
+    def station_for(on_connection: Callable[[Connection], None]) -> Station:
+        def attach(connection: Connection) -> None:
+            # From its greeting on, the peer knows this journal and wants no other.
+            met.append(connection.peer)
+            on_connection(connection)
+
+        return seat.station_for(attach)
+
+    try:
+        yield replace(seat, station_for=station_for)
+    except BaseException:
+        if is_new and not met:
+            shutil.rmtree(seat.folder)
+        raise
 
 
 class _Chunk:

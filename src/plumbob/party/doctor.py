@@ -1,8 +1,8 @@
 """`party doctor`: does everything stand ready between this party and its peers, and if not, what to type.
 
-First what this side can see alone, then one authenticated connection to each peer, on which both sides say their
-version, clock and plan and send each other one message of the longest size. The peer runs the doctor as well; one that
-waits in another verb greets all the same, and only the size is left out.
+First what this side can see alone, its own table among it; then one authenticated connection to each peer, on which
+both sides say their version, clock and plan and send each other one message of the longest size. The peer runs the
+doctor as well; one that waits in another verb greets all the same, and only the size is left out. No row leaves.
 """
 
 import queue
@@ -13,8 +13,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from plumbob import __version__
-from plumbob.errors import DeadlineError, IdentityError, ProtocolError, TransportError
+from plumbob.data import Table, canonical_ids, in_agreed_order, read_table
+from plumbob.errors import DataError, DeadlineError, IdentityError, ProtocolError, SettingsError, TransportError
+from plumbob.party import alignment
 from plumbob.party.home import Home
+from plumbob.party.rows import aligned_rows, encoded_columns, own_table
 from plumbob.party.sizes import largest_message
 from plumbob.plan import Plan
 from plumbob.transport.address import Proxy
@@ -64,6 +67,7 @@ def examine(
         yield _certificate(home.pinned[peer.name], peer.name)
     if plan is not None:
         yield from _plan_names(home, plan)
+    yield from _table(home, plan)
     if home.settings.proxy:
         yield _proxy(home.settings.proxy)
     if not peers:
@@ -106,6 +110,40 @@ def _plan_names(home: Home, plan: Plan) -> Iterator[Check]:
     for name in names:
         if name != home.identity.name and name not in home.pinned:
             yield Check("plan", False, f"its party {name} is not joined", f"ask {name} for `plumbob party invite`")
+
+
+def _table(home: Home, plan: Plan | None) -> Iterator[Check]:
+    """Whether the own rows can be read and are what the plan says; an arbiter has none."""
+    settings = home.settings
+    try:
+        if plan is not None and home.identity.name in (party.name for party in plan.learners):
+            yield _fitting(home, plan, own_table(home, plan))
+        elif plan is None and settings.data:
+            table = read_table(home.data_file, settings.id_column, settings.label_column or None)
+            yield Check("table", True, f"{len(table)} rows, {len(table.columns)} columns; no plan named to compare")
+    except (DataError, SettingsError) as error:
+        todo = "correct the file, or `data`, `id_column` and `label_column` in party.toml"
+        yield Check("table", False, str(error), todo)
+
+
+def _fitting(home: Home, plan: Plan, table: Table) -> Check:
+    """Before anything is aligned, by all rows: which of them are common is not known yet."""
+    if aligned_rows(home, plan):
+        table = in_agreed_order(table, alignment.kept_for(home, plan).ids)
+        rows = f"{len(table)} common rows"
+    else:
+        # What `align` would refuse.
+        canonical_ids(table.ids)
+        rows = f"{len(table)} rows, none aligned yet"
+    wanted = plan.party(home.identity.name).features
+    try:
+        found = encoded_columns(table, plan)
+    except DataError as error:
+        return Check("table", False, f"{error} ({rows})", "a plan is changed on every side")
+    if found == wanted:
+        return Check("table", True, f"{found} columns, as the plan says; {rows}")
+    todo = f"change the table, or write features = {found} for {home.identity.name} into the plan on every side"
+    return Check("table", False, f"the plan says {wanted} columns, this table gives {found} ({rows})", todo)
 
 
 def _proxy(url: str) -> Check:

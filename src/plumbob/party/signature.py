@@ -1,7 +1,8 @@
 """A party's word that it has read a plan: nothing moves before everybody has given it.
 
 The signature is over the plan's hash, by the key of the party's certificate, which the peers have pinned. It is kept
-with the run, so that each can show later what the others agreed to.
+with the run, so that each can show later what the others agreed to. A plan that leaks needs a second word of the same
+kind, which stays at home and is named in the own record.
 """
 
 from collections.abc import Mapping
@@ -16,6 +17,7 @@ from plumbob.protocol.messages import Kind
 from plumbob.transport.identity import Certificate, make_private_folder, write_private
 
 PURPOSE = "plan"
+LEAKS = "leaks of a plan"
 FOLDER = "signed"
 
 
@@ -25,31 +27,41 @@ class Seal:
 
     own: bytes
     certificates: Mapping[str, Certificate]
+    accepts_leaks: bool = False
 
 
-def sign(home: Home, plan: Plan) -> Path:
-    """Sign, once; the signature's file. One that does not hold, after a new identity or a torn write, is replaced."""
-    file = _file(home, plan)
-    if _own(home, plan) is None:
+def sign(home: Home, plan: Plan, *, accepts_leaks: bool = False) -> Path:
+    """Sign, once; the signature's file. Whether leaks are accepted is as the last call says."""
+    if accepts_leaks:
+        _give_word(home, plan, LEAKS)
+    else:
+        _file(home, plan, LEAKS).unlink(missing_ok=True)
+    return _give_word(home, plan, PURPOSE)
+
+
+def _give_word(home: Home, plan: Plan, purpose: str) -> Path:
+    """Its file. One that does not hold, after a new identity or a torn write, is replaced."""
+    file = _file(home, plan, purpose)
+    if _own(home, plan, purpose) is None:
         make_private_folder(file.parent)
         file.unlink(missing_ok=True)
-        write_private(file, home.identity.sign(PURPOSE, plan.hash().encode()))
+        write_private(file, home.identity.sign(purpose, plan.hash().encode()))
     return file
 
 
 def seal_of(home: Home, plan: Plan) -> Seal:
     """What this party has to show for the plan; UnsafePlanError if it was never signed here."""
-    own = _own(home, plan)
+    own = _own(home, plan, PURPOSE)
     if own is None:
         raise UnsafePlanError("this plan was not signed here; read it, then type: plumbob party sign PLAN")
-    return Seal(own, home.pinned)
+    return Seal(own, home.pinned, accepts_leaks=_own(home, plan, LEAKS) is not None)
 
 
-def _own(home: Home, plan: Plan) -> bytes | None:
-    """Our signature of this plan, if there is one that holds."""
+def _own(home: Home, plan: Plan, purpose: str) -> bytes | None:
+    """Our word for this plan, or for its leaks, if there is one that holds."""
     try:
-        own = _file(home, plan).read_bytes()
-        home.identity.certificate.verify(PURPOSE, plan.hash().encode(), own)
+        own = _file(home, plan, purpose).read_bytes()
+        home.identity.certificate.verify(purpose, plan.hash().encode(), own)
     except (OSError, IdentityError):
         return None
     return own
@@ -68,5 +80,5 @@ def swap_signatures(channels: Mapping[str, Channel], seal: Seal, plan: Plan) -> 
     return signatures
 
 
-def _file(home: Home, plan: Plan) -> Path:
-    return home.folder / FOLDER / f"{plan.hash()}.signature"
+def _file(home: Home, plan: Plan, purpose: str) -> Path:
+    return home.folder / FOLDER / f"{plan.hash()}{'.leaks' if purpose == LEAKS else ''}.signature"

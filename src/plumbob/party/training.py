@@ -101,7 +101,8 @@ def _trained(
     if part is not None:
         part.save(own / "part.json")
     rows = len(transcript.X) if isinstance(party, TrainingParty) else party.training_rows
-    return run_record(seat.plan, desk.engine.name, randomness, [shown], rows, transcript.seed)
+    record = run_record(seat.plan, desk.engine.name, randomness, [shown], rows, transcript.seed)
+    return replace(record, accepted_leaks=seat.seal is not None and seat.seal.accepts_leaks)
 
 
 def _keep_signatures(seat: Seat, signatures: Mapping[str, bytes]) -> None:
@@ -118,7 +119,8 @@ def _saved(folder: Path, record: RunRecord) -> None:
 
 def settle(folder: Path) -> None:
     """All files below are on the disk, not only on their way: the journal that could make them again is about to go."""
-    for path in [folder, *folder.rglob("*")]:
+    # The parent too: it holds the name of this folder.
+    for path in [folder.parent, folder, *folder.rglob("*")]:
         if path.is_dir() or path.suffix in SETTLED:
             handle = os.open(path, os.O_RDONLY)
             try:

@@ -1,0 +1,47 @@
+"""A party's own rows, as its settings name them and as a plan wants them."""
+
+from pathlib import Path
+
+import numpy as np
+
+from plumbob.data import Table, in_agreed_order, read_table
+from plumbob.data.encoder import fit_encoder
+from plumbob.errors import DataError
+from plumbob.party import alignment
+from plumbob.party.home import Home
+from plumbob.plan import Plan
+
+
+def own_table(home: Home, plan: Plan, data: Path | None = None) -> Table:
+    """As the settings name it; raises DataError for an arbiter, which has none."""
+    if is_arbiter(home, plan):
+        raise DataError(f"{home.identity.name} is the arbiter of this plan: it has no rows")
+    file = data or home.data_file
+    is_label_party = plan.label_party.name == home.identity.name
+    label = (home.settings.label_column or None) if is_label_party else None
+    if is_label_party and label is None:
+        raise DataError("label_column in party.toml: name the column that holds the label")
+    return read_table(file, home.settings.id_column, label)
+
+
+def aligned_table(home: Home, plan: Plan) -> Table:
+    """The common rows of it; raises DataError before there are any."""
+    return in_agreed_order(own_table(home, plan), alignment.kept_for(home, plan).ids)
+
+
+def aligned_rows(home: Home, plan: Plan) -> int:
+    """How many are known by now; 0 before the rows were aligned."""
+    try:
+        return len(alignment.kept_for(home, plan).ids)
+    except DataError:
+        return 0
+
+
+def encoded_columns(table: Table, plan: Plan) -> int:
+    """How many columns training would see; raises DataError where it would refuse the values."""
+    return len(fit_encoder(table, np.arange(len(table)), plan).names)
+
+
+def is_arbiter(home: Home, plan: Plan) -> bool:
+    """Who has a key and no rows."""
+    return plan.arbiter is not None and plan.arbiter.name == home.identity.name
