@@ -258,3 +258,17 @@ def test_rows_that_are_left_out_are_told(
     assert "in common" not in printed.out
     assert called(monkeypatch, *command, "--quiet", "--json") in {0, cli.LEAKING}
     assert capsys.readouterr().err == ""
+
+
+def test_rows_that_cannot_be_predicted_are_told(
+    data: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """A row that one party lacks has no score, and the answer says how many have one."""
+    run, fund = tmp_path / "run", Path(data[2].removeprefix("features="))
+    assert called(monkeypatch, "train", *SMALL, "--protocol", "clear", *data, "--out", str(run)) == 0
+    (tmp_path / "fund.csv").write_text("\n".join(fund.read_text().splitlines()[:-2]))
+    given = [data[1], f"features={tmp_path / 'fund.csv'}", "--id", "id", "--out", str(tmp_path / "scores.csv")]
+    capsys.readouterr()
+    assert called(monkeypatch, "predict", str(run), "--data", *given) == 0
+    assert "38 rows in common (label 40, features 38); the others are left out" in capsys.readouterr().out
+    assert len((tmp_path / "scores.csv").read_text().splitlines()) == 1 + 38

@@ -231,7 +231,8 @@ def test_new_rows_need_no_label(tmp_path: Path, files: list[str]) -> None:
         [f"2001-01-01,{(row * 7) % 11},c{row},{row * 0.5}" for row in (9, 8)],
     )
     new = load_new_rows(model, [f"bank={bank}", files[1]], "id")
-    assert new["bank"].ids == ("c8", "c9")
-    np.testing.assert_allclose(model.scores(new), [expected["c8"], expected["c9"]])
+    assert new.tables["bank"].ids == ("c8", "c9")
+    assert new.left_out.startswith("2 rows in common (bank 2, fund ")
+    np.testing.assert_allclose(model.scores(new.tables), [expected["c8"], expected["c9"]])
     with pytest.raises(DataError, match="bank: no column 'income'"):
         load_new_rows(model, [files[1].replace("fund=", "bank="), files[1]], "id")

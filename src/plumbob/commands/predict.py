@@ -13,5 +13,6 @@ def run(folder: Path, inputs: Inputs, out: Path) -> dict[str, object]:
     """All parties' parts are here, and so are their new rows."""
     refuse_absent_parts(folder)
     model = JointModel.load(folder)
-    tables = load_new_rows(model, inputs.data, inputs.id_column, inputs.data_dir)
-    return write_scores(out, tables[model.plan.label_party.name].ids, model.scores(tables), model.classes)
+    loaded = load_new_rows(model, inputs.data, inputs.id_column, inputs.data_dir)
+    ids = loaded.tables[model.plan.label_party.name].ids
+    return write_scores(out, ids, model.scores(loaded.tables), model.classes, remark=loaded.left_out)

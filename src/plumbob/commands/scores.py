@@ -24,7 +24,7 @@ def refuse_unwritable(out: Path) -> None:
 
 
 def write_scores(
-    out: Path, ids: Sequence[str], scores: NDArray[np.float64], classes: tuple[Any, Any]
+    out: Path, ids: Sequence[str], scores: NDArray[np.float64], classes: tuple[Any, Any], remark: str = ""
 ) -> dict[str, object]:
     """One line a row: its id, the score (log-odds), the probability of the second class, the class."""
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -35,8 +35,8 @@ def write_scores(
         for piece in store.pieces(len(ids)):
             writer.writerows(_lines(ids[piece], scores[piece], classes))
     positives = int((scores > 0).sum())
-    line = f"{len(ids)} rows, {positives} predicted as {classes[1]}: {out}"
-    return {"out": str(out), "rows": len(ids), "predicted_positive": positives, "lines": [line]}
+    lines = [*filter(None, [remark]), f"{len(ids)} rows, {positives} predicted as {classes[1]}: {out}"]
+    return {"out": str(out), "rows": len(ids), "predicted_positive": positives, "lines": lines}
 
 
 def _lines(ids: Sequence[str], scores: NDArray[np.float64], classes: tuple[Any, Any]) -> Iterator[tuple[Any, ...]]:

@@ -60,10 +60,10 @@ def load_tables(
 
 def load_new_rows(
     model: JointModel, given: Sequence[str], id_column: str | None = None, data_dir: Path | None = None
-) -> dict[str, Table]:
+) -> LoadedTables:
     """Rows to predict: a known data set's test part, or PARTY=FILE; of a file, only the model's columns are read."""
     if (name := _dataset_name(given)) is not None:
-        return split_dataset(model.plan, name, "test", data_dir)
+        return LoadedTables(name, split_dataset(model.plan, name, "test", data_dir))
     tables = {}
     for party, file in _files(model.plan, given).items():
         with _said_by(party):
@@ -73,7 +73,7 @@ def load_new_rows(
     for party, table in aligned.items():
         with _said_by(party):
             _refuse_cells(table, model.parts[party].encoder)
-    return aligned
+    return LoadedTables("files", aligned, rows_read=_sizes(tables))
 
 
 def split_dataset(plan: Plan, name: str, part: str = "train", data_dir: Path | None = None) -> dict[str, Table]:
