@@ -258,6 +258,7 @@ def test_malformed_files_are_refused(text: str, words: str) -> None:
             "crypto.replies",
             "secret key",
         ),
+        ({"replies": "single", "reply_slots": 4}, "crypto.reply_slots", "has no slots"),
         ({"replies": "paper"}, "crypto.replies", "nothing is handed back"),
         ({"protocol": "exchange", "replies": "paper", "parties": THREE}, "crypto.replies", "public width"),
         ({"protocol": "exchange", "replies": "all"}, "crypto.replies", "expected one of"),

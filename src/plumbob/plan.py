@@ -566,6 +566,11 @@ def _protocol_mistakes(plan: Plan) -> Iterator[tuple[set[str], str]]:
             {"unmasked_gradients_for_the_arbiter", "protocol"},
             f'crypto.unmasked_gradients_for_the_arbiter: there is no arbiter over "{protocol}"; set it to false',
         )
+    if plan.reply_slots and plan.replies != "packed":
+        yield (
+            {"reply_slots", "replies"},
+            f'crypto.reply_slots: replies = "{plan.replies}" has no slots; leave it out, or use "packed"',
+        )
     if plan.replies == "paper" and (reason := _paper_replies_reason(plan)) is not None:
         yield {"replies", "protocol", "parties"}, f'crypto.replies: "paper" over "{protocol}": {reason}'
 
