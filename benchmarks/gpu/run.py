@@ -35,21 +35,22 @@ WINDOW, SPARE_BITS, BASES = 8, 128, 272
 
 def load(name: str) -> ModuleType:
     """A module of the engine, by its path: the package around it would ask for gmpy2."""
-    spec = importlib.util.spec_from_file_location(name, ENGINE / f"{name}.py")
+    whole_name = f"plumbob.crypto.engines.cuda.{name}"
+    spec = importlib.util.spec_from_file_location(whole_name, ENGINE / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
+    sys.modules[whole_name] = module
     spec.loader.exec_module(module)
     return module
 
 
-kernels, cupy_device = load("driver"), load("cupy_device")
+_, kernels, cupy_device = load("channels"), load("driver"), load("cupy_device")
 
 
 class Bench:
     def __init__(self) -> None:
-        self.device = cupy_device.CupyDevice(kernels.source(), kernels.BLOCK)
+        self.device = cupy_device.CupyDevice()
         self.driver = kernels.Driver(self.device)
         self.p, self.q = prime(KEY_BITS // 2), prime(KEY_BITS // 2)
         self.n = self.p * self.q

@@ -1,4 +1,6 @@
-"""The device code on the CPU: the same source, compiled by a C++ compiler, with a group's lanes in an array."""
+"""The device code on the CPU: the same source, compiled by a C++ compiler, with a group's lanes in an array, or with a
+block's threads taking turns.
+"""
 
 import ctypes
 import subprocess
@@ -9,7 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from plumbob.crypto.engines.cuda.driver import Shape, source
+from plumbob.crypto.engines.cuda.channels import ChannelShape
+from plumbob.crypto.engines.cuda.driver import Shape
+
+BLOCKS = Path(__file__).parent / "blocks.h"
 
 
 class EmulatedDevice:
@@ -19,17 +24,24 @@ class EmulatedDevice:
 
     processors = 1
 
-    def __init__(self, compiler: str, folder: Path, lanes: Sequence[int], largest_table: int = 0) -> None:
-        self.lanes = lanes
-        self.largest_table = largest_table
+    def __init__(self, compiler: str, folder: Path, lanes: Sequence[int]) -> None:
+        """`lanes` are numbers of lanes that may share a number; 0 among them allows channels."""
+        self.lanes = [count for count in lanes if count] or [4]
+        self.few = 1000 if 0 in lanes else 0
+        self.largest_table = 0
         self._compiler = compiler
         self._folder = folder
-        self._libraries: dict[Shape, ctypes.CDLL] = {}
+        self._libraries: dict[Shape | ChannelShape, ctypes.CDLL] = {}
         self.launches: list[tuple[str, int]] = []
 
-    def launch(self, shape: Shape, kernel: str, threads: int, arguments: tuple[Any, ...]) -> None:
+    def launch(self, shape: Shape | ChannelShape, kernel: str, threads: int, arguments: tuple[Any, ...]) -> None:
         self.launches.append((kernel, threads))
-        getattr(self._library(shape), kernel)(*(native(argument) for argument in arguments))
+        library, given = self._library(shape), [native(argument) for argument in arguments]
+        if isinstance(shape, Shape):
+            getattr(library, kernel)(*given)
+        else:
+            words = (ctypes.c_uint64 * 10)(*(argument.value for argument in given))
+            library.launch_blocks(getattr(library, kernel), ctypes.c_uint32(threads // shape.block), words)
 
     @contextmanager
     def working(self) -> Iterator[None]:
@@ -48,18 +60,19 @@ class EmulatedDevice:
     def fetch_aside(self, array: Any) -> Any:
         return array
 
-    def _library(self, shape: Shape) -> ctypes.CDLL:
+    def _library(self, shape: Shape | ChannelShape) -> ctypes.CDLL:
         if shape not in self._libraries:
-            path = self._folder / ("kernels-" + "-".join(map(str, shape)) + ".so")
+            path = self._folder / (f"{type(shape).__name__}-" + "-".join(map(str, shape)) + ".so")
             if not path.exists():
                 self._compile(shape, path)
             self._libraries[shape] = ctypes.CDLL(str(path))
         return self._libraries[shape]
 
-    def _compile(self, shape: Shape, path: Path) -> None:
+    def _compile(self, shape: Shape | ChannelShape, path: Path) -> None:
+        text = shape.source() if isinstance(shape, Shape) else BLOCKS.read_text() + shape.source()
         flags = [f"-D{name}={value}" for name, value in shape.macros().items()]
         options = ["-x", "c++", "-std=c++17", "-O1", "-fPIC", "-shared", "-DEMULATED", *flags]
-        subprocess.run([self._compiler, *options, "-o", str(path), "-"], input=source(), text=True, check=True)
+        subprocess.run([self._compiler, *options, "-o", str(path), "-"], input=text, text=True, check=True)
 
 
 def native(argument: Any) -> Any:

@@ -137,9 +137,11 @@ class PrivateKey(ABC):
     def encrypt(self, values: Encoded | Sequence[int]) -> Sendable:
         """Under one's own key, with full-length fresh randomness drawn modulo the two factors."""
         key = self.public
-        message = key.embed(*plaintexts(values, key.capacity_bits))
-        drawn = [base.draw(key.randomness, len(message)) for base in self._own_bases]
+        plain, bits = plaintexts(values, key.capacity_bits)
+        # Randomness comes first: an engine that works beside us is busy with it while the messages are embedded.
+        drawn = [base.draw(key.randomness, len(plain)) for base in self._own_bases]
         fresh = key.engine.join(*self._rings, *drawn)
+        message = key.embed(plain, bits)
         self.encryptions += len(message)
         return Sendable(key, key.engine.multiply(key.ring, message, fresh))
 

@@ -9,6 +9,7 @@ from typing import Any
 cupy: Any = importlib.import_module("cupy")  # It comes without types.
 
 Array = Any
+FEW = 12  # Numbers for each processor up to which channels are faster than lanes.
 TABLE_SHARE = 24  # A table of powers takes at most this part of the device's memory.
 
 
@@ -18,20 +19,18 @@ class CupyDevice:
     xp = cupy
     lanes = (4, 8, 16, 32)
 
-    def __init__(self, text: str, block: int) -> None:
-        """`text` is the kernels' source, `block` the threads of a block that it is compiled for."""
-        self._text = text
-        self._block = block
+    def __init__(self) -> None:
         self._modules: dict[Any, Any] = {}
         self._functions: dict[tuple[Any, str], Any] = {}
         self._streams = threading.local()
         self._lock = threading.Lock()
         self.processors = int(cupy.cuda.Device().attributes["MultiProcessorCount"])
+        self.few = self.processors * FEW
         self.largest_table = int(cupy.cuda.Device().mem_info[1]) // TABLE_SHARE
 
     def launch(self, shape: Any, kernel: str, threads: int, arguments: tuple[Any, ...]) -> None:
-        blocks = -(-threads // self._block)
-        self._function(shape, kernel)((blocks,), (self._block,), arguments)
+        blocks = -(-threads // shape.block)
+        self._function(shape, kernel)((blocks,), (shape.block,), arguments)
 
     @contextmanager
     def working(self) -> Iterator[None]:
@@ -67,7 +66,7 @@ class CupyDevice:
             with self._lock:
                 if shape not in self._modules:
                     flags = ("-std=c++17", *(f"-D{name}={value}" for name, value in shape.macros().items()))
-                    self._modules[shape] = cupy.RawModule(code=self._text, options=flags)
+                    self._modules[shape] = cupy.RawModule(code=shape.source(), options=flags)
                 function = self._functions[shape, kernel] = self._modules[shape].get_function(kernel)
         return function
 

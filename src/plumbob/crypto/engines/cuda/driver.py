@@ -1,8 +1,9 @@
 """Drives the kernels: Python integers and numpy in, arrays on the device out. Nothing here needs more than numpy.
 
 The kernels are compiled for one shape at a time: limbs of a half, degree, and lanes that share a number. Many numbers
-are fastest with few lanes each, few numbers with many. A device compiles and launches: `cupy_device` with CuPy, and the
-tests' emulation with a C++ compiler, so that both run this very code.
+are fastest with few lanes each, few numbers with many, and long chains of products of few numbers in channels
+(channels.cu). A device compiles and launches: `cupy_device` with CuPy, and the tests' emulation with a C++ compiler, so
+that both run this very code.
 """
 
 from collections.abc import Sequence
@@ -13,6 +14,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+
+from plumbob.crypto.engines.cuda.channels import ChannelShape, bases_for
 
 try:
     import gmpy2
@@ -28,6 +31,7 @@ LARGEST_GROUP = 12
 WAYS = 8  # Factors that one group multiplies when products are folded.
 MERGED = 8  # Bits of two digits' windows whose tables are merged: their digits are then read as one of 16 bits.
 SCRATCH_BYTES = 1 << 30  # For the tables of `raise_rows`.
+LONG_CHAIN = 16  # Squarings in a row, from which entering and leaving the channels pays.
 
 Array = Any  # Of the device's array module: cupy's, or numpy's where it is emulated.
 
@@ -49,6 +53,15 @@ class Shape(NamedTuple):
             "BLOCK": BLOCK,
         }
 
+    @property
+    def block(self) -> int:
+        return BLOCK
+
+    def source(self) -> str:
+        """All of it, as one text: a compiler's cache sees every change."""
+        folder = Path(__file__).parent
+        return "\n".join((folder / name).read_text() for name in FILES)
+
 
 class Device(Protocol):
     """Where kernels run."""
@@ -69,7 +82,11 @@ class Device(Protocol):
     def largest_table(self) -> int:
         """Bytes that one table may take."""
 
-    def launch(self, shape: Shape, kernel: str, threads: int, arguments: tuple[Any, ...]) -> None:
+    @property
+    def few(self) -> int:
+        """Numbers up to which a chain of products ends soonest in channels."""
+
+    def launch(self, shape: Shape | ChannelShape, kernel: str, threads: int, arguments: tuple[Any, ...]) -> None:
         """Start a kernel on at least so many threads."""
 
     def working(self) -> AbstractContextManager[None]:
@@ -88,10 +105,12 @@ class Device(Protocol):
         """An array that was made aside, on the host."""
 
 
-def source() -> str:
-    """All of it, as one text: a compiler's cache sees every change."""
-    folder = Path(__file__).parent
-    return "\n".join((folder / name).read_text() for name in FILES)
+class Channels(NamedTuple):
+    """What channels.cu needs of one ring, or of several one after the other."""
+
+    shape: ChannelShape
+    tables: Array
+    constants: Array
 
 
 @dataclass(frozen=True, repr=False)
@@ -102,6 +121,8 @@ class DeviceRing:
     degree: int
     limbs: int
     constants: Array
+    channels: Channels | None
+    """Where they serve the ring."""
     count = 1
 
     @cached_property
@@ -130,6 +151,7 @@ class Opener:
     degree: int
     element: int
     constants: Array
+    channels: Channels | None
     exponents: Array
     scales: Array
 
@@ -169,12 +191,23 @@ class Driver:
         self.device = device
         self.xp = device.xp
         self._shapes: dict[tuple[int, int, int], Shape] = {}
+        self._tables: dict[int, Array] = {}  # Of channels, for each number of limbs.
 
     # Rings
 
     def ring(self, root: int, degree: int) -> DeviceRing:
         limbs = limbs_for(root)
-        return DeviceRing(root, degree, limbs, self.xp.asarray(ring_constants(root, degree, limbs)))
+        constants = self.xp.asarray(ring_constants(root, degree, limbs))
+        return DeviceRing(root, degree, limbs, constants, self._channels(root, degree, limbs))
+
+    def _channels(self, root: int, degree: int, limbs: int) -> Channels | None:
+        bases = bases_for(limbs)
+        constants = None if bases is None or degree == 1 else bases.constants(root, radix_of(limbs))
+        if bases is None or constants is None:
+            return None
+        if limbs not in self._tables:
+            self._tables[limbs] = self.xp.asarray(bases.tables)
+        return Channels(bases.shape, self._tables[limbs], self.xp.asarray(constants))
 
     def joint(self, first: tuple[int, int], second: tuple[int, int]) -> Joint:
         """Of two rings, given as root and degree."""
@@ -215,9 +248,16 @@ class Driver:
             first.degree,
             first.element,
             xp.concatenate([ring.constants for ring in rings]),
+            self._joined_channels([ring.channels for ring in rings]),
             self._exponents([ring.root - 1 for ring in rings]),
             xp.concatenate(factors),
         )
+
+    def _joined_channels(self, parts: Sequence[Channels | None]) -> Channels | None:
+        there = [part for part in parts if part is not None]
+        if len(there) < len(parts):
+            return None
+        return there[0]._replace(constants=self.xp.concatenate([part.constants for part in there]))
 
     def logarithms(self, opener: Opener, values: Array) -> list[Array]:
         """For each ring of root n: (values**(n - 1) - 1) / n * scale modulo n."""
@@ -306,6 +346,11 @@ class Driver:
     def _raised(self, ring: DeviceRing | Opener, integers: Array, exponents: Array) -> Array:
         """Elements raised to a row of digits for each ring."""
         elements = self._enter(ring, integers)
+        channels = self._fit_channels(ring, len(elements), WINDOW * exponents.shape[1])
+        if channels is not None:
+            digits = (exponents, i32(exponents.shape[1]))
+            self._run_channels(channels, "raise_channels", len(elements), (u32(len(integers)), elements, *digits))
+            return elements
         threads = self._shape(ring, len(elements)).threads
         groups = -(-len(elements) * threads // BLOCK) * BLOCK // threads
         tables = self.xp.empty((groups << WINDOW, ring.element), dtype=np.uint32)
@@ -385,7 +430,11 @@ class Driver:
     ) -> Array:
         out = self.xp.empty((count, ring.element), dtype=np.uint32)
         shape = (u32(steps[0]), u32(steps[1]), u32(available), u32(factors), u32(squarings))
-        self._run(ring, "fold_powers", count, (ring.constants, out, elements, *shape))
+        channels = self._fit_channels(ring, count, squarings)
+        if channels is not None:
+            self._run_channels(channels, "fold_channels", count, (out, elements, *shape))
+        else:
+            self._run(ring, "fold_powers", count, (ring.constants, out, elements, *shape))
         return out
 
     def _joined(self, parts: Sequence[Array]) -> Array:
@@ -429,6 +478,16 @@ class Driver:
         if items:
             shape = self._shape(ring, items)
             self.device.launch(shape, kernel, items * shape.threads, (*arguments, u32(items)))
+
+    def _fit_channels(self, ring: DeviceRing | Opener, items: int, squarings: int) -> Channels | None:
+        """The ring's, where they are faster than lanes."""
+        return ring.channels if items <= self.device.few and squarings >= LONG_CHAIN else None
+
+    def _run_channels(self, channels: Channels, kernel: str, items: int, arguments: tuple[Any, ...]) -> None:
+        if items:
+            threads = -(-items // channels.shape.numbers) * channels.shape.block
+            whole = (channels.constants, channels.tables, *arguments, u32(items))
+            self.device.launch(channels.shape, kernel, threads, whole)
 
     def _run_words(self, ring: DeviceRing, kernel: str, words: int, arguments: tuple[Any, ...]) -> None:
         """One thread for each item."""

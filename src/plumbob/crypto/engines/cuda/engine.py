@@ -14,14 +14,12 @@ from typing import Any, cast
 import numpy as np
 
 from plumbob.crypto.engines.cuda.driver import (
-    BLOCK,
     Device,
     DeviceRing,
     DeviceTable,
     Driver,
     Joint,
     Opener,
-    source,
 )
 from plumbob.crypto.engines.interface import Digits, IntegerMatrix, Ring, Table, check_range
 from plumbob.crypto.limbs import Limbs, from_ints, width_for
@@ -202,7 +200,7 @@ def gpu() -> Device:
             "pip install 'plumbob[cuda]'; or use 'native'"
         ) from None
     try:
-        device: Device = found.CupyDevice(source(), BLOCK)
+        device: Device = found.CupyDevice()
     except Exception as error:  # CuPy's own errors have no common base, and none of them is of use to a user.
         raise CryptoError(
             f"engine 'cuda' found no GPU that works ({type(error).__name__}): expected an NVIDIA GPU and its driver; "
