@@ -28,7 +28,7 @@ class EmulatedDevice:
         """`lanes` are numbers of lanes that may share a number; 0 among them allows channels."""
         self.lanes = [count for count in lanes if count] or [4]
         self.few = 1000 if 0 in lanes else 0
-        self.largest_table = 0
+        self.largest_table = 1 << 20 if 0 in lanes else 0
         self._compiler = compiler
         self._folder = folder
         self._libraries: dict[Shape | ChannelShape, ctypes.CDLL] = {}

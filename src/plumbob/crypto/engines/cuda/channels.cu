@@ -1,6 +1,6 @@
-// Chains of products modulo n^2, for few numbers: where every product waits for the one before it, what counts is how soon
-// it is there. A number is kept by its remainders modulo small primes (a residue number system): every thread has one
-// prime of each of two bases, and nothing carries from one thread to another.
+// Products modulo n^2 in a residue number system: a number is kept by its remainders modulo small primes, nothing carries
+// from one to another, and most of the work is a product of bytes with a constant matrix, which tensor cores do. A product
+// is there sooner than with lanes (kernels.cu), and more of them are made in a second; a number takes more room.
 //
 // As in numbers.h a residue is c0 + c1 n, here in Montgomery form with M, the product of the first base's K primes; M' is
 // that of the second base. The halves of a product C D / M modulo n^2 are r0 and r1:
@@ -15,39 +15,47 @@
 //
 // which is how numbers come from base to base. On the way to the second base a is left out: Q + a M is as good a quotient,
 // and r0 grows by a n. On the way back a is needed: the sum of all q_m / m is a + r / M', and since all primes lie close
-// below 2^28 and r is small against M', a is the sum of all q_m / 2^28, rounded.
+// below 2^30 and r is small against M', a is the sum of all q_m / 2^30, rounded. In the second base the remainders of a
+// number are kept as these q_m.
 //
-// Sizes. B = 2^(32 LIMBS), b = 4 (K + 1). Remainders may exceed their primes, but no q_m reaches 2 m (`reduce`), hence
-// Q + a M < 2 K M. A multiple of n is added to t that makes up for the largest Q. From halves below b n, those of one factor
+// Sizes. B = 2^(32 LIMBS), b = 4 (K + 1). Remainders may exceed their primes, up to 2.3 m in the second base, but no q_m of
+// the first one reaches 2 m (`reduce`), hence Q + a M < 2 K M. A multiple of n is added to t that makes up for the largest Q. From halves below b n, those of one factor
 // also up to B, follows with M >= 4 b B
 //
 //   r0, r1 < (2 b n B + 2 K M + n + 2 K M n) / M < n (b / 2 + 2 K + 2) = b n.
 //
-// Which products are made and which addresses are read depends on shapes only.
+// A block has four numbers, and eight channels (primes of each base) for each of its warps: lane 4 g + t has channel g of
+// number t, both halves. Where K is no multiple of eight, the last channels have zeros for constants, and stay zero.
+//
+// Which products are made and which addresses are read depends on shapes only, but for the tables of `look_up` and `combine`.
 
 #define DEVICE __device__ __forceinline__
-#define KERNEL extern "C" __global__ void __launch_bounds__(BLOCK)
+#define KERNEL extern "C" __global__ void __launch_bounds__(BLOCK, 1)
 #define UNROLLED _Pragma("unroll")
 #define ROLLED _Pragma("unroll 1")
 
 typedef unsigned long long wide;
 
 constexpr int K = CHANNELS;
+constexpr int kWarps = BLOCK / 32;
+constexpr int kChannels = 8 * kWarps;  // K and those that stay zero.
+constexpr int kNumbers = 4;            // Of a block.
 constexpr int kElement = 2 * LIMBS;
 constexpr int kDigits = 2 * LIMBS + 1;  // Of 16 bits, in a half below b n.
 constexpr int kWindow = 4;
 
-// What the driver writes: K numbers of each for a ring, then n itself. They carry the powers of 2^32 that `reduce` takes.
+// What the driver writes: one of each for every channel of a ring, then n itself. They carry the powers of 2^32 that
+// `reduce` takes.
 enum Constant {
     first_prime, first_inverse, first_entry, quotient, carried_quotient, raised, excess,
-    second_prime, second_inverse, second_entry, divided, root_divided, minus_divided, raised_divided, weight,
+    second_prime, second_inverse, second_entry, divided, root_divided, minus_divided, raised_divided,
     entering, one = entering + 4, leaving = one + 4, kConstants = leaving + 4
 };
-constexpr int kRing = kConstants * K + LIMBS;
+constexpr int kRing = kConstants * kChannels + LIMBS;
 
-// What it writes once for all rings: M / m modulo the primes of the second base, M' / m modulo those of the first, and the
-// 16-bit digits of all M' / m and of M', for every digit one number after the other.
-constexpr int kTables = 2 * K * K + kDigits * (K + 1);
+// What it writes once for all rings: the matrices that lead from base to base, cut into bytes for the tensor cores (`Matrix`),
+// then the 16-bit digits of all M' / m and of M', the lowest first.
+constexpr int kMatrix = kWarps * kWarps * 2 * 32 * 4;
 
 // sum + a b, in one instruction: left alone, the compiler takes columns for 64-bit numbers and adds their upper halves.
 DEVICE wide add_product(wide sum, unsigned a, unsigned b) {
@@ -72,77 +80,109 @@ DEVICE Remainders chosen(bool is_left, const Remainders& left, const Remainders&
 struct Prime {
     unsigned m, inverse;  // -1 / m modulo 2^32
 
-    // value / 2^32 modulo m, below value / 2^32 + m. With up to 80 channels no sum of products below reaches 2^63.1.
+    // value / 2^32 modulo m, below value / 2^32 + m.
     DEVICE unsigned reduce(wide value) const {
         const unsigned digit = static_cast<unsigned>(value) * inverse;
         return static_cast<unsigned>(add_product(value, digit, m) >> 32);
     }
 };
 
-// What the threads of a number tell each other: q_m of both halves, from each base.
+// What the channels tell each other, from each base: q_m of both halves of all numbers.
 struct Exchange {
-    alignas(16) uint2 first[K + 1], second[K + 1];
-    wide digits[2][kDigits];
-    unsigned limbs[2][LIMBS], multiples[2];
+    unsigned first[kChannels][2 * kNumbers], second[kChannels][2 * kNumbers];
+    wide digits[kNumbers][2][kDigits];
+    unsigned limbs[kNumbers][2][LIMBS], multiples[kNumbers][2];
 };
 
-// One number's thread: its two primes, their constants and their columns of the tables, all in registers.
+// A warp's part of the matrix that leads from one base to the other. For a prime m of the one and m' of the other base it has
+// 2^(8 a) M / m modulo m', a < 4: these meet the bytes of q_m. Each is cut into bytes itself, b < 4; its products are summed
+// in the tile b / 2. What a lane holds of a tile, and in which order, is what the tensor cores want.
+struct Matrix {
+    uint4 tiles[kWarps][2];
+
+    DEVICE void load(const unsigned* from, int warp, int lane) {
+        UNROLLED for (int step = 0; step < kWarps; ++step) {
+            UNROLLED for (int tile = 0; tile < 2; ++tile) {
+                tiles[step][tile] =
+                    reinterpret_cast<const uint4*>(from)[((warp * kWarps + step) * 2 + tile) * 32 + lane];
+            }
+        }
+    }
+};
+
+DEVICE void multiply_bytes(int (&sums)[4], const uint4& left, unsigned right, unsigned other_right) {
+#ifdef __CUDACC__
+    asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+r"(sums[0]), "+r"(sums[1]), "+r"(sums[2]), "+r"(sums[3])
+        : "r"(left.x), "r"(left.y), "r"(left.z), "r"(left.w), "r"(right), "r"(other_right));
+#else
+    emulated_multiply_bytes(sums, left, right, other_right);
+#endif
+}
+
+// This lane's channel of one number: its two primes, their constants, and its warp's part of the matrices, all in registers.
 struct Channel {
-    int index;
-    bool is_live;
+    int warp, lane, index, number;
     Exchange* exchange;
     const unsigned* ring;
-    const unsigned* tables;
     Prime first, second;
-    unsigned quotient, carried_quotient, raised, excess, divided, root_divided, minus_divided, raised_divided, weight;
-    unsigned to_second[K], to_first[K];
+    unsigned quotient, carried_quotient, raised, excess, divided, root_divided, minus_divided, raised_divided;
+    Matrix to_second, to_first;
 
-    DEVICE unsigned constant(int which) const { return ring[which * K + index]; }
+    DEVICE unsigned constant(int which) const { return ring[which * kChannels + index]; }
 
-    DEVICE Remainders number(int which) const {
+    DEVICE Remainders constant_number(int which) const {
         return make_uint4(constant(which), constant(which + 1), constant(which + 2), constant(which + 3));
     }
 
-    DEVICE Channel(const unsigned* ring_, const unsigned* tables_, Exchange* exchange_, int index_, bool is_live_)
-        : index(index_), is_live(is_live_), exchange(exchange_), ring(ring_), tables(tables_) {
+    DEVICE Channel(Exchange* exchange_, const unsigned* tables) : exchange(exchange_) {
+        warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+        index = 8 * warp + lane / 4, number = lane % 4;
+        to_second.load(tables, warp, lane);
+        to_first.load(tables + kMatrix, warp, lane);
+    }
+
+    DEVICE void enter_ring(const unsigned* constants) {
+        ring = constants;
         first = {constant(first_prime), constant(first_inverse)};
         second = {constant(second_prime), constant(second_inverse)};
         quotient = constant(Constant::quotient), carried_quotient = constant(Constant::carried_quotient);
         raised = constant(Constant::raised), excess = constant(Constant::excess);
         divided = constant(Constant::divided), root_divided = constant(Constant::root_divided);
         minus_divided = constant(Constant::minus_divided), raised_divided = constant(Constant::raised_divided);
-        weight = constant(Constant::weight);
-        UNROLLED for (int i = 0; i < K; ++i) {
-            to_second[i] = tables[i * K + index];
-            to_first[i] = tables[(K + i) * K + index];
-        }
     }
 };
 
-#ifndef CHAINS
-#define CHAINS 2
-#endif
-// Sums over the primes of the other base of what their threads told times this thread's column. `turns` become the sums of
-// what was told, in units of 2^4. Several sums for each half at a time, because each waits for the one before it.
+DEVICE unsigned load_volatile(const unsigned* place) { return *static_cast<const volatile unsigned*>(place); }
+
+// Sums over the primes of the other base of what their channels told, times this channel's column of the matrix, for both
+// halves. `turns` become the sums of what was told, in units of 2^6. The sum for a byte stays below K (3 255 + 142) 255, which
+// leaves room for two of them in a word.
 template <bool kCounts>
-DEVICE void add_up(wide (&sums)[2], unsigned (&turns)[2], const uint2* told, const unsigned (&column)[K]) {
-    wide parts[CHAINS][2];
-    UNROLLED for (int part = 0; part < CHAINS; ++part) parts[part][0] = parts[part][1] = 0;
-    UNROLLED for (int i = 0; i < K; i += 2) {
-        const uint4 two = *reinterpret_cast<const uint4*>(told + i);
-        wide(&even)[2] = parts[i % CHAINS];
-        even[0] = add_product(even[0], two.x, column[i]);
-        even[1] = add_product(even[1], two.y, column[i]);
-        if (kCounts) turns[0] += two.x >> 4, turns[1] += two.y >> 4;
-        if (i + 1 < K) {
-            wide(&odd)[2] = parts[(i + 1) % CHAINS];
-            odd[0] = add_product(odd[0], two.z, column[i + 1]);
-            odd[1] = add_product(odd[1], two.w, column[i + 1]);
-            if (kCounts) turns[0] += two.z >> 4, turns[1] += two.w >> 4;
-        }
+DEVICE void add_up(wide (&sums)[2], unsigned (&turns)[2], const unsigned (*told)[2 * kNumbers], const Matrix& matrix,
+                   int lane) {
+    int bytes[2][4] = {};
+    const int vector = lane / 4, place = lane % 4;
+    unsigned rights[2 * kWarps], count = 0;
+    UNROLLED for (int i = 0; i < 2 * kWarps; ++i) rights[i] = load_volatile(&told[4 * i + place][vector]);
+    UNROLLED for (int step = 0; step < kWarps; ++step) {
+        multiply_bytes(bytes[0], matrix.tiles[step][0], rights[2 * step], rights[2 * step + 1]);
+        multiply_bytes(bytes[1], matrix.tiles[step][1], rights[2 * step], rights[2 * step + 1]);
     }
-    sums[0] = parts[0][0], sums[1] = parts[0][1];
-    UNROLLED for (int part = 1; part < CHAINS; ++part) sums[0] += parts[part][0], sums[1] += parts[part][1];
+    if (kCounts) {
+        UNROLLED for (int i = 0; i < 2 * kWarps; ++i) count += rights[i] >> 6;
+    }
+    UNROLLED for (int h = 0; h < 2; ++h) {
+        const unsigned low = bytes[0][h] + (unsigned(bytes[0][2 + h]) << 8);
+        const unsigned high = bytes[1][h] + (unsigned(bytes[1][2 + h]) << 8);
+        sums[h] = add_product(low, high, 1u << 16);
+    }
+    if (kCounts) {
+        count += __shfl_xor_sync(~0u, count, 1);
+        count += __shfl_xor_sync(~0u, count, 2);
+        turns[0] = __shfl_sync(~0u, count, 8 * place);
+        turns[1] = __shfl_sync(~0u, count, 8 * place + 4);
+    }
 }
 
 DEVICE unsigned rounded(unsigned turns) { return (turns + (1u << 23)) >> 24; }
@@ -153,23 +193,23 @@ DEVICE Remainders multiply(const Remainders& x, const Remainders& y, const Chann
     const unsigned cross = first.reduce(add_product(product(x.x, y.y), x.y, y.x));
     const unsigned q = first.reduce(product(low, own.quotient));
     const unsigned s = first.reduce(add_product(add_product(own.raised, low, own.carried_quotient), cross, own.quotient));
-    if (own.is_live) own.exchange->first[own.index] = make_uint2(q, s);
+    *reinterpret_cast<uint2*>(&own.exchange->first[own.index][2 * own.number]) = make_uint2(q, s);
+    wide sums[2];
+    unsigned turns[2];
+    __syncthreads();
+    add_up<false>(sums, turns, own.exchange->first, own.to_second, own.lane);
+    // This is done while the tensor cores are busy.
     const unsigned second_low = second.reduce(product(x.z, y.z));
     const unsigned second_cross = second.reduce(add_product(product(x.z, y.w), x.w, y.z));
     const wide divided_low = product(second_low, own.divided);
     const wide divided_cross = add_product(own.raised_divided, second_cross, own.divided);
-    wide sums[2];
-    unsigned turns[2] = {0, 0};
-    __syncthreads();
-    add_up<false>(sums, turns, own.exchange->first, own.to_second);
     const unsigned Q = second.reduce(sums[0]), S = second.reduce(sums[1]);
     Remainders r;
     r.z = second.reduce(add_product(divided_low, Q, own.root_divided));
     r.w = second.reduce(add_product(add_product(divided_cross, Q, own.minus_divided), S, own.root_divided));
-    const unsigned lower = second.reduce(product(r.z, own.weight)), upper = second.reduce(product(r.w, own.weight));
-    if (own.is_live) own.exchange->second[own.index] = make_uint2(lower, upper);
+    *reinterpret_cast<uint2*>(&own.exchange->second[own.index][2 * own.number]) = make_uint2(r.z, r.w);
     __syncthreads();
-    add_up<true>(sums, turns, own.exchange->second, own.to_first);
+    add_up<true>(sums, turns, own.exchange->second, own.to_first, own.lane);
     r.x = first.reduce(add_product(sums[0], rounded(turns[0]), own.excess));
     r.y = first.reduce(add_product(sums[1], rounded(turns[1]), own.excess));
     return r;
@@ -190,7 +230,7 @@ DEVICE Remainders enter(const unsigned* element, const Channel& own) {
     const Remainders number =
         make_uint4(own.first.reduce(product(first[0], first_entry)), own.first.reduce(product(first[1], first_entry)),
                    own.second.reduce(product(second[0], second_entry)), own.second.reduce(product(second[1], second_entry)));
-    return multiply(number, own.number(entering), own);
+    return multiply(number, own.constant_number(entering), own);
 }
 
 DEVICE wide shifted_down(wide value, int bits) { return static_cast<wide>(static_cast<long long>(value) >> bits); }
@@ -226,99 +266,166 @@ DEVICE unsigned settle(wide* digits, unsigned* limbs, const unsigned* n) {
     return static_cast<unsigned>(multiple) + is_above;
 }
 
-// The way back. All threads of a number share its digits; two settle a half each. What the lower half loses in multiples of
-// n, the upper one gains.
-DEVICE void leave(unsigned* element, const Remainders& number, const Channel& own, bool is_kept) {
-    multiply(number, own.number(leaving), own);
+// The way back. All lanes of a number share its digits; two settle a half each. What the lower half loses in multiples of n,
+// the upper one gains.
+DEVICE void leave(unsigned* element, const Remainders& number, const Channel& own, const unsigned* tables, bool is_kept) {
+    multiply(number, own.constant_number(leaving), own);
     Exchange& exchange = *own.exchange;
+    const int t = own.number, h = own.index;
     unsigned turns[2] = {0, 0};
-    ROLLED for (int i = 0; i < K; ++i) turns[0] += exchange.second[i].x >> 4, turns[1] += exchange.second[i].y >> 4;
-    ROLLED for (int d = own.index; d < kDigits; d += K) {
-        const unsigned* digits = own.tables + 2 * K * K + d * (K + 1);
+#pragma unroll 4
+    for (int i = 0; i < K; ++i) {
+        turns[0] += exchange.second[i][2 * t] >> 6, turns[1] += exchange.second[i][2 * t + 1] >> 6;
+    }
+    ROLLED for (int d = own.index; d < kDigits; d += kChannels) {
+        const unsigned* digits = tables + 2 * kMatrix + d;
         wide sums[2] = {0, 0};
 #pragma unroll 4
         for (int i = 0; i < K; ++i) {
-            sums[0] = add_product(sums[0], exchange.second[i].x, digits[i]);
-            sums[1] = add_product(sums[1], exchange.second[i].y, digits[i]);
+            sums[0] = add_product(sums[0], exchange.second[i][2 * t], digits[i * kDigits]);
+            sums[1] = add_product(sums[1], exchange.second[i][2 * t + 1], digits[i * kDigits]);
         }
-        if (own.is_live) {
-            exchange.digits[0][d] = sums[0] - product(rounded(turns[0]), digits[K]);
-            exchange.digits[1][d] = sums[1] - product(rounded(turns[1]), digits[K]);
-        }
+        exchange.digits[t][0][d] = sums[0] - product(rounded(turns[0]), digits[K * kDigits]);
+        exchange.digits[t][1][d] = sums[1] - product(rounded(turns[1]), digits[K * kDigits]);
     }
     __syncthreads();
-    const int h = own.index;
-    const bool is_settling = own.is_live && h < 2;
-    if (is_settling) exchange.multiples[h] = settle(exchange.digits[h], exchange.limbs[h], own.ring + kConstants * K);
+    if (h < 2) {
+        const unsigned* n = own.ring + kConstants * kChannels;
+        exchange.multiples[t][h] = settle(exchange.digits[t][h], exchange.limbs[t][h], n);
+    }
     __syncthreads();
-    if (is_settling && is_kept) {
-        wide carry = h == 1 ? exchange.multiples[0] : 0u;
+    if (h < 2 && is_kept) {
+        wide carry = h == 1 ? exchange.multiples[t][0] : 0u;
 #pragma unroll 4
         for (int k = 0; k < LIMBS; ++k) {
-            carry += exchange.limbs[h][k];
+            carry += exchange.limbs[t][h][k];
             element[h * LIMBS + k] = static_cast<unsigned>(carry);
             carry >>= 32;
         }
     }
 }
 
-// Threads and numbers without work of their own repeat the last one's, because all must meet at the barriers.
-#define CHANNEL_OF_THIS_THREAD(rings, rows, tables, count)                                                      \
-    __shared__ Exchange exchanges[NUMBERS];                                                                     \
-    const int place = min(static_cast<int>(threadIdx.x), NUMBERS * K - 1);                                      \
-    const unsigned asked = blockIdx.x * NUMBERS + place / K, item = min(asked, (count) - 1);                    \
-    const bool is_kept = asked < (count);                                                                       \
-    const Channel own(rings + static_cast<wide>(item / (rows)) * kRing, tables, exchanges + place / K, place % K, \
-                      threadIdx.x < NUMBERS * K);
+// A block stays and takes four items after four, because its matrices take long to load. Lanes without an item of their own
+// repeat the last one's: all must meet at the barriers.
+#define FOR_EACH_ITEM(rings, rows, tables, count)                                                          \
+    __shared__ Exchange exchange;                                                                          \
+    Channel own(&exchange, tables);                                                                        \
+    for (unsigned start = blockIdx.x * kNumbers; start < (count); start += gridDim.x * kNumbers)           \
+        if (const unsigned asked = start + own.number, item = min(asked, (count) - 1);                     \
+            own.enter_ring(rings + static_cast<wide>(item / (rows)) * kRing), true)
 
 // elements **= an exponent for each ring, in digits of four bits, the highest first. Only its length shows: every entry of
-// the table of powers is read, whichever is wanted.
+// the table of powers is read, whichever is wanted. `far_powers` has room for 16 numbers for every thread; they lie there where
+// the shared memory is too small for them.
 KERNEL raise_channels(const unsigned* rings, const unsigned* tables, unsigned rows, unsigned* elements,
-                      const unsigned char* exponents, int digits_per_exponent, unsigned count) {
-    __shared__ Remainders powers[1 << kWindow][BLOCK];
-    CHANNEL_OF_THIS_THREAD(rings, rows, tables, count)
-    unsigned* element = elements + static_cast<wide>(item) * kElement;
-    const Remainders base = enter(element, own);
-    Remainders number = own.number(one);
-    ROLLED for (int v = 0; v < 1 << kWindow; ++v) {
-        powers[v][threadIdx.x] = number;
-        number = multiply(number, base, own);
-    }
-    number = own.number(one);
-    const unsigned char* exponent = exponents + static_cast<wide>(item / rows) * digits_per_exponent;
-    ROLLED for (int position = 0; position < digits_per_exponent; ++position) {
-        const unsigned digit = exponent[position];
-        Remainders power = make_uint4(0, 0, 0, 0);
-#pragma unroll 4
-        for (unsigned v = 0; v < 1 << kWindow; ++v) {
-            const unsigned mask = v == digit ? ~0u : 0u;
-            const Remainders entry = powers[v][threadIdx.x];
-            power.x |= entry.x & mask, power.y |= entry.y & mask, power.z |= entry.z & mask, power.w |= entry.w & mask;
+                      const unsigned char* exponents, int digits_per_exponent, Remainders* far_powers, unsigned count) {
+    constexpr int kPowers = BLOCK << kWindow;
+    constexpr bool kIsNear = kPowers * sizeof(Remainders) + sizeof(Exchange) <= 48 << 10;
+    __shared__ Remainders near_powers[kIsNear ? kPowers : 1];
+    Remainders* powers = (kIsNear ? near_powers : far_powers + static_cast<wide>(blockIdx.x) * kPowers) + threadIdx.x;
+    FOR_EACH_ITEM(rings, rows, tables, count) {
+        unsigned* element = elements + static_cast<wide>(item) * kElement;
+        const Remainders base = enter(element, own);
+        Remainders number = own.constant_number(one);
+        ROLLED for (int v = 0; v < 1 << kWindow; ++v) {
+            powers[v * BLOCK] = number;
+            number = multiply(number, base, own);
         }
-        ROLLED for (int i = 0; i <= kWindow; ++i) number = multiply(number, chosen(i < kWindow, number, power), own);
+        number = own.constant_number(one);
+        const unsigned char* exponent = exponents + static_cast<wide>(item / rows) * digits_per_exponent;
+        ROLLED for (int position = 0; position < digits_per_exponent; ++position) {
+            const unsigned digit = exponent[position];
+            Remainders power = make_uint4(0, 0, 0, 0);
+#pragma unroll 4
+            for (unsigned v = 0; v < 1 << kWindow; ++v) {
+                const unsigned mask = v == digit ? ~0u : 0u;
+                const Remainders entry = powers[v * BLOCK];
+                power.x |= entry.x & mask, power.y |= entry.y & mask, power.z |= entry.z & mask, power.w |= entry.w & mask;
+            }
+            ROLLED for (int i = 0; i <= kWindow; ++i) number = multiply(number, chosen(i < kWindow, number, power), own);
+        }
+        leave(element, number, own, tables, asked < count);
     }
-    leave(element, number, own, is_kept);
+}
+
+// Numbers in all their channels, one after the other.
+DEVICE Remainders load(const Remainders* numbers, wide index, const Channel& own) {
+    return numbers[index * kChannels + own.index];
+}
+DEVICE void store(Remainders* numbers, wide index, const Remainders& number, const Channel& own, bool is_kept) {
+    if (is_kept) numbers[index * kChannels + own.index] = number;
+}
+
+KERNEL enter_channels(const unsigned* rings, const unsigned* tables, Remainders* numbers, const unsigned* elements,
+                      unsigned count) {
+    FOR_EACH_ITEM(rings, count, tables, count) {
+        store(numbers, item, enter(elements + static_cast<wide>(item) * kElement, own), own, asked < count);
+    }
 }
 
 // out[item]: square and multiply over `steps` factors, the last one first, `squarings` of them in between. Factor k of an
-// item is element item * item_step + k * factor_step, or one where that is not below `available`.
-KERNEL fold_channels(const unsigned* rings, const unsigned* tables, unsigned* out, const unsigned* elements,
+// item is number item * item_step + k * factor_step, or one where that is not below `available`.
+KERNEL fold_channels(const unsigned* rings, const unsigned* tables, unsigned* out, const Remainders* numbers,
                      unsigned item_step, unsigned factor_step, unsigned available, unsigned steps, unsigned squarings,
                      unsigned count) {
-    CHANNEL_OF_THIS_THREAD(rings, count, tables, count)
-    Remainders number = own.number(one);
-    ROLLED for (unsigned k = steps; k-- > 0;) {
-        const wide index = static_cast<wide>(item) * item_step + static_cast<wide>(k) * factor_step;
-        const bool is_there = index < available;
-        const Remainders there = enter(elements + (is_there ? index : 0) * kElement, own);
-        const Remainders factor = chosen(is_there, there, own.number(one));
-        if (k + 1 == steps) {
-            number = factor;
-        } else {
-            ROLLED for (unsigned i = 0; i <= squarings; ++i) {
+    FOR_EACH_ITEM(rings, count, tables, count) {
+        const auto factor_at = [&](unsigned k) {
+            const wide index = static_cast<wide>(item) * item_step + static_cast<wide>(k) * factor_step;
+            return index < available ? load(numbers, index, own) : own.constant_number(one);
+        };
+        Remainders number = own.constant_number(one), next = factor_at(steps - 1);
+        ROLLED for (unsigned k = steps; k-- > 0;) {
+            const Remainders factor = next;
+            if (k > 0) next = factor_at(k - 1);  // It takes as long to come as a product.
+            ROLLED for (unsigned i = k + 1 == steps ? squarings : 0; i <= squarings; ++i) {
                 number = multiply(number, chosen(i < squarings, number, factor), own);
             }
         }
+        leave(out + static_cast<wide>(item) * kElement, number, own, tables, asked < count);
     }
-    leave(out + static_cast<wide>(item) * kElement, number, own, is_kept);
+}
+
+// As `start_subsets` and `join_subsets` of kernels.cu: the tables of subset products, from elements.
+KERNEL start_subset_channels(const unsigned* rings, const unsigned* tables, Remainders* subsets, const unsigned* elements,
+                             unsigned rows, int size, unsigned count) {
+    FOR_EACH_ITEM(rings, count, tables, count) {
+        const unsigned slot = item % (size + 1), table = item / (size + 1), row = table * size + slot - 1;
+        const bool is_there = slot > 0 && row < rows;
+        const Remainders there = enter(elements + static_cast<wide>(is_there ? row : 0) * kElement, own);
+        const wide entry = (static_cast<wide>(table) << size) + (slot == 0 ? 0 : 1u << (slot - 1));
+        store(subsets, entry, chosen(is_there, there, own.constant_number(one)), own, asked < count);
+    }
+}
+
+KERNEL join_subset_channels(const unsigned* rings, const unsigned* tables, Remainders* subsets, int size, int half,
+                            unsigned count) {
+    FOR_EACH_ITEM(rings, count, tables, count) {
+        const unsigned blocks = (size + 2 * half - 1) / (2 * half), patterns = 1u << min(2 * half, size);
+        const unsigned pattern = item % patterns, block = item / patterns % blocks;
+        const wide table = static_cast<wide>(item / patterns / blocks) << size;
+        const unsigned low = (pattern & ((1u << half) - 1)) << block * 2 * half;
+        const unsigned high = (pattern >> half << half) << block * 2 * half;
+        const bool is_new = low != 0 && high != 0 && (low | high) >> size == 0;
+        const Remainders left = load(subsets, table + (is_new ? low : 0), own);
+        const Remainders right = load(subsets, table + (is_new ? high : 0), own);
+        store(subsets, table + (low | high), multiply(left, right, own), own, is_new && asked < count);
+    }
+}
+
+// As `multiply_entries`, over all tables: out[item] is the product of the entries that the item's index names in each.
+KERNEL multiply_entry_channels(const unsigned* rings, const unsigned* tables, Remainders* out, const Remainders* subsets,
+                               int size, unsigned n_tables, const unsigned short* indices, unsigned count) {
+    FOR_EACH_ITEM(rings, count, tables, count) {
+        const auto entry_at = [&](unsigned table) {
+            const wide entry = (static_cast<wide>(table) << size) + indices[static_cast<wide>(table) * count + item];
+            return load(subsets, entry, own);
+        };
+        Remainders number = own.constant_number(one), next = entry_at(0);
+        ROLLED for (unsigned table = 0; table < n_tables; ++table) {
+            const Remainders entry = next;
+            if (table + 1 < n_tables) next = entry_at(table + 1);
+            number = multiply(number, entry, own);
+        }
+        store(out, item, number, own, asked < count);
+    }
 }

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from plumbob.crypto.engines.cuda.channels import ChannelShape, bases_for
+from plumbob.crypto.engines.cuda.channels import NUMBERS, ChannelShape, bases_for
 
 try:
     import gmpy2
@@ -289,9 +289,14 @@ class Driver:
         return self._leave(ring, sums, self._elements(ring, [inverse]))
 
     def pack(self, ring: DeviceRing, values: Array, slots: int, slot_bits: int) -> Array:
-        entered = self._enter(ring, values)
-        outputs = -(-len(values) // slots)
-        return self._leave(ring, self._fold_powers(ring, entered, outputs, (slots, 1), len(values), slots, slot_bits))
+        entered, outputs = self._enter(ring, values), -(-len(values) // slots)
+        shape = (outputs, (slots, 1), len(values), slots, slot_bits)
+        channels = self._fit_channels(ring, outputs, slot_bits)
+        if channels is None:
+            return self._leave(ring, self._fold_powers(ring, entered, *shape))
+        numbers = self._numbers(channels, len(entered))
+        self._run_channels(channels, "enter_channels", len(entered), (numbers, entered))
+        return self._leave(ring, self._fold_in_channels(ring, channels, numbers, *shape))
 
     def table(self, ring: DeviceRing, bases: Array, window: int) -> DeviceTable:
         count = len(bases)
@@ -348,8 +353,11 @@ class Driver:
         elements = self._enter(ring, integers)
         channels = self._fit_channels(ring, len(elements), WINDOW * exponents.shape[1])
         if channels is not None:
+            threads = self._channel_threads(channels.shape, len(elements))
+            powers = self.xp.empty((threads << WINDOW, 4), dtype=np.uint32)
             digits = (exponents, i32(exponents.shape[1]))
-            self._run_channels(channels, "raise_channels", len(elements), (u32(len(integers)), elements, *digits))
+            whole = (u32(len(integers)), elements, *digits, powers)
+            self._run_channels(channels, "raise_channels", len(elements), whole)
             return elements
         threads = self._shape(ring, len(elements)).threads
         groups = -(-len(elements) * threads // BLOCK) * BLOCK // threads
@@ -368,13 +376,23 @@ class Driver:
         rows, columns = matrix.shape
         items = columns * bits
         size = group_size(rows, items)
+        indices = self._subset_indices(ring, matrix, bits, size)
+        channels = self._channels_with_room(ring, len(indices) << size)
+        if channels is not None:
+            planes = self._planes_in_channels(channels, entered, indices, size)
+            return self._fold_in_channels(ring, channels, planes, columns, (1, columns), items, bits, 1)
         tables = self._subsets(ring, entered, size)
-        indices = self.xp.empty((len(tables), items), dtype=np.uint16)
+        planes = self._multiply_entries(ring, tables, indices, (1, items), items)
+        return self._fold_powers(ring, planes, columns, (1, columns), items, bits, 1)
+
+    def _subset_indices(self, ring: DeviceRing, matrix: Array, bits: int, size: int) -> Array:
+        """Which of a table's `size` rows are in the product, for every table, plane and column."""
+        rows, columns = matrix.shape
+        indices = self.xp.empty((-(-rows // size), columns * bits), dtype=np.uint16)
         shape = (u32(rows), u32(columns), i32(bits), i32(size))
         kernel = "find_subsets" if matrix.dtype == np.int64 else "find_subsets_of_32_bits"
         self._run_words(ring, kernel, indices.size, (indices, matrix, *shape))
-        planes = self._multiply_entries(ring, tables, indices, (1, items), items)
-        return self._fold_powers(ring, planes, columns, (1, columns), items, bits, 1)
+        return indices
 
     def _merged(self, ring: DeviceRing, powers: Array, window: int) -> Array:
         pairs = len(powers) // 2
@@ -430,11 +448,7 @@ class Driver:
     ) -> Array:
         out = self.xp.empty((count, ring.element), dtype=np.uint32)
         shape = (u32(steps[0]), u32(steps[1]), u32(available), u32(factors), u32(squarings))
-        channels = self._fit_channels(ring, count, squarings)
-        if channels is not None:
-            self._run_channels(channels, "fold_channels", count, (out, elements, *shape))
-        else:
-            self._run(ring, "fold_powers", count, (ring.constants, out, elements, *shape))
+        self._run(ring, "fold_powers", count, (ring.constants, out, elements, *shape))
         return out
 
     def _joined(self, parts: Sequence[Array]) -> Array:
@@ -479,13 +493,61 @@ class Driver:
             shape = self._shape(ring, items)
             self.device.launch(shape, kernel, items * shape.threads, (*arguments, u32(items)))
 
+    # In channels
+
     def _fit_channels(self, ring: DeviceRing | Opener, items: int, squarings: int) -> Channels | None:
-        """The ring's, where they are faster than lanes."""
+        """The ring's, where a chain of products ends sooner in them."""
         return ring.channels if items <= self.device.few and squarings >= LONG_CHAIN else None
+
+    def _channels_with_room(self, ring: DeviceRing, entries: int) -> Channels | None:
+        """The ring's, where a table of so many numbers has room."""
+        channels = ring.channels if self.device.few else None
+        if channels is None or entries * channels.shape.number_bytes > self.device.largest_table:
+            return None
+        return channels
+
+    def _numbers(self, channels: Channels, count: int) -> Array:
+        return self.xp.empty((count, channels.shape.number_bytes // 4), dtype=np.uint32)
+
+    def _planes_in_channels(self, channels: Channels, entered: Array, indices: Array, size: int) -> Array:
+        """As `_subsets` and `_multiply_entries`: for every item the product of one entry of each table."""
+        n_tables, items = indices.shape
+        subsets, planes = self._numbers(channels, n_tables << size), self._numbers(channels, items)
+        started = (subsets, entered, u32(len(entered)), i32(size))
+        self._run_channels(channels, "start_subset_channels", n_tables * (size + 1), started)
+        half = 1
+        while half < size:
+            count = n_tables * -(-size // (2 * half)) << min(2 * half, size)
+            self._run_channels(channels, "join_subset_channels", count, (subsets, i32(size), i32(half)))
+            half *= 2
+        arguments = (planes, subsets, i32(size), u32(n_tables), indices)
+        self._run_channels(channels, "multiply_entry_channels", items, arguments)
+        return planes
+
+    def _fold_in_channels(
+        self,
+        ring: DeviceRing,
+        channels: Channels,
+        numbers: Array,
+        count: int,
+        steps: tuple[int, int],
+        available: int,
+        factors: int,
+        squarings: int,
+    ) -> Array:
+        """As `_fold_powers`; what comes out are elements again."""
+        out = self.xp.empty((count, ring.element), dtype=np.uint32)
+        shape = (u32(steps[0]), u32(steps[1]), u32(available), u32(factors), u32(squarings))
+        self._run_channels(channels, "fold_channels", count, (out, numbers, *shape))
+        return out
+
+    def _channel_threads(self, shape: ChannelShape, items: int) -> int:
+        """Blocks stay and take items after items, so there are no more than can work beside each other."""
+        return min(-(-items // NUMBERS), shape.beside * self.device.processors) * shape.block
 
     def _run_channels(self, channels: Channels, kernel: str, items: int, arguments: tuple[Any, ...]) -> None:
         if items:
-            threads = -(-items // channels.shape.numbers) * channels.shape.block
+            threads = self._channel_threads(channels.shape, items)
             whole = (channels.constants, channels.tables, *arguments, u32(items))
             self.device.launch(channels.shape, kernel, threads, whole)
 
