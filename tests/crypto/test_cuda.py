@@ -141,6 +141,26 @@ def test_embed_equals_python(case: tuple[Engine, Ring]) -> None:
         assert_same(engine.embed(ring, values), REFERENCE.embed(ring, values))
 
 
+def test_embed_equals_python_for_64_bits(case: tuple[Engine, Ring]) -> None:
+    """Messages that come as an array become the same, the least and the largest of 64 bits included."""
+    engine, ring = case
+    least, largest = -(1 << 63), (1 << 63) - 1
+    edges = [0, 1, -1, least, least + 1, largest, 1 << 32, -(1 << 32), (1 << 32) - 1, 1 - (1 << 32), 1 << 31]
+    values = np.array(edges + [secrets.randbelow(1 << 64) + least for _ in range(5)], dtype=np.int64)
+    if ring.degree == 2:
+        expected = REFERENCE.embed(ring, values.tolist())
+        for array in (values, np.repeat(values, 2)[::2]):
+            assert_same(engine.embed(ring, array), expected)
+        assert_same(REFERENCE.embed(ring, values), expected)
+
+
+@pytest.mark.parametrize("root", [17, (1 << 31) - 1, (1 << 63) - 25, (1 << 63) + 1, (1 << 64) - 1])
+def test_embed_takes_short_roots(small: CudaEngine, root: int) -> None:
+    """Messages of 64 bits are reduced where the root is shorter, or hardly longer, than they are."""
+    ring, values = Ring(root, 2), np.array([0, -1, -(1 << 63), (1 << 63) - 1, 1 << 62, -5], dtype=np.int64)
+    assert_same(small.embed(ring, values), REFERENCE.embed(ring, values.tolist()))
+
+
 def test_power_and_pack_equal_python(case: tuple[Engine, Ring]) -> None:
     """Squarings and powers are exact for edge values and random ones."""
     engine, ring = case

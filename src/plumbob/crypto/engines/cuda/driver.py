@@ -233,6 +233,12 @@ class Driver:
         self._run(ring, "embed_rows", len(values), arguments)
         return out
 
+    def embed_signed(self, ring: DeviceRing, values: Array) -> Array:
+        """Of 64-bit integers that are not larger than the root."""
+        out = self._integers(len(values), ring.words)
+        self._run(ring, "embed_signed_rows", len(values), (ring.constants, out, i32(ring.words), values))
+        return out
+
     def power(self, ring: DeviceRing, bases: Array, exponent: int) -> Array:
         exponents = self._exponents([exponent])
         return self._joined([self._leave(ring, self._raised(ring, part, exponents)) for part in pieces(ring, bases)])
