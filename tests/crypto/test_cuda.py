@@ -195,6 +195,13 @@ def test_combine_takes_any_shape(small: CudaEngine, rows: int, columns: int, bit
     assert_same(small.combine(SMALL, bases, matrix, bits), REFERENCE.combine(SMALL, bases, matrix, bits))
 
 
+def test_combine_does_without_gmp(small: CudaEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python's own inverse and powers give the same."""
+    monkeypatch.setattr(driver, "gmpy2", None)
+    bases, matrix = units(SMALL, 3), entries(3, 2, 20)
+    assert_same(small.combine(SMALL, bases, matrix, 20), REFERENCE.combine(SMALL, bases, matrix, 20))
+
+
 @pytest.mark.parametrize(("rows", "bases", "window"), [(0, 3, 4), (1, 1, 1), (1, 40, 5), (5, 33, 8), (20, 5, 2)])
 def test_look_up_takes_any_shape(small: CudaEngine, rows: int, bases: int, window: int) -> None:
     """However a row's factors are divided among groups, the product is the same."""
@@ -276,6 +283,16 @@ def test_launches_depend_on_shapes_only(emulated: Callable[[Sequence[int]], Cuda
         launches.append(device.launches)
     assert launches[0] == launches[1] == launches[2]
     assert launches[0]
+
+
+def test_nothing_small_is_launched_after_the_large_products(small: CudaEngine) -> None:
+    """What the host inverts meanwhile is there before the device is full of work, and never squared on it."""
+    device = small._device
+    assert isinstance(device, EmulatedDevice)
+    small.combine(SMALL, units(SMALL, 40), entries(40, 6, 9), 9)
+    names = [name for name, _ in device.launches]
+    assert names.index("leave_rows") < names.index("start_subsets") < names.index("multiply_entries")
+    assert names.count("fold_powers") == 1
 
 
 @pytest.mark.parametrize("scheme", [paillier, okamoto_uchiyama])

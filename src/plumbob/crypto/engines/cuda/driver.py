@@ -19,7 +19,7 @@ from plumbob.crypto.engines.cuda.channels import ChannelShape, bases_for
 
 try:
     import gmpy2
-except ImportError:  # Only the benchmark does without it: Python's own inverse takes ten times as long.
+except ImportError:  # Only the benchmark does without it: Python's own inverse and powers take ten times as long.
     gmpy2 = None
 
 FILES = ("lanes.h", "numbers.h", "kernels.cu")
@@ -97,6 +97,9 @@ class Device(Protocol):
 
     def aside(self) -> AbstractContextManager[None]:
         """What is launched inside starts after everything before it, and runs beside everything after it."""
+
+    def rejoin(self) -> None:
+        """What is launched from now on starts after everything aside."""
 
     def fetch(self, array: Array) -> Any:
         """An array on the host, once what this thread launched is done."""
@@ -289,10 +292,10 @@ class Driver:
         entered = self._enter(ring, bases)
         # Entries are shifted to be non-negative. What that multiplies in everywhere is inverted here meanwhile.
         with self.device.aside():
-            excess = self.product_of_all(ring, entered, bits - 1)
+            product = self._product_of_all(ring, entered)
         sums = self._combine_unsigned(ring, entered, matrix, bits)
-        inverse = inverted(to_int(self.device.fetch_aside(excess)[0]), ring.root, ring.degree)
-        return self._leave(ring, sums, self._elements(ring, [inverse]))
+        inverse = inverted(to_int(self.device.fetch_aside(product)[0]), ring.root, ring.degree)
+        return self._leave(ring, sums, self._elements(ring, [squared(inverse, bits - 1, ring.modulus)]))
 
     def pack(self, ring: DeviceRing, values: Array, slots: int, slot_bits: int) -> Array:
         entered = self._enter(ring, values)
@@ -328,12 +331,11 @@ class Driver:
 
     # Their parts
 
-    def product_of_all(self, ring: DeviceRing, elements: Array, squarings: int) -> Array:
-        """The product of all elements, squared so many times, as a standard integer."""
+    def _product_of_all(self, ring: DeviceRing, elements: Array) -> Array:
+        """As a standard integer."""
         factors = elements.copy()
         self._fold(ring, factors, len(factors), 1)
-        steps = self.xp.concatenate([self._one(ring), factors[:1]])
-        return self._leave(ring, self._fold_powers(ring, steps, 1, (2, 1), 2, 2, squarings))
+        return self._leave(ring, factors[:1])
 
     def _enter(self, ring: DeviceRing | Opener, integers: Array) -> Array:
         """Montgomery form in every ring, one ring's rows after the other's."""
@@ -375,6 +377,8 @@ class Driver:
         items = columns * bits
         size = group_size(rows, items)
         tables = self._subsets(ring, entered, size)
+        # The product of all is little work, but would wait for all of what comes now once the device is full of it.
+        self.device.rejoin()
         indices = self.xp.empty((len(tables), items), dtype=np.uint16)
         shape = (u32(rows), u32(columns), i32(bits), i32(size))
         kernel = "find_subsets" if matrix.dtype == np.int64 else "find_subsets_of_32_bits"
@@ -578,3 +582,9 @@ def inverted(value: int, root: int, degree: int) -> int:
     """1 / value modulo root**degree: found modulo the root, and doubled in length by a step of Newton's."""
     inverse = pow(value, -1, root) if gmpy2 is None else int(gmpy2.invert(value, root))
     return inverse if degree == 1 else inverse * (2 - value * inverse) % root**2
+
+
+def squared(value: int, times: int, modulus: int) -> int:
+    """value**(2**times)."""
+    power = 1 << times
+    return pow(value, power, modulus) if gmpy2 is None else int(gmpy2.powmod(value, power, modulus))
