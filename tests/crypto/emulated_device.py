@@ -54,6 +54,9 @@ class EmulatedDevice:
     def aside(self) -> Iterator[None]:
         yield
 
+    def rejoin(self) -> None:
+        """Everything is done in the order in which it is launched."""
+
     def fetch(self, array: Any) -> Any:
         return array
 

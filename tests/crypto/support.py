@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import settings
 
 from plumbob.crypto import Encoded, Encoding, Randomness
-from plumbob.crypto.engines.interface import Digits, Engine, IntegerMatrix, Ring, Table
+from plumbob.crypto.engines.interface import Digits, Engine, IntegerMatrix, Integers, Ring, Table
 from plumbob.crypto.limbs import Limbs
 
 # Examples cost modular arithmetic, and the first one of a key its tables.
@@ -53,7 +53,7 @@ class CountingEngine:
         self.calls["multiply"] += 1
         return self._inner.multiply(ring, left, right)
 
-    def embed(self, ring: Ring, values: Sequence[int]) -> Limbs:
+    def embed(self, ring: Ring, values: Integers) -> Limbs:
         self.calls["embed"] += 1
         return self._inner.embed(ring, values)
 

@@ -141,6 +141,26 @@ def test_embed_equals_python(case: tuple[Engine, Ring]) -> None:
         assert_same(engine.embed(ring, values), REFERENCE.embed(ring, values))
 
 
+def test_embed_equals_python_for_64_bits(case: tuple[Engine, Ring]) -> None:
+    """Messages that come as an array become the same, the least and the largest of 64 bits included."""
+    engine, ring = case
+    least, largest = -(1 << 63), (1 << 63) - 1
+    edges = [0, 1, -1, least, least + 1, largest, 1 << 32, -(1 << 32), (1 << 32) - 1, 1 - (1 << 32), 1 << 31]
+    values = np.array(edges + [secrets.randbelow(1 << 64) + least for _ in range(5)], dtype=np.int64)
+    if ring.degree == 2:
+        expected = REFERENCE.embed(ring, values.tolist())
+        for array in (values, np.repeat(values, 2)[::2]):
+            assert_same(engine.embed(ring, array), expected)
+        assert_same(REFERENCE.embed(ring, values), expected)
+
+
+@pytest.mark.parametrize("root", [17, (1 << 31) - 1, (1 << 63) - 25, (1 << 63) + 1, (1 << 64) - 1])
+def test_embed_takes_short_roots(small: CudaEngine, root: int) -> None:
+    """Messages of 64 bits are reduced where the root is shorter, or hardly longer, than they are."""
+    ring, values = Ring(root, 2), np.array([0, -1, -(1 << 63), (1 << 63) - 1, 1 << 62, -5], dtype=np.int64)
+    assert_same(small.embed(ring, values), REFERENCE.embed(ring, values.tolist()))
+
+
 def test_power_and_pack_equal_python(case: tuple[Engine, Ring]) -> None:
     """Squarings and powers are exact for edge values and random ones."""
     engine, ring = case
@@ -173,6 +193,13 @@ def test_combine_takes_any_shape(small: CudaEngine, rows: int, columns: int, bit
     """No shape is special: none of something, one of it, or more than a table has rows."""
     bases, matrix = units(SMALL, rows), entries(rows, columns, bits)
     assert_same(small.combine(SMALL, bases, matrix, bits), REFERENCE.combine(SMALL, bases, matrix, bits))
+
+
+def test_combine_does_without_gmp(small: CudaEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python's own inverse and powers give the same."""
+    monkeypatch.setattr(driver, "gmpy2", None)
+    bases, matrix = units(SMALL, 3), entries(3, 2, 20)
+    assert_same(small.combine(SMALL, bases, matrix, 20), REFERENCE.combine(SMALL, bases, matrix, 20))
 
 
 @pytest.mark.parametrize(("rows", "bases", "window"), [(0, 3, 4), (1, 1, 1), (1, 40, 5), (5, 33, 8), (20, 5, 2)])
@@ -256,6 +283,16 @@ def test_launches_depend_on_shapes_only(emulated: Callable[[Sequence[int]], Cuda
         launches.append(device.launches)
     assert launches[0] == launches[1] == launches[2]
     assert launches[0]
+
+
+def test_nothing_small_is_launched_after_the_large_products(small: CudaEngine) -> None:
+    """What the host inverts meanwhile is there before the device is full of work, and never squared on it."""
+    device = small._device
+    assert isinstance(device, EmulatedDevice)
+    small.combine(SMALL, units(SMALL, 40), entries(40, 6, 9), 9)
+    names = [name for name, _ in device.launches]
+    assert names.index("leave_rows") < names.index("start_subsets") < names.index("multiply_entries")
+    assert names.count("fold_powers") == 1
 
 
 @pytest.mark.parametrize("scheme", [paillier, okamoto_uchiyama])

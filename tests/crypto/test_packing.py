@@ -79,6 +79,32 @@ def test_borrows_are_carried(key: PrivateKey, layout: Layout, pattern: Callable[
         assert slots.unpack(in_the_clear(key.public, slots, sums, mask), mask) == sums
 
 
+def digit_by_digit(slots: Slots, packed: list[int]) -> list[int]:
+    """Replies taken apart one digit after the other, each borrow paid back at once."""
+    sums: list[int] = []
+    for value, modulus in zip(packed, slots.moduli, strict=True):
+        rest = value % modulus
+        while modulus > 1:
+            is_last = len(sums) + 1 == slots.columns or modulus >> slots.slot_bits <= 1 or slots.per_reply == 1
+            digit_range = modulus if is_last else 1 << slots.slot_bits
+            sums.append(centred(rest, digit_range))
+            rest, modulus = (rest - sums[-1]) // digit_range, modulus // digit_range
+    return sums
+
+
+@LIGHT
+@given(st.integers(1, 13), st.integers(2, 130), st.integers(1, 6), st.booleans(), st.data())
+def test_any_reply_is_taken_apart_the_same(
+    columns: int, bits: int, width: int, is_whole: bool, data: st.DataObject
+) -> None:
+    """Whatever came back, digits of any width are those of schoolbook division, in a shorter last reply as well."""
+    slots = Slots(columns, bits, 1, (1 << 777,) * columns) if is_whole else Slots._truncated(columns, bits, width)
+    values, mask = ([data.draw(st.integers(0, 1 << 800)) for _ in slots.moduli] for _ in range(2))
+    handed_back = slots.truncate(values)
+    packed = [value - hidden for value, hidden in zip(handed_back, mask, strict=True)]
+    assert slots.unpack(handed_back, mask) == digit_by_digit(slots, packed)
+
+
 @layouts
 @pytest.mark.parametrize("columns", [1, 31, 33])
 def test_encrypted_replies_are_exact(key: PrivateKey, layout: Layout, columns: int) -> None:

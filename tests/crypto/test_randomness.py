@@ -58,6 +58,27 @@ def test_many_below_are_uniform(bound: int) -> None:
     assert bound == 1 or stats.chisquare([drawn[value] for value in range(bound)]).pvalue > SURPRISING
 
 
+@pytest.mark.parametrize("bound", [1, 3, 200, 256, 257, (1 << 100) + 1, (1 << 104) * 3 // 5])
+def test_many_below_are_drawn_in_a_fixed_order(bound: int) -> None:
+    """All at once, then each again that was too large, so that what the kernel gave can be replayed."""
+    drawn: list[bytes] = []
+
+    def source(size: int) -> bytes:
+        drawn.append(os.urandom(size))
+        return drawn[-1]
+
+    values, bits = Randomness(source).many_below(bound, 60), (bound - 1).bit_length()
+    size, (first, *others) = -(-bits // 8), drawn
+    again = iter(others)
+    for k, value in enumerate(values):
+        piece = first[k * size : (k + 1) * size]
+        while int.from_bytes(piece, "little") >> (8 * size - bits) >= bound:
+            piece = next(again)
+        assert int.from_bytes(piece, "little") >> (8 * size - bits) == value
+    assert len(first) == 60 * size
+    assert not list(again)
+
+
 @pytest.mark.parametrize("bits", [0, 1, 7, 8, 9, 64, 100])
 def test_of_bits_uses_the_whole_range(bits: int) -> None:
     """Each bit is set about half of the time, and none above the width."""

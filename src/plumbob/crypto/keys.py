@@ -11,7 +11,7 @@ from functools import cached_property
 import gmpy2
 from gmpy2 import mpz
 
-from plumbob.crypto.engines.interface import Engine, Ring, Table
+from plumbob.crypto.engines.interface import Engine, Integers, Ring, Table
 from plumbob.crypto.fixed_point import Encoded
 from plumbob.crypto.limbs import Limbs, from_ints
 from plumbob.crypto.profiles import Profile
@@ -61,7 +61,7 @@ class PublicKey(ABC):
         """Masks for sums of `bits` bits, sign included."""
 
     @abstractmethod
-    def embed(self, values: Sequence[int], bits: int) -> Limbs:
+    def embed(self, values: Integers, bits: int) -> Limbs:
         """Ciphertexts without randomness of integers with abs(m) < 2**bits (Paillier: of any residues)."""
 
     @abstractmethod
@@ -189,8 +189,8 @@ def window_table(engine: Engine, ring: Ring, base: int, digits: int) -> Table:
     return engine.table(ring, from_ints(powers, ring.width), WINDOW)
 
 
-def plaintexts(values: Encoded | Sequence[int], capacity_bits: int) -> tuple[Sequence[int], int]:
+def plaintexts(values: Encoded | Sequence[int], capacity_bits: int) -> tuple[Integers, int]:
     """Plain integers and the public width that holds them."""
     if isinstance(values, Encoded):
-        return values.values.tolist(), values.bits
+        return values.values, values.bits
     return values, capacity_bits

@@ -5,7 +5,6 @@ well-formed, and a mask cannot be uniform modulo a secret: masks are 128 bits lo
 centred, and a plaintext that no honest peer could have sent is refused, because what wraps around p shows p.
 """
 
-from collections.abc import Sequence
 from functools import cached_property
 
 import gmpy2
@@ -13,7 +12,7 @@ import numpy as np
 from gmpy2 import mpz
 
 from plumbob.crypto import engines
-from plumbob.crypto.engines.interface import Engine, Ring, Table
+from plumbob.crypto.engines.interface import Engine, Integers, Ring, Table, unbounded
 from plumbob.crypto.keys import WINDOW, OwnBase, PrivateKey, PublicKey, window_table
 from plumbob.crypto.limbs import Limbs, from_ints, to_mpz
 from plumbob.crypto.profiles import STANDARD, Profile
@@ -52,13 +51,13 @@ class OkamotoUchiyamaPublicKey(PublicKey):
             raise CryptoError(f"expected sums of at most {self.reply_bits} bits to mask, got {bits}")
         return [self.randomness.of_bits(bits + MASK_BITS) for _ in range(count)]
 
-    def embed(self, values: Sequence[int], bits: int) -> Limbs:
+    def embed(self, values: Integers, bits: int) -> Limbs:
         """g**m for abs(m) < 2**bits: m is shifted to be positive, and the shift divided out again."""
-        offset = 1 << bits
-        if any(abs(value) >= offset for value in values):
+        offset, plain = 1 << bits, unbounded(values)
+        if any(abs(value) >= offset for value in plain):
             raise EncodingError(f"a plaintext does not fit {bits} bits, which is what this key or encoding carries")
         size = bits // WINDOW + 1
-        shifted = b"".join((value + offset).to_bytes(size, "little") for value in values)
+        shifted = b"".join((value + offset).to_bytes(size, "little") for value in plain)
         digits = np.frombuffer(shifted, dtype=np.uint8).reshape(-1, size)
         powers = self.engine.look_up(self._message_table(size), digits)
         back = from_ints([gmpy2.powmod(self.g, -offset, self.ring.modulus)], self.ring.width)

@@ -7,6 +7,8 @@ paper's form, kept as the target of the packing attack, K is the whole width of 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 from plumbob.crypto.keys import PublicKey
 from plumbob.crypto.vector import EncryptedVector
@@ -76,22 +78,15 @@ class Slots:
 
     def unpack(self, handed_back: Sequence[int], mask: Sequence[int]) -> list[int]:
         """The learner's part: the sums themselves."""
-        sums: list[int] = []
-        for value, hidden, modulus in zip(handed_back, mask, self.moduli, strict=True):
-            count = min(self.per_reply, self.columns - len(sums))
-            sums += self._signed_digits(value - hidden, count, modulus)
-        return sums
-
-    def _signed_digits(self, packed: int, count: int, modulus: int) -> list[int]:
-        """From below; the last one has all the bits that are left.
-
-        Half of each digit's range is added, so that none is negative and borrows from the next, and taken away again.
-        """
-        bits, last = self.slot_bits, (count - 1) * self.slot_bits
-        half, last_half, mask = 1 << (bits - 1), modulus >> (last + 1), (1 << bits) - 1
-        halves = half * (((1 << last) - 1) // mask) + (last_half << last)
-        lifted = (packed + halves) & (modulus - 1)
-        return [(lifted >> start & mask) - half for start in range(0, last, bits)] + [(lifted >> last) - last_half]
+        lifted = [
+            (value - (hidden & bits) + halves) & bits
+            for value, hidden, (_, halves, bits) in zip(handed_back, mask, self._replies, strict=True)
+        ]
+        return [
+            (value >> start & bits) - half
+            for value, reply in zip(lifted, self._replies, strict=True)
+            for start, bits, half in reply.digits
+        ]
 
     def digits(self, values: Sequence[int]) -> list[int]:
         """Whole plaintexts, or masks, shifted down to each of their slots, with everything above still there.
@@ -99,12 +94,24 @@ class Slots:
         Where nothing is handed back, these of D and of the mask are shares of the sums modulo any power of two up to
         2**slot_bits, wrong by one unit at most: a carry from the slots below.
         """
-        counts = [min(self.per_reply, self.columns - start) for start in range(0, self.columns, self.per_reply)]
         return [
-            value >> (slot * self.slot_bits)
-            for value, count in zip(values, counts, strict=True)
-            for slot in range(count)
+            value >> digit.start for value, reply in zip(values, self._replies, strict=True) for digit in reply.digits
         ]
+
+    @cached_property
+    def _replies(self) -> list["Reply"]:
+        """How each of them is taken apart; there are only two kinds, full ones and the last."""
+        counts = (min(self.per_reply, self.columns - start) for start in range(0, self.columns, self.per_reply))
+        kinds = list(zip(counts, self.moduli, strict=True))
+        replies = {kind: self._reply(*kind) for kind in set(kinds)}
+        return [replies[kind] for kind in kinds]
+
+    def _reply(self, count: int, modulus: int) -> "Reply":
+        """The last digit has all the bits that are left."""
+        bits, last = self.slot_bits, (count - 1) * self.slot_bits
+        ranges = [1 << bits] * (count - 1) + [modulus >> last]
+        digits = tuple(Digit(k * bits, size - 1, size // 2) for k, size in enumerate(ranges))
+        return Reply(digits, sum(digit.half << digit.start for digit in digits), modulus - 1)
 
     def to_bytes(self, handed_back: Sequence[int]) -> bytes:
         """Fixed width: each reply in the bytes that its modulus needs."""
@@ -130,6 +137,27 @@ class Slots:
     @property
     def _sizes(self) -> list[int]:
         return [-(-(modulus - 1).bit_length() // 8) for modulus in self.moduli]
+
+
+class Digit(NamedTuple):
+    """Where a sum lies in its reply: from which bit on, its bits all set, and half of its range."""
+
+    start: int
+    bits: int
+    half: int
+
+
+class Reply(NamedTuple):
+    """The digits of a reply, from below.
+
+    Half of each digit's range is added, so that none is negative and borrows from the next, and taken away again.
+    """
+
+    digits: tuple[Digit, ...]
+    halves: int
+    """Those of all digits, each in its place."""
+    bits: int
+    """All that are handed back, set."""
 
 
 def per_reply(key: PublicKey, slot_bits: int) -> int:

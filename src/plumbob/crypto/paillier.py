@@ -4,14 +4,13 @@ Encryption is (1 + m n) r with r an n-th power. The owner draws r modulo p**2 an
 independent n-th powers (`keys.PublicKey.randomisers`).
 """
 
-from collections.abc import Sequence
 from functools import cached_property
 
 import gmpy2
 from gmpy2 import mpz
 
 from plumbob.crypto import engines
-from plumbob.crypto.engines.interface import Engine, Ring
+from plumbob.crypto.engines.interface import Engine, Integers, Ring
 from plumbob.crypto.keys import SLACK_BITS, OwnBase, PrivateKey, PublicKey
 from plumbob.crypto.limbs import Limbs, to_ints
 from plumbob.crypto.profiles import STANDARD, Profile
@@ -45,7 +44,7 @@ class PaillierPublicKey(PublicKey):
             raise CryptoError(f"expected sums of at most {self.reply_bits} bits to mask, got {bits}")
         return self.randomness.many_below(self.n, count)
 
-    def embed(self, values: Sequence[int], bits: int) -> Limbs:
+    def embed(self, values: Integers, bits: int) -> Limbs:
         return self.engine.embed(self.ring, values)
 
     def to_bytes(self) -> bytes:

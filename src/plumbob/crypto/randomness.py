@@ -39,9 +39,8 @@ class Randomness:
         """The same for many, drawn at once: a system call for each takes longer than what is done with it."""
         bits = (bound - 1).bit_length()
         size = -(-bits // 8)
-        drawn = self.draw(count * size)
-        pieces = (drawn[index * size : (index + 1) * size] for index in range(count))
-        values = (int.from_bytes(piece, "little") >> (8 * size - bits) for piece in pieces)
+        drawn, spare = self.draw(count * size), 8 * size - bits
+        values = [int.from_bytes(drawn[size * k : size * (k + 1)], "little") >> spare for k in range(count)]
         return [value if value < bound else self.below(bound) for value in values]
 
     def of_bits(self, bits: int) -> int:

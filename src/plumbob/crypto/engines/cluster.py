@@ -20,7 +20,7 @@ from itertools import pairwise
 from typing import Any
 
 from plumbob.crypto import engines
-from plumbob.crypto.engines.interface import Digits, Engine, IntegerMatrix, Ring, Table
+from plumbob.crypto.engines.interface import Digits, Engine, IntegerMatrix, Integers, Ring, Table
 from plumbob.crypto.engines.python import group_size, logarithm
 from plumbob.crypto.limbs import Limbs, concatenate, from_ints, to_bytes
 from plumbob.errors import CryptoError
@@ -77,7 +77,7 @@ class RayEngine:
         # A product takes less time than sending its factors.
         return self._local.multiply(ring, left, right)
 
-    def embed(self, ring: Ring, values: Sequence[int]) -> Limbs:
+    def embed(self, ring: Ring, values: Integers) -> Limbs:
         return self._local.embed(ring, values)
 
     def power(self, ring: Ring, bases: Limbs, exponent: int) -> Limbs:

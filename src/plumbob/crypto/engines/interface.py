@@ -19,6 +19,7 @@ from plumbob.crypto.limbs import Limbs, width_for
 
 Digits = NDArray[np.uint8]
 IntegerMatrix = NDArray[np.int64]
+Integers = Sequence[int] | NDArray[np.int64]
 MAX_BITS = 63  # Matrix entries plus their offset must fit an int64.
 Table = Any  # Made by `Engine.table` and understood by the same engine only.
 
@@ -61,7 +62,7 @@ class Engine(Protocol):
     def multiply(self, ring: Ring, left: Limbs, right: Limbs) -> Limbs:
         """Row by row; `right` may have a single row, which then meets every row of `left`."""
 
-    def embed(self, ring: Ring, values: Sequence[int]) -> Limbs:
+    def embed(self, ring: Ring, values: Integers) -> Limbs:
         """1 + value * root modulo root**2: what Paillier's messages become. Values may be negative."""
 
     def power(self, ring: Ring, bases: Limbs, exponent: int) -> Limbs:
@@ -90,6 +91,11 @@ class Engine(Protocol):
 
         Values are units of any width, p and the scale secrets: see `power`.
         """
+
+
+def unbounded(values: Integers) -> Sequence[int]:
+    """As Python's own integers, which do not overflow."""
+    return values.tolist() if isinstance(values, np.ndarray) else values
 
 
 def check_range(matrix: IntegerMatrix, bits: int) -> None:

@@ -10,7 +10,7 @@ import gmpy2
 import numpy as np
 
 from plumbob.crypto.engines import _kernel
-from plumbob.crypto.engines.interface import Digits, IntegerMatrix, Ring, Table, check_range, cores
+from plumbob.crypto.engines.interface import Digits, IntegerMatrix, Integers, Ring, Table, check_range, cores
 from plumbob.crypto.engines.python import embedded, logarithm
 from plumbob.crypto.limbs import Limbs, from_ints, to_mpz, width_for
 
@@ -44,7 +44,7 @@ class NativeEngine:
     def multiply(self, ring: Ring, left: Limbs, right: Limbs) -> Limbs:
         return _kernel.multiply(self._prepared(ring), rows(left), rows(right), self.threads)
 
-    def embed(self, ring: Ring, values: Sequence[int]) -> Limbs:
+    def embed(self, ring: Ring, values: Integers) -> Limbs:
         return embedded(ring, values)
 
     def power(self, ring: Ring, bases: Limbs, exponent: int) -> Limbs:

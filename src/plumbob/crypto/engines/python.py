@@ -10,7 +10,7 @@ import gmpy2
 import numpy as np
 from gmpy2 import mpz
 
-from plumbob.crypto.engines.interface import Digits, Engine, IntegerMatrix, Ring
+from plumbob.crypto.engines.interface import Digits, Engine, IntegerMatrix, Integers, Ring, unbounded
 from plumbob.crypto.limbs import Limbs, from_ints, to_mpz, width_for
 
 
@@ -34,7 +34,7 @@ class PythonEngine:
         modulus = ring.modulus
         return from_ints((a * b % modulus for a, b in zip(to_mpz(left), others, strict=True)), ring.width)
 
-    def embed(self, ring: Ring, values: Sequence[int]) -> Limbs:
+    def embed(self, ring: Ring, values: Integers) -> Limbs:
         return embedded(ring, values)
 
     def power(self, ring: Ring, bases: Limbs, exponent: int) -> Limbs:
@@ -74,10 +74,10 @@ class PythonEngine:
         return [logarithm(self, ring, values, scale) for ring, scale in zip(rings, scales, strict=True)]
 
 
-def embedded(ring: Ring, values: Sequence[int]) -> Limbs:
+def embedded(ring: Ring, values: Integers) -> Limbs:
     """For engines on this machine's cores: one product a value."""
     root = mpz(ring.root)
-    return from_ints((1 + value % root * root for value in values), ring.width)
+    return from_ints((1 + value % root * root for value in unbounded(values)), ring.width)
 
 
 def logarithm(engine: Engine, ring: Ring, values: Limbs, scale: int) -> Limbs:

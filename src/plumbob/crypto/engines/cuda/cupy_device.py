@@ -47,6 +47,9 @@ class CupyDevice:
         with side:
             yield
 
+    def rejoin(self) -> None:
+        cupy.cuda.get_current_stream().wait_event(self._pair[1].record())
+
     def fetch(self, array: Array) -> Any:
         return fetched(array, self._pair[0])
 

@@ -19,7 +19,7 @@ from plumbob.crypto.engines.cuda.channels import NUMBERS, ChannelShape, bases_fo
 
 try:
     import gmpy2
-except ImportError:  # Only the benchmark does without it: Python's own inverse takes ten times as long.
+except ImportError:  # Only the benchmark does without it: Python's own inverse and powers take ten times as long.
     gmpy2 = None
 
 FILES = ("lanes.h", "numbers.h", "kernels.cu")
@@ -97,6 +97,9 @@ class Device(Protocol):
 
     def aside(self) -> AbstractContextManager[None]:
         """What is launched inside starts after everything before it, and runs beside everything after it."""
+
+    def rejoin(self) -> None:
+        """What is launched from now on starts after everything aside."""
 
     def fetch(self, array: Array) -> Any:
         """An array on the host, once what this thread launched is done."""
@@ -233,6 +236,12 @@ class Driver:
         self._run(ring, "embed_rows", len(values), arguments)
         return out
 
+    def embed_signed(self, ring: DeviceRing, values: Array) -> Array:
+        """Of 64-bit integers that are not larger than the root."""
+        out = self._integers(len(values), ring.words)
+        self._run(ring, "embed_signed_rows", len(values), (ring.constants, out, i32(ring.words), values))
+        return out
+
     def power(self, ring: DeviceRing, bases: Array, exponent: int) -> Array:
         exponents = self._exponents([exponent])
         return self._joined([self._leave(ring, self._raised(ring, part, exponents)) for part in pieces(ring, bases)])
@@ -283,10 +292,10 @@ class Driver:
         entered = self._enter(ring, bases)
         # Entries are shifted to be non-negative. What that multiplies in everywhere is inverted here meanwhile.
         with self.device.aside():
-            excess = self.product_of_all(ring, entered, bits - 1)
+            product = self._product_of_all(ring, entered)
         sums = self._combine_unsigned(ring, entered, matrix, bits)
-        inverse = inverted(to_int(self.device.fetch_aside(excess)[0]), ring.root, ring.degree)
-        return self._leave(ring, sums, self._elements(ring, [inverse]))
+        inverse = inverted(to_int(self.device.fetch_aside(product)[0]), ring.root, ring.degree)
+        return self._leave(ring, sums, self._elements(ring, [squared(inverse, bits - 1, ring.modulus)]))
 
     def pack(self, ring: DeviceRing, values: Array, slots: int, slot_bits: int) -> Array:
         entered, outputs = self._enter(ring, values), -(-len(values) // slots)
@@ -327,12 +336,11 @@ class Driver:
 
     # Their parts
 
-    def product_of_all(self, ring: DeviceRing, elements: Array, squarings: int) -> Array:
-        """The product of all elements, squared so many times, as a standard integer."""
+    def _product_of_all(self, ring: DeviceRing, elements: Array) -> Array:
+        """As a standard integer."""
         factors = elements.copy()
         self._fold(ring, factors, len(factors), 1)
-        steps = self.xp.concatenate([self._one(ring), factors[:1]])
-        return self._leave(ring, self._fold_powers(ring, steps, 1, (2, 1), 2, 2, squarings))
+        return self._leave(ring, factors[:1])
 
     def _enter(self, ring: DeviceRing | Opener, integers: Array) -> Array:
         """Montgomery form in every ring, one ring's rows after the other's."""
@@ -378,12 +386,20 @@ class Driver:
         size = group_size(rows, items)
         indices = self._subset_indices(ring, matrix, bits, size)
         channels = self._channels_with_room(ring, len(indices) << size)
-        if channels is not None:
-            planes = self._planes_in_channels(channels, entered, indices, size)
-            return self._fold_in_channels(ring, channels, planes, columns, (1, columns), items, bits, 1)
-        tables = self._subsets(ring, entered, size)
-        planes = self._multiply_entries(ring, tables, indices, (1, items), items)
-        return self._fold_powers(ring, planes, columns, (1, columns), items, bits, 1)
+        tables = (
+            self._subsets(ring, entered, size)
+            if channels is None
+            else self._subsets_in_channels(channels, entered, len(indices), size)
+        )
+        # The product of all is little work, but would wait for all of what comes now once the device is full of it.
+        self.device.rejoin()
+        if channels is None:
+            planes = self._multiply_entries(ring, tables, indices, (1, items), items)
+            return self._fold_powers(ring, planes, columns, (1, columns), items, bits, 1)
+        planes = self._numbers(channels, items)
+        arguments = (planes, tables, i32(size), u32(len(indices)), indices)
+        self._run_channels(channels, "multiply_entry_channels", items, arguments)
+        return self._fold_in_channels(ring, channels, planes, columns, (1, columns), items, bits, 1)
 
     def _subset_indices(self, ring: DeviceRing, matrix: Array, bits: int, size: int) -> Array:
         """Which of a table's `size` rows are in the product, for every table, plane and column."""
@@ -509,10 +525,9 @@ class Driver:
     def _numbers(self, channels: Channels, count: int) -> Array:
         return self.xp.empty((count, channels.shape.number_bytes // 4), dtype=np.uint32)
 
-    def _planes_in_channels(self, channels: Channels, entered: Array, indices: Array, size: int) -> Array:
-        """As `_subsets` and `_multiply_entries`: for every item the product of one entry of each table."""
-        n_tables, items = indices.shape
-        subsets, planes = self._numbers(channels, n_tables << size), self._numbers(channels, items)
+    def _subsets_in_channels(self, channels: Channels, entered: Array, n_tables: int, size: int) -> Array:
+        """As `_subsets`."""
+        subsets = self._numbers(channels, n_tables << size)
         started = (subsets, entered, u32(len(entered)), i32(size))
         self._run_channels(channels, "start_subset_channels", n_tables * (size + 1), started)
         half = 1
@@ -520,9 +535,7 @@ class Driver:
             count = n_tables * -(-size // (2 * half)) << min(2 * half, size)
             self._run_channels(channels, "join_subset_channels", count, (subsets, i32(size), i32(half)))
             half *= 2
-        arguments = (planes, subsets, i32(size), u32(n_tables), indices)
-        self._run_channels(channels, "multiply_entry_channels", items, arguments)
-        return planes
+        return subsets
 
     def _fold_in_channels(
         self,
@@ -634,3 +647,9 @@ def inverted(value: int, root: int, degree: int) -> int:
     """1 / value modulo root**degree: found modulo the root, and doubled in length by a step of Newton's."""
     inverse = pow(value, -1, root) if gmpy2 is None else int(gmpy2.invert(value, root))
     return inverse if degree == 1 else inverse * (2 - value * inverse) % root**2
+
+
+def squared(value: int, times: int, modulus: int) -> int:
+    """value**(2**times)."""
+    power = 1 << times
+    return pow(value, power, modulus) if gmpy2 is None else int(gmpy2.powmod(value, power, modulus))

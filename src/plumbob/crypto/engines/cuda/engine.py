@@ -21,7 +21,7 @@ from plumbob.crypto.engines.cuda.driver import (
     Joint,
     Opener,
 )
-from plumbob.crypto.engines.interface import Digits, IntegerMatrix, Ring, Table, check_range
+from plumbob.crypto.engines.interface import Digits, IntegerMatrix, Integers, Ring, Table, check_range, unbounded
 from plumbob.crypto.limbs import Limbs, from_ints, width_for
 from plumbob.errors import CryptoError
 
@@ -80,11 +80,14 @@ class CudaEngine:
         with self._working():
             return self._limbs(self._driver.multiply(self._ring(ring), self._words(left), self._words(right)))
 
-    def embed(self, ring: Ring, values: Sequence[int]) -> Limbs:
+    def embed(self, ring: Ring, values: Integers) -> Limbs:
         if ring.degree != 2:
             raise ValueError(f"expected a ring with a squared root, got degree {ring.degree}")
-        residues = from_ints((value % ring.root for value in values), width_for(ring.root))
         with self._working():
+            if isinstance(values, np.ndarray) and ring.root >> 63:  # The GPU adds the root where one is negative.
+                signed = self._driver.xp.asarray(np.ascontiguousarray(values, dtype=np.int64))
+                return self._limbs(self._driver.embed_signed(self._ring(ring), signed))
+            residues = from_ints((value % ring.root for value in unbounded(values)), width_for(ring.root))
             return self._limbs(self._driver.embed(self._ring(ring), self._words(residues)))
 
     def power(self, ring: Ring, bases: Limbs, exponent: int) -> Limbs:

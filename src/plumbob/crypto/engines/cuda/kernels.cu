@@ -104,16 +104,40 @@ KERNEL raise_rows(const unsigned* rings, unsigned rows, unsigned* elements, cons
 }
 
 #if DEGREE == 2
+// 1 + u n, where u is the upper half of the number.
+DEVICE void deliver_message(unsigned* integer, int size, Number& number, Constants ring, bool is_live) {
+    set_zero(number.half[0]);
+    number.half[0].limb[0] = first_mask() & word(1);
+    deliver(integer, size, number, ring, is_live);
+}
+
 // Integers u below n to the integers 1 + u n.
 KERNEL embed_rows(const unsigned* rings, unsigned* out, int size, const unsigned* integers, int integer_size,
                   unsigned count) {
     FOR_EACH_ITEM(count) {
         Number number;
         UNROLLED for (int k = 0; k < W; ++k) {
-            number.half[0].limb[k] = k == 0 ? first_mask() & word(1) : word(0);
             number.half[1].limb[k] = load_limb_below(integers + offset_t(item) * integer_size, 0, integer_size, k);
         }
-        deliver(out + offset_t(item) * size, size, number, {rings}, is_live);
+        deliver_message(out + offset_t(item) * size, size, number, {rings}, is_live);
+    }
+}
+
+// The same of signed integers, two limbs each, that are not larger than n: to negative ones n is added, without a
+// branch.
+KERNEL embed_signed_rows(const unsigned* rings, unsigned* out, int size, const unsigned* integers, unsigned count) {
+    FOR_EACH_ITEM(count) {
+        const unsigned* integer = integers + offset_t(item) * 2;
+        const word sign = word(0) - (uniform(integer[1]) >> 31);
+        Number number;
+        Half added;
+        UNROLLED for (int k = 0; k < W; ++k) {
+            const word above = k < 2 ? ~first_mask() : ~word(0);  // Limbs beyond the two.
+            number.half[1].limb[k] = load_limb_below(integer, 0, 2, k) | (sign & above);
+            added.limb[k] = load_limb(rings, k) & sign;
+        }
+        add_half(number.half[1], added, word(0));
+        deliver_message(out + offset_t(item) * size, size, number, {rings}, is_live);
     }
 }
 
