@@ -161,14 +161,25 @@ DEVICE unsigned load_volatile(const unsigned* place) { return *static_cast<const
 template <bool kCounts>
 DEVICE void add_up(wide (&sums)[2], unsigned (&turns)[2], const unsigned (*told)[2 * kNumbers], const Matrix& matrix,
                    int lane) {
+#ifdef PARTS
+    int more[2][4] = {};
+#endif
     int bytes[2][4] = {};
     const int vector = lane / 4, place = lane % 4;
     unsigned rights[2 * kWarps], count = 0;
     UNROLLED for (int i = 0; i < 2 * kWarps; ++i) rights[i] = load_volatile(&told[4 * i + place][vector]);
     UNROLLED for (int step = 0; step < kWarps; ++step) {
-        multiply_bytes(bytes[0], matrix.tiles[step][0], rights[2 * step], rights[2 * step + 1]);
-        multiply_bytes(bytes[1], matrix.tiles[step][1], rights[2 * step], rights[2 * step + 1]);
+#ifdef PARTS
+        int (&sum)[2][4] = step % 2 ? more : bytes;
+#else
+        int (&sum)[2][4] = bytes;
+#endif
+        multiply_bytes(sum[0], matrix.tiles[step][0], rights[2 * step], rights[2 * step + 1]);
+        multiply_bytes(sum[1], matrix.tiles[step][1], rights[2 * step], rights[2 * step + 1]);
     }
+#ifdef PARTS
+    UNROLLED for (int i = 0; i < 4; ++i) bytes[0][i] += more[0][i], bytes[1][i] += more[1][i];
+#endif
     if (kCounts) {
         UNROLLED for (int i = 0; i < 2 * kWarps; ++i) count += rights[i] >> 6;
     }
@@ -218,7 +229,7 @@ DEVICE Remainders multiply(const Remainders& x, const Remainders& y, const Chann
 // An element of the other kernels (numbers.h), which has another Montgomery factor: `entering` makes up for it.
 DEVICE Remainders enter(const unsigned* element, const Channel& own) {
     unsigned first[2] = {0, 0}, second[2] = {0, 0};
-#pragma unroll 8
+#pragma unroll 16
     for (int k = 0; k < LIMBS; ++k) {
         UNROLLED for (int h = 0; h < 2; ++h) {
             const wide limb = element[h * LIMBS + k];
@@ -280,7 +291,7 @@ DEVICE void leave(unsigned* element, const Remainders& number, const Channel& ow
     ROLLED for (int d = own.index; d < kDigits; d += kChannels) {
         const unsigned* digits = tables + 2 * kMatrix + d;
         wide sums[2] = {0, 0};
-#pragma unroll 4
+#pragma unroll 16
         for (int i = 0; i < K; ++i) {
             sums[0] = add_product(sums[0], exchange.second[i][2 * t], digits[i * kDigits]);
             sums[1] = add_product(sums[1], exchange.second[i][2 * t + 1], digits[i * kDigits]);
@@ -336,13 +347,19 @@ KERNEL raise_channels(const unsigned* rings, const unsigned* tables, unsigned ro
         ROLLED for (int position = 0; position < digits_per_exponent; ++position) {
             const unsigned digit = exponent[position];
             Remainders power = make_uint4(0, 0, 0, 0);
-#pragma unroll 4
-            for (unsigned v = 0; v < 1 << kWindow; ++v) {
-                const unsigned mask = v == digit ? ~0u : 0u;
-                const Remainders entry = powers[v * BLOCK];
-                power.x |= entry.x & mask, power.y |= entry.y & mask, power.z |= entry.z & mask, power.w |= entry.w & mask;
+            ROLLED for (unsigned i = 0; i < kWindow; ++i) {
+                Remainders entries[1 << (kWindow - 2)];  // A fourth of them: they come while the product is made.
+                UNROLLED for (unsigned v = 0; v < 1 << (kWindow - 2); ++v) {
+                    entries[v] = powers[((i << (kWindow - 2)) + v) * BLOCK];
+                }
+                number = multiply(number, number, own);
+                UNROLLED for (unsigned v = 0; v < 1 << (kWindow - 2); ++v) {
+                    const unsigned mask = (i << (kWindow - 2)) + v == digit ? ~0u : 0u;
+                    power.x |= entries[v].x & mask, power.y |= entries[v].y & mask;
+                    power.z |= entries[v].z & mask, power.w |= entries[v].w & mask;
+                }
             }
-            ROLLED for (int i = 0; i <= kWindow; ++i) number = multiply(number, chosen(i < kWindow, number, power), own);
+            number = multiply(number, power, own);
         }
         leave(element, number, own, tables, asked < count);
     }
@@ -399,16 +416,28 @@ KERNEL start_subset_channels(const unsigned* rings, const unsigned* tables, Rema
 
 KERNEL join_subset_channels(const unsigned* rings, const unsigned* tables, Remainders* subsets, int size, int half,
                             unsigned count) {
-    FOR_EACH_ITEM(rings, count, tables, count) {
-        const unsigned blocks = (size + 2 * half - 1) / (2 * half), patterns = 1u << min(2 * half, size);
+    const unsigned blocks = (size + 2 * half - 1) / (2 * half), patterns = 1u << min(2 * half, size);
+    struct Pair {
+        Remainders left, right;
+        wide joined;
+        bool is_new;
+    };
+    const auto pair_at = [&](unsigned item, const Channel& own) {
         const unsigned pattern = item % patterns, block = item / patterns % blocks;
         const wide table = static_cast<wide>(item / patterns / blocks) << size;
         const unsigned low = (pattern & ((1u << half) - 1)) << block * 2 * half;
         const unsigned high = (pattern >> half << half) << block * 2 * half;
         const bool is_new = low != 0 && high != 0 && (low | high) >> size == 0;
-        const Remainders left = load(subsets, table + (is_new ? low : 0), own);
-        const Remainders right = load(subsets, table + (is_new ? high : 0), own);
-        store(subsets, table + (low | high), multiply(left, right, own), own, is_new && asked < count);
+        return Pair{load(subsets, table + (is_new ? low : 0), own), load(subsets, table + (is_new ? high : 0), own),
+                    table + (low | high), is_new};
+    };
+    bool is_first = true;
+    Pair next;
+    FOR_EACH_ITEM(rings, count, tables, count) {
+        const Pair pair = is_first ? pair_at(item, own) : next;
+        is_first = false;
+        next = pair_at(min(asked + gridDim.x * kNumbers, count - 1), own);  // On its way while this product is made.
+        store(subsets, pair.joined, multiply(pair.left, pair.right, own), own, pair.is_new && asked < count);
     }
 }
 
@@ -416,14 +445,18 @@ KERNEL join_subset_channels(const unsigned* rings, const unsigned* tables, Remai
 KERNEL multiply_entry_channels(const unsigned* rings, const unsigned* tables, Remainders* out, const Remainders* subsets,
                                int size, unsigned n_tables, const unsigned short* indices, unsigned count) {
     FOR_EACH_ITEM(rings, count, tables, count) {
-        const auto entry_at = [&](unsigned table) {
-            const wide entry = (static_cast<wide>(table) << size) + indices[static_cast<wide>(table) * count + item];
-            return load(subsets, entry, own);
+        // What the next product needs is on its way while this one is made, and so is the index after it.
+        const unsigned short* index = indices + item;
+        const auto index_at = [&](unsigned table) { return index[static_cast<wide>(min(table, n_tables - 1)) * count]; };
+        const auto entry_at = [&](unsigned table, unsigned chosen_entry) {
+            return load(subsets, (static_cast<wide>(min(table, n_tables - 1)) << size) + chosen_entry, own);
         };
-        Remainders number = own.constant_number(one), next = entry_at(0);
-        ROLLED for (unsigned table = 0; table < n_tables; ++table) {
+        Remainders number = entry_at(0, index_at(0)), next = entry_at(1, index_at(1));
+        unsigned next_index = index_at(2);
+        ROLLED for (unsigned table = 1; table < n_tables; ++table) {
             const Remainders entry = next;
-            if (table + 1 < n_tables) next = entry_at(table + 1);
+            next = entry_at(table + 1, next_index);
+            next_index = index_at(table + 2);
             number = multiply(number, entry, own);
         }
         store(out, item, number, own, asked < count);
