@@ -180,6 +180,16 @@ class DeviceTable:
 
 
 @dataclass(frozen=True, repr=False)
+class Subsets:
+    """Of every `size` rows the products of all subsets, and the product of all rows, which is made aside."""
+
+    ring: DeviceRing
+    size: int
+    tables: Array
+    product: Array
+
+
+@dataclass(frozen=True, repr=False)
 class Joint:
     """The ring of two coprime moduli's product, and what each remainder is multiplied with there."""
 
@@ -281,20 +291,28 @@ class Driver:
         self._run(opener, "leave_logarithms", len(elements), arguments)
         return [out[k * rows : (k + 1) * rows, :width] for k, width in enumerate(widths)]
 
-    def combine(self, ring: DeviceRing, bases: Array, matrix: Array, bits: int) -> Array:
-        """Column j: the product over rows i of bases[i]**matrix[i, j], for entries of `bits` bits with their sign.
+    def subsets(self, ring: DeviceRing, bases: Array, looked_up: int) -> Subsets:
+        """For `combine`, which looks up so many products in each table: columns times bits.
 
         Four Russians: subset products of a few rows are tabulated once and shared by all columns and bit planes.
         """
-        rows, columns = matrix.shape
-        if rows == 0 or columns == 0:
-            return self._leave(ring, self.xp.tile(self._one(ring), (columns, 1)))
         entered = self._enter(ring, bases)
-        # Entries are shifted to be non-negative. What that multiplies in everywhere is inverted here meanwhile.
         with self.device.aside():
             product = self._product_of_all(ring, entered)
-        sums = self._combine_unsigned(ring, entered, matrix, bits)
-        inverse = inverted(to_int(self.device.fetch_aside(product)[0]), ring.root, ring.degree)
+        size = group_size(len(bases), looked_up)
+        tables = self._subsets(ring, entered, size)
+        # The product is little work, but would wait for all of what comes now once the device is full of it.
+        self.device.rejoin()
+        return Subsets(ring, size, tables, product)
+
+    def combine(self, subsets: Subsets, matrix: Array, bits: int) -> Array:
+        """Column j: the product over rows i of bases[i]**matrix[i, j], for entries of `bits` bits with their sign."""
+        ring, (rows, columns) = subsets.ring, matrix.shape
+        if rows == 0 or columns == 0:
+            return self._leave(ring, self.xp.tile(self._one(ring), (columns, 1)))
+        sums = self._combine_unsigned(subsets, matrix, bits)
+        # Entries were shifted to be non-negative. What that multiplied in everywhere is inverted here meanwhile.
+        inverse = inverted(to_int(self.device.fetch_aside(subsets.product)[0]), ring.root, ring.degree)
         return self._leave(ring, sums, self._elements(ring, [squared(inverse, bits - 1, ring.modulus)]))
 
     def pack(self, ring: DeviceRing, values: Array, slots: int, slot_bits: int) -> Array:
@@ -372,13 +390,10 @@ class Driver:
         length = max(-(-exponent.bit_length() // WINDOW) for exponent in exponents)
         return self.xp.asarray(np.array([window_digits(exponent, length) for exponent in exponents], dtype=np.uint8))
 
-    def _combine_unsigned(self, ring: DeviceRing, entered: Array, matrix: Array, bits: int) -> Array:
+    def _combine_unsigned(self, subsets: Subsets, matrix: Array, bits: int) -> Array:
+        ring, size, tables = subsets.ring, subsets.size, subsets.tables
         rows, columns = matrix.shape
         items = columns * bits
-        size = group_size(rows, items)
-        tables = self._subsets(ring, entered, size)
-        # The product of all is little work, but would wait for all of what comes now once the device is full of it.
-        self.device.rejoin()
         indices = self.xp.empty((len(tables), items), dtype=np.uint16)
         shape = (u32(rows), u32(columns), i32(bits), i32(size))
         kernel = "find_subsets" if matrix.dtype == np.int64 else "find_subsets_of_32_bits"

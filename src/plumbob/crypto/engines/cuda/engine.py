@@ -99,13 +99,15 @@ class CudaEngine:
 
     def combine(self, ring: Ring, bases: Limbs, matrix: IntegerMatrix, bits: int) -> Limbs:
         check_width(ring, bases)
-        check_range(matrix, bits)
         if len(matrix) != len(bases):
             raise ValueError(f"expected a matrix of {len(bases)} rows, got {len(matrix)}")
         with self._working():
+            subsets = self._driver.subsets(self._ring(ring), self._words(bases), matrix.shape[1] * bits)
+            # Only now, because the device has something to do meanwhile.
+            check_range(matrix, bits)
             # Half as much to bring there, where entries fit.
             entries = self._driver.xp.asarray(np.ascontiguousarray(matrix, dtype=np.int32 if bits < 32 else np.int64))
-            return self._limbs(self._driver.combine(self._ring(ring), self._words(bases), entries, bits))
+            return self._limbs(self._driver.combine(subsets, entries, bits))
 
     def pack(self, ring: Ring, values: Limbs, slots: int, slot_bits: int) -> Limbs:
         check_width(ring, values)
