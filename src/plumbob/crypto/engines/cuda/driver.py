@@ -9,7 +9,7 @@ that both run this very code.
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -33,6 +33,7 @@ MERGED = 8  # Bits of two digits' windows whose tables are merged: their digits 
 SCRATCH_BYTES = 1 << 30  # For the tables of `raise_rows`.
 LONG_CHAIN = 16  # Squarings in a row, from which entering and leaving the channels pays.
 
+u32, i32 = np.uint32, np.int32  # Numbers as kernels take them.
 Array = Any  # Of the device's array module: cupy's, or numpy's where it is emulated.
 
 
@@ -89,7 +90,7 @@ class Device(Protocol):
     def launch(self, shape: Shape | ChannelShape, kernel: str, threads: int, arguments: tuple[Any, ...]) -> None:
         """Start a kernel on at least so many threads."""
 
-    def working(self) -> AbstractContextManager[None]:
+    def working(self) -> AbstractContextManager[Any]:
         """What is launched inside is in this thread's own order, beside what other threads launch."""
 
     def wait(self) -> None:
@@ -578,19 +579,10 @@ def pieces(ring: DeviceRing | Opener, rows: Array) -> list[Array]:
     return [rows[start : start + step] for start in range(0, max(len(rows), 1), step)]
 
 
+@cache
 def group_size(rows: int, looked_up: int) -> int:
     """Rows per table that make the count of products, ceil(rows / g) * (2**g + looked_up), smallest."""
     return min(range(1, LARGEST_GROUP + 1), key=lambda size: -(-rows // size) * ((1 << size) + looked_up))
-
-
-def u32(value: int) -> np.uint32:
-    """As a kernel takes it."""
-    return np.uint32(value)
-
-
-def i32(value: int) -> np.int32:
-    """As a kernel takes it."""
-    return np.int32(value)
 
 
 def inverted(value: int, root: int, degree: int) -> int:

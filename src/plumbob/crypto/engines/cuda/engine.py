@@ -126,11 +126,9 @@ class CudaEngine:
         return table
 
     def look_up(self, table: Table, digits: Digits) -> Limbs:
-        tabulated: DeviceTable = table
-        if digits.shape[1] != tabulated.bases or (digits.size and int(digits.max()) >> tabulated.window):
-            raise ValueError(f"expected {tabulated.bases} digits of {tabulated.window} bits in a row")
+        check_digits(table, digits)
         with self._working():
-            return self._limbs(self._driver.look_up(tabulated, self._driver.xp.asarray(digits)))
+            return self._limbs(self._driver.look_up(table, self._driver.xp.asarray(digits)))
 
     def join(self, first: Ring, second: Ring, left: Limbs, right: Limbs) -> Limbs:
         check_width(first, left)
@@ -219,3 +217,10 @@ def check_width(ring: Ring, *arrays: Limbs) -> None:
     for limbs in arrays:
         if len(limbs.shape) != 2 or limbs.shape[1] != ring.width:
             raise ValueError(f"expected rows of {ring.width} limbs, got an array of shape {limbs.shape}")
+
+
+def check_digits(table: DeviceTable, digits: Digits) -> None:
+    """Kernels read the entry that a digit names. With the largest window every byte names one."""
+    is_any_byte = table.window == LARGEST_WINDOW and digits.dtype == np.uint8
+    if digits.shape[1] != table.bases or (digits.size and not is_any_byte and int(digits.max()) >> table.window):
+        raise ValueError(f"expected {table.bases} digits of {table.window} bits in a row")
