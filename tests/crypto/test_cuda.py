@@ -351,6 +351,7 @@ def test_refuses_wrong_shapes(small: CudaEngine) -> None:
         lambda: small.table(SMALL, good, 9),
         lambda: small.look_up(table, np.zeros((2, 4), dtype=np.uint8)),
         lambda: small.look_up(table, np.full((2, 3), 16, dtype=np.uint8)),
+        lambda: small.look_up(small.table(SMALL, good, 8), np.full((2, 3), 256, dtype=np.int64)),
         lambda: small.join(SMALL, Ring(SMALL.root - 2, 2), good, wide),
     )
     for call in calls:

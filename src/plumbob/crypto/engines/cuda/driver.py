@@ -9,7 +9,7 @@ that both run this very code.
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -33,6 +33,7 @@ MERGED = 8  # Bits of two digits' windows whose tables are merged: their digits 
 SCRATCH_BYTES = 1 << 30  # For the tables of `raise_rows`.
 LONG_CHAIN = 16  # Squarings in a row, from which entering and leaving the channels pays.
 
+u32, i32 = np.uint32, np.int32  # Numbers as kernels take them.
 Array = Any  # Of the device's array module: cupy's, or numpy's where it is emulated.
 
 
@@ -89,7 +90,7 @@ class Device(Protocol):
     def launch(self, shape: Shape | ChannelShape, kernel: str, threads: int, arguments: tuple[Any, ...]) -> None:
         """Start a kernel on at least so many threads."""
 
-    def working(self) -> AbstractContextManager[None]:
+    def working(self) -> AbstractContextManager[Any]:
         """What is launched inside is in this thread's own order, beside what other threads launch."""
 
     def wait(self) -> None:
@@ -177,6 +178,18 @@ class DeviceTable:
     @property
     def is_merged(self) -> bool:
         return len(self.powers) < self.bases
+
+
+@dataclass(frozen=True, repr=False)
+class Subsets:
+    """Of every `size` rows the products of all subsets, and the product of all rows, which is made aside."""
+
+    ring: DeviceRing
+    channels: Channels | None
+    """What the tables are in; lanes where there are none."""
+    size: int
+    tables: Array
+    product: Array
 
 
 @dataclass(frozen=True, repr=False)
@@ -281,20 +294,32 @@ class Driver:
         self._run(opener, "leave_logarithms", len(elements), arguments)
         return [out[k * rows : (k + 1) * rows, :width] for k, width in enumerate(widths)]
 
-    def combine(self, ring: DeviceRing, bases: Array, matrix: Array, bits: int) -> Array:
-        """Column j: the product over rows i of bases[i]**matrix[i, j], for entries of `bits` bits with their sign.
+    def subsets(self, ring: DeviceRing, bases: Array, looked_up: int) -> Subsets:
+        """For `combine`, which looks up so many products in each table: columns times bits.
 
         Four Russians: subset products of a few rows are tabulated once and shared by all columns and bit planes.
         """
-        rows, columns = matrix.shape
-        if rows == 0 or columns == 0:
-            return self._leave(ring, self.xp.tile(self._one(ring), (columns, 1)))
         entered = self._enter(ring, bases)
-        # Entries are shifted to be non-negative. What that multiplies in everywhere is inverted here meanwhile.
         with self.device.aside():
             product = self._product_of_all(ring, entered)
-        sums = self._combine_unsigned(ring, entered, matrix, bits)
-        inverse = inverted(to_int(self.device.fetch_aside(product)[0]), ring.root, ring.degree)
+        size = group_size(len(bases), looked_up)
+        channels = self._channels_with_room(ring, -(-len(bases) // size) << size)
+        if channels is None:
+            tables = self._subsets(ring, entered, size)
+        else:
+            tables = self._subsets_in_channels(channels, entered, size)
+        # The product is little work, but would wait for all of what comes now once the device is full of it.
+        self.device.rejoin()
+        return Subsets(ring, channels, size, tables, product)
+
+    def combine(self, subsets: Subsets, matrix: Array, bits: int) -> Array:
+        """Column j: the product over rows i of bases[i]**matrix[i, j], for entries of `bits` bits with their sign."""
+        ring, (rows, columns) = subsets.ring, matrix.shape
+        if rows == 0 or columns == 0:
+            return self._leave(ring, self.xp.tile(self._one(ring), (columns, 1)))
+        sums = self._combine_unsigned(subsets, matrix, bits)
+        # Entries were shifted to be non-negative. What that multiplied in everywhere is inverted here meanwhile.
+        inverse = inverted(to_int(self.device.fetch_aside(subsets.product)[0]), ring.root, ring.degree)
         return self._leave(ring, sums, self._elements(ring, [squared(inverse, bits - 1, ring.modulus)]))
 
     def pack(self, ring: DeviceRing, values: Array, slots: int, slot_bits: int) -> Array:
@@ -380,24 +405,16 @@ class Driver:
         length = max(-(-exponent.bit_length() // WINDOW) for exponent in exponents)
         return self.xp.asarray(np.array([window_digits(exponent, length) for exponent in exponents], dtype=np.uint8))
 
-    def _combine_unsigned(self, ring: DeviceRing, entered: Array, matrix: Array, bits: int) -> Array:
-        rows, columns = matrix.shape
+    def _combine_unsigned(self, subsets: Subsets, matrix: Array, bits: int) -> Array:
+        ring, channels, tables = subsets.ring, subsets.channels, subsets.tables
+        columns = matrix.shape[1]
         items = columns * bits
-        size = group_size(rows, items)
-        indices = self._subset_indices(ring, matrix, bits, size)
-        channels = self._channels_with_room(ring, len(indices) << size)
-        tables = (
-            self._subsets(ring, entered, size)
-            if channels is None
-            else self._subsets_in_channels(channels, entered, len(indices), size)
-        )
-        # The product of all is little work, but would wait for all of what comes now once the device is full of it.
-        self.device.rejoin()
+        indices = self._subset_indices(ring, matrix, bits, subsets.size)
         if channels is None:
             planes = self._multiply_entries(ring, tables, indices, (1, items), items)
             return self._fold_powers(ring, planes, columns, (1, columns), items, bits, 1)
         planes = self._numbers(channels, items)
-        arguments = (planes, tables, i32(size), u32(len(indices)), indices)
+        arguments = (planes, tables, i32(subsets.size), u32(len(indices)), indices)
         self._run_channels(channels, "multiply_entry_channels", items, arguments)
         return self._fold_in_channels(ring, channels, planes, columns, (1, columns), items, bits, 1)
 
@@ -525,8 +542,9 @@ class Driver:
     def _numbers(self, channels: Channels, count: int) -> Array:
         return self.xp.empty((count, channels.shape.number_bytes // 4), dtype=np.uint32)
 
-    def _subsets_in_channels(self, channels: Channels, entered: Array, n_tables: int, size: int) -> Array:
+    def _subsets_in_channels(self, channels: Channels, entered: Array, size: int) -> Array:
         """As `_subsets`."""
+        n_tables = -(-len(entered) // size)
         subsets = self._numbers(channels, n_tables << size)
         started = (subsets, entered, u32(len(entered)), i32(size))
         self._run_channels(channels, "start_subset_channels", n_tables * (size + 1), started)
@@ -628,19 +646,10 @@ def pieces(ring: DeviceRing | Opener, rows: Array) -> list[Array]:
     return [rows[start : start + step] for start in range(0, max(len(rows), 1), step)]
 
 
+@cache
 def group_size(rows: int, looked_up: int) -> int:
     """Rows per table that make the count of products, ceil(rows / g) * (2**g + looked_up), smallest."""
     return min(range(1, LARGEST_GROUP + 1), key=lambda size: -(-rows // size) * ((1 << size) + looked_up))
-
-
-def u32(value: int) -> np.uint32:
-    """As a kernel takes it."""
-    return np.uint32(value)
-
-
-def i32(value: int) -> np.int32:
-    """As a kernel takes it."""
-    return np.int32(value)
 
 
 def inverted(value: int, root: int, degree: int) -> int:

@@ -99,13 +99,15 @@ class CudaEngine:
 
     def combine(self, ring: Ring, bases: Limbs, matrix: IntegerMatrix, bits: int) -> Limbs:
         check_width(ring, bases)
-        check_range(matrix, bits)
         if len(matrix) != len(bases):
             raise ValueError(f"expected a matrix of {len(bases)} rows, got {len(matrix)}")
         with self._working():
+            subsets = self._driver.subsets(self._ring(ring), self._words(bases), matrix.shape[1] * bits)
+            # Only now, because the device has something to do meanwhile.
+            check_range(matrix, bits)
             # Half as much to bring there, where entries fit.
             entries = self._driver.xp.asarray(np.ascontiguousarray(matrix, dtype=np.int32 if bits < 32 else np.int64))
-            return self._limbs(self._driver.combine(self._ring(ring), self._words(bases), entries, bits))
+            return self._limbs(self._driver.combine(subsets, entries, bits))
 
     def pack(self, ring: Ring, values: Limbs, slots: int, slot_bits: int) -> Limbs:
         check_width(ring, values)
@@ -124,11 +126,9 @@ class CudaEngine:
         return table
 
     def look_up(self, table: Table, digits: Digits) -> Limbs:
-        tabulated: DeviceTable = table
-        if digits.shape[1] != tabulated.bases or (digits.size and int(digits.max()) >> tabulated.window):
-            raise ValueError(f"expected {tabulated.bases} digits of {tabulated.window} bits in a row")
+        check_digits(table, digits)
         with self._working():
-            return self._limbs(self._driver.look_up(tabulated, self._driver.xp.asarray(digits)))
+            return self._limbs(self._driver.look_up(table, self._driver.xp.asarray(digits)))
 
     def join(self, first: Ring, second: Ring, left: Limbs, right: Limbs) -> Limbs:
         check_width(first, left)
@@ -217,3 +217,10 @@ def check_width(ring: Ring, *arrays: Limbs) -> None:
     for limbs in arrays:
         if len(limbs.shape) != 2 or limbs.shape[1] != ring.width:
             raise ValueError(f"expected rows of {ring.width} limbs, got an array of shape {limbs.shape}")
+
+
+def check_digits(table: DeviceTable, digits: Digits) -> None:
+    """Kernels read the entry that a digit names. With the largest window every byte names one."""
+    is_any_byte = table.window == LARGEST_WINDOW and digits.dtype == np.uint8
+    if digits.shape[1] != table.bases or (digits.size and not is_any_byte and int(digits.max()) >> table.window):
+        raise ValueError(f"expected {table.bases} digits of {table.window} bits in a row")
