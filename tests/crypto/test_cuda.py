@@ -212,6 +212,15 @@ def test_look_up_takes_any_shape(small: CudaEngine, rows: int, bases: int, windo
     assert_same(small.look_up(ours, digits), REFERENCE.look_up(theirs, digits))
 
 
+@pytest.mark.parametrize(("tables", "most_parts"), [(1, 1), (72, 72), (136, 136), (29, 2), (29, 1), (40, 13), (9, 9)])
+def test_parts_make_the_shortest_chain(tables: int, most_parts: int) -> None:
+    """No other length of a part ends sooner; there are never more parts than allowed, and each has a table."""
+    chosen = driver.part_length(tables, most_parts)
+    chains = {length: length + driver.fold_steps(-(-tables // length)) for length in range(1, tables + 1)}
+    assert chains[chosen] == min(chain for length, chain in chains.items() if -(-tables // length) <= most_parts)
+    assert -(-tables // chosen) <= most_parts
+
+
 def test_merged_tables_give_the_same(emulated: Callable[[Sequence[int]], CudaEngine]) -> None:
     """Where there is room, two bases share a table, and look-ups come out as before."""
     engine, ring = emulated([4]), Ring(odd(61), 1)

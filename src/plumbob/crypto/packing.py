@@ -134,7 +134,7 @@ class Slots:
                 raise RemoteProtocolError("an opened sum is wider than agreed; expected it below its modulus")
         return values
 
-    @property
+    @cached_property
     def _sizes(self) -> list[int]:
         return [-(-(modulus - 1).bit_length() // 8) for modulus in self.moduli]
 

@@ -451,8 +451,7 @@ class Driver:
         """For every item the product of one entry of each table. `steps` lead from item to item and table to table."""
         n_tables, size = len(tables), tables.shape[1].bit_length() - 1
         # Few items would leave most of the device idle, so their tables are cut into parts.
-        parts = min(n_tables, max(1, self._many // max(items, 1)))
-        length = -(-n_tables // parts)
+        length = part_length(n_tables, min(n_tables, max(1, self._many // max(items, 1))))
         parts = -(-n_tables // length)
         products = self.xp.empty((parts * items, ring.element), dtype=np.uint32)
         shape = (u32(steps[0]), u32(steps[1]), u32(items), u32(length))
@@ -650,6 +649,23 @@ def pieces(ring: DeviceRing | Opener, rows: Array) -> list[Array]:
 def group_size(rows: int, looked_up: int) -> int:
     """Rows per table that make the count of products, ceil(rows / g) * (2**g + looked_up), smallest."""
     return min(range(1, LARGEST_GROUP + 1), key=lambda size: -(-rows // size) * ((1 << size) + looked_up))
+
+
+@cache
+def part_length(tables: int, most_parts: int) -> int:
+    """Tables of a part that make the chain shortest: of products and launches, in the parts and in folding them."""
+    fewest = -(-tables // most_parts)
+    return min(range(fewest, fewest + WAYS), key=lambda length: length + fold_steps(-(-tables // length)))
+
+
+def fold_steps(parts: int) -> int:
+    """Products one after the other, and launches, in which `parts` become one."""
+    steps = 0
+    while parts > 1:
+        distance = -(-parts // WAYS)
+        steps += -(-parts // distance)
+        parts = distance
+    return steps
 
 
 def inverted(value: int, root: int, degree: int) -> int:
