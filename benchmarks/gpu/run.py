@@ -175,7 +175,7 @@ class Bench:
         there = cupy.asarray(matrix)
 
         def combine() -> Any:
-            return self.driver.combine(self.driver.subsets(self.ring, bases, 392 * 16), there, 16)
+            return self.driver.combine(self.driver.subsets(self.ring, bases, 392, 16), there, 16)
 
         sums = combine()
         columns = sorted(secrets.SystemRandom().sample(range(392), 4))

@@ -72,13 +72,13 @@ static void emulated_multiply_bytes(int (&sums)[4], const uint4& left, unsigned 
 }
 
 typedef void (*Body)(std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t,
-                     std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t);
+                     std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t);
 static Body body;
 static const std::uint64_t* given;
 
 static void run_thread() {
     const std::uint64_t* a = given;
-    body(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9]);  // A kernel with fewer ignores the rest.
+    body(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10]);  // A kernel with fewer ignores the rest.
     is_done[threadIdx.x] = true;
 }
 

@@ -40,7 +40,7 @@ class EmulatedDevice:
         if isinstance(shape, Shape):
             getattr(library, kernel)(*given)
         else:
-            words = (ctypes.c_uint64 * 10)(*(argument.value for argument in given))
+            words = (ctypes.c_uint64 * 11)(*(argument.value for argument in given))
             library.launch_blocks(getattr(library, kernel), ctypes.c_uint32(threads // shape.block), words)
 
     def working(self) -> AbstractContextManager[None]:

@@ -380,11 +380,12 @@ KERNEL enter_channels(const unsigned* rings, const unsigned* tables, Remainders*
     }
 }
 
-// out[item]: square and multiply over `steps` factors, the last one first, `squarings` of them in between. Factor k of an
-// item is number item * item_step + k * factor_step, or one where that is not below `available`.
+// out[item]: square and multiply over `steps` factors, the last one first, `squarings` of them in between and
+// `last_squarings` in the end. Factor k of an item is number item * item_step + k * factor_step, or one where that is not
+// below `available`.
 KERNEL fold_channels(const unsigned* rings, const unsigned* tables, unsigned* out, const Remainders* numbers,
                      unsigned item_step, unsigned factor_step, unsigned available, unsigned steps, unsigned squarings,
-                     unsigned count) {
+                     unsigned last_squarings, unsigned count) {
     FOR_EACH_ITEM(rings, count, tables, count) {
         const auto factor_at = [&](unsigned k) {
             const wide index = static_cast<wide>(item) * item_step + static_cast<wide>(k) * factor_step;
@@ -398,6 +399,7 @@ KERNEL fold_channels(const unsigned* rings, const unsigned* tables, unsigned* ou
                 number = multiply(number, chosen(i < squarings, number, factor), own);
             }
         }
+        ROLLED for (unsigned i = 0; i < last_squarings; ++i) number = multiply(number, number, own);
         leave(out + static_cast<wide>(item) * kElement, number, own, tables, asked < count);
     }
 }

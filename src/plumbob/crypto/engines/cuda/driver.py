@@ -182,14 +182,14 @@ class DeviceTable:
 
 @dataclass(frozen=True, repr=False)
 class Subsets:
-    """Of every `size` rows the products of all subsets, and the product of all rows, which is made aside."""
+    """Of every `size` rows the products of all subsets; and what is to be divided by in the end, made aside."""
 
     ring: DeviceRing
     channels: Channels | None
     """What the tables are in; lanes where there are none."""
     size: int
     tables: Array
-    product: Array
+    excess: Array
 
 
 @dataclass(frozen=True, repr=False)
@@ -294,33 +294,34 @@ class Driver:
         self._run(opener, "leave_logarithms", len(elements), arguments)
         return [out[k * rows : (k + 1) * rows, :width] for k, width in enumerate(widths)]
 
-    def subsets(self, ring: DeviceRing, bases: Array, looked_up: int) -> Subsets:
-        """For `combine`, which looks up so many products in each table: columns times bits.
+    def subsets(self, ring: DeviceRing, bases: Array, columns: int, bits: int) -> Subsets:
+        """For `combine` with a matrix of so many columns, and entries of `bits` bits with their sign.
 
         Four Russians: subset products of a few rows are tabulated once and shared by all columns and bit planes.
         """
         entered = self._enter(ring, bases)
-        with self.device.aside():
-            product = self._product_of_all(ring, entered)
-        size = group_size(len(bases), looked_up)
+        size = group_size(len(bases), columns * bits)
         channels = self._channels_with_room(ring, -(-len(bases) // size) << size)
         if channels is None:
             tables = self._subsets(ring, entered, size)
         else:
             tables = self._subsets_in_channels(channels, entered, size)
-        # The product is little work, but would wait for all of what comes now once the device is full of it.
-        self.device.rejoin()
-        return Subsets(ring, channels, size, tables, product)
+        with self.device.aside():
+            excess = self._excess(ring, channels, tables, bits - 1)
+        if channels is None:
+            # It is little work, but would wait for all of what comes now once the device is full of that.
+            self.device.rejoin()
+        return Subsets(ring, channels, size, tables, excess)
 
     def combine(self, subsets: Subsets, matrix: Array, bits: int) -> Array:
-        """Column j: the product over rows i of bases[i]**matrix[i, j], for entries of `bits` bits with their sign."""
+        """Column j: the product over rows i of bases[i]**matrix[i, j]."""
         ring, (rows, columns) = subsets.ring, matrix.shape
         if rows == 0 or columns == 0:
             return self._leave(ring, self.xp.tile(self._one(ring), (columns, 1)))
         sums = self._combine_unsigned(subsets, matrix, bits)
-        # Entries were shifted to be non-negative. What that multiplied in everywhere is inverted here meanwhile.
-        inverse = inverted(to_int(self.device.fetch_aside(subsets.product)[0]), ring.root, ring.degree)
-        return self._leave(ring, sums, self._elements(ring, [squared(inverse, bits - 1, ring.modulus)]))
+        excess = from_halves(self.device.fetch_aside(subsets.excess)[0], ring.root, ring.limbs)
+        inverse = inverted(excess, ring.root, ring.modulus) * radix_of(ring.limbs) % ring.modulus
+        return self._leave(ring, sums, self._elements(ring, [inverse]))
 
     def pack(self, ring: DeviceRing, values: Array, slots: int, slot_bits: int) -> Array:
         entered, outputs = self._enter(ring, values), -(-len(values) // slots)
@@ -361,11 +362,18 @@ class Driver:
 
     # Their parts
 
-    def _product_of_all(self, ring: DeviceRing, elements: Array) -> Array:
-        """As a standard integer."""
-        factors = elements.copy()
-        self._fold(ring, factors, len(factors), 1)
-        return self._leave(ring, factors[:1])
+    def _excess(self, ring: DeviceRing, channels: Channels | None, tables: Array, squarings: int) -> Array:
+        """Entries are shifted to be non-negative, which multiplies this in everywhere: the product of all rows, squared so
+        many times. Each table's last entry is the product of its rows.
+        """
+        n_tables, entries = tables.shape[:2]
+        if channels is not None:
+            last = tables.reshape(n_tables * entries, -1)[entries - 1 :]
+            return self._fold_in_channels(ring, channels, last, 1, (0, entries), len(last), n_tables, 0, squarings)
+        factors = tables[:, -1].copy()
+        self._fold(ring, factors, n_tables, 1)
+        steps = self.xp.concatenate([self._one(ring), factors[:1]])
+        return self._fold_powers(ring, steps, 1, (2, 1), len(steps), 2, squarings)
 
     def _enter(self, ring: DeviceRing | Opener, integers: Array) -> Array:
         """Montgomery form in every ring, one ring's rows after the other's."""
@@ -544,7 +552,7 @@ class Driver:
     def _subsets_in_channels(self, channels: Channels, entered: Array, size: int) -> Array:
         """As `_subsets`."""
         n_tables = -(-len(entered) // size)
-        subsets = self._numbers(channels, n_tables << size)
+        subsets = self._numbers(channels, n_tables << size).reshape(n_tables, 1 << size, -1)
         started = (subsets, entered, u32(len(entered)), i32(size))
         self._run_channels(channels, "start_subset_channels", n_tables * (size + 1), started)
         half = 1
@@ -564,10 +572,12 @@ class Driver:
         available: int,
         factors: int,
         squarings: int,
+        last_squarings: int = 0,
     ) -> Array:
-        """As `_fold_powers`; what comes out are elements again."""
+        """As `_fold_powers`, then squared so many times; what comes out are elements again."""
         out = self.xp.empty((count, ring.element), dtype=np.uint32)
-        shape = (u32(steps[0]), u32(steps[1]), u32(available), u32(factors), u32(squarings))
+        sizes = (u32(available), u32(factors), u32(squarings), u32(last_squarings))
+        shape = (u32(steps[0]), u32(steps[1]), *sizes)
         self._run_channels(channels, "fold_channels", count, (out, numbers, *shape))
         return out
 
@@ -668,13 +678,13 @@ def fold_steps(parts: int) -> int:
     return steps
 
 
-def inverted(value: int, root: int, degree: int) -> int:
-    """1 / value modulo root**degree: found modulo the root, and doubled in length by a step of Newton's."""
+def from_halves(words: Any, root: int, limbs: int) -> int:
+    """The inverse of `half_words`."""
+    halves = [to_int(words[start : start + limbs]) for start in range(0, len(words), limbs)]
+    return sum(half * root**power for power, half in enumerate(halves))
+
+
+def inverted(value: int, root: int, modulus: int) -> int:
+    """1 / value modulo the root or its square: found modulo the root, and doubled in length by a step of Newton's."""
     inverse = pow(value, -1, root) if gmpy2 is None else int(gmpy2.invert(value, root))
-    return inverse if degree == 1 else inverse * (2 - value * inverse) % root**2
-
-
-def squared(value: int, times: int, modulus: int) -> int:
-    """value**(2**times)."""
-    power = 1 << times
-    return pow(value, power, modulus) if gmpy2 is None else int(gmpy2.powmod(value, power, modulus))
+    return inverse * (2 - value * inverse) % modulus

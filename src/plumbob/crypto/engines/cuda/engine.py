@@ -102,7 +102,7 @@ class CudaEngine:
         if len(matrix) != len(bases):
             raise ValueError(f"expected a matrix of {len(bases)} rows, got {len(matrix)}")
         with self._working():
-            subsets = self._driver.subsets(self._ring(ring), self._words(bases), matrix.shape[1] * bits)
+            subsets = self._driver.subsets(self._ring(ring), self._words(bases), matrix.shape[1], bits)
             # Only now, because the device has something to do meanwhile.
             check_range(matrix, bits)
             # Half as much to bring there, where entries fit.
