@@ -39,9 +39,14 @@ class Randomness:
         """The same for many, drawn at once: a system call for each takes longer than what is done with it."""
         bits = (bound - 1).bit_length()
         size = -(-bits // 8)
-        drawn, spare = self.draw(count * size), 8 * size - bits
-        values = [int.from_bytes(drawn[size * k : size * (k + 1)], "little") >> spare for k in range(count)]
-        return [value if value < bound else self.below(bound) for value in values]
+        spare = 8 * size - bits
+        values: list[int] = []
+        while len(values) < count:
+            missing = count - len(values)
+            drawn = self.draw(missing * size)
+            candidates = [int.from_bytes(drawn[size * k : size * (k + 1)], "little") >> spare for k in range(missing)]
+            values += [value for value in candidates if value < bound]
+        return values
 
     def of_bits(self, bits: int) -> int:
         """Uniform in [0, 2**bits)."""

@@ -161,25 +161,14 @@ DEVICE unsigned load_volatile(const unsigned* place) { return *static_cast<const
 template <bool kCounts>
 DEVICE void add_up(wide (&sums)[2], unsigned (&turns)[2], const unsigned (*told)[2 * kNumbers], const Matrix& matrix,
                    int lane) {
-#ifdef PARTS
-    int more[2][4] = {};
-#endif
     int bytes[2][4] = {};
     const int vector = lane / 4, place = lane % 4;
     unsigned rights[2 * kWarps], count = 0;
     UNROLLED for (int i = 0; i < 2 * kWarps; ++i) rights[i] = load_volatile(&told[4 * i + place][vector]);
     UNROLLED for (int step = 0; step < kWarps; ++step) {
-#ifdef PARTS
-        int (&sum)[2][4] = step % 2 ? more : bytes;
-#else
-        int (&sum)[2][4] = bytes;
-#endif
-        multiply_bytes(sum[0], matrix.tiles[step][0], rights[2 * step], rights[2 * step + 1]);
-        multiply_bytes(sum[1], matrix.tiles[step][1], rights[2 * step], rights[2 * step + 1]);
+        multiply_bytes(bytes[0], matrix.tiles[step][0], rights[2 * step], rights[2 * step + 1]);
+        multiply_bytes(bytes[1], matrix.tiles[step][1], rights[2 * step], rights[2 * step + 1]);
     }
-#ifdef PARTS
-    UNROLLED for (int i = 0; i < 4; ++i) bytes[0][i] += more[0][i], bytes[1][i] += more[1][i];
-#endif
     if (kCounts) {
         UNROLLED for (int i = 0; i < 2 * kWarps; ++i) count += rights[i] >> 6;
     }
@@ -331,6 +320,7 @@ DEVICE void leave(unsigned* element, const Remainders& number, const Channel& ow
 KERNEL raise_channels(const unsigned* rings, const unsigned* tables, unsigned rows, unsigned* elements,
                       const unsigned char* exponents, int digits_per_exponent, Remainders* far_powers, unsigned count) {
     constexpr int kPowers = BLOCK << kWindow;
+    constexpr unsigned kPart = (1 << kWindow) / kWindow;
     constexpr bool kIsNear = kPowers * sizeof(Remainders) + sizeof(Exchange) <= 48 << 10;
     __shared__ Remainders near_powers[kIsNear ? kPowers : 1];
     Remainders* powers = (kIsNear ? near_powers : far_powers + static_cast<wide>(blockIdx.x) * kPowers) + threadIdx.x;
@@ -347,19 +337,17 @@ KERNEL raise_channels(const unsigned* rings, const unsigned* tables, unsigned ro
         ROLLED for (int position = 0; position < digits_per_exponent; ++position) {
             const unsigned digit = exponent[position];
             Remainders power = make_uint4(0, 0, 0, 0);
-            ROLLED for (unsigned i = 0; i < kWindow; ++i) {
-                Remainders entries[1 << (kWindow - 2)];  // A fourth of them: they come while the product is made.
-                UNROLLED for (unsigned v = 0; v < 1 << (kWindow - 2); ++v) {
-                    entries[v] = powers[((i << (kWindow - 2)) + v) * BLOCK];
-                }
-                number = multiply(number, number, own);
-                UNROLLED for (unsigned v = 0; v < 1 << (kWindow - 2); ++v) {
-                    const unsigned mask = (i << (kWindow - 2)) + v == digit ? ~0u : 0u;
+            ROLLED for (unsigned i = 0; i <= kWindow; ++i) {
+                // With every squaring comes a fourth of the table; it is on its way while the product is made.
+                Remainders entries[kPart];
+                UNROLLED for (unsigned v = 0; v < kPart; ++v) entries[v] = powers[(i % kWindow * kPart + v) * BLOCK];
+                number = multiply(number, chosen(i < kWindow, number, power), own);
+                UNROLLED for (unsigned v = 0; v < kPart; ++v) {
+                    const unsigned mask = i * kPart + v == digit ? ~0u : 0u;
                     power.x |= entries[v].x & mask, power.y |= entries[v].y & mask;
                     power.z |= entries[v].z & mask, power.w |= entries[v].w & mask;
                 }
             }
-            number = multiply(number, power, own);
         }
         leave(element, number, own, tables, asked < count);
     }

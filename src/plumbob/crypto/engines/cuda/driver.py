@@ -363,8 +363,8 @@ class Driver:
     # Their parts
 
     def _excess(self, ring: DeviceRing, channels: Channels | None, tables: Array, squarings: int) -> Array:
-        """Entries are shifted to be non-negative, which multiplies this in everywhere: the product of all rows, squared so
-        many times. Each table's last entry is the product of its rows.
+        """Entries are shifted to be non-negative, which multiplies this in everywhere: the product of all rows, squared
+        so many times. Each table's last entry is the product of its rows.
         """
         n_tables, entries = tables.shape[:2]
         if channels is not None:
