@@ -18,9 +18,9 @@ import numpy as np
 from plumbob.crypto.engines.cuda.channels import NUMBERS, ChannelShape, bases_for
 
 try:
-    import gmpy2
-except ImportError:  # Only the benchmark does without it: Python's own inverse and powers take ten times as long.
-    gmpy2 = None
+    from gmpy2 import mpz as large
+except ImportError:  # Only the benchmark does without it: Python's own inverse takes ten times as long.
+    large = int
 
 FILES = ("lanes.h", "numbers.h", "kernels.cu")
 LIMB_BITS = 32
@@ -351,7 +351,9 @@ class Driver:
             return self._leave(table.ring, self.xp.tile(self._one(table.ring), (rows, 1)))
         indices = digits.view(np.uint16) if table.is_merged else self.xp.asarray(digits, dtype=np.uint16)
         steps = (len(table.powers), 1)
-        return self._leave(table.ring, self._multiply_entries(table.ring, table.powers, indices, steps, rows))
+        products, parts = self._multiply_entries(table.ring, table.powers, indices, steps, rows)
+        parts = self._fold(table.ring, products, parts, rows, WAYS)
+        return self._leave(table.ring, products[: parts * rows], parts=parts)
 
     def join(self, joint: Joint, left: Array, right: Array) -> Array:
         ring = joint.ring
@@ -383,10 +385,13 @@ class Driver:
         self._run(ring, "enter_rows", len(elements), arguments)
         return elements
 
-    def _leave(self, ring: DeviceRing, elements: Array, factor: Array | None = None) -> Array:
-        out = self._integers(len(elements), ring.words)
+    def _leave(self, ring: DeviceRing, elements: Array, factor: Array | None = None, parts: int = 1) -> Array:
+        """As standard integers: the products of `parts` elements each, one part's rows after the other's."""
+        rows = len(elements) // parts
+        out = self._integers(rows, ring.words)
         chosen = np.uint64(0) if factor is None else factor  # A null pointer.
-        self._run(ring, "leave_rows", len(elements), (ring.constants, out, i32(ring.words), elements, chosen))
+        arguments = (ring.constants, out, i32(ring.words), elements, chosen, u32(parts))
+        self._run(ring, "leave_rows", rows, arguments)
         return out
 
     def _raised(self, ring: DeviceRing | Opener, integers: Array, exponents: Array) -> Array:
@@ -419,7 +424,8 @@ class Driver:
         items = columns * bits
         indices = self._subset_indices(ring, matrix, bits, subsets.size)
         if channels is None:
-            planes = self._multiply_entries(ring, tables, indices, (1, items), items)
+            planes, parts = self._multiply_entries(ring, tables, indices, (1, items), items)
+            self._fold(ring, planes, parts, items)
             return self._fold_powers(ring, planes, columns, (1, columns), items, bits, 1)
         planes = self._numbers(channels, items)
         arguments = (planes, tables, i32(subsets.size), u32(len(indices)), indices)
@@ -455,8 +461,10 @@ class Driver:
 
     def _multiply_entries(
         self, ring: DeviceRing, tables: Array, indices: Array, steps: tuple[int, int], items: int
-    ) -> Array:
-        """For every item the product of one entry of each table. `steps` lead from item to item and table to table."""
+    ) -> tuple[Array, int]:
+        """For every item the product of one entry of each table, in as many parts as are returned too, one part's rows
+        after the other's. `steps` lead from item to item and table to table.
+        """
         n_tables, size = len(tables), tables.shape[1].bit_length() - 1
         # Few items would leave most of the device idle, so their tables are cut into parts.
         length = part_length(n_tables, min(n_tables, max(1, self._many // max(items, 1))))
@@ -465,16 +473,16 @@ class Driver:
         shape = (u32(steps[0]), u32(steps[1]), u32(items), u32(length))
         arguments = (ring.constants, products, tables, i32(size), u32(n_tables), indices, *shape)
         self._run(ring, "multiply_entries", parts * items, arguments)
-        self._fold(ring, products, parts, items)
-        return products[:items]
+        return products, parts
 
-    def _fold(self, ring: DeviceRing, elements: Array, parts: int, items: int) -> None:
-        """Multiply `parts` rows of `items` elements into the first."""
-        while parts > 1:
+    def _fold(self, ring: DeviceRing, elements: Array, parts: int, items: int, most: int = 1) -> int:
+        """Multiply `parts` rows of `items` elements into the first ones, until at most so many are left."""
+        while parts > most:
             distance = -(-parts // WAYS)
             arguments = (ring.constants, elements, u32(distance), u32(parts), u32(items))
             self._run(ring, "fold_rows", distance * items, arguments)
             parts = distance
+        return parts
 
     def _fold_powers(
         self,
@@ -624,8 +632,8 @@ def ring_constants(root: int, degree: int, limbs: int) -> Any:
 
 def half_words(value: int, root: int, degree: int, limbs: int) -> Any:
     """value modulo root**degree in halves: what is left modulo the root, then how often the root is in it."""
-    upper, lower = divmod(value % root**degree, root)
-    return np.concatenate([words_of(half, limbs) for half in (lower, upper)[:degree]])
+    upper, lower = divmod(large(value) % large(root) ** degree, root)
+    return np.concatenate([words_of(int(half), limbs) for half in (lower, upper)[:degree]])
 
 
 def words_of(value: int, count: int) -> Any:
@@ -686,5 +694,6 @@ def from_halves(words: Any, root: int, limbs: int) -> int:
 
 def inverted(value: int, root: int, modulus: int) -> int:
     """1 / value modulo the root or its square: found modulo the root, and doubled in length by a step of Newton's."""
-    inverse = pow(value, -1, root) if gmpy2 is None else int(gmpy2.invert(value, root))
-    return inverse * (2 - value * inverse) % modulus
+    number = large(value)
+    inverse = pow(number, -1, root)
+    return int(inverse * (2 - number * inverse) % modulus)

@@ -26,15 +26,19 @@ KERNEL enter_rows(const unsigned* rings, unsigned rows, unsigned* elements, cons
     }
 }
 
-// Elements to integers; `factor` is an exact one that is multiplied in, or null for 1.
+// Elements to integers, the products of `parts` elements each, which lie `count` apart; `factor` is an exact one that is
+// multiplied in as well, or null for 1.
 KERNEL leave_rows(const unsigned* rings, unsigned* integers, int size, const unsigned* elements,
-                  const unsigned* factor, unsigned count) {
+                  const unsigned* factor, unsigned parts, unsigned count) {
     DIGITS_OF_THIS_GROUP
     FOR_EACH_ITEM(count) {
         const Constants ring = {rings};
         const Root root = load_root(ring);
         Number number;
         load_number(number, element_at(elements, item));
+        ROLLED for (unsigned part = 1; part < parts; ++part) {
+            multiply_by(number, element_at(elements, offset_t(part) * count + item), digits, root, ring);
+        }
         leave(number, factor == nullptr ? ring.exit() : factor, digits, root, ring);
         deliver(integers + offset_t(item) * size, size, number, ring, is_live);
     }
