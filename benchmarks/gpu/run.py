@@ -94,6 +94,29 @@ class Bench:
             assert got == [pow(value, exponent, ring.modulus) for value in values], name
             self.note(name, count * repetitions / milliseconds / 1e3, "million / s")
 
+    def chained(self) -> None:
+        """The same in channels, where tensor cores do most of it: numbers squared again and again."""
+        cases = (("n**2, n of 2048 bits", self.ring), ("p**2, p of 1024 bits", self.halves[0]))
+        for name, ring in cases:
+            repetitions = 1000
+            values = [secrets.randbelow(ring.modulus) for _ in range(64)]
+            entered = self.driver._enter(ring, integers(values, ring.words))
+            few = self.driver._numbers(ring.channels, 64)
+            self.driver._run_channels(ring.channels, "enter_channels", 64, (few, entered))
+            for count in (64, self.device.processors * 64):
+                numbers = cupy.ascontiguousarray(cupy.tile(few, (count // 64, 1)))
+                shape = (count, (1, 0), count, 1, 0, repetitions)
+                square = partial(self.driver._fold_in_channels, ring, ring.channels, numbers, *shape)
+                milliseconds = self.timed(square)
+                got = to_ints(self.driver._leave(ring, square()[count - 64 :]))
+                assert got == [pow(value, 1 << repetitions, ring.modulus) for value in values], name
+                if count == 64:
+                    note = f"one squaring in a chain modulo {name}, in channels"
+                    self.note(note, 1e3 * milliseconds / repetitions, "us")
+                else:
+                    rate = count * repetitions / milliseconds / 1e3
+                    self.note(f"squarings modulo {name}, in channels", rate, "million / s")
+
     # Encryption and randomisers
 
     def encryption(self, rows: int) -> None:
@@ -327,6 +350,7 @@ def main() -> None:
     options = parser.parse_args()
     bench = Bench()
     bench.products()
+    bench.chained()
     bench.matrix()
     bench.encryption(1 << 17)
     bench.randomisers(1 << 15)

@@ -71,17 +71,23 @@ def both(engine: Engine, rounds: int, layout: Any = Slots.packed) -> list[float]
 
 
 def step_apart(note: Note) -> None:
-    """The same in a process for each direction, as parties of their own have them. Kernels of two processes run beside
-    each other only where NVIDIA's MPS is at work (`nvidia-cuda-mps-control -d`); otherwise the GPU takes turns.
+    """The same in a process for each direction, as parties of their own have them; native and cuda in turns. Kernels of
+    two processes run beside each other only where NVIDIA's MPS is at work (`nvidia-cuda-mps-control -d`); otherwise the
+    GPU takes turns.
     """
     sharing = "with MPS" if has_mps() else "without MPS"
-    native = median(both_apart("native", 0, 7))
-    note("one step, a process for each direction, native engine on two cores, full replies", 1e3 * native, "ms")
-    for most in (0, 4):
-        layout = f"{most} slots a reply" if most else "full replies"
-        seconds = median(both_apart("cuda", most, 25))
-        note(f"one step, a process for each direction, cuda {sharing}, {layout}", 1e3 * seconds, "ms")
-        note(f"times faster than native, a process each, cuda {sharing}, {layout}", native / seconds, "x")
+    layouts = {"full replies": 0, "8 slots a reply": 8, "4 slots a reply": 4}
+    native: list[float] = []
+    cuda: dict[str, list[float]] = {name: [] for name in layouts}
+    for _ in range(2):
+        native += both_apart("native", 0, 4)
+        for name, most in layouts.items():
+            cuda[name] += both_apart("cuda", most, 25)
+    note("one step, a process for each direction, native engine on two cores, full replies", 1e3 * median(native), "ms")
+    for name, seconds in cuda.items():
+        note(f"one step, a process for each direction, cuda {sharing}, {name}", 1e3 * median(seconds), "ms")
+        ratio = median(native) / median(seconds)
+        note(f"times faster than native, a process each, cuda {sharing}, {name}", ratio, "x")
 
 
 def has_mps() -> bool:

@@ -1,5 +1,5 @@
-// What channels.cu takes from CUDA, on the CPU: the threads of a block are contexts that take turns, each until the next
-// barrier, from the first to the last and then from the last to the first, so that a missing barrier shows.
+// What channels.cu takes from CUDA, on the CPU: the threads of a block are contexts that take turns, each until the
+// next barrier, from the first to the last and then from the last to the first, so that a missing barrier shows.
 
 #include <ucontext.h>
 
@@ -47,9 +47,10 @@ static unsigned __shfl_xor_sync(unsigned mask, unsigned value, int bits) {
     return __shfl_sync(mask, value, static_cast<int>(threadIdx.x % 32) ^ bits);
 }
 
-// The tensor cores' product of a 16 x 32 with a 32 x 8 matrix of bytes, as NVIDIA documents who holds what: lane 4 g + t has,
-// in four registers, columns 4 t ... 4 t + 3 of rows g and g + 8 of the left matrix, then the same of columns 16 higher; rows
-// 4 t ... 4 t + 3 of column g of the right one, then rows 16 higher; and columns 2 t, 2 t + 1 of rows g and g + 8 of the sum.
+// The tensor cores' product of a 16 x 32 with a 32 x 8 matrix of bytes, as NVIDIA documents who holds what: lane 4 g +
+// t has, in four registers, columns 4 t ... 4 t + 3 of rows g and g + 8 of the left matrix, then the same of columns 16
+// higher; rows 4 t ... 4 t + 3 of column g of the right one, then rows 16 higher; and columns 2 t, 2 t + 1 of rows g
+// and g + 8 of the sum.
 static unsigned left_shown[BLOCK][4], right_shown[BLOCK][2];
 
 inline unsigned byte_of(unsigned value, int index) { return value >> (8 * index) & 0xff; }

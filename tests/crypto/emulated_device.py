@@ -27,7 +27,7 @@ class EmulatedDevice:
     def __init__(self, compiler: str, folder: Path, lanes: Sequence[int]) -> None:
         """`lanes` are numbers of lanes that may share a number; 0 among them allows channels."""
         self.lanes = [count for count in lanes if count] or [4]
-        self.few = 1000 if 0 in lanes else 0
+        self.has_channels = 0 in lanes
         self.largest_table = 1 << 20 if 0 in lanes else 0
         self._compiler = compiler
         self._folder = folder

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from plumbob.crypto import Encoding, Slots, engines, okamoto_uchiyama, paillier, profiles, sum_bits
-from plumbob.crypto.engines.cuda import driver
+from plumbob.crypto.engines.cuda import channels, driver
 from plumbob.crypto.engines.cuda.engine import CudaEngine
 from plumbob.crypto.engines.interface import Engine, IntegerMatrix, Ring
 from plumbob.crypto.engines.python import PythonEngine
@@ -195,6 +195,45 @@ def test_combine_takes_any_shape(small: CudaEngine, rows: int, columns: int, bit
     assert_same(small.combine(SMALL, bases, matrix, bits), REFERENCE.combine(SMALL, bases, matrix, bits))
 
 
+@pytest.mark.parametrize(("rows", "columns", "bits"), [(1, 1, 1), (5, 0, 4), (0, 3, 4), (13, 9, 2), (37, 3, 7)])
+def test_combine_takes_any_shape_in_channels(
+    emulated: Callable[[Sequence[int]], CudaEngine], rows: int, columns: int, bits: int
+) -> None:
+    """So it is where products are made by tensor cores; and no table is made there that has no room."""
+    engine, ring = emulated([0, 4]), Ring(odd(300), 2)
+    bases, matrix = units(ring, rows), entries(rows, columns, bits)
+    assert_same(engine.combine(ring, bases, matrix, bits), REFERENCE.combine(ring, bases, matrix, bits))
+    device = engine._device
+    assert isinstance(device, EmulatedDevice)
+    assert "multiply_entries" not in [name for name, _ in device.launches]
+    device.largest_table = 1
+    assert_same(engine.combine(ring, bases, matrix, bits), REFERENCE.combine(ring, bases, matrix, bits))
+    assert "multiply_entries" in [name for name, _ in device.launches] or not rows * columns
+
+
+def test_logarithms_in_channels_equal_python(emulated: Callable[[Sequence[int]], CudaEngine]) -> None:
+    """More ciphertexts than a block has numbers, each prime's after the other's, with secret exponents."""
+    engine, rings = emulated([0, 4]), [Ring(int(gmpy2.next_prime(odd(size))), 2) for size in (256, 250)]
+    values = units(Ring(rings[0].root * rings[1].root, 2), 7)
+    scales = [secrets.randbelow(ring.root) for ring in rings]
+    theirs = REFERENCE.logarithms(rings, values, scales)
+    for one, other in zip(engine.logarithms(rings, values, scales), theirs, strict=True):
+        assert_same(one, other)
+    device = engine._device
+    assert isinstance(device, EmulatedDevice)
+    assert "raise_channels" in [name for name, _ in device.launches]
+
+
+def test_a_root_that_shares_a_prime_with_the_channels_gets_lanes(
+    emulated: Callable[[Sequence[int]], CudaEngine],
+) -> None:
+    """Channels divide by the root modulo each of their primes; where they cannot, the result is the same."""
+    engine, ring = emulated([0, 4]), Ring(channels.primes_below()[3] * odd(300), 2)
+    values = residues(ring, 2)
+    assert_same(engine.pack(ring, values, 2, 30), REFERENCE.pack(ring, values, 2, 30))
+    assert engine._ring(ring).channels is None
+
+
 def test_combine_does_without_gmp(small: CudaEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     """Python's own inverse and powers give the same."""
     monkeypatch.setattr(driver, "large", int)
@@ -283,15 +322,16 @@ def test_launches_depend_on_shapes_only(emulated: Callable[[Sequence[int]], Cuda
     bases, dense = units(SMALL, 20), entries(20, 6, 9)
     sparse = np.zeros_like(dense)
     sparse[3, 2] = 1
-    launches = []
-    for matrix in (np.zeros_like(dense), sparse, dense):
-        engine = emulated([4])
-        engine.combine(SMALL, bases, matrix, 9)
-        device = engine._device
-        assert isinstance(device, EmulatedDevice)
-        launches.append(device.launches)
-    assert launches[0] == launches[1] == launches[2]
-    assert launches[0]
+    for lanes in ([4], [0, 4]):
+        launches, ring = [], Ring(SMALL.root, 2)
+        for matrix in (np.zeros_like(dense), sparse, dense):
+            engine = emulated(lanes)
+            engine.combine(ring, bases, matrix, 9)
+            device = engine._device
+            assert isinstance(device, EmulatedDevice)
+            launches.append(device.launches)
+        assert launches[0] == launches[1] == launches[2]
+        assert launches[0]
 
 
 def test_nothing_small_is_launched_after_the_large_products(small: CudaEngine) -> None:

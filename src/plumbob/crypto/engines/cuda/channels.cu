@@ -1,33 +1,35 @@
-// Products modulo n^2 in a residue number system: a number is kept by its remainders modulo small primes, nothing carries
-// from one to another, and most of the work is a product of bytes with a constant matrix, which tensor cores do. A product
-// is there sooner than with lanes (kernels.cu), and more of them are made in a second; a number takes more room.
+// Products modulo n^2 in a residue number system: a number is kept by its remainders modulo small primes, nothing
+// carries from one to another, and most of the work is a product of bytes with a constant matrix, which tensor cores
+// do. A product is there sooner than with lanes (kernels.cu), and more of them are made in a second; a number takes
+// more room.
 //
-// As in numbers.h a residue is c0 + c1 n, here in Montgomery form with M, the product of the first base's K primes; M' is
-// that of the second base. The halves of a product C D / M modulo n^2 are r0 and r1:
+// As in numbers.h a residue is c0 + c1 n, here in Montgomery form with M, the product of the first base's K primes; M'
+// is that of the second base. The halves of a product C D / M modulo n^2 are r0 and r1:
 //
 //   s = c0 d0               Q = -s / n modulo M      r0 = (s + Q n) / M
 //   t = c0 d1 + c1 d0 - Q   S = -t / n modulo M      r1 = (t + S n) / M
 //
-// Q and S are found in the first base; the division by M is possible in the second one only. With m running over the primes
-// of a base,
+// Q and S are found in the first base; the division by M is possible in the second one only. With m running over the
+// primes of a base,
 //
 //   Q = sum of q_m (M / m) - a M,   q_m = Q (M / m)^-1 modulo m,   with a whole number a >= 0,
 //
-// which is how numbers come from base to base. On the way to the second base a is left out: Q + a M is as good a quotient,
-// and r0 grows by a n. On the way back a is needed: the sum of all q_m / m is a + r / M', and since all primes lie close
-// below 2^30 and r is small against M', a is the sum of all q_m / 2^30, rounded. In the second base the remainders of a
-// number are kept as these q_m.
+// which is how numbers come from base to base. On the way to the second base a is left out: Q + a M is as good a
+// quotient, and r0 grows by a n. On the way back a is needed: the sum of all q_m / m is a + r / M', and since all
+// primes lie close below 2^30 and r is small against M', a is the sum of all q_m / 2^30, rounded. In the second base
+// the remainders of a number are kept as these q_m.
 //
-// Sizes. B = 2^(32 LIMBS), b = 4 (K + 1). Remainders may exceed their primes, up to 2.3 m in the second base, but no q_m of
-// the first one reaches 2 m (`reduce`), hence Q + a M < 2 K M. A multiple of n is added to t that makes up for the largest Q. From halves below b n, those of one factor
-// also up to B, follows with M >= 4 b B
+// Sizes. B = 2^(32 LIMBS), b = 4 (K + 1), and M, M' >= 4 b B. Remainders may exceed their primes a little: q_m of the
+// first base stay below 1.7 m, those of the second below 2.22 m (`multiply`). Hence Q + a M < 2 K M, and a multiple of
+// n above that is added to t. From halves below b n, those of one factor also up to B, follows
 //
-//   r0, r1 < (2 b n B + 2 K M + n + 2 K M n) / M < n (b / 2 + 2 K + 2) = b n.
+//   r0, r1 < (2 b n max(b n, B) + 2 K M + n + 2 K M n) / M <= n (b / 2 + 2 K + 2) = b n.
 //
-// A block has four numbers, and eight channels (primes of each base) for each of its warps: lane 4 g + t has channel g of
-// number t, both halves. Where K is no multiple of eight, the last channels have zeros for constants, and stay zero.
+// A block has four numbers, and eight channels (primes of each base) for each of its warps: lane 4 g + t has channel g
+// of number t, both halves. Where K is no multiple of eight, the last channels have zeros for constants, and stay zero.
 //
-// Which products are made and which addresses are read depends on shapes only, but for the tables of `look_up` and `combine`.
+// Which products are made depends on shapes only, and so do the addresses that are read, but for the entries of
+// `multiply_entry_channels`.
 
 #define DEVICE __device__ __forceinline__
 #define KERNEL extern "C" __global__ void __launch_bounds__(BLOCK, 1)
@@ -53,8 +55,8 @@ enum Constant {
 };
 constexpr int kRing = kConstants * kChannels + LIMBS;
 
-// What it writes once for all rings: the matrices that lead from base to base, cut into bytes for the tensor cores (`Matrix`),
-// then the 16-bit digits of all M' / m and of M', the lowest first.
+// What it writes once for all rings: the matrices that lead from base to base, cut into bytes for the tensor cores
+// (`Matrix`), then the 16-bit digits of all M' / m and of M', the lowest first.
 constexpr int kMatrix = kWarps * kWarps * 2 * 32 * 4;
 
 // sum + a b, in one instruction: left alone, the compiler takes columns for 64-bit numbers and adds their upper halves.
@@ -94,9 +96,10 @@ struct Exchange {
     unsigned limbs[kNumbers][2][LIMBS], multiples[kNumbers][2];
 };
 
-// A warp's part of the matrix that leads from one base to the other. For a prime m of the one and m' of the other base it has
-// 2^(8 a) M / m modulo m', a < 4: these meet the bytes of q_m. Each is cut into bytes itself, b < 4; its products are summed
-// in the tile b / 2. What a lane holds of a tile, and in which order, is what the tensor cores want.
+// A warp's part of the matrix that leads from one base to the other. For a prime m of the one and m' of the other base
+// it has 2^(8 a) M / m modulo m', a < 4: these meet the bytes of q_m. Each is cut into bytes itself, b < 4; products
+// with its byte b are summed in tile b / 2. What a lane holds of a tile, and in which order, is what the tensor cores
+// want.
 struct Matrix {
     uint4 tiles[kWarps][2];
 
@@ -112,7 +115,9 @@ struct Matrix {
 
 DEVICE void multiply_bytes(int (&sums)[4], const uint4& left, unsigned right, unsigned other_right) {
 #ifdef __CUDACC__
-    asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+    asm volatile(
+        "mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 "
+        "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
         : "+r"(sums[0]), "+r"(sums[1]), "+r"(sums[2]), "+r"(sums[3])
         : "r"(left.x), "r"(left.y), "r"(left.z), "r"(left.w), "r"(right), "r"(other_right));
 #else
@@ -120,7 +125,8 @@ DEVICE void multiply_bytes(int (&sums)[4], const uint4& left, unsigned right, un
 #endif
 }
 
-// This lane's channel of one number: its two primes, their constants, and its warp's part of the matrices, all in registers.
+// This lane's channel of one number: its two primes, their constants, and its warp's part of the matrices, in
+// registers.
 struct Channel {
     int warp, lane, index, number;
     Exchange* exchange;
@@ -153,18 +159,19 @@ struct Channel {
     }
 };
 
-DEVICE unsigned load_volatile(const unsigned* place) { return *static_cast<const volatile unsigned*>(place); }
+// Volatile: all are to be on their way before the first is used.
+DEVICE unsigned load_early(const unsigned* place) { return *static_cast<const volatile unsigned*>(place); }
 
-// Sums over the primes of the other base of what their channels told, times this channel's column of the matrix, for both
-// halves. `turns` become the sums of what was told, in units of 2^6. The sum for a byte stays below K (3 255 + 142) 255, which
-// leaves room for two of them in a word.
+// Sums over the primes of the other base of what their channels told, times this channel's column of the matrix, for
+// both halves. `turns` become the sums of what was told, in units of 2^6. What was told has a highest byte of 142 at
+// most: with up to 72 channels, the sums for two bytes fit into a word.
 template <bool kCounts>
 DEVICE void add_up(wide (&sums)[2], unsigned (&turns)[2], const unsigned (*told)[2 * kNumbers], const Matrix& matrix,
                    int lane) {
     int bytes[2][4] = {};
     const int vector = lane / 4, place = lane % 4;
     unsigned rights[2 * kWarps], count = 0;
-    UNROLLED for (int i = 0; i < 2 * kWarps; ++i) rights[i] = load_volatile(&told[4 * i + place][vector]);
+    UNROLLED for (int i = 0; i < 2 * kWarps; ++i) rights[i] = load_early(&told[4 * i + place][vector]);
     UNROLLED for (int step = 0; step < kWarps; ++step) {
         multiply_bytes(bytes[0], matrix.tiles[step][0], rights[2 * step], rights[2 * step + 1]);
         multiply_bytes(bytes[1], matrix.tiles[step][1], rights[2 * step], rights[2 * step + 1]);
@@ -187,12 +194,16 @@ DEVICE void add_up(wide (&sums)[2], unsigned (&turns)[2], const unsigned (*told)
 
 DEVICE unsigned rounded(unsigned turns) { return (turns + (1u << 23)) >> 24; }
 
+// `reduce` divides by 2^32, that is, by four times a prime. With x.x, x.y, y.x and y.y barely above their prime, low <=
+// 1.25 m, cross <= 1.5 m, q <= 1.32 m and s <= 1.69 m; with r.z <= 1.68 m and r.w <= 2.22 m before, they stay so; r.x
+// and r.y are barely above their prime again, since sums from `add_up` are below 2^49. No sum reaches 2^63.6.
 DEVICE Remainders multiply(const Remainders& x, const Remainders& y, const Channel& own) {
     const Prime first = own.first, second = own.second;
     const unsigned low = first.reduce(product(x.x, y.x));
     const unsigned cross = first.reduce(add_product(product(x.x, y.y), x.y, y.x));
     const unsigned q = first.reduce(product(low, own.quotient));
-    const unsigned s = first.reduce(add_product(add_product(own.raised, low, own.carried_quotient), cross, own.quotient));
+    const wide carried = add_product(own.raised, low, own.carried_quotient);
+    const unsigned s = first.reduce(add_product(carried, cross, own.quotient));
     *reinterpret_cast<uint2*>(&own.exchange->first[own.index][2 * own.number]) = make_uint2(q, s);
     wide sums[2];
     unsigned turns[2];
@@ -226,17 +237,19 @@ DEVICE Remainders enter(const unsigned* element, const Channel& own) {
             second[h] = own.second.reduce(limb + second[h]);
         }
     }
-    const unsigned first_entry = own.constant(Constant::first_entry), second_entry = own.constant(Constant::second_entry);
-    const Remainders number =
-        make_uint4(own.first.reduce(product(first[0], first_entry)), own.first.reduce(product(first[1], first_entry)),
-                   own.second.reduce(product(second[0], second_entry)), own.second.reduce(product(second[1], second_entry)));
+    const unsigned first_scale = own.constant(first_entry), second_scale = own.constant(second_entry);
+    Remainders number;
+    number.x = own.first.reduce(product(first[0], first_scale));
+    number.y = own.first.reduce(product(first[1], first_scale));
+    number.z = own.second.reduce(product(second[0], second_scale));
+    number.w = own.second.reduce(product(second[1], second_scale));
     return multiply(number, own.constant_number(entering), own);
 }
 
 DEVICE wide shifted_down(wide value, int bits) { return static_cast<wide>(static_cast<long long>(value) >> bits); }
 
-// One half, from sums for each of its 16-bit digits to limbs, less a multiple of n; returns which one. It is below b n at
-// first: n is taken away as often as its highest limb shows, and once more if it still fits.
+// One half, from sums for each of its 16-bit digits to limbs, less a multiple of n; returns which one. It is below b n
+// at first: n is taken away as often as its highest limb shows, and once more if it still fits.
 DEVICE unsigned settle(wide* digits, unsigned* limbs, const unsigned* n) {
     wide carry = 0;
 #pragma unroll 4
@@ -246,7 +259,8 @@ DEVICE unsigned settle(wide* digits, unsigned* limbs, const unsigned* n) {
         carry = shifted_down(high, 16);
     }
     const wide top = (carry + digits[2 * LIMBS]) & 0xffff;
-    const wide multiple = (top << 32 | limbs[LIMBS - 1]) / (static_cast<wide>(n[LIMBS - 1]) + 1);
+    // Exact: below 2^41, no quotient comes closer to a whole number than a double can tell; and no branch is taken for it.
+    const wide multiple = static_cast<wide>(static_cast<double>(top << 32 | limbs[LIMBS - 1]) / (n[LIMBS - 1] + 1.0));
     wide lower = 0, lowest = 0;
 #pragma unroll 4
     for (int k = 0; k < LIMBS; ++k) {
@@ -266,9 +280,10 @@ DEVICE unsigned settle(wide* digits, unsigned* limbs, const unsigned* n) {
     return static_cast<unsigned>(multiple) + is_above;
 }
 
-// The way back. All lanes of a number share its digits; two settle a half each. What the lower half loses in multiples of n,
-// the upper one gains.
-DEVICE void leave(unsigned* element, const Remainders& number, const Channel& own, const unsigned* tables, bool is_kept) {
+// The way back. All lanes of a number share its digits; two settle a half each. What the lower half loses in multiples
+// of n, the upper one gains.
+DEVICE void leave(unsigned* element, const Remainders& number, const Channel& own, const unsigned* tables,
+                  bool is_kept) {
     multiply(number, own.constant_number(leaving), own);
     Exchange& exchange = *own.exchange;
     const int t = own.number, h = own.index;
@@ -305,8 +320,8 @@ DEVICE void leave(unsigned* element, const Remainders& number, const Channel& ow
     }
 }
 
-// A block stays and takes four items after four, because its matrices take long to load. Lanes without an item of their own
-// repeat the last one's: all must meet at the barriers.
+// A block stays and takes four items after four, because its matrices take long to load. Lanes without an item of their
+// own repeat the last one's: all must meet at the barriers.
 #define FOR_EACH_ITEM(rings, rows, tables, count)                                                          \
     __shared__ Exchange exchange;                                                                          \
     Channel own(&exchange, tables);                                                                        \
@@ -314,9 +329,9 @@ DEVICE void leave(unsigned* element, const Remainders& number, const Channel& ow
         if (const unsigned asked = start + own.number, item = min(asked, (count) - 1);                     \
             own.enter_ring(rings + static_cast<wide>(item / (rows)) * kRing), true)
 
-// elements **= an exponent for each ring, in digits of four bits, the highest first. Only its length shows: every entry of
-// the table of powers is read, whichever is wanted. `far_powers` has room for 16 numbers for every thread; they lie there where
-// the shared memory is too small for them.
+// elements **= an exponent for each ring, in digits of four bits, the highest first. Only its length shows: every entry
+// of the table of powers is read, whichever is wanted. `far_powers` has room for 16 numbers for every thread; they lie
+// there where the shared memory is too small for them.
 KERNEL raise_channels(const unsigned* rings, const unsigned* tables, unsigned rows, unsigned* elements,
                       const unsigned char* exponents, int digits_per_exponent, Remainders* far_powers, unsigned count) {
     constexpr int kPowers = BLOCK << kWindow;
@@ -369,8 +384,8 @@ KERNEL enter_channels(const unsigned* rings, const unsigned* tables, Remainders*
 }
 
 // out[item]: square and multiply over `steps` factors, the last one first, `squarings` of them in between and
-// `last_squarings` in the end. Factor k of an item is number item * item_step + k * factor_step, or one where that is not
-// below `available`.
+// `last_squarings` in the end. Factor k of an item is number item * item_step + k * factor_step, or one where that is
+// not below `available`.
 KERNEL fold_channels(const unsigned* rings, const unsigned* tables, unsigned* out, const Remainders* numbers,
                      unsigned item_step, unsigned factor_step, unsigned available, unsigned steps, unsigned squarings,
                      unsigned last_squarings, unsigned count) {
@@ -393,8 +408,8 @@ KERNEL fold_channels(const unsigned* rings, const unsigned* tables, unsigned* ou
 }
 
 // As `start_subsets` and `join_subsets` of kernels.cu: the tables of subset products, from elements.
-KERNEL start_subset_channels(const unsigned* rings, const unsigned* tables, Remainders* subsets, const unsigned* elements,
-                             unsigned rows, int size, unsigned count) {
+KERNEL start_subset_channels(const unsigned* rings, const unsigned* tables, Remainders* subsets,
+                             const unsigned* elements, unsigned rows, int size, unsigned count) {
     FOR_EACH_ITEM(rings, count, tables, count) {
         const unsigned slot = item % (size + 1), table = item / (size + 1), row = table * size + slot - 1;
         const bool is_there = slot > 0 && row < rows;
@@ -432,12 +447,14 @@ KERNEL join_subset_channels(const unsigned* rings, const unsigned* tables, Remai
 }
 
 // As `multiply_entries`, over all tables: out[item] is the product of the entries that the item's index names in each.
-KERNEL multiply_entry_channels(const unsigned* rings, const unsigned* tables, Remainders* out, const Remainders* subsets,
-                               int size, unsigned n_tables, const unsigned short* indices, unsigned count) {
+KERNEL multiply_entry_channels(const unsigned* rings, const unsigned* tables, Remainders* out,
+                               const Remainders* subsets, int size, unsigned n_tables, const unsigned short* indices,
+                               unsigned count) {
     FOR_EACH_ITEM(rings, count, tables, count) {
         // What the next product needs is on its way while this one is made, and so is the index after it.
-        const unsigned short* index = indices + item;
-        const auto index_at = [&](unsigned table) { return index[static_cast<wide>(min(table, n_tables - 1)) * count]; };
+        const auto index_at = [&](unsigned table) {
+            return indices[static_cast<wide>(min(table, n_tables - 1)) * count + item];
+        };
         const auto entry_at = [&](unsigned table, unsigned chosen_entry) {
             return load(subsets, (static_cast<wide>(min(table, n_tables - 1)) << size) + chosen_entry, own);
         };

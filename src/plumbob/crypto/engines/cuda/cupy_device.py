@@ -9,7 +9,6 @@ from typing import Any
 cupy: Any = importlib.import_module("cupy")  # It comes without types.
 
 Array = Any
-FEW = 12  # Numbers for each processor up to which channels are faster than lanes.
 TABLE_SHARE = 24  # A table of powers takes at most this part of the device's memory.
 
 
@@ -25,7 +24,8 @@ class CupyDevice:
         self._streams = threading.local()
         self._lock = threading.Lock()
         self.processors = int(cupy.cuda.Device().attributes["MultiProcessorCount"])
-        self.few = self.processors * FEW
+        # Tensor cores multiply bytes since Turing, and in the shape that channels.cu wants since Ampere.
+        self.has_channels = int(cupy.cuda.Device().compute_capability) >= 80
         self.largest_table = int(cupy.cuda.Device().mem_info[1]) // TABLE_SHARE
 
     def launch(self, shape: Any, kernel: str, threads: int, arguments: tuple[Any, ...]) -> None:

@@ -1,9 +1,9 @@
 """Drives the kernels: Python integers and numpy in, arrays on the device out. Nothing here needs more than numpy.
 
 The kernels are compiled for one shape at a time: limbs of a half, degree, and lanes that share a number. Many numbers
-are fastest with few lanes each, few numbers with many, and long chains of products of few numbers in channels
-(channels.cu). A device compiles and launches: `cupy_device` with CuPy, and the tests' emulation with a C++ compiler, so
-that both run this very code.
+are fastest with few lanes each, few numbers with many. Where the device has tensor cores, and products follow each
+other, they are made in channels instead (channels.cu). A device compiles and launches: `cupy_device` with CuPy, and the
+tests' emulation with a C++ compiler, so that both run this very code.
 """
 
 from collections.abc import Sequence
@@ -84,8 +84,8 @@ class Device(Protocol):
         """Bytes that one table may take."""
 
     @property
-    def few(self) -> int:
-        """Numbers up to which a chain of products ends soonest in channels."""
+    def has_channels(self) -> bool:
+        """Whether channels.cu runs there."""
 
     def launch(self, shape: Shape | ChannelShape, kernel: str, threads: int, arguments: tuple[Any, ...]) -> None:
         """Start a kernel on at least so many threads."""
@@ -217,8 +217,8 @@ class Driver:
         return DeviceRing(root, degree, limbs, constants, self._channels(root, degree, limbs))
 
     def _channels(self, root: int, degree: int, limbs: int) -> Channels | None:
-        bases = bases_for(limbs)
-        constants = None if bases is None or degree == 1 else bases.constants(root, radix_of(limbs))
+        bases = bases_for(limbs) if self.device.has_channels and degree == 2 else None
+        constants = None if bases is None else bases.constants(root, radix_of(limbs))
         if bases is None or constants is None:
             return None
         if limbs not in self._tables:
@@ -326,8 +326,8 @@ class Driver:
     def pack(self, ring: DeviceRing, values: Array, slots: int, slot_bits: int) -> Array:
         entered, outputs = self._enter(ring, values), -(-len(values) // slots)
         shape = (outputs, (slots, 1), len(values), slots, slot_bits)
-        channels = self._fit_channels(ring, outputs, slot_bits)
-        if channels is None:
+        channels = ring.channels
+        if channels is None or slot_bits < LONG_CHAIN:
             return self._leave(ring, self._fold_powers(ring, entered, *shape))
         numbers = self._numbers(channels, len(entered))
         self._run_channels(channels, "enter_channels", len(entered), (numbers, entered))
@@ -370,7 +370,7 @@ class Driver:
         """
         n_tables, entries = tables.shape[:2]
         if channels is not None:
-            last = tables.reshape(n_tables * entries, -1)[entries - 1 :]
+            last = tables.reshape(n_tables * entries, channels.shape.number_bytes // 4)[entries - 1 :]
             return self._fold_in_channels(ring, channels, last, 1, (0, entries), len(last), n_tables, 0, squarings)
         factors = tables[:, -1].copy()
         self._fold(ring, factors, n_tables, 1)
@@ -397,8 +397,8 @@ class Driver:
     def _raised(self, ring: DeviceRing | Opener, integers: Array, exponents: Array) -> Array:
         """Elements raised to a row of digits for each ring."""
         elements = self._enter(ring, integers)
-        channels = self._fit_channels(ring, len(elements), WINDOW * exponents.shape[1])
-        if channels is not None:
+        channels = ring.channels
+        if channels is not None and WINDOW * exponents.shape[1] >= LONG_CHAIN:
             threads = self._channel_threads(channels.shape, len(elements))
             powers = self.xp.empty((threads << WINDOW, 4), dtype=np.uint32)
             digits = (exponents, i32(exponents.shape[1]))
@@ -543,13 +543,9 @@ class Driver:
 
     # In channels
 
-    def _fit_channels(self, ring: DeviceRing | Opener, items: int, squarings: int) -> Channels | None:
-        """The ring's, where a chain of products ends sooner in them."""
-        return ring.channels if items <= self.device.few and squarings >= LONG_CHAIN else None
-
     def _channels_with_room(self, ring: DeviceRing, entries: int) -> Channels | None:
         """The ring's, where a table of so many numbers has room."""
-        channels = ring.channels if self.device.few else None
+        channels = ring.channels
         if channels is None or entries * channels.shape.number_bytes > self.device.largest_table:
             return None
         return channels
@@ -560,7 +556,9 @@ class Driver:
     def _subsets_in_channels(self, channels: Channels, entered: Array, size: int) -> Array:
         """As `_subsets`."""
         n_tables = -(-len(entered) // size)
-        subsets = self._numbers(channels, n_tables << size).reshape(n_tables, 1 << size, -1)
+        subsets = self._numbers(channels, n_tables << size).reshape(
+            n_tables, 1 << size, channels.shape.number_bytes // 4
+        )
         started = (subsets, entered, u32(len(entered)), i32(size))
         self._run_channels(channels, "start_subset_channels", n_tables * (size + 1), started)
         half = 1

@@ -26,8 +26,8 @@ KERNEL enter_rows(const unsigned* rings, unsigned rows, unsigned* elements, cons
     }
 }
 
-// Elements to integers, the products of `parts` elements each, which lie `count` apart; `factor` is an exact one that is
-// multiplied in as well, or null for 1.
+// Elements to integers, the products of `parts` elements each, which lie `count` apart; `factor` is an exact one that
+// is multiplied in as well, or null for 1.
 KERNEL leave_rows(const unsigned* rings, unsigned* integers, int size, const unsigned* elements,
                   const unsigned* factor, unsigned parts, unsigned count) {
     DIGITS_OF_THIS_GROUP
