@@ -96,6 +96,8 @@ def run(quick: bool, progress: Callable[[str], None]) -> dict[str, object]:
         for columns in COLUMNS:
             progress(f"{engine.name}: {ROWS} rows, {columns} columns, 2048 bits")
             direction = Direction(engine, columns)
+            if engine.name == "cuda":
+                direction.run(Stopwatch())  # Its kernels are compiled, or loaded, when they are first used.
             measured.setdefault(engine.name, {})[str(columns)] = iteration_seconds(direction, rounds)
     best = min(measured, key=lambda name: measured[name]["392"]["total"])
     totals = {columns: stages["total"] for columns, stages in measured[best].items()}
