@@ -105,8 +105,8 @@ class Bench:
             self.driver._run_channels(ring.channels, "enter_channels", 64, (few, entered))
             for count in (64, self.device.processors * 64):
                 numbers = cupy.ascontiguousarray(cupy.tile(few, (count // 64, 1)))
-                shape = (count, (1, 0), count, 1, 0, repetitions)
-                square = partial(self.driver._fold_in_channels, ring, ring.channels, numbers, *shape)
+                chains = kernels.Chains(count, 1, 0, count, 1, 0, repetitions)
+                square = partial(self.driver._fold_in_channels, ring, ring.channels, numbers, chains)
                 milliseconds = self.timed(square)
                 got = to_ints(self.driver._leave(ring, square()[count - 64 :]))
                 assert got == [pow(value, 1 << repetitions, ring.modulus) for value in values], name

@@ -104,7 +104,7 @@ def both_apart(engine: str, most: int, rounds: int) -> list[float]:
     processes = [context.Process(target=one_apart, args=arguments) for _ in range(2)]
     for process in processes:
         process.start()
-    ends = [told.get() for _ in range(2 * rounds)]
+    ends = [told.get(timeout=300) for _ in range(2 * rounds)]
     for process in processes:
         process.join()
         assert process.exitcode == 0

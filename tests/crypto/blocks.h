@@ -1,5 +1,6 @@
-// What channels.cu takes from CUDA, on the CPU: the threads of a block are contexts that take turns, each until the
-// next barrier, from the first to the last and then from the last to the first, so that a missing barrier shows.
+// What channels.cu takes from CUDA, on the CPU: the threads of a block are contexts that take turns, each until the next
+// barrier, from the first to the last and then from the last to the first, so that who reads too early reads something
+// else. Warps meet at every shuffle and product of bytes here, not only at barriers: who writes too early may not show.
 
 #include <ucontext.h>
 

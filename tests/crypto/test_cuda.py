@@ -395,6 +395,7 @@ def test_refuses_wrong_shapes(small: CudaEngine) -> None:
         lambda: small.combine(SMALL, good[:2], matrix, 4),
         lambda: small.combine(SMALL, good, matrix + 8, 4),
         lambda: small.combine(SMALL, good, matrix, 64),
+        lambda: small.combine(SMALL, good, matrix, 0),
         lambda: small.pack(SMALL, wide, 2, 3),
         lambda: small.pack(SMALL, good, 0, 3),
         lambda: small.table(SMALL, good, 9),

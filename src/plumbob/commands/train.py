@@ -21,6 +21,7 @@ from plumbob.commands.progress import StepProgress
 from plumbob.crypto import engines
 from plumbob.errors import DataError
 from plumbob.plan import Plan
+from plumbob.protocol.journal import settle
 from plumbob.protocol.outcome import unfinished_record
 from plumbob.record import RunRecord
 from plumbob.report.page import as_text
@@ -151,8 +152,14 @@ def _trained_and_saved(
     finished = replace(finished, record=with_predictions(record))
     finished.save(out)
     write_report(finished.record, out)
+    settle([out, *_files_of_run(out)])  # What could make them again, and the run before, are about to go.
     _remove_run(out / EARLIER)
     return finished
+
+
+def _files_of_run(out: Path) -> list[Path]:
+    written = [out / name for name in RUN_FILES if (out / name).exists()]
+    return [*written, *(path for folder in written if folder.is_dir() for path in folder.rglob("*"))]
 
 
 def _refuse_engine(plan: Plan, name: str) -> None:

@@ -6,7 +6,6 @@ folder/
   parties/NAME/part.json, transcript.npz
 """
 
-import os
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -21,7 +20,7 @@ from plumbob.party.signature import swap_signatures
 from plumbob.party.status import Status
 from plumbob.protocol.cast import player
 from plumbob.protocol.channel import compare_streams
-from plumbob.protocol.journal import SqliteJournal
+from plumbob.protocol.journal import SqliteJournal, settle
 from plumbob.protocol.outcome import party_record, run_record
 from plumbob.protocol.party import Progress, TrainingParty
 from plumbob.record import RunRecord
@@ -42,7 +41,8 @@ def train(seat: Seat, journal: SqliteJournal, randomness: Randomness, progress: 
         with seat.talk("train", journal, status) as talk:
             record = _trained(seat, talk, journal, randomness, _followed(status, progress))
             _saved(seat.folder, replace(record, seconds=time.perf_counter() - started))
-            settle(seat.folder)
+            # The parent too: it holds the name of this folder.
+            settle([seat.folder.parent, seat.folder, *_written_in(seat.folder)])
             journal.note(OVER, b"")
             _part(seat, talk, journal)
     elif journal.fact(PARTED) is None:
@@ -117,16 +117,8 @@ def _saved(folder: Path, record: RunRecord) -> None:
     record.save(folder)
 
 
-def settle(folder: Path) -> None:
-    """All files below are on the disk, not only on their way: the journal that could make them again is about to go."""
-    # The parent too: it holds the name of this folder.
-    for path in [folder.parent, folder, *folder.rglob("*")]:
-        if path.is_dir() or path.suffix in SETTLED:
-            handle = os.open(path, os.O_RDONLY)
-            try:
-                os.fsync(handle)
-            finally:
-                os.close(handle)
+def _written_in(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_dir() or path.suffix in SETTLED]
 
 
 def _refuse_changed_data(seat: Seat, journal: SqliteJournal) -> None:

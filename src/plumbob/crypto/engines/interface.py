@@ -98,10 +98,15 @@ def unbounded(values: Integers) -> Sequence[int]:
     return values.tolist() if isinstance(values, np.ndarray) else values
 
 
-def check_range(matrix: IntegerMatrix, bits: int) -> None:
-    """Kernels take the low bits of whatever they are given: an entry outside the range would be a wrong result."""
+def check_bits(bits: int) -> None:
+    """Of an entry, with its sign."""
     if not 1 <= bits <= MAX_BITS:
         raise ValueError(f"expected 1 to {MAX_BITS} bits, got {bits}: encode with a smaller scale")
+
+
+def check_range(matrix: IntegerMatrix, bits: int) -> None:
+    """Kernels take the low bits of whatever they are given: an entry outside the range would be a wrong result."""
+    check_bits(bits)
     limit = 1 << (bits - 1)
     if matrix.size and not (-limit <= int(matrix.min()) and int(matrix.max()) < limit):
         raise ValueError(f"expected entries in [-{limit}, {limit}), got larger ones: raise bits or check the encoding")

@@ -20,7 +20,7 @@
 // the remainders of a number are kept as these q_m.
 //
 // Sizes. B = 2^(32 LIMBS), b = 4 (K + 1), and M, M' >= 4 b B. Remainders may exceed their primes a little: q_m of the
-// first base stay below 1.7 m, those of the second below 2.22 m (`multiply`). Hence Q + a M < 2 K M, and a multiple of
+// first base stay below 1.74 m, those of the second below 2.22 m (`multiply`). Hence Q + a M < 2 K M, and a multiple of
 // n above that is added to t. From halves below b n, those of one factor also up to B, follows
 //
 //   r0, r1 < (2 b n max(b n, B) + 2 K M + n + 2 K M n) / M <= n (b / 2 + 2 K + 2) = b n.
@@ -41,10 +41,12 @@ typedef unsigned long long wide;
 constexpr int K = CHANNELS;
 constexpr int kWarps = BLOCK / 32;
 constexpr int kChannels = 8 * kWarps;  // K and those that stay zero.
-constexpr int kNumbers = 4;            // Of a block.
+constexpr int kNumbers = NUMBERS;      // Of a block.
 constexpr int kElement = 2 * LIMBS;
 constexpr int kDigits = 2 * LIMBS + 1;  // Of 16 bits, in a half below b n.
-constexpr int kWindow = 4;
+constexpr int kWindow = WINDOW;
+static_assert(kNumbers == 4 && BLOCK % 32 == 0, "a lane has one of four numbers, and a warp eight channels");
+static_assert((1 << kWindow) % kWindow == 0, "with every squaring comes an equal part of a table of powers");
 
 // What the driver writes: one of each for every channel of a ring, then n itself. They carry the powers of 2^32 that
 // `reduce` takes.
@@ -55,15 +57,15 @@ enum Constant {
 };
 constexpr int kRing = kConstants * kChannels + LIMBS;
 
-// What it writes once for all rings: the matrices that lead from base to base, cut into bytes for the tensor cores
+// What it writes once for all rings, `matrices`: those that lead from base to base, cut into bytes for the tensor cores
 // (`Matrix`), then the 16-bit digits of all M' / m and of M', the lowest first.
 constexpr int kMatrix = kWarps * kWarps * 2 * 32 * 4;
 
-// sum + a b, in one instruction: left alone, the compiler takes columns for 64-bit numbers and adds their upper halves.
+// sum + a b, in one instruction: left alone, the compiler makes more of it.
 DEVICE wide add_product(wide sum, unsigned a, unsigned b) {
 #ifdef __CUDACC__
     unsigned low = static_cast<unsigned>(sum), high = static_cast<unsigned>(sum >> 32);
-    asm("mad.lo.cc.u32 %0, %2, %3, %0; madc.hi.u32 %1, %2, %3, %1;" : "+r"(low), "+r"(high) : "r"(a), "r"(b));
+    asm("mad.lo.cc.u32 %0, %2, %3, %0; madc.hi.u32 %1, %2, %3, %1;" : "+&r"(low), "+r"(high) : "r"(a), "r"(b));
     return static_cast<wide>(high) << 32 | low;
 #else
     return sum + static_cast<wide>(a) * b;
@@ -141,11 +143,11 @@ struct Channel {
         return make_uint4(constant(which), constant(which + 1), constant(which + 2), constant(which + 3));
     }
 
-    DEVICE Channel(Exchange* exchange_, const unsigned* tables) : exchange(exchange_) {
+    DEVICE Channel(Exchange* exchange_, const unsigned* matrices) : exchange(exchange_) {
         warp = threadIdx.x / 32, lane = threadIdx.x % 32;
         index = 8 * warp + lane / 4, number = lane % 4;
-        to_second.load(tables, warp, lane);
-        to_first.load(tables + kMatrix, warp, lane);
+        to_second.load(matrices, warp, lane);
+        to_first.load(matrices + kMatrix, warp, lane);
     }
 
     DEVICE void enter_ring(const unsigned* constants) {
@@ -163,10 +165,10 @@ struct Channel {
 DEVICE unsigned load_early(const unsigned* place) { return *static_cast<const volatile unsigned*>(place); }
 
 // Sums over the primes of the other base of what their channels told, times this channel's column of the matrix, for
-// both halves. `turns` become the sums of what was told, in units of 2^6. What was told has a highest byte of 142 at
+// both halves. If it counts, `turns` become the sums of what was told, in units of 2^6. What was told has a highest byte of 142 at
 // most: with up to 72 channels, the sums for two bytes fit into a word.
 template <bool kCounts>
-DEVICE void add_up(wide (&sums)[2], unsigned (&turns)[2], const unsigned (*told)[2 * kNumbers], const Matrix& matrix,
+DEVICE void add_up(wide (&sums)[2], unsigned* turns, const unsigned (*told)[2 * kNumbers], const Matrix& matrix,
                    int lane) {
     int bytes[2][4] = {};
     const int vector = lane / 4, place = lane % 4;
@@ -194,9 +196,10 @@ DEVICE void add_up(wide (&sums)[2], unsigned (&turns)[2], const unsigned (*told)
 
 DEVICE unsigned rounded(unsigned turns) { return (turns + (1u << 23)) >> 24; }
 
-// `reduce` divides by 2^32, that is, by four times a prime. With x.x, x.y, y.x and y.y barely above their prime, low <=
-// 1.25 m, cross <= 1.5 m, q <= 1.32 m and s <= 1.69 m; with r.z <= 1.68 m and r.w <= 2.22 m before, they stay so; r.x
-// and r.y are barely above their prime again, since sums from `add_up` are below 2^49. No sum reaches 2^63.6.
+// `reduce` divides by 2^32, that is, by four times a prime. With x.x, x.y, y.x and y.y barely above their prime,
+// low <= 1.25 m, cross <= 1.5 m, q <= 1.32 m and s <= 1.69 m (from `enter` they are up to 1.25 m: q <= 1.33 m and
+// s <= 1.74 m). With r.z <= 1.68 m and r.w <= 2.22 m before, they stay so. r.x and r.y are barely above their prime again,
+// since sums from `add_up` are below 2^49. No sum, with what `reduce` adds, reaches 2^63.6.
 DEVICE Remainders multiply(const Remainders& x, const Remainders& y, const Channel& own) {
     const Prime first = own.first, second = own.second;
     const unsigned low = first.reduce(product(x.x, y.x));
@@ -208,7 +211,7 @@ DEVICE Remainders multiply(const Remainders& x, const Remainders& y, const Chann
     wide sums[2];
     unsigned turns[2];
     __syncthreads();
-    add_up<false>(sums, turns, own.exchange->first, own.to_second, own.lane);
+    add_up<false>(sums, nullptr, own.exchange->first, own.to_second, own.lane);
     // This is done while the tensor cores are busy.
     const unsigned second_low = second.reduce(product(x.z, y.z));
     const unsigned second_cross = second.reduce(add_product(product(x.z, y.w), x.w, y.z));
@@ -248,9 +251,10 @@ DEVICE Remainders enter(const unsigned* element, const Channel& own) {
 
 DEVICE wide shifted_down(wide value, int bits) { return static_cast<wide>(static_cast<long long>(value) >> bits); }
 
-// One half, from sums for each of its 16-bit digits to limbs, less a multiple of n; returns which one. It is below b n
-// at first: n is taken away as often as its highest limb shows, and once more if it still fits.
-DEVICE unsigned settle(wide* digits, unsigned* limbs, const unsigned* n) {
+// One half, from sums for each of its 16-bit digits to limbs, less a multiple of n; returns which one. It is below b n at
+// first: n is taken away as often as its highest limb shows, and once more if it still fits. What is left is below n or
+// below b 2^(32 (LIMBS - 1)), and so below B, even with what the upper half gains.
+DEVICE unsigned settle(const wide* digits, unsigned* limbs, const unsigned* n) {
     wide carry = 0;
 #pragma unroll 4
     for (int k = 0; k < LIMBS; ++k) {
@@ -259,8 +263,10 @@ DEVICE unsigned settle(wide* digits, unsigned* limbs, const unsigned* n) {
         carry = shifted_down(high, 16);
     }
     const wide top = (carry + digits[2 * LIMBS]) & 0xffff;
-    // Exact: below 2^41, no quotient comes closer to a whole number than a double can tell; and no branch is taken for it.
-    const wide multiple = static_cast<wide>(static_cast<double>(top << 32 | limbs[LIMBS - 1]) / (n[LIMBS - 1] + 1.0));
+    // Exact: below 2^41, no such quotient comes closer to a whole number than a double can tell. The half keeps it from
+    // being zero, which a division of doubles would take another path for.
+    const double highest = static_cast<double>(top << 32 | limbs[LIMBS - 1]) + 0.5;
+    const wide multiple = static_cast<wide>(highest / (n[LIMBS - 1] + 1.0));
     wide lower = 0, lowest = 0;
 #pragma unroll 4
     for (int k = 0; k < LIMBS; ++k) {
@@ -269,11 +275,11 @@ DEVICE unsigned settle(wide* digits, unsigned* limbs, const unsigned* n) {
         lowest = shifted_down(lowest + limbs[k] - n[k], 32);
         lower = shifted_down(lower, 32);
     }
-    const bool is_above = static_cast<long long>(top + lower + lowest) >= 0;
+    const unsigned is_above = static_cast<unsigned>(~(top + lower + lowest) >> 63), mask = 0u - is_above;
     lower = 0;
 #pragma unroll 4
     for (int k = 0; k < LIMBS; ++k) {
-        lower += limbs[k] - static_cast<wide>(is_above ? n[k] : 0u);
+        lower += limbs[k] - static_cast<wide>(n[k] & mask);
         limbs[k] = static_cast<unsigned>(lower);
         lower = shifted_down(lower, 32);
     }
@@ -282,7 +288,7 @@ DEVICE unsigned settle(wide* digits, unsigned* limbs, const unsigned* n) {
 
 // The way back. All lanes of a number share its digits; two settle a half each. What the lower half loses in multiples
 // of n, the upper one gains.
-DEVICE void leave(unsigned* element, const Remainders& number, const Channel& own, const unsigned* tables,
+DEVICE void leave(unsigned* element, const Remainders& number, const Channel& own, const unsigned* matrices,
                   bool is_kept) {
     multiply(number, own.constant_number(leaving), own);
     Exchange& exchange = *own.exchange;
@@ -293,7 +299,7 @@ DEVICE void leave(unsigned* element, const Remainders& number, const Channel& ow
         turns[0] += exchange.second[i][2 * t] >> 6, turns[1] += exchange.second[i][2 * t + 1] >> 6;
     }
     ROLLED for (int d = own.index; d < kDigits; d += kChannels) {
-        const unsigned* digits = tables + 2 * kMatrix + d;
+        const unsigned* digits = matrices + 2 * kMatrix + d;
         wide sums[2] = {0, 0};
 #pragma unroll 16
         for (int i = 0; i < K; ++i) {
@@ -322,9 +328,9 @@ DEVICE void leave(unsigned* element, const Remainders& number, const Channel& ow
 
 // A block stays and takes four items after four, because its matrices take long to load. Lanes without an item of their
 // own repeat the last one's: all must meet at the barriers.
-#define FOR_EACH_ITEM(rings, rows, tables, count)                                                          \
+#define FOR_EACH_ITEM(rings, rows, matrices, count)                                                        \
     __shared__ Exchange exchange;                                                                          \
-    Channel own(&exchange, tables);                                                                        \
+    Channel own(&exchange, matrices);                                                                      \
     for (unsigned start = blockIdx.x * kNumbers; start < (count); start += gridDim.x * kNumbers)           \
         if (const unsigned asked = start + own.number, item = min(asked, (count) - 1);                     \
             own.enter_ring(rings + static_cast<wide>(item / (rows)) * kRing), true)
@@ -332,14 +338,14 @@ DEVICE void leave(unsigned* element, const Remainders& number, const Channel& ow
 // elements **= an exponent for each ring, in digits of four bits, the highest first. Only its length shows: every entry
 // of the table of powers is read, whichever is wanted. `far_powers` has room for 16 numbers for every thread; they lie
 // there where the shared memory is too small for them.
-KERNEL raise_channels(const unsigned* rings, const unsigned* tables, unsigned rows, unsigned* elements,
+KERNEL raise_channels(const unsigned* rings, const unsigned* matrices, unsigned rows, unsigned* elements,
                       const unsigned char* exponents, int digits_per_exponent, Remainders* far_powers, unsigned count) {
     constexpr int kPowers = BLOCK << kWindow;
     constexpr unsigned kPart = (1 << kWindow) / kWindow;
     constexpr bool kIsNear = kPowers * sizeof(Remainders) + sizeof(Exchange) <= 48 << 10;
     __shared__ Remainders near_powers[kIsNear ? kPowers : 1];
     Remainders* powers = (kIsNear ? near_powers : far_powers + static_cast<wide>(blockIdx.x) * kPowers) + threadIdx.x;
-    FOR_EACH_ITEM(rings, rows, tables, count) {
+    FOR_EACH_ITEM(rings, rows, matrices, count) {
         unsigned* element = elements + static_cast<wide>(item) * kElement;
         const Remainders base = enter(element, own);
         Remainders number = own.constant_number(one);
@@ -364,7 +370,7 @@ KERNEL raise_channels(const unsigned* rings, const unsigned* tables, unsigned ro
                 }
             }
         }
-        leave(element, number, own, tables, asked < count);
+        leave(element, number, own, matrices, asked < count);
     }
 }
 
@@ -376,9 +382,9 @@ DEVICE void store(Remainders* numbers, wide index, const Remainders& number, con
     if (is_kept) numbers[index * kChannels + own.index] = number;
 }
 
-KERNEL enter_channels(const unsigned* rings, const unsigned* tables, Remainders* numbers, const unsigned* elements,
+KERNEL enter_channels(const unsigned* rings, const unsigned* matrices, Remainders* numbers, const unsigned* elements,
                       unsigned count) {
-    FOR_EACH_ITEM(rings, count, tables, count) {
+    FOR_EACH_ITEM(rings, count, matrices, count) {
         store(numbers, item, enter(elements + static_cast<wide>(item) * kElement, own), own, asked < count);
     }
 }
@@ -386,10 +392,10 @@ KERNEL enter_channels(const unsigned* rings, const unsigned* tables, Remainders*
 // out[item]: square and multiply over `steps` factors, the last one first, `squarings` of them in between and
 // `last_squarings` in the end. Factor k of an item is number item * item_step + k * factor_step, or one where that is
 // not below `available`.
-KERNEL fold_channels(const unsigned* rings, const unsigned* tables, unsigned* out, const Remainders* numbers,
+KERNEL fold_channels(const unsigned* rings, const unsigned* matrices, unsigned* out, const Remainders* numbers,
                      unsigned item_step, unsigned factor_step, unsigned available, unsigned steps, unsigned squarings,
                      unsigned last_squarings, unsigned count) {
-    FOR_EACH_ITEM(rings, count, tables, count) {
+    FOR_EACH_ITEM(rings, count, matrices, count) {
         const auto factor_at = [&](unsigned k) {
             const wide index = static_cast<wide>(item) * item_step + static_cast<wide>(k) * factor_step;
             return index < available ? load(numbers, index, own) : own.constant_number(one);
@@ -403,14 +409,14 @@ KERNEL fold_channels(const unsigned* rings, const unsigned* tables, unsigned* ou
             }
         }
         ROLLED for (unsigned i = 0; i < last_squarings; ++i) number = multiply(number, number, own);
-        leave(out + static_cast<wide>(item) * kElement, number, own, tables, asked < count);
+        leave(out + static_cast<wide>(item) * kElement, number, own, matrices, asked < count);
     }
 }
 
 // As `start_subsets` and `join_subsets` of kernels.cu: the tables of subset products, from elements.
-KERNEL start_subset_channels(const unsigned* rings, const unsigned* tables, Remainders* subsets,
+KERNEL start_subset_channels(const unsigned* rings, const unsigned* matrices, Remainders* subsets,
                              const unsigned* elements, unsigned rows, int size, unsigned count) {
-    FOR_EACH_ITEM(rings, count, tables, count) {
+    FOR_EACH_ITEM(rings, count, matrices, count) {
         const unsigned slot = item % (size + 1), table = item / (size + 1), row = table * size + slot - 1;
         const bool is_there = slot > 0 && row < rows;
         const Remainders there = enter(elements + static_cast<wide>(is_there ? row : 0) * kElement, own);
@@ -419,7 +425,7 @@ KERNEL start_subset_channels(const unsigned* rings, const unsigned* tables, Rema
     }
 }
 
-KERNEL join_subset_channels(const unsigned* rings, const unsigned* tables, Remainders* subsets, int size, int half,
+KERNEL join_subset_channels(const unsigned* rings, const unsigned* matrices, Remainders* subsets, int size, int half,
                             unsigned count) {
     const unsigned blocks = (size + 2 * half - 1) / (2 * half), patterns = 1u << min(2 * half, size);
     struct Pair {
@@ -438,7 +444,7 @@ KERNEL join_subset_channels(const unsigned* rings, const unsigned* tables, Remai
     };
     bool is_first = true;
     Pair next;
-    FOR_EACH_ITEM(rings, count, tables, count) {
+    FOR_EACH_ITEM(rings, count, matrices, count) {
         const Pair pair = is_first ? pair_at(item, own) : next;
         is_first = false;
         next = pair_at(min(asked + gridDim.x * kNumbers, count - 1), own);  // On its way while this product is made.
@@ -447,10 +453,10 @@ KERNEL join_subset_channels(const unsigned* rings, const unsigned* tables, Remai
 }
 
 // As `multiply_entries`, over all tables: out[item] is the product of the entries that the item's index names in each.
-KERNEL multiply_entry_channels(const unsigned* rings, const unsigned* tables, Remainders* out,
+KERNEL multiply_entry_channels(const unsigned* rings, const unsigned* matrices, Remainders* out,
                                const Remainders* subsets, int size, unsigned n_tables, const unsigned short* indices,
                                unsigned count) {
-    FOR_EACH_ITEM(rings, count, tables, count) {
+    FOR_EACH_ITEM(rings, count, matrices, count) {
         // What the next product needs is on its way while this one is made, and so is the index after it.
         const auto index_at = [&](unsigned table) {
             return indices[static_cast<wide>(min(table, n_tables - 1)) * count + item];

@@ -15,6 +15,7 @@ PRIME_BITS = 30
 SPREAD = 1 << 13  # All primes lie so close below 2**30, at most.
 WORD = 1 << 32
 NUMBERS = 4  # Of a block.
+WINDOW = 4  # Bits of a secret exponent that are looked up at once; every entry is read, so tables are small.
 WARP_CHANNELS = 8
 MOST_WARPS = 9  # More, and their parts of the matrices do not fit into registers.
 
@@ -41,13 +42,19 @@ class ChannelShape(NamedTuple):
         return max(1, 12 // self.warps)
 
     @property
-    def number_bytes(self) -> int:
+    def number_words(self) -> int:
         """Of a number in all its channels: four remainders of 32 bits each."""
-        return 16 * WARP_CHANNELS * self.warps
+        return 4 * WARP_CHANNELS * self.warps
 
     def macros(self) -> dict[str, int]:
         """The names that the source expects."""
-        return {"LIMBS": self.limbs, "CHANNELS": self.channels, "BLOCK": self.block}
+        return {
+            "LIMBS": self.limbs,
+            "CHANNELS": self.channels,
+            "NUMBERS": NUMBERS,
+            "WINDOW": WINDOW,
+            "BLOCK": self.block,
+        }
 
     def source(self) -> str:
         return (Path(__file__).parent / "channels.cu").read_text()
@@ -67,7 +74,7 @@ class Bases:
         self.first_product, self.second_product = math.prod(self.first), math.prod(self.second)
 
     @cached_property
-    def tables(self) -> Any:
+    def matrices(self) -> Any:
         """What does not depend on a ring, in the order of channels.cu."""
         cofactors = [self.second_product // m for m in self.second]
         to_second = self._matrix([self.first_product // m for m in self.first], self.second)

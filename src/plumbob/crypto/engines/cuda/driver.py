@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from plumbob.crypto.engines.cuda.channels import NUMBERS, ChannelShape, bases_for
+from plumbob.crypto.engines.cuda.channels import NUMBERS, WINDOW, ChannelShape, bases_for
 
 try:
     from gmpy2 import mpz as large
@@ -26,7 +26,6 @@ FILES = ("lanes.h", "numbers.h", "kernels.cu")
 LIMB_BITS = 32
 LIMBS = (16, 32, 48, 64, 96, 128)
 BLOCK = 128  # Threads of a block.
-WINDOW = 4  # Bits of a secret exponent that are looked up at once; every entry is read, so tables are small.
 LARGEST_GROUP = 12
 WAYS = 8  # Factors that one group multiplies when products are folded.
 MERGED = 8  # Bits of two digits' windows whose tables are merged: their digits are then read as one of 16 bits.
@@ -113,8 +112,23 @@ class Channels(NamedTuple):
     """What channels.cu needs of one ring, or of several one after the other."""
 
     shape: ChannelShape
-    tables: Array
+    matrices: Array
     constants: Array
+
+
+class Chains(NamedTuple):
+    """Square and multiply, for each of so many results: `factors` factors, the last one first, `squarings` in between
+    and `last_squarings` in the end. Factor k of result i is row i * step + k * factor_step, or one where that is not
+    below `available`.
+    """
+
+    results: int
+    step: int
+    factor_step: int
+    available: int
+    factors: int
+    squarings: int
+    last_squarings: int = 0
 
 
 @dataclass(frozen=True, repr=False)
@@ -207,7 +221,7 @@ class Driver:
         self.device = device
         self.xp = device.xp
         self._shapes: dict[tuple[int, int, int], Shape] = {}
-        self._tables: dict[int, Array] = {}  # Of channels, for each number of limbs.
+        self._matrices: dict[int, Array] = {}  # Of channels, for each number of limbs; who makes a ring waits for them.
 
     # Rings
 
@@ -221,9 +235,9 @@ class Driver:
         constants = None if bases is None else bases.constants(root, radix_of(limbs))
         if bases is None or constants is None:
             return None
-        if limbs not in self._tables:
-            self._tables[limbs] = self.xp.asarray(bases.tables)
-        return Channels(bases.shape, self._tables[limbs], self.xp.asarray(constants))
+        if limbs not in self._matrices:
+            self._matrices[limbs] = self.xp.asarray(bases.matrices)
+        return Channels(bases.shape, self._matrices[limbs], self.xp.asarray(constants))
 
     def joint(self, first: tuple[int, int], second: tuple[int, int]) -> Joint:
         """Of two rings, given as root and degree."""
@@ -324,14 +338,14 @@ class Driver:
         return self._leave(ring, sums, self._elements(ring, [inverse]))
 
     def pack(self, ring: DeviceRing, values: Array, slots: int, slot_bits: int) -> Array:
-        entered, outputs = self._enter(ring, values), -(-len(values) // slots)
-        shape = (outputs, (slots, 1), len(values), slots, slot_bits)
+        entered = self._enter(ring, values)
+        chains = Chains(-(-len(values) // slots), slots, 1, len(values), slots, slot_bits)
         channels = ring.channels
         if channels is None or slot_bits < LONG_CHAIN:
-            return self._leave(ring, self._fold_powers(ring, entered, *shape))
+            return self._leave(ring, self._fold_powers(ring, entered, chains))
         numbers = self._numbers(channels, len(entered))
         self._run_channels(channels, "enter_channels", len(entered), (numbers, entered))
-        return self._leave(ring, self._fold_in_channels(ring, channels, numbers, *shape))
+        return self._leave(ring, self._fold_in_channels(ring, channels, numbers, chains))
 
     def table(self, ring: DeviceRing, bases: Array, window: int) -> DeviceTable:
         count = len(bases)
@@ -370,12 +384,14 @@ class Driver:
         """
         n_tables, entries = tables.shape[:2]
         if channels is not None:
-            last = tables.reshape(n_tables * entries, channels.shape.number_bytes // 4)[entries - 1 :]
-            return self._fold_in_channels(ring, channels, last, 1, (0, entries), len(last), n_tables, 0, squarings)
+            last = tables.reshape(n_tables * entries, channels.shape.number_words)[entries - 1 :]
+            return self._fold_in_channels(
+                ring, channels, last, Chains(1, 0, entries, len(last), n_tables, 0, squarings)
+            )
         factors = tables[:, -1].copy()
         self._fold(ring, factors, n_tables, 1)
         steps = self.xp.concatenate([self._one(ring), factors[:1]])
-        return self._fold_powers(ring, steps, 1, (2, 1), len(steps), 2, squarings)
+        return self._fold_powers(ring, steps, Chains(1, 2, 1, len(steps), 2, squarings))
 
     def _enter(self, ring: DeviceRing | Opener, integers: Array) -> Array:
         """Montgomery form in every ring, one ring's rows after the other's."""
@@ -422,15 +438,16 @@ class Driver:
         ring, channels, tables = subsets.ring, subsets.channels, subsets.tables
         columns = matrix.shape[1]
         items = columns * bits
+        chains = Chains(columns, 1, columns, items, bits, 1)
         indices = self._subset_indices(ring, matrix, bits, subsets.size)
         if channels is None:
             planes, parts = self._multiply_entries(ring, tables, indices, (1, items), items)
             self._fold(ring, planes, parts, items)
-            return self._fold_powers(ring, planes, columns, (1, columns), items, bits, 1)
+            return self._fold_powers(ring, planes, chains)
         planes = self._numbers(channels, items)
         arguments = (planes, tables, i32(subsets.size), u32(len(indices)), indices)
         self._run_channels(channels, "multiply_entry_channels", items, arguments)
-        return self._fold_in_channels(ring, channels, planes, columns, (1, columns), items, bits, 1)
+        return self._fold_in_channels(ring, channels, planes, chains)
 
     def _subset_indices(self, ring: DeviceRing, matrix: Array, bits: int, size: int) -> Array:
         """Which of a table's `size` rows are in the product, for every table, plane and column."""
@@ -484,19 +501,11 @@ class Driver:
             parts = distance
         return parts
 
-    def _fold_powers(
-        self,
-        ring: DeviceRing,
-        elements: Array,
-        count: int,
-        steps: tuple[int, int],
-        available: int,
-        factors: int,
-        squarings: int,
-    ) -> Array:
+    def _fold_powers(self, ring: DeviceRing, elements: Array, chains: Chains) -> Array:
+        """Without last squarings."""
+        count, *sizes = chains[:-1]
         out = self.xp.empty((count, ring.element), dtype=np.uint32)
-        shape = (u32(steps[0]), u32(steps[1]), u32(available), u32(factors), u32(squarings))
-        self._run(ring, "fold_powers", count, (ring.constants, out, elements, *shape))
+        self._run(ring, "fold_powers", count, (ring.constants, out, elements, *map(u32, sizes)))
         return out
 
     def _joined(self, parts: Sequence[Array]) -> Array:
@@ -546,19 +555,17 @@ class Driver:
     def _channels_with_room(self, ring: DeviceRing, entries: int) -> Channels | None:
         """The ring's, where a table of so many numbers has room."""
         channels = ring.channels
-        if channels is None or entries * channels.shape.number_bytes > self.device.largest_table:
+        if channels is None or 4 * entries * channels.shape.number_words > self.device.largest_table:
             return None
         return channels
 
     def _numbers(self, channels: Channels, count: int) -> Array:
-        return self.xp.empty((count, channels.shape.number_bytes // 4), dtype=np.uint32)
+        return self.xp.empty((count, channels.shape.number_words), dtype=np.uint32)
 
     def _subsets_in_channels(self, channels: Channels, entered: Array, size: int) -> Array:
         """As `_subsets`."""
         n_tables = -(-len(entered) // size)
-        subsets = self._numbers(channels, n_tables << size).reshape(
-            n_tables, 1 << size, channels.shape.number_bytes // 4
-        )
+        subsets = self._numbers(channels, n_tables << size).reshape(n_tables, 1 << size, channels.shape.number_words)
         started = (subsets, entered, u32(len(entered)), i32(size))
         self._run_channels(channels, "start_subset_channels", n_tables * (size + 1), started)
         half = 1
@@ -568,23 +575,11 @@ class Driver:
             half *= 2
         return subsets
 
-    def _fold_in_channels(
-        self,
-        ring: DeviceRing,
-        channels: Channels,
-        numbers: Array,
-        count: int,
-        steps: tuple[int, int],
-        available: int,
-        factors: int,
-        squarings: int,
-        last_squarings: int = 0,
-    ) -> Array:
-        """As `_fold_powers`, then squared so many times; what comes out are elements again."""
+    def _fold_in_channels(self, ring: DeviceRing, channels: Channels, numbers: Array, chains: Chains) -> Array:
+        """As `_fold_powers`; what comes out are elements again."""
+        count, *sizes = chains
         out = self.xp.empty((count, ring.element), dtype=np.uint32)
-        sizes = (u32(available), u32(factors), u32(squarings), u32(last_squarings))
-        shape = (u32(steps[0]), u32(steps[1]), *sizes)
-        self._run_channels(channels, "fold_channels", count, (out, numbers, *shape))
+        self._run_channels(channels, "fold_channels", count, (out, numbers, *map(u32, sizes)))
         return out
 
     def _channel_threads(self, shape: ChannelShape, items: int) -> int:
@@ -594,7 +589,7 @@ class Driver:
     def _run_channels(self, channels: Channels, kernel: str, items: int, arguments: tuple[Any, ...]) -> None:
         if items:
             threads = self._channel_threads(channels.shape, items)
-            whole = (channels.constants, channels.tables, *arguments, u32(items))
+            whole = (channels.constants, channels.matrices, *arguments, u32(items))
             self.device.launch(channels.shape, kernel, threads, whole)
 
     def _run_words(self, ring: DeviceRing, kernel: str, words: int, arguments: tuple[Any, ...]) -> None:

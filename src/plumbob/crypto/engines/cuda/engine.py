@@ -7,7 +7,7 @@ followed by reading every entry of its table. docs/gpu.md says what that leaves.
 
 import importlib
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 
@@ -21,7 +21,16 @@ from plumbob.crypto.engines.cuda.driver import (
     Joint,
     Opener,
 )
-from plumbob.crypto.engines.interface import Digits, IntegerMatrix, Integers, Ring, Table, check_range, unbounded
+from plumbob.crypto.engines.interface import (
+    Digits,
+    IntegerMatrix,
+    Integers,
+    Ring,
+    Table,
+    check_bits,
+    check_range,
+    unbounded,
+)
 from plumbob.crypto.limbs import Limbs, from_ints, width_for
 from plumbob.errors import CryptoError
 
@@ -58,7 +67,9 @@ class DeviceLimbs:
         return self._host.astype(dtype or np.uint64, copy=bool(copy))
 
     def words(self) -> Any:
-        """For a kernel. Another thread has a stream of its own, and waits until the rows are there."""
+        """For a kernel. Another thread has a stream of its own, and waits until the rows are there. It must not drop
+        them before its kernel is done, because the thread that made them may then write there.
+        """
         if self._thread != threading.get_ident():
             self._device.wait()
         return self._words
@@ -101,10 +112,10 @@ class CudaEngine:
         check_width(ring, bases)
         if len(matrix) != len(bases):
             raise ValueError(f"expected a matrix of {len(bases)} rows, got {len(matrix)}")
+        check_bits(bits)
         with self._working():
             subsets = self._driver.subsets(self._ring(ring), self._words(bases), matrix.shape[1], bits)
-            # Only now, because the device has something to do meanwhile.
-            check_range(matrix, bits)
+            check_range(matrix, bits)  # Only now, because the device has something to do meanwhile.
             # Half as much to bring there, where entries fit.
             entries = self._driver.xp.asarray(np.ascontiguousarray(matrix, dtype=np.int32 if bits < 32 else np.int64))
             return self._limbs(self._driver.combine(subsets, entries, bits))
@@ -167,30 +178,29 @@ class CudaEngine:
         return cast(Limbs, DeviceLimbs(words, self._device))
 
     def _ring(self, ring: Ring) -> DeviceRing:
-        """Its constants on the device. They die with the ring, whose root may be a secret prime."""
-        if self.name not in ring.prepared:
-            ring.prepared[self.name] = self._driver.ring(int(ring.root), ring.degree)
-            self._device.wait()
-        prepared: DeviceRing = ring.prepared[self.name]
-        return prepared
+        """Its constants on the device."""
+        made: DeviceRing = self._prepared(ring, self.name, lambda: self._driver.ring(int(ring.root), ring.degree))
+        return made
 
     def _opener(self, rings: Sequence[Ring], scales: Sequence[int]) -> Opener:
         place = self.name, *((ring.root, scale) for ring, scale in zip(rings, scales, strict=True))
-        if place not in rings[0].prepared:
-            rings[0].prepared[place] = self._driver.opener([self._ring(ring) for ring in rings], scales)
-            self._device.wait()
-        opener: Opener = rings[0].prepared[place]
+        own = [self._ring(ring) for ring in rings]
+        opener: Opener = self._prepared(rings[0], place, lambda: self._driver.opener(own, scales))
         return opener
 
     def _joint(self, first: Ring, second: Ring) -> Joint:
         place = self.name, second.root, second.degree
-        if place not in first.prepared:
-            first.prepared[place] = self._driver.joint(
-                (int(first.root), first.degree), (int(second.root), second.degree)
-            )
-            self._device.wait()
-        joint: Joint = first.prepared[place]
+        moduli = (int(first.root), first.degree), (int(second.root), second.degree)
+        joint: Joint = self._prepared(first, place, lambda: self._driver.joint(*moduli))
         return joint
+
+    def _prepared(self, ring: Ring, place: Hashable, make: Callable[[], Any]) -> Any:
+        """What is kept for a ring. It dies with the ring, whose root may be a secret prime."""
+        if place not in ring.prepared:
+            made = make()
+            self._device.wait()  # Whoever finds it there may be a thread with a stream of its own.
+            ring.prepared[place] = made
+        return ring.prepared[place]
 
 
 def gpu() -> Device:

@@ -347,7 +347,7 @@ KERNEL double_powers(const unsigned* rings, unsigned* tables, int window, unsign
     }
 }
 
-// For the benchmark: every element times itself as it was at first, or squared, again and again.
+// For the benchmark: every element times itself as it was at first, again and again.
 KERNEL repeat_products(const unsigned* rings, unsigned* out, const unsigned* elements, unsigned repetitions,
                        unsigned count) {
     DIGITS_OF_THIS_GROUP
