@@ -1,5 +1,7 @@
 """`plumbob train` as a process that is killed without warning, interrupted, started again: what it then leaves."""
 
+import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -143,6 +145,30 @@ def test_killed_from_outside(data: list[str], monkeypatch: pytest.MonkeyPatch, t
         )
         assert np.array_equal(here.sums, there.sums)
         assert np.array_equal(here.weights, there.weights)
+
+
+def test_a_run_is_on_the_disk_before_its_checkpoint_goes(
+    data: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A loss of power after that loses no file of it, and no name of one."""
+    out, written, remove = tmp_path / "run", set[int](), shutil.rmtree
+    at_the_end: list[set[Path]] = []
+    fsync = os.fsync
+
+    def noted(handle: int) -> None:
+        fsync(handle)
+        written.add(os.fstat(handle).st_ino)
+
+    def removed(path: Path) -> None:
+        files = [out, *(file for file in out.rglob("*") if FOLDER not in file.parts)]
+        at_the_end.append({file for file in files if file.stat().st_ino not in written})
+        remove(path)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    monkeypatch.setattr(shutil, "rmtree", removed)
+    assert called(monkeypatch, "train", *SMALL, *RUNS["clear"], *data, "--out", str(out)) == 0
+    assert at_the_end == [set()]
+    assert (out / "parties").exists()
 
 
 def wait_for_a_step(file: Path) -> int:
