@@ -1,15 +1,18 @@
 """Stations on the loopback, with real TLS: who gets in, what is carried, and what ends a connection."""
 
 import datetime
+import gc
 import logging
 import os
 import select
 import socket
 import ssl
+import struct
 import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -401,6 +404,21 @@ def test_what_a_proxy_answers_is_told(bank: Identity, fund: Identity, answer: by
             assert words in str(client.station.why_not("fund"))
     finally:
         proxy.close()
+
+
+def test_a_connection_that_is_gone_before_tls_begins_leaves_nothing_open(bank: Identity, fund: Identity) -> None:
+    """A peer that resets the connection at once is an error like others; the socket is closed, not left to be found."""
+    with socket.create_server(("127.0.0.1", 0)) as server, warnings.catch_warnings(record=True) as left:
+        warnings.simplefilter("always")
+        raw = socket.create_connection(server.getsockname()[:2], timeout=PATIENCE)
+        caller, _ = server.accept()
+        caller.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        caller.close()
+        select.select([raw], [], [], PATIENCE)
+        with raw, pytest.raises(OSError, match=r"not connected|reset"):
+            tls.handshake(tls.client_context(bank, peer_of(fund)), raw, tls.Deadline(PATIENCE), server_side=False)
+        gc.collect()
+    assert [str(warning.message) for warning in left] == []
 
 
 # Who is refused.

@@ -145,7 +145,7 @@ class Station:
         deadline = Deadline(self._pace.handshake)
         connection = None
         try:
-            with self._stranger(caller):
+            with caller, self._stranger(caller):  # Closed, unless TLS takes it over.
                 _set_no_delay(caller)
                 sock = tls.handshake(context, caller, deadline, server_side=True)
                 try:
@@ -212,10 +212,11 @@ class Station:
     def _dial(self, peer: Peer, address: Address) -> WebSocketConnection | None:
         deadline = Deadline(self._pace.handshake)
         try:
+            context = tls.client_context(self._identity, peer)
             raw = self._reach(address, deadline)
-            with self._stranger(raw):
+            with raw, self._stranger(raw):  # Closed, unless TLS takes it over.
                 _set_no_delay(raw)
-                sock = tls.handshake(tls.client_context(self._identity, peer), raw, deadline, server_side=False)
+                sock = tls.handshake(context, raw, deadline, server_side=False)
                 try:
                     tls.proven_peer(sock, [peer])
                     return websocket.dialled(sock, peer.name, self._largest, self._pace, deadline)

@@ -76,6 +76,7 @@ def _context(side: int, identity: Identity, peers: Sequence[Peer]) -> ssl.SSLCon
 
 def handshake(context: ssl.SSLContext, raw: socket.socket, deadline: Deadline, *, server_side: bool) -> ssl.SSLSocket:
     """TLS over a connected socket, which it takes over; raises OSError, with the socket still open for a farewell."""
+    raw.getpeername()  # Of a connection that is gone already, Python would leave its own socket open.
     wrapped = context.wrap_socket(raw, server_side=server_side, do_handshake_on_connect=False)
     try:
         wrapped.settimeout(deadline.left())
