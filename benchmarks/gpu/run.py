@@ -45,7 +45,8 @@ def load(name: str) -> ModuleType:
     return module
 
 
-_, kernels, cupy_device = load("channels"), load("driver"), load("cupy_device")
+# Each after those that it imports.
+words, _, _, kernels, cupy_device = map(load, ("words", "channels", "device", "driver", "cupy_device"))
 
 
 class Bench:
@@ -265,12 +266,12 @@ def random_bytes(rows: int, columns: int) -> Any:
     return out.reshape(rows, columns)
 
 
-def integers(values: Sequence[int], words: int) -> Any:
-    return cupy.asarray(np.stack([kernels.words_of(value, words) for value in values]))
+def integers(values: Sequence[int], size: int) -> Any:
+    return cupy.asarray(np.stack([words.words_of(value, size) for value in values]))
 
 
-def to_ints(words: Any) -> list[int]:
-    return [kernels.to_int(row) for row in cupy.asnumpy(words)]
+def to_ints(rows: Any) -> list[int]:
+    return [words.to_int(row) for row in cupy.asnumpy(rows)]
 
 
 def combined(bases: Sequence[int], exponents: Sequence[int], modulus: int) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from plumbob.crypto.engines.cuda.channels import ChannelShape
-from plumbob.crypto.engines.cuda.driver import Shape
+from plumbob.crypto.engines.cuda.device import Shape
 
 BLOCKS = Path(__file__).parent / "blocks.h"
 

@@ -5,9 +5,9 @@ import math
 import gmpy2
 import pytest
 
-from plumbob.crypto.engines.cuda import channels, driver
+from plumbob.crypto.engines.cuda import channels, words
 
-SERVED = [limbs for limbs in driver.LIMBS if channels.bases_for(limbs) is not None]
+SERVED = [limbs for limbs in words.LIMBS if channels.bases_for(limbs) is not None]
 
 
 def test_keys_of_2048_bits_are_served() -> None:

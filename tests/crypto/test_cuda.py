@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from plumbob.crypto import Encoding, Slots, engines, okamoto_uchiyama, paillier, profiles, sum_bits
-from plumbob.crypto.engines.cuda import channels, driver
+from plumbob.crypto.engines.cuda import channels, driver, words
 from plumbob.crypto.engines.cuda.engine import CudaEngine
 from plumbob.crypto.engines.interface import Engine, IntegerMatrix, Ring
 from plumbob.crypto.engines.python import PythonEngine
@@ -235,8 +235,8 @@ def test_a_root_that_shares_a_prime_with_the_channels_gets_lanes(
 
 
 def test_combine_does_without_gmp(small: CudaEngine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Python's own inverse and powers give the same."""
-    monkeypatch.setattr(driver, "large", int)
+    """Python's own inverse gives the same."""
+    monkeypatch.setattr(words, "large", int)
     bases, matrix = units(SMALL, 3), entries(3, 2, 20)
     assert_same(small.combine(SMALL, bases, matrix, 20), REFERENCE.combine(SMALL, bases, matrix, 20))
 
@@ -413,13 +413,13 @@ def test_refuses_wrong_shapes(small: CudaEngine) -> None:
 def test_refuses_rings_it_cannot_hold(root: int) -> None:
     """Even roots, tiny ones and those that leave sums no room are refused."""
     with pytest.raises(ValueError, match="expected"):
-        driver.limbs_for(root)
+        words.limbs_for(root)
 
 
 def test_a_root_without_room_gets_more_limbs() -> None:
     """Where sums of products could overflow, the next larger shape is taken."""
-    assert driver.limbs_for((1 << 2047) + 1) == 64
-    assert driver.limbs_for((1 << 2048) - 1) == 96
+    assert words.limbs_for((1 << 2047) + 1) == 64
+    assert words.limbs_for((1 << 2048) - 1) == 96
 
 
 def test_a_full_gpu_is_named(small: CudaEngine, monkeypatch: pytest.MonkeyPatch) -> None:

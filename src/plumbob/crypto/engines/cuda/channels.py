@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from plumbob.crypto.engines.cuda.words import words_of
+
 PRIME_BITS = 30
 SPREAD = 1 << 13  # All primes lie so close below 2**30, at most.
 WORD = 1 << 32
@@ -123,8 +125,7 @@ class Bases:
             rows += [[half * self._weight(m) % m for m in self.second] for half in halves]
         padded = np.zeros((len(rows), room), dtype=np.uint32)
         padded[:, :count] = rows
-        words = [root >> (32 * k) & (WORD - 1) for k in range(self.shape.limbs)]
-        return np.concatenate([padded.reshape(-1), np.array(words, dtype=np.uint32)])
+        return np.concatenate([padded.reshape(-1), words_of(root, self.shape.limbs)])
 
     def _weight(self, m: int) -> int:
         """What a remainder of the second base is kept times."""

@@ -7,25 +7,24 @@ tests' emulation with a C++ compiler, so that both run this very code.
 """
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache, cached_property
-from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from plumbob.crypto.engines.cuda.channels import NUMBERS, WINDOW, ChannelShape, bases_for
+from plumbob.crypto.engines.cuda.device import BLOCK, Array, Device, Shape
+from plumbob.crypto.engines.cuda.words import (
+    from_halves,
+    half_words,
+    inverted,
+    limbs_for,
+    radix_of,
+    ring_constants,
+    words_for,
+)
 
-try:
-    from gmpy2 import mpz as large
-except ImportError:  # Only the benchmark does without it: Python's own inverse takes ten times as long.
-    large = int
-
-FILES = ("lanes.h", "numbers.h", "kernels.cu")
-LIMB_BITS = 32
-LIMBS = (16, 32, 48, 64, 96, 128)
-BLOCK = 128  # Threads of a block.
 LARGEST_GROUP = 12
 WAYS = 8  # Factors that one group multiplies when products are folded.
 MERGED = 8  # Bits of two digits' windows whose tables are merged: their digits are then read as one of 16 bits.
@@ -33,79 +32,6 @@ SCRATCH_BYTES = 1 << 30  # For the tables of `raise_rows`.
 LONG_CHAIN = 16  # Squarings in a row, from which entering and leaving the channels pays.
 
 u32, i32 = np.uint32, np.int32  # Numbers as kernels take them.
-Array = Any  # Of the device's array module: cupy's, or numpy's where it is emulated.
-
-
-class Shape(NamedTuple):
-    """What the kernels are compiled for."""
-
-    limbs: int
-    degree: int
-    threads: int
-
-    def macros(self) -> dict[str, int]:
-        """The names that the source expects."""
-        return {
-            "LIMBS": self.limbs,
-            "DEGREE": self.degree,
-            "THREADS": self.threads,
-            "LANE_LIMBS": self.limbs // self.threads,
-            "BLOCK": BLOCK,
-        }
-
-    @property
-    def block(self) -> int:
-        return BLOCK
-
-    def source(self) -> str:
-        """All of it, as one text: a compiler's cache sees every change."""
-        folder = Path(__file__).parent
-        return "\n".join((folder / name).read_text() for name in FILES)
-
-
-class Device(Protocol):
-    """Where kernels run."""
-
-    @property
-    def xp(self) -> Any:
-        """The module whose arrays kernels take."""
-
-    @property
-    def processors(self) -> int:
-        """How many work beside each other."""
-
-    @property
-    def lanes(self) -> Sequence[int]:
-        """How many may share a number."""
-
-    @property
-    def largest_table(self) -> int:
-        """Bytes that one table may take."""
-
-    @property
-    def has_channels(self) -> bool:
-        """Whether channels.cu runs there."""
-
-    def launch(self, shape: Shape | ChannelShape, kernel: str, threads: int, arguments: tuple[Any, ...]) -> None:
-        """Start a kernel on at least so many threads."""
-
-    def working(self) -> AbstractContextManager[Any]:
-        """What is launched inside is in this thread's own order, beside what other threads launch."""
-
-    def wait(self) -> None:
-        """Until all that was launched is done."""
-
-    def aside(self) -> AbstractContextManager[None]:
-        """What is launched inside starts after everything before it, and runs beside everything after it."""
-
-    def rejoin(self) -> None:
-        """What is launched from now on starts after everything aside."""
-
-    def fetch(self, array: Array) -> Any:
-        """An array on the host, once what this thread launched is done."""
-
-    def fetch_aside(self, array: Array) -> Any:
-        """An array that was made aside, on the host."""
 
 
 class Channels(NamedTuple):
@@ -598,52 +524,6 @@ class Driver:
             self.device.launch(self._shape(ring, words), kernel, words, (*arguments, u32(words)))
 
 
-def limbs_for(root: int) -> int:
-    """The fewest that the kernels are made for and in which sums have room (numbers.h)."""
-    for limbs in LIMBS:
-        bound = 1 << (LIMB_BITS * limbs)
-        if root <= bound - (bound >> 28):
-            if root < 16 or root % 2 == 0:
-                break
-            return limbs
-    raise ValueError(f"expected an odd root above 16 of less than {LIMB_BITS * LIMBS[-1]} bits")
-
-
-def radix_of(limbs: int) -> int:
-    """R of numbers.h."""
-    return 1 << (LIMB_BITS * (limbs + 1))
-
-
-def ring_constants(root: int, degree: int, limbs: int) -> Any:
-    """In the order of `Constants` in numbers.h."""
-    radix, block = radix_of(limbs), 1 << (LIMB_BITS * limbs * degree)
-    elements = (radix, radix**3, radix**4, 1, radix * block)
-    parts = [words_of(root, limbs), words_of(root - radix % root + 1, limbs)]
-    parts += [half_words(element, root, degree, limbs) for element in elements]
-    return np.concatenate([*parts, words_of(-pow(root, -1, 1 << LIMB_BITS) % (1 << LIMB_BITS), 1)])
-
-
-def half_words(value: int, root: int, degree: int, limbs: int) -> Any:
-    """value modulo root**degree in halves: what is left modulo the root, then how often the root is in it."""
-    upper, lower = divmod(large(value) % large(root) ** degree, root)
-    return np.concatenate([words_of(int(half), limbs) for half in (lower, upper)[:degree]])
-
-
-def words_of(value: int, count: int) -> Any:
-    """Least significant first."""
-    return np.frombuffer(value.to_bytes(4 * count, "little"), dtype="<u4").astype(np.uint32)
-
-
-def to_int(words: Any) -> int:
-    """The integer back."""
-    return int.from_bytes(np.ascontiguousarray(words, dtype="<u4").tobytes(), "little")
-
-
-def words_for(bound: int) -> int:
-    """Words of an integer below the bound, in whole 64-bit limbs."""
-    return 2 * max(1, -(-(bound - 1).bit_length() // 64))
-
-
 def window_digits(exponent: int, length: int) -> list[int]:
     """The highest first."""
     mask = (1 << WINDOW) - 1
@@ -677,16 +557,3 @@ def fold_steps(parts: int) -> int:
         steps += -(-parts // distance)
         parts = distance
     return steps
-
-
-def from_halves(words: Any, root: int, limbs: int) -> int:
-    """The inverse of `half_words`."""
-    halves = [to_int(words[start : start + limbs]) for start in range(0, len(words), limbs)]
-    return sum(half * root**power for power, half in enumerate(halves))
-
-
-def inverted(value: int, root: int, modulus: int) -> int:
-    """1 / value modulo the root or its square: found modulo the root, and doubled in length by a step of Newton's."""
-    number = large(value)
-    inverse = pow(number, -1, root)
-    return int(inverse * (2 - number * inverse) % modulus)

@@ -13,14 +13,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from plumbob.crypto.engines.cuda.driver import (
-    Device,
-    DeviceRing,
-    DeviceTable,
-    Driver,
-    Joint,
-    Opener,
-)
+from plumbob.crypto.engines.cuda.device import Device
+from plumbob.crypto.engines.cuda.driver import DeviceRing, DeviceTable, Driver, Joint, Opener
 from plumbob.crypto.engines.interface import (
     Digits,
     IntegerMatrix,
