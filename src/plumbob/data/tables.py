@@ -12,7 +12,7 @@ import re
 import sys
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from io import BufferedIOBase
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from plumbob.data import store
+from plumbob.data.shapes import Shapes
 from plumbob.errors import DataError
 from plumbob.plan import suggestion
 
@@ -46,6 +47,8 @@ class Column:
 
     name: str
     values: Vector | Texts
+    is_stepped: bool = False
+    """Whether its bins are told apart step by step (`encoding.Bins`), as the party may choose for a column."""
 
     def __repr__(self) -> str:
         return f"Column({self.name!r}, {len(self.values)} rows)"
@@ -69,6 +72,8 @@ class Table:
     columns: tuple[Column, ...]
     labels: Labels | None = None
     classes: tuple[Any, Any] | None = None
+    shapes: Shapes | None = None
+    """Of the file that these rows come from, where they were found already."""
 
     def __post_init__(self) -> None:
         if repeated := len(self.ids) - len(set(self.ids)):
@@ -106,11 +111,12 @@ class Table:
         columns = []
         for column, room in zip(self.columns, numbers, strict=True):
             if column.is_text:
-                columns.append(Column(column.name, column.values[positions]))
+                columns.append(replace(column, values=column.values[positions]))
                 continue
             room[:] = column.values[positions]
-            columns.append(Column(column.name, room))
-        return Table(ids, tuple(columns), None if self.labels is None else self.labels[positions], self.classes)
+            columns.append(replace(column, values=room))
+        labels = None if self.labels is None else self.labels[positions]
+        return Table(ids, tuple(columns), labels, self.classes, self.shapes)
 
     def select(self, ids: Iterable[str]) -> "Table":
         """The rows with these ids, in this order: what an agreed list of ids makes of one's own table."""
