@@ -4,8 +4,9 @@ The encoder is what turns weights back: training sees scaled columns, users see 
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,10 +54,13 @@ class Encoder:
         else:
             numbers = np.where(np.isnan(numbers), self.fill, numbers)
         with np.errstate(over="ignore", invalid="ignore"):
-            encoded: Matrix = (numbers - self.shift) * self.factor
-        counts = (~np.isfinite(encoded)).sum(axis=0).tolist()
-        _refuse(self.names, counts, n_rows, "are out of range after scaling")
-        return encoded
+            numbers -= self.shift
+            numbers *= self.factor
+            is_finite = math.isfinite(numbers.sum()) or bool(np.isfinite(numbers).all())
+        if not is_finite:
+            counts = (~np.isfinite(numbers)).sum(axis=0).tolist()
+            _refuse(self.names, counts, n_rows, "are out of range after scaling")
+        return numbers
 
     def in_input_units(self, weights: Vector) -> tuple[Vector, float]:
         """(coefficients, offset) so that `X @ coefficients + offset` equals `encode(X) @ weights`."""
@@ -69,9 +73,9 @@ def fit_encoder(table: Table, training_rows: NDArray[np.intp], plan: Plan) -> En
     choices = choices_of(plan)
     sources = fit_sources(table, training_rows, choices)
     fitted = [
-        _fit(values)
+        moments
         for column, source in zip(table.columns, sources, strict=True)
-        for values in source.columns(replace(column, values=column.values[training_rows]))
+        for moments in _moments(replace(column, values=column.values[training_rows]), source)
     ]
     means, factors = (
         np.array(numbers, dtype=np.float64) for numbers in (zip(*fitted, strict=True) if fitted else ((), ()))
@@ -101,6 +105,16 @@ def fit_sources(table: Table, training_rows: NDArray[np.intp], choices: Encoding
     if shapes is None or shapes.choices != choices:
         shapes = find_shapes(table, choices)
     return tuple(fit_source(column, shapes.by_name.get(column.name), training_rows) for column in table.columns)
+
+
+def _moments(training: Column, source: AnySource) -> Iterator[tuple[float, float]]:
+    """(mean, factor) of each column that a source gives; of a slot, from its share of the training rows."""
+    if source.column_shares is None:
+        yield from map(_fit, source.columns(training))
+        return
+    for share in source.column_shares:
+        # Neither none nor all of the rows, or the column is constant.
+        yield share, 1.0 / math.sqrt(share * (1.0 - share)) if 0.0 < share < 1.0 else 0.0
 
 
 def _fit(values: Vector) -> tuple[float, float]:
@@ -156,10 +170,10 @@ def _matching(table: Table, sources: Sequence[AnySource]) -> list[Column]:
 
 def _numbers(columns: Sequence[Column], sources: Sequence[AnySource], n_rows: int) -> Matrix:
     """Numbers as they are and a 0/1 column for each category; NaN where a value is missing."""
-    numbers = np.empty((n_rows, sum(len(source.encoded_names) for source in sources)), order="F")
-    encoded = (values for column, source in zip(columns, sources, strict=True) for values in source.columns(column))
-    for place, values in enumerate(encoded):
-        numbers[:, place] = values
+    widths = [source.width for source in sources]
+    numbers = np.empty((n_rows, sum(widths)))
+    for column, source, end, width in zip(columns, sources, accumulate(widths), widths, strict=True):
+        source.fill(numbers[:, end - width : end], column)
     return numbers
 
 

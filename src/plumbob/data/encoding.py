@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 import numpy as np
@@ -27,7 +27,9 @@ from plumbob.data.tables import Column, Table, Vector
 from plumbob.errors import DataError
 
 RARE, GAP = "(rare)", "(gap)"
+Slot = TypeVar("Slot")
 Places = NDArray[np.intp]
+Matrix = NDArray[np.float64]
 
 
 class AnySource(Protocol):
@@ -42,8 +44,19 @@ class AnySource(Protocol):
     @property
     def encoded_names(self) -> tuple[str, ...]: ...
 
+    @property
+    def width(self) -> int:
+        """How many encoded columns there are."""
+
+    @property
+    def column_shares(self) -> tuple[float, ...] | None:
+        """Of columns that hold 0 and 1 only: the share of the training rows with a 1, for each. None for others."""
+
     def columns(self, column: Column) -> Iterator[Vector]:
         """The encoded columns one by one, because a text with many levels would be a large matrix."""
+
+    def fill(self, room: Matrix, column: Column) -> None:
+        """The same columns, written into a matrix."""
 
     def unseen(self, column: Column) -> int:
         """How many rows hold a level, or a gap, of which training saw none."""
@@ -66,6 +79,12 @@ class Source:
             return (self.name,)
         return tuple(f"{self.name}={category}" for category in self.categories)
 
+    @property
+    def width(self) -> int:
+        return 1 if self.categories is None else len(self.categories)
+
+    column_shares = None
+
     def columns(self, column: Column) -> Iterator[Vector]:
         """NaN where a value is missing; a category that training never saw is refused."""
         if self.categories is None:
@@ -80,6 +99,9 @@ class Source:
         places = np.array([place.get(value, -1) for value in column.values.tolist()], dtype=np.intp)
         for index in place.values():
             yield np.where(is_missing, np.nan, places == index)
+
+    def fill(self, room: Matrix, column: Column) -> None:
+        _fill_by_columns(room, self.columns(column))
 
     def unseen(self, column: Column) -> int:
         if self.categories is None or not column.is_text:
@@ -115,6 +137,23 @@ class Bins:
             steps = _told_apart([f"above {_decimal(cut)}" for cut in self.cuts])
             return tuple(f"{self.name}={step}" for step in [*steps, *([GAP] if self.has_gaps else [])])
         return tuple(f"{self.name}={slot}" for slot in _without(self.slots, self.reference))
+
+    @property
+    def width(self) -> int:
+        return len(self.cuts) + self.has_gaps
+
+    @property
+    def column_shares(self) -> tuple[float, ...]:
+        if not self.is_stepped:
+            return _without(self.shares, self.reference)
+        bins = len(self.cuts) + 1
+        return (*(sum(self.shares[place:bins]) for place in range(1, bins)), *self.shares[bins:])
+
+    def fill(self, room: Matrix, column: Column) -> None:
+        if self.is_stepped:
+            _fill_by_columns(room, self.columns(column))
+        else:
+            _fill_by_places(room, self.places(column), self.reference, self.column_shares)
 
     def columns(self, column: Column) -> Iterator[Vector]:
         places = self.places(column)
@@ -162,6 +201,17 @@ class Levels:
     def encoded_names(self) -> tuple[str, ...]:
         return tuple(f"{self.name}={slot}" for slot in _without(self.slots, self.reference))
 
+    @property
+    def width(self) -> int:
+        return max(len(self.levels) + self.has_rare + self.has_gaps - 1, 0)
+
+    @property
+    def column_shares(self) -> tuple[float, ...]:
+        return _without(self.shares, self.reference)
+
+    def fill(self, room: Matrix, column: Column) -> None:
+        _fill_by_places(room, self.places(column), self.reference, self.column_shares)
+
     def columns(self, column: Column) -> Iterator[Vector]:
         yield from _indicators(self.places(column), self.shares, self.reference)
 
@@ -191,7 +241,22 @@ def _indicators(places: Places, shares: Sequence[float], reference: int) -> Iter
             yield indicator
 
 
-def _without(slots: Sequence[str], reference: int) -> tuple[str, ...]:
+def _fill_by_columns(room: Matrix, columns: Iterator[Vector]) -> None:
+    for place, values in enumerate(columns):
+        room[:, place] = values
+
+
+def _fill_by_places(room: Matrix, places: Places, reference: int, column_shares: Sequence[float]) -> None:
+    """As `_indicators`, many times faster: every row gets its one 1."""
+    room[:] = 0.0
+    rows = np.flatnonzero((places >= 0) & (places != reference))
+    columns = places[rows]
+    room[rows, columns - (columns > reference)] = 1.0
+    if room.shape[1]:
+        room[places < 0] = column_shares
+
+
+def _without(slots: Sequence[Slot], reference: int) -> tuple[Slot, ...]:
     return tuple(slot for place, slot in enumerate(slots) if place != reference)
 
 
