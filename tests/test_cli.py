@@ -68,10 +68,10 @@ def no_real_work(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def put_in_place(monkeypatch: pytest.MonkeyPatch, name: str, run: Callable[..., dict[str, object]]) -> None:
     """Make `from plumbob import NAME` give a module with nothing but this `run`."""
-    module = types.ModuleType(f"plumbob.{name}")
+    module = types.ModuleType(f"plumbob.workshop.{name}")
     module.__dict__["run"] = run
-    monkeypatch.setitem(sys.modules, f"plumbob.{name}", module)
-    monkeypatch.setattr(f"plumbob.{name}", module, raising=False)
+    monkeypatch.setitem(sys.modules, f"plumbob.workshop.{name}", module)
+    monkeypatch.setattr(f"plumbob.workshop.{name}", module, raising=False)
 
 
 def call(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:

@@ -235,7 +235,9 @@ def application(lab: Lab, gate: Gate) -> Guard:
 def asset(name: str) -> Response:
     """One of the page's own files, or of the report's; nothing else in the package has a name here."""
     found = {
-        path.name: path for room in ("report", "lab") for path in files(f"plumbob.{room}").joinpath("assets").iterdir()
+        path.name: path
+        for room in ("report", "workshop.lab")
+        for path in files(f"plumbob.{room}").joinpath("assets").iterdir()
     }
     kind = KINDS.get(Path(name).suffix)
     if name not in found or kind is None:
