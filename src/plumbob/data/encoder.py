@@ -88,9 +88,17 @@ def fit_encoder(table: Table, training_rows: NDArray[np.intp], plan: Plan) -> En
     return Encoder(sources, fill, means, factors)
 
 
+def shaped(table: Table, plan: Plan) -> Table:
+    """The table with its shapes under this plan: rows taken from it later give as many columns as all of them."""
+    return replace(table, shapes=find_shapes(table, choices_of(plan)))
+
+
 def choices_of(plan: Plan) -> EncodingChoices:
     """What a plan says about how columns become numbers."""
-    return EncodingChoices(plan.missing, plan.categorical, is_full=True)
+    is_full = getattr(plan, "version", 1) == 1
+    return EncodingChoices(
+        plan.missing, plan.categorical, getattr(plan, "bins", 0), getattr(plan, "rare", 0), is_full=is_full
+    )
 
 
 def fit_sources(table: Table, training_rows: NDArray[np.intp], choices: EncodingChoices) -> tuple[AnySource, ...]:

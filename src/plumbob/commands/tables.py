@@ -1,0 +1,64 @@
+"""A party's own table on the command line: which columns, read how; and what it gives."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from plumbob.data import ColumnChoices, read_table
+from plumbob.data.shapes import EncodingChoices
+from plumbob.data.summary import TableSummary, summarise
+from plumbob.errors import DataError
+
+SUGGESTED_BINS = 10
+"""Of a plan that is drafted from tables: real tables have text and gaps, and bins take both."""
+
+
+def chosen(
+    columns: Sequence[str],
+    drop: Sequence[str],
+    types: Sequence[str],
+    gaps: Sequence[str],
+    steps: Sequence[str],
+    positive: str | None,
+    earlier: ColumnChoices | None = None,
+) -> ColumnChoices:
+    """What the flags say; where one says nothing, what was said earlier."""
+    before = earlier or ColumnChoices()
+    return ColumnChoices(
+        _names(columns) or before.columns,
+        _names(drop) or before.drop,
+        {**before.types, **dict(map(_type, types))},
+        tuple(gaps) or before.gaps,
+        _names(steps) or before.stepped,
+        positive or before.positive,
+    )
+
+
+def only_known(choices: ColumnChoices, names: Sequence[str]) -> ColumnChoices:
+    """For one table of several: what the choices say about its own columns."""
+    return replace(
+        choices,
+        columns=None if choices.columns is None else tuple(name for name in choices.columns if name in names),
+        drop=tuple(name for name in choices.drop if name in names),
+        types={name: kind for name, kind in choices.types.items() if name in names},
+        stepped=tuple(name for name in choices.stepped if name in names),
+    )
+
+
+def described(
+    data: Path, id_column: str | None, label_column: str | None, reading: ColumnChoices, encoding: EncodingChoices
+) -> TableSummary:
+    """What a file gives."""
+    return summarise(read_table(data, id_column, label_column, choices=reading), encoding)
+
+
+def _names(words: Sequence[str]) -> tuple[str, ...]:
+    """Names separated by commas, or given one by one."""
+    return tuple(name.strip() for word in words for name in word.split(",") if name.strip())
+
+
+def _type(word: str) -> tuple[str, str]:
+    name, separator, kind = word.partition("=")
+    if not separator or not kind:
+        raise DataError(f"--as {word}: expected COLUMN=TYPE, such as postcode=category or opened=date")
+    return name, kind
