@@ -50,7 +50,7 @@ class Figures:
     @property
     def visits(self) -> int:
         """How often a row is in a batch, all runs together."""
-        return self.plan.epochs * self.runs
+        return self.plan.passes * self.runs
 
     @property
     def fresh_visits(self) -> int:
@@ -60,7 +60,7 @@ class Figures:
     @cached_property
     def steps(self) -> int:
         """Of one run."""
-        return steps_per_epoch(self.rows, self.plan) * self.plan.epochs
+        return steps_per_epoch(self.rows, self.plan) * self.plan.passes
 
     @property
     def sees_sums(self) -> bool:
@@ -82,7 +82,7 @@ class Figures:
 
     def equations_a_row(self, name: str) -> float:
         """Independent equations about labels in all visits together, for each row, in general position."""
-        steps = self.steps // self.plan.epochs
+        steps = self.steps // self.plan.passes
         per_epoch = self.rank(name) * (steps - 1) + min(self.columns(name), self.longest_batch)
         repeated = self.rank(name) if self.visits_everybody else 0
         return (self.fresh_visits * per_epoch - (self.fresh_visits - 1) * repeated) / self.rows

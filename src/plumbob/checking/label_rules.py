@@ -141,7 +141,7 @@ def packing_for_labels(figures: Figures, party: str) -> Judgement:
         return reason
     room = hidden_room(figures, party)
     if room.is_every_step:
-        visits = figures.plan.epochs if figures.is_noisy else 1
+        visits = figures.plan.passes if figures.is_noisy else 1
         forecast = reading(figures, party, 1.0, visits, coverage=room.share)
     elif figures.plan.start == "zero" and not figures.noise_toward(party):
         forecast = _exact(figures, room.share)
@@ -221,7 +221,7 @@ def _generally_judged(figures: Figures, party: str, forecast: Forecast, numbers:
     That is no individual's secret, but it may be more than the own part of the model says. And few batches mean few
     directions in which noise fell: one of them may happen to tell the classes apart.
     """
-    signal, steps = figures.general_signal(party, visits), figures.steps // figures.plan.epochs
+    signal, steps = figures.general_signal(party, visits), figures.steps // figures.plan.passes
     is_drowned = math.isfinite(signal) and forecast.verdict(figures.plan.tolerance_labels) == BLOCKED
     if is_drowned and (signal > FAINT_IN_GENERAL or steps < MANY_STEPS):
         return Judgement(

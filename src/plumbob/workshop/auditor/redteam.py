@@ -90,7 +90,7 @@ def acted_out(attack: ActiveAttack, by: str, truth: Truth) -> list[Finding]:
 
 def plan_again(plan: Plan) -> Plan:
     """The same training of rows that are prepared already, with the same widths."""
-    epochs = 1 if plan.noise == "none" else plan.epochs
+    epochs = 1 if plan.noise == "none" else plan.passes
     # Scaling what is scaled changes nothing, and the plan's widths rest on it; scaling what was clipped would.
     scale = "none" if plan.row_norm else plan.scale
     return plan.replace(scale=scale, missing="refuse", categorical="refuse", test_share=0.0, rows=0, epochs=epochs)
