@@ -18,7 +18,7 @@ from plumbob.protocol.openings import RING, RING_BITS
 from plumbob.protocol.primitive import Helper
 from plumbob.protocol.shares import SharesParty, StepSize, prove_truncations, ring_product
 from plumbob.protocol.widths import widths_for
-from plumbob.simulation import Run
+from plumbob.workshop.simulation import Run
 from tests.protocol.support import (
     Wire,
     cut,
