@@ -17,7 +17,7 @@ from plumbob.protocol.part import Part
 from plumbob.protocol.primitive import Helper
 from plumbob.protocol.shares import PREDICTED_AT_ONCE, PREDICTED_BITS, WEIGHT_BITS, SharesParty
 from plumbob.protocol.widths import widths_for
-from plumbob.simulation import Run
+from plumbob.workshop.simulation import Run
 from tests.protocol.support import Matrix, Wire, outcomes, plan_for, seated, tables_for, trained
 
 ROWS, COLUMNS = 16, 3
