@@ -18,7 +18,8 @@ from plumbob.crypto.engines import Engine, Shape
 from plumbob.data import store
 from plumbob.plan import Plan
 from plumbob.protocol.messages import HEADER
-from plumbob.protocol.shares import RING_BITS, share_bytes
+from plumbob.protocol.openings import RING_BITS, WEIGHTS
+from plumbob.protocol.shares import share_bytes
 from plumbob.protocol.widths import replies_for, slots_for, usual_shape
 
 MEBIBYTE = 2**20
@@ -177,8 +178,11 @@ def bytes_sent(figures: Figures, key: PrivateKey) -> int:
     sent = (usual * (steps - 1) + last) * figures.plan.passes
     if figures.plan.protocol == "shares":
         columns = [figures.columns(party.name) for party in figures.plan.learners]
-        rounds = 2 if figures.plan.open == "own" else 1
-        sent += rounds * sum(HEADER.size + share_bytes(count) for count in columns)
+        sent += sum(HEADER.size + share_bytes(count) for count in columns)
+        if figures.plan.open == "own":
+            sent += sum(HEADER.size + WEIGHTS.size(count) for count in columns)
+        else:
+            sent += sum(HEADER.size + count * key.public.ciphertext_bytes for count in columns)
     return sent
 
 

@@ -143,6 +143,10 @@ class TrainingParty(ABC):
         """What is said after the last step: nothing, but in `shares`."""
         return
 
+    def refuse_result(self) -> None:
+        """Raises DivergenceError where the result is none. Asked after the last message, and never told to a peer."""
+        return
+
     def part(self) -> Part:
         """What this party keeps of the model."""
         part = Part.of(self.plan.party(self.desk.name), self.shard, self.weights, self.table.classes)
