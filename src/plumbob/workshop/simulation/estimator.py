@@ -173,6 +173,15 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
             lines.append(f"intercept {self.intercept_[0]:.6g}")
         return "\n".join(lines)
 
+    def __getattr__(self, name: str) -> Any:
+        """Weights that stay shared are missing for a reason, which whoever asks for them should hear."""
+        if name in ("coef_", "intercept_") and "model_" in self.__dict__:
+            raise AttributeError(
+                f'{name} does not exist: the plan says open = "never", so the weights stayed shared and no party has '
+                'them; predict works without them, and open = "own" opens them'
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
     def _split_of(self, columns: int) -> Sequence[int] | None:
         return self.split if self.split is not None or columns > 1 else (0, 1)
 
