@@ -16,6 +16,7 @@ from plumbob.data.encoder import ALL_ROWS, Rows
 from plumbob.data.encoding import AnySource, restored_source, stored_source
 from plumbob.errors import DataError
 from plumbob.plan import Party
+from plumbob.protocol.bound_shares import BoundShares
 from plumbob.protocol.transcript import Matrix, Vector
 
 FORMAT = 3
@@ -36,10 +37,17 @@ class Part:
     shares: dict[str, list[int]] = field(default_factory=dict)
     run: str = ""
     """Which run it comes from: parts of different runs do not add up to a model. Empty for `clear`."""
+    bound: BoundShares | None = None
+    """What prediction on shares works with, fixed when training ended; None where weights are opened."""
 
     @classmethod
     def of(cls, party: Party, shard: Shard, weights: Vector | None, classes: tuple[Any, Any] | None) -> "Part":
         return cls(party.name, party.role, shard.encoder, weights, shard.has_intercept, len(shard), classes)
+
+    @property
+    def model(self) -> str:
+        """What the parts of one model have in common, to be compared before they are used together."""
+        return self.run + ("" if self.bound is None else self.bound.hash())
 
     def encode(self, table: Table, rows: Rows = ALL_ROWS) -> Matrix:
         """Own columns of new rows, as training saw them, with the intercept's column where there is one."""
@@ -81,6 +89,8 @@ class Part:
             "run": self.run,
             "shares": {name: [str(value) for value in share] for name, share in self.shares.items()},
         }
+        if self.bound is not None:
+            stored["bound"] = _stored_bound(self.bound)
         path.write_text(json.dumps(stored, indent=1, allow_nan=False), encoding="utf-8")
 
     @classmethod
@@ -94,6 +104,7 @@ class Part:
             stored = msgspec.json.decode(data, type=_Stored)
             sources = tuple(_source(source) for source in stored.sources)
             shares = {name: [int(value) for value in share] for name, share in stored.shares.items()}
+            bound = None if stored.bound is None else stored.bound.read()
         except (OSError, ValueError, RecursionError) as error:
             raise DataError(f"{path}: expected a party's part of a model; it is missing or damaged") from error
         encoder = Encoder(
@@ -113,6 +124,7 @@ class Part:
             classes=stored.classes,
             shares=shares,
             run=stored.run,
+            bound=bound,
         )
         if not part._fits_together():
             raise DataError(f"{path}: the part's columns and weights do not fit together; it is damaged")
@@ -133,6 +145,36 @@ class _Format(msgspec.Struct):
     format: int
 
 
+class _StoredBound(msgspec.Struct, forbid_unknown_fields=True):
+    """Bound shares; whole numbers and ciphertexts are texts."""
+
+    factors: tuple[str, str]
+    own_key: str
+    peers_key: str
+    supplied: str
+    received: str
+    hash: str
+
+    def read(self) -> BoundShares:
+        """ValueError where they are not what their hash says."""
+        data = (bytes.fromhex(text) for text in (self.own_key, self.peers_key, self.supplied, self.received))
+        bound = BoundShares((int(self.factors[0]), int(self.factors[1])), *data)
+        if bound.hash() != self.hash:
+            raise ValueError("the bound shares do not have their hash")
+        return bound
+
+
+def _stored_bound(bound: BoundShares) -> dict[str, Any]:
+    return {
+        "factors": [str(factor) for factor in bound.factors],
+        "own_key": bound.own_key.hex(),
+        "peers_key": bound.peers_key.hex(),
+        "supplied": bound.supplied.hex(),
+        "received": bound.received.hex(),
+        "hash": bound.hash(),
+    }
+
+
 class _Stored(msgspec.Struct, forbid_unknown_fields=True):
     """The file, field by field; anything else is refused."""
 
@@ -149,3 +191,4 @@ class _Stored(msgspec.Struct, forbid_unknown_fields=True):
     classes: tuple[Any, Any] | None
     run: str
     shares: dict[str, list[str]]
+    bound: _StoredBound | None = None
