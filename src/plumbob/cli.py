@@ -16,6 +16,7 @@ from rich.console import Console
 
 from plumbob import __version__
 from plumbob.commands.flags import plan_from, with_plan_flags
+from plumbob.commands.table_flags import TableFlags, with_table_flags
 from plumbob.errors import PlumbobError
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output and nothing else.")]
@@ -409,6 +410,7 @@ def bench(
 
 
 @party.command("init")
+@with_table_flags
 def party_init(
     name: Annotated[str, typer.Argument(metavar="NAME", help="This party's name, as plans have it.")],
     home: HomeFolder = HOME,
@@ -425,11 +427,13 @@ def party_init(
         str, typer.Option("--label", help="The column that holds the label, if this party has it.", metavar="COLUMN")
     ] = "",
     engine: Engine = "auto",
-    days: Annotated[int, typer.Option(help="How long the certificate holds.", min=1)] = 730,
+    days: Annotated[int, typer.Option(help="Validity of the certificate, in days.", min=1)] = 730,
     as_json: Json = False,
     quiet: Quiet = False,
+    *,
+    table: TableFlags,
 ) -> None:
-    """A new party: a key that stays in its folder, a certificate for its peers, and commented settings."""
+    """Set up a party: its key, its certificate and its settings. Shows what its table gives, and its invitation."""
     from plumbob.commands import party as work
     from plumbob.party.home import Settings
 
@@ -443,7 +447,7 @@ def party_init(
         label_column=label_column,
         engine=engine,
     )
-    show(work.init(home, settings, days), as_json)
+    show(work.init(home, settings, days, table), as_json)
 
 
 @party.command("renew")
@@ -484,6 +488,27 @@ def party_join(
     from plumbob.commands import party as work
 
     show(work.join(home, token, address, replace), as_json)
+
+
+@party.command("propose")
+@with_plan_flags
+@with_table_flags
+def party_propose(
+    out: Annotated[Path, typer.Option(help="Plan file to write.", dir_okay=False)] = Path("joint.toml"),
+    home: HomeFolder = HOME,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    *,
+    keys: dict[str, Any],
+    table: TableFlags,
+) -> None:
+    """Draft a plan with your peers from everybody's tables; only the number of columns is exchanged.
+
+    Run it on all sides at once. The party that has the label may change the plan's keys with the flags below.
+    """
+    from plumbob.commands import proposing as work
+
+    show(unless_interrupted(lambda: work.run(home, keys, table, out, progress(quiet))), as_json)
 
 
 @party.command("doctor")

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from plumbob.commands.table_flags import TableFlags
 from plumbob.data import ColumnChoices, read_table
 from plumbob.data.shapes import EncodingChoices
 from plumbob.data.summary import TableSummary, summarise
@@ -13,24 +14,16 @@ SUGGESTED_BINS = 10
 """Of a plan that is drafted from tables: real tables have text and gaps, and bins take both."""
 
 
-def chosen(
-    columns: Sequence[str],
-    drop: Sequence[str],
-    types: Sequence[str],
-    gaps: Sequence[str],
-    steps: Sequence[str],
-    positive: str | None,
-    earlier: ColumnChoices | None = None,
-) -> ColumnChoices:
+def chosen(flags: TableFlags, earlier: ColumnChoices | None = None) -> ColumnChoices:
     """What the flags say; where one says nothing, what was said earlier."""
     before = earlier or ColumnChoices()
     return ColumnChoices(
-        _names(columns) or before.columns,
-        _names(drop) or before.drop,
-        {**before.types, **dict(map(_type, types))},
-        tuple(gaps) or before.gaps,
-        _names(steps) or before.stepped,
-        positive or before.positive,
+        _names(flags.columns) or before.columns,
+        _names(flags.drop) or before.drop,
+        {**before.types, **dict(map(_type, flags.types))},
+        flags.gaps or before.gaps,
+        _names(flags.steps) or before.stepped,
+        flags.positive or before.positive,
     )
 
 

@@ -44,6 +44,12 @@ class Encoder:
         }
         return {name: count for name, count in counts.items() if count}
 
+    def refuse_unseen(self, table: Table) -> None:
+        """For whoever would rather have no score than one of an unusual row."""
+        if counts := self.unseen(table):
+            listed = ", ".join(f"{name!r} ({count})" for name, count in counts.items())
+            raise DataError(f"levels or gaps that training never saw in {len(table)} rows: {listed}; correct them")
+
     def encode(self, table: Table, rows: Rows = ALL_ROWS) -> Matrix:
         """These rows in the units that training sees; columns are found by name, others are ignored."""
         columns = [replace(column, values=column.values[rows]) for column in _matching(table, self.sources)]
@@ -95,10 +101,7 @@ def shaped(table: Table, plan: Plan) -> Table:
 
 def choices_of(plan: Plan) -> EncodingChoices:
     """What a plan says about how columns become numbers."""
-    is_full = getattr(plan, "version", 1) == 1
-    return EncodingChoices(
-        plan.missing, plan.categorical, getattr(plan, "bins", 0), getattr(plan, "rare", 0), is_full=is_full
-    )
+    return EncodingChoices(plan.missing, plan.categorical, plan.bins, plan.rare, is_full=plan.version == 1)
 
 
 def fit_sources(table: Table, training_rows: NDArray[np.intp], choices: EncodingChoices) -> tuple[AnySource, ...]:
