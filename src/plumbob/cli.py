@@ -15,7 +15,7 @@ import typer
 from rich.console import Console
 
 from plumbob import __version__
-from plumbob.commands.flags import plan_from, with_plan_flags
+from plumbob.commands.flags import with_plan_flags
 from plumbob.commands.table_flags import TableFlags, with_table_flags
 from plumbob.errors import PlumbobError
 
@@ -49,6 +49,30 @@ AcceptLeaks = Annotated[
 ]
 IsNew = Annotated[bool, typer.Option("--new", help="Begin anew, whatever was interrupted.")]
 Only = Annotated[list[str], typer.Option("--only", help="The attacks to run; without it, all.", metavar="NAME ...")]
+
+Threshold = Annotated[
+    str | None,
+    typer.Option(
+        help="Probability above which a row is positive, or `balanced` (both classes weigh the same) (default: 0.5).",
+        metavar="NUMBER|balanced",
+    ),
+]
+Cost = Annotated[
+    str | None,
+    typer.Option(help="Threshold from the costs of a false alarm and of a miss: 1:5.", metavar="FALSE_ALARM:MISSED"),
+]
+Strict = Annotated[
+    bool,
+    typer.Option("--strict", help="Refuse rows with a level or gap that training never saw (default: count them)."),
+]
+TestFiles = Annotated[
+    list[str],
+    typer.Option("--test", help="File of test rows, for each party; repeat it.", metavar="PARTY=FILE"),
+]
+SplitBy = Annotated[
+    str | None,
+    typer.Option("--split-by", help="Hold out the newest fifth of the rows by this column.", metavar="COLUMN"),
+]
 
 HomeFolder = Annotated[
     Path,
@@ -192,6 +216,7 @@ def check(
 
 @app.command()
 @with_plan_flags
+@with_table_flags
 def train(
     words: PlanWords = None,
     out: RunOut = Path("run"),
@@ -203,26 +228,33 @@ def train(
     jobs: Jobs = None,
     accept_leaks: AcceptLeaks = False,
     is_new: IsNew = False,
+    test: TestFiles = [],  # noqa: B006  # Typer copies it.
+    split_by: SplitBy = None,
     as_json: Json = False,
     quiet: Quiet = False,
     *,
     keys: dict[str, Any],
+    table: TableFlags,
 ) -> None:
     """All parties on this machine, through the same bytes; joint, local-only and pooled quality side by side.
 
     Started again after any interruption, it goes on where it was.
     """
     files, pairs = told_apart(words or [])
-    plan = plan_from(one_plan(files), keys)
+    from plumbob.commands.tables import chosen
     from plumbob.workshop.commands import train as work
+    from plumbob.workshop.simulation.files import Testing
 
-    inputs = work.Inputs([*data, *pairs], id_column, label_column, data_dir)
+    testing = Testing(test, split_by)
+    inputs = work.Inputs([*data, *pairs], id_column, label_column, data_dir, chosen(table), testing)
+    plan = work.plan_for(one_plan(files), keys, inputs)
     means = work.Means(engine, jobs, accept_leaks, quiet, is_new)
     show(unless_interrupted(lambda: work.run(plan, inputs, out, means)), as_json)
 
 
 @app.command()
 @with_plan_flags
+@with_table_flags
 def audit(
     words: PlanWords = None,
     out: RunOut = Path("run"),
@@ -234,6 +266,8 @@ def audit(
     jobs: Jobs = None,
     accept_leaks: AcceptLeaks = False,
     is_new: IsNew = False,
+    test: TestFiles = [],  # noqa: B006  # Typer copies it.
+    split_by: SplitBy = None,
     only: Only = [],  # noqa: B006  # Typer copies it.
     defences: Annotated[
         bool, typer.Option("--defences", help="The same data under one defence after the other, as one table.")
@@ -246,15 +280,19 @@ def audit(
     quiet: Quiet = False,
     *,
     keys: dict[str, Any],
+    table: TableFlags,
 ) -> None:
     """Train, attack with everything each party saw, score, report; exit code 3 if something leaks above tolerance."""
+    from plumbob.commands.tables import chosen
     from plumbob.workshop.commands import attack as work
-    from plumbob.workshop.commands.train import Inputs, Means
+    from plumbob.workshop.commands.train import Inputs, Means, plan_for
+    from plumbob.workshop.simulation.files import Testing
 
     paths, pairs = told_apart(words or [])
     files, names = work.told_apart(paths, only)
-    plan = plan_from(one_plan(files), keys)
-    inputs = Inputs([*data, *pairs], id_column, label_column, data_dir)
+    testing = Testing(test, split_by)
+    inputs = Inputs([*data, *pairs], id_column, label_column, data_dir, chosen(table), testing)
+    plan = plan_for(one_plan(files), keys, inputs)
     means = Means(engine, jobs, accept_leaks, quiet, is_new)
     if encrypted and not defences:
         raise typer.BadParameter("--encrypted goes with --defences; a plain audit is as the plan says")
@@ -296,6 +334,12 @@ def predict(
     data: Data = [],  # noqa: B006  # Typer copies it.
     id_column: IdColumn = None,
     out: Annotated[Path, typer.Option(help="The CSV file to write.", dir_okay=False)] = Path("scores.csv"),
+    threshold: Threshold = None,
+    cost: Cost = None,
+    gaps: Annotated[
+        list[str], typer.Option("--na", help="Cell that means a gap, besides those of training.", metavar="MARK")
+    ] = [],  # noqa: B006  # Typer copies it.
+    is_strict: Strict = False,
     data_dir: DataDir = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -307,7 +351,9 @@ def predict(
     from plumbob.workshop.commands import predict as work
     from plumbob.workshop.commands.train import Inputs
 
-    show(work.run(Path(folders[0]), Inputs([*data, *pairs], id_column, data_dir=data_dir), out), as_json)
+    inputs = Inputs([*data, *pairs], id_column, data_dir=data_dir)
+    choices = work.Choices(threshold, cost, tuple(gaps), is_strict)
+    show(work.run(Path(folders[0]), inputs, out, choices), as_json)
 
 
 @app.command()
@@ -602,6 +648,9 @@ def party_predict(
     out: Annotated[Path, typer.Option(help="The CSV file to write (at the label party).", dir_okay=False)] = Path(
         "scores.csv"
     ),
+    threshold: Threshold = None,
+    cost: Cost = None,
+    is_strict: Strict = False,
     home: HomeFolder = HOME,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -609,7 +658,7 @@ def party_predict(
     """Scores of aligned rows: the label party gets them, the others answer."""
     from plumbob.commands import party_runs as work
 
-    wishes = work.PredictionWishes(ids, name, data, most_rows, out)
+    wishes = work.PredictionWishes(ids, name, data, most_rows, out, threshold, cost, is_strict)
     show(unless_interrupted(lambda: work.predict(home, plan, wishes, progress(quiet))), as_json)
 
 

@@ -31,7 +31,7 @@ def changed(old: str, new: str, count: int = 1) -> bytes:
 
 def numbers(table: Table, name: str = "x") -> list[float]:
     """One column's values."""
-    return next(column for column in table.columns if column.name == name).values.tolist()
+    return [float(value) for value in next(column for column in table.columns if column.name == name).values]
 
 
 def names(table: Table) -> list[str]:
@@ -160,7 +160,7 @@ KINDS = [
     Kind(
         "a column without any value",
         with_column("empty", [""] * 40),
-        lambda table: has_gap(table) is False and np.isnan(numbers(table, "empty")).all(),
+        lambda table: bool(np.isnan(numbers(table, "empty")).all()),
     ),
     Kind("another spelling of the id", changed("id,x", "Id,x"), words="no column 'id'.*did you mean \"Id\""),
     # Ids.

@@ -9,7 +9,7 @@ from typing import Any
 
 from plumbob.commands.plans import shown
 from plumbob.commands.table_flags import TableFlags
-from plumbob.commands.tables import SUGGESTED_BINS, chosen
+from plumbob.commands.tables import SUGGESTED_BINS, SUGGESTED_TEST_SHARE, chosen
 from plumbob.data import Table, read_table
 from plumbob.data.encoder import choices_of
 from plumbob.data.summary import summarise
@@ -20,8 +20,6 @@ from plumbob.party.proposal import Proposal, propose
 from plumbob.plan import Party, Plan
 from plumbob.protocol.journal import SqliteJournal
 
-SUGGESTED_TEST_SHARE = 0.2
-"""Of a plan that is drafted from tables: without held-out rows nobody learns how good the model is."""
 Tell = Callable[[str], None]
 
 

@@ -1,7 +1,6 @@
 """A party's own table on the command line: which columns, read how; and what it gives."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from plumbob.commands.table_flags import TableFlags
@@ -12,6 +11,8 @@ from plumbob.errors import DataError
 
 SUGGESTED_BINS = 10
 """Of a plan that is drafted from tables: real tables have text and gaps, and bins take both."""
+SUGGESTED_TEST_SHARE = 0.2
+"""Of a plan that is drafted from tables: without held-out rows nobody learns how good the model is."""
 
 
 def chosen(flags: TableFlags, earlier: ColumnChoices | None = None) -> ColumnChoices:
@@ -24,17 +25,6 @@ def chosen(flags: TableFlags, earlier: ColumnChoices | None = None) -> ColumnCho
         flags.gaps or before.gaps,
         _names(flags.steps) or before.stepped,
         flags.positive or before.positive,
-    )
-
-
-def only_known(choices: ColumnChoices, names: Sequence[str]) -> ColumnChoices:
-    """For one table of several: what the choices say about its own columns."""
-    return replace(
-        choices,
-        columns=None if choices.columns is None else tuple(name for name in choices.columns if name in names),
-        drop=tuple(name for name in choices.drop if name in names),
-        types={name: kind for name, kind in choices.types.items() if name in names},
-        stepped=tuple(name for name in choices.stepped if name in names),
     )
 
 

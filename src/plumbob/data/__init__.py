@@ -7,7 +7,7 @@ from plumbob.data.encoder import Encoder, shaped
 from plumbob.data.encoding import Source
 from plumbob.data.ids import canonical, canonical_ids
 from plumbob.data.shards import Shard, build_shard, held_out_rows
-from plumbob.data.tables import Column, Table, read_table, table_from
+from plumbob.data.tables import Column, Table, column_names, read_table, table_from
 
 __all__ = [
     "Batch",
@@ -23,6 +23,7 @@ __all__ = [
     "canonical",
     "canonical_ids",
     "column_counts",
+    "column_names",
     "held_out_rows",
     "in_agreed_order",
     "largest_batch",

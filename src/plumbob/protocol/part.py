@@ -4,7 +4,7 @@ The joint score of a person is the sum of the parties' partial scores.
 """
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,12 +37,15 @@ class Part:
     shares: dict[str, list[int]] = field(default_factory=dict)
     run: str = ""
     """Which run it comes from: parts of different runs do not add up to a model. Empty for `clear`."""
+    positive_share: float | None = None
+    """Of the training rows, at the label party: where a threshold that balances both classes lies."""
     bound: BoundShares | None = None
     """What prediction on shares works with, fixed when training ended; None where weights are opened."""
 
     @classmethod
     def of(cls, party: Party, shard: Shard, weights: Vector | None, classes: tuple[Any, Any] | None) -> "Part":
-        return cls(party.name, party.role, shard.encoder, weights, shard.has_intercept, len(shard), classes)
+        part = cls(party.name, party.role, shard.encoder, weights, shard.has_intercept, len(shard), classes)
+        return part if shard.y is None else replace(part, positive_share=float(shard.y.mean()))
 
     @property
     def model(self) -> str:
@@ -82,10 +85,13 @@ class Part:
             "fill": None if encoder.fill is None else encoder.fill.tolist(),
             "shift": encoder.shift.tolist(),
             "factor": encoder.factor.tolist(),
+            "types": dict(encoder.types),
+            "gaps": encoder.gaps,
             "weights": None if self.weights is None else self.weights.tolist(),
             "has_intercept": self.has_intercept,
             "training_rows": self.training_rows,
             "classes": self.classes,
+            "positive_share": self.positive_share,
             "run": self.run,
             "shares": {name: [str(value) for value in share] for name, share in self.shares.items()},
         }
@@ -112,6 +118,8 @@ class Part:
             fill=None if stored.fill is None else np.array(stored.fill, dtype=np.float64),
             shift=np.array(stored.shift, dtype=np.float64),
             factor=np.array(stored.factor, dtype=np.float64),
+            types=stored.types,
+            gaps=stored.gaps,
         )
         weights = None if stored.weights is None else np.array(stored.weights, dtype=np.float64)
         part = cls(
@@ -122,6 +130,7 @@ class Part:
             has_intercept=stored.has_intercept,
             training_rows=stored.training_rows,
             classes=stored.classes,
+            positive_share=stored.positive_share,
             shares=shares,
             run=stored.run,
             bound=bound,
@@ -191,4 +200,7 @@ class _Stored(msgspec.Struct, forbid_unknown_fields=True):
     classes: tuple[Any, Any] | None
     run: str
     shares: dict[str, list[str]]
+    types: dict[str, str] = {}
+    gaps: tuple[str, ...] = ()
+    positive_share: float | None = None
     bound: _StoredBound | None = None
