@@ -612,7 +612,7 @@ def people(folder: Path) -> tuple[str, list[str]]:
     keys = {"protocol": "clear", "batch_size": 5, "epochs": 1, "seed": 2, "categorical": "one-hot"}
     parties = {"bank": {"role": "label", "features": 1}, "fund": {"role": "features", "features": 3}}
     plan = folder / "joint.toml"
-    plan.write_text(Plan.from_dict({"parties": parties}).replace(**keys).to_toml())
+    plan.write_text(Plan.from_dict({"version": 1, "parties": parties}).replace(**keys).to_toml())
     return str(plan), [f"bank={bank_file(folder)}", f"fund={fund_file(folder)}"]
 
 
@@ -655,7 +655,7 @@ BAD_INPUT: dict[str, tuple[Callable[[Path], object], list[str], str]] = {
     "text": (
         lambda folder: fund_file(folder, shares="hush-4711"),
         ["--categorical", "refuse"],
-        "fund: column 'shares' is text: 1 of 20 rows",
+        "fund: column 'shares': 1 of 20 cells is not a number, the first in row 1",
     ),
     "repeated id": (lambda folder: fund_file(folder, id="p7"), [], "fund: 1 of 20 rows repeat an id"),
     "one class": (one_class, [], "bank: expected two classes of labels in 20 rows, got 1"),

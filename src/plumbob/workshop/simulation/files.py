@@ -230,7 +230,10 @@ def _read_training_files(
 ) -> dict[str, Table]:
     if label_column is None:
         raise DataError(f"name the column that holds the label in {plan.label_party.name}'s file: --label COLUMN")
-    known = {party: column_names(file) for party, file in files.items()}
+    known = {}
+    for party, file in files.items():
+        with _said_by(party):
+            known[party] = column_names(file)
     _refuse_unknown(reading, {name for names in known.values() for name in names})
     tables = {}
     for party, file in files.items():
