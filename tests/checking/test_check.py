@@ -275,7 +275,7 @@ def test_notes_say_what_has_no_verdict() -> None:
 def test_notes_say_what_predictions_tell(keys: dict[str, Any], sentences: tuple[str, ...]) -> None:
     """Whose part a score shows, how many known rows give weights away, and what those who answer learn."""
     text = "\n".join(notes(plan_of(**keys)))
-    for words in (*sentences, "which rows are asked for"):
+    for words in (*sentences, "which rows are requested"):
         assert words in text
 
 

@@ -70,7 +70,7 @@ def summary(findings: Sequence[Finding]) -> str:
     leaking = [finding for finding in findings if finding.verdict == LEAKS]
     if leaking:
         return f"{len(leaking)} of {len(findings)} findings leak above the plan's tolerance."
-    return f"None of {len(findings)} findings is shown to leak above the plan's tolerance."
+    return f"None of {len(findings)} findings leaks above the plan's tolerance."
 
 
 def notes(plan: Plan, rows: int | None = None, runs: int = 1) -> list[str]:
@@ -85,9 +85,11 @@ def _notes(figures: Figures) -> Iterator[str]:
     if figures.runs > 1:
         yield f"{figures.runs} runs on the same rows are counted together: equations and visits add up."
     yield (
-        "A loss or an AUC that is shown is one more equation about all labels, and stopping early says "
+        "Publishing a loss or an AUC adds one equation about all labels, and early stopping reveals "
         "something too; a plan shows neither."
     )
     for gain in gains(figures):
         yield f"{gain.party}, {gain.source}: {gain.says}."
-    yield "What is blocked or degrades is not shown to leak by these attacks; that is no proof that nothing does."
+    yield (
+        '"blocked" and "degrades" mean that these attacks were not shown to succeed; they are not a proof of safety.'
+    )

@@ -19,7 +19,7 @@ Tell = Callable[[str], None]
 
 MEANINGS = {
     LEAKS: "leaks above the plan's tolerance",
-    DEGRADES: "gives something away, how much depends on the data",
+    DEGRADES: "leaks something; how much depends on the data",
     BLOCKED: "not shown to leak",
     NOT_APPLICABLE: "has nothing to work on",
 }
@@ -110,5 +110,5 @@ def refuse_leaks(plan: Plan, rows: int | None, is_accepted: bool) -> None:
     fix = fix_for(plan, leaking[0].attack, leaking[0].target)
     raise UnsafePlanError(
         f"the plan leaks above its tolerance:\n{named}\ntype {fix} to stop the first, `plumbob check` to see all, "
-        "or --accept-leaks to train all the same"
+        "or add --accept-leaks to train anyway"
     )

@@ -111,7 +111,10 @@ def align(folder: Path, plan_file: Path, wishes: AlignmentWishes, quiet: bool, t
     result = {"size": found.size, "sizes": found.sizes, "order_hash": found.order_hash}
     sizes = ", ".join(f"{party} {size}" for party, size in found.sizes.items())
     if file is None:
-        return {**result, "lines": [f"{found.size} rows in common ({sizes}); a party did not go on, so no id is known"]}
+        return {
+            **result,
+            "lines": [f"{found.size} rows in common ({sizes}); a party declined to continue, so no ids were revealed"],
+        }
     lines = [f"{found.size} rows in common ({sizes})", f"order {found.order_hash}", str(file)]
     return {**result, "file": str(file), "lines": lines}
 
@@ -224,12 +227,14 @@ def forget(folder: Path, run: str, gives_up: bool) -> dict[str, object]:
     with _journal(place) as journal:
         if journal.fact(training.OVER) is not None:
             training.give_up_the_late(journal)
-            line = f"{run}: the journal is empty, the results stay; who has not ended this run cannot end it any more"
+            line = (
+                f"{run}: journal erased, results kept; a party that has not finished this run can no longer finish it"
+            )
         elif gives_up:
             shutil.rmtree(place)
             line = f"{run}: given up and deleted; to begin again, type --new on all sides"
         else:
-            raise DataError(f"{run} is not over; to delete it all the same, and never go on with it, add --give-up")
+            raise DataError(f"{run} has not finished; add --give-up to delete it anyway (it cannot be resumed)")
     return {"run": run, "kept_results": place.exists(), "lines": [line]}
 
 
@@ -253,7 +258,7 @@ def _answered(
         served = prediction.answer(seat, journal, _kernel(journal), part, ledger, most_rows)
     except BudgetExceededError as error:
         raise BudgetExceededError(
-            f"{error}; raise --most-rows, or most_rows in party.toml; or delete {ledger.file} to count anew"
+            f"{error}; raise --most-rows, or most_rows in party.toml; or delete {ledger.file} to reset the count"
         ) from None
     in_all = ledger.answered()
     asker = seat.plan.label_party.name
@@ -264,7 +269,10 @@ def _answered(
 def _list_name(name: str) -> str:
     """It becomes part of a file's name, and both ends must say the same."""
     if name and not PARTY_NAME.fullmatch(name):
-        raise DataError(f'--name: expected up to 32 letters, digits, "-" and "_", first no sign, got "{name[:40]}"')
+        raise DataError(
+            '--name: expected up to 32 letters, digits, "-" and "_", starting with a letter or '
+            f'digit, got "{name[:40]}"'
+        )
     return name
 
 
@@ -299,7 +307,7 @@ def _finished_run(home: Home, plan: Plan) -> Path:
     for number in sorted(runs, reverse=True):
         if _is_finished(runs[number]):
             return runs[number]
-    raise DataError("no run of this plan has come to its end here; type: plumbob party train PLAN")
+    raise DataError("no finished run of this plan here; run: plumbob party train PLAN")
 
 
 def _runs_of(home: Home, plan: Plan) -> dict[int, Path]:

@@ -126,7 +126,7 @@ def _carried_out(plan: Plan, loaded: LoadedTables, out: Path, means: Means) -> R
             progress.say(loaded.left_out)
         if checkpoint.step:
             progress.reached = checkpoint.step
-            progress.say(f"going on after step {checkpoint.step} of a run that was interrupted; --new would begin anew")
+            progress.say(f"resuming after step {checkpoint.step} (use --new to start over)")
         try:
             return _trained_and_saved(plan, loaded, out, means, progress, checkpoint)
         except KeyboardInterrupt:
