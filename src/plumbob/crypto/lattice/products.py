@@ -25,7 +25,7 @@ FACTOR_LIMIT = 1 << 23
 class TestedKey:
     """An owner's public key that passed the test, which only `key_test` makes."""
 
-    __test__ = False  # For pytest: this is no test.
+    __test__ = False  # pytest would take the name for that of a test.
 
     parameters: ParameterSet
     context: Context
@@ -106,9 +106,7 @@ class Owner:
 
         def encrypt(uniform: bytes, errors: bytes) -> Packed:
             key = self.key
-            return key.engine.encrypt(
-                key.parameters, key.secret, uniform, errors, placed, self.layout.input_bits
-            )
+            return key.engine.encrypt(key.parameters, key.secret, uniform, errors, placed, self.layout.input_bits)
 
         return make_request(self.key, placed, encrypt if len(placed) else None)
 
