@@ -165,10 +165,54 @@ void inverse(const LatticePrime& prime, std::uint64_t* values) {
     }
 }
 
+inline Vector residue(const std::uint64_t* at) { return as_double(_mm256_castpd_si256(load(at))); }
+
+// A product of two numbers below 2^50, below 1.5 p in size.
+inline Vector multiply_any(const Prime& p, Vector x, Vector y) {
+    const Vector high = _mm256_mul_pd(x, y);
+    const Vector low = _mm256_fmsub_pd(x, y, high);
+    const Vector quotient = _mm256_round_pd(_mm256_mul_pd(high, p.reciprocal), kNearest);
+    return _mm256_add_pd(_mm256_fnmadd_pd(quotient, p.value, high), low);
+}
+
+void dot(const LatticePrime& prime, std::uint64_t* out, const std::uint64_t* const* left,
+         const std::uint64_t* const* right, std::size_t count) {
+    const Prime p(prime.value);
+    for (std::size_t i = 0; i < prime.degree; i += 4) {
+        Vector total = _mm256_setzero_pd();
+        for (std::size_t k = 0; k < count; ++k) {
+            total = p.reduce(_mm256_add_pd(total, multiply_any(p, residue(left[k] + i), residue(right[k] + i))));
+        }
+        store(out + i, p.canonical(total));
+    }
+}
+
+void linear(const LatticePrime& prime, std::uint64_t* out, const std::uint64_t* const* left, const std::uint64_t* factors,
+            std::size_t count) {
+    const Prime p(prime.value);
+    for (std::size_t i = 0; i < prime.degree; i += 4) {
+        Vector total = _mm256_setzero_pd();
+        for (std::size_t k = 0; k < count; ++k) {
+            const Vector factor = _mm256_set1_pd(static_cast<double>(factors[k]));
+            total = p.reduce(_mm256_add_pd(total, multiply_any(p, residue(left[k] + i), factor)));
+        }
+        store(out + i, p.canonical(total));
+    }
+}
+
+void scale(const LatticePrime& prime, std::uint64_t* out, const std::uint64_t* value, const Factor& factor) {
+    const Prime p(prime.value);
+    const double w = static_cast<double>(factor.value);
+    const Vector times = _mm256_set1_pd(w), ratio = _mm256_set1_pd(w / static_cast<double>(prime.value));
+    for (std::size_t i = 0; i < prime.degree; i += 4) {
+        store(out + i, p.canonical(p.multiply(residue(value + i), times, ratio)));
+    }
+}
+
 }  // namespace
 
 const LatticeCore avx2_lattice_core = {
-    0, 4, forward, inverse, dot_scalar, linear_scalar, scale_scalar, Cipher<Words8>::stream,
+    0, 4, forward, inverse, dot, linear, scale, Cipher<Words8>::stream,
 };
 
 }  // namespace plumbob

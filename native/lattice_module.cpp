@@ -173,28 +173,39 @@ nb::bytes high_bits(const Handle& lattice, Numbers value, unsigned dropped) {
     return nb::bytes(reinterpret_cast<const char*>(out.data()), out.size());
 }
 
-Result<std::uint8_t> encrypt(const Handle& lattice, Numbers secret, const nb::bytes& uniform_key,
-                             const nb::bytes& error_key, Numbers messages, unsigned bits, unsigned threads) {
+// A request of many megabytes is written where Python keeps it, behind its prefix: no copy is made.
+nb::bytes make_bytes(const nb::bytes& prefix, std::size_t size, std::uint8_t*& data) {
+    PyObject* object = PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(prefix.size() + size));
+    if (object == nullptr) throw nb::python_error();
+    std::memcpy(PyBytes_AS_STRING(object), prefix.c_str(), prefix.size());
+    data = reinterpret_cast<std::uint8_t*>(PyBytes_AS_STRING(object)) + prefix.size();
+    return nb::steal<nb::bytes>(object);
+}
+
+nb::bytes encrypt(const Handle& lattice, Numbers secret, const nb::bytes& uniform_key, const nb::bytes& error_key,
+                  Numbers messages, unsigned bits, const nb::bytes& prefix, unsigned threads) {
     require_polynomial(*lattice, secret);
     require(messages.ndim() == 3 && messages.shape(1) == lattice->degree() && messages.shape(2) == 2,
             "expected messages of shape (count, degree, 2)");
     require(bits >= 1 && bits <= 128, "expected 1 to 128 bits");
     const StreamKey first = stream_key(uniform_key), second = stream_key(error_key);
-    auto result = make_result<std::uint8_t>({messages.shape(0), lattice->primes(), lattice->packed_bytes()});
+    std::uint8_t* data = nullptr;
+    nb::bytes result = make_bytes(prefix, messages.shape(0) * lattice->primes() * lattice->packed_bytes(), data);
     nb::gil_scoped_release unlocked;
-    lattice->encrypt(secret.data(), first, second, messages.shape(0), messages.data(), bits, result.data(), threads);
+    lattice->encrypt(secret.data(), first, second, messages.shape(0), messages.data(), bits, data, threads);
     return result;
 }
 
-Result<std::uint8_t> encrypt_slots(const Handle& lattice, Numbers secret, const nb::bytes& uniform_key,
-                                   const nb::bytes& error_key, Smalls values, unsigned threads) {
+nb::bytes encrypt_slots(const Handle& lattice, Numbers secret, const nb::bytes& uniform_key, const nb::bytes& error_key,
+                        Smalls values, const nb::bytes& prefix, unsigned threads) {
     require(lattice->has_slots(), "expected a lattice with slots");
     require_polynomial(*lattice, secret);
     require_smalls(*lattice, values, 2);
     const StreamKey first = stream_key(uniform_key), second = stream_key(error_key);
-    auto result = make_result<std::uint8_t>({values.shape(0), lattice->primes(), lattice->packed_bytes()});
+    std::uint8_t* data = nullptr;
+    nb::bytes result = make_bytes(prefix, values.shape(0) * lattice->primes() * lattice->packed_bytes(), data);
     nb::gil_scoped_release unlocked;
-    lattice->encrypt_slots(secret.data(), first, second, values.shape(0), values.data(), result.data(), threads);
+    lattice->encrypt_slots(secret.data(), first, second, values.shape(0), values.data(), data, threads);
     return result;
 }
 

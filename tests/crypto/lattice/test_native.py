@@ -9,12 +9,12 @@ from plumbob.crypto.lattice.reference import ReferenceEngine
 from tests.crypto.lattice.support import (
     OWNER_SEED,
     TINY_SLOTS,
+    admitted,
     make_key,
     play,
     play_slots,
     random_entries,
     random_pairs,
-    admitted,
 )
 
 native = pytest.importorskip(

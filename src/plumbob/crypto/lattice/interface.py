@@ -38,13 +38,22 @@ class LatticeEngine(Protocol):
         """Polynomials (count, degree) with small signed coefficients, as (count, primes, degree)."""
 
     def encrypt(
-        self, parameters: ParameterSet, secret: Residues, uniform: bytes, errors: bytes, messages: Pairs, bits: int
-    ) -> Packed:
-        """a s + e + round(q m / 2**bits) for each polynomial m of `messages` (count, degree, 2)."""
+        self,
+        parameters: ParameterSet,
+        secret: Residues,
+        keys: tuple[bytes, bytes],
+        messages: Pairs,
+        bits: int,
+        seed: bytes,
+    ) -> bytes:
+        """The seed, then a s + e + round(q m / 2**bits) for each polynomial m of `messages` (count, degree, 2).
+
+        `keys` are those of the streams of a and of e.
+        """
 
     def encrypt_slots(
-        self, parameters: ParameterSet, secret: Residues, uniform: bytes, errors: bytes, values: Small
-    ) -> Packed:
+        self, parameters: ParameterSet, secret: Residues, keys: tuple[bytes, bytes], values: Small, seed: bytes
+    ) -> bytes:
         """The same for polynomials whose slots hold the rows of `values` (count, degree)."""
 
     def reply(
@@ -72,7 +81,7 @@ class LatticeEngine(Protocol):
         key: tuple[Residues, bytes],
         streams: tuple[bytes, bytes],
     ) -> tuple[Packed, Pairs]:
-        """For each block of `values` (blocks, terms, degree) one reply: the sum of the terms' products, slot by slot."""
+        """For each block of `values` (blocks, terms, degree) one reply: the sum of its terms' products in slots."""
 
     def open(self, parameters: ParameterSet, secret: Residues, packed: Packed, bits: tuple[int, int]) -> Pairs:
         """The owner's shares of all coefficients of the replies."""

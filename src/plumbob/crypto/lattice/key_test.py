@@ -1,10 +1,10 @@
-"""The test of an owner's public key before its first use, in four messages. docs/lattice.md says why each step is there.
+"""The test of an owner's public key before its first use, in four messages. docs/lattice.md gives the reasons.
 
 1. The evaluator sends X0 = b u + e1 + rho and X1 = a u + e2, all drawn from sigma; rho is uniform modulo q.
 2. The owner commits to a nonce and to the high bits of X0 + X1 s.
 3. The evaluator reveals sigma. The owner draws everything again, and ends the run if X0 or X1 differ.
-4. If its high bits are those of rho, the owner reveals the nonce; if noise carried over (in 1 to 3 of 100 honest tests),
-   it asks for another test.
+4. If its high bits are those of rho, the owner reveals the nonce; if noise carried over, as in 1 to 3 of 100 honest
+   tests, it asks for another test.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ from plumbob.errors import KeyRefusedError
 DROPPED_BITS = 26
 """Noise is far below 2**26; what is above it is compared."""
 MOST_TESTS = 16
-"""An honest key needs so many with probability 2**-80."""
+"""An honest key fails this many in a row with probability 2**-80."""
 STREAMS = ("u", "first errors", "second errors", "rho")
 
 

@@ -1,8 +1,8 @@
 """Where numbers stand in polynomials, so that one product of polynomials is many inner products.
 
 Row i and column j of a matrix, in groups of g columns, stand at x**(i g + g - 1 - j). For scores, v_j stands at x**j
-and the answer for row i appears at x**(i g + g - 1). For gradients, r_i stands at x**(-i g) = -x**(degree - i g) and the
-answer for column j at x**(g - 1 - j). No other product lands there: docs/lattice.md has the proof.
+and the answer for row i appears at x**(i g + g - 1). For gradients, r_i stands at x**(-i g) = -x**(degree - i g), and
+the answer for column j at x**(g - 1 - j). No other product lands there: docs/lattice.md has the proof.
 """
 
 from dataclasses import dataclass

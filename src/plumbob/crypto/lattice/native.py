@@ -56,20 +56,22 @@ class NativeLatticeEngine:
         return _kernel.lattice_transform(self._lattice(parameters), np.ascontiguousarray(coefficients), self.threads)
 
     def encrypt(
-        self, parameters: ParameterSet, secret: Residues, uniform: bytes, errors: bytes, messages: Pairs, bits: int
-    ) -> Packed:
+        self,
+        parameters: ParameterSet,
+        secret: Residues,
+        keys: tuple[bytes, bytes],
+        messages: Pairs,
+        bits: int,
+        seed: bytes,
+    ) -> bytes:
         contiguous = np.ascontiguousarray(messages)
-        return _kernel.lattice_encrypt(
-            self._lattice(parameters), secret, uniform, errors, contiguous, bits, self.threads
-        )
+        return _kernel.lattice_encrypt(self._lattice(parameters), secret, *keys, contiguous, bits, seed, self.threads)
 
     def encrypt_slots(
-        self, parameters: ParameterSet, secret: Residues, uniform: bytes, errors: bytes, values: Small
-    ) -> Packed:
+        self, parameters: ParameterSet, secret: Residues, keys: tuple[bytes, bytes], values: Small, seed: bytes
+    ) -> bytes:
         contiguous = np.ascontiguousarray(values)
-        return _kernel.lattice_encrypt_slots(
-            self._lattice(parameters), secret, uniform, errors, contiguous, self.threads
-        )
+        return _kernel.lattice_encrypt_slots(self._lattice(parameters), secret, *keys, contiguous, seed, self.threads)
 
     def reply(
         self,

@@ -72,9 +72,8 @@ class Register:
     entries: dict[bytes, bytes] = field(default_factory=dict)
     """Digests of contexts and seeds, and of the request that came with them."""
 
-    def admit(self, context: bytes, seed: bytes, request: bytes) -> None:
+    def admit(self, context: bytes, seed: bytes, digest: bytes) -> None:
         names = (hashlib.sha256(b"context" + context).digest(), hashlib.sha256(b"seed" + seed).digest())
-        digest = hashlib.sha256(request).digest()
         if any(self.entries.get(name, digest) != digest for name in names):
             raise CiphertextRefusedError(
                 "a second, different request for the same product, or one with a seed that was used before: expected "
@@ -104,11 +103,11 @@ class Owner:
             raise CryptoError(f"expected {self.layout.inputs} numbers of two limbs, got shape {values.shape}")
         placed = self.layout.place_inputs(values)
 
-        def encrypt(uniform: bytes, errors: bytes) -> Packed:
-            key = self.key
-            return key.engine.encrypt(key.parameters, key.secret, uniform, errors, placed, self.layout.input_bits)
+        def encrypt(keys: tuple[bytes, bytes], seed: bytes) -> bytes:
+            key, bits = self.key, self.layout.input_bits
+            return key.engine.encrypt(key.parameters, key.secret, keys, placed, bits, seed)
 
-        return make_request(self.key, placed, encrypt if len(placed) else None)
+        return make_request(self.key, placed, encrypt)
 
     def open(self, reply: bytes) -> Pairs:
         """The owner's shares (outputs, 2) modulo 2**output_bits."""
@@ -181,11 +180,10 @@ class SlotOwner:
         check_factors(values, self.layout)
         placed = self.layout.place(values).reshape(-1, self.layout.parameters.degree)
 
-        def encrypt(uniform: bytes, errors: bytes) -> Packed:
-            key = self.key
-            return key.engine.encrypt_slots(key.parameters, key.secret, uniform, errors, placed)
+        def encrypt(keys: tuple[bytes, bytes], seed: bytes) -> bytes:
+            return self.key.engine.encrypt_slots(self.key.parameters, self.key.secret, keys, placed, seed)
 
-        return make_request(self.key, placed, encrypt if len(placed) else None)
+        return make_request(self.key, placed, encrypt)
 
     def open(self, reply: bytes) -> Pairs:
         """The owner's shares (rows, 2) modulo the slot modulus t."""
@@ -214,7 +212,7 @@ class SlotEvaluator:
         check_factors(values, layout)
         seed, packed = read_request(layout.parameters, request, layout.blocks * layout.terms)
         # The reply's randomness depends on the numbers too: the same request with others must not repeat it.
-        own = hashlib.sha256(np.ascontiguousarray(values, dtype="<i4").tobytes()).digest()
+        own = hashlib.sha256(np.ascontiguousarray(values, dtype="<i4")).digest()
         streams = admit(self._register, self.key, self._local_key, seed, request, own)
         if not layout.blocks:
             return Answer(b"", np.zeros((layout.rows, 2), dtype=np.uint64))
@@ -230,14 +228,15 @@ class SlotEvaluator:
 # What requests and replies have in common.
 
 
-def make_request(key: OwnerKey, placed: NDArray[np.generic], encrypt: Callable[[bytes, bytes], Packed] | None) -> bytes:
+def make_request(
+    key: OwnerKey, placed: NDArray[np.generic], encrypt: Callable[[tuple[bytes, bytes], bytes], bytes]
+) -> bytes:
     """A seed that is bound to what is encrypted, then the polynomials."""
-    content = hashlib.sha256(np.ascontiguousarray(placed).tobytes()).digest()
+    content = hashlib.sha256(np.ascontiguousarray(placed)).digest()
     seed = key.derive("request seed", content)
-    if encrypt is None:
+    if not len(placed):
         return seed
-    uniform = request_stream(key.parameters, key.context, seed)
-    return seed + encrypt(uniform, key.derive("request errors", content)).tobytes()
+    return encrypt((request_stream(key.parameters, key.context, seed), key.derive("request errors", content)), seed)
 
 
 def request_stream(parameters: ParameterSet, context: Context, seed: bytes) -> bytes:
@@ -248,10 +247,10 @@ def request_stream(parameters: ParameterSet, context: Context, seed: bytes) -> b
 def read_request(parameters: ParameterSet, request: bytes, count: int) -> tuple[bytes, Packed]:
     """The seed and the polynomials."""
     check_length("request", request, SEED_BYTES + count * parameters.polynomial_bytes)
-    return request[:SEED_BYTES], polynomials(parameters, request[SEED_BYTES:], count)
+    return request[:SEED_BYTES], polynomials(parameters, memoryview(request)[SEED_BYTES:], count)
 
 
-def polynomials(parameters: ParameterSet, data: bytes, count: int) -> Packed:
+def polynomials(parameters: ParameterSet, data: bytes | memoryview, count: int) -> Packed:
     """Bytes as (count, primes, bytes)."""
     width = parameters.degree * PRIME_BITS // 8
     return np.frombuffer(data, dtype=np.uint8).reshape(count, len(parameters.primes), width)
@@ -262,8 +261,9 @@ def admit(
 ) -> tuple[bytes, bytes]:
     """Refuse what was answered otherwise before, and derive the streams of u and e2."""
     context = key.context.encode(key.parameters)
-    register.admit(context, seed, request + own)
-    fields = (context, hashlib.sha256(request).digest(), key.digest, own)
+    digest = hashlib.sha256(request).digest()
+    register.admit(context, seed, hashlib.sha256(digest + own).digest())
+    fields = (context, digest, key.digest, own)
     return derive(local_key, "reply secret", *fields), derive(local_key, "reply errors", *fields)
 
 
@@ -283,11 +283,11 @@ def check_factors(values: Small, layout: SlotLayout) -> None:
     """Numbers that would wrap modulo t must not come as far as the slots."""
     if values.shape != (layout.terms, layout.rows):
         raise CryptoError(f"expected numbers of shape {(layout.terms, layout.rows)}, got {values.shape}")
-    if values.size and not (-FACTOR_LIMIT < int(values.min()) and int(values.max()) < FACTOR_LIMIT):
+    if values.size and not (int(values.min()) > -FACTOR_LIMIT and int(values.max()) < FACTOR_LIMIT):
         raise CryptoError(f"expected numbers below {FACTOR_LIMIT} in slots, got larger ones: use fewer fraction bits")
 
 
-class refusing_residues:  # noqa: N801 - reads as a phrase after `with`.
+class refusing_residues:
     """Turns the engine's complaint about a residue out of range into a refusal of the peer's bytes."""
 
     def __enter__(self) -> None:

@@ -37,16 +37,21 @@ class ReferenceEngine:
         return np.stack([_transformed(parameters, each.astype(np.int64)) for each in coefficients])
 
     def encrypt(
-        self, parameters: ParameterSet, secret: Residues, uniform: bytes, errors: bytes, messages: Pairs, bits: int
-    ) -> Packed:
+        self,
+        parameters: ParameterSet,
+        secret: Residues,
+        keys: tuple[bytes, bytes],
+        messages: Pairs,
+        bits: int,
+        seed: bytes,
+    ) -> bytes:
         scaled = [_scaled_up(parameters, _integers(message), bits) for message in messages]
-        return _encrypted(parameters, secret, uniform, errors, scaled)
+        return seed + _encrypted(parameters, secret, keys, scaled)
 
     def encrypt_slots(
-        self, parameters: ParameterSet, secret: Residues, uniform: bytes, errors: bytes, values: Small
-    ) -> Packed:
-        scaled = [_slots_scaled_up(parameters, each) for each in values]
-        return _encrypted(parameters, secret, uniform, errors, scaled)
+        self, parameters: ParameterSet, secret: Residues, keys: tuple[bytes, bytes], values: Small, seed: bytes
+    ) -> bytes:
+        return seed + _encrypted(parameters, secret, keys, [_slots_scaled_up(parameters, each) for each in values])
 
     def reply(
         self,
@@ -153,15 +158,15 @@ def _column(parameters: ParameterSet) -> Residues:
 
 
 def _encrypted(
-    parameters: ParameterSet, secret: Residues, uniform: bytes, errors: bytes, scaled: Iterable[Integers]
-) -> Packed:
+    parameters: ParameterSet, secret: Residues, keys: tuple[bytes, bytes], scaled: Iterable[Integers]
+) -> bytes:
     packed = []
     for index, message in enumerate(scaled):
-        noisy = message + streams.errors(errors, index, parameters.degree)
+        noisy = message + streams.errors(keys[1], index, parameters.degree)
         residues = np.stack([forward((noisy % p).astype(np.uint64), p) for p in parameters.primes])
-        mask = _multiply(parameters, _uniform(parameters, uniform, index), secret)
-        packed.append(wire.pack(_add(parameters, residues, mask)))
-    return np.stack(packed)
+        mask = _multiply(parameters, _uniform(parameters, keys[0], index), secret)
+        packed.append(wire.pack(_add(parameters, residues, mask)).tobytes())
+    return b"".join(packed)
 
 
 def _product(
@@ -173,7 +178,7 @@ def _product(
     keys: tuple[bytes, bytes],
     index: int,
 ) -> tuple[Residues, Residues]:
-    """The evaluator's part, sum of c0 Z + b u, and what is sent, sum of c1 Z + a u + e2, with c1 = -(what is expanded)."""
+    """The evaluator's part, sum of c0 Z + b u, and what is sent, sum of c1 Z + a u + e2; c1 = -expanded."""
     b, a = key[0], _uniform(parameters, key[1], 0)
     u = _transformed(parameters, streams.ternary(keys[0], index, parameters.degree))
     fresh = _transformed(parameters, streams.errors(keys[1], index, parameters.degree))
