@@ -1,0 +1,211 @@
+"""The numbers that a plan fixes before any data are seen, as rules and the ledger need them."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+from plumbob.crypto.keys import SLACK_BITS
+from plumbob.crypto.okamoto_uchiyama import GAP_BITS, MASK_BITS
+from plumbob.data import largest_batch, steps_per_epoch
+from plumbob.model.sigmoid import LINEAR, SIGMOIDS
+from plumbob.model.starts import uniform_reach
+from plumbob.plan import Party, Plan
+from plumbob.privacy.randomised_response import flip_probability, label_scale
+from plumbob.protocol.defences import largest_released, noise_std
+from plumbob.protocol.shares import WEIGHT_BITS
+from plumbob.protocol.widths import Widths, columns_of, widths_for
+
+ASSUMED_ROWS = 10_000
+LARGEST_PART = 4.0  # Beyond it no sign shows a label: abs(score) < 2, plus 2 for the label (Criterion 4.2).
+# How far scores drift while everybody is visited for the first time, in standard deviations of a residual's units.
+USUAL_DRIFT = 0.4
+
+
+@dataclass(frozen=True)
+class Figures:
+    """A plan on so many training rows, run so many times on the same ones."""
+
+    plan: Plan
+    rows: int
+    runs: int = 1
+    is_assumed: bool = False
+    """Whether nobody said how many rows there are."""
+
+    @classmethod
+    def of(cls, plan: Plan, rows: int | None = None, runs: int = 1) -> "Figures":
+        """`rows` are aligned rows, of which the plan may hold some out; without any, many are assumed."""
+        aligned = rows or plan.rows
+        if not aligned:
+            return cls(plan, max(ASSUMED_ROWS, 20 * plan.batch_size), runs, is_assumed=True)
+        return cls(plan, aligned - plan.held_out(aligned), runs)
+
+    @property
+    def batch(self) -> int:
+        """Rows of a usual batch."""
+        return self.rows if self.plan.batches == "full" else min(self.plan.batch_size, self.rows)
+
+    @property
+    def longest_batch(self) -> int:
+        return largest_batch(self.rows, self.plan)
+
+    @property
+    def visits(self) -> int:
+        """How often a row is in a batch, all runs together."""
+        return self.plan.passes * self.runs
+
+    @property
+    def fresh_visits(self) -> int:
+        """Visits in the company of other rows than before: the same batches say the same again."""
+        return self.visits if self.plan.batches == "reshuffled" else self.runs if self.plan.batches == "fixed" else 1
+
+    @cached_property
+    def steps(self) -> int:
+        """Of one run."""
+        return steps_per_epoch(self.rows, self.plan) * self.plan.passes
+
+    @property
+    def sees_sums(self) -> bool:
+        """Whether parties see their gradients."""
+        return self.plan.protocol != "shares"
+
+    def columns(self, name: str) -> int:
+        """Own columns, the intercept among them: equations a step."""
+        return columns_of(self.plan, name)
+
+    def rank(self, name: str) -> int:
+        """Independent equations of one batch, in general position."""
+        return min(self.columns(name), self.batch)
+
+    @property
+    def visits_everybody(self) -> bool:
+        """Whether an epoch's batches hold all rows: then its sums add up to the same totals as any other epoch's."""
+        return self.plan.batches == "full" or self.plan.remainder == "merge" or self.rows % self.batch == 0
+
+    def equations_a_row(self, name: str) -> float:
+        """Independent equations about labels in all visits together, for each row, in general position."""
+        steps = self.steps // self.plan.passes
+        per_epoch = self.rank(name) * (steps - 1) + min(self.columns(name), self.longest_batch)
+        repeated = self.rank(name) if self.visits_everybody else 0
+        return (self.fresh_visits * per_epoch - (self.fresh_visits - 1) * repeated) / self.rows
+
+    def peers(self, name: str) -> tuple[Party, ...]:
+        """Other parties with columns."""
+        return tuple(party for party in self.plan.learners if party.name != name and party.features)
+
+    def peer_columns(self, name: str) -> int:
+        return sum(party.features for party in self.peers(name))
+
+    def noise_toward(self, name: str) -> float:
+        """The deviation of the noise that the others put on each residual."""
+        return math.hypot(*(noise_std(self.plan, party.role) for party in self.plan.learners if party.name != name))
+
+    @property
+    def is_noisy(self) -> bool:
+        return any(noise_std(self.plan, party.role) > 0 for party in self.plan.learners)
+
+    @property
+    def label_signal(self) -> float:
+        """What a label adds to a residual, in units of a score."""
+        slope = LINEAR if self.plan.sigmoid == "minimax" else 1.0
+        return SIGMOIDS[self.plan.sigmoid].label_weight / slope * label_scale(self.plan.label_flip_epsilon)
+
+    @property
+    def flipped(self) -> float:
+        """The share of labels that randomised response turns over."""
+        return flip_probability(self.plan.label_flip_epsilon)
+
+    def peer_spread(self, name: str) -> float:
+        """The deviation of the other parties' scores on early visits, for columns of size 1 or clipped rows."""
+        if self.plan.sigmoid in ("exact", "piecewise"):
+            return 0.0  # Their residuals never have the wrong sign.
+        columns = self.plan.columns - self.plan.party(name).features
+        if columns == 0 and not self.plan.intercept:
+            return 0.0
+        norm = math.sqrt(columns)
+        if self.plan.row_norm:
+            norm = min(norm, self.plan.row_norm * math.sqrt(columns / max(self.plan.columns, 1)))
+        start = {
+            "zero": 0.0,
+            "xavier": uniform_reach("xavier", self.plan.columns) / math.sqrt(3.0),
+            "kaiming": uniform_reach("kaiming", self.plan.columns) / math.sqrt(3.0),
+            "small": math.sqrt(2.0 / self.plan.columns),
+            "normal": 1.0,
+        }[self.plan.start]
+        return math.hypot(start * norm, USUAL_DRIFT)
+
+    def general_signal(self, name: str, visits: int) -> float:
+        """How far what own columns say about labels in general stands out of noise and flips, in standard deviations.
+
+        No noise on single rows hides that, once there are rows enough; infinite where nothing is in its way.
+        """
+        weight = self.label_signal * (1.0 - 2.0 * self.flipped)
+        noise = (self.noise_toward(name) / weight) ** 2 / (self.rows * visits)
+        flips = ((1.0 - 2.0 * self.flipped) ** -2 - 1.0) / self.rows
+        return (noise + flips) ** -0.5 if noise + flips else math.inf
+
+    @property
+    def has_labels_alone(self) -> bool:
+        """Whether a residual holds nothing but the label, in every step (Theorem 4.1)."""
+        return len(self.plan.learners) == 2 and self.columns(self.plan.label_party.name) == 0
+
+    # Weights, as `shares` opens them.
+
+    def labels_in_opened_weights(self, name: str) -> int:
+        """Labels that a party that chooses its rows reads from its own opened weights, all runs together.
+
+        From zero weights the first step's residuals are labels, so one weight is a binary number: as many digits as a
+        feature has, less those that would move the weight by fewer than eight of its last places. From any other
+        start a weight holds one person's residuals.
+        """
+        per_run = self.columns(name)
+        if self.plan.start == "zero":
+            per_run = min(self.batch, per_run * max(1, self.widths.features.bits - 1 - self._lowest_opened_bit))
+        return min(self.rows, per_run * self.runs)
+
+    @property
+    def _lowest_opened_bit(self) -> int:
+        sigmoid = SIGMOIDS[self.plan.sigmoid]
+        label = sigmoid.label_weight * label_scale(self.plan.label_flip_epsilon)
+        moved = label * self.plan.learning_rate * sigmoid.gradient_scale / self.batch
+        return max(0, math.ceil(self.plan.feature_bits - WEIGHT_BITS + 3 - math.log2(moved)))
+
+    # Replies, as they travel in `exchange`.
+
+    @cached_property
+    def widths(self) -> Widths:
+        return widths_for(self.plan, self.rows)
+
+    @property
+    def plaintext_bits(self) -> int:
+        """The widest sum that a reply can carry under its mask."""
+        if self.plan.scheme == "okamoto-uchiyama":
+            return -(-self.plan.key_bits // 3) - 2 - GAP_BITS - MASK_BITS - 1
+        return self.plan.key_bits - 1 - SLACK_BITS
+
+    @property
+    def slot_bits(self) -> int:
+        """An honest sum's width."""
+        helpers = len(self.plan.learners) - (1 if self.plan.arbiter is None else 0)
+        return self.widths.sums(self.longest_batch, helpers)
+
+    def reply_widths(self, name: str) -> list[int]:
+        """Bits that come back, reply by reply, in one step."""
+        columns = self.columns(name)
+        if self.plan.replies == "paper":
+            return [self.plan.key_bits] * columns
+        room = max(1, self.plaintext_bits // self.slot_bits)
+        per_reply = 1 if self.plan.replies == "single" else min(self.plan.reply_slots or room, room)
+        return [min(per_reply, columns - start) * self.slot_bits for start in range(0, columns, per_reply)]
+
+    def readable_residuals(self, name: str) -> int:
+        """Residuals that a dishonest learner could lay into the replies of one step (docs/protocol.md, "Replies")."""
+        if self.plan.replies == "paper":
+            return self.columns(name) * ((self.plaintext_bits - self.slot_bits) // self.widths.residuals.bits)
+        return sum(width // self._narrow_bits for width in self.reply_widths(name))
+
+    @property
+    def _narrow_bits(self) -> int:
+        """The narrowest residual that still tells labels apart, sign included."""
+        helpers = len(self.plan.learners) - 1
+        largest = max(LARGEST_PART, largest_released(self.plan)) * math.sqrt(helpers)
+        return self.plan.residual_bits + math.ceil(math.log2(largest)) + 1
