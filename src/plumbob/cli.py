@@ -15,7 +15,8 @@ import typer
 from rich.console import Console
 
 from plumbob import __version__
-from plumbob.commands.flags import plan_from, with_plan_flags
+from plumbob.commands.flags import with_plan_flags
+from plumbob.commands.table_flags import TableFlags, with_table_flags
 from plumbob.errors import PlumbobError
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output and nothing else.")]
@@ -48,6 +49,30 @@ AcceptLeaks = Annotated[
 ]
 IsNew = Annotated[bool, typer.Option("--new", help="Start over and discard any interrupted run.")]
 Only = Annotated[list[str], typer.Option("--only", help="The attacks to run; without it, all.", metavar="NAME ...")]
+
+Threshold = Annotated[
+    str | None,
+    typer.Option(
+        help="Probability above which a row is positive, or `balanced` (both classes weigh the same) (default: 0.5).",
+        metavar="NUMBER|balanced",
+    ),
+]
+Cost = Annotated[
+    str | None,
+    typer.Option(help="Threshold from the costs of a false alarm and of a miss: 1:5.", metavar="FALSE_ALARM:MISSED"),
+]
+Strict = Annotated[
+    bool,
+    typer.Option("--strict", help="Refuse rows with a level or gap that training never saw (default: count them)."),
+]
+TestFiles = Annotated[
+    list[str],
+    typer.Option("--test", help="File of test rows, for each party; repeat it.", metavar="PARTY=FILE"),
+]
+SplitBy = Annotated[
+    str | None,
+    typer.Option("--split-by", help="Hold out the newest fifth of the rows by this column.", metavar="COLUMN"),
+]
 
 HomeFolder = Annotated[
     Path,
@@ -193,6 +218,7 @@ def check(
 
 @app.command()
 @with_plan_flags
+@with_table_flags
 def train(
     words: PlanWords = None,
     out: RunOut = Path("run"),
@@ -204,10 +230,13 @@ def train(
     jobs: Jobs = None,
     accept_leaks: AcceptLeaks = False,
     is_new: IsNew = False,
+    test: TestFiles = [],  # noqa: B006  # Typer copies it.
+    split_by: SplitBy = None,
     as_json: Json = False,
     quiet: Quiet = False,
     *,
     keys: dict[str, Any],
+    table: TableFlags,
 ) -> None:
     """Train with all parties on this machine, exchanging the same bytes as over a network.
 
@@ -216,16 +245,20 @@ def train(
     If it is interrupted, run the same command again to resume.
     """
     files, pairs = told_apart(words or [])
-    plan = plan_from(one_plan(files), keys)
+    from plumbob.commands.tables import chosen
     from plumbob.workshop.commands import train as work
+    from plumbob.workshop.simulation.files import Testing
 
-    inputs = work.Inputs([*data, *pairs], id_column, label_column, data_dir)
+    testing = Testing(test, split_by)
+    inputs = work.Inputs([*data, *pairs], id_column, label_column, data_dir, chosen(table), testing)
+    plan = work.plan_for(one_plan(files), keys, inputs)
     means = work.Means(engine, jobs, accept_leaks, quiet, is_new)
     show(unless_interrupted(lambda: work.run(plan, inputs, out, means)), as_json)
 
 
 @app.command()
 @with_plan_flags
+@with_table_flags
 def audit(
     words: PlanWords = None,
     out: RunOut = Path("run"),
@@ -237,6 +270,8 @@ def audit(
     jobs: Jobs = None,
     accept_leaks: AcceptLeaks = False,
     is_new: IsNew = False,
+    test: TestFiles = [],  # noqa: B006  # Typer copies it.
+    split_by: SplitBy = None,
     only: Only = [],  # noqa: B006  # Typer copies it.
     defences: Annotated[
         bool, typer.Option("--defences", help="The same data under one defence after the other, as one table.")
@@ -252,15 +287,19 @@ def audit(
     quiet: Quiet = False,
     *,
     keys: dict[str, Any],
+    table: TableFlags,
 ) -> None:
     """Train, attack with everything each party saw, score, report; exit code 3 if something leaks above tolerance."""
+    from plumbob.commands.tables import chosen
     from plumbob.workshop.commands import attack as work
-    from plumbob.workshop.commands.train import Inputs, Means
+    from plumbob.workshop.commands.train import Inputs, Means, plan_for
+    from plumbob.workshop.simulation.files import Testing
 
     paths, pairs = told_apart(words or [])
     files, names = work.told_apart(paths, only)
-    plan = plan_from(one_plan(files), keys)
-    inputs = Inputs([*data, *pairs], id_column, label_column, data_dir)
+    testing = Testing(test, split_by)
+    inputs = Inputs([*data, *pairs], id_column, label_column, data_dir, chosen(table), testing)
+    plan = plan_for(one_plan(files), keys, inputs)
     means = Means(engine, jobs, accept_leaks, quiet, is_new)
     if encrypted and not defences:
         raise typer.BadParameter("--encrypted goes with --defences; a plain audit is as the plan says")
@@ -302,6 +341,12 @@ def predict(
     data: Data = [],  # noqa: B006  # Typer copies it.
     id_column: IdColumn = None,
     out: Annotated[Path, typer.Option(help="The CSV file to write.", dir_okay=False)] = Path("scores.csv"),
+    threshold: Threshold = None,
+    cost: Cost = None,
+    gaps: Annotated[
+        list[str], typer.Option("--na", help="Cell that means a gap, besides those of training.", metavar="MARK")
+    ] = [],  # noqa: B006  # Typer copies it.
+    is_strict: Strict = False,
     data_dir: DataDir = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -316,7 +361,9 @@ def predict(
     from plumbob.workshop.commands import predict as work
     from plumbob.workshop.commands.train import Inputs
 
-    show(work.run(Path(folders[0]), Inputs([*data, *pairs], id_column, data_dir=data_dir), out), as_json)
+    inputs = Inputs([*data, *pairs], id_column, data_dir=data_dir)
+    choices = work.Choices(threshold, cost, tuple(gaps), is_strict)
+    show(work.run(Path(folders[0]), inputs, out, choices), as_json)
 
 
 @app.command()
@@ -422,6 +469,7 @@ def bench(
 
 
 @party.command("init")
+@with_table_flags
 def party_init(
     name: Annotated[str, typer.Argument(metavar="NAME", help="This party's name, as it appears in plans.")],
     home: HomeFolder = HOME,
@@ -447,8 +495,10 @@ def party_init(
     days: Annotated[int, typer.Option(help="Validity of the certificate, in days.", min=1)] = 730,
     as_json: Json = False,
     quiet: Quiet = False,
+    *,
+    table: TableFlags,
 ) -> None:
-    """A new party: a key that stays in its folder, a certificate for its peers, and commented settings."""
+    """Set up a party: its key, its certificate and its settings. Shows what its table gives, and its invitation."""
     from plumbob.commands import party as work
     from plumbob.party.home import Settings
 
@@ -462,7 +512,7 @@ def party_init(
         label_column=label_column,
         engine=engine,
     )
-    show(work.init(home, settings, days), as_json)
+    show(work.init(home, settings, days, table), as_json)
 
 
 @party.command("renew")
@@ -502,6 +552,27 @@ def party_join(
     from plumbob.commands import party as work
 
     show(work.join(home, token, address, replace), as_json)
+
+
+@party.command("propose")
+@with_plan_flags
+@with_table_flags
+def party_propose(
+    out: Annotated[Path, typer.Option(help="Plan file to write.", dir_okay=False)] = Path("joint.toml"),
+    home: HomeFolder = HOME,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    *,
+    keys: dict[str, Any],
+    table: TableFlags,
+) -> None:
+    """Draft a plan with your peers from everybody's tables; only the number of columns is exchanged.
+
+    Run it on all sides at once. The party that has the label may change the plan's keys with the flags below.
+    """
+    from plumbob.commands import proposing as work
+
+    show(unless_interrupted(lambda: work.run(home, keys, table, out, progress(quiet))), as_json)
 
 
 @party.command("doctor")
@@ -606,6 +677,9 @@ def party_predict(
     out: Annotated[Path, typer.Option(help="The CSV file to write (at the label party).", dir_okay=False)] = Path(
         "scores.csv"
     ),
+    threshold: Threshold = None,
+    cost: Cost = None,
+    is_strict: Strict = False,
     home: HomeFolder = HOME,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -613,7 +687,7 @@ def party_predict(
     """Scores of aligned rows: the label party gets them, the others answer."""
     from plumbob.commands import party_runs as work
 
-    wishes = work.PredictionWishes(ids, name, data, most_rows, out)
+    wishes = work.PredictionWishes(ids, name, data, most_rows, out, threshold, cost, is_strict)
     show(unless_interrupted(lambda: work.predict(home, plan, wishes, progress(quiet))), as_json)
 
 

@@ -72,7 +72,7 @@ def test_settings_read_back_with_every_key_explained(tmp_path: Path) -> None:
     for key in KEYS:
         line = next(line for line in text.splitlines() if line.startswith(f"{key.name} = "))
         assert line.endswith(f"# {key.comment}")
-    assert {item.name for item in fields(Settings)} == {*(key.name for key in KEYS), "addresses"}
+    assert {item.name for item in fields(Settings)} == {*(key.name for key in KEYS), "reading", "addresses"}
 
 
 @given(st.text(st.characters(exclude_categories=("C", "Z")), max_size=30))

@@ -16,9 +16,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from plumbob.commands.progress import StepProgress
-from plumbob.commands.scores import refuse_unwritable, write_scores
+from plumbob.commands.scores import refuse_unwritable, threshold_of, unseen_line, write_scores
 from plumbob.crypto import Randomness
 from plumbob.data import Table, in_agreed_order, read_table
 from plumbob.errors import BudgetExceededError, DataError
@@ -63,6 +64,9 @@ class PredictionWishes:
     data: Path | None = None
     most_rows: int | None = None
     out: Path = Path("scores.csv")
+    threshold: str | None = None
+    cost: str | None = None
+    is_strict: bool = False
 
 
 def sign(folder: Path, plan_file: Path, accept_leaks: bool) -> dict[str, object]:
@@ -152,6 +156,8 @@ def predict(folder: Path, plan_file: Path, wishes: PredictionWishes, tell: Tell)
     run = _finished_run(home, plan)
     part = Part.load(run / "parties" / home.identity.name / "part.json")
     table = _table_to_predict(home, plan, part, wishes)
+    unusual = unseen_line(home.identity.name, part.encoder.unseen(table), len(table))
+    threshold = threshold_of(wishes.threshold, wishes.cost, part.positive_share)
     if home.identity.name == plan.label_party.name:
         refuse_unwritable(wishes.out)
     place = _private(home, RUNS, f"predict-{plan.hash()[:SHORT]}")
@@ -159,7 +165,8 @@ def predict(folder: Path, plan_file: Path, wishes: PredictionWishes, tell: Tell)
     with _one_session(place) as journal:
         if home.identity.name != plan.label_party.name:
             most_rows = wishes.most_rows or home.settings.most_rows or None
-            return _answered(seat, journal, part, prediction.Ledger.of(home, plan), most_rows)
+            answered = _answered(seat, journal, part, prediction.Ledger.of(home, plan), most_rows)
+            return {**answered, "lines": [*filter(None, [unusual]), *answered["lines"]]}
         try:
             rows = _rows_asked(table, wishes.ids)
         except DataError as mistake:
@@ -169,7 +176,8 @@ def predict(folder: Path, plan_file: Path, wishes: PredictionWishes, tell: Tell)
         raise DataError("the label party's part names no classes; was it saved by another version?")
     # Ids with what is predicted of them: nobody else's business.
     wishes.out.touch(mode=0o600)
-    return write_scores(wishes.out, [table.ids[row] for row in rows], scores, part.classes)
+    ids = [table.ids[row] for row in rows]
+    return write_scores(wishes.out, ids, scores, part.classes, [unusual], threshold)
 
 
 def status(folder: Path) -> dict[str, object]:
@@ -253,7 +261,7 @@ def _told(found: Status | None) -> dict[str, object]:
 
 def _answered(
     seat: Seat, journal: SqliteJournal, part: Part, ledger: prediction.Ledger, most_rows: int | None
-) -> dict[str, object]:
+) -> dict[str, Any]:
     try:
         served = prediction.answer(seat, journal, _kernel(journal), part, ledger, most_rows)
     except BudgetExceededError as error:
@@ -287,9 +295,14 @@ def _rows_asked(table: Table, ids: Sequence[str]) -> list[int]:
 
 def _table_to_predict(home: Home, plan: Plan, part: Part, wishes: PredictionWishes) -> Table:
     """Only the model's columns: rows to predict need no label."""
-    columns = [source.name for source in part.encoder.sources]
-    table = read_table(wishes.data or home.data_file, home.settings.id_column, columns=columns)
-    return in_agreed_order(table, alignment.kept_for(home, plan, wishes.name).ids)
+    reading = part.encoder.reading
+    gaps = tuple(dict.fromkeys([*reading.gaps, *home.settings.reading.gaps]))
+    file = wishes.data or home.data_file
+    table = read_table(file, home.settings.id_column, choices=replace(reading, gaps=gaps))
+    common = in_agreed_order(table, alignment.kept_for(home, plan, wishes.name).ids)
+    if wishes.is_strict:
+        part.encoder.refuse_unseen(common)
+    return common
 
 
 def _run_folder(home: Home, plan: Plan, is_new: bool) -> Path:
