@@ -172,10 +172,10 @@ def _shared_products(figures: Figures, key: PrivateKey, columns: int, rows: int)
 
 def bytes_sent(figures: Figures, key: PrivateKey) -> int:
     """By all parties in all steps, headers included."""
-    steps = figures.steps // figures.plan.epochs
+    steps = figures.steps // figures.plan.passes
     usual = _bytes_of_step(figures, key, figures.batch)
     last = _bytes_of_step(figures, key, figures.longest_batch)
-    sent = (usual * (steps - 1) + last) * figures.plan.epochs
+    sent = (usual * (steps - 1) + last) * figures.plan.passes
     if figures.plan.protocol == "shares":
         columns = [figures.columns(party.name) for party in figures.plan.learners]
         sent += sum(HEADER.size + share_bytes(count) for count in columns)

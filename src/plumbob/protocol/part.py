@@ -13,12 +13,14 @@ import numpy as np
 
 from plumbob.data import Encoder, Shard, Source, Table, store
 from plumbob.data.encoder import ALL_ROWS, Rows
+from plumbob.data.encoding import AnySource, restored_source, stored_source
 from plumbob.errors import DataError
 from plumbob.plan import Party
 from plumbob.protocol.bound_shares import BoundShares
 from plumbob.protocol.transcript import Matrix, Vector
 
-FORMAT = 2
+FORMAT = 3
+EARLIER = 2  # Its sources were numbers and full sets of categories only.
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -76,7 +78,7 @@ class Part:
             "format": FORMAT,
             "party": self.party,
             "role": self.role,
-            "sources": [[source.name, source.categories] for source in encoder.sources],
+            "sources": [stored_source(source) for source in encoder.sources],
             "fill": None if encoder.fill is None else encoder.fill.tolist(),
             "shift": encoder.shift.tolist(),
             "factor": encoder.factor.tolist(),
@@ -97,15 +99,16 @@ class Part:
         try:
             data = path.read_bytes()
             written = msgspec.json.decode(data, type=_Format).format
-            if written != FORMAT:
+            if written not in (EARLIER, FORMAT):
                 raise DataError(f"{path}: expected a model part of format {FORMAT}, got {written}")
             stored = msgspec.json.decode(data, type=_Stored)
+            sources = tuple(_source(source) for source in stored.sources)
             shares = {name: [int(value) for value in share] for name, share in stored.shares.items()}
             bound = None if stored.bound is None else stored.bound.read()
         except (OSError, ValueError, RecursionError) as error:
             raise DataError(f"{path}: expected a party's part of a model; it is missing or damaged") from error
         encoder = Encoder(
-            sources=tuple(Source(name, kinds) for name, kinds in stored.sources),
+            sources=sources,
             fill=None if stored.fill is None else np.array(stored.fill, dtype=np.float64),
             shift=np.array(stored.shift, dtype=np.float64),
             factor=np.array(stored.factor, dtype=np.float64),
@@ -132,6 +135,10 @@ class Part:
         fitted = (self.encoder.fill, self.encoder.shift, self.encoder.factor)
         is_whole = self.weights is None or len(self.weights) == columns + self.has_intercept
         return is_whole and all(values is None or len(values) == columns for values in fitted)
+
+
+def _source(stored: dict[str, Any] | tuple[str, tuple[str, ...] | None]) -> AnySource:
+    return restored_source(stored) if isinstance(stored, dict) else Source(*stored)
 
 
 class _Format(msgspec.Struct):
@@ -174,7 +181,7 @@ class _Stored(msgspec.Struct, forbid_unknown_fields=True):
     format: int
     party: str
     role: str
-    sources: list[tuple[str, tuple[str, ...] | None]]
+    sources: list[dict[str, Any] | tuple[str, tuple[str, ...] | None]]
     fill: list[float] | None
     shift: list[float]
     factor: list[float]

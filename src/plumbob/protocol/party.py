@@ -59,7 +59,7 @@ class TrainingParty(ABC):
         """The whole training, from greeting to transcript; after a restart, what is left of it."""
         self.set_up()
         finished = self.take_up()
-        steps = steps_per_epoch(len(self.shard), self.plan) * self.plan.epochs
+        steps = steps_per_epoch(len(self.shard), self.plan) * self.plan.passes
         for batch in batches(self.session.seed, len(self.shard), self.plan):
             if batch.step <= finished:
                 self.spend(batch)
@@ -187,7 +187,7 @@ class TrainingParty(ABC):
         """Update the weights with the gradient that these sums are."""
         gradient = sums * (self.sigmoid.gradient_scale / len(batch))
         logistic.stop_if_diverging(scores, gradient, self.sigmoid, batch.step)
-        self.weights = logistic.updated(self.weights, gradient, self.plan.learning_rate, self.penalties)
+        self.weights = logistic.updated(self.weights, gradient, self.plan.rate, self.penalties)
 
     def encode_released(self, batch: Batch, terms: Matrix) -> Encoded:
         """What leaves encrypted: own terms, one row each; noise falls on the first, which carries the labels.

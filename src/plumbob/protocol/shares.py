@@ -269,10 +269,10 @@ class StepSize:
 
     @classmethod
     def of(cls, plan: Plan, rows: int) -> "StepSize":
-        rate = plan.learning_rate / (4 * rows)
+        rate = plan.rate / (4 * rows)
         exponent = STEP_BITS - 1 - math.floor(math.log2(rate))
         shift = 2 * plan.feature_bits + exponent
-        return cls(round(math.ldexp(rate, exponent)), math.ldexp(plan.learning_rate, shift), shift)
+        return cls(round(math.ldexp(rate, exponent)), math.ldexp(plan.rate, shift), shift)
 
 
 def prove_truncations(plan: Plan, widths: Widths, training_rows: int) -> None:
@@ -287,7 +287,7 @@ def prove_truncations(plan: Plan, widths: Widths, training_rows: int) -> None:
     gradient = STEP_BITS + fraction + (SCORE_BITS + 1) + widths.features.integer_bits + rows.bit_length()
     penalty = math.log2(max(plan.l2 * size.penalty_unit, 1.0)) + math.log2(PENALISED_WEIGHT) + WEIGHT_BITS
     bits = max(gradient, math.ceil(penalty)) + 1
-    count = steps_per_epoch(training_rows, plan) * plan.epochs * (plan.columns + 1)
+    count = steps_per_epoch(training_rows, plan) * plan.passes * (plan.columns + 1)
     if bits + 1 - RING_BITS + count.bit_length() > -FAILURE_BITS:
         raise PlanError(
             f"shares: numbers of {bits} bits, truncated {count} times, leave less than {FAILURE_BITS} bits of safety "

@@ -162,6 +162,8 @@ def test_weights_that_were_never_opened_are_nowhere(data: tuple[Any, Any]) -> No
     opened = VerticalLogisticRegression((3, 5), "shares", **settings).fit(*data)
     assert not hasattr(closed, "coef_")
     assert "never opened" in closed.summary()
+    with pytest.raises(AttributeError, match="the weights stayed shared"):
+        closed.coef_  # noqa: B018  # Asking is the point.
     assert closed.decision_function(data[0][:20]) == pytest.approx(opened.decision_function(data[0][:20]), abs=3e-5)
 
 

@@ -304,7 +304,7 @@ class ChosenRowsSharesParty(ChoosingParty, SharesParty):
     def _first_labels(self) -> Reading:
         """Every weight is -rate * (sum of +-label_weight * 2**j), shrunk by the penalty of the later steps."""
         first = self._batches[0]
-        shrunk = (1 - self.plan.learning_rate * self.plan.l2) ** (len(self._batches) - 1)
+        shrunk = (1 - self.plan.rate * self.plan.l2) ** (len(self._batches) - 1)
         feature = 2.0 ** (self._lowest_bit - self.plan.feature_bits)
         totals = -self.weights / (self._label * exact_rate(self.plan, len(first)) * feature * shrunk)
         # A sum of signed powers of two that begin with 1 is odd.
