@@ -107,6 +107,6 @@ def refuse_leaks(plan: Plan, rows: int | None, is_accepted: bool, but: Sequence[
     more = [f"  and {len(leaking) - WORST} more"] if len(leaking) > WORST else []
     named = "\n".join([*worst, *more])
     raise UnsafePlanError(
-        f"the plan leaks above its tolerance:\n{named}\ntype {leaking[0].fix} to stop the first, `plumbob check` to see "
-        "all, or --accept-leaks to train all the same"
+        f"the plan leaks above its tolerance:\n{named}\ntype {leaking[0].fix} to stop the first, `plumbob check` to "
+        "see all, or --accept-leaks to train all the same"
     )
