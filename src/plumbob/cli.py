@@ -647,6 +647,9 @@ def party_align(
 def party_train(
     plan: PlanFile,
     is_new: Annotated[bool, typer.Option("--new", help="Begin another run of a plan that was run before.")] = False,
+    allow_test_keys: Annotated[
+        bool, typer.Option("--allow-test-keys", help="Train with keys that are too short to protect anything.")
+    ] = False,
     home: HomeFolder = HOME,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -654,7 +657,10 @@ def party_train(
     """This party's part in training; started again after any interruption, it goes on where it was."""
     from plumbob.commands import party_runs as work
 
-    show(unless_interrupted(lambda: work.train(home, plan, is_new, quiet, progress(quiet))), as_json)
+    def trained() -> dict[str, object]:
+        return work.train(home, plan, is_new, quiet, progress(quiet), allow_test_keys=allow_test_keys)
+
+    show(unless_interrupted(trained), as_json)
 
 
 @party.command("predict")

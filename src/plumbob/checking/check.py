@@ -12,6 +12,7 @@ from plumbob.checking.advice import fix_for, notes_for
 from plumbob.checking.feature_rules import FEATURE_RULES
 from plumbob.checking.figures import Figures
 from plumbob.checking.forecast import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
+from plumbob.checking.key_rules import key_findings
 from plumbob.checking.label_rules import LABEL_RULES
 from plumbob.checking.ledger import gains
 from plumbob.checking.rules import Rule
@@ -48,6 +49,7 @@ def figures_of(plan: Plan | str | Path | Mapping[str, Any], rows: int | None = N
 
 
 def _findings(figures: Figures) -> Iterator[Finding]:
+    yield from key_findings(figures.plan)
     for rule in RULES:
         for party in figures.plan.learners:
             if party.role == rule.by:
@@ -82,6 +84,11 @@ def _notes(figures: Figures) -> Iterator[str]:
     yield from notes_for(figures.plan)
     if figures.is_assumed:
         yield f"The plan does not say how many rows there are: {figures.rows} are assumed; give --rows."
+    if figures.plan.seed:
+        yield (
+            "The plan fixes the seed: batches and starting weights are known to everybody before the run. "
+            "Use seed = 0 for anything but an experiment."
+        )
     if figures.runs > 1:
         yield f"{figures.runs} runs on the same rows are counted together: equations and visits add up."
     yield (

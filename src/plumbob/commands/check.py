@@ -5,7 +5,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from plumbob.checking.advice import fix_for
 from plumbob.checking.check import check, notes, summary
 from plumbob.checking.explain import explain
 from plumbob.checking.forecast import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
@@ -97,18 +96,17 @@ def leaks(result: dict[str, object]) -> bool:
     return isinstance(findings, list) and any(finding["verdict"] == LEAKS for finding in findings)
 
 
-def refuse_leaks(plan: Plan, rows: int | None, is_accepted: bool) -> None:
-    """Before training: a plan that leaks needs somebody's word for it."""
+def refuse_leaks(plan: Plan, rows: int | None, is_accepted: bool, but: Sequence[str] = ()) -> None:
+    """Before training: a plan that leaks needs somebody's word for it; `but` names attacks that have no say."""
     if is_accepted:
         return
-    leaking = [finding for finding in check(plan, rows) if finding.verdict == LEAKS]
+    leaking = [finding for finding in check(plan, rows) if finding.verdict == LEAKS and finding.attack not in but]
     if not leaking:
         return
     worst = [f"  {one.attack} by {one.by} on {one.target} of {one.against}: {one.why}" for one in leaking[:WORST]]
     more = [f"  and {len(leaking) - WORST} more"] if len(leaking) > WORST else []
     named = "\n".join([*worst, *more])
-    fix = fix_for(plan, leaking[0].attack, leaking[0].target)
     raise UnsafePlanError(
-        f"the plan leaks above its tolerance:\n{named}\ntype {fix} to stop the first, `plumbob check` to see all, "
-        "or add --accept-leaks to train anyway"
+        f"the plan leaks above its tolerance:\n{named}\ntype {leaking[0].fix} to stop the first, `plumbob check` to "
+        "see all, or add --accept-leaks to train anyway"
     )

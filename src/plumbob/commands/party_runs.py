@@ -22,7 +22,7 @@ from plumbob.commands.progress import StepProgress
 from plumbob.commands.scores import refuse_unwritable, threshold_of, unseen_line, write_scores
 from plumbob.crypto import Randomness
 from plumbob.data import Table, in_agreed_order, read_table
-from plumbob.errors import BudgetExceededError, DataError
+from plumbob.errors import BudgetExceededError, DataError, UnsafePlanError
 from plumbob.party import alignment, prediction, signature, training
 from plumbob.party.conversation import Station
 from plumbob.party.home import Home
@@ -34,6 +34,7 @@ from plumbob.plan import PARTY_NAME, Plan
 from plumbob.protocol.alignment import MOST_IDS
 from plumbob.protocol.journal import Remains, SqliteJournal, remains_of
 from plumbob.protocol.part import Part
+from plumbob.protocol.widths import ASSUMED_ROWS
 from plumbob.record import RunRecord
 from plumbob.transport import Connection
 from plumbob.transport.identity import make_private_folder
@@ -79,16 +80,32 @@ def sign(folder: Path, plan_file: Path, accept_leaks: bool) -> dict[str, object]
     rows = plan.rows or aligned_rows(home, plan) or None
     checking.refuse_leaks(plan, rows, accept_leaks)
     file = signature.sign(home, plan, accepts_leaks=accept_leaks)
-    findings = check(plan, rows)
+    findings, noted = check(plan, rows), _sign_notes(plan, rows)
     leaks = " and accepted its leaks" if accept_leaks else ""
-    lines = [*checking.lines_of(findings), f"{home.identity.name} signed {plan.hash()}{leaks}"]
+    lines = [*checking.lines_of(findings), "", *(f"note: {note}" for note in noted), ""]
+    lines.append(f"{home.identity.name} signed {plan.hash()}{leaks}")
     return {
         "plan_hash": plan.hash(),
         "signature": str(file),
         "accepted_leaks": accept_leaks,
+        "rows": rows or 0,
         "findings": [asdict(finding) for finding in findings],
+        "notes": noted,
         "lines": lines,
     }
+
+
+def _sign_notes(plan: Plan, rows: int | None) -> list[str]:
+    """All that `check` notes, and first what was assumed about rows that are not aligned yet."""
+    from plumbob.checking.check import notes
+
+    if rows is not None:
+        return notes(plan, rows)
+    assumed = (
+        f"These rows are not aligned yet, and the plan does not say how many there are: the findings assume "
+        f"{ASSUMED_ROWS:,}. Run `plumbob party align` and sign again to judge the real number."
+    )
+    return [assumed, *notes(plan)]
 
 
 def align(folder: Path, plan_file: Path, wishes: AlignmentWishes, quiet: bool, tell: Tell) -> dict[str, object]:
@@ -123,10 +140,15 @@ def align(folder: Path, plan_file: Path, wishes: AlignmentWishes, quiet: bool, t
     return {**result, "file": str(file), "lines": lines}
 
 
-def train(folder: Path, plan_file: Path, is_new: bool, quiet: bool, tell: Tell) -> dict[str, object]:
+def train(
+    folder: Path, plan_file: Path, is_new: bool, quiet: bool, tell: Tell, *, allow_test_keys: bool = False
+) -> dict[str, object]:
     """This party's part in a run, from its beginning or from where it was interrupted."""
     home, plan = Home.open(folder), Plan.load(plan_file)
+    _refuse_test_keys(plan, allow_test_keys)
     seal = signature.seal_of(home, plan)
+    if plan.seed:
+        tell(f"the plan fixes the seed ({plan.seed}): everybody knows batches and starting weights beforehand")
     table = None if is_arbiter(home, plan) else aligned_table(home, plan)
     rows = len(table) if table is not None else plan.rows
     place = _run_folder(home, plan, is_new)
@@ -136,6 +158,15 @@ def train(folder: Path, plan_file: Path, is_new: bool, quiet: bool, tell: Tell) 
             tell("going on with a run that was interrupted")
         record = training.train(seat, journal, _kernel(journal), progress)
     return _reported(record, place)
+
+
+def _refuse_test_keys(plan: Plan, are_allowed: bool) -> None:
+    """A plan is the peer's proposal as much as ours, so the word for short keys is given here and not in it."""
+    if plan.test_only_keys and plan.protocol != "clear" and not are_allowed:
+        raise UnsafePlanError(
+            f"the plan has keys of {plan.key_bits} bits for tests only, which can be factored; set key_bits = 2048 and "
+            "test_only_keys = false, or, with made-up data, add --allow-test-keys"
+        )
 
 
 def _reported(record: RunRecord, place: Path) -> dict[str, object]:
