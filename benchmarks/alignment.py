@@ -71,7 +71,7 @@ def repeatable(name: str) -> Randomness:
 
 def played(ids: dict[str, list[str]]) -> list[bytes]:
     """Every message that the side gets."""
-    from plumbob.simulation.training import run_together  # Not at the top: workers import this file too.
+    from plumbob.workshop.simulation.training import run_together  # Not at the top: workers import this file too.
 
     ends = linked_pair()
     channels = {SIDE: Channel(OTHER, ends[0]), OTHER: Channel(SIDE, ends[1])}

@@ -20,16 +20,16 @@ from typing import Any
 import numpy as np
 
 from plumbob import datasets
-from plumbob.attacks import ACTIVE, PASSIVE, Attack, feature_geometry, label_only
-from plumbob.auditor.check import check
-from plumbob.auditor.redteam import _on_opened_weights, acted_out, chosen
-from plumbob.auditor.score import scored
-from plumbob.auditor.truth import Truth
+from plumbob.checking.check import check
 from plumbob.data import split_array
 from plumbob.errors import DivergenceError
 from plumbob.plan import Plan
 from plumbob.record import Finding
-from plumbob.simulation import train
+from plumbob.workshop.attacks import ACTIVE, PASSIVE, Attack, feature_geometry, label_only
+from plumbob.workshop.auditor.redteam import _on_opened_weights, acted_out, chosen
+from plumbob.workshop.auditor.score import scored
+from plumbob.workshop.auditor.truth import Truth
+from plumbob.workshop.simulation import train
 
 DECODING_SECONDS = 8.0
 GEOMETRY_WORK = 1.0e9  # Of the attack's usual two minutes, a few seconds.

@@ -21,12 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob import audit
-from plumbob.attacks.interface import View
 from plumbob.model.metrics import accuracy, auc
-from plumbob.paper.readings import BUDGETS, MNIST, Setting
-from plumbob.paper.released import Released, success
 from plumbob.protocol.defences import noise_std
-from plumbob.simulation import Run, train
+from plumbob.workshop.attacks.interface import View
+from plumbob.workshop.paper.readings import BUDGETS, MNIST, Setting
+from plumbob.workshop.paper.released import Released, success
+from plumbob.workshop.simulation import Run, train
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]

@@ -27,9 +27,9 @@ from plumbob.party.training import JOURNAL
 from plumbob.party.training import train as take_part
 from plumbob.plan import Plan
 from plumbob.protocol.journal import SqliteJournal
-from plumbob.simulation import train
 from plumbob.transport.identity import Identity, read_certificate
 from plumbob.transport.station import Connection, Peer, Station
+from plumbob.workshop.simulation import train
 
 COLUMNS = (11, 12)
 

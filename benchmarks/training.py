@@ -25,7 +25,7 @@ from plumbob.crypto.packing import Slots
 from plumbob.data import Batch, split_array
 from plumbob.plan import Plan
 from plumbob.protocol import primitive
-from plumbob.simulation import Run, train
+from plumbob.workshop.simulation import Run, train
 
 
 class CryptographyClock(threading.local):

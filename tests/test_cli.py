@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 
 from plumbob import __version__, cli
-from plumbob.attacks import Attack, Condition, LabelClaim, View
 from plumbob.crypto import engines
 from plumbob.errors import CryptoError
 from plumbob.plan import KEYS, Plan
 from plumbob.record import Finding, RunRecord
+from plumbob.workshop.attacks import Attack, Condition, LabelClaim, View
 
 HEAVY = {"cryptography", "gmpy2", "narwhals", "numpy", "pandas", "pyarrow", "scipy", "sklearn"}
 RESULT = {"engine": "python", "iteration_s": {"392": 1.5, "12": 0.25}, "lines": ["one  line [as it is]", "x" * 200]}
@@ -469,9 +469,9 @@ def beliefs_of(view: View) -> LabelClaim:
 def toy_attacks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two names for one attack, and no active one: the real ones have tests of their own."""
     names = ("label-toy", "label-other")
-    toys = tuple(Attack(name, "features", beliefs_of, "Criterion 0", "A toy.") for name in names)
-    monkeypatch.setattr("plumbob.auditor.redteam.PASSIVE", toys)
-    monkeypatch.setattr("plumbob.auditor.redteam.ACTIVE", ())
+    toys = tuple(Attack(name, "features", beliefs_of, "Criterion 0") for name in names)
+    monkeypatch.setattr("plumbob.workshop.auditor.redteam.PASSIVE", toys)
+    monkeypatch.setattr("plumbob.workshop.auditor.redteam.ACTIVE", ())
 
 
 AUDIT = ["audit", *TINY, "--protocol", "clear", "--data", "breast-cancer", "--learning-rate", "0.01"]

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plumbob.auditor.check import check
+from plumbob.checking.check import check
 from plumbob.errors import PlanError
 from plumbob.plan import KEYS, Heuristic, Key, Party, Plan
 

@@ -16,17 +16,17 @@ import pytest
 from plumbob import cli
 from plumbob.protocol.transcript import Transcript
 from plumbob.record import RunRecord
-from plumbob.simulation import checkpoint
-from plumbob.simulation.checkpoint import FILE, FOLDER
+from plumbob.workshop.simulation import checkpoint
+from plumbob.workshop.simulation.checkpoint import FILE, FOLDER
 from tests.party.test_full_disk import CAN_MOUNT, small_disk
 
 # Every step is written, and the process kills itself where the test says: at the nth call of a method.
 DEADLY = """
 import os, signal, sys
-from plumbob.simulation import checkpoint
+from plumbob.workshop.simulation import checkpoint
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.journal import SqliteJournal
-from plumbob.simulation.training import Run
+from plumbob.workshop.simulation.training import Run
 checkpoint.SECONDS_BETWEEN_WRITES = checkpoint.REST = 0.0
 place, calls = sys.argv.pop(1), int(sys.argv.pop(1))
 owner, name = {"send": (Channel, "send"), "write": (SqliteJournal, "flush"), "save": (Run, "save")}[place]

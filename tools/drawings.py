@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from plumbob.auditor.ledger import planned
+from plumbob.checking.ledger import planned
 from plumbob.plan import Plan
 
 PICTURES = Path(__file__).resolve().parent.parent / "docs" / "pictures"

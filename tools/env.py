@@ -82,9 +82,13 @@ def home_of_venv() -> str:
 
 
 def digest_of_sources() -> str:
-    """A hash of everything that decides what an installation contains, but for the Python files, which are linked."""
+    """A hash of everything that decides what an installation contains, but for the Python files, which are linked.
+
+    The names of packages count: the links are made for those that are there when it is installed.
+    """
     kernel = sorted(path for path in (ROOT / "native").rglob("*") if path.is_file())
-    digest = hashlib.sha256()
+    packages = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "src").rglob("__init__.py"))
+    digest = hashlib.sha256("\0".join(packages).encode())
     for path in (ROOT / "pyproject.toml", ROOT / "CMakeLists.txt", *kernel):
         content = path.read_bytes() if path.exists() else b""
         digest.update(f"{path.relative_to(ROOT)}\0{len(content)}\0".encode() + content)

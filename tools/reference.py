@@ -25,7 +25,15 @@ PUBLIC = {
     "plumbob": ("VerticalLogisticRegression", "Plan", "check", "audit", "load"),
     "plumbob.datasets": ("load", "describe", "names"),
     "plumbob.record": ("Finding", "RunRecord"),
-    "plumbob.attacks": ("View", "Attack", "ActiveAttack", "LabelClaim", "ValueClaim", "Condition", "NotApplicable"),
+    "plumbob.attacks": (
+        "View",
+        "Attack",
+        "ActiveAttack",
+        "LabelClaim",
+        "ValueClaim",
+        "Condition",
+        "NotApplicable",
+    ),
 }
 
 

@@ -18,15 +18,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from plumbob import datasets
-from plumbob.attacks import LabelClaim, View
-from plumbob.attacks.active.chosen_rows import ChosenRowsParty, ChosenRowsSharesParty
-from plumbob.attacks.active.interface import Spy, claim_of
-from plumbob.attacks.active.packing import AuxiliaryPacking, OneHotPacking, TruncatedPacking
 from plumbob.data import split_array
-from plumbob.paper.runs import exact_readings
 from plumbob.plan import Plan
 from plumbob.protocol.party import TrainingParty
-from plumbob.simulation import Run, train
+from plumbob.workshop.attacks import LabelClaim, View
+from plumbob.workshop.attacks.active.chosen_rows import ChosenRowsParty, ChosenRowsSharesParty
+from plumbob.workshop.attacks.active.interface import Spy, claim_of
+from plumbob.workshop.attacks.active.packing import AuxiliaryPacking, OneHotPacking, TruncatedPacking
+from plumbob.workshop.paper.runs import exact_readings
+from plumbob.workshop.simulation import Run, train
 
 SPLIT = (11, 12)
 

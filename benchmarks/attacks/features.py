@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from plumbob.attacks import ValueClaim
-from plumbob.attacks.feature_chain import recover_chained_feature
-from plumbob.attacks.feature_geometry import recover_geometry, with_known_rows
-from plumbob.attacks.feature_single import recover_single_feature
-from plumbob.paper.runs import column_errors, credit, made_up, views_of
+from plumbob.workshop.attacks import ValueClaim
+from plumbob.workshop.attacks.feature_chain import recover_chained_feature
+from plumbob.workshop.attacks.feature_geometry import recover_geometry, with_known_rows
+from plumbob.workshop.attacks.feature_single import recover_single_feature
+from plumbob.workshop.paper.runs import column_errors, credit, made_up, views_of
 
 
 def single(_: argparse.Namespace) -> Iterator[dict[str, Any]]:

@@ -17,13 +17,13 @@ import numpy as np
 from scipy.stats import norm
 
 from plumbob import datasets
-from plumbob.attacks.interface import View
-from plumbob.attacks.label_average import LABEL_AVERAGE
-from plumbob.attacks.label_only import LABEL_ONLY
-from plumbob.attacks.label_sign import LABEL_SIGN
-from plumbob.attacks.label_stacked import LABEL_STACKED
-from plumbob.paper.runs import even_split, label_rates, labels_of, trained
-from plumbob.simulation import Run
+from plumbob.workshop.attacks.interface import View
+from plumbob.workshop.attacks.label_average import LABEL_AVERAGE
+from plumbob.workshop.attacks.label_only import LABEL_ONLY
+from plumbob.workshop.attacks.label_sign import LABEL_SIGN
+from plumbob.workshop.attacks.label_stacked import LABEL_STACKED
+from plumbob.workshop.paper.runs import even_split, label_rates, labels_of, trained
+from plumbob.workshop.simulation import Run
 
 
 def small_scores(run: Run) -> float:

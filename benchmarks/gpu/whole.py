@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from plumbob import bench
 from plumbob.crypto import Slots, engines
 from plumbob.crypto.engines.interface import Engine
 from plumbob.crypto.engines.native import NativeEngine, available_paths
+from plumbob.workshop import bench
 
 ROWS, COLUMNS = 256, 392
 Note = Callable[..., None]

@@ -86,7 +86,7 @@ def measured(shape: dict[str, int], engine: str, steps: int) -> Point:
     """A run of some steps; the first is not counted, because it makes what is made on first use."""
     from plumbob.data import split_array
     from plumbob.plan import Plan
-    from plumbob.simulation import train
+    from plumbob.workshop.simulation import train
 
     columns = [shape["columns"]] * shape["parties"]
     plan = Plan.for_columns(
@@ -121,8 +121,8 @@ def on_workers(shape: dict[str, int], tries: int = 5) -> Point:
     """One direction of a step on a cluster that is this process's own and ends with it."""
     import ray
 
-    from plumbob.bench import Direction, Stopwatch
     from plumbob.crypto import engines
+    from plumbob.workshop.bench import Direction, Stopwatch
 
     ray.init(num_cpus=shape["workers"], include_dashboard=False, log_to_driver=False, logging_level="ERROR")
     idle, started = peak_mib(), time.perf_counter()

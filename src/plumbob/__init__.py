@@ -8,21 +8,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from plumbob import attacks
-    from plumbob.auditor import audit
-    from plumbob.auditor.check import check
+    from plumbob.checking.check import check
     from plumbob.plan import Plan
-    from plumbob.simulation import load
-    from plumbob.simulation.estimator import VerticalLogisticRegression
+    from plumbob.workshop import attacks
+    from plumbob.workshop.auditor import audit
+    from plumbob.workshop.simulation import load
+    from plumbob.workshop.simulation.estimator import VerticalLogisticRegression
 
 __version__ = "0.1.0"
 
 _OFFERED = {
     "Plan": "plumbob.plan",
-    "VerticalLogisticRegression": "plumbob.simulation.estimator",
-    "audit": "plumbob.auditor",
-    "check": "plumbob.auditor.check",
-    "load": "plumbob.simulation",
+    "VerticalLogisticRegression": "plumbob.workshop.simulation.estimator",
+    "audit": "plumbob.workshop.auditor",
+    "check": "plumbob.checking.check",
+    "load": "plumbob.workshop.simulation",
 }
 
 __all__ = ["Plan", "VerticalLogisticRegression", "attacks", "audit", "check", "load"]

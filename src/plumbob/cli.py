@@ -120,7 +120,7 @@ def demo(
     quiet: Quiet = False,
 ) -> None:
     """Train by exchange, with noise and on shares, attack each, and lay the results side by side."""
-    from plumbob import demo as work
+    from plumbob.workshop import demo as work
 
     show(work.run(out, progress(quiet)), as_json)
 
@@ -213,7 +213,7 @@ def train(
     """
     files, pairs = told_apart(words or [])
     plan = plan_from(one_plan(files), keys)
-    from plumbob.commands import train as work
+    from plumbob.workshop.commands import train as work
 
     inputs = work.Inputs([*data, *pairs], id_column, label_column, data_dir)
     means = work.Means(engine, jobs, accept_leaks, quiet, is_new)
@@ -247,8 +247,8 @@ def audit(
     keys: dict[str, Any],
 ) -> None:
     """Train, attack with everything each party saw, score, report; exit code 3 if something leaks above tolerance."""
-    from plumbob.commands import attack as work
-    from plumbob.commands.train import Inputs, Means
+    from plumbob.workshop.commands import attack as work
+    from plumbob.workshop.commands.train import Inputs, Means
 
     paths, pairs = told_apart(words or [])
     files, names = work.told_apart(paths, only)
@@ -260,7 +260,7 @@ def audit(
     if is_new and defences:
         raise typer.BadParameter("--new goes without --defences, which always begins anew")
     if defences:
-        from plumbob.commands import defences as comparison
+        from plumbob.workshop.commands import defences as comparison
 
         result = unless_interrupted(lambda: comparison.run(plan, inputs, out, means, names, encrypted, progress(quiet)))
     else:
@@ -281,7 +281,7 @@ def attack(
     quiet: Quiet = False,
 ) -> None:
     """The red team on a recorded run: what each party could work out from what it saw."""
-    from plumbob.commands import attack as work
+    from plumbob.workshop.commands import attack as work
 
     folders, names = work.told_apart(words, only)
     if len(folders) != 1:
@@ -303,8 +303,8 @@ def predict(
     folders, pairs = told_apart(words)
     if len(folders) != 1:
         raise typer.BadParameter(f"expected one folder of a run, got {', '.join(folders) or 'none'}")
-    from plumbob.commands import predict as work
-    from plumbob.commands.train import Inputs
+    from plumbob.workshop.commands import predict as work
+    from plumbob.workshop.commands.train import Inputs
 
     show(work.run(Path(folders[0]), Inputs([*data, *pairs], id_column, data_dir=data_dir), out), as_json)
 
@@ -346,7 +346,7 @@ def export(
     quiet: Quiet = False,
 ) -> None:
     """The model for other programs, in the units of the parties' own tables."""
-    from plumbob.commands import export as work
+    from plumbob.workshop.commands import export as work
 
     show(work.run(folder, to, party, out), as_json)
 
@@ -366,7 +366,7 @@ def lab(
     quiet: Quiet = False,
 ) -> None:
     """A page on this machine to try plans out: findings at once, runs and attacks live, runs compared."""
-    from plumbob.commands import lab as work
+    from plumbob.workshop.commands import lab as work
 
     wishes = work.Wishes(folder, out, port, opens, data_dir)
     # Not even --quiet hides the address: without it nobody gets in.
@@ -390,7 +390,7 @@ def paper(
     quiet: Quiet = False,
 ) -> None:
     """The paper's figures and claims from the real data, and its theorems as experiments, beside what it says."""
-    from plumbob.commands import paper as work
+    from plumbob.workshop.commands import paper as work
 
     wishes = work.Wishes(preset, seeds, quick, data_dir)
     show(unless_interrupted(lambda: work.run(part, wishes, out, progress(quiet))), as_json)
@@ -403,7 +403,7 @@ def bench(
     quiet: Quiet = False,
 ) -> None:
     """Time one training iteration with each engine that is installed."""
-    from plumbob import bench as work
+    from plumbob.workshop import bench as work
 
     show(work.run(quick, progress(quiet)), as_json)
 

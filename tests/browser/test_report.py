@@ -10,18 +10,19 @@ from typing import Any
 
 import pytest
 
-from plumbob.auditor.defences import as_seen_under, outcome_of
-from plumbob.auditor.filing import with_findings, with_predictions
-from plumbob.auditor.redteam import audit, passive_names
-from plumbob.auditor.truth import Truth
+from plumbob.checking.filing import with_predictions
 from plumbob.record import RunRecord
 from plumbob.report import run as run_report
-from plumbob.report import ways
-from plumbob.report.ways import Way
-from plumbob.simulation import Run
-from tests.auditor.support import small_run
+from plumbob.workshop.auditor.defences import as_seen_under, outcome_of
+from plumbob.workshop.auditor.filing import with_findings
+from plumbob.workshop.auditor.redteam import audit, passive_names
+from plumbob.workshop.auditor.truth import Truth
+from plumbob.workshop.pages import ways
+from plumbob.workshop.pages.ways import Way
+from plumbob.workshop.simulation import Run
 from tests.browser.conftest import DESKTOP, PHONE, Tab
 from tests.report.support import hostile_names
+from tests.workshop.auditor.support import small_run
 
 SMALLEST_CONTRAST = 4.5
 NAMES_A_PAGE = 10

@@ -163,7 +163,7 @@ def processor_ticks(process: int) -> int:
 @pytest.mark.usefixtures("everything_travels", "ray_engine")
 def test_a_run_survives_the_loss_of_a_worker() -> None:
     """Killed after the first step, whatever it is doing then: the weights are those of a run without a cluster."""
-    from plumbob.simulation import train
+    from plumbob.workshop.simulation import train
 
     plan = plan_for((2, 3), protocol="exchange", epochs=2)
     tables = tables_for(plan, *made_up())

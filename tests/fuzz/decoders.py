@@ -29,12 +29,12 @@ from plumbob.protocol.messages import Kind, Message
 from plumbob.protocol.part import Part
 from plumbob.protocol.transcript import Transcript
 from plumbob.record import RunRecord
-from plumbob.simulation import train
 from plumbob.transport import greeting
 from plumbob.transport.greeting import Greeting
 from plumbob.transport.identity import Identity
 from plumbob.transport.invitation import PREFIX, Invitation, _checksum
 from plumbob.transport.reliable import ABORT, FRAME, GOODBYE, MESSAGE, Memory, ReliableLink
+from plumbob.workshop.simulation import train
 
 CONTEXT = ProofContext(b"session", "bank", "shop")
 PROFILE = profiles.insecure_for_tests(512)

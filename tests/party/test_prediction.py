@@ -20,8 +20,8 @@ from plumbob.party.training import JOURNAL
 from plumbob.protocol.journal import SqliteJournal, remains_of
 from plumbob.protocol.messages import Kind, decode
 from plumbob.protocol.prediction import Served
-from plumbob.simulation import Run
 from plumbob.transport.reliable import FRAME, MESSAGE
+from plumbob.workshop.simulation import Run
 from tests.party.support import PATIENCE, Meddle, Switchboard, honest, run_parties
 from tests.party.verbs import Command, Organisations
 from tests.protocol.support import made_up, plan_for, tables_for, trained

@@ -14,7 +14,7 @@ from plumbob.plan import Plan
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.part import Part
 from plumbob.record import RunRecord
-from plumbob.simulation import Run
+from plumbob.workshop.simulation import Run
 from tests.party import processes
 from tests.party.processes import Company, points
 from tests.protocol.support import made_up, plan_for, tables_for, trained

@@ -27,7 +27,7 @@ from plumbob.protocol.alignment import Alignment
 from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.part import Part
 from plumbob.protocol.party import TrainingParty
-from plumbob.simulation import Run
+from plumbob.workshop.simulation import Run
 from tests.party.processes import PATIENCE, context, free_port
 
 LABEL = "outcome"

@@ -21,8 +21,8 @@ from plumbob.protocol.handshake import Desk
 from plumbob.protocol.messages import Kind, Message, decode
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.transcript import Transcript
-from plumbob.simulation import Run, train
 from plumbob.transport import Link, linked_pair
+from plumbob.workshop.simulation import Run, train
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]

@@ -26,7 +26,7 @@ from plumbob.protocol.handshake import Desk, agree
 from plumbob.protocol.messages import Kind, Message
 from plumbob.protocol.part import Part
 from plumbob.protocol.prediction import MODULUS, PARTIAL, SCORE_BYTES, Answerer, Asker, OpenedScoring, Served
-from plumbob.simulation import Run
+from plumbob.workshop.simulation import Run
 from tests.protocol.support import Vector, Wire, made_up, outcomes, plan_for, seated, tables_for, trained, uniformity
 
 TWO, THREE, FIVE = (2, 3), (2, 2, 1), (1, 1, 2, 1, 2)

@@ -18,7 +18,7 @@ from plumbob.protocol.messages import Kind, Message
 from plumbob.protocol.primitive import Helper
 from plumbob.protocol.shares import RING, RING_BITS, SharesParty, StepSize, prove_truncations, ring_product
 from plumbob.protocol.widths import widths_for
-from plumbob.simulation import Run
+from plumbob.workshop.simulation import Run
 from tests.protocol.support import (
     Wire,
     cut,

@@ -5,16 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from plumbob.auditor.filing import with_findings, with_predictions
-from plumbob.auditor.redteam import audit
-from plumbob.auditor.truth import Truth
+from plumbob.checking.filing import with_predictions
 from plumbob.plan import Plan
 from plumbob.protocol.outcome import unfinished_record
 from plumbob.record import AttackCurve, LedgerCurve, RunRecord
 from plumbob.report import figures
 from plumbob.report.limits import limits_of
 from plumbob.report.run import page_of, sections_of
-from tests.auditor.support import small_run
+from plumbob.workshop.auditor.filing import with_findings
+from plumbob.workshop.auditor.redteam import audit
+from plumbob.workshop.auditor.truth import Truth
+from tests.workshop.auditor.support import small_run
 
 
 @pytest.fixture(scope="module")

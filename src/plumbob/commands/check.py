@@ -5,10 +5,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from plumbob.auditor.advice import fix_for
-from plumbob.auditor.check import check, notes, summary
-from plumbob.auditor.explain import explain
-from plumbob.auditor.forecast import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
+from plumbob.checking.advice import fix_for
+from plumbob.checking.check import check, notes, summary
+from plumbob.checking.explain import explain
+from plumbob.checking.forecast import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
 from plumbob.commands.flags import plan_from
 from plumbob.errors import PlanError, UnsafePlanError
 from plumbob.plan import Plan

@@ -10,8 +10,8 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from plumbob.auditor.check import figures_of
-from plumbob.auditor.figures import Figures
+from plumbob.checking.check import figures_of
+from plumbob.checking.figures import Figures
 from plumbob.crypto import PrivateKey, engines, okamoto_uchiyama, paillier, profiles
 from plumbob.crypto.calibration import Costs, measured
 from plumbob.crypto.engines import Engine, Shape

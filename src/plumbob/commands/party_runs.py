@@ -67,7 +67,7 @@ class PredictionWishes:
 
 def sign(folder: Path, plan_file: Path, accept_leaks: bool) -> dict[str, object]:
     """This party's word for a plan; one that leaks needs its word for that too."""
-    from plumbob.auditor.check import check
+    from plumbob.checking.check import check
     from plumbob.commands import check as checking
 
     home, plan = Home.open(folder), Plan.load(plan_file)
@@ -133,8 +133,8 @@ def train(folder: Path, plan_file: Path, is_new: bool, quiet: bool, tell: Tell) 
 
 def _reported(record: RunRecord, place: Path) -> dict[str, object]:
     """One party alone cannot score an attack: its page shows what the plan alone says."""
-    from plumbob.auditor.filing import with_predictions
-    from plumbob.commands.train import lines_of, report_in, write_report
+    from plumbob.checking.filing import with_predictions
+    from plumbob.commands.results import lines_of, report_in, write_report
 
     shown = with_predictions(record)
     shown.save(place)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from plumbob.commands.train import report_in
+from plumbob.commands.results import report_in
 from plumbob.errors import DataError
 from plumbob.record import RunRecord
 from plumbob.report.run import page_of

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from plumbob.auditor.agreement import Agreement
+from plumbob.checking.agreement import Agreement
 from plumbob.record import Promise
 from plumbob.report.page import Section, Table, folded, table_of
 from plumbob.report.verdicts import badge

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from markupsafe import Markup
 
-from plumbob.auditor.agreement import agreements
-from plumbob.auditor.forecast import NOT_APPLICABLE
+from plumbob.checking.agreement import agreements
+from plumbob.checking.forecast import NOT_APPLICABLE
 from plumbob.plan import KEYS, Key, Plan
 from plumbob.record import Finding, PartyRecord, RunRecord
 from plumbob.report.beside import agreement_section, theorems_section

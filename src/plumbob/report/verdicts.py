@@ -6,7 +6,7 @@ from itertools import groupby
 
 from markupsafe import Markup
 
-from plumbob.auditor.forecast import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
+from plumbob.checking.forecast import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
 from plumbob.record import Finding
 from plumbob.report.markup import NOTHING, tag
 from plumbob.report.scale import shown

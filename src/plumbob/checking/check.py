@@ -1,0 +1,93 @@
+"""`check`: what each party will be able to work out, from the plan's numbers alone.
+
+For every attack and every party that could make it: a verdict, the numbers behind it, where they come from, and what to
+type against it. Nothing here is a proof that a plan is harmless: what is not shown to leak is just that.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from plumbob.checking.advice import fix_for, notes_for
+from plumbob.checking.feature_rules import FEATURE_RULES
+from plumbob.checking.figures import Figures
+from plumbob.checking.forecast import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
+from plumbob.checking.label_rules import LABEL_RULES
+from plumbob.checking.ledger import gains
+from plumbob.checking.rules import Rule
+from plumbob.errors import PlanError
+from plumbob.plan import Plan
+from plumbob.record import Finding
+
+RULES: tuple[Rule, ...] = (*LABEL_RULES, *FEATURE_RULES)
+# What is worst comes first.
+ORDER = (LEAKS, DEGRADES, BLOCKED, NOT_APPLICABLE)
+
+
+def check(plan: Plan | str | Path | Mapping[str, Any], rows: int | None = None, runs: int = 1) -> list[Finding]:
+    """Findings about a plan, a plan's file, or a dictionary of the same shape; the worst first.
+
+    `rows` are the aligned rows, if the plan does not say; several `runs` on the same rows add up.
+    """
+    figures = figures_of(plan, rows, runs)
+    return sorted(_findings(figures), key=lambda finding: ORDER.index(finding.verdict))
+
+
+def figures_of(plan: Plan | str | Path | Mapping[str, Any], rows: int | None = None, runs: int = 1) -> Figures:
+    """The plan, from whatever stands for one, with its rows."""
+    if isinstance(plan, str | Path):
+        plan = Plan.load(plan)
+    elif isinstance(plan, Mapping):
+        plan = Plan.from_dict(plan)
+    elif not isinstance(plan, Plan):
+        raise PlanError(f"expected a plan, a plan's file or a dictionary, got {type(plan).__name__}")
+    if runs < 1 or (rows is not None and rows < 1):
+        raise PlanError(f"expected at least one run and one row, got {runs} and {rows}")
+    # A plan must hold for the rows that it is asked about: a batch may be longer than all of them.
+    return Figures.of(plan if rows is None else plan.replace(rows=rows), rows, runs)
+
+
+def _findings(figures: Figures) -> Iterator[Finding]:
+    for rule in RULES:
+        for party in figures.plan.learners:
+            if party.role == rule.by:
+                yield from _judged(figures, rule, party.name)
+
+
+def _judged(figures: Figures, rule: Rule, by: str) -> Iterator[Finding]:
+    """One finding for each party that the rule is about."""
+    judgement = rule.judge(figures, by)
+    is_open = judgement.verdict in (LEAKS, DEGRADES)
+    fix = fix_for(figures.plan, rule.attack, rule.target) if is_open else ""
+    label_party = figures.plan.label_party.name
+    peers = [peer.name for peer in figures.peers(by)] or [label_party]
+    for against in [label_party] if rule.target == "labels" else peers:
+        yield Finding(rule.attack, by, against, rule.target, judgement.verdict, judgement.why, rule.reference, fix)
+
+
+def summary(findings: Sequence[Finding]) -> str:
+    """One line for who must say yes or no."""
+    leaking = [finding for finding in findings if finding.verdict == LEAKS]
+    if leaking:
+        return f"{len(leaking)} of {len(findings)} findings leak above the plan's tolerance."
+    return f"None of {len(findings)} findings is shown to leak above the plan's tolerance."
+
+
+def notes(plan: Plan, rows: int | None = None, runs: int = 1) -> list[str]:
+    """What has no verdict: what the finished model shows, what is assumed, and what else would tell something."""
+    return list(_notes(figures_of(plan, rows, runs)))
+
+
+def _notes(figures: Figures) -> Iterator[str]:
+    yield from notes_for(figures.plan)
+    if figures.is_assumed:
+        yield f"The plan does not say how many rows there are: {figures.rows} are assumed; give --rows."
+    if figures.runs > 1:
+        yield f"{figures.runs} runs on the same rows are counted together: equations and visits add up."
+    yield (
+        "A loss or an AUC that is shown is one more equation about all labels, and stopping early says "
+        "something too; a plan shows neither."
+    )
+    for gain in gains(figures):
+        yield f"{gain.party}, {gain.source}: {gain.says}."
+    yield "What is blocked or degrades is not shown to leak by these attacks; that is no proof that nothing does."

@@ -1,0 +1,101 @@
+"""What an attack on labels should reach, from a few numbers; how sure that is decides between three verdicts.
+
+A row's belief is the label times a signal, plus what blurs it: noise, the other parties' scores, and the labels of
+other rows as far as the equations do not tell them apart. With `known` the equations there are for each unknown,
+
+    signal-to-noise^2 = known * signal^2 / (noise^2 + spread^2 + signal^2 * max(0, 1 - known))
+
+and a share Phi(ratio) of the labels comes out right, with AUC Phi(sqrt(2) * ratio). For one batch `known` is rank /
+rows, for all epochs together epochs * rank / rows. benchmarks/check_grid.py sets these forecasts beside real attacks.
+
+What a finding's advantage is measured against, own columns' prediction of the label, no plan tells. So it `leaks` only
+if it would do so also beside a good model of own columns, and is `blocked` only if even beside none it would not.
+"""
+
+import math
+from dataclasses import dataclass
+
+from plumbob.checking.figures import Figures
+
+LEAKS, DEGRADES, BLOCKED, NOT_APPLICABLE = "leaks", "degrades", "blocked", "not applicable"
+
+GOOD_ACCURACY, GOOD_AUC = 0.95, 0.96
+"""What the attacker's own columns are taken to predict where a verdict must be sure to hold beside them."""
+NORMAL_QUANTILE = 1.96
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Of an attack on labels."""
+
+    ratio: float
+    """Signal to noise of one row's belief."""
+    coverage: float = 1.0
+    """The share of rows, or of chosen targets, that get an answer."""
+    judged: int = 1
+    """Rows that the rate is taken over: its interval shrinks with them."""
+    flipped: float = 0.0
+    """Labels that were turned over at random before training."""
+
+    @property
+    def accuracy(self) -> float:
+        """On answered rows."""
+        return self._unflipped(_normal(self.ratio))
+
+    @property
+    def auc(self) -> float:
+        """On answered rows."""
+        return self._unflipped(_normal(math.sqrt(2.0) * self.ratio))
+
+    def _unflipped(self, share: float) -> float:
+        return self.flipped + (1.0 - 2.0 * self.flipped) * share
+
+    def verdict(self, tolerance: float) -> str:
+        """`leaks` beside a good baseline, `blocked` even beside none, else in between."""
+        if max(self._sure_advantages()) > tolerance:
+            return LEAKS
+        return BLOCKED if self.most_advantage <= tolerance else DEGRADES
+
+    def _sure_advantages(self) -> tuple[float, float]:
+        accuracy = self.coverage * self.accuracy + (1.0 - self.coverage) * GOOD_ACCURACY
+        auc = 0.5 + self.coverage * (self.auc - 0.5)
+        return (
+            (_lower_end(accuracy, self.judged) - GOOD_ACCURACY) / (1.0 - GOOD_ACCURACY),
+            (_lower_end(auc, self.judged) - GOOD_AUC) / (1.0 - GOOD_AUC),
+        )
+
+    @property
+    def most_advantage(self) -> float:
+        """Beside the flip of a coin, with many rows: no finding can say more."""
+        return self.coverage * max(2.0 * self.accuracy - 1.0, 2.0 * self.auc - 1.0)
+
+
+def reading(
+    figures: Figures,
+    party: str,
+    known: float,
+    visits: int = 1,
+    coverage: float = 1.0,
+    judged: int | None = None,
+    unrest: float = 1.0,
+) -> Forecast:
+    """A forecast for so many equations an unknown, with the noise averaged over `visits`.
+
+    `unrest`: how much more than at first the other parties' scores blur what is put together from many steps.
+    """
+    signal, spread = figures.label_signal, unrest * figures.peer_spread(party)
+    noise = figures.noise_toward(party) / math.sqrt(visits)
+    blur = noise**2 + spread**2 + signal**2 * max(0.0, 1.0 - known)
+    ratio = math.sqrt(min(known, 1.0)) * signal / math.sqrt(blur) if blur else math.inf
+    return Forecast(ratio, coverage, figures.rows if judged is None else judged, figures.flipped)
+
+
+def _lower_end(share: float, n: int) -> float:
+    """Of Wilson's interval."""
+    spread = NORMAL_QUANTILE**2 / n
+    half = NORMAL_QUANTILE * math.sqrt(max(share * (1.0 - share), 0.0) / n + spread / (4 * n))
+    return (share + spread / 2 - half) / (1 + spread)
+
+
+def _normal(value: float) -> float:
+    return 0.5 * (1.0 + math.erf(value / math.sqrt(2.0)))

@@ -1,0 +1,279 @@
+"""Which attacks of a feature party on labels will work, from a plan's figures."""
+
+import math
+from dataclasses import dataclass
+
+from plumbob.checking.figures import Figures
+from plumbob.checking.forecast import BLOCKED, DEGRADES, LEAKS, Forecast, reading
+from plumbob.checking.rules import Judgement, Rule, blocked, not_applicable, without_sums
+
+BOX_REACH, LATTICE_REACH = 1.7, 5.0
+"""Labels for each independent column that a box surely decodes, and that a lattice may."""
+FAINT_IN_GENERAL, MANY_STEPS = 6.0, 8
+"""Standard deviations below which own columns say nothing in general, and batches an epoch that even luck out."""
+UNREST = 1.5
+"""Scores that move between the steps blur more than those of one step."""
+MOST_BY_ONE_COLUMN = 0.5
+"""Equations a label that a single column is good for, however often it is used."""
+
+
+def label_sign(figures: Figures, party: str) -> Judgement:
+    """One batch at a time."""
+    if (reason := without_sums(figures, party)) is not None:
+        return reason
+    known = figures.rank(party) / figures.batch
+    return _generally_judged(figures, party, reading(figures, party, known), _batch_numbers(figures, party))
+
+
+def label_only(figures: Figures, party: str) -> Judgement:
+    """Decoding where a residual is a label and nothing else."""
+    if (reason := without_sums(figures, party)) is not None:
+        return reason
+    if figures.plan.class_weight != "none":
+        return not_applicable("Class weights multiply each residual with a factor that depends on its label.")
+    if not figures.has_labels_alone and figures.plan.start != "zero":
+        return not_applicable("Residuals hold other parties' scores in every step: the start is not zero.")
+    load = figures.batch / figures.rank(party)
+    coverage = 1.0 if figures.has_labels_alone else figures.batch / figures.rows
+    where = "every step" if figures.has_labels_alone else f"the first step, {figures.batch} of {figures.rows} rows"
+    numbers = (
+        f"{load:.3g} labels for each independent equation in {where} (a solve decodes 1, a box about 2, "
+        f"a lattice about {LATTICE_REACH:g})"
+    )
+    noise = figures.noise_toward(party)
+    if noise:
+        known = min(1.0, 1.0 / load)
+        forecast = reading(figures, party, known, coverage=coverage)
+        return _judged(figures, party, forecast, f"{numbers}; noise of {noise:.3g} leaves nothing that fits exactly")
+    # Exact labels: what is decoded has no blur but the flips.
+    if load <= BOX_REACH:
+        return _judged(figures, party, _exact(figures, coverage), numbers, least=DEGRADES)
+    return Judgement(DEGRADES, _sentence(numbers))
+
+
+def label_stacked(figures: Figures, party: str) -> Judgement:
+    """All batches at once."""
+    if (reason := without_sums(figures, party)) is not None:
+        return reason
+    per_step = figures.rank(party)
+    known = figures.equations_a_row(party)
+    numbers = (
+        f"{figures.fresh_visits} visits in new company * {per_step} independent equations a batch of {figures.batch} "
+        f"rows come to {known:.3g} equations for each label"
+    )
+    if figures.plan.batches != "reshuffled":
+        numbers += f' (batches = "{figures.plan.batches}" repeat the same equations)'
+    if per_step == 1 < figures.batch:
+        # One column's equations are too much alike for the count to mean what it says.
+        known = min(known, MOST_BY_ONE_COLUMN)
+    unrest = 1.0 if per_step == figures.batch else UNREST
+    forecast = reading(figures, party, stackable(known), max(1, round(known)), unrest=unrest)
+    return _generally_judged(figures, party, forecast, numbers, figures.visits)
+
+
+def stackable(known: float) -> float:
+    """Real columns are uneven: rows with small entries are told apart later than the count says."""
+    return min(1.0, known / 1.3)
+
+
+def label_average(figures: Figures, party: str) -> Judgement:
+    """The mean over all visits, against noise."""
+    if (reason := without_sums(figures, party)) is not None:
+        return reason
+    noise = figures.noise_toward(party)
+    if figures.plan.noise == "none":
+        return not_applicable("There is no noise to average away; label-sign reads every visit as it is.")
+    left = noise / math.sqrt(figures.visits)
+    known = figures.rank(party) / figures.batch
+    single = reading(figures, party, known)
+    forecast = Forecast(single.ratio * math.sqrt(figures.visits), 1.0, figures.rows, figures.flipped)
+    numbers = (
+        f"noise of {noise:.3g} over {figures.visits} visits leaves {left:.3g} beside a label's "
+        f"{figures.label_signal:.3g}, and a batch fixes {known:.1%} of its residuals"
+    )
+    return _generally_judged(figures, party, forecast, numbers, figures.visits)
+
+
+def label_counts(figures: Figures, party: str) -> Judgement:
+    """Sums of labels over the categories of two-valued columns."""
+    plan, columns = figures.plan, figures.columns(party)
+    if not figures.sees_sums:
+        return _on_opened_weights(figures, party, f"{columns} differences of rates a run")
+    if (reason := without_sums(figures, party)) is not None:
+        return reason
+    if plan.class_weight != "none":
+        return not_applicable("Class weights multiply each residual with a factor that depends on its label.")
+    if plan.start != "zero" and not figures.has_labels_alone:
+        return not_applicable("The start is not zero, so the first sums hold other parties' scores.")
+    rows = "every batch" if figures.has_labels_alone else f"the first batch of {figures.batch} rows"
+    share = 1.0 if figures.has_labels_alone else figures.batch / figures.rows
+    numbers = f"{columns} sums of labels over {rows}, exact for columns with two values at any batch size"
+    if figures.noise_toward(party) and share <= plan.tolerance_labels:
+        return blocked(_sentence(f"{numbers}, but noise of {figures.noise_toward(party):.3g} is on each residual"))
+    hint = "one-hot columns have two values" if plan.categorical == "one-hot" else "whether there are any, no plan says"
+    return Judgement(DEGRADES, _sentence(f"{numbers}; {hint}"))
+
+
+def label_chosen_rows(figures: Figures, party: str) -> Judgement:
+    """A party that puts zeros into all rows but those of its targets."""
+    plan, columns = figures.plan, figures.columns(party)
+    if not figures.sees_sums:
+        return _on_opened_weights(figures, party, f"{columns} chosen people's labels a run")
+    if plan.protocol == "clear":
+        return not_applicable("clear is calculated in one place: there is no party that could choose its rows.")
+    steps = figures.steps * figures.runs
+    numbers = f"{columns} chosen people's residuals a step at any batch size, {columns * steps} in {steps} steps"
+    if figures.is_noisy:
+        forecast = reading(figures, party, 1.0, figures.visits, judged=columns)
+        numbers += f", each under noise of {figures.noise_toward(party):.3g} a visit"
+        return _judged(figures, party, forecast, numbers)
+    if plan.start == "zero" or (plan.protocol == "exchange" and figures.has_labels_alone):
+        bits = min(figures.slot_bits - plan.residual_bits - 2, 60)
+        readable = min(figures.batch, columns * bits)
+        numbers += f"; superincreasing columns read {readable} labels of {figures.batch} in the first step alone"
+        return _judged(figures, party, _exact(figures, judged=max(readable, columns)), numbers, least=DEGRADES)
+    return _judged(figures, party, reading(figures, party, 1.0, judged=columns), numbers, least=DEGRADES)
+
+
+def packing_for_labels(figures: Figures, party: str) -> Judgement:
+    """Hidden values in replies."""
+    if (reason := without_replies(figures, party)) is not None:
+        return reason
+    room = hidden_room(figures, party)
+    if room.is_every_step:
+        visits = figures.plan.epochs if figures.is_noisy else 1
+        forecast = reading(figures, party, 1.0, visits, coverage=room.share)
+    elif figures.plan.start == "zero" and not figures.noise_toward(party):
+        forecast = _exact(figures, room.share)
+    else:
+        forecast = reading(figures, party, 1.0, coverage=room.share)
+    return _judged(figures, party, forecast, room.numbers, least=BLOCKED if figures.is_noisy else DEGRADES)
+
+
+def claimed_width(figures: Figures, party: str) -> Judgement:
+    """More columns than agreed."""
+    if (reason := without_replies(figures, party)) is not None:
+        return reason
+    if figures.plan.sigmoid != "taylor":
+        return not_applicable("Three terms a row; packing reads them with less effort.")
+    return blocked(
+        f"Widths are agreed: the plan's hash fixes {figures.columns(party)} columns, and any other number of sums ends "
+        "the run; the columns that were agreed need not be real, so they all count here."
+    )
+
+
+def without_replies(figures: Figures, party: str) -> Judgement | None:
+    """Hidden values need somebody who hands opened sums back."""
+    if not figures.sees_sums:
+        return blocked("In shares nothing is handed back, so that nothing can be hidden in it.")
+    if figures.plan.protocol == "clear":
+        return not_applicable("clear is calculated in one place: nobody hands opened sums back.")
+    if figures.plan.unmasked_gradients_for_the_arbiter:
+        return not_applicable("Replies have no masks: the arbiter would see what is hidden in them.")
+    return without_sums(figures, party)
+
+
+@dataclass(frozen=True)
+class Room:
+    """What replies have room for beside honest sums, or in their place."""
+
+    share: float
+    """Of all rows, those whose residual is read at least once."""
+    is_every_step: bool
+    """Whether that goes on without a step's gradient being lost; otherwise it is done once."""
+    numbers: str
+
+
+def hidden_room(figures: Figures, party: str) -> Room:
+    """From the widths that come back."""
+    readable, rows = figures.readable_residuals(party), figures.batch
+    numbers = (
+        f"{sum(figures.reply_widths(party))} reply bits a step for {figures.columns(party)} honest sums have room for "
+        f"{readable} residuals of {rows} rows"
+    )
+    if figures.plan.replies == "paper":
+        return Room(min(1.0, readable / rows), True, numbers)
+    # The other terms of minimax cannot be replayed, so a step's sums would be lost there.
+    if readable < rows or figures.widths.terms > 1:
+        return Room(min(readable, rows) / figures.rows, False, numbers)
+    in_longest = figures.longest_batch / figures.rows if figures.longest_batch > readable else 0.0
+    return Room(1.0 if figures.plan.batches == "reshuffled" and figures.visits > 1 else 1.0 - in_longest, True, numbers)
+
+
+def _on_opened_weights(figures: Figures, party: str, reads: str) -> Judgement:
+    """`shares`: one equation for each own column, a run."""
+    if figures.plan.open == "never":
+        return blocked("No sums are seen, and the weights are never opened.")
+    equations = figures.columns(party) * figures.runs
+    numbers = f"opened weights are {equations} equations about {figures.rows} labels, all that is ever seen: {reads}"
+    if 1.0 - 2.0 * figures.flipped <= figures.plan.tolerance_labels:
+        return blocked(_sentence(f"{numbers}; {figures.flipped:.1%} of the labels are flipped at random"))
+    return Judgement(DEGRADES, _sentence(numbers))
+
+
+def _exact(figures: Figures, coverage: float = 1.0, judged: int | None = None) -> Forecast:
+    return Forecast(math.inf, coverage, figures.rows if judged is None else judged, figures.flipped)
+
+
+def _generally_judged(figures: Figures, party: str, forecast: Forecast, numbers: str, visits: int = 1) -> Judgement:
+    """The same for attacks that solve for all rows of a batch, and so find out what own columns say in general too.
+
+    That is no individual's secret, but it may be more than the own part of the model says. And few batches mean few
+    directions in which noise fell: one of them may happen to tell the classes apart.
+    """
+    signal, steps = figures.general_signal(party, visits), figures.steps // figures.plan.epochs
+    is_drowned = math.isfinite(signal) and forecast.verdict(figures.plan.tolerance_labels) == BLOCKED
+    if is_drowned and (signal > FAINT_IN_GENERAL or steps < MANY_STEPS):
+        return Judgement(
+            DEGRADES,
+            _sentence(
+                f"{numbers}; single labels drown, about {forecast.accuracy:.0%} right, but what own columns say about "
+                f"labels in general is {signal:.3g} standard deviations strong in {steps} batches an epoch, and may be "
+                "more than the own part of the model says"
+            ),
+        )
+    return _judged(figures, party, forecast, numbers)
+
+
+def _judged(figures: Figures, party: str, forecast: Forecast, numbers: str, least: str = BLOCKED) -> Judgement:
+    """The forecast's verdict, but never less than `least`; without noise or flips nobody can say that it is nothing."""
+    verdict = forecast.verdict(figures.plan.tolerance_labels)
+    is_hidden = figures.noise_toward(party) > 0 or figures.flipped > 0
+    if verdict == BLOCKED and (least != BLOCKED or not is_hidden):
+        verdict = DEGRADES
+    return Judgement(verdict, _sentence(f"{numbers}; {_expected(forecast, verdict)}"))
+
+
+def _expected(forecast: Forecast, verdict: str) -> str:
+    of_rows = "" if forecast.coverage == 1.0 else f" of the {forecast.coverage:.1%} of rows that are read"
+    text = f"about {forecast.accuracy:.0%} of labels right{of_rows}, AUC {forecast.auc:.2f}"
+    if verdict == LEAKS:
+        return f"expect {text}"
+    if verdict == DEGRADES:
+        return f"{text}, more or less as own columns are: neither shown to leak nor to be blocked"
+    return f"{text}: not shown to leak"
+
+
+def _sentence(numbers: str) -> str:
+    return numbers[0].upper() + numbers[1:] + "."
+
+
+def _batch_numbers(figures: Figures, party: str) -> str:
+    rank, columns = figures.rank(party), figures.columns(party)
+    text = (
+        f"batches of {figures.batch} rows against {columns} own columns: rank {rank} fixes {rank / figures.batch:.1%}"
+    )
+    noise = figures.noise_toward(party)
+    return f"{text} of the residuals" + (f", each with noise of {noise:.3g}" if noise else "")
+
+
+LABEL_RULES = (
+    Rule("label-sign", "features", "labels", "Criterion 4.2, Corollary 4.5, Theorems 4.6 and 4.10", label_sign),
+    Rule("label-only", "features", "labels", "Theorem 4.1; beyond it: first step from zero weights", label_only),
+    Rule("label-stacked", "features", "labels", "beyond the paper: all steps' equations stacked", label_stacked),
+    Rule("label-average", "features", "labels", "beyond the paper: against Algorithm 3", label_average),
+    Rule("label-counts", "features", "labels", "beyond the paper: group counts", label_counts),
+    Rule("label-chosen-rows", "features", "labels", "beyond the paper: chosen inputs", label_chosen_rows),
+    Rule("packing", "features", "labels", "Section 5.2, Algorithm 2", packing_for_labels),
+    Rule("claimed-width", "features", "labels", "Section 5.2", claimed_width),
+)

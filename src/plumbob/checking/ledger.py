@@ -1,0 +1,204 @@
+"""The knowledge ledger: what each party's equations are about, how many are independent, how many unknowns there are.
+
+Every release to a party adds equations: its sums one a column and step, opened weights one a column and run. What they
+are about stays the same people, so they add up over steps, epochs and runs. That sum against the unknowns, and not
+"batch size > columns", decides whether something leaks. Here the accounts are drawn up from a plan, in general
+position or with ranks that somebody knows; the auditor draws up the same ones from a party's real view.
+
+An account for labels takes the other parties' scores as standing still, which is nearly so (docs/check.md). One for
+scores has an unknown a visit, because scores move. One for features has the peers' columns up to a rotation
+(Theorem 3.6).
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plumbob.checking.figures import Figures
+from plumbob.data import steps_per_epoch
+from plumbob.plan import Plan
+
+Counts = NDArray[np.int64]
+Unknown = Literal["labels", "scores", "features"]
+
+
+@dataclass(frozen=True, eq=False)
+class Account:
+    """One party's equations about one kind of unknown, step by step."""
+
+    party: str
+    unknown: Unknown
+    about: str
+    """The parties whose labels, scores or columns these are."""
+    unknowns: int
+    equations: Counts
+    """Gained in each step."""
+    ranks: Counts
+    """How many of a step's equations are independent of one another."""
+    totals: Counts
+    """How many of all equations up to a step are independent; never more than the unknowns."""
+    is_exact: bool
+    """Whether the totals are the stacked equations' real rank; otherwise they are an upper bound."""
+
+    @property
+    def known(self) -> float:
+        """The share of the unknowns that the equations can fix at the end."""
+        return float(self.totals[-1]) / self.unknowns if self.unknowns and len(self.totals) else 0.0
+
+    @property
+    def equations_in_all(self) -> int:
+        return int(self.equations.sum())
+
+    def first_step_with(self, share: float) -> int | None:
+        """The first step after which at least this share could be fixed; None if it never comes to that."""
+        reached = np.flatnonzero(self.totals >= share * self.unknowns)
+        return int(reached[0]) + 1 if self.unknowns and len(reached) else None
+
+
+@dataclass(frozen=True)
+class Gain:
+    """Equations that come on another way than step by step, or are worth more than one unknown each."""
+
+    party: str
+    source: str
+    about: Unknown
+    equations: int
+    says: str
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """All accounts of a plan or of one view, and what comes on top."""
+
+    accounts: tuple[Account, ...]
+    gains: tuple[Gain, ...] = ()
+
+    def account(self, party: str, unknown: Unknown) -> Account | None:
+        """A party's account of one kind; None where it has none."""
+        return next((one for one in self.accounts if (one.party, one.unknown) == (party, unknown)), None)
+
+
+# From a plan.
+
+
+def planned(plan: Plan, rows: int | None = None, runs: int = 1, ranks: Mapping[str, int] | None = None) -> Ledger:
+    """What a plan will give to each party. `ranks`: of a party's columns over a batch, where it is known."""
+    figures = Figures.of(plan, rows, runs)
+    known = ranks or {}
+    accounts = [
+        account
+        for party in plan.learners
+        if figures.columns(party.name)
+        for account in _planned_accounts(figures, party.name, known.get(party.name, figures.columns(party.name)))
+    ]
+    return Ledger(tuple(accounts), tuple(gains(figures)))
+
+
+def _planned_accounts(figures: Figures, party: str, rank: int) -> Iterator[Account]:
+    lengths = batch_lengths(figures)
+    columns = figures.columns(party)
+    if figures.sees_sums:
+        equations = np.full(len(lengths), columns)
+        ranks = np.minimum(rank, lengths)
+    else:
+        equations = ranks = opened_weights(figures, len(lengths), columns)
+    for unknown, about, unknowns in unknowns_of(figures, party):
+        fresh = _without_repetitions(figures, ranks, rank) if unknown == "labels" and figures.sees_sums else ranks
+        totals = np.minimum(np.cumsum(fresh), unknowns)
+        yield Account(party, unknown, about, unknowns, equations, ranks, totals, is_exact=False)
+
+
+def batch_lengths(figures: Figures) -> Counts:
+    """Rows of every batch, all runs one after the other."""
+    steps = steps_per_epoch(figures.rows, figures.plan)
+    epoch = np.full(steps, figures.batch)
+    epoch[-1] = figures.longest_batch
+    return np.tile(epoch, figures.visits)
+
+
+def opened_weights(figures: Figures, steps: int, columns: int) -> Counts:
+    """In `shares`: nothing but the weights at the end of each run, if they are opened."""
+    equations = np.zeros(steps, dtype=np.int64)
+    if figures.plan.open == "own":
+        equations[figures.steps - 1 :: figures.steps] = columns
+    return equations
+
+
+def unknowns_of(figures: Figures, party: str) -> Iterator[tuple[Unknown, str, int]]:
+    """(kind, whose, how many) for each kind of unknown that a party's equations are about."""
+    plan, rows = figures.plan, figures.rows
+    if party != plan.label_party.name:
+        yield "labels", plan.label_party.name, rows
+    columns = figures.peer_columns(party)
+    if columns and figures.sees_sums:
+        names = " + ".join(peer.name for peer in figures.peers(party))
+        yield "scores", names, rows * figures.visits
+        yield "features", names, columns * rows + columns - columns * (columns - 1) // 2
+
+
+def _without_repetitions(figures: Figures, ranks: Counts, rank: int) -> Counts:
+    """What each step adds to all earlier ones: nothing with a batch seen before, and in every epoch the same totals."""
+    per_epoch = steps_per_epoch(figures.rows, figures.plan)
+    epochs = ranks.reshape(-1, per_epoch).copy()
+    if figures.plan.batches == "full":
+        epochs[1:] = 0
+    elif figures.plan.batches == "fixed":
+        epochs.reshape(figures.runs, figures.plan.epochs, per_epoch)[:, 1:] = 0
+    if figures.visits_everybody:
+        is_new = epochs[:, -1] > 0
+        is_new[0] = False
+        epochs[is_new, -1] = np.maximum(0, epochs[is_new, -1] - rank)
+    return epochs.ravel()
+
+
+# What comes on top.
+
+
+def gains(figures: Figures) -> Iterator[Gain]:
+    """Decoding, hidden slots, group counts, opened weights and scores, the arbiter."""
+    plan = figures.plan
+    for party in plan.learners:
+        columns = figures.columns(party.name)
+        if not columns:
+            continue
+        if not figures.sees_sums:
+            yield from _opened_gain(figures, party.name, columns)
+            continue
+        if party.role == "features":
+            yield from _decoding_gains(figures, party.name, columns)
+        if plan.protocol == "exchange":
+            yield _reply_gain(figures, party.name, columns)
+    if plan.arbiter is not None and plan.unmasked_gradients_for_the_arbiter:
+        columns = sum(figures.columns(party.name) for party in plan.learners)
+        yield Gain(plan.arbiter.name, "unmasked gradients", "labels", columns, f"{columns} sums a step, in the clear")
+
+
+def _opened_gain(figures: Figures, party: str, columns: int) -> Iterator[Gain]:
+    if figures.plan.open == "own" and party != figures.plan.label_party.name:
+        equations = columns * figures.runs
+        yield Gain(party, "opened weights", "labels", equations, f"{columns} equations a run about everybody's labels")
+
+
+def _decoding_gains(figures: Figures, party: str, columns: int) -> Iterator[Gain]:
+    where = "every step" if figures.has_labels_alone else "the first step from zero weights"
+    if figures.has_labels_alone or figures.plan.start == "zero":
+        says = (
+            f"{where}: {columns} equations about {figures.batch} labels that can only be -1 or +1; a solve reaches "
+            f"{columns} of them, a box {2 * columns}, integer and lattice decoding about {5 * columns}"
+        )
+        yield Gain(party, "integer and lattice decoding", "labels", columns, says)
+        says = f"{where}: {columns} sums; of a column with two values the positives of each, exactly"
+        yield Gain(party, "group counts", "labels", columns, says)
+    yield Gain(
+        party, "chosen rows", "labels", columns, f"{columns} chosen people's residuals a step, at any batch size"
+    )
+
+
+def _reply_gain(figures: Figures, party: str, columns: int) -> Gain:
+    bits, readable = sum(figures.reply_widths(party)), figures.readable_residuals(party)
+    about: Unknown = "scores" if party == figures.plan.label_party.name else "labels"
+    says = f"{bits} bits a step carry {columns} honest sums, or {readable} residuals of {figures.longest_batch}"
+    return Gain(party, "replies", about, readable, says)

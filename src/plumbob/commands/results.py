@@ -1,0 +1,34 @@
+"""A run's folder as a command leaves it: the page beside the record, and the lines on the terminal."""
+
+from pathlib import Path
+
+from plumbob.errors import DataError
+from plumbob.record import RunRecord
+from plumbob.report.page import as_text
+from plumbob.report.run import page_of, quality_table, summary, warnings
+
+
+def write_report(record: RunRecord, out: Path) -> None:
+    """The page beside the record."""
+    report_in(out).write_text(page_of(record), encoding="utf-8")
+
+
+def report_in(out: Path) -> Path:
+    """Where a run's page lies."""
+    return out / "report.html"
+
+
+def lines_of(record: RunRecord, out: Path) -> list[str]:
+    """What ran, how good the model is, and where the page lies."""
+    lines = [summary(record), *warnings(record)]
+    for rows, models in record.quality.items():
+        lines += [f"quality on the {rows}:", *as_text(quality_table(rows, models))]
+    return [*lines, f"{report_in(out)}"]
+
+
+def make_folder(out: Path) -> None:
+    """The folder to write to, or a reason why it cannot be."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"{out}: the folder cannot be made ({type(error).__name__})") from error

@@ -1,0 +1,49 @@
+"""View in, claim out. Adding an attack: one file with one function, and one line in `PASSIVE` or `ACTIVE`."""
+
+from plumbob.workshop.attacks.active.chosen_rows import CHOSEN_ROWS
+from plumbob.workshop.attacks.active.claimed_width import CLAIMED_WIDTH_BY_FEATURE_PARTY, CLAIMED_WIDTH_BY_LABEL_PARTY
+from plumbob.workshop.attacks.active.interface import ActiveAttack
+from plumbob.workshop.attacks.active.packing import PACKING_BY_FEATURE_PARTY, PACKING_BY_LABEL_PARTY
+from plumbob.workshop.attacks.feature_chain import FEATURE_CHAIN
+from plumbob.workshop.attacks.feature_geometry import FEATURE_GEOMETRY
+from plumbob.workshop.attacks.feature_single import FEATURE_SINGLE_BY_FEATURE_PARTY, FEATURE_SINGLE_BY_LABEL_PARTY
+from plumbob.workshop.attacks.interface import Attack, Claim, Condition, LabelClaim, NotApplicable, ValueClaim, View
+from plumbob.workshop.attacks.label_average import LABEL_AVERAGE
+from plumbob.workshop.attacks.label_counts import LABEL_COUNTS
+from plumbob.workshop.attacks.label_only import LABEL_ONLY
+from plumbob.workshop.attacks.label_sign import LABEL_SIGN
+from plumbob.workshop.attacks.label_stacked import LABEL_STACKED
+from plumbob.workshop.attacks.peer_scores import PEER_SCORES
+
+PASSIVE: tuple[Attack, ...] = (
+    LABEL_SIGN,
+    LABEL_ONLY,
+    LABEL_STACKED,
+    LABEL_AVERAGE,
+    LABEL_COUNTS,
+    FEATURE_SINGLE_BY_LABEL_PARTY,
+    FEATURE_SINGLE_BY_FEATURE_PARTY,
+    FEATURE_CHAIN,
+    FEATURE_GEOMETRY,
+    PEER_SCORES,
+)
+ACTIVE: tuple[ActiveAttack, ...] = (
+    PACKING_BY_FEATURE_PARTY,
+    PACKING_BY_LABEL_PARTY,
+    CLAIMED_WIDTH_BY_FEATURE_PARTY,
+    CLAIMED_WIDTH_BY_LABEL_PARTY,
+    CHOSEN_ROWS,
+)
+
+__all__ = [
+    "ACTIVE",
+    "PASSIVE",
+    "ActiveAttack",
+    "Attack",
+    "Claim",
+    "Condition",
+    "LabelClaim",
+    "NotApplicable",
+    "ValueClaim",
+    "View",
+]

@@ -1,0 +1,370 @@
+"""`label-chosen-rows`: a feature party that chooses its inputs chooses whose label it reads. Beyond the paper.
+
+View: own sums (`exchange`, `arbiter`) or own opened weights (`shares`). Only the integers that the peer's ciphertexts
+are multiplied with change, so no check of a ciphertext sees it, at any batch size and with every kind of reply. Cost:
+that of an honest step.
+
+Two ways to choose (`Tactic`):
+
+- `OneTargetAColumn`: one person a column. A column with one row other than zero returns that row's residual itself.
+  Here the residual stands in the low bits of the column's sum and the honest column above it, so that one sum carries
+  both and training goes on. With `replies = "paper"` there is room for both and the final model is the honest one bit
+  for bit. In replies cut to their width the honest column gives up its lowest bits, in that step only (about 5 of 16 at
+  the default widths), and the final model is the honest one but for that rounding.
+- `Superincreasing`: rows weighted 1, 2, 4, ... While every residual is known to be +-2 (first step from zero weights,
+  or a label party without columns), one sum is a binary number whose digits are labels: (sum's bits - residual's bits)
+  of them, about 43 at the default widths, and all columns together usually more than the batch has rows. Then the
+  attacker calculates its honest sums itself, and the final model is the honest one bit for bit. If the batch is larger,
+  it reads as many labels as fit and that step's gradient is lost to it.
+
+In `shares` nothing is returned before the weights are opened, so there are d_B equations a run: one dummy column per
+target and the sign of its weight, or, from zero weights, the superincreasing columns in the first step and zeros after
+it. The attacker's own columns learn nothing then, and the label party's are trained as if it were alone: the message
+count, the sizes and the peer's code are the honest ones, the attacker's part of the model is not. `open = "never"`,
+noise and randomised response are the defences; a random start leaves one label a column.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plumbob.crypto import Encoded, Encoding, EncryptedVector, PublicKey, Slots
+from plumbob.crypto.engines.interface import IntegerMatrix
+from plumbob.crypto.packing import centred
+from plumbob.data import Batch, batches
+from plumbob.plan import Plan
+from plumbob.privacy.randomised_response import label_scale
+from plumbob.protocol.party import TrainingParty
+from plumbob.protocol.shares import WEIGHT_BITS, Share, SharesParty, StepSize
+from plumbob.protocol.transcript import Vector
+from plumbob.protocol.widths import columns_of
+from plumbob.workshop.attacks.active.integers import exact_product, is_noisy, label_unit, narrow_residual
+from plumbob.workshop.attacks.active.interface import ActiveAttack, Reading, Spy
+from plumbob.workshop.attacks.active.spies import ArbitratedSpy, ExchangeSpy
+from plumbob.workshop.attacks.interface import Condition, NotApplicable
+
+WIDEST_ENTRY = 61  # Bits of a matrix entry, sign included, that an engine takes.
+
+
+class Tactic(Protocol):
+    """What one step multiplies the peer's ciphertexts with, and what its sums then say."""
+
+    @property
+    def matrix(self) -> Encoded: ...
+
+    @property
+    def places(self) -> NDArray[np.intp]:
+        """Of the batch, in the order in which they are read."""
+
+    def read(self, sums: Sequence[int]) -> tuple[list[int], list[int] | None]:
+        """(residuals of the chosen rows, the honest sums as far as they can be had)."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class OneTargetAColumn:
+    """In column k the honest features, lifted above the residual of the k-th chosen place."""
+
+    matrix: Encoded
+    places: NDArray[np.intp]
+    low_bits: int
+    coarser: tuple[int, ...]
+    """For each used column, how many of the features' lowest bits were given up."""
+
+    @classmethod
+    def of(cls, honest: Encoded, places: NDArray[np.intp], residual: Encoding, sum_bits: int) -> "OneTargetAColumn":
+        """At most one place a column; a sum has `sum_bits` bits, sign included."""
+        values, coarser = honest.values.copy(), []
+        for column, place in enumerate(places):
+            spare = _spare_bits(honest.values[:, column], residual, sum_bits)
+            shift = max(0, -spare, honest.bits + residual.bits - WIDEST_ENTRY)
+            values[:, column] = _rounded_shift(honest.values[:, column], shift) << residual.bits
+            values[place, column] += 1
+            coarser.append(shift)
+        entries = Encoding(0, min(WIDEST_ENTRY, honest.bits + residual.bits) - 1)
+        return cls(Encoded(values, entries), places, residual.bits, tuple(coarser))
+
+    def read(self, sums: Sequence[int]) -> tuple[list[int], list[int]]:
+        residuals, honest = [], list(sums)
+        for column, shift in enumerate(self.coarser):
+            residuals.append(centred(sums[column], 1 << self.low_bits))
+            honest[column] = ((sums[column] - residuals[-1]) >> self.low_bits) << shift
+        return residuals, honest
+
+
+def _spare_bits(column: NDArray[np.int64], residual: Encoding, sum_bits: int) -> int:
+    """Bits that are left above a residual and the largest sum that this column can honestly have."""
+    largest = int(np.abs(column).sum()) << (residual.bits - 1)
+    return sum_bits - residual.bits - (largest.bit_length() + 1)
+
+
+def _rounded_shift(column: NDArray[np.int64], shift: int) -> NDArray[np.int64]:
+    return (column + (1 << shift >> 1)) >> shift
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Superincreasing:
+    """The chosen places are spread over the columns, each with a power of two of its own."""
+
+    matrix: Encoded
+    honest: Encoded
+    places: NDArray[np.intp]
+    counts: tuple[int, ...]
+    """Places in each column."""
+    unit: int
+    """Every residual is this number or minus this number."""
+
+    @classmethod
+    def of(cls, honest: Encoded, places: NDArray[np.intp], unit: int, sum_bits: int) -> "Superincreasing":
+        """For all places of a batch, or the first ones of them that fit."""
+        per_column = min(sum_bits - unit.bit_length(), WIDEST_ENTRY - 1)
+        counts = spread(len(places), honest.values.shape[1], per_column)
+        values = powers_of_two(honest.values.shape, places, counts)
+        return cls(Encoded(values, Encoding(0, max(counts))), honest, places, counts, unit)
+
+    def read(self, sums: Sequence[int]) -> tuple[list[int], list[int] | None]:
+        columns = zip(sums, self.counts, strict=True)
+        residuals = [sign * self.unit for total, count in columns for sign in signs_in(total // self.unit, count)]
+        if len(residuals) < len(self.places):
+            return residuals, None
+        # In `minimax` the other terms are powers of scores, and these are all zero.
+        return residuals, exact_product(residuals, self.honest.values[self.places])
+
+
+def spread(places: int, columns: int, per_column: int) -> tuple[int, ...]:
+    """Places, as many as fit, over columns as evenly as possible."""
+    fitting = min(places, columns * per_column)
+    return tuple(fitting // columns + (column < fitting % columns) for column in range(columns))
+
+
+def powers_of_two(shape: tuple[int, ...], places: NDArray[np.intp], counts: Sequence[int]) -> IntegerMatrix:
+    """Place after place goes to one column until that is full; its entries there are 1, 2, 4, ..."""
+    values, used = np.zeros(shape, dtype=np.int64), 0
+    for column, count in enumerate(counts):
+        values[places[used : used + count], column] = 1 << np.arange(count, dtype=np.int64)
+        used += count
+    return values
+
+
+def signs_in(total: int, count: int) -> list[int]:
+    """The only signs with total = sum of sign_j 2**j."""
+    binary = (total + (1 << count) - 1) >> 1
+    return [1 if binary >> place & 1 else -1 for place in range(count)]
+
+
+class ChoosingParty(Spy, TrainingParty):
+    """Decides, step by step, whom to read."""
+
+    chosen: tuple[int, ...] = ()
+    """The training rows that it is after; empty: the first ones, as many as it has columns."""
+
+    def tactic(self, batch: Batch, honest: Encoded, sum_bits: int) -> Tactic | None:
+        """What to do with this step; None: play it honestly."""
+        if residuals_are_labels(self.plan, batch.step):
+            unit = label_unit(self.plan, self.sigmoid.label_weight)
+            return Superincreasing.of(honest, self.wanted_first(batch), unit, sum_bits)
+        places = np.flatnonzero(np.isin(batch.rows, self.unread))[: self.columns]
+        if not len(places):
+            return None
+        # Where there is room, for any residual at all: one that is too wide would be misread.
+        residual = self.widths.residuals if self.plan.replies == "paper" else narrow_residual(self.plan)
+        return OneTargetAColumn.of(honest, places, residual, sum_bits)
+
+    def sums_of(self, honest: Sequence[int] | None) -> Vector:
+        """Go on with the honest sums, or with nothing where there are none."""
+        return np.zeros(self.columns) if honest is None else self.widths.decode_sums(honest)
+
+    @property
+    def wanted(self) -> NDArray[np.intp]:
+        return np.array(self.chosen or range(min(self.columns, len(self.shard))), dtype=np.intp)
+
+    @property
+    def unread(self) -> NDArray[np.intp]:
+        """Whom to read when they come by; against noise again and again."""
+        return self.wanted if is_noisy(self.plan) else np.setdiff1d(self.wanted, self.read_rows)
+
+    @property
+    def read_rows(self) -> NDArray[np.intp]:
+        return np.unique(np.concatenate([np.zeros(0, dtype=np.intp), *(reading.rows for reading in self.readings)]))
+
+    def wanted_first(self, batch: Batch) -> NDArray[np.intp]:
+        """All places of a batch, those of wanted people before the others."""
+        return np.argsort(~np.isin(batch.rows, self.wanted), kind="stable")
+
+    def targets(self) -> NDArray[np.intp]:
+        return np.union1d(self.wanted, self.read_rows)
+
+    def conditions(self) -> tuple[Condition, ...]:
+        is_bare = residuals_are_labels(self.plan, 1)
+        most = max((len(reading.rows) for reading in self.readings), default=0)
+        return (
+            Condition(
+                name="steps whose residuals are labels and nothing else",
+                value=float(is_bare),
+                needed="1, for more than one person a column",
+                is_met=is_bare,
+                reference="Theorem 4.1, and the first step of Theorem 4.6",
+            ),
+            Condition(
+                name="people read at once",
+                value=float(most),
+                needed=f"more than the {self.columns} that gradients of own columns could tell apart",
+                is_met=most > self.columns,
+                reference=CHOSEN_ROWS.reference,
+            ),
+        )
+
+
+def residuals_are_labels(plan: Plan, step: int) -> bool:
+    """Whether all other parties' scores are known to be zero, so that their residuals are plus or minus a constant."""
+    if is_noisy(plan):
+        return False
+    is_first = step == 1 and plan.start == "zero"
+    is_lone = plan.protocol == "exchange" and len(plan.learners) == 2 and not columns_of(plan, plan.label_party.name)
+    return is_first or is_lone
+
+
+class ChosenRowsParty(ChoosingParty, ExchangeSpy):
+    """`exchange`, with any kind of reply."""
+
+    def ask(self, batch: Batch, matrix: Encoded) -> list[list[int]]:
+        self._tactic = self.tactic(batch, matrix, room_for_a_sum(self.plan, self.reply_key, self.slots))
+        return super().ask(batch, matrix if self._tactic is None else self._tactic.matrix)
+
+    def collect(self, batch: Batch, masks: Sequence[Sequence[int]]) -> Vector:
+        if self._tactic is None:
+            return super().collect(batch, masks)
+        sums = self.slots.unpack(self.joint_replies(batch, masks), [0] * self.slots.replies)
+        residuals, honest = self._tactic.read(sums)
+        self.keep(batch, self._tactic.places[: len(residuals)], residuals)
+        return self.sums_of(honest)
+
+
+class ChosenRowsArbitratedParty(ChoosingParty, ArbitratedSpy):
+    """`arbiter`, with any kind of reply."""
+
+    def opened_sums(self, batch: Batch, enc_residuals: EncryptedVector) -> Vector:
+        X = self.encoded_features(batch)
+        tactic = self.tactic(batch, X, room_for_a_sum(self.plan, self.reply_key, self.slots))
+        if tactic is None:
+            return super().opened_sums(batch, enc_residuals)
+        replies = self.joint_replies(batch, self.slots.pack(enc_residuals @ tactic.matrix))
+        residuals, honest = tactic.read(self.slots.unpack(replies, [0] * self.slots.replies))
+        self.keep(batch, tactic.places[: len(residuals)], residuals)
+        return self.sums_of(honest)
+
+
+def room_for_a_sum(plan: Plan, key: PublicKey, slots: Slots) -> int:
+    """Bits, sign included, that come back of one sum."""
+    is_masked = not plan.unmasked_gradients_for_the_arbiter
+    return key.reply_bits if plan.replies == "paper" and is_masked else slots.slot_bits
+
+
+class ChosenRowsSharesParty(ChoosingParty, SharesParty):
+    """`shares`: everything is read from the opened weights, once."""
+
+    def prepare(self) -> None:
+        self._start = self.weights
+        self._batches = list(batches(self.session.seed, len(self.shard), self.plan))
+        super().prepare()
+
+    @property
+    def wanted(self) -> NDArray[np.intp]:
+        """From zero weights only the first batch can be read, so it is what an attacker without a list is after."""
+        is_open_to_all = residuals_are_labels(self.plan, 1) and not self.chosen
+        return self._batches[0].rows if is_open_to_all else super().wanted
+
+    def shared_scores(self, step: int, X: IntegerMatrix) -> Share:
+        """As if own features were zero: what is read must not move with what was read."""
+        return super().shared_scores(step, np.zeros_like(X))
+
+    def shared_gradients(self, step: int, X: IntegerMatrix, residuals: Share) -> tuple[Share, Share]:
+        return super().shared_gradients(step, self.dummies(self._batches[step - 1]), residuals)
+
+    def dummies(self, batch: Batch) -> IntegerMatrix:
+        """What stands in the place of own features in this step."""
+        values = np.zeros((len(batch), self.columns), dtype=np.int64)
+        if not residuals_are_labels(self.plan, 1):
+            for column, row in enumerate(self.wanted[: self.columns]):
+                values[batch.rows == row, column] = 1 << self.plan.feature_bits
+        elif batch.step == 1:
+            values = powers_of_two(values.shape, self.wanted_first(batch), self._counts) << self._lowest_bit
+        return values
+
+    def finish(self) -> None:
+        super().finish()
+        if len(self.weights):
+            self.readings.append(self._first_labels() if residuals_are_labels(self.plan, 1) else self._mean_residuals())
+
+    def _first_labels(self) -> Reading:
+        """Every weight is -rate * (sum of +-label_weight * 2**j), shrunk by the penalty of the later steps."""
+        first = self._batches[0]
+        shrunk = (1 - self.plan.learning_rate * self.plan.l2) ** (len(self._batches) - 1)
+        feature = 2.0 ** (self._lowest_bit - self.plan.feature_bits)
+        totals = -self.weights / (self._label * exact_rate(self.plan, len(first)) * feature * shrunk)
+        # A sum of signed powers of two that begin with 1 is odd.
+        odd = (2 * round((total - 1) / 2) + 1 for total in totals.tolist())
+        signs = [sign for total, count in zip(odd, self._counts, strict=True) for sign in signs_in(total, count)]
+        rows = first.rows[self.wanted_first(first)[: len(signs)]]
+        return Reading(1, rows, self._label * np.array(signs, dtype=np.float64))
+
+    def _mean_residuals(self) -> Reading:
+        """The weight of a target's column is the start minus the rates times the target's residuals, visit by visit."""
+        wanted = self.wanted[: self.columns]
+        rates = np.zeros(len(wanted))
+        for batch in self._batches:
+            rates += np.isin(wanted, batch.rows) * exact_rate(self.plan, len(batch))
+        moved = self._start[: len(wanted)] - self.weights[: len(wanted)]
+        is_visited = rates > 0
+        return Reading(len(self._batches), wanted[is_visited], moved[is_visited] / rates[is_visited])
+
+    @cached_property
+    def _counts(self) -> tuple[int, ...]:
+        return spread(len(self._batches[0]), self.columns, self.widths.features.bits - 1 - self._lowest_bit)
+
+    @property
+    def _label(self) -> float:
+        return self.sigmoid.label_weight * label_scale(self.plan.label_flip_epsilon)
+
+    @cached_property
+    def _lowest_bit(self) -> int:
+        """Of a feature, so that it moves the opened weight by at least eight of its last places."""
+        moved = self._label * exact_rate(self.plan, len(self._batches[0]))
+        return max(0, math.ceil(self.plan.feature_bits - WEIGHT_BITS + 3 - math.log2(moved)))
+
+
+def exact_rate(plan: Plan, rows: int) -> float:
+    """learning_rate / (4 s) as the integers of `shares` have it."""
+    size = StepSize.of(plan, rows)
+    return math.ldexp(size.gradient_factor, 2 * plan.feature_bits - size.shift)
+
+
+def choosing(party_class: type[ChoosingParty], rows: Sequence[int]) -> type[ChoosingParty]:
+    """The same party, after these training rows."""
+    return type(party_class.__name__, (party_class,), {"chosen": tuple(rows)})
+
+
+def arm(plan: Plan, name: str) -> type[ChoosingParty] | NotApplicable:
+    """Wherever a sum or a weight comes back."""
+    if plan.protocol == "shares" and plan.open == "never":
+        return NotApplicable('shares with open = "never": no sum and no weight ever comes back')
+    if plan.protocol == "clear":
+        return NotApplicable("clear is calculated in one place: there is no party to cast")
+    parties: dict[str, type[ChoosingParty]] = {
+        "exchange": ChosenRowsParty,
+        "arbiter": ChosenRowsArbitratedParty,
+        "shares": ChosenRowsSharesParty,
+    }
+    return parties[plan.protocol]
+
+
+CHOSEN_ROWS = ActiveAttack(
+    name="label-chosen-rows",
+    by="features",
+    arm=arm,
+    reference="Beyond the paper: chosen inputs, superincreasing columns",
+)

@@ -1,0 +1,222 @@
+"""What an attack sees, and what it may answer.
+
+A `View` is one party's own rows and weights, the public plan and batches, and the sums that it received: the type has
+no field for anything else. A passive attack is a function `View -> Claim`. Only the auditor knows the truth and scores.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plumbob.data import Batch, batches
+from plumbob.errors import DataError
+from plumbob.model import logistic
+from plumbob.model.sigmoid import SIGMOIDS, Sigmoid
+from plumbob.plan import Party, Plan
+from plumbob.protocol.transcript import Transcript
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class View:
+    """One party's knowledge of one run."""
+
+    party: str
+    plan: Plan
+    X: Matrix
+    """Own columns of the training rows as training saw them; the intercept, if any, is the label party's last one."""
+    y: NDArray[np.int8] | None
+    """The labels, at the label party."""
+    seed: bytes
+    """Decides the batches; every party knows it."""
+    start: Vector
+    sums: Matrix
+    """For each step, residuals @ own columns over the batch: the gradient before its scale. No columns in `shares`.
+
+    Own draws of noise, which their party knows, are taken out of them."""
+    weights: Vector
+    """Own weights at the end; empty if they were never opened."""
+    own_noise: Matrix | None = None
+    """What own draws of noise added to the sums that the own weights were updated with, where they did."""
+    flipped: NDArray[np.bool_] | None = None
+    """At the label party, the labels that it turned over before training, where the plan has it do so."""
+
+    @classmethod
+    def of(cls, transcript: Transcript) -> "View":
+        """From what one party really saw. A truncated or foreign transcript is refused."""
+        plan = Plan.from_toml(transcript.plan)
+        view = cls(
+            transcript.party,
+            plan,
+            transcript.X,
+            transcript.y,
+            transcript.seed,
+            transcript.start,
+            transcript.sums if transcript.own_noise is None else transcript.sums - transcript.own_noise,
+            transcript.weights,
+            transcript.own_noise,
+            transcript.flipped,
+        )
+        _refuse_misfit(view)
+        return view
+
+    @property
+    def role(self) -> str:
+        return self.plan.party(self.party).role
+
+    @property
+    def is_label_party(self) -> bool:
+        return self.role == "label"
+
+    @property
+    def peers(self) -> tuple[Party, ...]:
+        """The other parties with columns, in the plan's order."""
+        return tuple(party for party in self.plan.learners if party.name != self.party)
+
+    @property
+    def signs(self) -> Vector | None:
+        """The labels that training used, as -1/+1, at the label party."""
+        if self.y is None:
+            return None
+        signs = logistic.signs_of(self.y)
+        return signs if self.flipped is None else np.where(self.flipped, -signs, signs)
+
+    @property
+    def sigmoid(self) -> Sigmoid:
+        return SIGMOIDS[self.plan.sigmoid]
+
+    @property
+    def has_sums(self) -> bool:
+        """Whether this party saw its gradients; not so in `shares`, and not without columns."""
+        return self.plan.protocol != "shares" and self.X.shape[1] > 0
+
+    @property
+    def rows(self) -> int:
+        return len(self.X)
+
+    @cached_property
+    def batches(self) -> list[Batch]:
+        return list(batches(self.seed, self.rows, self.plan))
+
+    @cached_property
+    def weights_before(self) -> Matrix:
+        """Own weights before each step, replayed from the start and the sums."""
+        has_intercept = self.plan.intercept and self.is_label_party
+        penalties = logistic.penalties(self.plan.l2, self.X.shape[1], has_intercept)
+        weights, history = self.start, []
+        returned = self.sums if self.own_noise is None else self.sums + self.own_noise
+        for batch, sums in zip(self.batches, returned, strict=True):
+            history.append(weights)
+            gradient = sums * (self.sigmoid.gradient_scale / len(batch))
+            weights = logistic.updated(weights, gradient, self.plan.learning_rate, penalties)
+        return np.array(history)
+
+    @property
+    def residual_rounding(self) -> float:
+        """The standard deviation with which encoding changed each residual of another party; 0 in `clear`."""
+        if self.plan.protocol == "clear":
+            return 0.0
+        return 2.0**-self.plan.residual_bits * float(np.sqrt((len(self.plan.learners) - 1) / 12))
+
+    def steps(self) -> Iterator[tuple[Batch, Matrix, Vector, Vector]]:
+        """For each step: the batch, own columns of its rows, own scores before it, and the sums received."""
+        for batch, weights, sums in zip(self.batches, self.weights_before, self.sums, strict=True):
+            X = self.X[batch.rows]
+            yield batch, X, X @ weights, sums
+
+
+def _refuse_misfit(view: View) -> None:
+    """A view whose parts do not belong together would be solved all the same, and give nonsense."""
+    party = view.plan.party(view.party)
+    columns = party.features + (1 if view.plan.intercept and view.is_label_party else 0)
+    shapes: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
+        "own columns": (view.X.shape[1:], (columns,)),
+        "starting weights": (view.start.shape, (columns,)),
+    }
+    if len(view.weights):
+        shapes["weights"] = (view.weights.shape, (columns,))
+    if view.has_sums:
+        shapes["sums of steps and columns"] = (view.sums.shape, (len(view.batches), columns))
+    if view.is_label_party:
+        shapes["labels"] = (() if view.y is None else view.y.shape, (view.rows,))
+    for name, (got, expected) in shapes.items():
+        if got != expected:
+            raise DataError(
+                f"transcript of {view.party}: expected {name} {expected}, got {got}; "
+                "is it cut short, or of another plan?"
+            )
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What theory asks for, evaluated on this run: shown beside what happened."""
+
+    name: str
+    value: float
+    needed: str
+    is_met: bool
+    reference: str
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class LabelClaim:
+    """For every training row a number whose sign is the believed label and whose size says how sure; NaN: no answer."""
+
+    beliefs: Vector
+    is_determined: NDArray[np.bool_]
+    """Rows whose answer is the only solution of their equations, apart from those that were inferred."""
+    conditions: tuple[Condition, ...] = ()
+    targets: NDArray[np.intp] | None = None
+    """An active attack's chosen rows; None means all."""
+
+    target: Literal["labels"] = "labels"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class ValueClaim:
+    """Believed scores or features of other parties, one row a training row; NaN: no answer."""
+
+    target: Literal["scores", "features"]
+    against: str
+    """A party's name, or several joined by " + " where only their columns or scores together are known."""
+    values: Matrix
+    is_determined: NDArray[np.bool_]
+    left_open: Literal["nothing", "sign", "rotation"] = "nothing"
+    """What the equations cannot fix: all columns' signs together, or an orthogonal matrix."""
+    conditions: tuple[Condition, ...] = ()
+
+
+@dataclass(frozen=True)
+class NotApplicable:
+    """The attack has nothing to work on in this view."""
+
+    why: str
+    conditions: tuple[Condition, ...] = field(default=())
+
+
+Claim = LabelClaim | ValueClaim
+
+
+@dataclass(frozen=True)
+class Attack:
+    """A passive attack under the name that the command line and reports use."""
+
+    name: str
+    by: Literal["label", "features"]
+    run: Callable[[View], Claim | NotApplicable]
+    reference: str
+    """The theorem or section of the paper, or where it goes beyond."""
+
+    @property
+    def target(self) -> Literal["labels", "features"]:
+        """What it is after, which its name begins with."""
+        return "labels" if self.name.startswith("label-") else "features"
+
+    def __call__(self, view: View) -> Claim | NotApplicable:
+        return self.run(view)

@@ -1,0 +1,142 @@
+"""The red team: every passive attack on every party's view of a run, every active one in a run of its own.
+
+An active attack needs a run to take part in. It gets one on the same rows, rebuilt from the transcripts, with the same
+plan but for its length: one epoch visits every row, and only against noise more visits tell more.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+import numpy as np
+
+from plumbob.checking.advice import ON_OPENED_WEIGHTS, fix_for
+from plumbob.data import Column, Table
+from plumbob.errors import DataError, RemoteProtocolError
+from plumbob.plan import Plan, suggestion
+from plumbob.record import Finding
+from plumbob.workshop.attacks import ACTIVE, PASSIVE, ActiveAttack, Attack, NotApplicable
+from plumbob.workshop.auditor.score import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE, scored, without_claim
+from plumbob.workshop.auditor.truth import Source, Truth
+from plumbob.workshop.simulation import train
+
+Tell = Callable[[str], None]
+"""Called with one line before each attack."""
+
+Kind = TypeVar("Kind", Attack, ActiveAttack)
+
+# What is worst comes first.
+ORDER = (LEAKS, DEGRADES, BLOCKED, NOT_APPLICABLE)
+
+
+def audit(record: Source, only: Sequence[str] | None = None, progress: Tell | None = None) -> list[Finding]:
+    """Attack a recorded run: a `RunRecord` with its transcripts, a `Run`, or a run's folder.
+
+    `only` names the attacks to run; without it, all. One finding for each attack, attacker, victim and target.
+    """
+    # One name is a sequence of letters, too, and those are no attacks.
+    only = [only] if isinstance(only, str) else only
+    refuse_unknown(only)
+    truth = Truth.of(record)
+    findings: list[Finding] = []
+    for name, view in truth.views.items():
+        for passive in chosen(PASSIVE, view.role, only):
+            _tell(progress, f"{passive.name} by {name}")
+            findings += scored(passive, name, passive(view), truth)
+        for active in chosen(ACTIVE, view.role, only):
+            _tell(progress, f"{active.name} by {name}, in a run of its own")
+            findings += acted_out(active, name, truth)
+    judged = (_on_opened_weights(truth.plan, finding) for finding in findings)
+    return sorted(one_each(judged), key=lambda finding: ORDER.index(finding.verdict))
+
+
+def refuse_unknown(only: Sequence[str] | None) -> None:
+    """A name that no attack has."""
+    known = names()
+    if unknown := [name for name in only or () if name not in known]:
+        close = suggestion(unknown[0], known)
+        raise DataError(f"no attack {', '.join(unknown)}; expected some of {', '.join(known)}{close}")
+
+
+def names() -> list[str]:
+    """Of all attacks, each once."""
+    return list(dict.fromkeys([attack.name for attack in PASSIVE] + [attack.name for attack in ACTIVE]))
+
+
+def passive_names() -> list[str]:
+    """Of those that need no run of their own."""
+    return list(dict.fromkeys(attack.name for attack in PASSIVE))
+
+
+def chosen(attacks: Sequence[Kind], role: str, only: Sequence[str] | None) -> list[Kind]:
+    """Those that a party of this role can make, of these names."""
+    return [attack for attack in attacks if attack.by == role and (only is None or attack.name in only)]
+
+
+def acted_out(attack: ActiveAttack, by: str, truth: Truth) -> list[Finding]:
+    """Cast the attacker for its part, train again, and score what it then believes."""
+    party_class = attack.arm(truth.plan, by)
+    if isinstance(party_class, NotApplicable):
+        return scored(attack, by, party_class, truth)
+    try:
+        run = train(plan_again(truth.plan), tables_again(truth), cast={by: party_class})
+    except RemoteProtocolError as error:
+        return without_claim(attack, by, BLOCKED, NotApplicable(f"The honest peer ended the run: {error}"), truth)
+    again = Truth.of(run)
+    claim = attack.claim(run.parties[by], again.views[by])
+    # What its own part of the model predicts is taken from the honest run: it may have spoilt its part in this one.
+    return scored(attack, by, claim, Truth(truth.plan, {**again.views, by: truth.views[by]}))
+
+
+def plan_again(plan: Plan) -> Plan:
+    """The same training of rows that are prepared already, with the same widths."""
+    epochs = 1 if plan.noise == "none" else plan.epochs
+    # Scaling what is scaled changes nothing, and the plan's widths rest on it; scaling what was clipped would.
+    scale = "none" if plan.row_norm else plan.scale
+    return plan.replace(scale=scale, missing="refuse", categorical="refuse", test_share=0.0, rows=0, epochs=epochs)
+
+
+def tables_again(truth: Truth) -> dict[str, Table]:
+    """Every party's training rows, as training saw them."""
+    ids = tuple(str(row) for row in range(truth.rows))
+    tables = {}
+    for name in truth.views:
+        columns = tuple(Column(f"x{place}", values) for place, values in enumerate(truth.features(name).T))
+        is_label_party = name == truth.plan.label_party.name
+        labels = truth.is_positive.astype(np.int8) if is_label_party else None
+        tables[name] = Table(ids, columns, labels, (0, 1) if is_label_party else None)
+    return tables
+
+
+def _tell(progress: Tell | None, line: str) -> None:
+    if progress is not None:
+        progress(line)
+
+
+def one_each(findings: Iterable[Finding]) -> list[Finding]:
+    """Where an attack has several ways, the one that got furthest speaks for it."""
+    best: dict[tuple[str, str, str, str], Finding] = {}
+    for finding in findings:
+        key = (finding.attack, finding.by, finding.against, finding.target)
+        if key not in best or _reach(finding) > _reach(best[key]):
+            best[key] = finding
+    return list(best.values())
+
+
+def _reach(finding: Finding) -> tuple[int, float]:
+    return -ORDER.index(finding.verdict), finding.advantage or 0.0
+
+
+def _on_opened_weights(plan: Plan, finding: Finding) -> Finding:
+    """In `shares` no sums are seen; the weights opened at the end are one equation a column, in the whole run."""
+    if plan.protocol != "shares" or finding.attack not in ON_OPENED_WEIGHTS:
+        return finding
+    if plan.open == "never":
+        return replace(finding, verdict=BLOCKED, why="No sums were seen, and the weights were never opened.", fix="")
+    if plan.label_flip_epsilon and finding.verdict in (BLOCKED, NOT_APPLICABLE):
+        return replace(finding, verdict=BLOCKED)
+    equations = (
+        f"The weights opened at the end are {plan.party(finding.by).features} equations about the labels, a run."
+    )
+    why = equations if finding.verdict == NOT_APPLICABLE else f"{equations} {finding.why}"
+    return replace(finding, verdict=DEGRADES, why=why, fix=fix_for(plan, finding.attack, finding.target))

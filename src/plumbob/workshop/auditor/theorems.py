@@ -1,0 +1,172 @@
+"""The paper's theorems about its countermeasure, for a plan, beside what a run really did.
+
+Lemma 6.3 and Theorem 6.4 promise utility, Theorem 6.6 limits how fast scores drift. They are for two parties, Taylor's
+approximation and no penalty. A promise far above what happened is still kept: these are worst cases.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from plumbob.data import steps_per_epoch
+from plumbob.model import bounds, logistic
+from plumbob.plan import Plan
+from plumbob.protocol.defences import noise_std
+from plumbob.record import Promise
+from plumbob.workshop.auditor.truth import Matrix, Truth, Vector
+
+FAILURE = 0.01
+"""The delta of the theorems: how likely a promise may be broken."""
+PENALTIES = np.logspace(-6, 1, 15)
+"""Any reference point will do in Theorem 6.4. Ridge solutions lie near, and one of these gives the best promise."""
+
+
+@dataclass(frozen=True)
+class Countermeasure:
+    """What the theorems depend on. `row_norm` is the largest norm of a joint row, the intercept among it."""
+
+    noise: float
+    batch_size: int
+    n_steps: int
+    learning_rate: float
+    row_norm: float
+    largest_start: float
+    """The largest abs(score) at the start."""
+
+    @property
+    def unit_error(self) -> float:
+        """The paper's u, which is for rows of norm 1."""
+        return bounds.gradient_error_bound(self.noise, self.batch_size, self.n_steps, FAILURE)
+
+    @property
+    def error(self) -> float:
+        return self.unit_error * self.row_norm
+
+    @property
+    def drift_steps(self) -> int:
+        return bounds.noisy_safe_steps(self.learning_rate, self.unit_error, self.largest_start, self.row_norm)
+
+    def gap(self, gradient_norm: float, distance: float) -> float:
+        """Theorem 6.4, at the learning rate of its proof."""
+        return bounds.utility_gap(gradient_norm, distance, self.error, self.n_steps, FAILURE)
+
+
+def why_not(plan: Plan) -> str | None:
+    """Why the theorems say nothing of a plan, or None."""
+    if not any(noise_std(plan, party.role) > 0 for party in plan.learners):
+        return "there is no noise"
+    if plan.sigmoid != "taylor" or plan.l2 or plan.class_weight != "none" or plan.label_flip_epsilon:
+        return "they are for Taylor's approximation, without penalty, class weights and flipped labels"
+    return None if len(plan.learners) == 2 else "they are for two parties"
+
+
+def promises(plan: Plan, training_rows: int) -> list[Promise]:
+    """From the plan alone: rows as long as it clips them, gradients within its G, weights within 4 G - 2."""
+    if why_not(plan) is not None:
+        return []
+    batch_size = training_rows if plan.batches == "full" else plan.batch_size
+    n_steps = steps_per_epoch(training_rows, plan) * plan.epochs
+    row_norm = math.hypot(plan.row_norm, 1.0 if plan.intercept else 0.0)
+    start = bounds.start_score_bound(plan.start, training_rows, plan.columns, row_norm, FAILURE)
+    found = Countermeasure(_noise(plan), batch_size, n_steps, plan.learning_rate, row_norm, start)
+    most = plan.heuristic.G
+    return [
+        Promise("Lemma 6.3", NOISE_SAYS, found.error),
+        Promise(
+            "Theorem 6.4",
+            f"loss of the mean weights above that of any weights of norm {4 * most - 2:g} or less, at most",
+            found.gap(most * row_norm, 2 * (4 * most - 2)),
+        ),
+        Promise("Theorem 6.6", DRIFT_SAYS, float(found.drift_steps)),
+    ]
+
+
+NOISE_SAYS = "norm of the noise in any gradient, at most"
+LOSS_SAYS = "Taylor's loss of the mean weights, at most"
+DRIFT_SAYS = "first steps in which every abs(score) stays below 2, at least; it limits drift, not what noise hides"
+
+
+def measured(truth: Truth) -> list[Promise]:
+    """The same for a run, with its own rows, weights and reference point, beside what it did."""
+    plan = truth.plan
+    if why_not(plan) is not None or not all(view.has_sums for view in truth.views.values() if view.X.shape[1]):
+        return []
+    return list(_measured(plan, _Course.of(truth)))
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class _Course:
+    """Everybody's columns, weights before each step and what noise added to each gradient, side by side."""
+
+    X: Matrix
+    signs: Vector
+    weights: Matrix
+    errors: Vector
+    """The norm of the noise's part in each gradient."""
+    smallest_batch: int
+
+    @classmethod
+    def of(cls, truth: Truth) -> "_Course":
+        views = list(truth.views.values())
+        X, weights = np.hstack([view.X for view in views]), np.hstack([view.weights_before for view in views])
+        sums = np.hstack([view.sums if view.own_noise is None else view.sums + view.own_noise for view in views])
+        signs = logistic.signs_of(truth.is_positive)
+        batches = views[0].batches
+        norms = []
+        for batch, before, noisy in zip(batches, weights, sums, strict=True):
+            own = X[batch.rows]
+            norms.append(np.linalg.norm(noisy - (own @ before - 2 * signs[batch.rows]) @ own) / (4 * len(batch)))
+        return cls(X, signs, weights, np.array(norms), min(len(batch) for batch in batches))
+
+    @property
+    def row_norm(self) -> float:
+        return float(np.linalg.norm(self.X, axis=1).max())
+
+    def loss(self, weights: Vector) -> float:
+        """Taylor's, up to a constant (section 6)."""
+        return float(np.mean((self.X @ weights - 2 * self.signs) ** 2) / 8)
+
+    def references(self) -> Iterator[Vector]:
+        """Ridge solutions, from nearly the best weights to nearly none."""
+        gram, right = self.X.T @ self.X, self.X.T @ (2 * self.signs)
+        for penalty in PENALTIES:
+            yield np.linalg.solve(gram + penalty * len(self.X) * np.eye(len(gram)), right)
+
+    def steps_within(self, limit: float) -> int:
+        """First steps before which every score is smaller."""
+        for step, before in enumerate(self.weights):
+            if np.abs(self.X @ before).max() >= limit:
+                return step
+        return len(self.weights)
+
+
+def _measured(plan: Plan, course: _Course) -> Iterator[Promise]:
+    n_steps, row_norm = len(course.weights), course.row_norm
+    start = float(np.abs(course.X @ course.weights[0]).max())
+    found = Countermeasure(_noise(plan), course.smallest_batch, n_steps, plan.learning_rate, row_norm, start)
+    largest = float(course.errors.max())
+    yield Promise("Lemma 6.3", NOISE_SAYS, found.error, largest, largest <= found.error)
+    # Criterion of section 6: a bound on weights bounds every row's gradient.
+    most = (float(np.linalg.norm(course.weights, axis=1).max()) * row_norm + 2) * row_norm / 4
+    loss = course.loss(course.weights.mean(axis=0))
+    reference = min(course.references(), key=lambda one: _promised_loss(found, course, most, one))
+    promised = _promised_loss(found, course, most, reference)
+    away = float(np.linalg.norm(course.weights[0] - reference))
+    rate = bounds.utility_learning_rate(most, away, found.error, n_steps)
+    says = f"{LOSS_SAYS} (proved at a learning rate of {rate:.2g}, the plan's is {plan.learning_rate:g})"
+    yield Promise("Theorem 6.4", says, promised, loss, loss <= promised)
+    steps = course.steps_within(2.0)
+    # A run may be over before the promise is.
+    is_kept = steps >= min(found.drift_steps, n_steps)
+    yield Promise("Theorem 6.6", DRIFT_SAYS, float(found.drift_steps), float(steps), is_kept)
+
+
+def _promised_loss(found: Countermeasure, course: _Course, most: float, reference: Vector) -> float:
+    distance = float(np.linalg.norm(course.weights - reference, axis=1).max())
+    return course.loss(reference) + found.gap(most, distance)
+
+
+def _noise(plan: Plan) -> float:
+    return max(noise_std(plan, party.role) for party in plan.learners)

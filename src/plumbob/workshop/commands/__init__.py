@@ -1,0 +1,1 @@
+"""What the verbs of the workshop do, one module per verb."""

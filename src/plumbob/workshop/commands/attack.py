@@ -1,0 +1,96 @@
+"""`attack`: the red team on a recorded run. `audit`: a run made for it, and its findings kept in the record."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from plumbob.checking.advice import notes_for
+from plumbob.checking.agreement import Agreement, agreements
+from plumbob.commands import results
+from plumbob.plan import Plan
+from plumbob.record import Finding, RunRecord
+from plumbob.report.beside import kept_sentence, theorems_table
+from plumbob.report.page import as_text
+from plumbob.report.run import conditions_table, findings_table, reasons
+from plumbob.workshop.auditor import audit
+from plumbob.workshop.auditor.filing import with_findings
+from plumbob.workshop.auditor.redteam import names, refuse_unknown
+from plumbob.workshop.auditor.score import LEAKS
+from plumbob.workshop.auditor.truth import Truth
+from plumbob.workshop.commands import train
+
+Tell = Callable[[str], None]
+
+
+def told_apart(words: Sequence[str], only: Sequence[str]) -> tuple[list[str], list[str] | None]:
+    """(paths, names of attacks or None for all): of `--only a b`, the second name arrives among the words."""
+    known = names() if only else []
+    return [word for word in words if word not in known], [*only, *(word for word in words if word in known)] or None
+
+
+def run(folder: Path, only: Sequence[str] | None, tell: Tell, keep: bool = False) -> dict[str, object]:
+    """Findings about the run in this folder, which stays as it is unless they are to be kept in it."""
+    findings = audit(folder, only, tell)
+    record = RunRecord.load(folder)
+    notes = list(notes_for(Plan.from_toml(record.plan)))
+    if keep:
+        file_findings(record, Truth.of(folder), _beside(record.findings, findings), folder)
+    listed = [asdict(finding) for finding in findings]
+    return {"out": str(folder), "findings": listed, "notes": notes, "lines": [*lines_of(findings), *notes]}
+
+
+def _beside(kept: Sequence[Finding], new: Sequence[Finding]) -> list[Finding]:
+    """The new findings and those of attacks that were not asked for now: what leaked before leaks still."""
+    asked = {finding.attack for finding in new}
+    return [*(finding for finding in kept if finding.attack not in asked), *new]
+
+
+def audit_plan(
+    plan: Plan, inputs: train.Inputs, out: Path, means: train.Means, only: Sequence[str] | None, tell: Tell
+) -> dict[str, object]:
+    """Train, attack, score, report."""
+    # Before hours of training, not after them.
+    refuse_unknown(only)
+    finished = train.carry_out(plan, inputs, out, means)
+    findings = audit(finished, only, tell)
+    record = file_findings(finished.record, Truth.of(finished), findings, out)
+    compared = agreements(record.predicted, findings)
+    result = {**train.shown(record, inputs, out), "agreement": [asdict(one) for one in compared]}
+    lines = [*lines_of(findings), *beside_lines(record, compared), *record.notes, *results.lines_of(record, out)]
+    return {**result, "lines": lines}
+
+
+def file_findings(record: RunRecord, truth: Truth, findings: Sequence[Finding], folder: Path) -> RunRecord:
+    """The record with its findings, saved, and the page made from it."""
+    filed = with_findings(record, truth, findings)
+    disagreements = [str(one) for one in agreements(filed.predicted, findings) if not one.is_kept]
+    # Once each, however often a run is attacked.
+    notes = dict.fromkeys([*filed.notes, *notes_for(truth.plan), *disagreements])
+    filed = replace(filed, notes=list(notes))
+    filed.save(folder)
+    results.write_report(filed, folder)
+    return filed
+
+
+def beside_lines(record: RunRecord, compared: Sequence[Agreement]) -> list[str]:
+    """How many verdicts were predicted, and the theorems; the disagreements are among the notes."""
+    lines = [kept_sentence(compared), ""] if compared else []
+    if not record.theorems["plan"]:
+        return lines
+    table = theorems_table(record.theorems["plan"], record.theorems["run"])
+    return [*lines, "the paper's theorems:", *as_text(table), ""]
+
+
+def lines_of(findings: Sequence[Finding]) -> list[str]:
+    """Findings for people: the table, why, and theory beside practice."""
+    if not findings:
+        return ["no attack was run"]
+    conditions = conditions_table(findings)
+    theory = ["", "theory beside practice:", *as_text(conditions)] if conditions.rows else []
+    return [*as_text(findings_table(findings)), "", *reasons(findings), *theory, ""]
+
+
+def leaks(result: dict[str, object]) -> bool:
+    """Whether something in a verb's result is above the plan's tolerance."""
+    findings = result["findings"]
+    return isinstance(findings, list) and any(finding["verdict"] == LEAKS for finding in findings)

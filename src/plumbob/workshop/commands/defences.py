@@ -1,0 +1,69 @@
+"""`audit --defences`: the same data under one defence after the other, as one table, defences.json and a page."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from plumbob.commands import results
+from plumbob.commands.estimate import estimate
+from plumbob.plan import Plan
+from plumbob.report.page import as_text
+from plumbob.workshop.auditor.defences import Outcome, Workshop, compare
+from plumbob.workshop.auditor.redteam import refuse_unknown
+from plumbob.workshop.commands import train
+from plumbob.workshop.pages.defences import defences_table, page_of, sentences
+from plumbob.workshop.simulation.files import load_tables
+
+
+def run(
+    plan: Plan,
+    inputs: train.Inputs,
+    out: Path,
+    means: train.Means,
+    only: Sequence[str] | None,
+    encrypted: bool,
+    tell: Callable[[str], None],
+) -> dict[str, object]:
+    """Train and attack under each defence; the findings at the top are those of the plan as it is."""
+    refuse_unknown(only)
+    loaded = load_tables(plan, inputs.data, inputs.id_column, inputs.label_column, inputs.data_dir)
+    if loaded.left_out:
+        tell(loaded.left_out)
+    results.make_folder(out)
+    workshop = Workshop(
+        loaded.tables, loaded.test, encrypted, only, means.engine, means.jobs, _cost_with(means.jobs), tell
+    )
+    outcomes = compare(plan, workshop)
+    report = results.report_in(out)
+    report.write_text(page_of(plan.title or "Defences side by side", outcomes), encoding="utf-8")
+    result = {
+        "out": str(out),
+        "report": str(report),
+        "data": inputs.source,
+        "plan_hash": plan.hash(),
+        "findings": [asdict(finding) for one in outcomes if one.is_plan for finding in one.findings],
+        "defences": [one.to_dict() for one in outcomes],
+        "notes": list(sentences(outcomes)),
+    }
+    (out / "defences.json").write_text(json.dumps(result, indent=2, allow_nan=False), encoding="utf-8")
+    return {**result, "lines": lines_of(outcomes, report)}
+
+
+def _cost_with(jobs: int | None) -> Callable[[Plan, int], tuple[float, int]]:
+    """Measured once for each shape of the work, so that defences of one shape do not differ by the machine's mood."""
+    measured: dict[tuple[object, ...], tuple[float, int]] = {}
+
+    def cost(plan: Plan, rows: int) -> tuple[float, int]:
+        shape = (plan.protocol, plan.batches == "full", plan.batch_size)
+        if shape not in measured:
+            found = estimate(plan, rows, jobs)
+            measured[shape] = 60 * found.minutes, found.bytes_sent
+        return measured[shape]
+
+    return cost
+
+
+def lines_of(outcomes: Sequence[Outcome], report: Path) -> list[str]:
+    """The table, what it does not say by itself, and where the page lies."""
+    return [*as_text(defences_table(outcomes)), "", *sentences(outcomes), f"{report}"]

@@ -1,0 +1,26 @@
+"""`export`: the model, or one party's part of it, for other programs."""
+
+from pathlib import Path
+
+from plumbob.errors import DataError
+from plumbob.plan import Plan
+from plumbob.workshop.simulation.export import export, refuse_unfinished
+
+
+def run(folder: Path, to: str, party: str | None, out: Path | None) -> dict[str, object]:
+    """Where it was written."""
+    refuse_absent_parts(folder, party)
+    target = export(folder, to, party, out)
+    return {"out": str(target), "to": to, "party": party, "lines": [str(target)]}
+
+
+def refuse_absent_parts(folder: Path, party: str | None = None) -> None:
+    """The parts that are needed, one or all: the folder of a run on a network holds the own one only."""
+    plan = Plan.from_toml(refuse_unfinished(folder).plan)
+    needed = plan.learners if party is None else (plan.party(party),)
+    held = [one.name for one in plan.learners if (folder / "parties" / one.name / "part.json").exists()]
+    if absent := [one.name for one in needed if one.name not in held]:
+        raise DataError(
+            f"{folder}: the part of {', '.join(absent)} is not here, only that of {', '.join(held) or 'nobody'}; use"
+            " `plumbob export --party NAME` for that one, and `plumbob party predict` to score with the others"
+        )

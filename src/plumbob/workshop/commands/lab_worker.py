@@ -1,0 +1,154 @@
+"""The lab's run, in a process of its own: one job on standard input, then one JSON object a line of what happens.
+
+It is `audit` step by step, so that each attack's result is told as soon as it is scored. The process ends when it is
+interrupted, and when the lab that started it is gone: then standard input is closed.
+"""
+
+import _thread
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from plumbob.checking.filing import with_predictions
+from plumbob.commands import results
+from plumbob.commands.progress import Step, StepProgress
+from plumbob.errors import PlumbobError
+from plumbob.plan import Plan
+from plumbob.record import Finding
+from plumbob.workshop.auditor.defences import as_seen_under, in_clear
+from plumbob.workshop.auditor.redteam import ORDER, audit, names, passive_names
+from plumbob.workshop.auditor.truth import Truth
+from plumbob.workshop.commands import train as training
+from plumbob.workshop.commands.attack import file_findings
+from plumbob.workshop.simulation import Run, train
+from plumbob.workshop.simulation.files import LoadedTables, load_tables
+from plumbob.workshop.simulation.quality import Metrics, assessed
+from plumbob.workshop.simulation.watch import EpochWatch
+
+SECONDS_BETWEEN_STEPS = 0.2
+Emit = Callable[..., None]
+
+
+@dataclass(frozen=True)
+class Job:
+    """What the lab asks for."""
+
+    plan: Plan
+    data: str
+    data_dir: Path | None
+    out: Path
+    is_calculated: bool
+    """In the clear, with the views that the plan's protocol would have given."""
+
+    @classmethod
+    def read(cls, text: str) -> "Job":
+        fields = json.loads(text)
+        folder = Path(fields["data_dir"]) if fields["data_dir"] else None
+        return cls(Plan.from_toml(fields["plan"]), fields["data"], folder, Path(fields["out"]), fields["is_calculated"])
+
+
+class EventProgress(StepProgress):
+    """Steps as events, a few a second."""
+
+    def __init__(self, emit: Emit) -> None:
+        super().__init__("", quiet=True)
+        self._emit = emit
+        self._began = self._told = time.monotonic()
+
+    def __call__(self, batch: Step, steps: int) -> None:
+        super().__call__(batch, steps)
+        now = time.monotonic()
+        if now - self._told >= SECONDS_BETWEEN_STEPS or batch.step == steps:
+            self._told = now
+            left = (now - self._began) / batch.step * (steps - batch.step)
+            self._emit("step", step=batch.step, steps=steps, epoch=batch.epoch, seconds_left=round(left, 1))
+
+
+def main() -> None:
+    """Read the job, do it, say how it ended."""
+    job = Job.read(sys.stdin.readline())
+    threading.Thread(target=_leave_with_the_lab, daemon=True).start()
+    try:
+        perform(job, emit)
+    except KeyboardInterrupt:
+        emit("cancelled", text="The run was cancelled.")
+    except PlumbobError as error:
+        emit("failed", text=str(error))
+    except OSError as error:
+        emit("failed", text=f"{error.filename or 'a file'}: {error.strerror or type(error).__name__}")
+
+
+def emit(event: str, **content: Any) -> None:
+    """One line, at once: the other end is waiting for it."""
+    # In one write, because several parties' threads may have something to tell.
+    os.write(sys.stdout.fileno(), (json.dumps({"event": event, **content}, allow_nan=False) + "\n").encode())
+
+
+def perform(job: Job, emit: Emit) -> None:
+    """Train, judge, attack, write the report."""
+    emit("stage", text=f"Reading {job.data}")
+    loaded = load_tables(job.plan, [job.data], data_dir=job.data_dir)
+    emit("stage", text="Training in the clear" if job.is_calculated else f"Training with {job.plan.protocol}")
+    finished = _trained(job, loaded, emit)
+    finished.save(job.out)
+    results.write_report(finished.record, job.out)
+    for rows, models in finished.record.quality.items():
+        emit("quality", rows=rows, models=models)
+    findings = list(_attacked(job, finished, emit))
+    file_findings(finished.record, Truth.of(finished), findings, job.out)
+    emit("done", text=f"Finished in {finished.record.seconds:.1f} s of training; the report is written.")
+
+
+def _trained(job: Job, loaded: LoadedTables, emit: Emit) -> Run:
+    begun = training.begin(job.plan, loaded, job.out)
+    computed = in_clear(job.plan) if job.is_calculated else job.plan
+    watch = EpochWatch(computed, loaded.test, lambda epoch, metrics: _tell_epoch(emit, epoch, metrics))
+    work = partial(train, computed, loaded.tables, cast=watch.cast())
+    trained = training.marked(work, begun, job.out, EventProgress(emit))
+    finished = assessed(trained, loaded.tables, loaded.test)
+    if job.is_calculated:
+        finished = _as_calculated(job.plan, finished)
+    if not watch.cast():
+        # Nothing could be told on the way; in `shares` there is nothing now either.
+        for metrics in finished.record.epochs:
+            _tell_epoch(emit, int(metrics["epoch"] or 0), metrics)
+    return replace(finished, record=with_predictions(finished.record))
+
+
+def _as_calculated(plan: Plan, run: Run) -> Run:
+    """With the plan's own views. In `shares` nobody could follow the epochs."""
+    epochs = [] if plan.protocol == "shares" else run.record.epochs
+    return as_seen_under(plan, replace(run, record=replace(run.record, epochs=epochs)))
+
+
+def _tell_epoch(emit: Emit, epoch: int, metrics: Mapping[str, float | None] | Metrics) -> None:
+    emit("epoch", epoch=epoch, auc=metrics["auc"], log_loss=metrics["log_loss"], accuracy=metrics["accuracy"])
+
+
+def _attacked(job: Job, finished: Run, emit: Emit) -> Sequence[Finding]:
+    """One attack after the other, each told when it is scored."""
+    chosen = passive_names() if job.is_calculated or job.plan.protocol == "clear" else names()
+    findings: list[Finding] = []
+    for number, name in enumerate(chosen, start=1):
+        emit("attack", name=name, number=number, attacks=len(chosen))
+        for finding in audit(finished, [name]):
+            findings.append(finding)
+            emit("finding", **{key: value for key, value in asdict(finding).items() if key != "conditions"})
+    return sorted(findings, key=lambda finding: ORDER.index(finding.verdict))
+
+
+def _leave_with_the_lab() -> None:
+    """Standard input ends when the lab does, however it ended."""
+    sys.stdin.read()
+    _thread.interrupt_main()
+
+
+if __name__ == "__main__":
+    main()

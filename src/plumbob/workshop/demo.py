@@ -1,0 +1,180 @@
+"""The demo: one model of the bundled breast cancer data, three ways, each attacked with everything that parties saw.
+
+By `exchange`, as it is usually shipped; by `exchange` with noise that keeps labels; and on `shares`. All of it is
+encrypted with 2048-bit keys. The bank holds the label and 8 columns, the fund 22: with 20 rows a batch the fund's own
+gradients fix every label, which is the point of the paper (section 4).
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from plumbob.crypto import engines
+from plumbob.data import Batch
+from plumbob.plan import Party, Plan
+from plumbob.record import RunRecord
+from plumbob.report.page import as_text
+from plumbob.report.run import findings_table, quality_table, reasons
+from plumbob.report.run import page_of as run_page
+from plumbob.workshop.attacks import PASSIVE
+from plumbob.workshop.auditor import audit
+from plumbob.workshop.auditor.defences import in_clear, outcome_of
+from plumbob.workshop.auditor.filing import with_findings
+from plumbob.workshop.auditor.truth import Truth
+from plumbob.workshop.pages.defences import defences_table
+from plumbob.workshop.pages.ways import Way, page_of
+from plumbob.workshop.simulation import JointModel, Run, train
+from plumbob.workshop.simulation.files import LoadedTables, load_tables
+from plumbob.workshop.simulation.quality import assessed
+
+TITLE = "One model, three ways"
+DATASET = "breast-cancer"
+EPSILON = 2.0
+RUNS: Mapping[str, Mapping[str, Any]] = {
+    "exchange": {"protocol": "exchange"},
+    "exchange with noise": {"protocol": "exchange", "noise": "sound", "epsilon": EPSILON},
+    "shares": {"protocol": "shares"},
+}
+STORIES = {
+    "exchange": "each party sees its own gradient in every step; the fund solves its equations for the bank's labels",
+    "exchange with noise": (
+        f"the bank adds noise before it encrypts: every label has epsilon {EPSILON:g} and delta 1e-6, whatever "
+        "the fund does; it is no promise about anybody's columns"
+    ),
+    "shares": "nobody sees a gradient; each party gets its own weights, at the end, one equation a column",
+}
+ON_RECORDS = tuple(dict.fromkeys(attack.name for attack in PASSIVE))
+# Active attacks train again; this one reads labels from opened weights too, so that it belongs in the comparison.
+ATTACKS = (*ON_RECORDS, "label-chosen-rows")
+FOLDERS = {name: name.replace(" ", "-") for name in RUNS}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The size of the work: near a minute on two cores."""
+
+    epochs: int
+    key_bits: int = 2048
+    engine: str = "auto"
+    attacks: Sequence[str] = ATTACKS
+
+    @classmethod
+    def for_this_machine(cls) -> "Settings":
+        """Fewer epochs, and no attack that trains again, where only the slower engine is installed."""
+        return cls(epochs=5) if engines.native_is_built() else cls(epochs=2, attacks=ON_RECORDS)
+
+
+def run(out: Path, progress: Callable[[str], None], settings: Settings | None = None) -> dict[str, object]:
+    """Train and attack three times, lay the results side by side, write them to `out`."""
+    started = time.perf_counter()
+    # First, so that nothing is calculated that cannot be written.
+    out.mkdir(parents=True, exist_ok=True)
+    chosen = settings or Settings.for_this_machine()
+    loaded = load_tables(plan_for("exchange", chosen), [DATASET])
+    runs = {name: _attacked(name, chosen, loaded, progress) for name in RUNS}
+    ways = [_way(name, finished) for name, finished in runs.items()]
+    for way in ways:
+        _save(runs[way.name], out / FOLDERS[way.name])
+    difference = _difference_from_clear(runs["exchange"], chosen, loaded)
+    seconds = time.perf_counter() - started
+    about, sentences = _about(ways[0].record), _sentences(difference, seconds)
+    report = out / "report.html"
+    report.write_text(page_of(TITLE, about, sentences, ways), encoding="utf-8")
+    return {
+        "out": str(out),
+        "report": str(report),
+        "seconds": seconds,
+        "engine": ways[0].record.engine,
+        "largest_weight_difference": difference,
+        "runs": [way.outcome.to_dict() for way in ways],
+        "lines": [about, *_lines(ways), *sentences, f"{report}"],
+    }
+
+
+def plan_for(name: str, settings: Settings) -> Plan:
+    """The same plan but for the defence; its seed is fixed, so that the runs can be compared."""
+    parties = (Party("bank", "label", 8), Party("fund", "features", 22))
+    common: dict[str, Any] = {
+        "title": "The demo",
+        "epochs": settings.epochs,
+        "batch_size": 20,
+        "row_norm": 1.0,
+        "intercept": False,
+        "seed": 1,
+        "key_bits": settings.key_bits,
+        "test_only_keys": settings.key_bits < 2048,
+    }
+    return Plan.for_columns((8, 22)).replace(parties=parties, **common, **RUNS[name])
+
+
+def _attacked(name: str, settings: Settings, loaded: LoadedTables, progress: Callable[[str], None]) -> Run:
+    finished = _trained(name, settings, loaded, progress)
+    findings = audit(finished, settings.attacks, lambda line: progress(f"{name}: {line}"))
+    return replace(finished, record=with_findings(finished.record, Truth.of(finished), findings))
+
+
+def _way(name: str, run: Run) -> Way:
+    return Way(name, f"{STORIES[name]}.", run.record, outcome_of(run, run.record.findings, name, measured=True))
+
+
+def _save(run: Run, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    run.save(folder)
+    (folder / "report.html").write_text(run_page(run.record), encoding="utf-8")
+
+
+def _trained(name: str, settings: Settings, loaded: LoadedTables, progress: Callable[[str], None]) -> Run:
+    progress(f"{name}: training")
+    said = time.monotonic()
+
+    def tell(batch: Batch, steps: int) -> None:
+        nonlocal said
+        if time.monotonic() - said > 5.0:
+            said = time.monotonic()
+            progress(f"{name}: step {batch.step} of {steps}")
+
+    finished = train(plan_for(name, settings), loaded.tables, engine=settings.engine, progress=tell)
+    return assessed(finished, loaded.tables, loaded.test)
+
+
+def _difference_from_clear(encrypted: Run, settings: Settings, loaded: LoadedTables) -> float:
+    clear = train(in_clear(plan_for("exchange", settings)), loaded.tables)
+    return largest_difference(encrypted.model, clear.model)
+
+
+def largest_difference(model: JointModel, other: JointModel) -> float:
+    """Over all weights, in the units of training."""
+    pairs = ((part.weights, other.parts[name].weights) for name, part in model.parts.items())
+    return max(float(np.abs(one - two).max()) for one, two in pairs if one is not None and two is not None)
+
+
+def _about(record: RunRecord) -> str:
+    bank, fund = (party.features for party in Plan.from_toml(record.plan).learners)
+    return (
+        f"{DATASET}: {record.rows} people; the bank holds the label and {bank} columns, the fund {fund}; "
+        f"{record.steps} steps, engine {record.engine}."
+    )
+
+
+def _sentences(difference: float, seconds: float) -> list[str]:
+    return [
+        "Everything was encrypted, with the parties in one process, through the same bytes that would cross a network.",
+        f"Encrypted and clear weights differ by at most {difference:.1e}.",
+        f"All of it took {seconds:.1f} s.",
+    ]
+
+
+def _lines(ways: Sequence[Way]) -> Iterator[str]:
+    """The page's tables for a terminal."""
+    yield from (f"{way.name}: {way.story}" for way in ways)
+    yield from as_text(defences_table([way.outcome for way in ways]))
+    for way in ways:
+        told = [finding for finding in way.record.findings if finding.verdict != "not applicable"]
+        yield from ("", f"What the red team found: {way.name}")
+        yield from [*as_text(findings_table(told)), *reasons(told)] if told else ["No attack had anything to work on."]
+    for rows, models in ways[0].record.quality.items():
+        yield from ("", f"Quality on the {rows}, by {ways[0].name}", *as_text(quality_table(rows, models)), "")

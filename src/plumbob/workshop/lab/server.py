@@ -1,0 +1,296 @@
+"""The lab's web application: a page, what it asks for, and the stream of a run's events. Loopback only.
+
+serve(Lab(runs, tools, first), port)      # returns when it is stopped
+"""
+
+import asyncio
+import json
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import asdict, dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import anyio.to_thread
+import uvicorn
+from sse_starlette import EventSourceResponse, ServerSentEvent
+from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from plumbob import __version__
+from plumbob.errors import DataError, PlanError, PlumbobError, TransportError
+from plumbob.plan import Plan
+from plumbob.workshop.lab import answers, charts
+from plumbob.workshop.lab.choices import controls, shapes_here
+from plumbob.workshop.lab.guard import HOST, Gate, Guard
+from plumbob.workshop.lab.pictures import picture
+from plumbob.workshop.lab.runs import Runs
+from plumbob.workshop.lab.work import Workroom
+
+KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+EXPLAINED = ("attack", "by", "target")
+MOST_LISTENERS = 8
+"""Streams that may be open at once: a few pages, not a flood."""
+SECONDS_TO_CLOSE = 2
+# A report is one file with its own style and, where it has one, its own script. It is shown apart from the lab: without
+# the lab's origin it can neither read the lab's answers nor send it anything.
+REPORT_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; "
+    "frame-ancestors 'none'; base-uri 'none'; form-action 'none'; sandbox allow-scripts"
+)
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What the command line lends: its own estimate, and the command that carries a run out in a process."""
+
+    estimate: Callable[[Plan], dict[str, Any]]
+    worker: Sequence[str]
+
+
+@dataclass
+class Lab:
+    """Everything that one lab knows."""
+
+    runs: Runs
+    tools: Tools
+    first: dict[str, Any]
+    """What the controls hold when the page is opened."""
+    data_dir: Path | None = None
+    workroom: Workroom = field(init=False)
+    listeners: int = 0
+
+    def __post_init__(self) -> None:
+        self.workroom = Workroom(self.tools.worker)
+        self._one_estimate = asyncio.Lock()
+
+    # The page.
+
+    async def page(self, _request: Request) -> Response:
+        return asset("index.html")
+
+    async def asset(self, request: Request) -> Response:
+        return asset(request.path_params["name"])
+
+    async def start(self, _request: Request) -> Response:
+        """What the page needs once."""
+        work = self.workroom.work
+        return JSONResponse(
+            {
+                "version": __version__,
+                "controls": controls(),
+                "data": list(shapes_here(self.data_dir)),
+                "first": self.first,
+                "opened": self.runs.opened is not None,
+                "work": None if work is None else work.name,
+                "folder": str(self.runs.folder),
+            }
+        )
+
+    # A plan.
+
+    async def check(self, request: Request) -> Response:
+        """Findings, or what is wrong with the plan: that is an answer too, not an error."""
+        body = await _json(request)
+        try:
+            return JSONResponse(answers.checked(answers.asked(body)))
+        except PlanError as error:
+            return JSONResponse({"mistakes": answers.mistakes(error)})
+
+    async def estimate(self, request: Request) -> Response:
+        """Minutes and megabytes; the first for a kind of key takes a second or two."""
+        wish = answers.asked(await _json(request))
+        async with self._one_estimate:
+            return JSONResponse(await anyio.to_thread.run_sync(self.tools.estimate, wish.plan))
+
+    async def explain(self, request: Request) -> Response:
+        """One attack's story and picture."""
+        body = await _json(request)
+        if not isinstance(body, dict) or not all(isinstance(body.get(name), str) for name in EXPLAINED):
+            raise DataError(f"expected a wish, and words for {', '.join(EXPLAINED)}")
+        plan = answers.asked(body.get("wish")).plan
+        drawn = await anyio.to_thread.run_sync(picture, plan, *(body[name] for name in EXPLAINED))
+        return JSONResponse(asdict(drawn))
+
+    async def plan(self, request: Request) -> Response:
+        """The controls as a plan's file."""
+        return PlainTextResponse(answers.asked(await _json(request)).plan.to_toml())
+
+    # Runs.
+
+    async def begin(self, request: Request) -> Response:
+        """Start a run; refused while another is under way."""
+        body = await _json(request)
+        if not isinstance(body, dict) or not isinstance(body.get("is_calculated"), bool):
+            raise DataError("expected a wish, and whether it is to be calculated in the clear")
+        wish = answers.asked(body.get("wish"))
+        if not wish.data:
+            raise DataError("there are no data to run on: choose a data set")
+        name, folder = self.runs.next(wish.plan.protocol)
+        job = {
+            "plan": wish.plan.to_toml(),
+            "data": wish.data,
+            "data_dir": None if self.data_dir is None else str(self.data_dir),
+            "out": str(folder),
+            "is_calculated": body["is_calculated"],
+        }
+        await self.workroom.start(name, job)
+        return JSONResponse({"name": name}, 201)
+
+    async def cancel(self, request: Request) -> Response:
+        """Stop the run that is under way, if there is one."""
+        await _json(request)
+        await self.workroom.cancel()
+        return JSONResponse({})
+
+    async def events(self, request: Request) -> Response:
+        """What the run of this name tells; a page that lost its connection says what it heard last."""
+        work = self.workroom.work
+        if work is None or work.name != request.path_params["name"]:
+            raise DataError("there is no such run here; its folder may hold what it left")
+        if self.listeners >= MOST_LISTENERS:
+            return JSONResponse({"error": "too many pages are watching"}, 503)
+        heard = request.headers.get("last-event-id", "")
+        after = int(heard) if heard.isdigit() and len(heard) < 16 else 0
+
+        async def stream() -> AsyncIterator[ServerSentEvent]:
+            with self._listening():
+                async for event in work.after(after):
+                    yield ServerSentEvent(json.dumps(event.content), event=event.kind, id=str(event.number))
+
+        return EventSourceResponse(stream())
+
+    @contextmanager
+    def _listening(self) -> Iterator[None]:
+        self.listeners += 1
+        try:
+            yield
+        finally:
+            self.listeners -= 1
+
+    async def listed(self, _request: Request) -> Response:
+        """All runs of this lab, with the chart that compares them."""
+        listed = await anyio.to_thread.run_sync(lambda: list(self.runs.listed()))
+        return JSONResponse({"runs": listed, "chart": charts.comparison(listed)})
+
+    async def curve(self, request: Request) -> Response:
+        """The epochs so far of the run under way."""
+        work = self.workroom.work
+        if work is None or work.name != request.path_params["name"]:
+            raise DataError("there is no such run here")
+        epochs = [event.content for event in work.events if event.kind == "epoch"]
+        return JSONResponse({"chart": charts.curve(epochs)})
+
+    async def report(self, request: Request) -> Response:
+        """A run's page as it lies in its folder, apart from the lab's own origin."""
+        name = request.path_params["name"]
+        headers = {"Content-Security-Policy": REPORT_POLICY}
+        if "download" in request.query_params:
+            headers |= _attached(f"{name}-report.html")
+        return Response(self.runs.report(name), media_type="text/html", headers=headers)
+
+    async def run_plan(self, request: Request) -> Response:
+        """A run's plan, as its record has it."""
+        name = request.path_params["name"]
+        return PlainTextResponse(self.runs.record(name).plan, headers=_attached(f"{name}-plan.toml"))
+
+    @asynccontextmanager
+    async def lifespan(self, _app: Starlette) -> AsyncIterator[None]:
+        """A lab that closes takes its run along."""
+        yield
+        await self.workroom.cancel()
+
+
+def application(lab: Lab, gate: Gate) -> Guard:
+    """All routes, behind the guard."""
+    home = gate.home.rstrip("/")
+
+    def route(path: str, work: Callable[[Request], Awaitable[Response]], method: str = "GET") -> Route:
+        return Route(f"{home}/{path}", work, methods=[method])
+
+    routes = [
+        route("", lab.page),
+        route("assets/{name}", lab.asset),
+        route("start", lab.start),
+        route("check", lab.check, "POST"),
+        route("estimate", lab.estimate, "POST"),
+        route("explain", lab.explain, "POST"),
+        route("plan", lab.plan, "POST"),
+        route("runs", lab.listed),
+        route("runs", lab.begin, "POST"),
+        route("cancel", lab.cancel, "POST"),
+        route("runs/{name}/events", lab.events),
+        route("runs/{name}/curve", lab.curve),
+        route("runs/{name}/report", lab.report),
+        route("runs/{name}/plan", lab.run_plan),
+    ]
+    handlers: dict[Any, Any] = {PlumbobError: _said, ArithmeticError: _beyond, ClientDisconnect: _gone}
+    return Guard(Starlette(routes=routes, exception_handlers=handlers, lifespan=lab.lifespan), gate)
+
+
+def asset(name: str) -> Response:
+    """One of the page's own files, or of the report's; nothing else in the package has a name here."""
+    found = {
+        path.name: path for room in ("report", "lab") for path in files(f"plumbob.{room}").joinpath("assets").iterdir()
+    }
+    kind = KINDS.get(Path(name).suffix)
+    if name not in found or kind is None:
+        return PlainTextResponse("there is no such file\n", 404)
+    return Response(found[name].read_bytes(), media_type=kind)
+
+
+def bound(port: int) -> socket.socket:
+    """A socket on this machine's own address; port 0 takes a free one."""
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((HOST, port))
+        # At once: whoever is quick to open the address that is printed next waits a moment, and is not refused.
+        listener.listen()
+    except OSError as error:
+        listener.close()
+        raise TransportError(f"port {port} cannot be had ({error.strerror}); give another one, or none") from error
+    return listener
+
+
+def serve(lab: Lab, gate: Gate, listener: socket.socket) -> None:
+    """Until Ctrl-C. Nothing is logged of requests: their addresses may hold the token."""
+    config = uvicorn.Config(
+        application(lab, gate),
+        access_log=False,
+        log_level="error",
+        server_header=False,
+        date_header=False,
+        lifespan="on",
+        limit_concurrency=64,
+        timeout_graceful_shutdown=SECONDS_TO_CLOSE,
+    )
+    uvicorn.Server(config).run(sockets=[listener])
+
+
+async def _json(request: Request) -> Any:
+    try:
+        return json.loads(await request.body())
+    except (ValueError, RecursionError) as error:
+        raise DataError("expected JSON") from error
+
+
+async def _said(_request: Request, error: PlumbobError) -> Response:
+    return JSONResponse({"error": str(error)}, 400)
+
+
+async def _beyond(_request: Request, _error: ArithmeticError) -> Response:
+    return JSONResponse({"error": answers.BEYOND}, 400)
+
+
+async def _gone(_request: Request, _error: ClientDisconnect) -> Response:
+    return JSONResponse({"error": "expected less"}, 413)
+
+
+def _attached(name: str) -> dict[str, str]:
+    """Names are ours: digits, letters and dashes."""
+    return {"Content-Disposition": f'attachment; filename="{name}"'}

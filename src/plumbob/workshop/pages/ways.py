@@ -1,0 +1,126 @@
+"""Several runs of one task side by side: the demo's page."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from plumbob.plan import Plan
+from plumbob.record import AttackCurve, LedgerCurve, RunRecord
+from plumbob.report.chart import Axis, Chart, Series
+from plumbob.report.figures import curve_series, references
+from plumbob.report.limits import limits_of
+from plumbob.report.markup import tag
+from plumbob.report.page import Section, Table, bullets, render
+from plumbob.report.run import (
+    LEDGER,
+    findings_section,
+    plan_section,
+    quality_sections,
+    receipt_lines,
+    warnings,
+)
+from plumbob.report.scale import shown
+from plumbob.report.verdicts import WORDS, badge, verdicts_of, worst
+from plumbob.workshop.auditor.defences import LABELS, VALUES, Outcome
+from plumbob.workshop.pages.defences import badged_table, leakage, tradeoff_charts
+
+
+@dataclass(frozen=True)
+class Way:
+    """One run with its name, what is special about it, and how it stands in the comparison."""
+
+    name: str
+    story: str
+    record: RunRecord
+    outcome: Outcome
+
+
+def page_of(title: str, about: str, sentences: Sequence[str], ways: Sequence[Way]) -> str:
+    """All of them on one page: the cards first, then what they rest on."""
+    return render(title, list(sections_of(sentences, ways)), about)
+
+
+def sections_of(sentences: Sequence[str], ways: Sequence[Way]) -> Iterator[Section]:
+    """From what decides to what proves it."""
+    first = ways[0].record
+    warned = list(dict.fromkeys(line for way in ways for line in warnings(way.record)))
+    cards = tag("ul", *(_card(way) for way in ways), class_="ways")
+    yield Section("The verdict", warned, special=cards, charts=list(tradeoff_charts([way.outcome for way in ways])))
+    yield Section("Who could learn what", [LEDGER], charts=list(_ledger_chart(ways)))
+    table = badged_table([way.outcome for way in ways])
+    yield Section("What the attacks reached", table=table, charts=list(_epochs_chart(ways)))
+    for way in ways:
+        yield findings_section(way.record.findings, f"Findings: {way.name}")
+    yield from quality_sections(first)
+    yield Section("How it was done", sentences)
+    yield plan_section(first)
+    lines = [[f"{way.name}, {what}", value] for way in ways for what, value in receipt_lines(way.record)]
+    yield Section("The receipt", table=Table(["what", "value"], lines))
+    limits = dict.fromkeys(line for way in ways for line in limits_of(Plan.from_toml(way.record.plan)))
+    yield Section("What is not protected", special=bullets(limits))
+
+
+def _card(way: Way) -> Markup:
+    """A way's verdict about labels in one sentence, and its numbers."""
+    about_labels = [one for one in way.record.findings if one.target == "labels"]
+    says = verdicts_of([worst(about_labels)])[0].says if about_labels else ""
+    verdict = way.outcome.verdicts[LABELS]
+    numbers = (
+        ("AUC", "-" if way.outcome.auc is None else f"{way.outcome.auc:.3f}"),
+        ("label leakage", shown(leakage(way.outcome, LABELS), "percent")),
+        ("columns", WORDS[way.outcome.verdicts[VALUES]]),
+        ("time", shown(way.outcome.seconds, "seconds")),
+        ("traffic", shown(way.outcome.bytes, "bytes")),
+    )
+    listed = (part for what, value in numbers for part in (tag("dt", what), tag("dd", value)))
+    return tag(
+        "li",
+        tag("h3", way.name),
+        badge(verdict),
+        tag("p", tag("strong", says)),
+        tag("p", way.story[:1].upper(), way.story[1:], class_="story"),
+        tag("dl", *listed),
+        class_=f"way {verdict.replace(' ', '-')}",
+    )
+
+
+def _ledger_chart(ways: Sequence[Way]) -> Iterator[Chart]:
+    """Independent equations about labels in each way, against the labels."""
+    curves = [(way.name, one) for way in ways for one in way.record.ledger if one.unknown == "labels"]
+    if not curves:
+        return
+    longest = max((one for _, one in curves), key=lambda one: len(one.steps))
+    unknown = Series("labels to find out", [longest.unknowns] * len(longest.steps), longest.steps, is_reference=True)
+    yield Chart(
+        "Independent equations about labels, step by step",
+        " ".join(_equations(name, one) for name, one in curves),
+        Axis("step"),
+        Axis("independent equations so far", low=0.0),
+        [*(Series(name, one.independent, one.steps) for name, one in curves), unknown],
+    )
+
+
+def _equations(name: str, one: LedgerCurve) -> str:
+    return f"{name[:1].upper()}{name[1:]}: {one.independent[-1]:,} for {one.unknowns:,} labels."
+
+
+def _epochs_chart(ways: Sequence[Way]) -> Iterator[Chart]:
+    """The best attack on labels in each way, by epoch."""
+    best = [(way.name, one) for way in ways if (one := _best_curve(way.record.curves)) is not None]
+    if not best or len(best[0][1].epochs) < 2:
+        return
+    attacks = ", ".join(f"{one.attack} against {name}" for name, one in best)
+    yield Chart(
+        "The best attack on labels, had training ended earlier",
+        f"{attacks}: each on what was seen up to an epoch's end, "
+        "with 95 % intervals. Dashed, what needs no attack. A way that is missing gave attacks nothing to work on.",
+        Axis("epoch"),
+        Axis("labels claimed rightly", low=0.0, high=1.0, unit="percent"),
+        [*(curve_series(one, name) for name, one in best), *references([one for _, one in best])],
+    )
+
+
+def _best_curve(curves: Sequence[AttackCurve]) -> AttackCurve | None:
+    labels = [one for one in curves if one.target == "labels"]
+    return max(labels, key=lambda one: one.rates[-1], default=None)

@@ -1,0 +1,155 @@
+"""A run's model in forms that other programs read: JSON, scikit-learn through skops, ONNX.
+
+Columns are the encoded ones (`column=category` for a category) in the units of the parties' own tables. Merged, the
+model is a logistic regression; one party's part alone gives partial scores, so it is a linear regression.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from plumbob.errors import DataError
+from plumbob.protocol.part import Part
+from plumbob.protocol.transcript import Vector
+from plumbob.record import RunRecord
+from plumbob.workshop.simulation.training import JointModel
+
+FORMATS = ("json", "skops", "onnx")
+FORMAT = 1
+MISSING_EXTRA = "export to {format} needs {package}, which is not installed: pip install 'plumbob[export]'"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class LinearScores:
+    """`X @ coefficients + intercept`; `fill` stands for missing values, `classes` is None for one party's part."""
+
+    parties: tuple[str, ...]
+    columns: tuple[str, ...]
+    coefficients: Vector
+    intercept: float
+    fill: Vector | None
+    classes: tuple[Any, Any] | None
+
+
+def merged(model: JointModel) -> LinearScores:
+    """All parts as one model, columns in the plan's order."""
+    parts = list(model.parts.values())
+    return _joined(parts, model.classes)
+
+
+def own_part(folder: Path, party: str) -> LinearScores:
+    """One party's part, from its own folder."""
+    return _joined([Part.load(folder / "parties" / party / "part.json")], None)
+
+
+def export(folder: Path, to: str, party: str | None = None, out: Path | None = None) -> Path:
+    """Write the model of a run's folder and return the file's path."""
+    if to not in FORMATS:
+        raise DataError(f"cannot export to {to!r}; expected one of {', '.join(FORMATS)}")
+    refuse_unfinished(folder)
+    model = merged(JointModel.load(folder)) if party is None else own_part(folder, party)
+    place = folder if party is None else folder / "parties" / party
+    target = out or place / f"model.{to}"
+    content = {"json": as_json, "skops": as_skops, "onnx": as_onnx}[to](model)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(content)
+    return target
+
+
+def refuse_unfinished(folder: Path) -> RunRecord:
+    """The record of a run that came to its end; any other has no model."""
+    record = RunRecord.load(folder)
+    if not record.is_finished:
+        raise DataError(f"{folder}: this run is not finished ({record.status}), so it has no model; train again")
+    return record
+
+
+def as_json(model: LinearScores) -> bytes:
+    """One object with everything that is needed to calculate a score."""
+    stored = {
+        "format": FORMAT,
+        "kind": "logistic regression" if model.classes is not None else "partial score",
+        "parties": model.parties,
+        "columns": model.columns,
+        "coefficients": model.coefficients.tolist(),
+        "intercept": model.intercept,
+        "fill": None if model.fill is None else model.fill.tolist(),
+        "classes": model.classes,
+    }
+    return (json.dumps(stored, indent=2, allow_nan=False, ensure_ascii=False) + "\n").encode()
+
+
+def as_skops(model: LinearScores) -> bytes:
+    """A scikit-learn estimator that `skops.io.load` reads without running foreign code."""
+    try:
+        from skops import io
+    except ImportError as error:
+        raise DataError(MISSING_EXTRA.format(format="skops", package="skops")) from error
+    content: bytes = io.dumps(as_estimator(model))
+    return content
+
+
+def as_onnx(model: LinearScores) -> bytes:
+    """An ONNX graph with one input `X`; its weights are 32-bit numbers, as the operator has them."""
+    try:
+        from skl2onnx import to_onnx
+        from skl2onnx.common.data_types import DoubleTensorType
+    except ImportError as error:
+        raise DataError(MISSING_EXTRA.format(format="onnx", package="skl2onnx")) from error
+    estimator = as_estimator(model)
+    inputs = [("X", DoubleTensorType([None, len(model.columns)]))]
+    options = {"zipmap": False} if model.classes is not None else None
+    graph = to_onnx(estimator, initial_types=inputs, options={id(_last_step(estimator)): options} if options else None)
+    content: bytes = graph.SerializeToString()
+    return content
+
+
+def as_estimator(model: LinearScores) -> Any:
+    """A fitted scikit-learn estimator with these weights, behind an imputer where missing values were filled."""
+    from sklearn.linear_model import LinearRegression, LogisticRegression
+
+    if model.classes is None:
+        estimator = LinearRegression()
+        estimator.coef_, estimator.intercept_ = model.coefficients, model.intercept
+    else:
+        estimator = LogisticRegression()
+        estimator.classes_ = np.array(model.classes)
+        estimator.coef_, estimator.intercept_ = model.coefficients[None, :], np.array([model.intercept])
+        estimator.n_iter_ = np.array([0], dtype=np.int32)
+    estimator.n_features_in_ = len(model.columns)
+    if model.fill is None:
+        estimator.feature_names_in_ = np.array(model.columns, dtype=object)
+        return estimator
+    return _behind_imputer(estimator, model.fill)
+
+
+def _behind_imputer(estimator: Any, fill: Vector) -> Any:
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import Pipeline
+
+    # Fitted on one row, the mean of each column is that row.
+    return Pipeline([("fill", SimpleImputer().fit(fill[None, :])), ("scores", estimator)])
+
+
+def _last_step(estimator: Any) -> Any:
+    return estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+
+
+def _joined(parts: Sequence[Part], classes: tuple[Any, Any] | None) -> LinearScores:
+    in_units = [part.in_input_units() for part in parts]
+    fills = [part.encoder.fill for part in parts]
+    return LinearScores(
+        parties=tuple(part.party for part in parts),
+        columns=tuple(name for part in parts for name in part.encoder.names),
+        coefficients=np.concatenate([coefficients for coefficients, _ in in_units]),
+        intercept=sum(offset for _, offset in in_units),
+        # A plan fills the gaps of all parties or of none.
+        fill=None
+        if any(fill is None for fill in fills)
+        else np.concatenate([fill for fill in fills if fill is not None]),
+        classes=classes,
+    )

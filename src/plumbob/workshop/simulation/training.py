@@ -1,0 +1,284 @@
+"""All parties in one process: each a thread with its own table, keys and channels, talking in the same bytes as on a
+network. `clear` has no messages and is calculated directly.
+
+    run = train(plan, tables)      # tables: one aligned Table for each party with columns
+    run.model.scores(tables)       # joint scores of new rows
+"""
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import combinations
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+import numpy as np
+
+from plumbob.crypto import KERNEL, Randomness, engines
+from plumbob.data import Table, seed_from_int
+from plumbob.errors import DataError, TransportError
+from plumbob.plan import Plan
+from plumbob.protocol.arbiter import Arbiter
+from plumbob.protocol.cast import player
+from plumbob.protocol.channel import Channel
+from plumbob.protocol.clear import train_clear
+from plumbob.protocol.handshake import Desk
+from plumbob.protocol.outcome import party_record, run_record
+from plumbob.protocol.part import Part
+from plumbob.protocol.party import Progress, TrainingParty
+from plumbob.protocol.shares import SharesParty
+from plumbob.protocol.transcript import Transcript, Vector
+from plumbob.protocol.widths import usual_shape
+from plumbob.record import RunRecord
+from plumbob.transport import linked_pair
+from plumbob.workshop.simulation.checkpoint import Checkpoint
+
+Result = TypeVar("Result")
+
+SECONDS_TO_STOP = 30.0  # After Ctrl-C, for what a party is calculating just then.
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class JointModel:
+    """The parts of all parties, for those who have them all."""
+
+    plan: Plan
+    parts: dict[str, Part]
+
+    def scores(self, tables: Mapping[str, Table]) -> Vector:
+        """Joint scores of new rows; the tables hold the same rows in the same order."""
+        _refuse_unaligned(self.plan, tables)
+        if any(part.weights is None for part in self.parts.values()):
+            return scores_on_shares(self, tables)
+        total: Vector = np.sum([part.partial_scores(tables[name]) for name, part in self.parts.items()], axis=0)
+        return total
+
+    @property
+    def classes(self) -> tuple[Any, Any]:
+        """The two classes, the second one positive."""
+        classes = self.parts[self.plan.label_party.name].classes
+        if classes is None:
+            raise DataError("the label party's part names no classes; was it saved by another version?")
+        return classes
+
+    def save(self, folder: Path) -> None:
+        """Each part in its party's own folder."""
+        for name, part in self.parts.items():
+            own = folder / "parties" / name
+            own.mkdir(mode=0o700, parents=True, exist_ok=True)
+            part.save(own / "part.json")
+
+    @classmethod
+    def load(cls, folder: Path) -> "JointModel":
+        """Where all parts of a run are here."""
+        plan = Plan.from_toml(RunRecord.load(folder).plan)
+        return cls(
+            plan, {party.name: Part.load(folder / "parties" / party.name / "part.json") for party in plan.learners}
+        )
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Run:
+    """What a simulated run leaves: the record that may be shown, each party's transcript, and the model."""
+
+    record: RunRecord
+    transcripts: dict[str, Transcript]
+    model: JointModel
+    parties: dict[str, TrainingParty | Arbiter] = field(default_factory=dict)
+    """The party objects themselves, for who must look inside: an active attack keeps what it read there."""
+
+    def save(self, folder: Path) -> None:
+        """Record, plan, parts and transcripts; a party's own files lie in its own folder."""
+        self.model.save(folder)
+        for name, transcript in self.transcripts.items():
+            own = folder / "parties" / name
+            own.mkdir(mode=0o700, parents=True, exist_ok=True)
+            transcript.save(own / "transcript.npz")
+        (folder / "plan.toml").write_text(self.record.plan, encoding="utf-8")
+        self.record.save(folder)
+
+
+def train(
+    plan: Plan,
+    tables: Mapping[str, Table],
+    *,
+    engine: str = "auto",
+    jobs: int | None = None,
+    randomness: Randomness | Mapping[str, Randomness] = KERNEL,
+    progress: Progress | None = None,
+    cast: Mapping[str, type[TrainingParty]] = MappingProxyType({}),
+    keep_bytes: bool = False,
+    checkpoint: Checkpoint | None = None,
+) -> Run:
+    """Train as the plan says. `tables` are aligned: the same ids in the same order.
+
+    `cast` gives a party's part to another class, one that overrides a step: that is what an active attack is.
+    `randomness` may be one for each party, where a test wants each to draw the same again.
+    `keep_bytes` keeps every message, ciphertexts included, in the transcripts' `frames`.
+    `checkpoint` is where an interrupted run is taken up, and where this one can be.
+    """
+    _refuse_unaligned(plan, tables)
+    started = time.perf_counter()
+    if plan.protocol == "clear":
+        run = _train_clear(plan, tables, _own(randomness, plan.label_party.name), progress, checkpoint)
+    else:
+        desks = seat(plan, engine, jobs, randomness)
+        if keep_bytes:
+            _keep_bytes(desks)
+        if checkpoint is not None:
+            desks = {name: _with_journal(desk, checkpoint) for name, desk in desks.items()}
+        run = _train_between_parties(plan, tables, desks, progress, cast)
+    seconds = time.perf_counter() - started + (0.0 if checkpoint is None else checkpoint.seconds)
+    return replace(run, record=replace(run.record, seconds=seconds, transcripts=run.transcripts))
+
+
+def _refuse_unaligned(plan: Plan, tables: Mapping[str, Table]) -> None:
+    expected = [party.name for party in plan.learners]
+    if sorted(tables) != sorted(expected):
+        raise DataError(f"expected tables of {', '.join(expected)}, got {', '.join(tables) or 'none'}")
+    if len({table.ids for table in tables.values()}) != 1:
+        raise DataError("the tables hold different rows, or in a different order; align them first")
+
+
+def _train_clear(
+    plan: Plan,
+    tables: Mapping[str, Table],
+    randomness: Randomness,
+    progress: Progress | None,
+    checkpoint: Checkpoint | None,
+) -> Run:
+    # One journal for all of them: they are calculated in one place.
+    journal = None if checkpoint is None else checkpoint.journal(plan.label_party.name, randomness)
+    draw = randomness.draw if journal is None else journal.draw
+    seed = seed_from_int(plan.seed) if plan.seed else draw(32)
+    if journal is not None:
+        journal.begin(1)
+    transcripts, shards = train_clear(plan, tables, seed, progress, journal)
+    named = {transcript.party: transcript for transcript in transcripts}
+    parts = {
+        name: Part.of(plan.party(name), shards[name], transcript.weights, tables[name].classes)
+        for name, transcript in named.items()
+    }
+    label = named[plan.label_party.name]
+    records = [party_record(plan, name, part) for name, part in parts.items()]
+    record = run_record(plan, "none", randomness, records, len(label.X), label.seed)
+    return Run(record, named, JointModel(plan, parts))
+
+
+def _train_between_parties(
+    plan: Plan,
+    tables: Mapping[str, Table],
+    desks: Mapping[str, Desk],
+    progress: Progress | None,
+    cast: Mapping[str, type[TrainingParty]],
+) -> Run:
+    reporter = plan.label_party.name
+    parties: dict[str, TrainingParty | Arbiter] = {}
+    for name, desk in desks.items():
+        parties[name] = player(desk, tables.get(name), progress if name == reporter else None, cast.get(name))
+    transcripts = {
+        name: replace(transcript, frames=_frames(desks[name]))
+        for name, transcript in run_together({name: party.run for name, party in parties.items()}, desks).items()
+    }
+    parts = {name: party.part() for name, party in parties.items() if isinstance(party, TrainingParty)}
+    label, desk = transcripts[reporter], desks[reporter]
+    records = [
+        party_record(plan, name, parts.get(name), desks[name], getattr(party, "noise_draws", 0))
+        for name, party in parties.items()
+    ]
+    record = run_record(plan, desk.engine.name, desk.randomness, records, len(label.X), label.seed)
+    return Run(record, transcripts, JointModel(plan, parts), parties)
+
+
+def _with_journal(desk: Desk, checkpoint: Checkpoint) -> Desk:
+    journal = checkpoint.journal(desk.name, desk.randomness)
+    return replace(desk, journal=journal, randomness=Randomness(journal.draw, desk.randomness.is_kernel))
+
+
+def _keep_bytes(desks: Mapping[str, Desk]) -> None:
+    for desk in desks.values():
+        for channel in desk.channels.values():
+            channel.tape = []
+
+
+def _frames(desk: Desk) -> dict[str, list[bytes]]:
+    return {peer: channel.tape for peer, channel in desk.channels.items() if channel.tape is not None}
+
+
+def seat(
+    plan: Plan, engine: str, jobs: int | None, randomness: Randomness | Mapping[str, Randomness]
+) -> dict[str, Desk]:
+    """A desk for every party, with a channel to every other one; the cores are shared out among them."""
+    names = [party.name for party in plan.parties]
+    channels: dict[str, dict[str, Channel]] = {name: {} for name in names}
+    for first, second in combinations(names, 2):
+        ends = linked_pair()
+        channels[first][second] = Channel(second, ends[0])
+        channels[second][first] = Channel(first, ends[1])
+    threads = max(1, (jobs or engines.cores()) // len(plan.learners))
+    shape = usual_shape(plan)
+    return {
+        name: Desk(name, plan, channels[name], engines.choose(engine, threads, shape), _own(randomness, name))
+        for name in names
+    }
+
+
+def _own(randomness: Randomness | Mapping[str, Randomness], name: str) -> Randomness:
+    return randomness if isinstance(randomness, Randomness) else randomness[name]
+
+
+def run_together(tasks: Mapping[str, Callable[[], Result]], desks: Mapping[str, Desk]) -> dict[str, Result]:
+    """Each task in a thread of its own. The first real failure is raised; that others then lost their peer is not."""
+    results: dict[str, Result] = {}
+    failures: list[BaseException] = []
+
+    def work(name: str) -> None:
+        try:
+            results[name] = tasks[name]()
+        except BaseException as error:
+            failures.append(error)
+            _hang_up(desks[name])
+        finally:
+            ended[name].set()
+
+    # Events, because a thread's own join, once interrupted, takes the thread for ended.
+    ended = {name: threading.Event() for name in tasks}
+    for name in tasks:
+        threading.Thread(target=work, args=(name,), name=name, daemon=True).start()
+    try:
+        for event in ended.values():
+            # With a limit, because a signal that another thread happens to get does not wake this one.
+            while not event.wait(0.2):
+                pass
+    except KeyboardInterrupt:
+        for desk in desks.values():
+            _hang_up(desk)
+        # Each notices at its next message. An interpreter that ends while a thread is in the kernel is aborted.
+        for event in ended.values():
+            event.wait(SECONDS_TO_STOP)
+        raise
+    if failures:
+        raise next((error for error in failures if not isinstance(error, TransportError)), failures[0])
+    # In the order of the tasks, not in that of the threads' ends.
+    return {name: results[name] for name in tasks}
+
+
+def _hang_up(desk: Desk) -> None:
+    for channel in desk.channels.values():
+        channel.close()
+
+
+def scores_on_shares(model: JointModel, tables: Mapping[str, Table]) -> Vector:
+    """Scores from weights that stay shared: the protocol's prediction, which opens scores to the label party only."""
+    if not len(tables[model.plan.label_party.name]):
+        return np.zeros(0)
+    desks = seat(model.plan, "auto", None, KERNEL)
+    parties = {name: SharesParty(desk, tables[name]) for name, desk in desks.items()}
+    results = run_together({name: partial(party.predict, model.parts[name]) for name, party in parties.items()}, desks)
+    scores = results[model.plan.label_party.name]
+    if scores is None:
+        raise DataError("the label party got no scores; is its part from this run?")
+    return scores

@@ -1,0 +1,328 @@
+"""What `check` says about plans, and that real attacks agree with it."""
+
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+import plumbob
+from plumbob import datasets
+from plumbob.checking.check import RULES, check, notes
+from plumbob.checking.explain import explain
+from plumbob.checking.figures import Figures
+from plumbob.checking.forecast import Forecast, reading
+from plumbob.data import split_array
+from plumbob.errors import PlanError
+from plumbob.plan import Plan
+from plumbob.record import Finding
+from plumbob.workshop.attacks import ACTIVE, PASSIVE
+from plumbob.workshop.auditor import audit
+from plumbob.workshop.auditor.score import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
+from plumbob.workshop.simulation import train
+
+ON_OPENED_WEIGHTS = {"label-counts", "label-chosen-rows"}
+CLIPPED: dict[str, Any] = {"row_norm": 1.0}
+
+
+def plan_of(split: tuple[int, ...] = (11, 12), **keys: Any) -> Plan:
+    """Undefended on many rows, unless told otherwise."""
+    return Plan.for_columns(split, **({"protocol": "exchange", "rows": 27_000} | keys))
+
+
+def verdicts(plan: Plan, **keys: Any) -> dict[tuple[str, str, str], str]:
+    """By attack, attacker and target."""
+    return {(one.attack, one.by, one.target): one.verdict for one in check(plan, **keys)}
+
+
+def labels(plan: Plan, attack: str, **keys: Any) -> str:
+    """The verdict on one attack of the feature party on labels."""
+    return verdicts(plan, **keys)[attack, "features", "labels"]
+
+
+def test_every_attack_has_a_rule() -> None:
+    """What the red team can try, a plan is judged on, party for party."""
+    tried = {(attack.name, attack.by) for attack in PASSIVE} | {(attack.name, attack.by) for attack in ACTIVE}
+    assert {(rule.attack, rule.by) for rule in RULES} == tried
+
+
+@pytest.mark.parametrize("protocol", ["clear", "exchange", "arbiter", "shares"])
+def test_findings_are_whole(protocol: str) -> None:
+    """One finding for each attack, attacker, victim and target, with numbers, a reference and, if needed, a fix."""
+    findings = check(plan_of(protocol=protocol))
+    keys = Counter((one.attack, one.by, one.against, one.target) for one in findings)
+    assert set(keys.values()) == {1}
+    for one in findings:
+        assert one.verdict in (LEAKS, DEGRADES, BLOCKED, NOT_APPLICABLE)
+        assert one.why.endswith(".")
+        assert one.reference
+        assert bool(one.fix) is (one.verdict in (LEAKS, DEGRADES))
+        assert one.rate is None
+        assert "safe" not in one.why
+
+
+def test_it_is_quick() -> None:
+    """From the plan's numbers alone, in far less than a second."""
+    started = time.perf_counter()
+    check(plan_of(batch_size=8, epochs=40))
+    assert time.perf_counter() - started < 0.5
+
+
+def test_several_feature_parties_are_judged_apart() -> None:
+    """Each by its own columns, and their features each as a target of the label party."""
+    findings = check(plan_of((11, 4, 8), batch_size=8))
+    signs = {one.by: one.verdict for one in findings if one.attack == "label-sign"}
+    assert signs == {"features": DEGRADES, "features-2": LEAKS}
+    assert {one.against for one in findings if one.target == "scores"} == {"features", "features-2"}
+
+
+def test_a_plan_may_be_a_plan_a_file_or_a_dictionary(tmp_path: Path) -> None:
+    """As the package's front door promises; rows may be given apart."""
+    plan = plan_of(rows=0)
+    path = tmp_path / "joint.toml"
+    path.write_text(plan.to_toml())
+    tree = {
+        "parties": {"label": {"role": "label", "features": 11}, "features": {"role": "features", "features": 12}},
+        "crypto": {"protocol": "exchange"},
+    }
+    expected = check(plan, rows=5000)
+    assert plumbob.check(path, rows=5000) == plumbob.check(str(path), rows=5000) == expected
+    assert plumbob.check(tree, rows=5000) == expected
+    assert check(plan) != expected
+
+
+@pytest.mark.parametrize("keys", [{"rows": 0}, {"runs": 0}, {"rows": 100}])
+def test_impossible_questions_are_refused(keys: dict[str, int]) -> None:
+    """No runs, no rows, or fewer rows than a batch has."""
+    with pytest.raises(PlanError):
+        check(plan_of(rows=0), **keys)
+
+
+# Labels.
+
+
+def test_small_batches_leak_labels() -> None:
+    """Criterion 4.2: no more rows than columns; a little more still, much more not by itself."""
+    assert labels(plan_of(batch_size=12, epochs=1), "label-sign") == LEAKS
+    assert labels(plan_of(batch_size=256, epochs=1), "label-sign") == DEGRADES
+
+
+def test_large_starting_weights_hide_signs() -> None:
+    """Scores beyond the threshold turn signs over, but not where rows are clipped."""
+    assert labels(plan_of(batch_size=8, start="normal"), "label-sign") == DEGRADES
+    assert labels(plan_of(batch_size=8, start="normal", **CLIPPED), "label-sign") == LEAKS
+
+
+@pytest.mark.parametrize(
+    ("keys", "verdict"),
+    [
+        ({"batch_size": 64, "epochs": 30}, LEAKS),
+        ({"batch_size": 256, "epochs": 40}, LEAKS),
+        ({"batch_size": 256, "epochs": 5}, DEGRADES),
+        ({"batch_size": 64, "epochs": 30, "batches": "fixed"}, DEGRADES),
+        ({"batches": "full", "epochs": 40}, DEGRADES),
+        ({"batch_size": 256, "epochs": 40, "rows": 300}, DEGRADES),
+    ],
+)
+def test_stacked_equations_decide(keys: dict[str, Any], verdict: str) -> None:
+    """Epochs times columns over batch size, with batches that really differ, far beyond batch size <= columns."""
+    assert labels(plan_of(**keys), "label-stacked") == verdict
+
+
+def test_runs_on_the_same_rows_add_up() -> None:
+    """What one run only begins, several finish."""
+    plan = plan_of(batch_size=256, epochs=10)
+    assert labels(plan, "label-stacked") == DEGRADES
+    assert labels(plan, "label-stacked", runs=4) == LEAKS
+
+
+def test_a_label_party_without_columns_is_decoded() -> None:
+    """Theorem 4.1 and beyond: up to nearly twice as many rows as columns, whatever the start."""
+    alone = {"intercept": False, "start": "xavier"}
+    assert labels(plan_of((0, 12), batch_size=20, **alone), "label-only") == LEAKS
+    assert labels(plan_of((0, 12), batch_size=128, **alone), "label-only") == DEGRADES
+    assert labels(plan_of((1, 12), batch_size=8, **alone), "label-only") == NOT_APPLICABLE
+    assert labels(plan_of((1, 12), batch_size=8), "label-only") == DEGRADES
+
+
+def test_noise_drowns_single_labels_first() -> None:
+    """Strong noise blocks; with very many visits what own columns say in general comes through again."""
+    few = plan_of(rows=2000, noise="sound", epsilon=0.2, batch_size=64, **CLIPPED)
+    assert {labels(few, name) for name in ("label-sign", "label-stacked", "label-average")} == {BLOCKED}
+    many = few.replace(rows=10_000_000)
+    assert labels(many, "label-stacked") == DEGRADES
+    weak = plan_of(noise="std", noise_std=0.2, batch_size=8, epochs=20, **CLIPPED)
+    assert labels(weak, "label-average") == LEAKS
+    assert labels(plan_of(), "label-average") == NOT_APPLICABLE
+
+
+def test_flipped_labels_bound_every_attack() -> None:
+    """Randomised response: at most 1 - q of the labels can come out right."""
+    plan = plan_of(batch_size=8, label_flip_epsilon=2.0)
+    forecast = reading(Figures.of(plan), "features", 1.0)
+    assert forecast.accuracy == pytest.approx(0.8808, abs=1e-3)
+    assert labels(plan, "label-sign") == DEGRADES
+    assert labels(plan.replace(label_flip_epsilon=12.0), "label-sign") == LEAKS
+
+
+def test_chosen_rows_are_read_at_any_batch_size() -> None:
+    """From zero weights a whole batch at once; `clear` has no party that could choose."""
+    assert labels(plan_of(batch_size=1024), "label-chosen-rows") == LEAKS
+    assert labels(plan_of(batch_size=1024, start="xavier"), "label-chosen-rows") == DEGRADES
+    assert labels(plan_of(protocol="clear"), "label-chosen-rows") == NOT_APPLICABLE
+
+
+# Replies.
+
+
+def test_whole_plaintexts_are_packed() -> None:
+    """Section 5.2: slots times columns against the batch; replies cut to an honest sum have no such room."""
+    assert labels(plan_of(replies="paper"), "packing") == LEAKS
+    assert labels(plan_of(), "packing") == DEGRADES
+    assert {one.fix for one in check(plan_of(replies="paper")) if one.attack == "packing"} == {"--replies packed"}
+
+
+def test_agreed_widths_block_claims() -> None:
+    """More columns than agreed end the run."""
+    assert labels(plan_of(), "claimed-width") == BLOCKED
+
+
+# Features.
+
+
+def test_determined_residuals_leak_scores() -> None:
+    """Corollary 3.2: batches no larger than own columns; noise of the label party alone is no help to features."""
+    key = ("feature-geometry", "label", "scores")
+    assert verdicts(plan_of(batch_size=8))[key] == LEAKS
+    assert verdicts(plan_of(batch_size=16))[key] == DEGRADES
+    assert verdicts(plan_of(batch_size=256))[key] == BLOCKED
+    assert verdicts(plan_of(batch_size=8, noise="sound", **CLIPPED))[key] == LEAKS
+    assert verdicts(plan_of(batch_size=8, noise="std", noise_std=10.0, **CLIPPED))[key] == BLOCKED
+
+
+def test_one_column_is_read_value_by_value() -> None:
+    """Theorem 3.5, the other way round (Remark 4.9), and batches of one row, which the paper calls safe."""
+    by_label = verdicts(plan_of((22, 1), batch_size=8))
+    assert by_label["feature-single", "label", "features"] == LEAKS
+    assert by_label["feature-chain", "label", "features"] == LEAKS
+    by_features = verdicts(plan_of((1, 22), batch_size=8))
+    assert by_features["feature-single", "features", "features"] == LEAKS
+    alone = verdicts(plan_of((22, 1), batch_size=1))
+    assert alone["feature-single", "label", "features"] == NOT_APPLICABLE
+    assert alone["feature-chain", "label", "features"] == LEAKS
+
+
+# Shares.
+
+
+@pytest.mark.parametrize(("opened", "verdict"), [("own", DEGRADES), ("never", BLOCKED)])
+def test_shares_block_all_but_opened_weights(opened: str, verdict: str) -> None:
+    """Nothing is seen in training; opened weights are d equations a run, and none with open = "never"."""
+    for one in check(plan_of(protocol="shares", open=opened)):
+        assert one.verdict == (verdict if one.attack in ON_OPENED_WEIGHTS else BLOCKED)
+        if verdict == DEGRADES and one.attack in ON_OPENED_WEIGHTS:
+            assert "12 equations" in one.why
+            assert one.fix == "--open never"
+
+
+# Notes and stories.
+
+
+def test_notes_say_what_has_no_verdict() -> None:
+    """The arbiter, assumed rows, several runs, and that nothing here is a proof."""
+    text = "\n".join(notes(plan_of(protocol="arbiter", rows=0), runs=2))
+    for words in ("arbiter together with any one party", "are assumed", "2 runs", "no proof", "early", "joint score"):
+        assert words in text
+
+
+@pytest.mark.parametrize(
+    ("keys", "sentences"),
+    [
+        ({}, ("gives label features's part", "Scores of 13 rows", "features's weights", "12 unknown columns")),
+        ({"split": (11, 1)}, ("Scores of 2 rows", "the value of the unknown column")),
+        ({"split": (11, 7, 5)}, ("the sum of 2 feature parties' parts", "Scores of 13 rows", "no single one")),
+        ({"protocol": "shares", "open": "never"}, ("nobody's part", "Scores of 24 rows", "the joint weights")),
+    ],
+    ids=["two", "one column", "three", "never opened"],
+)
+def test_notes_say_what_predictions_tell(keys: dict[str, Any], sentences: tuple[str, ...]) -> None:
+    """Whose part a score shows, how many known rows give weights away, and what those who answer learn."""
+    text = "\n".join(notes(plan_of(**keys)))
+    for words in (*sentences, "which rows are asked for"):
+        assert words in text
+
+
+@pytest.mark.parametrize("attack", sorted({rule.attack for rule in RULES}))
+def test_every_attack_has_a_story(attack: str) -> None:
+    """What it does, this plan's numbers, and the ledger behind the verdict."""
+    text = "\n".join(explain(plan_of(batch_size=64, epochs=30), attack))
+    assert text.startswith(f"{attack}: ")
+    assert "batches of 64" in text
+    assert "ledger: " in text
+
+
+def test_no_story_of_an_unknown_attack() -> None:
+    """The names that exist are listed."""
+    with pytest.raises(PlanError, match="label-sign"):
+        explain(plan_of(), "label-magic")
+
+
+# Forecasts.
+
+
+def test_forecasts_follow_theory() -> None:
+    """Phi(2 sqrt(epochs) / noise) for averaged labels, and all of them where nothing blurs."""
+    figures = Figures.of(plan_of((0, 12), batch_size=8, intercept=False, noise="std", noise_std=8.0, **CLIPPED))
+    assert reading(figures, "features", 1.0, visits=16).accuracy == pytest.approx(0.8413, abs=1e-3)
+    quiet = Figures.of(plan_of((0, 12), batch_size=8, intercept=False))
+    assert reading(quiet, "features", 1.0).accuracy == 1.0
+
+
+def test_few_people_are_not_enough_to_be_sure() -> None:
+    """The interval of a dozen right answers reaches down to what a good model says anyway."""
+    assert Forecast(float("inf"), judged=12).verdict(0.05) == DEGRADES
+    assert Forecast(float("inf"), judged=500).verdict(0.05) == LEAKS
+    assert Forecast(0.01, judged=500).verdict(0.05) == BLOCKED
+
+
+# A small part of benchmarks/check_grid.py.
+
+GRID: list[dict[str, Any]] = [
+    {"split": (10, 20), "batch_size": 16, "epochs": 2},
+    {"split": (10, 20), "batch_size": 32, "epochs": 2},
+    {"split": (29, 1), "batch_size": 16, "epochs": 4},
+    {"split": (1, 29), "batch_size": 8, "epochs": 3, "start": "xavier"},
+    {"split": (15, 15), "batch_size": 128, "epochs": 3, "start": "normal"},
+    {"split": (15, 15), "batch_size": 16, "epochs": 2, "noise": "std", "noise_std": 100.0, "row_norm": 1.0},
+    {"split": (20, 10), "batch_size": 16, "epochs": 3, "noise": "sound", "row_norm": 1.0},
+]
+QUICK = ["label-sign", "label-stacked", "label-average", "label-counts", "feature-single"]
+
+
+@pytest.mark.parametrize("keys", GRID, ids=str)
+def test_real_attacks_agree(keys: dict[str, Any]) -> None:
+    """On breast-cancer, what is blocked does not succeed, and what leaks does."""
+    given = {name: value for name, value in keys.items() if name != "split"}
+    plan = Plan.for_columns(keys["split"], protocol="clear", seed=3, rows=455, **given)
+    X, y = datasets.load("breast-cancer")
+    tables = split_array(X, y, keys["split"])
+    run = train(plan, {party.name: table for party, table in zip(plan.learners, tables, strict=True)})
+    found = {(one.attack, one.by, one.target): one for one in audit(run, only=QUICK)}
+    for (attack, by, target), verdict in verdicts(plan).items():
+        if attack in QUICK:
+            _compare(verdict, found.get((attack, by, target)), plan)
+
+
+def _compare(verdict: str, found: Finding | None, plan: Plan) -> None:
+    succeeds = found is not None and (found.advantage or 0.0) > plan.tolerance_labels
+    if verdict == BLOCKED:
+        assert not succeeds, found
+    if verdict == LEAKS:
+        assert succeeds, found
+
+
+def test_what_stands_for_no_plan() -> None:
+    """Anything else than a plan, its file or its dictionary is refused by name."""
+    with pytest.raises(PlanError, match="expected a plan, a plan's file or a dictionary, got int"):
+        plumbob.check(cast("Any", 3))

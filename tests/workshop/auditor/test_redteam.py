@@ -1,0 +1,186 @@
+"""The red team runs every attack from every seat that fits it, and keeps one finding for each."""
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+import plumbob
+from plumbob.errors import DataError
+from plumbob.protocol.exchange import ExchangeParty
+from plumbob.protocol.messages import Kind
+from plumbob.record import Finding, RunRecord
+from plumbob.workshop.attacks import Attack, LabelClaim, NotApplicable, View
+from plumbob.workshop.attacks.active.packing import PACKING_BY_FEATURE_PARTY
+from plumbob.workshop.attacks.label_sign import LABEL_SIGN
+from plumbob.workshop.auditor import redteam
+from plumbob.workshop.auditor.score import scored
+from plumbob.workshop.auditor.truth import Truth
+from plumbob.workshop.simulation import train
+from tests.protocol.support import cut, plan_for, trained, weights_of
+from tests.workshop.auditor.support import attack, label_claim, signs, small_run, value_claim
+
+NOTHING = NotApplicable("nothing to work on")
+
+
+@pytest.fixture(autouse=True)
+def toys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two attacks that need no time, and no active one."""
+    monkeypatch.setattr(redteam, "PASSIVE", (attack(NOTHING), attack(NOTHING, "feature-toy", "label")))
+    monkeypatch.setattr(redteam, "ACTIVE", ())
+
+
+def first_epoch(view: View) -> LabelClaim:
+    """With small scores the sums are -2 y @ X: solved for y where a batch is no longer than columns are many."""
+    beliefs = np.full(view.rows, np.nan)
+    for batch, X, _, sums in view.steps():
+        beliefs[batch.rows] = -np.linalg.lstsq(X.T, sums, rcond=None)[0]
+    return label_claim(beliefs, is_determined=np.full(view.rows, view.plan.noise == "none"))
+
+
+def test_every_seat(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A feature party's attack is made by each of them, the label party's by that one."""
+    said: list[str] = []
+    found = redteam.audit(small_run((2, 2, 2)), progress=said.append)
+    assert {(one.attack, one.by, one.against) for one in found} == {
+        ("label-toy", "features", "label"),
+        ("label-toy", "features-2", "label"),
+        ("feature-toy", "label", "features"),
+        ("feature-toy", "label", "features-2"),
+    }
+    assert said == ["feature-toy by label", "label-toy by features", "label-toy by features-2"]
+
+
+def test_only() -> None:
+    """`only` picks attacks by name; a name that is none is refused with those that are."""
+    run = small_run()
+    assert {one.attack for one in plumbob.audit(run, only=["label-toy"])} == {"label-toy"}
+    assert {one.attack for one in plumbob.audit(run, only="label-toy")} == {"label-toy"}
+    assert plumbob.audit(run, only=[]) == []
+    with pytest.raises(
+        DataError, match=r'no attack label-tyo; expected some of label-toy, feature-toy; .* "label-toy"'
+    ):
+        plumbob.audit(run, only=["label-tyo"])
+
+
+def test_worst_first_and_one_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two ways of one attack are one finding, the one that got further; leaks come before the rest."""
+    run = small_run(rows=200)
+    truth = Truth.of(run)
+    ways = (attack(NOTHING), attack(label_claim(signs(truth))), attack(label_claim(-signs(truth))))
+    monkeypatch.setattr(redteam, "PASSIVE", (attack(NOTHING, "feature-toy", "label"), *ways))
+    found = plumbob.audit(run)
+    assert [(one.attack, one.verdict) for one in found] == [("label-toy", "leaks"), ("feature-toy", "not applicable")]
+
+
+def test_a_real_attack_through_the_real_protocol(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Solved from an encrypted run's view, judged against the truth, blocked by noise."""
+    solve = Attack("label-first-epoch", "features", first_epoch, "Criterion 4.2")
+    monkeypatch.setattr(redteam, "PASSIVE", (solve,))
+    keys: dict[str, Any] = {"protocol": "exchange", "batch_size": 16, "epochs": 1, "learning_rate": 0.01}
+    (open_run,) = plumbob.audit(small_run((1, 16), rows=160, **keys).record)
+    assert (open_run.rate, open_run.verdict, open_run.determined) == (1, "leaks", 1)
+    noisy = small_run((1, 16), rows=160, noise="std", noise_std=20.0, row_norm=1.0, **keys)
+    (defended,) = plumbob.audit(noisy)
+    assert defended.verdict == "blocked"
+
+
+def test_findings_survive_the_record() -> None:
+    """What is written to run.json reads back the same, tuples included."""
+    claim = value_claim(np.zeros((40, 3)))
+    found = scored(attack(claim, "feature-toy", "label"), "label", claim, Truth.of(small_run()))[0]
+    record = RunRecord.from_dict({**small_run().record.to_dict(), "findings": [vars(found)]}, "here")
+    assert record.findings == [found]
+    again = RunRecord.from_dict(json.loads(record.to_json()), "here")
+    assert again.findings == [found]
+
+
+# Active attacks.
+
+
+def test_active_attacks_get_a_run_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the same rows: with whole plaintexts handed back, packing reads every label."""
+    monkeypatch.setattr(redteam, "ACTIVE", (PACKING_BY_FEATURE_PARTY,))
+    run = small_run(protocol="exchange", replies="paper", key_bits=1024)
+    (found,) = plumbob.audit(run, only=["packing"])
+    assert (found.rate, found.by, found.against, found.target) == (1, "features", "label", "labels")
+    assert (found.verdict, found.fix) == ("leaks", "--replies packed")
+
+
+def test_active_attacks_where_nothing_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`clear` has no messages to tamper with."""
+    monkeypatch.setattr(redteam, "ACTIVE", (PACKING_BY_FEATURE_PARTY,))
+    (found,) = plumbob.audit(small_run(), only=["packing"])
+    assert found.verdict == "not applicable"
+
+
+class Chatterbox(ExchangeParty):
+    """Sends a message that nobody waits for."""
+
+    def prepare(self) -> None:
+        super().prepare()
+        for channel in self.desk.channels.values():
+            channel.send(Kind.OPENED_SUMS, 1, b"hello")
+
+
+def test_a_refused_attack_is_blocked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the honest peer ends the run, the finding says so."""
+    noisy = plumbob.attacks.ActiveAttack("packing", "features", lambda plan, name: Chatterbox, "section 0")
+    monkeypatch.setattr(redteam, "ACTIVE", (noisy,))
+    (found,) = plumbob.audit(small_run(protocol="exchange"), only=["packing"])
+    assert found.verdict == "blocked"
+    assert "The honest peer ended the run" in found.why
+
+
+@pytest.mark.parametrize("keys", [{}, {"row_norm": 1.0}, {"scale": "none", "intercept": False}], ids=str)
+def test_the_run_again_is_the_same_run(keys: dict[str, Any]) -> None:
+    """Rows rebuilt from transcripts train to the same weights, in the same batches."""
+    run = small_run(rows=64, test_share=0.25, epochs=1, **keys)
+    truth = Truth.of(run)
+    again = train(redteam.plan_again(truth.plan), redteam.tables_again(truth))
+    np.testing.assert_allclose(weights_of(again), weights_of(run), atol=1e-5)
+
+
+# Weights opened by `shares`.
+
+
+def judged(verdict: str, name: str = "label-counts", **keys: object) -> Finding:
+    """A finding with this verdict, as it is judged under a plan with `shares`."""
+    plan = plumbob.Plan.for_columns((2, 3), **keys)
+    found = Finding(name, "features", "label", "labels", verdict, "Because.", "section 0", "")
+    return redteam._on_opened_weights(plan, found)
+
+
+def test_opened_weights_are_equations() -> None:
+    """In `shares` two attacks work on the opened weights: a bounded number of equations, which degrades."""
+    for verdict in ("leaks", "blocked", "not applicable"):
+        found = judged(verdict)
+        assert (found.verdict, found.fix) == ("degrades", "--open never")
+        assert "3 equations" in found.why
+    assert judged("not applicable", "label-sign").verdict == "not applicable"
+
+
+def test_weights_that_stay_shared_are_none() -> None:
+    """`open = "never"` blocks both, and so does randomised response where it holds; other protocols keep verdicts."""
+    assert judged("not applicable", open="never").verdict == "blocked"
+    assert judged("blocked", label_flip_epsilon=1.0).verdict == "blocked"
+    assert judged("leaks", protocol="exchange").verdict == "leaks"
+
+
+# A real one.
+
+
+def test_label_sign_is_found_and_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On real rows the paper's attack leaks through encryption, has nothing to solve in `shares`, drowns in noise."""
+    monkeypatch.setattr(redteam, "PASSIVE", (LABEL_SIGN,))
+    data = cut("breast-cancer", 150, 20)
+
+    def verdict(**keys: Any) -> str:
+        plan = plan_for((4, 16), learning_rate=0.01, row_norm=1.0, intercept=False, epochs=1, **keys)
+        (found,) = plumbob.audit(trained(plan, data))
+        return found.verdict
+
+    assert verdict(protocol="exchange") == "leaks"
+    assert verdict(protocol="shares") == "not applicable"
+    assert verdict(protocol="exchange", noise="std", noise_std=20.0) == "blocked"
