@@ -17,7 +17,14 @@ MOST_VALUES = 200_000
 DEEPEST = 60
 LONGEST_NUMBER = 100
 DOCUMENTS = {".md": "Markdown", ".rst": "reStructuredText", ".html": "HTML", ".txt": "text", ".po": "a translation"}
-PROGRAMS = {".ts": "TypeScript", ".tsx": "TypeScript", ".js": "JavaScript", ".java": "Java", ".go": "Go", ".sh": "shell"}
+PROGRAMS = {
+    ".ts": "TypeScript",
+    ".tsx": "TypeScript",
+    ".js": "JavaScript",
+    ".java": "Java",
+    ".go": "Go",
+    ".sh": "shell",
+}
 
 
 @dataclass(frozen=True)
@@ -63,7 +70,9 @@ def _json(text: str, path: Path) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         if not _is_flow_yaml(text):
-            raise PlanError(f"{path}: not valid JSON ({_short(error)}); send the file as the system wrote it") from error
+            raise PlanError(
+                f"{path}: not valid JSON ({_short(error)}); send the file as the system wrote it"
+            ) from error
     return _yaml(text, path)
 
 
@@ -83,7 +92,7 @@ def _yaml(text: str, path: Path) -> Any:
             "job as JSON"
         ) from None
 
-    class Loader(yaml.SafeLoader):
+    class Loader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML comes without types.
         """The safe one, which makes plain values only; numbers that would take minutes to read are refused."""
 
         def construct_yaml_int(self, node: Any) -> int:
@@ -95,10 +104,12 @@ def _yaml(text: str, path: Path) -> Any:
     Loader.add_constructor("tag:yaml.org,2002:int", Loader.construct_yaml_int)
     Loader.add_constructor("tag:yaml.org,2002:float", Loader.construct_yaml_float)
     try:
-        documents = [document for document in yaml.load_all(text, Loader) if document is not None]  # noqa: S506  # Safe.
+        documents = [document for document in yaml.load_all(text, Loader) if document is not None]  # Safe.
     # The parser lets through what Python says of odd dates and numbers, and of keys that cannot be keys.
     except (yaml.YAMLError, ValueError, TypeError, OverflowError, AttributeError, RecursionError, LookupError) as error:
-        raise PlanError(f"{path}: neither JSON nor YAML ({_short(error)}); send the file as the system wrote it") from error
+        raise PlanError(
+            f"{path}: neither JSON nor YAML ({_short(error)}); send the file as the system wrote it"
+        ) from error
     return documents[0] if len(documents) == 1 else documents
 
 
@@ -116,7 +127,9 @@ def _measure(tree: Any, path: Path) -> None:
         value, depth = waiting.pop()
         count += 1
         if count > MOST_VALUES or depth > DEEPEST:
-            raise PlanError(f"{path}: more than {MOST_VALUES:,} values, or nested deeper than {DEEPEST}: not a job file")
+            raise PlanError(
+                f"{path}: more than {MOST_VALUES:,} values, or nested deeper than {DEEPEST}: not a job file"
+            )
         if isinstance(value, Mapping):
             waiting += [(inner, depth + 1) for inner in value.values()]
         elif isinstance(value, list | tuple | set):
@@ -134,20 +147,26 @@ def _script(text: str, path: Path) -> ast.Module:
 
 
 def _notebook(cells: list[Any]) -> str:
-    """All code cells as one script, without the lines that only a notebook understands."""
-    lines: list[str] = []
-    for cell in cells:
-        if isinstance(cell, Mapping) and cell.get("cell_type") == "code":
-            lines += _code(cell.get("source"))
-    return "\n".join(lines)
+    """All code cells as one script, without those that Python alone does not understand."""
+    codes = (_code(cell) for cell in cells if isinstance(cell, Mapping) and cell.get("cell_type") == "code")
+    return "\n".join(code for code in codes if _is_python(code))
 
 
-def _code(source: Any) -> list[str]:
+def _is_python(code: str) -> bool:
+    try:
+        _script(code, Path())
+    except PlanError:
+        return False
+    return True
+
+
+def _code(cell: Mapping[str, Any]) -> str:
+    source = cell.get("source")
     text = "".join(map(str, source)) if isinstance(source, list) else str(source or "")
+    if text.startswith("%%"):
+        return ""
     lines = text.splitlines()
-    if lines and lines[0].startswith("%%"):
-        return []
-    return ["pass" if line.lstrip().startswith(("%", "!")) else line for line in lines]
+    return "\n".join("pass" if line.startswith(("%", "!")) else line for line in lines)
 
 
 def _short(error: Exception) -> str:

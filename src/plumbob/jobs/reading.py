@@ -80,6 +80,8 @@ class Job:
     fits: int = 1
     """Trainings on the same rows: folds, further components."""
     decoys: Decoys | None = None
+    may_be_fixed: bool = False
+    """Whether some versions that the file may be for cut batches once; the worse of the two is then shown."""
     has_arbiter: bool = False
     scores_in_the_clear: bool = False
     """The label party gets the joint score of each row while it trains."""

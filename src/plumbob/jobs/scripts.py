@@ -83,7 +83,9 @@ def _own_calls(statement: ast.stmt) -> Iterator[ast.Call]:
         node = waiting.pop()
         if isinstance(node, ast.Call):
             yield node
-        waiting += [child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.stmt | ast.ExceptHandler)]
+        waiting += [
+            child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.stmt | ast.ExceptHandler)
+        ]
 
 
 def _target(statement: ast.stmt) -> str:
@@ -129,9 +131,7 @@ def _learn(statement: ast.stmt, known: Known) -> None:
             _assign(target, value_of(statement.value, known), known)
     elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
         _assign(statement.target, value_of(statement.value, known), known)
-    elif isinstance(statement, ast.AugAssign):
-        _assign(statement.target, Computed(), known)
-    elif isinstance(statement, ast.For | ast.AsyncFor):
+    elif isinstance(statement, ast.AugAssign | ast.For | ast.AsyncFor):
         _assign(statement.target, Computed(), known)
     elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         _learn_update(statement.value, known)
@@ -139,7 +139,8 @@ def _learn(statement: ast.stmt, known: Known) -> None:
 
 def _assign(target: ast.expr, value: Any, known: Known) -> None:
     if isinstance(target, ast.Name):
-        known[target.id] = value
+        # What a script computes is known by its name from here on.
+        known[target.id] = Computed(target.id) if isinstance(value, Computed) else value
     elif isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
         table, key = known.get(target.value.id), value_of(target.slice, known)
         if isinstance(table, dict) and isinstance(key, str):
