@@ -138,6 +138,26 @@ def plumbob(
     """Vertical logistic regression whose privacy can be checked, attacked and shown."""
 
 
+FromFate = Annotated[
+    Path | None,
+    typer.Option(
+        "--from-fate", help="FATE job to read instead of a plan: conf, DAG or pipeline script.", metavar="FILE"
+    ),
+]
+FromSecretflow = Annotated[
+    Path | None,
+    typer.Option(
+        "--from-secretflow", help="SecretFlow job to read instead of a plan: graph, node or script.", metavar="FILE"
+    ),
+]
+JobVersion = Annotated[
+    str | None,
+    typer.Option(
+        "--job-version", help="Version of FATE or SecretFlow, where the job does not say it.", metavar="VERSION"
+    ),
+]
+
+
 @app.command()
 def demo(
     out: Annotated[Path, typer.Option(help="The folder to write to.", file_okay=False)] = Path("demo"),
@@ -155,6 +175,9 @@ def demo(
 def plan_new(
     out: Annotated[Path | None, typer.Option(help="The file to write; without it, standard output.")] = None,
     names: Annotated[str | None, typer.Option(help="The parties' names: bank,fund.")] = None,
+    from_fate: FromFate = None,
+    from_secretflow: FromSecretflow = None,
+    job_version: JobVersion = None,
     as_json: Json = False,
     quiet: Quiet = False,
     *,
@@ -162,8 +185,10 @@ def plan_new(
 ) -> None:
     """A commented plan with every default written out; flags change it."""
     from plumbob.commands import plans as work
+    from plumbob.commands.origins import Origin
 
-    show(work.new(keys, names, out), as_json)
+    origin = Origin(None, from_fate, from_secretflow, job_version)
+    show(work.new(keys, names, out, origin), as_json)
 
 
 @plans.command("show")
@@ -195,12 +220,9 @@ def check(
         str | None, typer.Option("--explain", help="Explain one attack, using this plan's numbers.", metavar="ATTACK")
     ] = None,
     runs: Annotated[int, typer.Option(help="How many runs will use the same rows; leakage adds up.", min=1)] = 1,
-    from_fate: Annotated[
-        Path | None, typer.Option("--from-fate", help="Read a FATE hetero-LR job instead of a plan.", metavar="CONF")
-    ] = None,
-    from_secretflow: Annotated[
-        Path | None, typer.Option("--from-secretflow", help="Read a SecretFlow job instead.", metavar="CONF")
-    ] = None,
+    from_fate: FromFate = None,
+    from_secretflow: FromSecretflow = None,
+    job_version: JobVersion = None,
     as_json: Json = False,
     quiet: Quiet = False,
     *,
@@ -208,9 +230,10 @@ def check(
 ) -> None:
     """Before training: what each party will be able to work out; exit code 3 if something leaks above tolerance."""
     from plumbob.commands import check as work
+    from plumbob.commands.origins import Origin
 
-    checked, remarks = work.plan_for(plan, from_fate, from_secretflow, keys)
-    result = work.run(checked, work.Wishes(runs, attack, with_estimate), progress(quiet), remarks)
+    checked, job = work.plan_for(Origin(plan, from_fate, from_secretflow, job_version), keys)
+    result = work.run(checked, work.Wishes(runs, attack, with_estimate), progress(quiet), job)
     show(result, as_json)
     if work.leaks(result):
         raise typer.Exit(LEAKING)

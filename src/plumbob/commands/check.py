@@ -2,17 +2,20 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from plumbob.checking.check import check, notes, summary
 from plumbob.checking.explain import explain
 from plumbob.checking.forecast import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
 from plumbob.commands.flags import plan_from
-from plumbob.errors import PlanError, UnsafePlanError
+from plumbob.commands.origins import Origin
+from plumbob.errors import UnsafePlanError
 from plumbob.plan import Plan
 from plumbob.record import Finding
 from plumbob.report.page import Table, as_text
+
+if TYPE_CHECKING:
+    from plumbob.jobs import Job
 
 Tell = Callable[[str], None]
 
@@ -35,33 +38,29 @@ class Wishes:
     estimate: bool = False
 
 
-def plan_for(
-    path: Path | None, fate: Path | None, secretflow: Path | None, keys: dict[str, Any]
-) -> tuple[Plan, list[str]]:
-    """From a plan's file, another system's job file (with remarks on it), or from flags alone; flags win."""
-    if sum(source is not None for source in (path, fate, secretflow)) > 1:
-        raise PlanError("expected one of a plan, --from-fate and --from-secretflow, got several")
-    from plumbob.commands.moving_in import from_fate, from_secretflow
+def plan_for(origin: Origin, keys: dict[str, Any]) -> tuple[Plan, "Job | None"]:
+    """The plan, and the job that it was made from, where there is one; flags win."""
+    if origin.job is None:
+        return plan_from(origin.plan, keys), None
+    from plumbob.jobs import plan_to_check, read_job
 
-    if fate is not None:
-        return from_fate(fate, keys)
-    if secretflow is not None:
-        return from_secretflow(secretflow, keys)
-    return plan_from(path, keys), []
+    path, system = origin.job
+    return plan_to_check(read_job(path, system, origin.version), keys)
 
 
-def run(plan: Plan, wishes: Wishes, tell: Tell, remarks: Sequence[str] = ()) -> dict[str, object]:
+def run(plan: Plan, wishes: Wishes, tell: Tell, job: "Job | None" = None) -> dict[str, object]:
     """Findings, notes and, where asked, a story and an estimate."""
-    runs = wishes.runs
-    findings, noted = check(plan, runs=runs), [*remarks, *notes(plan, runs=runs)]
+    runs = wishes.runs * (1 if job is None else job.fits)
+    findings, noted = _findings(plan, job, wishes.runs), [*_remarks(job), *notes(plan, runs=runs)]
     result: dict[str, object] = {
         "plan_hash": plan.hash(),
         "rows": plan.rows,
         "runs": runs,
         "findings": [asdict(finding) for finding in findings],
         "notes": noted,
+        **({} if job is None else job.as_json()),
     }
-    lines = [*lines_of(findings), "", *(f"note: {note}" for note in noted)]
+    lines = [*_lines_of_job(job), *lines_of(findings), "", *(f"note: {note}" for note in noted)]
     if wishes.attack is not None:
         story = explain(plan, wishes.attack, runs)
         result["explanation"], lines = story, story
@@ -73,6 +72,27 @@ def run(plan: Plan, wishes: Wishes, tell: Tell, remarks: Sequence[str] = ()) -> 
         result["estimate"] = asdict(cost)
         lines = [*lines, "", *estimate_lines(cost)]
     return {**result, "lines": lines}
+
+
+def _findings(plan: Plan, job: "Job | None", runs: int) -> list[Finding]:
+    if job is None:
+        return check(plan, runs=runs)
+    from plumbob.jobs import judge
+
+    return judge(job, plan, runs)
+
+
+def _remarks(job: "Job | None") -> tuple[str, ...]:
+    return () if job is None else job.remarks
+
+
+def _lines_of_job(job: "Job | None") -> list[str]:
+    """What was read, and what was not."""
+    if job is None:
+        return []
+    ignored = [f"  {line}" for line in job.ignored] or ["  nothing"]
+    read = [f"  {one.line()}" for one in job.read]
+    return [f"Read from the {job.system} job ({job.component}):", *read, "Ignored:", *ignored, ""]
 
 
 def lines_of(findings: Sequence[Finding]) -> list[str]:
