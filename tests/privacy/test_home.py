@@ -107,9 +107,9 @@ def test_two_rows_reach_the_moments_sensitivity() -> None:
     claimed = math.sqrt(2) * (norm**2 + 1) * one * one
     assert frobenius(*rows) <= claimed
     assert frobenius(*rows) == pytest.approx(claimed, rel=1e-4)
-    # rho = sensitivity**2 / (2 std**2)
-    assert claimed**2 / (2 * home.moment_std(norm, 0.01) ** 2) == pytest.approx(0.01, rel=1e-6)
-    assert claimed**2 / (2 * home.moment_std(norm, 0.01) ** 2) <= 0.01
+    # rho = sensitivity**2 / (2 std**2), and sensitivity**2 is 2 (norm**2 + 1)**2.
+    spent = Fraction((5 * one * one) ** 2, home.moment_std(norm, 0.01) ** 2)
+    assert Fraction(0.01) * (1 - Fraction(1, 10**6)) < spent <= Fraction(0.01)
 
 
 def test_the_noise_is_counted_as_the_frobenius_norm_counts() -> None:

@@ -225,7 +225,7 @@ def _outer_products(units: NDArray[np.int64]) -> Matrix:
 def moment_std(norm: float, rho: float) -> int:
     """Of the diagonal's noise, in units: the Frobenius norm moves by at most sqrt(2) (norm**2 + 1)."""
     longest = squared_norm_units(norm, MOMENT_BITS) + (1 << 2 * MOMENT_BITS)
-    return math.ceil(longest / math.sqrt(rho))
+    return math.isqrt(math.ceil(longest**2 / Fraction(rho))) + 1
 
 
 def _symmetric_noise(size: int, std: int, draw: Draw) -> Matrix:
