@@ -1,8 +1,9 @@
 """The command line: parse, call, print.
 
 Exit codes: 0 done, 1 failed with a message, 2 wrong usage, 3 (`check`, `audit`) done and something leaks above the
-plan's tolerance, 130 interrupted by Ctrl-C. The work is done elsewhere, and imported late, so that every verb starts in
-under a second.
+plan's tolerance, 4 (`audit`, `check`) done and nothing leaks, but attacks were not run (`--only`) or, with `--strict`,
+something degrades, 130 interrupted by Ctrl-C. The work is done elsewhere, and imported late, so that every verb starts
+in under a second.
 """
 
 import json
@@ -47,6 +48,7 @@ AcceptLeaks = Annotated[
     bool, typer.Option("--accept-leaks", help="Say, for the record, that what the plan leaks is accepted.")
 ]
 IsNew = Annotated[bool, typer.Option("--new", help="Begin anew, whatever was interrupted.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Exit with 4 if nothing leaks but something degrades.")]
 Only = Annotated[list[str], typer.Option("--only", help="The attacks to run; without it, all.", metavar="NAME ...")]
 
 HomeFolder = Annotated[
@@ -57,7 +59,6 @@ HomeFolder = Annotated[
 ]
 HOME = Path("party")
 
-LEAKING = 3
 INTERRUPTED = 130  # As a shell has it: 128 and the signal's number.
 
 # Pretty tracebacks print local variables, and ours may hold keys.
@@ -174,19 +175,23 @@ def check(
     from_secretflow: Annotated[
         Path | None, typer.Option("--from-secretflow", help="Read a SecretFlow job instead.", metavar="CONF")
     ] = None,
+    strict: Strict = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Also every finding that does not leak, with its reason, and all notes.")
+    ] = False,
     as_json: Json = False,
     quiet: Quiet = False,
     *,
     keys: dict[str, Any],
 ) -> None:
-    """Before training: what each party will be able to work out; exit code 3 if something leaks above tolerance."""
+    """Say before training what each party will be able to work out; exits with 3 if something leaks above tolerance."""
     from plumbob.commands import check as work
 
     checked, remarks = work.plan_for(plan, from_fate, from_secretflow, keys)
-    result = work.run(checked, work.Wishes(runs, attack, with_estimate), progress(quiet), remarks)
+    result = work.run(checked, work.Wishes(runs, attack, with_estimate, verbose), progress(quiet), remarks)
     show(result, as_json)
-    if work.leaks(result):
-        raise typer.Exit(LEAKING)
+    if code := work.exit_code(result, strict):
+        raise typer.Exit(code)
 
 
 @app.command()
@@ -241,12 +246,14 @@ def audit(
         bool,
         typer.Option("--encrypted", help="With --defences: really encrypted, with seconds, bytes, active attacks."),
     ] = False,
+    strict: Strict = False,
     as_json: Json = False,
     quiet: Quiet = False,
     *,
     keys: dict[str, Any],
 ) -> None:
     """Train, attack with everything each party saw, score, report; exit code 3 if something leaks above tolerance."""
+    from plumbob.commands.check import exit_code
     from plumbob.workshop.commands import attack as work
     from plumbob.workshop.commands.train import Inputs, Means
 
@@ -266,8 +273,8 @@ def audit(
     else:
         result = unless_interrupted(lambda: work.audit_plan(plan, inputs, out, means, names, progress(quiet)))
     show(result, as_json)
-    if work.leaks(result):
-        raise typer.Exit(LEAKING)
+    if code := exit_code(result, strict):
+        raise typer.Exit(code)
 
 
 @app.command()

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from plumbob.checking.advice import fix_for
-from plumbob.checking.check import check, notes, summary
+from plumbob.checking.check import assumptions, check, notes, summary
 from plumbob.checking.explain import explain
 from plumbob.checking.forecast import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
 from plumbob.commands.flags import plan_from
@@ -23,8 +23,11 @@ MEANINGS = {
     BLOCKED: "not shown to leak",
     NOT_APPLICABLE: "has nothing to work on",
 }
+MORE = "--verbose shows the other {rest} findings, the reason for each, and what no finding covers."
 WORST = 3
 """Findings that a refusal names."""
+LEAKING, UNDECIDED = 3, 4
+"""Exit codes."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,7 @@ class Wishes:
     runs: int = 1
     attack: str | None = None
     estimate: bool = False
+    verbose: bool = False
 
 
 def plan_for(
@@ -62,7 +66,9 @@ def run(plan: Plan, wishes: Wishes, tell: Tell, remarks: Sequence[str] = ()) -> 
         "findings": [asdict(finding) for finding in findings],
         "notes": noted,
     }
-    lines = [*lines_of(findings), "", *(f"note: {note}" for note in noted)]
+    told = lines_of(findings) if wishes.verbose else short_lines(findings)
+    shown = noted if wishes.verbose else [*remarks, *assumptions(plan)]
+    lines = [*told, "", *(f"note: {note}" for note in shown)]
     if wishes.attack is not None:
         story = explain(plan, wishes.attack, runs)
         result["explanation"], lines = story, story
@@ -74,6 +80,13 @@ def run(plan: Plan, wishes: Wishes, tell: Tell, remarks: Sequence[str] = ()) -> 
         result["estimate"] = asdict(cost)
         lines = [*lines, "", *estimate_lines(cost)]
     return {**result, "lines": lines}
+
+
+def short_lines(findings: Sequence[Finding]) -> list[str]:
+    """The headline, what leaks and how to stop it, and where the rest is."""
+    leaking = [finding for finding in findings if finding.verdict == LEAKS]
+    rest = len(findings) - len(leaking)
+    return [summary(findings), *(line for one in leaking for line in ("", *_reasons(one))), "", MORE.format(rest=rest)]
 
 
 def lines_of(findings: Sequence[Finding]) -> list[str]:
@@ -91,10 +104,18 @@ def _reasons(finding: Finding) -> list[str]:
     return [head, f"    {finding.why} ({finding.reference})", *fix]
 
 
-def leaks(result: dict[str, object]) -> bool:
-    """Whether something in a result is above the plan's tolerance."""
+def has_verdict(result: dict[str, object], verdict: str) -> bool:
+    """Whether a finding of a result has this verdict."""
     findings = result["findings"]
-    return isinstance(findings, list) and any(finding["verdict"] == LEAKS for finding in findings)
+    return isinstance(findings, list) and any(finding["verdict"] == verdict for finding in findings)
+
+
+def exit_code(result: dict[str, object], is_strict: bool) -> int:
+    """3: something leaks above the plan's tolerance. 4: attacks were not run or, if strict, something degrades."""
+    if has_verdict(result, LEAKS):
+        return LEAKING
+    is_open = bool(result.get("attacks_not_run")) or (is_strict and has_verdict(result, DEGRADES))
+    return UNDECIDED if is_open else 0
 
 
 def refuse_leaks(plan: Plan, rows: int | None, is_accepted: bool) -> None:
