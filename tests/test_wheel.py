@@ -20,7 +20,7 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
     wheel = next((ROOT / "dist").glob("*.whl"))
     # A compiler that always fails: whatever had to be built from source would not be installed.
     environment = {**os.environ, "CC": "false", "CXX": "false"}
-    install = [folder / "bin" / "python", "-m", "pip", "install", "--quiet", wheel]
+    install = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", str(wheel)]
     subprocess.run(install, check=True, env=environment, capture_output=True)
     return folder
 
@@ -29,7 +29,7 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.timeout(900)
 def test_the_demo_runs_from_the_wheel(bare: Path, tmp_path: Path) -> None:
     """Away from the sources, the installed command trains, attacks, defends and writes its report."""
-    command = [bare / "bin" / "plumbob", "demo", "--out", tmp_path / "demo", "--quiet"]
+    command = [str(bare / "bin" / "plumbob"), "demo", "--out", str(tmp_path / "demo"), "--quiet"]
     finished = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert finished.returncode == 0, finished.stderr
     assert "engine native" in finished.stdout
