@@ -54,8 +54,24 @@ def test_a_leaking_plan_is_exit_code_3(monkeypatch: pytest.MonkeyPatch, capsys: 
 
 def test_shares_are_exit_code_0(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """The default protocol is not shown to leak; flags win over a plan's file."""
-    result = answer(monkeypatch, capsys, 0, "check", *LEAKY, "--protocol", "shares", "--open", "never")
+    result = answer(monkeypatch, capsys, 0, "check", *LEAKY, "--protocol", "shares")
     assert {one["verdict"] for one in result["findings"]} == {"blocked"}
+    answer(monkeypatch, capsys, 0, "check", *LEAKY, "--protocol", "shares", "--strict")
+
+
+def test_opened_weights_are_exit_code_3(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """`own` is judged like every other release."""
+    result = answer(monkeypatch, capsys, 3, "check", *LEAKY, "--protocol", "shares", "--open", "own")
+    assert {one["attack"] for one in result["findings"] if one["verdict"] == "leaks"} == {"label-chosen-rows"}
+
+
+def test_what_degrades_is_exit_code_4_if_strict(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing leaks, but something may: only `--strict` minds."""
+    noisy = [*LEAKY, "--noise", "sound", "--epsilon", "1", "--row-norm", "1"]
+    answer(monkeypatch, capsys, 0, "check", *noisy)
+    answer(monkeypatch, capsys, 4, "check", *noisy, "--strict")
 
 
 def test_flags_win_over_the_file(
@@ -72,9 +88,13 @@ def test_flags_win_over_the_file(
 def test_words_for_people(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Verdicts, numbers and what to type; never that something is safe."""
     call(monkeypatch, "check", *LEAKY)
+    short = capsys.readouterr().out
+    assert "findings leak above the plan's tolerance" in short
+    assert "to stop it: --protocol shares" in short
+    assert "not a proof of safety" not in short
+    call(monkeypatch, "check", *LEAKY, "--verbose")
     text = capsys.readouterr().out
-    assert "findings leak above the plan's tolerance" in text
-    assert "to stop it: --protocol shares" in text
+    assert len(text) > 2 * len(short)
     assert "not a proof of safety" in text
     assert not re.search(r"\bsafe\b", text)
 

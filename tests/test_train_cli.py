@@ -256,7 +256,7 @@ def test_audit_goes_on_too(data: list[str], tmp_path: Path) -> None:
     killed = plumbob(DEADLY, "send", "30", *command)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     ended = plumbob(USUAL, *command)
-    assert ended.returncode in {0, cli.LEAKING}, ended.stderr
+    assert ended.returncode in {3, 4}, ended.stderr
     assert "resuming after step" in ended.stderr
     assert RunRecord.load(tmp_path).findings
     wrong = plumbob(USUAL, *command, "--defences", "--new")
@@ -273,16 +273,16 @@ def test_rows_that_are_left_out_are_told(
 ) -> None:
     """Once, as progress is, so that --quiet keeps it back; where all rows are common there is nothing to tell."""
     command = [*verb, *SMALL, "--protocol", "clear", *data, "--epochs", "1", "--out", str(tmp_path / "run")]
-    assert called(monkeypatch, *command) in {0, cli.LEAKING}
+    assert called(monkeypatch, *command) in {0, 3, 4}
     assert "in common" not in capsys.readouterr().err
     fund = Path(data[2].removeprefix("features="))
     (tmp_path / "fund.csv").write_text("\n".join(fund.read_text().splitlines()[:-1]))
     command[command.index(data[2])] = f"features={tmp_path / 'fund.csv'}"
-    assert called(monkeypatch, *command) in {0, cli.LEAKING}
+    assert called(monkeypatch, *command) in {0, 3, 4}
     printed = capsys.readouterr()
     assert printed.err.count("39 rows in common (label 40, features 39); the others are left out\n") == 1
     assert "in common" not in printed.out
-    assert called(monkeypatch, *command, "--quiet", "--json") in {0, cli.LEAKING}
+    assert called(monkeypatch, *command, "--quiet", "--json") in {0, 3, 4}
     assert capsys.readouterr().err == ""
 
 

@@ -1,8 +1,9 @@
 """The command line: parse, call, print.
 
 Exit codes: 0 done, 1 failed with a message, 2 wrong usage, 3 (`check`, `audit`) done and something leaks above the
-plan's tolerance, 130 interrupted by Ctrl-C. The work is done elsewhere, and imported late, so that every verb starts in
-under a second.
+plan's tolerance, 4 (`audit`, `check`) done and nothing leaks, but attacks were not run (`--only`) or, with `--strict`,
+something degrades, 130 interrupted by Ctrl-C. The work is done elsewhere, and imported late, so that every verb starts
+in under a second.
 """
 
 import json
@@ -48,6 +49,7 @@ AcceptLeaks = Annotated[
     bool, typer.Option("--accept-leaks", help="Accept the plan's known leaks (noted in the run record).")
 ]
 IsNew = Annotated[bool, typer.Option("--new", help="Start over and discard any interrupted run.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Exit with 4 if nothing leaks but something degrades.")]
 Only = Annotated[list[str], typer.Option("--only", help="The attacks to run; without it, all.", metavar="NAME ...")]
 
 Threshold = Annotated[
@@ -61,7 +63,7 @@ Cost = Annotated[
     str | None,
     typer.Option(help="Threshold from the costs of a false alarm and of a miss: 1:5.", metavar="FALSE_ALARM:MISSED"),
 ]
-Strict = Annotated[
+StrictRows = Annotated[
     bool,
     typer.Option("--strict", help="Refuse rows with a level or gap that training never saw (default: count them)."),
 ]
@@ -82,7 +84,6 @@ HomeFolder = Annotated[
 ]
 HOME = Path("party")
 
-LEAKING = 3
 INTERRUPTED = 130  # As a shell has it: 128 and the signal's number.
 
 # Pretty tracebacks print local variables, and ours may hold keys.
@@ -223,20 +224,24 @@ def check(
     from_fate: FromFate = None,
     from_secretflow: FromSecretflow = None,
     job_version: JobVersion = None,
+    strict: Strict = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Also every finding that does not leak, with its reason, and all notes.")
+    ] = False,
     as_json: Json = False,
     quiet: Quiet = False,
     *,
     keys: dict[str, Any],
 ) -> None:
-    """Before training: what each party will be able to work out; exit code 3 if something leaks above tolerance."""
+    """Say before training what each party will be able to work out; exits with 3 if something leaks above tolerance."""
     from plumbob.commands import check as work
     from plumbob.commands.origins import Origin
 
     checked, job = work.plan_for(Origin(plan, from_fate, from_secretflow, job_version), keys)
-    result = work.run(checked, work.Wishes(runs, attack, with_estimate), progress(quiet), job)
+    result = work.run(checked, work.Wishes(runs, attack, with_estimate, verbose), progress(quiet), job)
     show(result, as_json)
-    if work.leaks(result):
-        raise typer.Exit(LEAKING)
+    if code := work.exit_code(result, strict):
+        raise typer.Exit(code)
 
 
 @app.command()
@@ -306,6 +311,7 @@ def audit(
             help="With --defences: run the real encrypted protocols, measure them, include active attacks.",
         ),
     ] = False,
+    strict: Strict = False,
     as_json: Json = False,
     quiet: Quiet = False,
     *,
@@ -313,6 +319,7 @@ def audit(
     table: TableFlags,
 ) -> None:
     """Train, attack with everything each party saw, score, report; exit code 3 if something leaks above tolerance."""
+    from plumbob.commands.check import exit_code
     from plumbob.commands.tables import chosen
     from plumbob.workshop.commands import attack as work
     from plumbob.workshop.commands.train import Inputs, Means, plan_for
@@ -335,8 +342,8 @@ def audit(
     else:
         result = unless_interrupted(lambda: work.audit_plan(plan, inputs, out, means, names, progress(quiet)))
     show(result, as_json)
-    if work.leaks(result):
-        raise typer.Exit(LEAKING)
+    if code := exit_code(result, strict):
+        raise typer.Exit(code)
 
 
 @app.command()
@@ -369,7 +376,7 @@ def predict(
     gaps: Annotated[
         list[str], typer.Option("--na", help="Cell that means a gap, besides those of training.", metavar="MARK")
     ] = [],  # noqa: B006  # Typer copies it.
-    is_strict: Strict = False,
+    is_strict: StrictRows = False,
     data_dir: DataDir = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -708,7 +715,7 @@ def party_predict(
     ),
     threshold: Threshold = None,
     cost: Cost = None,
-    is_strict: Strict = False,
+    is_strict: StrictRows = False,
     home: HomeFolder = HOME,
     as_json: Json = False,
     quiet: Quiet = False,

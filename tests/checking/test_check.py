@@ -240,7 +240,7 @@ def test_flips_bound_what_opened_weights_say() -> None:
 @pytest.mark.parametrize(
     ("keys", "readable"),
     [
-        ({"rows": 455, "batches": "full", "epochs": 1}, 440),
+        ({"rows": 455, "batches": "full", "epochs": 1}, 220),
         ({"rows": 455, "batches": "full", "epochs": 1, "start": "xavier"}, 22),
         ({"rows": 16, "batches": "full", "epochs": 1}, 16),
     ],

@@ -223,7 +223,11 @@ def _chosen_on_opened_weights(figures: Figures, party: str) -> Judgement:
     numbers = f"{party} can choose {readable} of {figures.rows} people and read their labels from its opened weights"
     if figures.flipped:
         numbers += f", of which {figures.flipped:.1%} are flipped at random"
-    return Judgement(LEAKS, f"{numbers} ({per_column}).")
+    return Judgement(
+        LEAKS,
+        f"{numbers} ({per_column}). Whatever it sends, its opened weights carry at most "
+        f"{figures.opened_bits(party)} bits.",
+    )
 
 
 def _without_opened_weights(figures: Figures) -> Judgement | None:

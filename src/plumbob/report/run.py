@@ -15,7 +15,7 @@ from plumbob.report.markup import NOTHING, joined, tag
 from plumbob.report.page import Section, Table, bullets, facts_list, folded, render, table_of
 from plumbob.report.receipt import compared_streams, keys_in_words, noise_in_words, transcript_hash
 from plumbob.report.scale import shown as number
-from plumbob.report.verdicts import badge, verdict_list, verdicts_of
+from plumbob.report.verdicts import badge, partial, verdict_list, verdicts_of
 
 METRICS = {
     "auc": "AUC",
@@ -80,13 +80,29 @@ def limits_section(record: RunRecord) -> Section:
 def verdict_section(record: RunRecord) -> Section:
     """One sentence for each party and target, and the utility beside it."""
     heading = "The verdict" if record.findings else "What the plan lets happen"
+    left_out = attacks_not_run(record)
     verdicts = verdicts_of(record.findings or record.predicted, is_prediction=not record.findings)
+    verdicts = [partial(one) for one in verdicts] if left_out else verdicts
     sentences = [] if record.is_finished else [f"The run did not finish: {record.status}."]
+    if left_out:
+        sentences.append(partial_sentence(left_out))
     if not record.findings and verdicts:
         sentences.append("This run has not been attacked. What follows is `check`'s prediction from the plan alone.")
     facts = facts_list(_utility(record))
     warned = (tag("p", line, class_="warning") for line in warnings(record))
     return Section(heading, sentences, special=joined(*warned, verdict_list(verdicts), facts))
+
+
+def attacks_not_run(record: RunRecord) -> list[str]:
+    """The attacks that `check` names for this plan and an audit of it left out; none where nobody attacked at all."""
+    run = {finding.attack for finding in record.findings}
+    named = dict.fromkeys(finding.attack for finding in record.predicted)
+    return [name for name in named if run and name not in run]
+
+
+def partial_sentence(left_out: Sequence[str]) -> str:
+    """That an audit with some of the attacks decides nothing."""
+    return f"This audit is partial and says nothing about safety. These attacks were not run: {', '.join(left_out)}."
 
 
 def _utility(record: RunRecord) -> Iterator[tuple[str, str, str]]:

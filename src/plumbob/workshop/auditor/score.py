@@ -332,8 +332,8 @@ def _why_values(
 
 
 def _advantage(lower_end: float, baseline: float) -> float:
-    """How much of what the baseline leaves unknown is known; 0 if it leaves nothing."""
-    return (lower_end - baseline) / (1 - baseline) if baseline < 1 else 0.0
+    """How much of what the baseline leaves unknown is known; 0 if it leaves nothing, or if the claim is worse."""
+    return max(0.0, (lower_end - baseline) / (1 - baseline)) if baseline < 1 else 0.0
 
 
 def _verdict(advantage: float, tolerance: float) -> str:
