@@ -460,7 +460,7 @@ def code_labels(given: NDArray[Any], positive: str | None = None) -> tuple[Label
         raise DataError(f"the labels of {len(given)} rows mix texts and numbers; expected two classes") from None
     if len(classes) != 2:
         raise DataError(
-            f"expected two classes of labels in {len(given)} rows, got {len(classes)}; is this the label's column?"
+            f"expected two classes of labels in {len(given)} rows, got {len(classes)}; is this the label column?"
         )
     first, second = classes.tolist()
     if positive is None or str(second) == positive:

@@ -79,7 +79,7 @@ def examine(
 def _chosen(home: Home, only: Sequence[str]) -> list[Peer]:
     unknown = [name for name in only if name not in home.pinned]
     if unknown:
-        raise TransportError(f"{unknown[0]} is nobody that was joined, only {', '.join(home.pinned) or 'nobody'}")
+        raise TransportError(f"{unknown[0]} is not a joined peer, only {', '.join(home.pinned) or 'nobody'}")
     return [peer for peer in home.peers if not only or peer.name in only]
 
 
@@ -141,7 +141,7 @@ def _fitting(home: Home, plan: Plan, table: Table) -> Check:
     try:
         found = encoded_width(table, plan)
     except DataError as error:
-        return Check("table", False, f"{error} ({rows})", "a plan is changed on every side")
+        return Check("table", False, f"{error} ({rows})", "change the plan on all sides")
     if found == wanted:
         return Check("table", True, f"{found} columns, as the plan says; {rows}")
     todo = f"change the table, or write features = {found} for {home.identity.name} into the plan on every side"
@@ -269,7 +269,7 @@ def _clock(skew: float, peer: str) -> Check:
         return Check("clock", True, f"{abs(skew):.1f} s apart", "", peer)
     way = "ahead of" if skew > 0 else "behind"
     found = f"{peer}'s clock is {abs(skew):.0f} s {way} ours"
-    return Check("clock", False, found, "set the wrong one by a time server (timedatectl set-ntp true)", peer)
+    return Check("clock", False, found, "synchronise the wrong clock (timedatectl set-ntp true)", peer)
 
 
 def _plan(ours: Greeting, theirs: Greeting, peer: str) -> Check:

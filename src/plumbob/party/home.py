@@ -241,7 +241,7 @@ class Home:
         unknown = [name for name in settings.addresses if name not in pinned]
         if unknown:
             raise SettingsError(
-                f"{SETTINGS_FILE}: [peers.{unknown[0]}] is nobody that was joined{suggestion(unknown[0], list(pinned))}"
+                f"{SETTINGS_FILE}: [peers.{unknown[0]}] is not a joined peer{suggestion(unknown[0], list(pinned))}"
                 "; type: plumbob party join TOKEN, or take the section out"
             )
         return cls(folder, identity, settings, pinned)
@@ -320,10 +320,12 @@ class Home:
         if certificate == self.identity.certificate:
             raise IdentityError("this is our own invitation: send it to the peer, and join the one that it sends back")
         if name.lower() == self.identity.name.lower():
-            raise IdentityError(f"the peer is called {name}, as we are: one side must make an identity of another name")
+            raise IdentityError(
+                f"the peer has the same name as this party ({name}); one side must create an identity with another name"
+            )
         for other in self.pinned:
             if other != name and other.lower() == name.lower():
-                raise IdentityError(f"{other} is pinned already, and {name} differs in large and small letters only")
+                raise IdentityError(f"{other} is pinned already, and {name} differs only in upper/lower case")
         known = self.pinned.get(name)
         # Who has the pinned key may say that it holds for longer; anything else is for people to compare.
         if known is not None and known != certificate and not replace and not certificate.renews(known):

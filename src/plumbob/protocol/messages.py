@@ -81,10 +81,10 @@ def decode(data: bytes) -> Message:
     magic, version, kind, step, sequence, size = HEADER.unpack_from(data)
     if magic != MAGIC or version != VERSION:
         raise RemoteProtocolError(
-            f"expected a Plumbob message of version {VERSION}; is the peer's version another one?"
+            f"expected a Plumbob message of version {VERSION}; is the peer running a different version?"
         )
     if kind not in Kind.__members__.values():
-        raise RemoteProtocolError(f"message kind {kind} is unknown; is the peer's version another one?")
+        raise RemoteProtocolError(f"message kind {kind} is unknown; is the peer running a different version?")
     if size != len(data) - HEADER.size:
         raise RemoteProtocolError(f"the header announces a body of {size} bytes, {len(data) - HEADER.size} came")
     return Message(Kind(kind), step, sequence, data[HEADER.size :])
