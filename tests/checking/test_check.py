@@ -258,7 +258,14 @@ def test_the_forecast_counts_what_opened_weights_carry(keys: dict[str, Any], rea
 def test_notes_say_what_has_no_verdict() -> None:
     """The arbiter, assumed rows, several runs, and that nothing here is a proof."""
     text = "\n".join(notes(plan_of(protocol="arbiter", rows=0), runs=2))
-    for words in ("arbiter together with any one party", "are assumed", "2 runs", "no proof", "early", "joint score"):
+    for words in (
+        "arbiter together with any one party",
+        "are assumed",
+        "2 runs",
+        "not a proof",
+        "early",
+        "joint score",
+    ):
         assert words in text
 
 

@@ -52,10 +52,10 @@ class Kind(IntEnum):
     UNBLINDED_IDS = 23  # alignment of three and more: common points under one scalar less than before
     ALIGNMENT_OPENING = 24  # How many ids, in which chunks, and whether the size comes first
     ALIGNMENT_DECISION = 25  # One byte: go on from the size to the ids, or not
-    PROPOSAL_ROLE = 26  # proposal: whether the sender has the label
-    PROPOSAL_DRAFT = 27  # proposal: the label party's plan, without columns, compressed TOML
-    PROPOSAL_WIDTH = 28  # proposal: how many columns the sender's table gives under that draft
-    PROPOSAL_PLAN = 29  # proposal: the plan with all columns, compressed TOML
+    PROPOSAL_ROLE = 40  # proposal: whether the sender has the label
+    PROPOSAL_DRAFT = 41  # proposal: the label party's plan, without columns, compressed TOML
+    PROPOSAL_WIDTH = 42  # proposal: how many columns the sender's table gives under that draft
+    PROPOSAL_PLAN = 43  # proposal: the plan with all columns, compressed TOML
     QUERY = 30  # prediction: how many rows are asked for; 0 ends the session
     QUERY_ROWS = 31  # prediction: which ones
     QUERY_VERDICT = 32  # prediction: one byte, whether they will be answered

@@ -254,7 +254,7 @@ def test_another_run_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
             pass
     with monkeypatch.context() as patch:
         patch.setattr(checkpoint, "__version__", "0.0.0")
-        with pytest.raises(DataError, match="its version"), unfinished(tmp_path, plan, tables_of(plan)):
+        with pytest.raises(DataError, match="with a different version"), unfinished(tmp_path, plan, tables_of(plan)):
             pass
     assert_same(started(plan, tmp_path, "first"), whole(plan))
 
@@ -294,7 +294,7 @@ def test_a_damaged_set_up_is_noticed(tmp_path: Path) -> None:
             (before,) = database.execute("SELECT value FROM facts WHERE name = 'draws/label'").fetchone()
             changed = f"UPDATE facts SET value = CAST({change} AS BLOB) WHERE name = 'draws/label'"  # noqa: S608  # Ours.
             database.execute(changed)
-        with pytest.raises(LocalProtocolError, match="begin a new run"):
+        with pytest.raises(LocalProtocolError, match="start a new run"):
             started(plan, tmp_path, "second")
         with sqlite3.connect(tmp_path / FOLDER / FILE) as database:
             database.execute("UPDATE facts SET value = ? WHERE name = 'draws/label'", (before,))
