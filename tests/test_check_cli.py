@@ -1,6 +1,7 @@
 """`plumbob check` from the outside, what it costs, and jobs of other systems."""
 
 import json
+import re
 import sys
 import time
 from pathlib import Path
@@ -54,7 +55,23 @@ def test_a_leaking_plan_is_exit_code_3(monkeypatch: pytest.MonkeyPatch, capsys: 
 def test_shares_are_exit_code_0(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """The default protocol is not shown to leak; flags win over a plan's file."""
     result = answer(monkeypatch, capsys, 0, "check", *LEAKY, "--protocol", "shares")
-    assert {one["verdict"] for one in result["findings"]} == {"degrades", "blocked"}
+    assert {one["verdict"] for one in result["findings"]} == {"blocked"}
+    answer(monkeypatch, capsys, 0, "check", *LEAKY, "--protocol", "shares", "--strict")
+
+
+def test_opened_weights_are_exit_code_3(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """`own` is judged like every other release."""
+    result = answer(monkeypatch, capsys, 3, "check", *LEAKY, "--protocol", "shares", "--open", "own")
+    assert {one["attack"] for one in result["findings"] if one["verdict"] == "leaks"} == {"label-chosen-rows"}
+
+
+def test_what_degrades_is_exit_code_4_if_strict(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing leaks, but something may: only `--strict` minds."""
+    noisy = [*LEAKY, "--noise", "sound", "--epsilon", "1", "--row-norm", "1"]
+    answer(monkeypatch, capsys, 0, "check", *noisy)
+    answer(monkeypatch, capsys, 4, "check", *noisy, "--strict")
 
 
 def test_flags_win_over_the_file(
@@ -71,11 +88,15 @@ def test_flags_win_over_the_file(
 def test_words_for_people(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Verdicts, numbers and what to type; never that something is safe."""
     call(monkeypatch, "check", *LEAKY)
+    short = capsys.readouterr().out
+    assert "findings leak above the plan's tolerance" in short
+    assert "to stop it: --protocol shares" in short
+    assert "not a proof of safety" not in short
+    call(monkeypatch, "check", *LEAKY, "--verbose")
     text = capsys.readouterr().out
-    assert "findings leak above the plan's tolerance" in text
-    assert "to stop it: --protocol shares" in text
-    assert "not shown to leak" in text
-    assert "safe" not in text
+    assert len(text) > 2 * len(short)
+    assert "not a proof of safety" in text
+    assert not re.search(r"\bsafe\b", text)
 
 
 def test_a_story_with_numbers(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -182,7 +203,7 @@ def test_a_job_is_checked(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     assert isinstance(result["ignored"], list)
     result = answer(monkeypatch, capsys, 3, *job, "--batches", "fixed", "--start", "xavier")
     leaking = [finding["attack"] for finding in result["findings"] if finding["verdict"] == "leaks"]
-    assert leaking == ["arbiter-key"]
+    assert set(leaking) == {"arbiter-key", "keys"}
 
 
 def test_a_job_moves_here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

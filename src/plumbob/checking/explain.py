@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from plumbob.checking.check import RULES, check, figures_of
 from plumbob.checking.figures import Figures
+from plumbob.checking.key_rules import ATTACK as KEYS
 from plumbob.checking.ledger import Account, Ledger, planned
 from plumbob.checking.stories import story_of
 from plumbob.errors import PlanError
@@ -15,7 +16,7 @@ ACCOUNTS = {"labels": ("labels",), "scores": ("scores",), "features": ("scores",
 
 def explain(plan: Plan, attack: str, runs: int = 1) -> list[str]:
     """What the attack does, and for each party who could make it what it would have to work with."""
-    known = list(dict.fromkeys(rule.attack for rule in RULES))
+    known = list(dict.fromkeys([*(rule.attack for rule in RULES), KEYS]))
     if attack not in known:
         raise PlanError(f"no attack {attack}; expected one of {', '.join(known)}{suggestion(attack, known)}")
     figures, ledger = figures_of(plan, None, runs), planned(plan, runs=runs)
@@ -30,7 +31,7 @@ def _setting(figures: Figures) -> str:
     plan = figures.plan
     parties = ", ".join(f"{party.name} {figures.columns(party.name)} columns" for party in plan.learners)
     rows = f"{figures.rows} training rows" + (" (assumed)" if figures.is_assumed else "")
-    batches = f"{plan.batches} batches of {figures.batch}, {figures.steps} steps in {plan.epochs} epochs"
+    batches = f"{plan.batches} batches of {figures.batch}, {figures.steps} steps in {plan.passes} epochs"
     runs = f", {figures.runs} runs" if figures.runs > 1 else ""
     noise = {party.name: figures.noise_toward(party.name) for party in plan.learners}
     on = ", ".join(f"{value:.3g} toward {name}" for name, value in noise.items() if value)
@@ -55,5 +56,5 @@ def _counted(account: Account, figures: Figures) -> str:
         f"independent ({account.known:.1%} of the unknowns)"
     )
     step = account.first_step_with(1.0)
-    per_epoch = max(1, figures.steps // figures.plan.epochs)
+    per_epoch = max(1, figures.steps // figures.plan.passes)
     return text if step is None else f"{text}; enough for all after step {step}, epoch {-(-step // per_epoch)}"

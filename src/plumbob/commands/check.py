@@ -4,8 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from plumbob.checking.advice import fix_for
-from plumbob.checking.check import check, notes, summary
+from plumbob.checking.check import assumptions, check, notes, summary
 from plumbob.checking.explain import explain
 from plumbob.checking.forecast import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
 from plumbob.commands.flags import plan_from
@@ -22,12 +21,15 @@ Tell = Callable[[str], None]
 
 MEANINGS = {
     LEAKS: "leaks above the plan's tolerance",
-    DEGRADES: "gives something away, how much depends on the data",
+    DEGRADES: "leaks something; how much depends on the data",
     BLOCKED: "not shown to leak",
     NOT_APPLICABLE: "has nothing to work on",
 }
+MORE = "--verbose shows the other {rest} findings, the reason for each, and what no finding covers."
 WORST = 3
 """Findings that a refusal names."""
+LEAKING, UNDECIDED = 3, 4
+"""Exit codes."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,7 @@ class Wishes:
     runs: int = 1
     attack: str | None = None
     estimate: bool = False
+    verbose: bool = False
 
 
 def plan_for(origin: Origin, keys: dict[str, Any]) -> tuple[Plan, "Job | None"]:
@@ -61,7 +64,9 @@ def run(plan: Plan, wishes: Wishes, tell: Tell, job: "Job | None" = None) -> dic
         "notes": noted,
         **({} if job is None else job.as_json()),
     }
-    lines = [*_lines_of_job(job), *lines_of(findings), "", *(f"note: {note}" for note in noted)]
+    told = lines_of(findings) if wishes.verbose else short_lines(findings)
+    shown = noted if wishes.verbose else [*_remarks(job), *assumptions(plan)]
+    lines = [*_lines_of_job(job), *told, "", *(f"note: {note}" for note in shown)]
     if wishes.attack is not None:
         story = explain(plan, wishes.attack, runs)
         result["explanation"], lines = story, story
@@ -96,6 +101,13 @@ def _lines_of_job(job: "Job | None") -> list[str]:
     return [f"Read from the {job.system} job ({job.component}):", *read, "Ignored:", *ignored, ""]
 
 
+def short_lines(findings: Sequence[Finding]) -> list[str]:
+    """The headline, what leaks and how to stop it, and where the rest is."""
+    leaking = [finding for finding in findings if finding.verdict == LEAKS]
+    rest = len(findings) - len(leaking)
+    return [summary(findings), *(line for one in leaking for line in ("", *_reasons(one))), "", MORE.format(rest=rest)]
+
+
 def lines_of(findings: Sequence[Finding]) -> list[str]:
     """A table of verdicts, the numbers behind those that matter, and what to type."""
     rows = [[one.verdict, one.attack, one.by, one.against, one.target] for one in findings]
@@ -111,24 +123,31 @@ def _reasons(finding: Finding) -> list[str]:
     return [head, f"    {finding.why} ({finding.reference})", *fix]
 
 
-def leaks(result: dict[str, object]) -> bool:
-    """Whether something in a result is above the plan's tolerance."""
+def has_verdict(result: dict[str, object], verdict: str) -> bool:
+    """Whether a finding of a result has this verdict."""
     findings = result["findings"]
-    return isinstance(findings, list) and any(finding["verdict"] == LEAKS for finding in findings)
+    return isinstance(findings, list) and any(finding["verdict"] == verdict for finding in findings)
 
 
-def refuse_leaks(plan: Plan, rows: int | None, is_accepted: bool) -> None:
-    """Before training: a plan that leaks needs somebody's word for it."""
+def exit_code(result: dict[str, object], is_strict: bool) -> int:
+    """3: something leaks above the plan's tolerance. 4: attacks were not run or, if strict, something degrades."""
+    if has_verdict(result, LEAKS):
+        return LEAKING
+    is_open = bool(result.get("attacks_not_run")) or (is_strict and has_verdict(result, DEGRADES))
+    return UNDECIDED if is_open else 0
+
+
+def refuse_leaks(plan: Plan, rows: int | None, is_accepted: bool, but: Sequence[str] = ()) -> None:
+    """Before training: a plan that leaks needs somebody's word for it; `but` names attacks that have no say."""
     if is_accepted:
         return
-    leaking = [finding for finding in check(plan, rows) if finding.verdict == LEAKS]
+    leaking = [finding for finding in check(plan, rows) if finding.verdict == LEAKS and finding.attack not in but]
     if not leaking:
         return
     worst = [f"  {one.attack} by {one.by} on {one.target} of {one.against}: {one.why}" for one in leaking[:WORST]]
     more = [f"  and {len(leaking) - WORST} more"] if len(leaking) > WORST else []
     named = "\n".join([*worst, *more])
-    fix = fix_for(plan, leaking[0].attack, leaking[0].target)
     raise UnsafePlanError(
-        f"the plan leaks above its tolerance:\n{named}\ntype {fix} to stop the first, `plumbob check` to see all, "
-        "or --accept-leaks to train all the same"
+        f"the plan leaks above its tolerance:\n{named}\ntype {leaking[0].fix} to stop the first, `plumbob check` to "
+        "see all, or add --accept-leaks to train anyway"
     )

@@ -13,11 +13,12 @@ from pathlib import Path
 
 from plumbob.crypto import Randomness
 from plumbob.data import Batch
-from plumbob.errors import DataError, TransportError
+from plumbob.errors import DataError, DivergenceError, TransportError
 from plumbob.party.conversation import Conversation
 from plumbob.party.seat import Seat
 from plumbob.party.signature import swap_signatures
 from plumbob.party.status import Status
+from plumbob.protocol.arbiter import Arbiter
 from plumbob.protocol.cast import player
 from plumbob.protocol.channel import compare_streams
 from plumbob.protocol.journal import SqliteJournal, settle
@@ -39,12 +40,15 @@ def train(seat: Seat, journal: SqliteJournal, randomness: Randomness, progress: 
         started = time.perf_counter()
         status = Status("train")
         with seat.talk("train", journal, status) as talk:
-            record = _trained(seat, talk, journal, randomness, _followed(status, progress))
+            record, absurd = _trained(seat, talk, journal, randomness, _followed(status, progress))
             _saved(seat.folder, replace(record, seconds=time.perf_counter() - started))
             # The parent too: it holds the name of this folder.
             settle([seat.folder.parent, seat.folder, *_written_in(seat.folder)])
             journal.note(OVER, b"")
             _part(seat, talk, journal)
+        # Only now, with the peers gone: what we think of our weights is not theirs to know.
+        if absurd is not None:
+            raise absurd
     elif journal.fact(PARTED) is None:
         _wait_for_the_late(seat, journal)
     if journal.fact(PARTED) is not None:
@@ -79,14 +83,17 @@ def _followed(status: Status, progress: Progress | None) -> Progress:
 def _part(seat: Seat, talk: Conversation, journal: SqliteJournal) -> None:
     if late := talk.part():
         journal.note(LATE, ", ".join(late).encode())
-        seat.tell(f"{', '.join(late)}: did not say that it has everything; if it still waits, start this again")
+        seat.tell(
+            f"{', '.join(late)}: did not confirm that it received everything; if it is still waiting, "
+            "run this command again"
+        )
     else:
         journal.note(PARTED, b"")
 
 
 def _trained(
     seat: Seat, talk: Conversation, journal: SqliteJournal, randomness: Randomness, progress: Progress
-) -> RunRecord:
+) -> tuple[RunRecord, DivergenceError | None]:
     if seat.seal is not None:
         _keep_signatures(seat, swap_signatures(talk.channels, seat.seal, seat.plan))
     desk = seat.desk(talk, journal, randomness)
@@ -102,7 +109,20 @@ def _trained(
         part.save(own / "part.json")
     rows = len(transcript.X) if isinstance(party, TrainingParty) else party.training_rows
     record = run_record(seat.plan, desk.engine.name, randomness, [shown], rows, transcript.seed)
-    return replace(record, accepted_leaks=seat.seal is not None and seat.seal.accepts_leaks)
+    absurd = _absurd(party)
+    notes = record.notes if absurd is None else [*record.notes, str(absurd)]
+    accepted = seat.seal is not None and seat.seal.accepts_leaks
+    return replace(record, accepted_leaks=accepted, notes=notes), absurd
+
+
+def _absurd(party: TrainingParty | Arbiter) -> DivergenceError | None:
+    """Why this party's result is none, if it is none."""
+    try:
+        if isinstance(party, TrainingParty):
+            party.refuse_result()
+    except DivergenceError as error:
+        return error
+    return None
 
 
 def _keep_signatures(seat: Seat, signatures: Mapping[str, bytes]) -> None:
@@ -129,6 +149,6 @@ def _refuse_changed_data(seat: Seat, journal: SqliteJournal) -> None:
         journal.note("data", digest)
     elif found != digest:
         raise DataError(
-            f"{seat.name}: rows, columns or labels are not those that this run began with; bring them back, or begin a "
+            f"{seat.name}: the rows, columns or labels have changed since this run started; restore them, or start a "
             "new run"
         )

@@ -39,16 +39,23 @@ class Kind(IntEnum):
     SCORES = 10  # arbiter: ciphertexts of a feature party's scores, under the arbiter's key
     JOINT_RESIDUALS = 11  # arbiter: ciphertexts of the residuals, under the arbiter's key
     START_SHARE = 12  # shares: the receiver's share of the sender's starting weights
-    WEIGHT_SHARE = 13  # shares: the sender's share of the receiver's final weights
-    SCORE_SHARE = 14  # prediction: the sender's share, or sum, of the scores
+    WEIGHT_SHARE = 13  # shares: the sender's share of the receiver's final weights, cut
+    SCORE_SHARE = 14  # prediction: the sender's share of the scores, cut, or its sum of them
     SIGNATURE = 15  # On a network, before all else: the sender's signature over the plan's hash
     STREAM_HASHES = 16  # On a network, at the end: over all that the sender sent to the receiver, and got from it
+    BOUND_SHARE = (
+        17  # shares, never opened: ciphertexts of the sender's share of the receiver's weights, once and for all
+    )
     BLINDED_IDS = 20  # alignment: points under one scalar more than before, to the next party
     TWICE_BLINDED_IDS = 21  # alignment of two: the receiver's own points, back in its order
     SHUFFLED_IDS = 22  # alignment: points under everybody's scalar, sorted
     UNBLINDED_IDS = 23  # alignment of three and more: common points under one scalar less than before
     ALIGNMENT_OPENING = 24  # How many ids, in which chunks, and whether the size comes first
     ALIGNMENT_DECISION = 25  # One byte: go on from the size to the ids, or not
+    PROPOSAL_ROLE = 26  # proposal: whether the sender has the label
+    PROPOSAL_DRAFT = 27  # proposal: the label party's plan, without columns, compressed TOML
+    PROPOSAL_WIDTH = 28  # proposal: how many columns the sender's table gives under that draft
+    PROPOSAL_PLAN = 29  # proposal: the plan with all columns, compressed TOML
     QUERY = 30  # prediction: how many rows are asked for; 0 ends the session
     QUERY_ROWS = 31  # prediction: which ones
     QUERY_VERDICT = 32  # prediction: one byte, whether they will be answered
@@ -74,10 +81,10 @@ def decode(data: bytes) -> Message:
     magic, version, kind, step, sequence, size = HEADER.unpack_from(data)
     if magic != MAGIC or version != VERSION:
         raise RemoteProtocolError(
-            f"expected a Plumbob message of version {VERSION}; is the peer's version another one?"
+            f"expected a Plumbob message of version {VERSION}; is the peer running a different version?"
         )
     if kind not in Kind.__members__.values():
-        raise RemoteProtocolError(f"message kind {kind} is unknown; is the peer's version another one?")
+        raise RemoteProtocolError(f"message kind {kind} is unknown; is the peer running a different version?")
     if size != len(data) - HEADER.size:
         raise RemoteProtocolError(f"the header announces a body of {size} bytes, {len(data) - HEADER.size} came")
     return Message(Kind(kind), step, sequence, data[HEADER.size :])

@@ -20,10 +20,10 @@ from plumbob.record import RunRecord
 from plumbob.report.page import as_text
 from plumbob.report.run import findings_table, quality_table, reasons
 from plumbob.report.run import page_of as run_page
-from plumbob.workshop.attacks import PASSIVE
 from plumbob.workshop.auditor import audit
 from plumbob.workshop.auditor.defences import in_clear, outcome_of
 from plumbob.workshop.auditor.filing import with_findings
+from plumbob.workshop.auditor.redteam import passive_names
 from plumbob.workshop.auditor.truth import Truth
 from plumbob.workshop.pages.defences import defences_table
 from plumbob.workshop.pages.ways import Way, page_of
@@ -37,7 +37,7 @@ EPSILON = 2.0
 RUNS: Mapping[str, Mapping[str, Any]] = {
     "exchange": {"protocol": "exchange"},
     "exchange with noise": {"protocol": "exchange", "noise": "sound", "epsilon": EPSILON},
-    "shares": {"protocol": "shares"},
+    "shares": {"protocol": "shares", "open": "never"},
 }
 STORIES = {
     "exchange": "each party sees its own gradient in every step; the fund solves its equations for the bank's labels",
@@ -45,11 +45,9 @@ STORIES = {
         f"the bank adds noise before it encrypts: every label has epsilon {EPSILON:g} and delta 1e-6, whatever "
         "the fund does; it is no promise about anybody's columns"
     ),
-    "shares": "nobody sees a gradient; each party gets its own weights, at the end, one equation a column",
+    "shares": "nobody sees a gradient, and the weights stay shared: the parties score new rows together",
 }
-ON_RECORDS = tuple(dict.fromkeys(attack.name for attack in PASSIVE))
-# Active attacks train again; this one reads labels from opened weights too, so that it belongs in the comparison.
-ATTACKS = (*ON_RECORDS, "label-chosen-rows")
+ON_RECORDS = tuple(passive_names())
 FOLDERS = {name: name.replace(" ", "-") for name in RUNS}
 
 
@@ -60,7 +58,8 @@ class Settings:
     epochs: int
     key_bits: int = 2048
     engine: str = "auto"
-    attacks: Sequence[str] = ATTACKS
+    attacks: Sequence[str] | None = None
+    """Those to run; None: all."""
 
     @classmethod
     def for_this_machine(cls) -> "Settings":

@@ -10,7 +10,7 @@ from plumbob.protocol.transcript import Transcript
 from plumbob.workshop.attacks import ACTIVE, PASSIVE, Attack, LabelClaim, NotApplicable, View
 from tests.protocol.support import plan_for, trained
 
-PAGE = Path(__file__).parents[2] / "docs" / "attacks.md"
+PAGE = Path(__file__).parents[3] / "docs" / "attacks.md"
 
 
 def shown() -> dict[str, Any]:

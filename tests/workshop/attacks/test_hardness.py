@@ -15,7 +15,7 @@ from tests.workshop.attacks.feature_support import made_up
 
 Matrix = NDArray[np.float64]
 
-PAGE = Path(__file__).parents[2] / "docs" / "hardness.md"
+PAGE = Path(__file__).parents[3] / "docs" / "hardness.md"
 
 
 @pytest.mark.parametrize("sigmoid", ["taylor", "minimax", "piecewise", "exact"])

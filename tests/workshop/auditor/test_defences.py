@@ -57,7 +57,8 @@ def test_what_holds(outcomes: list[Outcome]) -> None:
         assert by_name[name].verdicts["labels"] == "blocked"
         assert by_name[name].advantages["label-average"] is not None
     assert by_name["shares"].advantages["label-sign"] is None
-    assert by_name["shares"].verdicts["labels"] == "degrades"
+    # Whoever chooses its rows reads labels from opened weights; that attack was not run here, and counts all the same.
+    assert by_name["shares"].verdicts["labels"] == "leaks"
     assert by_name["shares, never opened"].verdicts["labels"] == "blocked"
 
 
@@ -100,7 +101,7 @@ def test_what_cannot_be_had_is_said() -> None:
     found = {one.defence: one for one in compare(plan, Workshop(tables, only=["label-counts"]))}
     assert "exactly two parties" in found["shares"].refused
     assert found["none"].auc is not None
-    assert any(line.startswith("shares cannot be had here") for line in sentences(list(found.values())))
+    assert any(line.startswith("shares is not available here") for line in sentences(list(found.values())))
 
 
 def test_the_plan_itself_is_compared() -> None:

@@ -126,7 +126,7 @@ class Lab:
         """Start a run; refused while another is under way."""
         body = await _json(request)
         if not isinstance(body, dict) or not isinstance(body.get("is_calculated"), bool):
-            raise DataError("expected a wish, and whether it is to be calculated in the clear")
+            raise DataError("expected a request and whether to compute it in the clear")
         wish = answers.asked(body.get("wish"))
         if not wish.data:
             raise DataError("there are no data to run on: choose a data set")
@@ -235,7 +235,9 @@ def application(lab: Lab, gate: Gate) -> Guard:
 def asset(name: str) -> Response:
     """One of the page's own files, or of the report's; nothing else in the package has a name here."""
     found = {
-        path.name: path for room in ("report", "lab") for path in files(f"plumbob.{room}").joinpath("assets").iterdir()
+        path.name: path
+        for room in ("report", "workshop.lab")
+        for path in files(f"plumbob.{room}").joinpath("assets").iterdir()
     }
     kind = KINDS.get(Path(name).suffix)
     if name not in found or kind is None:
@@ -253,7 +255,7 @@ def bound(port: int) -> socket.socket:
         listener.listen()
     except OSError as error:
         listener.close()
-        raise TransportError(f"port {port} cannot be had ({error.strerror}); give another one, or none") from error
+        raise TransportError(f"port {port} is not available ({error.strerror}); give another one, or none") from error
     return listener
 
 
