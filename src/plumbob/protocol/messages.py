@@ -52,6 +52,10 @@ class Kind(IntEnum):
     UNBLINDED_IDS = 23  # alignment of three and more: common points under one scalar less than before
     ALIGNMENT_OPENING = 24  # How many ids, in which chunks, and whether the size comes first
     ALIGNMENT_DECISION = 25  # One byte: go on from the size to the ids, or not
+    RETURN_COMMITMENT = 26  # alignment of two: a hash over the list that will be returned, and the scalar's point
+    RETURN_SIGNS = 27  # alignment of two: which sign each returned point has
+    RETURN_CHALLENGE = 28  # alignment of two: the salt of the commitment, and what the peer's proof is asked about
+    RETURN_PROOF = 29  # alignment of two: all returned points carry the same scalar
     QUERY = 30  # prediction: how many rows are asked for; 0 ends the session
     QUERY_ROWS = 31  # prediction: which ones
     QUERY_VERDICT = 32  # prediction: one byte, whether they will be answered
