@@ -1,8 +1,8 @@
 """This party's place on the network: it listens, dials, and hands over every authenticated connection.
 
 WebSockets over mutual TLS 1.3 with pinned certificates. Nothing of a caller is parsed before its certificate has proved
-who it is; until then it has a deadline, and few may wait at a time (`strangers`). Dialling goes on until the station is closed: a
-connection that ends is dialled again, with growing pauses while that fails.
+who it is; until then it has a deadline, and few may wait at a time (`strangers`). Dialling continues until the station
+is closed: a connection that ends is dialled again, with growing pauses while that fails.
 """
 
 import logging
