@@ -23,7 +23,7 @@ from plumbob.commands.scores import refuse_unwritable, threshold_of, unseen_line
 from plumbob.crypto import Randomness
 from plumbob.data import Table, in_agreed_order, read_table
 from plumbob.errors import BudgetExceededError, DataError, UnsafePlanError
-from plumbob.party import alignment, prediction, signature, training
+from plumbob.party import alignment, prediction, receipts, signature, training
 from plumbob.party.conversation import Station
 from plumbob.party.home import Home
 from plumbob.party.rows import aligned_rows, aligned_table, is_arbiter, own_table
@@ -157,7 +157,9 @@ def train(
         if journal.resumed() is not None:
             tell("going on with a run that was interrupted")
         record = training.train(seat, journal, _kernel(journal), progress)
-    return _reported(record, place)
+    told = _reported(record, place)
+    receipts.sign_record(home, place, [party.name for party in plan.parties])
+    return told
 
 
 def _refuse_test_keys(plan: Plan, are_allowed: bool) -> None:

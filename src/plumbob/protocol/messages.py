@@ -56,6 +56,10 @@ class Kind(IntEnum):
     PROPOSAL_DRAFT = 41  # proposal: the label party's plan, without columns, compressed TOML
     PROPOSAL_WIDTH = 42  # proposal: how many columns the sender's table gives under that draft
     PROPOSAL_PLAN = 43  # proposal: the plan with all columns, compressed TOML
+    RETURN_COMMITMENT = 26  # alignment of two: a hash over the list that will be returned, and the scalar's point
+    RETURN_SIGNS = 27  # alignment of two: which sign each returned point has
+    RETURN_CHALLENGE = 28  # alignment of two: the salt of the commitment, and what the peer's proof is asked about
+    RETURN_PROOF = 29  # alignment of two: all returned points carry the same scalar
     QUERY = 30  # prediction: how many rows are asked for; 0 ends the session
     QUERY_ROWS = 31  # prediction: which ones
     QUERY_VERDICT = 32  # prediction: one byte, whether they will be answered

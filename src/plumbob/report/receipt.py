@@ -10,19 +10,22 @@ from plumbob.record import PartyRecord, RunRecord
 
 
 def compared_streams(parties: Sequence[PartyRecord]) -> Iterator[dict[str, str]]:
-    """What one end sent against what the other end received, where both ends are recorded."""
-    by_name = {party.name: party for party in parties}
-    for sender in parties:
-        for peer, sent in sender.streams.items():
-            received = by_name[peer].received_streams.get(sender.name) if peer in by_name else None
-            verdict = "one end only" if received is None else "same at both ends" if received == sent else "DIFFERS"
-            yield {"from": sender.name, "to": peer, "verdict": verdict, "hash": sent}
+    """Each direction of each channel: what one end sent against what the other end received, as far as recorded.
+
+    Both ends list the same directions in the same order, so that two people can compare them by eye.
+    """
+    sent = {(party.name, peer): one for party in parties for peer, one in party.streams.items()}
+    received = {(peer, party.name): one for party in parties for peer, one in party.received_streams.items()}
+    for sender, receiver in sorted(sent.keys() | received.keys()):
+        ends = [end[sender, receiver] for end in (sent, received) if (sender, receiver) in end]
+        verdict = "one end only" if len(ends) == 1 else "same at both ends" if len(set(ends)) == 1 else "DIFFERS"
+        yield {"from": sender, "to": receiver, "verdict": verdict, "hash": ends[0]}
 
 
 def transcript_hash(parties: Sequence[PartyRecord]) -> str:
-    """One hash over all streams, whatever the order in which the parties are listed."""
-    streams = {party.name: [party.streams, party.received_streams] for party in parties}
-    return hashlib.sha256(json.dumps(streams, sort_keys=True).encode()).hexdigest()
+    """One hash over all streams, the same at both ends of a run of two."""
+    streams = [[one["from"], one["to"], one["hash"]] for one in compared_streams(parties)]
+    return hashlib.sha256(json.dumps(streams).encode()).hexdigest()
 
 
 def keys_in_words(record: RunRecord) -> str:
