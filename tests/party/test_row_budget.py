@@ -19,7 +19,7 @@ def test_runs_on_the_same_rows_add_up(budget: RowBudget) -> None:
     """Each run on a row spends again, and a run beyond the agreed total is refused and not booked."""
     assert budget.book("first", ["a", "b"], 0.02, 0.05) == pytest.approx(0.02)
     assert budget.book("second", ["b", "c"], 0.02, 0.05) == pytest.approx(0.04)
-    with pytest.raises(BudgetExceededError, match="nothing was sent"):
+    with pytest.raises(BudgetExceededError, match="Nothing was sent"):
         budget.book("third", ["b"], 0.02, 0.05)
     assert [budget.spent([person]) for person in "abcd"] == pytest.approx([0.02, 0.04, 0.02, 0.0])
 

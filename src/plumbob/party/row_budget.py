@@ -1,6 +1,6 @@
 """What has been spent of each person's row, over all runs: booked before the first byte of a run leaves.
 
-One file per party. It holds a hash of each id under a key of its own, so that it names nobody, and for every run what it
+One file per party. It holds a hash of each id under a key of its own, so that it names nobody, and what every run
 cost. Two tables that share rows share their budget, row by row.
 """
 
@@ -88,6 +88,6 @@ def _most_spent(ledger: sqlite3.Connection, people: Sequence[bytes]) -> float:
 def _refusal(before: float, rho: float, most_rho: float) -> str:
     shown = [f"{zcdp_epsilon(value, 1e-6):.3g}" for value in (before, before + rho, most_rho)]
     return (
-        f"these rows have spent epsilon {shown[0]} in earlier runs, this one would make it {shown[1]}, and {shown[2]}"
-        " is the most that was agreed (at delta 1e-6); nothing was sent. Agree on a larger total, or train on other rows"
+        f"these rows have spent epsilon {shown[0]} in earlier runs; this one would make it {shown[1]}, and the most that"
+        f" was agreed is {shown[2]} (at delta 1e-6). Nothing was sent. Agree on a larger total, or train on other rows"
     )
