@@ -56,8 +56,8 @@ def test_a_leaking_plan_is_exit_code_3(monkeypatch: pytest.MonkeyPatch, capsys: 
 
 def test_shares_are_exit_code_0(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """The default protocol is not shown to leak; flags win over a plan's file."""
-    result = answer(monkeypatch, capsys, 0, "check", *LEAKY, "--protocol", "shares")
-    assert {one["verdict"] for one in result["findings"]} == {"degrades", "blocked"}
+    result = answer(monkeypatch, capsys, 0, "check", *LEAKY, "--protocol", "shares", "--open", "never")
+    assert {one["verdict"] for one in result["findings"]} == {"blocked"}
 
 
 def test_flags_win_over_the_file(

@@ -37,7 +37,8 @@ def plan_for(split: Sequence[int], **keys: Any) -> Plan:
     # `shares` has wider slots; of an Okamoto-Uchiyama key a third is plaintext.
     key_bits = 768 if "scheme" in keys else 640 if keys.get("protocol", "shares") == "shares" else 512
     small = {"seed": 7, "test_only_keys": True, "key_bits": key_bits, "batch_size": 16, "epochs": 2}
-    return Plan.for_columns(split, **(small | keys))
+    opened = {"scheme": "paillier", "open": "own"} if keys.get("protocol", "shares") == "shares" else {}
+    return Plan.for_columns(split, **(small | opened | keys))
 
 
 def made_up(rows: int = 40, columns: int = 5) -> tuple[Matrix, Labels]:

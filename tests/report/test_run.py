@@ -78,7 +78,7 @@ def test_disagreements_are_told_once(audited: RunRecord) -> None:
     [
         ({"protocol": "clear"}, "Nothing was encrypted"),
         ({"protocol": "exchange"}, "a gradient is an equation"),
-        ({"protocol": "shares"}, "weights that are opened"),
+        ({"protocol": "shares", "open": "own"}, "weights that are opened"),
         ({"protocol": "exchange", "noise": "sound", "row_norm": 1.0}, "promise about single labels"),
         ({"protocol": "exchange", "label_flip_epsilon": 1.0}, "Flipped labels"),
     ],

@@ -33,6 +33,8 @@ SECRETFLOW_NAMES = {
     "fllogisticregressionvertical": "exchange",
     "fl_lr_v": "exchange",
 }
+# Both systems multiply shares under Paillier and hand the weights out at the end.
+OTHERS_SHARES = {"scheme": "paillier", "open": "own"}
 STARTS = {"zeros": "zero", "zero": "zero", "random_normal": "normal", "normal": "normal", "random_uniform": "xavier"}
 FATE_SHAPE = (
     'a FATE job with a hetero LR: 1.x as JSON with "component_parameters" (or "algorithm_parameters") that names '
@@ -77,7 +79,8 @@ def _plan(job: Job, keys: Mapping[str, Any]) -> tuple[Plan, list[str]]:
             f"numbers, label party first (and --rows); got {got}"
         )
     others = {name: value for name, value in keys.items() if name != "features"}
-    return Plan.for_columns(features, title=f"from {job.system}", **{**job.keys, **others}), job.remarks
+    opened = OTHERS_SHARES if job.keys["protocol"] == "shares" else {}
+    return Plan.for_columns(features, title=f"from {job.system}", **{**opened, **job.keys, **others}), job.remarks
 
 
 def _read(path: Path, shape: str) -> Tree:

@@ -14,6 +14,7 @@ import numpy as np
 from plumbob.data import Encoder, Shard, Source, Table, store
 from plumbob.data.encoder import ALL_ROWS, Rows
 from plumbob.data.encoding import AnySource, restored_source, stored_source
+from plumbob.data.whitening import Whitening, penalties_of
 from plumbob.errors import DataError
 from plumbob.plan import Party
 from plumbob.protocol.bound_shares import BoundShares
@@ -37,12 +38,23 @@ class Part:
     shares: dict[str, list[int]] = field(default_factory=dict)
     run: str = ""
     """Which run it comes from: parts of different runs do not add up to a model. Empty for `clear`."""
+    whitening: Whitening | None = None
+    """How this party turned its standardised columns, where the plan says so."""
     bound: BoundShares | None = None
     """What prediction on shares works with, fixed when training ended; None where weights are opened."""
 
     @classmethod
     def of(cls, party: Party, shard: Shard, weights: Vector | None, classes: tuple[Any, Any] | None) -> "Part":
-        return cls(party.name, party.role, shard.encoder, weights, shard.has_intercept, len(shard), classes)
+        return cls(
+            party.name,
+            party.role,
+            shard.encoder,
+            weights,
+            shard.has_intercept,
+            len(shard),
+            classes,
+            whitening=shard.whitening,
+        )
 
     @property
     def model(self) -> str:
@@ -52,24 +64,42 @@ class Part:
     def encode(self, table: Table, rows: Rows = ALL_ROWS) -> Matrix:
         """Own columns of new rows, as training saw them, with the intercept's column where there is one."""
         X = self.encoder.encode(table, rows)
+        if self.whitening is not None:
+            X = self.whitening.apply(X)
         return np.hstack([X, np.ones((len(X), 1))]) if self.has_intercept else X
+
+    def penalties(self, l2: float) -> Vector | Matrix:
+        """By what the weights were multiplied for the penalty's gradient."""
+        return penalties_of(l2, len(self.encoder.names), self.has_intercept, self.whitening)
 
     def partial_scores(self, table: Table) -> Vector:
         """This party's part of new rows' scores."""
         if self.weights is None:
             raise DataError('the weights were never opened (open = "never"); predict through the protocol instead')
         scores = np.empty(len(table))
+        weights, offset = self._on_encoded_columns()
         for piece in store.pieces(len(table)):
-            scores[piece] = self.encode(table, piece) @ self.weights
+            scores[piece] = self.encoder.encode(table, piece) @ weights + offset
         return scores
 
     def in_input_units(self) -> tuple[Vector, float]:
         """(coefficients, offset) in the units of the party's own table; the offset holds the intercept."""
         if self.weights is None:
             raise DataError('the weights were never opened (open = "never")')
+        weights, before = self._on_encoded_columns()
+        coefficients, offset = self.encoder.in_input_units(weights)
+        return coefficients, before + offset
+
+    def _on_encoded_columns(self) -> tuple[Vector, float]:
+        """(weights, offset) for columns as the encoder gives them; the offset holds the intercept."""
+        if self.weights is None:
+            raise DataError('the weights were never opened (open = "never")')
         own = len(self.encoder.names)
-        coefficients, offset = self.encoder.in_input_units(self.weights[:own])
-        return coefficients, offset + float(self.weights[own:].sum())
+        weights, intercept = self.weights[:own], float(self.weights[own:].sum())
+        if self.whitening is None:
+            return weights, intercept
+        standard, offset = self.whitening.in_standard_units(weights)
+        return standard, intercept + offset
 
     def save(self, path: Path) -> None:
         """As JSON; shares are texts there, because they are wider than other readers' numbers."""
@@ -89,6 +119,8 @@ class Part:
             "run": self.run,
             "shares": {name: [str(value) for value in share] for name, share in self.shares.items()},
         }
+        if self.whitening is not None:
+            stored["whitening"] = {name: values.tolist() for name, values in vars(self.whitening).items()}
         if self.bound is not None:
             stored["bound"] = _stored_bound(self.bound)
         path.write_text(json.dumps(stored, indent=1, allow_nan=False), encoding="utf-8")
@@ -124,6 +156,7 @@ class Part:
             classes=stored.classes,
             shares=shares,
             run=stored.run,
+            whitening=None if stored.whitening is None else stored.whitening.read(),
             bound=bound,
         )
         if not part._fits_together():
@@ -134,6 +167,9 @@ class Part:
         columns = len(self.encoder.names)
         fitted = (self.encoder.fill, self.encoder.shift, self.encoder.factor)
         is_whole = self.weights is None or len(self.weights) == columns + self.has_intercept
+        if self.whitening is not None:
+            shapes = (self.whitening.centre.shape, self.whitening.matrix.shape)
+            is_whole = is_whole and shapes == ((columns,), (columns, columns))
         return is_whole and all(values is None or len(values) == columns for values in fitted)
 
 
@@ -175,6 +211,20 @@ def _stored_bound(bound: BoundShares) -> dict[str, Any]:
     }
 
 
+class _StoredWhitening(msgspec.Struct, forbid_unknown_fields=True):
+    """The centre, and the matrix row by row."""
+
+    centre: list[float]
+    matrix: list[list[float]]
+
+    def read(self) -> Whitening:
+        columns = len(self.centre)
+        if any(len(row) != columns for row in self.matrix):
+            raise DataError("the part's whitening is damaged; take the part from a copy of the run's folder")
+        matrix = np.array(self.matrix, dtype=np.float64).reshape(len(self.matrix), columns)
+        return Whitening(np.array(self.centre, dtype=np.float64), matrix)
+
+
 class _Stored(msgspec.Struct, forbid_unknown_fields=True):
     """The file, field by field; anything else is refused."""
 
@@ -191,4 +241,5 @@ class _Stored(msgspec.Struct, forbid_unknown_fields=True):
     classes: tuple[Any, Any] | None
     run: str
     shares: dict[str, list[str]]
+    whitening: _StoredWhitening | None = None
     bound: _StoredBound | None = None
