@@ -88,6 +88,12 @@ def fit_encoder(table: Table, training_rows: NDArray[np.intp], plan: Plan) -> En
     return Encoder(sources, fill, means, factors)
 
 
+def raw_numbers(table: Table, sources: Sequence[AnySource], rows: NDArray[np.intp]) -> Matrix:
+    """These rows' numbers before anything is filled or scaled; NaN where a value is missing."""
+    columns = [replace(column, values=column.values[rows]) for column in _matching(table, sources)]
+    return _numbers(columns, sources, len(rows))
+
+
 def choices_of(plan: Plan) -> EncodingChoices:
     """What a plan says about how columns become numbers."""
     return EncodingChoices(plan.missing, plan.categorical, is_full=True)

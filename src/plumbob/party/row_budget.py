@@ -88,6 +88,6 @@ def _most_spent(ledger: sqlite3.Connection, people: Sequence[bytes]) -> float:
 def _refusal(before: float, rho: float, most_rho: float) -> str:
     shown = [f"{zcdp_epsilon(value, 1e-6):.3g}" for value in (before, before + rho, most_rho)]
     return (
-        f"these rows have spent epsilon {shown[0]} in earlier runs; this one would make it {shown[1]}, and the most that"
-        f" was agreed is {shown[2]} (at delta 1e-6). Nothing was sent. Agree on a larger total, or train on other rows"
+        f"these rows have spent epsilon {shown[0]} in earlier runs (at delta 1e-6); this one would make it"
+        f" {shown[1]}, and {shown[2]} is the most that was agreed. Nothing was sent; agree on more, or use other rows"
     )
