@@ -98,6 +98,10 @@ def cut_residuals(plan: Plan, residuals: Vector) -> Vector:
 
 def noise_of_a_run(plan: Plan, cost: rows.RowCost, columns: int, draw: Draw) -> Matrix:
     """One party's noise on all coordinates, one row per pass, in the units of a sum of residuals times rows."""
+    return whole_noise_of_a_run(cost, columns, draw) * 2.0 ** -(plan.feature_bits + plan.residual_bits)
+
+
+def whole_noise_of_a_run(cost: rows.RowCost, columns: int, draw: Draw) -> rows.Units:
+    """The same in whole units of 2**-(feature_bits + residual_bits): what a party adds to its share before the cut."""
     drawn = discrete_gaussian.sample_many(cost.std, cost.passes * columns, draw)
-    unit = 2.0 ** -(plan.feature_bits + plan.residual_bits)
-    return np.array(drawn, dtype=np.float64).reshape(cost.passes, columns) * unit
+    return np.array(drawn, dtype=np.int64).reshape(cost.passes, columns)
