@@ -63,6 +63,10 @@ STORIES: dict[tuple[str, str, str], str] = {
         "A party that claims more columns than it has gets more equations from every step. With as many as a "
         "batch has rows it solves for everybody's partial scores, unless widths are agreed beforehand."
     ),
+    ("keys", "features", "labels"): (
+        "Every residual travels encrypted under somebody's key. Whoever finds the key's factors, or made a key with a "
+        "hidden flaw, decrypts them all."
+    ),
     ("label-chosen-rows", "features", "labels"): (
         "A feature party sets all its rows to zero but those of a few people, and its sums are then about "
         "them alone. No check of a message can see it, and a larger batch does not help."

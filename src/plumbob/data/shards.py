@@ -126,7 +126,7 @@ def _labels(
     if role != "label":
         return None, None
     if table.labels is None:
-        raise DataError("the label party's table has no label column; name it")
+        raise DataError("the label party's table has no label column; pass --label COLUMN")
     y = table.labels[training]
     if (n_classes := len(np.unique(y))) != 2:
         raise DataError(f"expected two classes of labels in {len(y)} training rows, got {n_classes}")

@@ -94,7 +94,8 @@ def bounded_class_weights(y: ArrayLike) -> Vector:
     Rounded as they are used on shares.
     """
     weights = class_weights(y)
-    return np.rint(weights / weights.max() * 2**WEIGHT_BITS) / 2**WEIGHT_BITS
+    rounded: Vector = np.rint(weights / weights.max() * 2**WEIGHT_BITS) / 2**WEIGHT_BITS
+    return rounded
 
 
 def stop_if_diverging(scores: Vector, gradient: Vector, sigmoid: Sigmoid, step: int) -> None:

@@ -42,6 +42,8 @@ class Part:
     """Which run it comes from: parts of different runs do not add up to a model. Empty for `clear`."""
     whitening: Whitening | None = None
     """How this party turned its standardised columns, where the plan says so."""
+    positive_share: float | None = None
+    """Of the training rows, at the label party: where a threshold that balances both classes lies."""
     bound: BoundShares | BoundLattice | None = None
     """What prediction on shares works with, fixed when training ended; None where weights are opened."""
 
@@ -56,6 +58,7 @@ class Part:
             len(shard),
             classes,
             whitening=shard.whitening,
+            positive_share=None if shard.y is None else float(shard.y.mean()),
         )
 
     @property
@@ -114,10 +117,13 @@ class Part:
             "fill": None if encoder.fill is None else encoder.fill.tolist(),
             "shift": encoder.shift.tolist(),
             "factor": encoder.factor.tolist(),
+            "types": dict(encoder.types),
+            "gaps": encoder.gaps,
             "weights": None if self.weights is None else self.weights.tolist(),
             "has_intercept": self.has_intercept,
             "training_rows": self.training_rows,
             "classes": self.classes,
+            "positive_share": self.positive_share,
             "run": self.run,
             "shares": {name: [str(value) for value in share] for name, share in self.shares.items()},
         }
@@ -147,6 +153,8 @@ class Part:
             fill=None if stored.fill is None else np.array(stored.fill, dtype=np.float64),
             shift=np.array(stored.shift, dtype=np.float64),
             factor=np.array(stored.factor, dtype=np.float64),
+            types=stored.types,
+            gaps=stored.gaps,
         )
         weights = None if stored.weights is None else np.array(stored.weights, dtype=np.float64)
         part = cls(
@@ -157,6 +165,7 @@ class Part:
             has_intercept=stored.has_intercept,
             training_rows=stored.training_rows,
             classes=stored.classes,
+            positive_share=stored.positive_share,
             shares=shares,
             run=stored.run,
             whitening=None if stored.whitening is None else stored.whitening.read(),
@@ -276,5 +285,8 @@ class _Stored(msgspec.Struct, forbid_unknown_fields=True):
     run: str
     shares: dict[str, list[str]]
     whitening: _StoredWhitening | None = None
+    types: dict[str, str] = {}
+    gaps: tuple[str, ...] = ()
+    positive_share: float | None = None
     bound: _StoredBound | None = None
     bound_lattice: _StoredBoundLattice | None = None
