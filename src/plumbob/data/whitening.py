@@ -19,6 +19,7 @@ Matrix = NDArray[np.float64]
 
 CLIP = 5.0
 LEAST_GAMMA = 0.01
+PENALTY_BITS = 18  # Fraction bits of the penalty's matrix, whose entries are at most p / 4.
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -45,8 +46,10 @@ class Whitening:
         return standard, -float(self.centre @ standard)
 
     def penalty(self, l2: float) -> Matrix:
-        """The matrix by which weights are multiplied for the gradient of the penalty."""
-        return l2 * (self.matrix @ self.matrix)
+        """The matrix by which weights are multiplied for the gradient of the penalty, rounded as it travels."""
+        unit = 2.0**-PENALTY_BITS
+        rounded: Matrix = np.rint(l2 * (self.matrix @ self.matrix) / unit) * unit
+        return rounded
 
 
 def penalties_of(l2: float, own: int, has_intercept: bool, whitening: Whitening | None) -> Vector | Matrix:

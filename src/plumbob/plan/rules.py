@@ -159,7 +159,14 @@ def _protocol_mistakes(plan: Settings) -> Mistakes:
             else f'"{protocol}" has no arbiter, but the plan names one; remove it or set protocol = "arbiter"'
         )
         yield {"protocol", "parties"}, f"crypto.protocol: {text}"
-    if plan.class_weight != "none" and protocol != "clear":
+    is_lattice = (protocol, plan.scheme) == ("shares", "lattice")
+    if plan.class_weight != "none" and is_lattice and plan.learning_rate:
+        yield (
+            {"class_weight", "protocol", "scheme", "learning_rate"},
+            f'model.class_weight: "{plan.class_weight}" over "shares" needs the public rate, learning_rate = 0: no row'
+            " then weighs more than 1",
+        )
+    if plan.class_weight != "none" and protocol != "clear" and not is_lattice:
         yield (
             {"class_weight", "protocol"},
             f'model.class_weight: "{plan.class_weight}" over "{protocol}": the weights depend on the labels, and the'
@@ -238,8 +245,6 @@ def _descent_mistakes(plan: Settings) -> Mistakes:
 
 
 def _scheme_mistakes(plan: Settings) -> Mistakes:
-    if plan.scheme == "lattice" and plan.protocol == "shares":
-        yield {"scheme", "protocol"}, 'crypto.scheme: "lattice" is not carried yet; set "paillier"'
     if plan.scheme == "lattice" and plan.protocol in ("exchange", "arbiter"):
         yield (
             {"scheme", "protocol"},

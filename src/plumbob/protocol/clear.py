@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from plumbob.data import Batch, Shard, Table, batches, build_shard, steps_per_epoch, stream
 from plumbob.errors import DataError
@@ -160,10 +160,10 @@ def _labels(plan: Plan, label_party: OpenParty, seed: bytes) -> Labels:
     return Labels(signs, row_weights(plan, y))
 
 
-def row_weights(plan: Plan, y: NDArray[np.int64]) -> Vector:
+def row_weights(plan: Plan, y: ArrayLike) -> Vector:
     """How much each training row counts; under the public rate none counts for more than 1."""
     if plan.class_weight == "none":
-        return np.ones(len(y))
+        return np.ones(np.shape(y))
     return logistic.class_weights(y) if plan.learning_rate else logistic.bounded_class_weights(y)
 
 
