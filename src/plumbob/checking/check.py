@@ -16,6 +16,7 @@ from plumbob.checking.forecast import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
 from plumbob.checking.key_rules import key_findings
 from plumbob.checking.label_rules import LABEL_RULES
 from plumbob.checking.ledger import gains
+from plumbob.checking.row_notes import row_notes
 from plumbob.checking.rules import Rule
 from plumbob.errors import PlanError
 from plumbob.plan import Plan
@@ -103,6 +104,7 @@ def _assumed(figures: Figures) -> Iterator[str]:
 
 def _notes(figures: Figures) -> Iterator[str]:
     yield from notes_for(figures.plan)
+    yield from row_notes(figures.plan, figures.rows)
     yield from _assumed(figures)
     if figures.runs > 1:
         yield f"{figures.runs} runs on the same rows are counted together: equations and visits add up."

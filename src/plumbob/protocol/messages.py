@@ -46,6 +46,13 @@ class Kind(IntEnum):
     BOUND_SHARE = (
         17  # shares, never opened: ciphertexts of the sender's share of the receiver's weights, once and for all
     )
+    LATTICE_KEYS = 40  # shares by lattices: the public keys of all products whose vectors the sender encrypts
+    KEY_CHALLENGES = 41  # The four messages that test them, all keys at once
+    KEY_COMMITMENTS = 42
+    KEY_REVEALS = 43
+    KEY_NONCES = 44  # A byte for each key, whether another test is needed, and its nonce
+    LATTICE_REQUEST = 45  # Encrypted vectors
+    LATTICE_REPLY = 46  # Their products with the sender's numbers, as the receiver's shares, encrypted
     BLINDED_IDS = 20  # alignment: points under one scalar more than before, to the next party
     TWICE_BLINDED_IDS = 21  # alignment of two: the receiver's own points, back in its order
     SHUFFLED_IDS = 22  # alignment: points under everybody's scalar, sorted

@@ -29,7 +29,7 @@ from plumbob.protocol.handshake import Desk
 from plumbob.protocol.outcome import party_record, run_record
 from plumbob.protocol.part import Part
 from plumbob.protocol.party import Progress, TrainingParty
-from plumbob.protocol.shares import SharesParty
+from plumbob.protocol.prediction import predictor
 from plumbob.protocol.transcript import Transcript, Vector
 from plumbob.protocol.widths import usual_shape
 from plumbob.record import RunRecord
@@ -279,7 +279,7 @@ def scores_on_shares(model: JointModel, tables: Mapping[str, Table]) -> Vector:
     if not len(tables[model.plan.label_party.name]):
         return np.zeros(0)
     desks = seat(model.plan, "auto", None, KERNEL)
-    parties = {name: SharesParty(desk, tables[name]) for name, desk in desks.items()}
+    parties = {name: predictor(desk, tables[name]) for name, desk in desks.items()}
     results = run_together({name: partial(party.predict, model.parts[name]) for name, party in parties.items()}, desks)
     scores = results[model.plan.label_party.name]
     if scores is None:
