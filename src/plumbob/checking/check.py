@@ -13,6 +13,7 @@ from plumbob.checking.advice import fix_for, notes_for
 from plumbob.checking.feature_rules import FEATURE_RULES
 from plumbob.checking.figures import Figures
 from plumbob.checking.forecast import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
+from plumbob.checking.key_rules import key_findings
 from plumbob.checking.label_rules import LABEL_RULES
 from plumbob.checking.ledger import gains
 from plumbob.checking.rules import Rule
@@ -54,6 +55,7 @@ def figures_of(plan: Plan | str | Path | Mapping[str, Any], rows: int | None = N
 
 
 def _findings(figures: Figures) -> Iterator[Finding]:
+    yield from key_findings(figures)
     for rule in RULES:
         for party in figures.plan.learners:
             if party.role == rule.by:

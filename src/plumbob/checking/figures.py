@@ -19,6 +19,8 @@ ASSUMED_ROWS = 10_000
 LARGEST_PART = 4.0  # Beyond it no sign shows a label: abs(score) < 2, plus 2 for the label (Criterion 4.2).
 # How far scores drift while everybody is visited for the first time, in standard deviations of a residual's units.
 USUAL_DRIFT = 0.4
+USUAL_AUC, SPOILT_AUC = 0.70, 0.65
+"""What a party's own part of a model usually predicts; and what it does after a random start, which few steps undo."""
 
 
 @dataclass(frozen=True)
@@ -147,6 +149,11 @@ class Figures:
     def has_labels_alone(self) -> bool:
         """Whether a residual holds nothing but the label, in every step (Theorem 4.1)."""
         return len(self.plan.learners) == 2 and self.columns(self.plan.label_party.name) == 0
+
+    @property
+    def baseline_auc(self) -> float:
+        """What an attacker's own columns are taken to say about labels without any attack."""
+        return USUAL_AUC if self.plan.start == "zero" else SPOILT_AUC
 
     # Weights, as `shares` opens them.
 
