@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from plumbob.checking.advice import fix_for, notes_for
+from plumbob.checking.at_home import AtHome
 from plumbob.checking.feature_rules import FEATURE_RULES
 from plumbob.checking.figures import Figures
 from plumbob.checking.forecast import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
@@ -31,16 +32,21 @@ OTHERS = {
 }
 
 
-def check(plan: Plan | str | Path | Mapping[str, Any], rows: int | None = None, runs: int = 1) -> list[Finding]:
+def check(
+    plan: Plan | str | Path | Mapping[str, Any], rows: int | None = None, runs: int = 1, home: AtHome | None = None
+) -> list[Finding]:
     """Findings about a plan, a plan's file, or a dictionary of the same shape; the worst first.
 
-    `rows` are the aligned rows, if the plan does not say; several `runs` on the same rows add up.
+    `rows` are the aligned rows, if the plan does not say; several `runs` on the same rows add up; `home` is what the
+    party that asks knows from its own table.
     """
-    figures = figures_of(plan, rows, runs)
+    figures = figures_of(plan, rows, runs, home)
     return sorted(_findings(figures), key=lambda finding: ORDER.index(finding.verdict))
 
 
-def figures_of(plan: Plan | str | Path | Mapping[str, Any], rows: int | None = None, runs: int = 1) -> Figures:
+def figures_of(
+    plan: Plan | str | Path | Mapping[str, Any], rows: int | None = None, runs: int = 1, home: AtHome | None = None
+) -> Figures:
     """The plan, from whatever stands for one, with its rows."""
     if isinstance(plan, str | Path):
         plan = Plan.load(plan)
@@ -51,7 +57,7 @@ def figures_of(plan: Plan | str | Path | Mapping[str, Any], rows: int | None = N
     if runs < 1 or (rows is not None and rows < 1):
         raise PlanError(f"expected at least one run and one row, got {runs} and {rows}")
     # A plan must hold for the rows that it is asked about: a batch may be longer than all of them.
-    return Figures.of(plan if rows is None else plan.replace(rows=rows), rows, runs)
+    return Figures.of(plan if rows is None else plan.replace(rows=rows), rows, runs, home)
 
 
 def _findings(figures: Figures) -> Iterator[Finding]:

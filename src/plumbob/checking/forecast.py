@@ -21,8 +21,10 @@ from plumbob.checking.figures import USUAL_AUC, Figures
 LEAKS, DEGRADES, BLOCKED, NOT_APPLICABLE = "leaks", "degrades", "blocked", "not applicable"
 
 NORMAL_QUANTILE = 1.96
-FORECAST_ERROR = 0.03
-"""How far from what an attack reaches a forecast may lie, however many rows there are."""
+IN_GENERAL = 0.1
+"""Equations for each label up to which solving for labels is a regression on own columns."""
+FORECAST_ERROR = 0.16
+"""How far from what an attack reaches a forecast may lie, however many rows there are: .03 where the AUC is .75."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ class Forecast:
     @property
     def _sure_advantage(self) -> float:
         auc = 0.5 + self.coverage * (self.auc - 0.5)
-        sure_auc = min(_lower_end(auc, self.judged), auc - FORECAST_ERROR if auc < 1.0 else auc)
+        sure_auc = min(_lower_end(auc, self.judged), auc - FORECAST_ERROR * auc * (1.0 - auc))
         return (sure_auc - self.baseline_auc) / (1.0 - self.baseline_auc)
 
     @property
@@ -88,6 +90,9 @@ def reading(
     noise = figures.noise_toward(party) / math.sqrt(visits)
     blur = noise**2 + spread**2 + signal**2 * max(0.0, 1.0 - known)
     ratio = math.sqrt(min(known, 1.0)) * signal / math.sqrt(blur) if blur else math.inf
+    if known <= IN_GENERAL and not figures.noise_toward(party):
+        # Batches much longer than the rank are regressions: they show what own columns say in general, too.
+        ratio = math.hypot(ratio, figures.general_ratio(party))
     judged_rows = figures.rows if judged is None else judged
     return Forecast(ratio, coverage, judged_rows, figures.flipped, figures.baseline_auc)
 
