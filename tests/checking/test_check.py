@@ -73,7 +73,7 @@ def test_several_feature_parties_are_judged_apart() -> None:
     """Each by its own columns, and their features each as a target of the label party."""
     findings = check(plan_of((11, 1, 8), batch_size=8))
     signs = {one.by: one.verdict for one in findings if one.attack == "label-sign"}
-    assert signs == {"features": DEGRADES, "features-2": LEAKS}
+    assert signs == {"features": DEGRADES, "features-2": LEAKS, "features+features-2": LEAKS}
     assert {one.against for one in findings if one.target == "scores"} == {"features", "features-2"}
 
 
@@ -93,7 +93,7 @@ def test_a_plan_may_be_a_plan_a_file_or_a_dictionary(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("keys", [{"rows": 0}, {"runs": 0}, {"rows": 100}])
-def test_impossible_questions_are_refused(keys: dict[str, int]) -> None:
+def test_impossible_questions_are_refused(keys: dict[str, Any]) -> None:
     """No runs, no rows, or fewer rows than a batch has."""
     with pytest.raises(PlanError):
         check(plan_of(rows=0), **keys)
@@ -250,6 +250,19 @@ def test_the_forecast_counts_what_opened_weights_carry(keys: dict[str, Any], rea
     """From zero weights a weight is a binary number of labels, from any other start it holds one; never too many."""
     plan = plan_of((8, 22), protocol="shares", open="own", **keys)
     assert Figures.of(plan).labels_in_opened_weights("features") == readable
+
+
+# Coalitions.
+
+
+def test_coalitions_are_judged_too() -> None:
+    """Two feature parties together fix what neither fixes alone; of two parties there is no coalition."""
+    findings = check(plan_of((11, 6, 6), batch_size=64, epochs=2))
+    signs = {one.by: one for one in findings if one.attack == "label-stacked"}
+    assert set(signs) == {"features", "features-2", "features+features-2"}
+    assert "12 independent equations" in signs["features+features-2"].why
+    assert {one.against for one in findings if one.by == "label+features"} == {"features-2"}
+    assert not any("+" in one.by for one in check(plan_of()))
 
 
 # Keys.

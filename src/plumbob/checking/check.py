@@ -6,11 +6,13 @@ type against it. Nothing here is a proof that a plan is harmless: what is not sh
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from plumbob.checking.advice import fix_for, notes_for
 from plumbob.checking.at_home import AtHome
+from plumbob.checking.coalitions import JOINT, Coalition, coalitions
 from plumbob.checking.feature_rules import FEATURE_RULES
 from plumbob.checking.figures import Figures
 from plumbob.checking.forecast import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
@@ -66,6 +68,21 @@ def _findings(figures: Figures) -> Iterator[Finding]:
         for party in figures.plan.learners:
             if party.role == rule.by:
                 yield from _judged(figures, rule, party.name)
+    for coalition in coalitions(figures.plan):
+        yield from _judged_together(figures, coalition)
+
+
+def _judged_together(figures: Figures, coalition: Coalition) -> Iterator[Finding]:
+    """The same rules for all parties but one, acting as one."""
+    merged = Figures(coalition.plan, figures.rows, figures.runs, figures.is_assumed)
+    joint = merged.plan.party(JOINT)
+    for rule in RULES:
+        if rule.by == joint.role:
+            for finding in _judged(merged, rule, joint.name):
+                why = coalition.renamed(finding.why)
+                # What helps two parties may not be there for three: the advice is that for the whole plan.
+                fix = fix_for(figures.plan, rule.attack, rule.target) if finding.fix else ""
+                yield replace(finding, by=coalition.name, against=coalition.victim, why=why, fix=fix)
 
 
 def _judged(figures: Figures, rule: Rule, by: str) -> Iterator[Finding]:

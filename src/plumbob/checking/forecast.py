@@ -21,7 +21,7 @@ from plumbob.checking.figures import USUAL_AUC, Figures
 LEAKS, DEGRADES, BLOCKED, NOT_APPLICABLE = "leaks", "degrades", "blocked", "not applicable"
 
 NORMAL_QUANTILE = 1.96
-IN_GENERAL = 0.1
+IN_GENERAL = 0.25
 """Equations for each label up to which solving for labels is a regression on own columns."""
 FORECAST_ERROR = 0.16
 """How far from what an attack reaches a forecast may lie, however many rows there are: .03 where the AUC is .75."""
