@@ -6,10 +6,13 @@ type against it. Nothing here is a proof that a plan is harmless: what is not sh
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from plumbob.checking.advice import fix_for, notes_for
+from plumbob.checking.at_home import AtHome
+from plumbob.checking.coalitions import JOINT, Coalition, coalitions
 from plumbob.checking.feature_rules import FEATURE_RULES
 from plumbob.checking.figures import Figures
 from plumbob.checking.forecast import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
@@ -32,16 +35,21 @@ OTHERS = {
 }
 
 
-def check(plan: Plan | str | Path | Mapping[str, Any], rows: int | None = None, runs: int = 1) -> list[Finding]:
+def check(
+    plan: Plan | str | Path | Mapping[str, Any], rows: int | None = None, runs: int = 1, home: AtHome | None = None
+) -> list[Finding]:
     """Findings about a plan, a plan's file, or a dictionary of the same shape; the worst first.
 
-    `rows` are the aligned rows, if the plan does not say; several `runs` on the same rows add up.
+    `rows` are the aligned rows, if the plan does not say; several `runs` on the same rows add up; `home` is what the
+    party that asks knows from its own table.
     """
-    figures = figures_of(plan, rows, runs)
+    figures = figures_of(plan, rows, runs, home)
     return sorted(_findings(figures), key=lambda finding: ORDER.index(finding.verdict))
 
 
-def figures_of(plan: Plan | str | Path | Mapping[str, Any], rows: int | None = None, runs: int = 1) -> Figures:
+def figures_of(
+    plan: Plan | str | Path | Mapping[str, Any], rows: int | None = None, runs: int = 1, home: AtHome | None = None
+) -> Figures:
     """The plan, from whatever stands for one, with its rows."""
     if isinstance(plan, str | Path):
         plan = Plan.load(plan)
@@ -52,15 +60,30 @@ def figures_of(plan: Plan | str | Path | Mapping[str, Any], rows: int | None = N
     if runs < 1 or (rows is not None and rows < 1):
         raise PlanError(f"expected at least one run and one row, got {runs} and {rows}")
     # A plan must hold for the rows that it is asked about: a batch may be longer than all of them.
-    return Figures.of(plan if rows is None else plan.replace(rows=rows), rows, runs)
+    return Figures.of(plan if rows is None else plan.replace(rows=rows), rows, runs, home)
 
 
 def _findings(figures: Figures) -> Iterator[Finding]:
-    yield from key_findings(figures.plan)
+    yield from key_findings(figures)
     for rule in RULES:
         for party in figures.plan.learners:
             if party.role == rule.by:
                 yield from _judged(figures, rule, party.name)
+    for coalition in coalitions(figures.plan):
+        yield from _judged_together(figures, coalition)
+
+
+def _judged_together(figures: Figures, coalition: Coalition) -> Iterator[Finding]:
+    """The same rules for all parties but one, acting as one."""
+    merged = Figures(coalition.plan, figures.rows, figures.runs, figures.is_assumed)
+    joint = merged.plan.party(JOINT)
+    for rule in RULES:
+        if rule.by == joint.role:
+            for finding in _judged(merged, rule, joint.name):
+                why = coalition.renamed(finding.why)
+                # What helps two parties may not be there for three: the advice is that for the whole plan.
+                fix = fix_for(figures.plan, rule.attack, rule.target) if finding.fix else ""
+                yield replace(finding, by=coalition.name, against=coalition.victim, why=why, fix=fix)
 
 
 def _judged(figures: Figures, rule: Rule, by: str) -> Iterator[Finding]:

@@ -17,6 +17,8 @@ FEW_EPOCHS = 3
 """Visits after which ratios have merged and the scale is clear, in practice."""
 FEW = 0.1
 """The share of rows that may lie in a longer last batch without changing the verdict."""
+CHAIN_ROOM = 2
+"""Own columns for each row of the longest batch with which every batch has full rank, redundant columns or not."""
 UNEVEN = 4
 """Rows for each column up to which real columns, with their rare categories, may still fix a row here and there."""
 
@@ -43,6 +45,8 @@ def geometry(figures: Figures, party: str) -> Judgement:
         return not_applicable(f"{numbers}: too few to tell the peers' columns apart.")
     if _is_drowned(noise / math.sqrt(visits)):
         return blocked(f"{numbers}, but noise of {noise:.3g} is on each score.")
+    if columns == 1 and visits >= FEW_EPOCHS and not noise and _are_most_determined(figures, party):
+        return Judgement(LEAKS, f"{numbers}: the peers' only column is its scores, up to one factor.")
     is_easy = columns <= WELL_CONDITIONED and visits >= LONG_HISTORY * columns and not figures.plan.row_norm
     if noise or not is_easy or figures.longest_batch > figures.columns(party):
         return Judgement(DEGRADES, f"{numbers}{_with(noise)}: the history is short, blurred or ill-conditioned.")
@@ -69,10 +73,9 @@ def chain(figures: Figures, party: str) -> Judgement:
     if figures.visits < 2:
         return not_applicable("One epoch only: no row comes back to tell the right first weight.")
     judgement = _one_column(figures, party, "of which the second tells the right first weight")
-    if judgement.verdict == LEAKS and figures.longest_batch > figures.columns(party):
-        return Judgement(
-            DEGRADES, f"{judgement.why} The longest batch, {figures.longest_batch} rows, breaks the chain."
-        )
+    # Real columns are rarely independent, and one batch with a rank too low breaks the chain.
+    if judgement.verdict == LEAKS and CHAIN_ROOM * figures.longest_batch > figures.columns(party):
+        return Judgement(DEGRADES, f"{judgement.why} A batch of {figures.longest_batch} rows may break the chain.")
     return judgement
 
 

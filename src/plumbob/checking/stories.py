@@ -1,6 +1,10 @@
 """What each attack does, in two sentences for people who decide; its code is in the workshop, under the same name."""
 
 STORIES: dict[tuple[str, str, str], str] = {
+    ("keys", "features", "labels"): (
+        "Everything that travels is only as secret as the key that encrypted it. A short key can be factored by "
+        "anyone who recorded the messages, and a key without a proof of its form may have a back door."
+    ),
     ("label-sign", "features", "labels"): (
         "Where a batch has no more people than this party has independent columns, its gradient can be solved "
         "for each person's residual. While scores are small, the sign of the residual is the label."

@@ -6,6 +6,7 @@ from markupsafe import Markup
 
 from plumbob.checking.agreement import agreements
 from plumbob.checking.forecast import NOT_APPLICABLE
+from plumbob.checking.key_rules import KEYS as WEAK_KEYS
 from plumbob.plan import KEYS, Key, Plan
 from plumbob.record import Finding, PartyRecord, RunRecord
 from plumbob.report.beside import agreement_section, theorems_section
@@ -97,7 +98,7 @@ def attacks_not_run(record: RunRecord) -> list[str]:
     """The attacks that `check` names for this plan and an audit of it left out; none where nobody attacked at all."""
     run = {finding.attack for finding in record.findings}
     named = dict.fromkeys(finding.attack for finding in record.predicted)
-    return [name for name in named if run and name not in run]
+    return [name for name in named if run and name not in run and name != WEAK_KEYS]
 
 
 def partial_sentence(left_out: Sequence[str]) -> str:

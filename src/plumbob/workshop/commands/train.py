@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from plumbob.checking.filing import with_predictions
-from plumbob.checking.key_rules import ATTACK as KEYS
+from plumbob.checking.key_rules import KEYS
 from plumbob.commands.check import refuse_leaks
 from plumbob.commands.flags import plan_from
 from plumbob.commands.progress import StepProgress

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from markupsafe import Markup
 
 from plumbob.checking.advice import ON_OPENED_WEIGHTS
+from plumbob.checking.coalitions import JOINT, coalitions
 from plumbob.checking.figures import Figures
 from plumbob.checking.stories import story_of
 from plumbob.errors import PlanError
@@ -63,12 +64,19 @@ def picture(plan: Plan, attack: str, by: str, target: str) -> Picture:
     """What this party would have before it."""
     if attack not in SCENES:
         raise PlanError(f"no attack {attack}; expected one of {', '.join(SCENES)}")
+    plan, by = _as_one_party(plan, by)
     draw = _peer_scores if (attack, target) == SCORES_FIRST else SCENES[attack]
     figures = Figures.of(plan)
     scene = draw(figures, by, target)
     if not figures.sees_sums:
         scene = _unseen(scene, figures, attack, by)
     return Picture(story_of(attack, plan.party(by).role, target), _drawn(scene, f"{by} sees"), scene.conclusion)
+
+
+def _as_one_party(plan: Plan, by: str) -> tuple[Plan, str]:
+    """A coalition is drawn as one party with all its members' columns."""
+    merged = next((one.plan for one in coalitions(plan) if one.name == by), None)
+    return (plan, by) if merged is None else (merged, JOINT)
 
 
 def _unseen(scene: Scene, figures: Figures, attack: str, by: str) -> Scene:
