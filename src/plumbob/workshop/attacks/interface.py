@@ -48,9 +48,13 @@ class View:
     """At the label party, the labels that it turned over before training, where the plan has it do so."""
 
     @classmethod
-    def of(cls, transcript: Transcript) -> "View":
-        """From what one party really saw. A truncated or foreign transcript is refused."""
-        plan = Plan.from_toml(transcript.plan)
+    def of(cls, transcript: Transcript, plan: Plan | None = None) -> "View":
+        """From what one party really saw. A truncated or foreign transcript is refused.
+
+        Whoever holds the run's plan gives it, so that the transcript's copy is compared and not parsed again.
+        """
+        if plan is None or transcript.plan != plan.to_toml():
+            plan = Plan.from_toml(transcript.plan)
         view = cls(
             transcript.party,
             plan,

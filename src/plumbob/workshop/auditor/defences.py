@@ -205,7 +205,12 @@ def as_seen_under(plan: Plan, run: Run) -> Run:
     """A run of `clear` with the views that the plan's own protocol would have given."""
     transcripts = {name: _as_seen(plan, transcript) for name, transcript in run.transcripts.items()}
     record = replace(
-        run.record, plan=plan.to_toml(), plan_hash=plan.hash(), protocol=plan.protocol, transcripts=transcripts
+        run.record,
+        plan=plan.to_toml(),
+        parsed_plan=plan,
+        plan_hash=plan.hash(),
+        protocol=plan.protocol,
+        transcripts=transcripts,
     )
     return Run(record, transcripts, run.model)
 
