@@ -9,7 +9,8 @@ import pytest
 
 import plumbob
 from plumbob import datasets
-from plumbob.checking.check import RULES, check, notes
+from plumbob.checking.catalogue import CATALOGUE, names
+from plumbob.checking.check import check, notes
 from plumbob.checking.explain import explain
 from plumbob.checking.figures import Figures
 from plumbob.checking.forecast import Forecast, reading
@@ -44,7 +45,7 @@ def labels(plan: Plan, attack: str, **keys: Any) -> str:
 def test_every_attack_has_a_rule() -> None:
     """What the red team can try, a plan is judged on, party for party."""
     tried = {(attack.name, attack.by) for attack in PASSIVE} | {(attack.name, attack.by) for attack in ACTIVE}
-    assert {(rule.attack, rule.by) for rule in RULES} == tried
+    assert {(entry.name, entry.by) for entry in CATALOGUE} == tried
 
 
 @pytest.mark.parametrize("protocol", ["clear", "exchange", "arbiter", "shares"])
@@ -253,7 +254,7 @@ def test_notes_say_what_predictions_tell(keys: dict[str, Any], sentences: tuple[
         assert words in text
 
 
-@pytest.mark.parametrize("attack", sorted({rule.attack for rule in RULES}))
+@pytest.mark.parametrize("attack", names())
 def test_every_attack_has_a_story(attack: str) -> None:
     """What it does, this plan's numbers, and the ledger behind the verdict."""
     text = "\n".join(explain(plan_of(batch_size=64, epochs=30), attack))

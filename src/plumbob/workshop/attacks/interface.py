@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from plumbob.checking.catalogue import entry_for
 from plumbob.data import Batch, batches
 from plumbob.errors import DataError
 from plumbob.model import logistic
@@ -214,8 +215,11 @@ class Attack:
     name: str
     by: Literal["label", "features"]
     run: Callable[[View], Claim | NotApplicable]
-    reference: str
-    """The theorem or section of the paper, or where it goes beyond."""
+    reference: str = ""
+    """The theorem or section of the paper, or where it goes beyond; without it, what the catalogue says."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reference", self.reference or entry_for(self.name, self.by, self.target).reference)
 
     @property
     def target(self) -> Literal["labels", "features"]:
