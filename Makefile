@@ -3,11 +3,11 @@ PYTHON ?= python3
 BIN := .venv/bin
 WORKERS ?= 2
 # What the tests exercise beside the plain installation.
-EXTRAS := test export lab ray docs
+EXTRAS := test export lab ray docs wheel
 # Two test workers, each with a linear algebra library that takes both cores, get in each other's way tenfold.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: help demo picture test soak fuzz check format docs reference bench bench-peers sanitize clean
+.PHONY: help demo picture test soak fuzz check format docs reference bench bench-peers wheel test-wheel sanitize clean
 
 help:
 	@echo "make demo         the main job on bundled data; writes demo/"
@@ -21,6 +21,8 @@ help:
 	@echo "make reference    write the pages and pictures that are made from the code"
 	@echo "make bench        the engines that are installed"
 	@echo "make bench-peers  the same work done by other libraries, each in an environment of its own"
+	@echo "make wheel        a wheel that needs no compiler, and an sdist; writes dist/"
+	@echo "make test-wheel   install that wheel into a bare environment and run the demo"
 	@echo "make sanitize     the kernel under the address and undefined-behaviour sanitizers"
 	@echo "make clean        remove what these commands made"
 
@@ -72,10 +74,18 @@ bench-peers:
 	@$(PYTHON) tools/env.py
 	@$(BIN)/python benchmarks/peers/run.py
 
+wheel:
+	@$(PYTHON) tools/env.py wheel
+	@$(BIN)/python tools/wheel.py
+
+test-wheel:
+	@$(PYTHON) tools/env.py $(EXTRAS)
+	@$(BIN)/python -m pytest -m wheel tests/test_wheel.py
+
 sanitize:
 	@$(PYTHON) tools/env.py test
 	@bash tools/sanitize.sh
 
 clean:
-	rm -rf .venv .venv.lock .bench build demo .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv.lock .bench build dist demo .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find src tests tools -name __pycache__ -type d -prune -exec rm -rf {} +

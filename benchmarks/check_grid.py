@@ -1,15 +1,21 @@
 """How often `check` is right: its verdicts on a grid of plans against the red team on real runs of the same plans.
 
     python benchmarks/check_grid.py --out benchmarks/results/check_grid.jsonl [--part 0/2] [--only 12 13] [--table]
+    python benchmarks/check_grid.py --fresh 7 --out benchmarks/results/fresh.jsonl
 
 No attack that `check` calls blocked may succeed (advantage above the plan's tolerance), and of those that it says will
 leak at least 95 % must. A cell that is in the file already is not run again, so that an interrupted grid goes on where
 it was. `exchange` and `arbiter` cells are trained in `clear`, whose views are the same; their active attacks, which
 need real messages, and `shares` run on few rows with short test keys. Prints a table and one JSON object.
+
+`--fresh SEED` draws plans at random over four data sets, two of which no rule was ever fitted to: `telco/telco.csv` and
+`hmeq/hmeq.csv` in the folder that PLUMBOB_DATA names.
 """
 
 import argparse
+import csv
 import json
+import os
 import time
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -18,10 +24,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plumbob import datasets
 from plumbob.checking.check import check
 from plumbob.data import split_array
+from plumbob.datasets import Labels, Matrix
 from plumbob.errors import DivergenceError
 from plumbob.plan import Plan
 from plumbob.record import Finding
@@ -30,6 +38,8 @@ from plumbob.workshop.auditor.redteam import _on_opened_weights, acted_out, chos
 from plumbob.workshop.auditor.score import scored
 from plumbob.workshop.auditor.truth import Truth
 from plumbob.workshop.simulation import train
+
+Vector = NDArray[np.float64]
 
 DECODING_SECONDS = 8.0
 GEOMETRY_WORK = 1.0e9  # Of the attack's usual two minutes, a few seconds.
@@ -154,6 +164,58 @@ def cells(turn: int = 0) -> list[Cell]:
     return found
 
 
+FRESH_COLUMNS = {"credit": 23, "breast-cancer": 30, "telco": 45, "hmeq": 20}
+FRESH_NOISE = ("none", "none", "none", "none", "std 0.5", "std 2", "sound 1")
+
+
+def fresh_cells(seed: int, passive: int = 7) -> list[Cell]:
+    """Plans drawn at random: for each data set some that are trained in `clear`, one of `exchange`, one of `shares`."""
+    draw, found = np.random.default_rng(seed), []
+
+    def split_of(columns: int) -> tuple[int, int]:
+        ours = int(draw.choice([1, columns // 4, columns // 2, 3 * columns // 4, columns - 1]))
+        return ours, columns - ours
+
+    for data, columns in FRESH_COLUMNS.items():
+        for _ in range(passive):
+            keys: dict[str, Any] = {
+                "split": split_of(columns),
+                "protocol": str(draw.choice(["exchange", "arbiter"])),
+                "batch_size": int(draw.choice(BATCHES[:7])),
+                "epochs": int(draw.choice(EPOCHS[:6])),
+                "start": str(draw.choice(STARTS)),
+                **NOISE[str(draw.choice(FRESH_NOISE))],
+            }
+            found.append(Cell(100 * seed + len(found), data, 455 if data == "breast-cancer" else 1000, keys))
+        shape = {"split": split_of(columns), "batch_size": int(draw.choice([32, 64, 128])), "epochs": 2, **TEST_KEYS}
+        found.append(Cell(100 * seed + len(found), data, 200, {**shape, "protocol": "exchange"}, is_active=True))
+        opened = {"protocol": "shares", "open": "own", "epochs": 1}
+        found.append(Cell(100 * seed + len(found), data, 200, {**shape, **opened}, is_active=True))
+    return found
+
+
+def loaded(name: str) -> tuple[Matrix, Labels]:
+    """A known data set, or one of the two tables as organisations have them: gaps as means, categories as columns."""
+    if name in datasets.names():
+        return datasets.load(name)
+    with (Path(os.environ["PLUMBOB_DATA"]) / name / f"{name}.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    label = {"telco": "Churn", "hmeq": "BAD"}[name]
+    y = np.array([row[label] in ("Yes", "1") for row in rows], dtype=np.int8)
+    names = [column for column in rows[0] if column not in (label, "customerID")]
+    columns = [one for column in names for one in encoded([row[column].strip() for row in rows])]
+    return np.column_stack(columns), y
+
+
+def encoded(cells: list[str]) -> list[Vector]:
+    """A column of numbers, or one for each category."""
+    try:
+        values = np.array([float(cell) if cell else np.nan for cell in cells])
+    except ValueError:
+        return [np.array([cell == level for cell in cells], dtype=float) for level in sorted(set(cells))]
+    return [np.where(np.isnan(values), np.nanmean(values), values)]
+
+
 def measured(cell: Cell) -> dict[str, Any]:
     """Check, train, attack."""
     plan, started = cell.plan, time.perf_counter()
@@ -172,7 +234,7 @@ def measured(cell: Cell) -> dict[str, Any]:
 
 def reached(cell: Cell, plan: Plan) -> list[Finding]:
     """The red team's findings on a real run."""
-    X, y = datasets.load(cell.data)
+    X, y = loaded(cell.data)
     rows = np.random.default_rng(cell.number).permutation(len(X))[: cell.rows]
     parts = split_array(X[rows], y[rows], [party.features for party in plan.learners])
     tables = {party.name: part for party, part in zip(plan.learners, parts, strict=True)}
@@ -241,6 +303,7 @@ def summary(results: list[dict[str, Any]]) -> dict[str, Any]:
     table = Counter((one["attack"], one["target"], one["check"], one["audit"]) for one in pairs)
     leaks = [one for one in pairs if one["check"] == "leaks"]
     told = [one for one in leaks if one["succeeds"]]
+    untold = [one for one in pairs if one["succeeds"] and one["check"] != "leaks"]
     return {
         "plans": len(results),
         "diverged": sum("diverged" in result for result in results),
@@ -252,6 +315,9 @@ def summary(results: list[dict[str, Any]]) -> dict[str, Any]:
         "leaks_that_do_not": [one for one in leaks if not one["succeeds"]],
         "succeed": sum(one["succeeds"] for one in pairs),
         "succeed_told_before": len(told),
+        "precision": round(len(told) / max(len(leaks), 1), 3),
+        "recall": round(len(told) / max(sum(one["succeeds"] for one in pairs), 1), 3),
+        "succeed_untold": Counter(f"{one['attack']} {one['target']}: {one['check']}" for one in untold),
         "table": [[*key, count] for key, count in sorted(table.items())],
     }
 
@@ -262,11 +328,12 @@ def main() -> None:
     parser.add_argument("--part", default="0/1", help="every N-th cell, to use several cores: 0/2 and 1/2")
     parser.add_argument("--only", type=int, nargs="*", help="these cells")
     parser.add_argument("--turn", type=int, default=0, help="other combinations than the first ones")
+    parser.add_argument("--fresh", type=int, help="plans drawn at random with this seed, over four data sets")
     parser.add_argument("--table", action="store_true", help="run nothing; what is in the file, with today's verdicts")
     arguments = parser.parse_args()
     feature_geometry.WORK = GEOMETRY_WORK
     share, parts = (int(word) for word in arguments.part.split("/"))
-    grid = cells(arguments.turn)
+    grid = cells(arguments.turn) if arguments.fresh is None else fresh_cells(arguments.fresh)
     done = {one["number"]: one for file in parts_of(arguments.out) for one in map(json.loads, file.open())}
     mine = arguments.out.with_suffix(f".{share}.jsonl")
     for cell in () if arguments.table else grid:

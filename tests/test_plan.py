@@ -18,6 +18,7 @@ from plumbob.plan import KEYS, Heuristic, Key, Party, Plan
 
 EXAMPLE = """
 # joint.toml
+version = 2
 title = "Default within 12 months"
 [parties]                    # first the label party
 bank = { role = "label", features = 11 }
@@ -28,13 +29,22 @@ THREE = (*TWO, Party("shop", "features", 3))
 
 # The contract of DESIGN section 9, typed in again: section, key, default.
 CONTRACT = {
-    "data": {"rows": 0, "scale": "standard", "missing": "refuse", "categorical": "refuse", "test_share": 0.0},
+    "data": {
+        "rows": 0,
+        "scale": "standard",
+        "missing": "refuse",
+        "categorical": "refuse",
+        "bins": 0,
+        "rare": 30,
+        "test_share": 0.0,
+    },
     "model": {
         "sigmoid": "taylor",
         "start": "zero",
-        "epochs": 10,
+        "epochs": 0,
         "batch_size": 256,
         "batches": "reshuffled",
+        "momentum": 0.0,
         "remainder": "merge",
         "learning_rate": 0.1,
         "intercept": True,
@@ -51,7 +61,9 @@ CONTRACT = {
         "replies": "packed",
         "feature_bits": 16,
         "residual_bits": 20,
-        "open": "own",
+        "open": "never",
+        "most_rows": 0,
+        "lattice_set": 0,
         "unmasked_gradients_for_the_arbiter": False,
     },
     "privacy": {
@@ -78,6 +90,7 @@ def test_the_printed_defaults_are_the_contract() -> None:
     """A plan that says nothing but its parties has exactly the documented keys and defaults."""
     printed = tomllib.loads(Plan.from_toml(EXAMPLE).to_toml())
     parties = printed.pop("parties")
+    assert printed.pop("version") == 2
     assert printed.pop("title") == "Default within 12 months"
     assert list(parties.items()) == [
         ("bank", {"role": "label", "features": 11}),
@@ -95,16 +108,82 @@ def test_every_key_is_explained_by_its_name_or_a_comment() -> None:
 def test_the_hash_ignores_layout_comments_order_and_spelt_out_defaults() -> None:
     """Whitespace, comments, the order of keys and 1 for 1.0 do not make another plan."""
     plan = Plan.from_toml(EXAMPLE + "[model]\nepochs = 3\nlearning_rate = 1\n[data]\nrows = 900\n")
-    other = "title='Default within 12 months'\n[data]\nscale='standard'\nrows=900 # known\n[model]\nlearning_rate=1.0\n"
+    other = "version=2\n"
+    other += (
+        "title='Default within 12 months'\n[data]\nscale='standard'\nrows=900 # known\n[model]\nlearning_rate=1.0\n"
+    )
     other += "epochs=3\n[parties.bank]\nfeatures=11\nrole='label'\n[parties.fund]\nrole='features'\nfeatures=12\n"
     assert Plan.from_toml(other).hash() == plan.hash()
     assert Plan.from_toml(plan.to_toml()).hash() == plan.hash()
     assert Plan.from_toml(EXAMPLE).replace(heuristic={"G": 1}).hash() == Plan.from_toml(EXAMPLE).hash()
 
 
+PARTIES = {party.name: {"role": party.role, "features": party.features} for party in TWO}
+
+
 def test_the_hash_is_frozen() -> None:
-    """Two versions of the program must agree on a plan's hash."""
-    assert Plan(TWO).hash() == "57c2bf16d53a1df22d03f5544dca2fe282097239e642fccae33abf02cf017706"
+    """Two versions of the program must agree on a plan's hash, in both versions of plans."""
+    earlier = Plan.from_dict({"version": 1, "parties": PARTIES})
+    assert earlier.hash() == "57c2bf16d53a1df22d03f5544dca2fe282097239e642fccae33abf02cf017706"
+    assert Plan(TWO, protocol="exchange").hash() == "76385b15ad48d94bead0bd898e8b54305f7c483d76839dbb357b3304bc33409d"
+
+
+def test_defaults_fit_the_protocol() -> None:
+    """A plan that names only its protocol gets what fits it: the paper's settings outside `shares`."""
+    plan = Plan(TWO, protocol="exchange")
+    assert (plan.scale, plan.sigmoid, plan.scheme, plan.batches) == ("standard", "taylor", "paillier", "reshuffled")
+    assert (plan.rate, plan.momentum, plan.feature_bits, plan.open, plan.passes) == (0.1, 0.0, 16, "own", 10)
+    assert Plan(TWO, protocol="shares").open == "never"
+
+
+def test_another_protocol_brings_its_own_defaults() -> None:
+    """What was only the old protocol's default becomes the new one's; what somebody chose stays."""
+    plan = Plan(TWO, protocol="shares", l2=0.5).replace(protocol="exchange")
+    assert plan == Plan(TWO, protocol="exchange", l2=0.5)
+    assert plan.replace(learning_rate=0.3).replace(protocol="clear").rate == 0.3
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[model]\nmomentum = 0.5",
+        '[data]\nscale = "whitened"',
+        "[model]\nepochs = 0",
+        "[data]\nrare = 30",
+        '[crypto]\nscheme = "lattice"',
+    ],
+)
+def test_version_1_knows_no_key_of_version_2(line: str) -> None:
+    """A file without a version is refused what version 1 did not have, so that its hash never hides a setting."""
+    text = EXAMPLE.replace("version = 2\n", "")
+    with pytest.raises(PlanError, match="write version = 2 at the top"):
+        Plan.from_toml(text + line + "\n")
+
+
+def test_a_flag_of_version_2_makes_a_plan_one_of_version_2() -> None:
+    """The other values stay as the earlier plan had them."""
+    earlier = Plan.from_toml(EXAMPLE.replace("version = 2\n", ""))
+    later = earlier.replace(protocol="clear", momentum=0.25)
+    assert (earlier.version, later.version) == (1, 2)
+    assert (later.epochs, later.rare, later.rate) == (10, 0, 0.1)
+
+
+@pytest.mark.parametrize("version", [0, 3, "2", True])
+def test_an_unknown_version_is_refused(version: object) -> None:
+    """A plan of a later program is not taken for one of this."""
+    with pytest.raises(PlanError, match="version: expected 1 or 2"):
+        Plan.from_dict({"version": version, "parties": PARTIES})
+
+
+def test_the_public_rules() -> None:
+    """Zero epochs and a rate of zero stand for what follows from the number of parties alone."""
+    whitened: dict[str, Any] = {"protocol": "clear", "scale": "whitened", "batches": "full", "learning_rate": 0.0}
+    assert Plan(TWO, **whitened).rate == 2.0
+    assert Plan(THREE, **whitened).rate == 4 / 3
+    assert Plan((Party("bank", "label", 0), TWO[1]), **whitened).rate == 4.0
+    assert Plan(TWO, **whitened, row_norm=3.0).rate == 4 / 3
+    assert Plan(TWO, **whitened).passes == 10
+    assert Plan(TWO, protocol="shares").passes == 14
 
 
 # Two values of each key that differ from one another, and what else a plan with them needs.
@@ -122,6 +201,10 @@ PAIRS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "noise_std": (1.0, 2.0, {**NOISY, "noise": "std"}),
     "replies": ("packed", "single", {}),
     "unmasked_gradients_for_the_arbiter": (False, True, JUDGED),
+    "bins": (0, 1, CLEAR),
+    "momentum": (0.25, 0.5, CLEAR),
+    "learning_rate": (0.1, 0.2, {}),
+    "lattice_set": (1, 2, {**CLEAR, "scheme": "lattice", "batches": "full"}),
 }
 
 
@@ -178,8 +261,8 @@ def test_all_mistakes_are_reported_one_line_each() -> None:
         "crypto.intercept: unknown key; it belongs in [model]",
         "odd: unknown key",
         'privacy.heuristic.g: unknown key; did you mean "G"?',
-        'model.epochs: expected a whole number of at least 1, got "ten"',
-        "model.learning_rate: expected a number above 0, got NaN",
+        'model.epochs: expected a whole number of at least 0, got "ten"',
+        "model.learning_rate: expected a number of at least 0, got NaN",
         "privacy.delta: expected a number above 0 and below 1, got 1",
         "privacy.heuristic.T: expected a whole number of at least 1, got 0",
     ]
@@ -234,7 +317,7 @@ def test_malformed_files_are_refused(text: str, words: str) -> None:
         ({"protocol": "exchange", "noise": "sound"}, "privacy.row_norm", "above 0"),
         ({"protocol": "exchange", "noise": "std", "row_norm": 1.0}, "privacy.noise_std", "above 0"),
         ({"protocol": "exchange", "noise_std": 1.0}, "privacy.noise_std", '"std" only'),
-        ({"protocol": "exchange", "noise": "row-level"}, "privacy.noise", "not offered"),
+        ({"protocol": "exchange", "noise": "row-level"}, "privacy.noise", "expected one of"),
         (
             {"protocol": "clear", "noise": "heuristic", "row_norm": 1.0, "sigmoid": "minimax"},
             "privacy.noise",
@@ -246,6 +329,15 @@ def test_malformed_files_are_refused(text: str, words: str) -> None:
             "learning_rate <= 1",
         ),
         ({"protocol": "shares", "parties": THREE}, "crypto.protocol", "exactly two"),
+        ({"protocol": "exchange", "momentum": 0.5}, "model.momentum", "as in the paper"),
+        ({"protocol": "clear", "momentum": 0.6}, "model.momentum", "at most 0.5"),
+        ({"protocol": "clear", "learning_rate": 0.0}, "model.learning_rate", 'scale = "whitened"'),
+        ({"protocol": "exchange", "scheme": "lattice", "batches": "full"}, "crypto.scheme", "end in shares"),
+        ({"protocol": "exchange", "sigmoid": "fourier"}, "model.sigmoid", 'use "taylor"'),
+        ({"lattice_set": 1}, "crypto.lattice_set", 'scheme = "lattice" only'),
+        ({"noise": "rows"}, "privacy.noise", "not carried yet"),
+        ({"scheme": "paillier", "momentum": 0.5, "epochs": 31}, "model.epochs", "l2 = 0.01"),
+        ({"scheme": "paillier", "scale": "whitened", "l2": 0.1}, "model.l2", "private product"),
         ({"protocol": "arbiter"}, "crypto.protocol", "needs a party with role arbiter"),
         ({"protocol": "exchange", "parties": (*TWO, Party("j", "arbiter"))}, "crypto.protocol", "has no arbiter"),
         ({"key_bits": 1024}, "crypto.key_bits", "test_only_keys"),

@@ -217,14 +217,40 @@ def test_one_column_is_read_value_by_value() -> None:
 # Shares.
 
 
-@pytest.mark.parametrize(("opened", "verdict"), [("own", DEGRADES), ("never", BLOCKED)])
-def test_shares_block_all_but_opened_weights(opened: str, verdict: str) -> None:
-    """Nothing is seen in training; opened weights are d equations a run, and none with open = "never"."""
-    for one in check(plan_of(protocol="shares", open=opened)):
-        assert one.verdict == (verdict if one.attack in ON_OPENED_WEIGHTS else BLOCKED)
-        if verdict == DEGRADES and one.attack in ON_OPENED_WEIGHTS:
-            assert "12 equations" in one.why
-            assert one.fix == "--open never"
+def test_shares_that_never_open_are_blocked() -> None:
+    """Nothing is seen in training, and weights that stay shared say nothing."""
+    assert {one.verdict for one in check(plan_of(protocol="shares", open="never"))} == {BLOCKED}
+
+
+def test_opened_weights_leak_chosen_labels() -> None:
+    """A party that chooses its rows reads them from its weights, so `own` leaks and `never` is the way out."""
+    found = {one.attack: one for one in check(plan_of(protocol="shares", open="own"))}
+    assert {name: found[name].verdict for name in ON_OPENED_WEIGHTS} == {
+        "label-chosen-rows": LEAKS,
+        "label-counts": DEGRADES,
+    }
+    assert {found[name].fix for name in ON_OPENED_WEIGHTS} == {"--open never"}
+    assert {one.verdict for name, one in found.items() if name not in ON_OPENED_WEIGHTS} == {BLOCKED}
+
+
+def test_flips_bound_what_opened_weights_say() -> None:
+    """Labels that are nearly all coin flips cannot be read above the tolerance."""
+    assert labels(plan_of(protocol="shares", open="own", label_flip_epsilon=0.05), "label-chosen-rows") == BLOCKED
+
+
+@pytest.mark.parametrize(
+    ("keys", "readable"),
+    [
+        ({"rows": 455, "batches": "full", "epochs": 1}, 440),
+        ({"rows": 455, "batches": "full", "epochs": 1, "start": "xavier"}, 22),
+        ({"rows": 16, "batches": "full", "epochs": 1}, 16),
+    ],
+    ids=["digits", "one per column", "few rows"],
+)
+def test_the_forecast_counts_what_opened_weights_carry(keys: dict[str, Any], readable: int) -> None:
+    """From zero weights a weight is a binary number of labels, from any other start it holds one; never too many."""
+    plan = plan_of((8, 22), protocol="shares", open="own", **keys)
+    assert Figures.of(plan).labels_in_opened_weights("features") == readable
 
 
 # Notes and stories.

@@ -11,7 +11,7 @@ import pytest
 from pyarrow import csv as pa_csv
 from pyarrow import parquet
 
-from plumbob.data import Table, read_table, store, table_from, tables
+from plumbob.data import Table, csv_files, read_table, store, table_from
 from plumbob.errors import DataError
 
 CSV = "id,age,city,paid\n007,31,Paris,yes\n008,,Rome,no\n009,40.5,,yes\n"
@@ -121,11 +121,11 @@ def test_a_table_prints_no_data() -> None:
     ("columns", "options", "words"),
     [
         ({"id": ["s3cret", "s3cret"]}, {"id_column": "id"}, "1 of 2 rows repeat an id"),
-        ({"id": ["s3cret", None]}, {"id_column": "id"}, "missing in 1 of 2 rows; complete them"),
+        ({"id": ["s3cret", None]}, {"id_column": "id"}, "missing in 1 of 2 rows .row 2.; complete them"),
         ({"id": [1.5, 2.0]}, {"id_column": "id"}, "fractions"),
         ({"y": ["s3cret", "s3cret"]}, {"label_column": "y"}, "got 1"),
         ({"y": ["s3cret", "b", "c"]}, {"label_column": "y"}, "got 3; is this the label"),
-        ({"y": ["s3cret", None]}, {"label_column": "y"}, "missing in 1 of 2 rows; complete them"),
+        ({"y": ["s3cret", None]}, {"label_column": "y"}, "missing in 1 of 2 rows .row 2.; complete them"),
         ({"y": [0.0, float("nan")]}, {"label_column": "y"}, "missing in 1 of 2 rows; complete them"),
         ({"x": [1]}, {"id_column": "key"}, "no column 'key'"),
         ({"x": [1]}, {"columns": ["z"]}, "no column 'z'"),
@@ -169,15 +169,12 @@ def test_unreadable_files_are_refused_without_their_content(tmp_path: Path) -> N
     ("content", "words"),
     [
         (b"", "the file is empty"),
-        (b"id;x\ns3cret;1\n", "separated by commas, its first line has semicolons"),
-        (b"id;x\ns3cret;1,5\n", "separated by commas, its first line has semicolons"),
-        (b"id\tx\ns3cret\t1\n", "has tabs"),
         (b"id,gr\xf6\xdfe\ns3cret,1\n", "save the file as UTF-8"),
         ("id,x\ns3cret,1\n".encode("utf-16"), "save the file as UTF-8"),
-        (b"id,x\ns3cret\xf6,1\n", "expected text in UTF-8"),
+        (b"id,x\ns3cret\xf6,1\n", "column 'id' holds text that is not UTF-8"),
         (b"id,x\ns3cret,M\xfcnchen\n", "column 'x' holds text that is not UTF-8"),
-        (b"id,x,y\ns3cret,1,ja\nb,2,n\xf6\n", "label column 'y' holds text that is not UTF-8"),
-        (b"id,x\ns3cret,1\ns3cret,1,2\n", "expected 2 cells in every line, as in the first one, got one with 3"),
+        (b"id,x,y\ns3cret,1,ja\nb,2,n\xf6\n", "column 'y' holds text that is not UTF-8"),
+        (b"id,x\ns3cret,1\ns3cret,1,2\n", "expected 2 cells in every line, as in the first one, row 2 has 3"),
         (b"Id,x\ns3cret,1\n", "no column 'id' among the 2 columns of this table; did you mean \"Id\""),
     ],
 )
@@ -196,26 +193,24 @@ def test_a_folder_is_no_file(tmp_path: Path) -> None:
         read_table(tmp_path)
 
 
-def test_arrow_parses_its_own_memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_arrow_opens_files_itself(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No Python object is left in Arrow's threads, which would abort the program when it ends at the wrong moment."""
-    path = written(tmp_path, "csv")
-    path.write_text("id,x\n" + "".join(f"{row},1.5\n" for row in range(10_000)))
-    before, during, parse = pa.total_allocated_bytes(), [], pa_csv.read_csv
+    opened, parse = [], pa_csv.open_csv
 
-    def watched(source: Any, **options: Any) -> Any:
-        assert isinstance(source, pa.NativeFile)
-        during.append(pa.total_allocated_bytes())
-        return parse(source, **options)
+    def watched(source: Any, *options: Any, **named: Any) -> Any:
+        opened.append(type(source))
+        return parse(source, *options, **named)
 
-    monkeypatch.setattr(pa_csv, "read_csv", watched)
-    assert len(read_table(path, "id")) == 10_000
-    assert [used - before >= path.stat().st_size for used in during] == [True]
+    monkeypatch.setattr(pa_csv, "open_csv", watched)
+    for kind in ("csv", "csv.gz"):
+        read_table(written(tmp_path, kind), "id")
+    assert set(opened) == {pa.OSFile, pa.CompressedInputStream}
 
 
 def in_blocks(monkeypatch: pytest.MonkeyPatch, path: Path) -> Any:
     """The file read a few bytes at a time, and beside it read at once."""
     whole = read_table(path, "id")
-    monkeypatch.setattr(tables, "CSV_BLOCK", 20)
+    monkeypatch.setattr(csv_files, "LONGEST_ROW", 64)
     monkeypatch.setattr(store, "ROWS_AT_ONCE", 2)
     return read_table(path, "id"), whole
 
@@ -225,7 +220,7 @@ def test_a_csv_file_in_blocks_is_the_same_table(monkeypatch: pytest.MonkeyPatch,
     """Also where a column looks like whole numbers at first, like a number or a text later, or is empty for long."""
     lines = ["id,whole,late,text,gap,flag"]
     for row in range(30):
-        late, text = ("0.5", "n/a!") if row > 25 else ("3", "1.50")
+        late, text = "0.5" if row > 25 else "3", "tall" if row > 10 else "1.50"
         lines.append(f"{row:03d},{row},{late},{text},{'x' if row == 29 else ''},{'true' if row % 2 else 'false'}")
     content = ("\n".join(lines) + "\n").encode()
     path = tmp_path / f"rows.{kind}"
@@ -247,9 +242,10 @@ def test_quoted_cells_of_several_lines_in_blocks(monkeypatch: pytest.MonkeyPatch
         # A mark within a cell opens nothing.
         file.writelines(f'{row},5" pipe,u{row}{ending}' for row in range(200, 211))
     with path.open(newline="", encoding="utf-8-sig") as file:
-        expected = list(csv.reader(file))
-    for block in (1, 7, 20, 100, 1000):
-        monkeypatch.setattr(tables, "CSV_BLOCK", block)
+        # The lines of a cell end in one way, whatever the file has.
+        expected = [[cell.replace("\r\n", "\n") for cell in row] for row in csv.reader(file)]
+    for block in (100, 150, 211, 1000):
+        monkeypatch.setattr(csv_files, "LONGEST_ROW", block)
         table = read_table(path, "id")
         assert [column.name for column in table.columns] == expected[0][1:]
         found = [list(row) for row in zip(table.ids, *(column.values for column in table.columns), strict=True)]
@@ -268,7 +264,7 @@ def test_quoted_cells_of_several_lines_in_a_long_file(tmp_path: Path) -> None:
     assert table.columns[1].values.tolist() == [row % 3 for row in range(rows)]
 
 
-@pytest.mark.parametrize("rest", ["", "3,4\n", "3,4\n" * 2**19], ids=["at the end", "before a row", "far from the end"])
+@pytest.mark.parametrize("rest", ["", "3,4\n", "3,4\n" * 2**17], ids=["at the end", "before a row", "far from the end"])
 def test_a_quotation_mark_that_is_left_open(tmp_path: Path, rest: str) -> None:
     """Would swallow all rows that follow, so it is refused."""
     path = tmp_path / "rows.csv"

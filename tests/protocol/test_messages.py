@@ -88,6 +88,7 @@ def test_the_numbers_of_the_kinds_are_frozen() -> None:
         "SCORE_SHARE": 14,
         "SIGNATURE": 15,
         "STREAM_HASHES": 16,
+        "BOUND_SHARE": 17,
         "BLINDED_IDS": 20,
         "TWICE_BLINDED_IDS": 21,
         "SHUFFLED_IDS": 22,

@@ -89,7 +89,7 @@ def test_another_format_is_named(tmp_path: Path) -> None:
     """A part of a later version is told apart from a damaged one."""
     path = tmp_path / "part.json"
     path.write_text('{"format": 7, "something": "else"}')
-    with pytest.raises(DataError, match="format 2, got 7"):
+    with pytest.raises(DataError, match="format 3, got 7"):
         Part.load(path)
 
 

@@ -29,8 +29,7 @@ def test_the_point(result: dict[str, Any]) -> None:
     assert {name: item["verdicts"]["labels"] for name, item in runs.items()} == {
         "exchange": "leaks",
         "exchange with noise": "blocked",
-        # Opened weights are as many equations as there are columns; the page says so.
-        "shares": "degrades",
+        "shares": "blocked",
     }
     assert runs["exchange"]["advantages"]["label-sign"] > 0.5
     assert runs["exchange with noise"]["advantages"]["label-sign"] < 0

@@ -27,7 +27,7 @@ def _setting(figures: Figures) -> str:
     plan = figures.plan
     parties = ", ".join(f"{party.name} {figures.columns(party.name)} columns" for party in plan.learners)
     rows = f"{figures.rows} training rows" + (" (assumed)" if figures.is_assumed else "")
-    batches = f"{plan.batches} batches of {figures.batch}, {figures.steps} steps in {plan.epochs} epochs"
+    batches = f"{plan.batches} batches of {figures.batch}, {figures.steps} steps in {plan.passes} epochs"
     runs = f", {figures.runs} runs" if figures.runs > 1 else ""
     noise = {party.name: figures.noise_toward(party.name) for party in plan.learners}
     on = ", ".join(f"{value:.3g} toward {name}" for name, value in noise.items() if value)
@@ -52,5 +52,5 @@ def _counted(account: Account, figures: Figures) -> str:
         f"independent ({account.known:.1%} of the unknowns)"
     )
     step = account.first_step_with(1.0)
-    per_epoch = max(1, figures.steps // figures.plan.epochs)
+    per_epoch = max(1, figures.steps // figures.plan.passes)
     return text if step is None else f"{text}; enough for all after step {step}, epoch {-(-step // per_epoch)}"

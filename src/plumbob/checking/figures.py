@@ -12,6 +12,7 @@ from plumbob.model.starts import uniform_reach
 from plumbob.plan import Party, Plan
 from plumbob.privacy.randomised_response import flip_probability, label_scale
 from plumbob.protocol.defences import largest_released, noise_std
+from plumbob.protocol.shares import WEIGHT_BITS
 from plumbob.protocol.widths import Widths, columns_of, widths_for
 
 ASSUMED_ROWS = 10_000
@@ -50,7 +51,7 @@ class Figures:
     @property
     def visits(self) -> int:
         """How often a row is in a batch, all runs together."""
-        return self.plan.epochs * self.runs
+        return self.plan.passes * self.runs
 
     @property
     def fresh_visits(self) -> int:
@@ -60,7 +61,7 @@ class Figures:
     @cached_property
     def steps(self) -> int:
         """Of one run."""
-        return steps_per_epoch(self.rows, self.plan) * self.plan.epochs
+        return steps_per_epoch(self.rows, self.plan) * self.plan.passes
 
     @property
     def sees_sums(self) -> bool:
@@ -82,7 +83,7 @@ class Figures:
 
     def equations_a_row(self, name: str) -> float:
         """Independent equations about labels in all visits together, for each row, in general position."""
-        steps = self.steps // self.plan.epochs
+        steps = self.steps // self.plan.passes
         per_epoch = self.rank(name) * (steps - 1) + min(self.columns(name), self.longest_batch)
         repeated = self.rank(name) if self.visits_everybody else 0
         return (self.fresh_visits * per_epoch - (self.fresh_visits - 1) * repeated) / self.rows
@@ -146,6 +147,27 @@ class Figures:
     def has_labels_alone(self) -> bool:
         """Whether a residual holds nothing but the label, in every step (Theorem 4.1)."""
         return len(self.plan.learners) == 2 and self.columns(self.plan.label_party.name) == 0
+
+    # Weights, as `shares` opens them.
+
+    def labels_in_opened_weights(self, name: str) -> int:
+        """Labels that a party that chooses its rows reads from its own opened weights, all runs together.
+
+        From zero weights the first step's residuals are labels, so one weight is a binary number: as many digits as a
+        feature has, less those that would move the weight by fewer than eight of its last places. From any other
+        start a weight holds one person's residuals.
+        """
+        per_run = self.columns(name)
+        if self.plan.start == "zero":
+            per_run = min(self.batch, per_run * max(1, self.widths.features.bits - 1 - self._lowest_opened_bit))
+        return min(self.rows, per_run * self.runs)
+
+    @property
+    def _lowest_opened_bit(self) -> int:
+        sigmoid = SIGMOIDS[self.plan.sigmoid]
+        label = sigmoid.label_weight * label_scale(self.plan.label_flip_epsilon)
+        moved = label * self.plan.learning_rate * sigmoid.gradient_scale / self.batch
+        return max(0, math.ceil(self.plan.feature_bits - WEIGHT_BITS + 3 - math.log2(moved)))
 
     # Replies, as they travel in `exchange`.
 

@@ -98,7 +98,7 @@ def label_counts(figures: Figures, party: str) -> Judgement:
     """Sums of labels over the categories of two-valued columns."""
     plan, columns = figures.plan, figures.columns(party)
     if not figures.sees_sums:
-        return _on_opened_weights(figures, party, f"{columns} differences of rates a run")
+        return _counts_on_opened_weights(figures, party)
     if (reason := without_sums(figures, party)) is not None:
         return reason
     if plan.class_weight != "none":
@@ -118,11 +118,12 @@ def label_chosen_rows(figures: Figures, party: str) -> Judgement:
     """A party that puts zeros into all rows but those of its targets."""
     plan, columns = figures.plan, figures.columns(party)
     if not figures.sees_sums:
-        return _on_opened_weights(figures, party, f"{columns} chosen people's labels a run")
+        return _chosen_on_opened_weights(figures, party)
     if plan.protocol == "clear":
         return not_applicable("clear is calculated in one place: there is no party that could choose its rows.")
     steps = figures.steps * figures.runs
-    numbers = f"{columns} chosen people's residuals a step at any batch size, {columns * steps} in {steps} steps"
+    each, in_all = min(columns, figures.batch), min(columns * steps, figures.rows)
+    numbers = f"{each} chosen people's residuals per step at any batch size, {in_all} people in {steps} steps"
     if figures.is_noisy:
         forecast = reading(figures, party, 1.0, figures.visits, judged=columns)
         numbers += f", each under noise of {figures.noise_toward(party):.3g} a visit"
@@ -141,7 +142,7 @@ def packing_for_labels(figures: Figures, party: str) -> Judgement:
         return reason
     room = hidden_room(figures, party)
     if room.is_every_step:
-        visits = figures.plan.epochs if figures.is_noisy else 1
+        visits = figures.plan.passes if figures.is_noisy else 1
         forecast = reading(figures, party, 1.0, visits, coverage=room.share)
     elif figures.plan.start == "zero" and not figures.noise_toward(party):
         forecast = _exact(figures, room.share)
@@ -200,15 +201,47 @@ def hidden_room(figures: Figures, party: str) -> Room:
     return Room(1.0 if figures.plan.batches == "reshuffled" and figures.visits > 1 else 1.0 - in_longest, True, numbers)
 
 
-def _on_opened_weights(figures: Figures, party: str, reads: str) -> Judgement:
-    """`shares`: one equation for each own column, a run."""
-    if figures.plan.open == "never":
-        return blocked("No sums are seen, and the weights are never opened.")
+def _counts_on_opened_weights(figures: Figures, party: str) -> Judgement:
+    """`shares`: one difference of rates for each column with two values, from an honest run's weights."""
+    if (reason := _without_opened_weights(figures)) is not None:
+        return reason
     equations = figures.columns(party) * figures.runs
-    numbers = f"opened weights are {equations} equations about {figures.rows} labels, all that is ever seen: {reads}"
-    if 1.0 - 2.0 * figures.flipped <= figures.plan.tolerance_labels:
-        return blocked(_sentence(f"{numbers}; {figures.flipped:.1%} of the labels are flipped at random"))
-    return Judgement(DEGRADES, _sentence(numbers))
+    return Judgement(
+        DEGRADES,
+        f"The opened weights are {equations} equations about {figures.rows} labels: for each column with two values, "
+        "how much more often one of them has label 1.",
+    )
+
+
+def _chosen_on_opened_weights(figures: Figures, party: str) -> Judgement:
+    """`shares`: the party fills its columns with zeros except for its targets, and reads them from its weights."""
+    if (reason := _without_opened_weights(figures)) is not None:
+        return reason
+    readable = figures.labels_in_opened_weights(party)
+    per_column = "one per column" if figures.plan.start != "zero" else "several per column, because weights start at 0"
+    numbers = f"{party} can choose {readable} of {figures.rows} people and read their labels from its opened weights"
+    if figures.flipped:
+        numbers += f", of which {figures.flipped:.1%} are flipped at random"
+    return Judgement(LEAKS, f"{numbers} ({per_column}).")
+
+
+def _without_opened_weights(figures: Figures) -> Judgement | None:
+    """Weights that stay shared say nothing, and noise or flips bound what opened ones say."""
+    plan = figures.plan
+    if plan.open == "never":
+        return blocked("No sums are seen, and the weights are never opened.")
+    if plan.noise == "rows":
+        # For a label drawn by a fair coin: at most this much more than guessing (docs/privacy.md).
+        most = math.tanh(plan.epsilon / 2.0)
+        verdict = BLOCKED if most <= plan.tolerance_labels else DEGRADES
+        return Judgement(
+            verdict,
+            f"Weights are opened with noise: whatever a party does, its guess about one person's label gains at most "
+            f"{most:.2f} over a coin (epsilon {plan.epsilon:g}).",
+        )
+    if (most := 1.0 - 2.0 * figures.flipped) <= plan.tolerance_labels:
+        return blocked(f"Weights are opened, but {figures.flipped:.1%} of the labels are flipped at random first.")
+    return None
 
 
 def _exact(figures: Figures, coverage: float = 1.0, judged: int | None = None) -> Forecast:
@@ -221,7 +254,7 @@ def _generally_judged(figures: Figures, party: str, forecast: Forecast, numbers:
     That is no individual's secret, but it may be more than the own part of the model says. And few batches mean few
     directions in which noise fell: one of them may happen to tell the classes apart.
     """
-    signal, steps = figures.general_signal(party, visits), figures.steps // figures.plan.epochs
+    signal, steps = figures.general_signal(party, visits), figures.steps // figures.plan.passes
     is_drowned = math.isfinite(signal) and forecast.verdict(figures.plan.tolerance_labels) == BLOCKED
     if is_drowned and (signal > FAINT_IN_GENERAL or steps < MANY_STEPS):
         return Judgement(

@@ -146,7 +146,7 @@ def _without_repetitions(figures: Figures, ranks: Counts, rank: int) -> Counts:
     if figures.plan.batches == "full":
         epochs[1:] = 0
     elif figures.plan.batches == "fixed":
-        epochs.reshape(figures.runs, figures.plan.epochs, per_epoch)[:, 1:] = 0
+        epochs.reshape(figures.runs, figures.plan.passes, per_epoch)[:, 1:] = 0
     if figures.visits_everybody:
         is_new = epochs[:, -1] > 0
         is_new[0] = False
@@ -185,15 +185,20 @@ def _opened_gain(figures: Figures, party: str, columns: int) -> Iterator[Gain]:
 def _decoding_gains(figures: Figures, party: str, columns: int) -> Iterator[Gain]:
     where = "every step" if figures.has_labels_alone else "the first step from zero weights"
     if figures.has_labels_alone or figures.plan.start == "zero":
+        solve, box, lattice = (min(figures.batch, reach * columns) for reach in (1, 2, 5))
         says = (
-            f"{where}: {columns} equations about {figures.batch} labels that can only be -1 or +1; a solve reaches "
-            f"{columns} of them, a box {2 * columns}, integer and lattice decoding about {5 * columns}"
+            f"{where}: {columns} equations about {figures.batch} labels that can only be -1 or +1; a solve reads "
+            f"{solve} of them, a box {box}, integer and lattice decoding about {lattice}"
         )
         yield Gain(party, "integer and lattice decoding", "labels", columns, says)
         says = f"{where}: {columns} sums; of a column with two values the positives of each, exactly"
         yield Gain(party, "group counts", "labels", columns, says)
     yield Gain(
-        party, "chosen rows", "labels", columns, f"{columns} chosen people's residuals a step, at any batch size"
+        party,
+        "chosen rows",
+        "labels",
+        columns,
+        f"{min(columns, figures.batch)} chosen people's residuals per step, at any batch size",
     )
 
 

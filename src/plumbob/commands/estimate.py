@@ -18,7 +18,8 @@ from plumbob.crypto.engines import Engine, Shape
 from plumbob.data import store
 from plumbob.plan import Plan
 from plumbob.protocol.messages import HEADER
-from plumbob.protocol.shares import RING_BITS, share_bytes
+from plumbob.protocol.openings import RING_BITS, WEIGHTS
+from plumbob.protocol.shares import share_bytes
 from plumbob.protocol.widths import replies_for, slots_for, usual_shape
 
 MEBIBYTE = 2**20
@@ -171,14 +172,17 @@ def _shared_products(figures: Figures, key: PrivateKey, columns: int, rows: int)
 
 def bytes_sent(figures: Figures, key: PrivateKey) -> int:
     """By all parties in all steps, headers included."""
-    steps = figures.steps // figures.plan.epochs
+    steps = figures.steps // figures.plan.passes
     usual = _bytes_of_step(figures, key, figures.batch)
     last = _bytes_of_step(figures, key, figures.longest_batch)
-    sent = (usual * (steps - 1) + last) * figures.plan.epochs
+    sent = (usual * (steps - 1) + last) * figures.plan.passes
     if figures.plan.protocol == "shares":
         columns = [figures.columns(party.name) for party in figures.plan.learners]
-        rounds = 2 if figures.plan.open == "own" else 1
-        sent += rounds * sum(HEADER.size + share_bytes(count) for count in columns)
+        sent += sum(HEADER.size + share_bytes(count) for count in columns)
+        if figures.plan.open == "own":
+            sent += sum(HEADER.size + WEIGHTS.size(count) for count in columns)
+        else:
+            sent += sum(HEADER.size + count * key.public.ciphertext_bytes for count in columns)
     return sent
 
 

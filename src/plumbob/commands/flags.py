@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from plumbob.errors import PlanError
-from plumbob.plan import KEYS, Key, Plan
+from plumbob.plan import KEYS, VERSION, Key, Plan, default_of
 
 PANEL = "Keys of the plan (a flag wins over the file)"
 NAMES = ("features", *(key.name for key in KEYS), "heuristic")
@@ -67,11 +67,17 @@ def _flag(key: Key) -> inspect.Parameter:
     name = "--" + key.name.replace("_", "-")
     declared = f"{name}/--no-{name[2:]}" if isinstance(key.default, bool) else name
     metavar = "|".join(key.choices) if key.choices else None
-    default = str(key.default).lower() if isinstance(key.default, bool) else str(key.default)
     meaning = "" if key.choices and key.comment == " | ".join(key.choices) else key.comment
-    text = f"{meaning} [default: {default or 'none'}]".strip()
+    text = f"{meaning} [default: {_default(key)}]".strip()
     option = typer.Option(declared, help=_escaped(text), metavar=metavar, rich_help_panel=PANEL, show_default=False)
     return _parameter(key.name, Annotated[type(key.default) | None, option])
+
+
+def _default(key: Key) -> str:
+    """As it is typed; where it depends on the protocol, both."""
+    values = [default_of(key, VERSION, protocol, None) for protocol in ("shares", "exchange")]
+    shares, others = (str(value).lower() if isinstance(value, bool) else str(value) or "none" for value in values)
+    return shares if shares == others else f"{shares} with shares, else {others}"
 
 
 def _features() -> inspect.Parameter:

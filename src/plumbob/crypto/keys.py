@@ -152,6 +152,11 @@ class PrivateKey(ABC):
         self.decryptions += len(vector)
         return self._open(vector.limbs)
 
+    @property
+    @abstractmethod
+    def factors(self) -> tuple[int, int]:
+        """The two primes, for an owner that keeps its key longer than a session."""
+
     @abstractmethod
     def decrypt_signed(self, vector: EncryptedVector) -> list[int]:
         """The plaintexts, centred around 0."""

@@ -83,6 +83,10 @@ class OkamotoUchiyamaPrivateKey(PrivateKey):
         super().__init__(public, (Ring(p, 2), Ring(q, 1)))
         self._p = mpz(p)
 
+    @property
+    def factors(self) -> tuple[int, int]:
+        return int(self._p), self._rings[1].root
+
     def _open(self, ciphertexts: Limbs) -> list[int]:
         """The logarithm of c**(p-1) modulo p**2, divided by that of g; what is too wide is refused."""
         values = [self._centre(value) for value in self._logarithms(ciphertexts, self._scale)]

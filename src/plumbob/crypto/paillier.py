@@ -60,6 +60,10 @@ class PaillierPrivateKey(PrivateKey):
         super().__init__(public, (Ring(p, 2), Ring(q, 2)))
         self._p, self._q = mpz(p), mpz(q)
 
+    @property
+    def factors(self) -> tuple[int, int]:
+        return int(self._p), int(self._q)
+
     def _open(self, ciphertexts: Limbs) -> list[int]:
         """c**(p-1) = 1 + (p-1) q m p modulo p**2, and (p-1) q m = -q m modulo p; likewise modulo q."""
         engine = self.public.engine

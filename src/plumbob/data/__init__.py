@@ -2,7 +2,8 @@
 
 from plumbob.data.align import align, column_counts, in_agreed_order, split_array
 from plumbob.data.batches import Batch, batches, largest_batch, seed_from_int, steps_per_epoch, stream
-from plumbob.data.encoder import Encoder, Source
+from plumbob.data.encoder import Encoder
+from plumbob.data.encoding import Source
 from plumbob.data.ids import canonical, canonical_ids
 from plumbob.data.shards import Shard, build_shard, held_out_rows
 from plumbob.data.tables import Column, Table, read_table, table_from

@@ -30,7 +30,7 @@ class Batch:
 def batches(seed: bytes, n_rows: int, plan: Plan) -> Iterator[Batch]:
     """All batches of a run, in order; what is left over joins the last one of its epoch or is dropped."""
     n_steps = steps_per_epoch(n_rows, plan)
-    for epoch in range(1, plan.epochs + 1):
+    for epoch in range(1, plan.passes + 1):
         order = _order(seed, n_rows, plan.batches, epoch)
         for place, rows in enumerate(_pieces(order, n_steps, plan)):
             yield Batch((epoch - 1) * n_steps + place + 1, epoch, rows)

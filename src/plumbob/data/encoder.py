@@ -5,11 +5,14 @@ The encoder is what turns weights back: training sees scaled columns, users see 
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
 
+from plumbob.data.encoding import AnySource, find_shapes, fit_source
+from plumbob.data.shapes import EncodingChoices
 from plumbob.data.tables import Column, Table, Vector
 from plumbob.errors import DataError
 from plumbob.plan import Plan
@@ -20,24 +23,10 @@ ALL_ROWS = slice(None)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Source:
-    """A column of the table: a number, or a text with the categories that it may take (sorted)."""
-
-    name: str
-    categories: tuple[str, ...] | None = None
-
-    @property
-    def encoded_names(self) -> tuple[str, ...]:
-        if self.categories is None:
-            return (self.name,)
-        return tuple(f"{self.name}={category}" for category in self.categories)
-
-
-@dataclass(frozen=True, repr=False, eq=False)
 class Encoder:
     """`(filled - shift) * factor`, each one number per encoded column; `fill` is None where gaps are refused."""
 
-    sources: tuple[Source, ...]
+    sources: tuple[AnySource, ...]
     fill: Vector | None
     shift: Vector
     factor: Vector
@@ -47,9 +36,17 @@ class Encoder:
         """The encoded columns; a category's column is called `column=category`."""
         return tuple(name for source in self.sources for name in source.encoded_names)
 
+    def unseen(self, table: Table) -> dict[str, int]:
+        """By column: the rows whose level, or gap, training never saw. They are encoded as rare or as average rows."""
+        counts = {
+            source.name: source.unseen(column)
+            for column, source in zip(_matching(table, self.sources), self.sources, strict=True)
+        }
+        return {name: count for name, count in counts.items() if count}
+
     def encode(self, table: Table, rows: Rows = ALL_ROWS) -> Matrix:
         """These rows in the units that training sees; columns are found by name, others are ignored."""
-        columns = [Column(column.name, column.values[rows]) for column in _matching(table, self.sources)]
+        columns = [replace(column, values=column.values[rows]) for column in _matching(table, self.sources)]
         n_rows = len(range(len(table))[rows]) if isinstance(rows, slice) else len(rows)
         numbers = _numbers(columns, self.sources, n_rows)
         if self.fill is None:
@@ -57,10 +54,13 @@ class Encoder:
         else:
             numbers = np.where(np.isnan(numbers), self.fill, numbers)
         with np.errstate(over="ignore", invalid="ignore"):
-            encoded: Matrix = (numbers - self.shift) * self.factor
-        counts = (~np.isfinite(encoded)).sum(axis=0).tolist()
-        _refuse(self.names, counts, n_rows, "are out of range after scaling")
-        return encoded
+            numbers -= self.shift
+            numbers *= self.factor
+            is_finite = math.isfinite(numbers.sum()) or bool(np.isfinite(numbers).all())
+        if not is_finite:
+            counts = (~np.isfinite(numbers)).sum(axis=0).tolist()
+            _refuse(self.names, counts, n_rows, "are out of range after scaling")
+        return numbers
 
     def in_input_units(self, weights: Vector) -> tuple[Vector, float]:
         """(coefficients, offset) so that `X @ coefficients + offset` equals `encode(X) @ weights`."""
@@ -69,25 +69,52 @@ class Encoder:
 
 
 def fit_encoder(table: Table, training_rows: NDArray[np.intp], plan: Plan) -> Encoder:
-    """Categories are taken from all own rows, means and deviations from the training rows only, column by column."""
-    sources = tuple(_source(column, plan.categorical) for column in table.columns)
-    _refuse_infinite(table)
-    if plan.missing == "refuse":
-        _refuse_missing(table.columns, len(table))
+    """Shapes are taken from all own rows, means and deviations from the training rows only, column by column."""
+    choices = choices_of(plan)
+    sources = fit_sources(table, training_rows, choices)
     fitted = [
-        _fit(values)
+        moments
         for column, source in zip(table.columns, sources, strict=True)
-        for values in _encoded_columns(Column(column.name, column.values[training_rows]), source)
+        for moments in _moments(replace(column, values=column.values[training_rows]), source)
     ]
     means, factors = (
         np.array(numbers, dtype=np.float64) for numbers in (zip(*fitted, strict=True) if fitted else ((), ()))
     )
     names = tuple(name for source in sources for name in source.encoded_names)
     _refuse_empty(names, means, len(training_rows))
-    fill = means if plan.missing == "mean" else None
+    fill = None if choices.refuses_gaps else means
     if plan.scale == "none":
         return Encoder(sources, fill, np.zeros(len(names)), np.ones(len(names)))
     return Encoder(sources, fill, means, factors)
+
+
+def choices_of(plan: Plan) -> EncodingChoices:
+    """What a plan says about how columns become numbers."""
+    return EncodingChoices(plan.missing, plan.categorical, is_full=True)
+
+
+def fit_sources(table: Table, training_rows: NDArray[np.intp], choices: EncodingChoices) -> tuple[AnySource, ...]:
+    """How each column becomes numbers; refused is what cannot, by column and count."""
+    for column in table.columns:
+        if column.is_text and choices.refuses_texts:
+            _refuse_text(column)
+    _refuse_infinite(table)
+    if choices.refuses_gaps:
+        _refuse_missing(table.columns, len(table))
+    shapes = table.shapes
+    if shapes is None or shapes.choices != choices:
+        shapes = find_shapes(table, choices)
+    return tuple(fit_source(column, shapes.by_name.get(column.name), training_rows) for column in table.columns)
+
+
+def _moments(training: Column, source: AnySource) -> Iterator[tuple[float, float]]:
+    """(mean, factor) of each column that a source gives; of a slot, from its share of the training rows."""
+    if source.column_shares is None:
+        yield from map(_fit, source.columns(training))
+        return
+    for share in source.column_shares:
+        # Neither none nor all of the rows, or the column is constant.
+        yield share, 1.0 / math.sqrt(share * (1.0 - share)) if 0.0 < share < 1.0 else 0.0
 
 
 def _fit(values: Vector) -> tuple[float, float]:
@@ -110,16 +137,12 @@ def _fit(values: Vector) -> tuple[float, float]:
     return float(mean), 0.0 if is_constant else float(factor) if math.isfinite(deviation) else math.nan
 
 
-def _source(column: Column, categorical: str) -> Source:
-    if not column.is_text:
-        return Source(column.name)
-    if categorical == "refuse":
-        texts = sum(not _is_number(value) for value in column.values if value is not None)
-        raise DataError(
-            f"column {column.name!r} is text: {texts} of {len(column.values)} rows are not numbers; correct them or set"
-            ' categorical = "one-hot"'
-        )
-    return Source(column.name, tuple(sorted({value for value in column.values if value is not None})))
+def _refuse_text(column: Column) -> None:
+    texts = sum(not _is_number(value) for value in column.values if value is not None)
+    raise DataError(
+        f"column {column.name!r} is text: {texts} of {len(column.values)} rows are not numbers; correct them, or set"
+        ' bins = 10 or categorical = "one-hot" in the plan'
+    )
 
 
 def _is_number(text: str) -> bool:
@@ -130,7 +153,7 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _matching(table: Table, sources: Sequence[Source]) -> list[Column]:
+def _matching(table: Table, sources: Sequence[AnySource]) -> list[Column]:
     """The table's columns in the encoder's order, each of the kind that it was fitted on."""
     by_name = {column.name: column for column in table.columns}
     if absent := [source.name for source in sources if source.name not in by_name]:
@@ -139,35 +162,19 @@ def _matching(table: Table, sources: Sequence[Source]) -> list[Column]:
         )
     columns = [by_name[source.name] for source in sources]
     for column, source in zip(columns, sources, strict=True):
-        if column.is_text != (source.categories is not None) and not column.is_missing.all():
+        if column.is_text != source.is_text and not column.is_missing.all():
             now, then = ("text", "numbers") if column.is_text else ("numbers", "text")
             raise DataError(f"column {column.name!r} holds {now} here and held {then} in training")
     return columns
 
 
-def _numbers(columns: Sequence[Column], sources: Sequence[Source], n_rows: int) -> Matrix:
+def _numbers(columns: Sequence[Column], sources: Sequence[AnySource], n_rows: int) -> Matrix:
     """Numbers as they are and a 0/1 column for each category; NaN where a value is missing."""
-    encoded = [
-        values for column, source in zip(columns, sources, strict=True) for values in _encoded_columns(column, source)
-    ]
-    return np.column_stack([np.empty((n_rows, 0)), *encoded])
-
-
-def _encoded_columns(column: Column, source: Source) -> Iterator[Vector]:
-    """One by one, because a text with many categories would be a large matrix."""
-    if source.categories is None:
-        yield column.values.astype(np.float64, copy=False)
-        return
-    place = {category: index for index, category in enumerate(source.categories)}
-    unseen = sum(value is not None and value not in place for value in column.values.tolist())
-    if unseen and column.is_text:
-        raise DataError(
-            f"column {column.name!r}: {unseen} of {len(column.values)} rows have a category that training never saw"
-        )
-    is_missing = column.is_missing
-    places = np.array([place.get(value, -1) for value in column.values.tolist()], dtype=np.intp)
-    for index in place.values():
-        yield np.where(is_missing, np.nan, places == index)
+    widths = [source.width for source in sources]
+    numbers = np.empty((n_rows, sum(widths)))
+    for column, source, end, width in zip(columns, sources, accumulate(widths), widths, strict=True):
+        source.fill(numbers[:, end - width : end], column)
+    return numbers
 
 
 def _refuse_missing(columns: Sequence[Column], n_rows: int) -> None:

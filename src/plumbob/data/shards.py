@@ -66,7 +66,7 @@ def _encoded(
     """
     columns = len(encoder.names)
     X = store.empty(len(rows), columns + has_intercept)
-    for piece in store.pieces(len(rows)):
+    for piece in store.pieces(len(rows), columns):
         X[piece, :columns] = finish(encoder.encode(table, rows[piece]))
     X[:, columns:] = 1.0
     return X

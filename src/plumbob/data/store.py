@@ -16,6 +16,8 @@ MAPPED_FROM = 64 * 2**20
 """Bytes from which on an array is a file."""
 ROWS_AT_ONCE = 65_536
 """Of a table that is walked through."""
+NUMBERS_AT_ONCE = 2**19
+"""Of a matrix that is worked on again and again: what a processor keeps at hand."""
 
 
 def empty(*shape: int) -> NDArray[np.float64]:
@@ -27,7 +29,8 @@ def empty(*shape: int) -> NDArray[np.float64]:
         return np.asarray(np.memmap(file, np.float64, "w+", shape=shape))
 
 
-def pieces(rows: int) -> Iterator[slice]:
-    """All rows in order, some at once; at least one piece, which may be empty."""
-    for start in range(0, max(rows, 1), ROWS_AT_ONCE):
-        yield slice(start, min(start + ROWS_AT_ONCE, rows))
+def pieces(rows: int, columns: int = 0) -> Iterator[slice]:
+    """All rows in order, some at once; at least one piece, which may be empty. Of many columns, fewer rows."""
+    at_once = max(1, min(ROWS_AT_ONCE, NUMBERS_AT_ONCE // max(columns, 1)))
+    for start in range(0, max(rows, 1), at_once):
+        yield slice(start, min(start + at_once, rows))

@@ -5,15 +5,13 @@ counts, never by showing a value. Files are read some rows at a time, and number
 file may be larger than memory; ids and texts stay in memory.
 """
 
-import codecs
-import gzip
 import hashlib
 import re
 import sys
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from io import BufferedIOBase
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +20,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from plumbob.data import store
+from plumbob.data.cells import ColumnChoices, as_values, day_number, is_number, refuse_total, whole_ids, without_gaps
+from plumbob.data.csv_files import FLAGS, NOT_UTF8, find_layout, read_csv, told
+from plumbob.data.shapes import Shapes
 from plumbob.errors import DataError
 from plumbob.plan import suggestion
 
@@ -29,15 +30,8 @@ Vector = NDArray[np.float64]
 Labels = NDArray[np.int8]
 Texts = NDArray[np.object_]
 
-CSV_BLOCK = 32 * 2**20
-"""Bytes of a CSV file that are read at once."""
-LONGEST_ROW = 2**20
-"""Bytes of one row of a CSV file: past it, a quotation mark was left open rather than a cell that long written."""
-# Only at a cell's beginning does a mark open anything; a doubled one within stands for itself.
-QUOTED_CELL = re.compile(rb'"(?<![^,\r\n]")[^"]*+(?:""[^"]*+)*+("?)')
-OTHER_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
-CELLS_OF_A_LINE = re.compile(r"Expected (\d+) columns, got (\d+)")
-NOT_UTF8 = "holds text that is not UTF-8; save the file as UTF-8"
+UNNAMED = re.compile(r"\(column \d+\)|Unnamed: \d+")
+SHOWN_ROWS = 5
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -46,6 +40,8 @@ class Column:
 
     name: str
     values: Vector | Texts
+    is_stepped: bool = False
+    """Whether its bins are told apart step by step (`encoding.Bins`), as the party may choose for a column."""
 
     def __repr__(self) -> str:
         return f"Column({self.name!r}, {len(self.values)} rows)"
@@ -69,6 +65,12 @@ class Table:
     columns: tuple[Column, ...]
     labels: Labels | None = None
     classes: tuple[Any, Any] | None = None
+    shapes: Shapes | None = None
+    """Of the file that these rows come from, where they were found already."""
+    choices: ColumnChoices = field(default_factory=ColumnChoices)
+    """How that file was read."""
+    left_out: tuple[str, ...] = ()
+    """Columns of that file that are no features: without a name, and empty or a count of the rows."""
 
     def __post_init__(self) -> None:
         if repeated := len(self.ids) - len(set(self.ids)):
@@ -106,11 +108,12 @@ class Table:
         columns = []
         for column, room in zip(self.columns, numbers, strict=True):
             if column.is_text:
-                columns.append(Column(column.name, column.values[positions]))
+                columns.append(replace(column, values=column.values[positions]))
                 continue
             room[:] = column.values[positions]
-            columns.append(Column(column.name, room))
-        return Table(ids, tuple(columns), None if self.labels is None else self.labels[positions], self.classes)
+            columns.append(replace(column, values=room))
+        labels = None if self.labels is None else self.labels[positions]
+        return replace(self, ids=ids, columns=tuple(columns), labels=labels)
 
     def select(self, ids: Iterable[str]) -> "Table":
         """The rows with these ids, in this order: what an agreed list of ids makes of one's own table."""
@@ -130,6 +133,7 @@ def read_table(
     id_column: str | None = None,
     label_column: str | None = None,
     columns: Sequence[str] | None = None,
+    choices: ColumnChoices = ColumnChoices(),  # noqa: B008  # Frozen.
 ) -> Table:
     """A table from a .csv (also .csv.gz) or .parquet file; `columns` picks and orders the features."""
     file = Path(path)
@@ -137,132 +141,49 @@ def read_table(
         raise DataError(
             f"{file}: expected a file, this is a folder" if file.is_dir() else f"{file}: there is no such file"
         )
-    source = _readable(file, _reader(file)(file, id_column))
-    return _assembled(source, next(source), id_column, label_column, columns)
-
-
-def _readable(file: Path, source: Iterator[Any]) -> Iterator[Any]:
-    from pyarrow import default_memory_pool
-
+    if columns is not None:
+        choices = replace(choices, columns=tuple(columns))
     try:
-        yield from source
-        # Arrow keeps what it used for the next file, and there is none.
-        default_memory_pool().release_unused()
-    except (OSError, ValueError, NotImplementedError) as error:
-        raise DataError(f"{file}: could not be read as a table ({_told(error)})") from None
+        return _read(file, id_column, label_column, choices)
+    except DataError as error:
+        # Most refusals do not know the file that they are about.
+        raise error if str(error).startswith(str(file)) else DataError(f"{file}: {error}") from None
 
 
-def _told(error: Exception) -> str:
-    """What may be passed on of a parser's message: it may quote a cell, so only its kind, or its numbers."""
-    if counts := CELLS_OF_A_LINE.search(str(error)):
-        return f"expected {counts[1]} cells in every line, as in the first one, got one with {counts[2]}"
-    if "invalid UTF8" in str(error):
-        return "expected text in UTF-8; save the file so"
-    if "straddling object" in str(error):
-        return f"expected rows of {LONGEST_ROW} bytes at most, got a longer one; is a quotation mark left open?"
-    return type(error).__name__
-
-
-def _reader(file: Path) -> Any:
+def _read(file: Path, id_column: str | None, label_column: str | None, choices: ColumnChoices) -> Table:
     name = file.name.lower()
-    if name.endswith((".csv", ".csv.gz")):
-        return _read_csv
+    if name.endswith((".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt")):
+        with _readable():
+            layout = find_layout(file)
+        # Ids are read as text: 007 must stay 007, as it is in the peer's table.
+        texts = {column for column in (id_column, label_column, *choices.types) if column is not None}
+        source = _released(read_csv(file, layout, texts, choices.gaps))
+        with _readable(layout.names):
+            return _assembled(source, next(source), id_column, label_column, choices, layout.separator != ",")
     if name.endswith((".parquet", ".pq")):
-        return _read_parquet
+        source = _released(_read_parquet(file))
+        with _readable():
+            return _assembled(source, next(source), id_column, label_column, choices)
     raise DataError(f"{file}: expected a name that ends in .csv, .csv.gz or .parquet")
 
 
-def _read_csv(file: Path, id_column: str | None) -> Iterator[Any]:
-    """The number of rows, then frames. A longer file is read twice: what a column holds is known at its end only."""
-    from pyarrow import string
-
-    # Ids are read as text: 007 must stay 007, as it is in the peer's table.
-    kinds = {id_column: string()} if id_column is not None else {}
-    rows, blocks, found = 0, 0, dict[str, set[Any]]()
-    for frame in _csv_frames(file, kinds):
-        rows, blocks = rows + frame.num_rows, blocks + 1
-        for column in frame.schema:
-            found.setdefault(column.name, set()).add(column.type)
-    yield rows
-    if blocks == 1:
-        yield frame
-    else:
-        yield from _csv_frames(file, {name: _common_kind(types) for name, types in found.items()})
-
-
-def _csv_frames(file: Path, kinds: dict[str, Any]) -> Iterator[Any]:
-    """One a block; a row is never cut, also where a quoted cell has several lines."""
-    from pyarrow import csv
-
-    reading = csv.ReadOptions(block_size=LONGEST_ROW)
-    options = csv.ConvertOptions(column_types=kinds, strings_can_be_null=True)
-    with gzip.open(file) if file.suffix.lower() == ".gz" else file.open("rb") as lines:
-        header, is_first = _whole_rows(file, lines, lines.readline().removeprefix(codecs.BOM_UTF8)), True
-        _refuse_header(file, header)
-        while (block := _whole_rows(file, lines, lines.read(CSV_BLOCK) + lines.readline())) or is_first:
-            # Not always, because Arrow is slower so.
-            quoted = csv.ParseOptions(newlines_in_values=b'"' in header or b'"' in block)
-            source = _in_arrows_memory(header + block)
-            yield csv.read_csv(source, read_options=reading, parse_options=quoted, convert_options=options)
-            is_first = False
-
-
-def _whole_rows(file: Path, lines: BufferedIOBase, beginning: bytes) -> bytes:
-    """These lines, with those that end the last row where they stop within a quoted cell."""
-    parts, length, is_open = [beginning], 0, _stops_within_quotes(beginning)
-    while is_open:
-        line = lines.readline()
-        length += len(line)
-        if not line or length > LONGEST_ROW:
-            raise DataError(
-                f"{file}: a cell begins with a quotation mark and does not end with one; close it or leave the mark out"
-            )
-        parts.append(line)
-        is_open = _stops_within_quotes(b'"' + line)
-    return b"".join(parts)
-
-
-def _stops_within_quotes(text: bytes) -> bool:
-    """Of text that begins with a cell."""
-    last = deque(QUOTED_CELL.finditer(text), maxlen=1)
-    return bool(last) and not last[0][1]
-
-
-def _refuse_header(file: Path, header: bytes) -> None:
-    """What else would come out as a table of one odd column, or as a parser's riddle."""
-    if not header:
-        raise DataError(f"{file}: expected a line with the columns' names and a line for each row, the file is empty")
+@contextmanager
+def _readable(names: tuple[str, ...] = ()) -> Iterator[None]:
     try:
-        names = header.decode()
-    except UnicodeDecodeError:
-        raise DataError(f"{file}: expected text in UTF-8, its first line is not; save the file as UTF-8") from None
-    for character, word in OTHER_SEPARATORS.items():
-        if character in names and "," not in names:
-            raise DataError(
-                f"{file}: expected cells separated by commas, its first line has {word} instead; save it so"
-            )
+        yield
+    except (OSError, ValueError, NotImplementedError) as error:
+        raise DataError(f"the file could not be read as a table: {told(error, names)}") from None
 
 
-def _in_arrows_memory(content: bytes) -> Any:
-    """Arrow's threads may still hold a file when the program ends, and to let go of a Python object then aborts it."""
-    from pyarrow import BufferReader, allocate_buffer
+def _released(source: Iterator[Any]) -> Iterator[Any]:
+    from pyarrow import default_memory_pool
 
-    room = allocate_buffer(len(content))
-    memoryview(room).cast("B")[:] = content
-    return BufferReader(room)
-
-
-def _common_kind(kinds: set[Any]) -> Any:
-    """Of a column that looked different from block to block: a number if every block was, else text."""
-    from pyarrow import float64, int64, null, string
-
-    told = kinds - {null()}
-    if len(told) < 2:
-        return next(iter(told), null())
-    return float64() if told == {int64(), float64()} else string()
+    yield from source
+    # Arrow keeps what it used for the next file, and there is none.
+    default_memory_pool().release_unused()
 
 
-def _read_parquet(file: Path, _id_column: str | None) -> Iterator[Any]:
+def _read_parquet(file: Path) -> Iterator[Any]:
     """The number of rows, then frames; an empty one first, so that there is one."""
     from pyarrow import Table as ArrowTable
     from pyarrow import parquet
@@ -281,13 +202,16 @@ def table_from(
     label_column: str | None = None,
     columns: Sequence[str] | None = None,
     labels: ArrayLike | None = None,
+    choices: ColumnChoices = ColumnChoices(),  # noqa: B008  # Frozen.
 ) -> Table:
     """A table from a pandas, polars or Arrow frame, or a two-dimensional array; without ids a row's place is its id."""
     if isinstance(data, np.ndarray):
         _require_columns((), [id_column, label_column, *(columns or ())])
         return _labelled(_row_numbers(len(data)), _array_columns(data), labels)
+    if columns is not None:
+        choices = replace(choices, columns=tuple(columns))
     frame = _frame_of(data)
-    return _assembled([frame], len(frame), id_column, label_column, columns, labels)
+    return _assembled([frame], len(frame), id_column, label_column, choices, labels=labels)
 
 
 def _assembled(
@@ -295,7 +219,8 @@ def _assembled(
     n_rows: int,
     id_column: str | None,
     label_column: str | None,
-    columns: Sequence[str] | None,
+    choices: ColumnChoices,
+    has_decimal_commas: bool = False,
     labels: ArrayLike | None = None,
 ) -> Table:
     """One table from frames that follow one another; together they have `n_rows` rows, and there is one at least."""
@@ -304,18 +229,66 @@ def _assembled(
     growing: _Columns | None = None
     for data in frames:
         frame = _frame_of(data)
-        _require_columns(frame.columns, [id_column, label_column, *(columns or ())])
         if growing is None:
-            own = [name for name in frame.columns if name not in (id_column, label_column)]
-            growing = _Columns(list(columns) if columns is not None else own, n_rows)
+            _require_columns(frame.columns, [id_column, label_column, *(choices.columns or ()), *choices.drop])
+            _require_columns(frame.columns, [*choices.types, *choices.stepped])
+            growing = _Columns(_features(frame.columns, id_column, label_column, choices), n_rows)
+        seen = growing.filled
         growing.add(frame)
-        ids += _ids(frame[id_column]) if id_column is not None else ()
-        label_parts += [_label_values(frame[label_column])] if label_column is not None else []
+        ids += _ids(frame[id_column], seen) if id_column is not None else ()
+        label_parts += [_label_values(frame[label_column], seen)] if label_column is not None else []
     done = growing.done() if growing is not None else ()
     # A frame without rows says nothing of what its labels are.
-    told = [part for part in label_parts if len(part)] or label_parts[:1]
-    given = np.concatenate(told) if told else labels
-    return _labelled(tuple(ids) if id_column is not None else _row_numbers(n_rows), done, given)
+    filled = [part for part in label_parts if len(part)] or label_parts[:1]
+    given = np.concatenate(filled) if filled else labels
+    rows = _checked_ids(tuple(ids)) if id_column is not None else _row_numbers(n_rows)
+    kept, left_out = _named(_told(column, choices, has_decimal_commas) for column in done)
+    table = _labelled(rows, kept, given, choices.positive)
+    return replace(table, choices=choices, left_out=left_out)
+
+
+def _features(
+    names: Sequence[str], id_column: str | None, label_column: str | None, choices: ColumnChoices
+) -> list[str]:
+    chosen = names if choices.columns is None else choices.columns
+    without = {*choices.drop, *((id_column, label_column) if choices.columns is None else ())}
+    return [name for name in chosen if name not in without]
+
+
+def _told(column: Column, choices: ColumnChoices, has_decimal_commas: bool) -> Column:
+    """The column as its cells, or the party's choices, have it."""
+    kind = choices.types.get(column.name)
+    values = column.values
+    if not column.is_text and kind == "category":
+        values = np.array([None if value != value else f"{value:g}" for value in values.tolist()], dtype=object)
+    elif column.is_text:
+        texts = without_gaps(values.astype(object, copy=False), choices.gaps)
+        values = as_values(column.name, texts, kind, has_decimal_commas)
+    return Column(column.name, values, column.name in choices.stepped)
+
+
+def _named(columns: Iterable[Column]) -> tuple[tuple[Column, ...], tuple[str, ...]]:
+    """(features, names left out): a column without a name that is empty or counts the rows is none of the features."""
+    kept: list[Column] = []
+    left_out: list[str] = []
+    for column in columns:
+        if not UNNAMED.fullmatch(column.name):
+            kept.append(column)
+        elif column.is_missing.all() or _counts_rows(column):
+            left_out.append(column.name)
+        elif column.name.startswith("("):
+            raise DataError(f"{column.name[1:-1]} has no name in the first line; give it one, or take it out")
+        else:
+            kept.append(column)
+    return tuple(kept), tuple(left_out)
+
+
+def _counts_rows(column: Column) -> bool:
+    """The index that pandas writes into its files."""
+    if column.is_text:
+        return False
+    places = np.arange(len(column.values))
+    return bool((column.values == places).all() or (column.values == places + 1).all())
 
 
 @dataclass(repr=False)
@@ -344,10 +317,12 @@ class _Columns:
         return tuple(Column(name, self.texts.get(place, self.numbers[place])) for place, name in enumerate(self.names))
 
 
-def _labelled(ids: tuple[str, ...], columns: tuple[Column, ...], labels: ArrayLike | None) -> Table:
+def _labelled(
+    ids: tuple[str, ...], columns: tuple[Column, ...], labels: ArrayLike | None, positive: str | None = None
+) -> Table:
     if labels is None:
         return Table(ids, columns)
-    coded, classes = code_labels(np.asarray(labels))
+    coded, classes = code_labels(np.asarray(labels), positive)
     if len(coded) != len(ids):
         raise DataError(f"expected one label for each of {len(ids)} rows, got {len(coded)}")
     return Table(ids, columns, coded, classes)
@@ -390,17 +365,37 @@ def _require_columns(names: Sequence[str], wanted: Iterable[str | None]) -> None
         raise DataError(f"no column {', '.join(map(repr, absent))} among the {len(names)} columns of this table{close}")
 
 
-def _ids(series: Any) -> tuple[str, ...]:
+def _ids(series: Any, seen: int) -> tuple[str, ...]:
     if missing := int(series.is_null().sum()):
-        raise DataError(f"the id is missing in {missing} of {len(series)} rows; complete them or leave them out")
+        rows = _listed_rows(series.is_null(), seen)
+        raise DataError(
+            f"the id is missing in {missing} of {seen + len(series)} rows ({rows}); complete them or leave them out"
+        )
     if series.dtype.is_float():
-        raise DataError(f"the id column {series.name!r} holds fractions; store ids as whole numbers or text")
+        if not bool((series == series.round(0)).all()):
+            raise DataError(f"the id column {series.name!r} holds fractions; store ids as whole numbers or text")
+        series = series.cast(nw.Int64)
     return tuple(str(value) for value in series.to_list())
 
 
-def _label_values(series: Any) -> NDArray[Any]:
+def _checked_ids(ids: tuple[str, ...]) -> tuple[str, ...]:
+    if ids:
+        refuse_total(ids[-1], len(ids))
+    return whole_ids(ids)
+
+
+def _listed_rows(is_missing: Any, seen: int) -> str:
+    rows = [seen + row for row, missing in enumerate(is_missing.to_list(), 1) if missing]
+    more = ", ..." if len(rows) > SHOWN_ROWS else ""
+    return f"row{'' if len(rows) == 1 else 's'} {', '.join(map(str, rows[:SHOWN_ROWS]))}{more}"
+
+
+def _label_values(series: Any, seen: int) -> NDArray[Any]:
     if missing := int(series.is_null().sum()):
-        raise DataError(f"the label is missing in {missing} of {len(series)} rows; complete them or leave them out")
+        rows = _listed_rows(series.is_null(), seen)
+        raise DataError(
+            f"the label is missing in {missing} of {seen + len(series)} rows ({rows}); complete them or leave them out"
+        )
     if series.dtype == nw.Binary:
         raise DataError(f"the label column {series.name!r} {NOT_UTF8}")
     return np.array(series.to_list())
@@ -421,6 +416,9 @@ def _column(name: str, series: Any) -> Column:
         values = zip(series.to_list(), missing, strict=True)
         texts[:] = [None if gone else sys.intern(str(value)) for value, gone in values]
         return Column(name, texts)
+    if series.dtype in (nw.Date, nw.Datetime):
+        days = [day_number(value) if isinstance(value, date) else np.nan for value in series.to_list()]
+        return Column(name, np.array(days))
     if series.dtype == nw.Binary:
         raise DataError(f"column {name!r} {NOT_UTF8}")
     raise DataError(f"column {name!r} holds {series.dtype} in {len(series)} rows; expected numbers, true/false or text")
@@ -438,15 +436,15 @@ def _inferred(name: str, series: Any) -> Any:
         ) from None
 
 
-def code_labels(given: NDArray[Any]) -> tuple[Labels, tuple[Any, Any]]:
-    """Labels as 0/1 and the two classes in sorted order; the second one is positive."""
+def code_labels(given: NDArray[Any], positive: str | None = None) -> tuple[Labels, tuple[Any, Any]]:
+    """Labels as 0/1 and the two classes, the positive one second: the one that is named, or the second when sorted."""
     if given.ndim != 1:
-        raise DataError(f"expected one label a row, got an array of {given.ndim} dimensions")
+        raise DataError(f"expected one label for each row, got an array of {given.ndim} dimensions")
     missing = sum(value is None or value != value for value in given.tolist())
     if missing:
         raise DataError(f"the label is missing in {missing} of {len(given)} rows; complete them or leave them out")
     try:
-        classes, coded = np.unique(given, return_inverse=True)
+        classes, coded = np.unique(_as_written(given), return_inverse=True)
     except TypeError:
         raise DataError(f"the labels of {len(given)} rows mix texts and numbers; expected two classes") from None
     if len(classes) != 2:
@@ -454,4 +452,20 @@ def code_labels(given: NDArray[Any]) -> tuple[Labels, tuple[Any, Any]]:
             f"expected two classes of labels in {len(given)} rows, got {len(classes)}; is this the label's column?"
         )
     first, second = classes.tolist()
-    return coded.astype(np.int8), (first, second)
+    if positive is None or str(second) == positive:
+        return coded.astype(np.int8), (first, second)
+    if str(first) != positive:
+        raise DataError(f"--positive {positive}: expected one of the label's two classes, {first} and {second}")
+    return (1 - coded).astype(np.int8), (second, first)
+
+
+def _as_written(given: NDArray[Any]) -> NDArray[Any]:
+    """Labels that a file holds as text: whole numbers, numbers and flags become what they say."""
+    if given.dtype.kind != "U":
+        return given
+    distinct = set(given.tolist())
+    if distinct <= set(FLAGS):
+        return np.array([text.lower() == "true" for text in given.tolist()])
+    if not all(map(is_number, distinct)):
+        return given
+    return given.astype(np.int64 if all(re.fullmatch(r"\s*[+-]?\d+\s*", text) for text in distinct) else np.float64)

@@ -5,11 +5,12 @@ from dataclasses import replace
 
 from plumbob.crypto import Randomness
 from plumbob.data import Batch
-from plumbob.errors import DataError, TransportError
+from plumbob.errors import DataError, DivergenceError, TransportError
 from plumbob.party.conversation import Conversation
 from plumbob.party.seat import Seat
 from plumbob.party.signature import swap_signatures
 from plumbob.party.status import Status
+from plumbob.protocol.arbiter import Arbiter
 from plumbob.protocol.cast import player
 from plumbob.protocol.channel import compare_streams
 from plumbob.protocol.journal import SqliteJournal
@@ -32,11 +33,14 @@ def train(seat: Seat, journal: SqliteJournal, randomness: Randomness, progress: 
         started = time.perf_counter()
         status = Status("train")
         with seat.talk("train", journal, status) as talk:
-            record = _trained(seat, talk, journal, randomness, _followed(status, progress))
+            record, absurd = _trained(seat, talk, journal, randomness, _followed(status, progress))
             folder.keep(replace(record, seconds=time.perf_counter() - started))
             folder.settle()
             journal.note(OVER, b"")
             _part(seat, talk, journal)
+        # Only now, with the peers gone: what we think of our weights is not theirs to know.
+        if absurd is not None:
+            raise absurd
     elif journal.fact(PARTED) is None:
         _wait_for_the_late(seat, journal)
     if journal.fact(PARTED) is not None:
@@ -78,7 +82,7 @@ def _part(seat: Seat, talk: Conversation, journal: SqliteJournal) -> None:
 
 def _trained(
     seat: Seat, talk: Conversation, journal: SqliteJournal, randomness: Randomness, progress: Progress
-) -> RunRecord:
+) -> tuple[RunRecord, DivergenceError | None]:
     folder = RunFolder(seat.folder)
     if seat.seal is not None:
         for name, signature in swap_signatures(talk.channels, seat.seal, seat.plan).items():
@@ -95,7 +99,20 @@ def _trained(
         part.save(folder.part_file(seat.name))
     rows = len(transcript.X) if isinstance(party, TrainingParty) else party.training_rows
     record = run_record(seat.plan, desk.engine.name, randomness, [shown], rows, transcript.seed)
-    return replace(record, accepted_leaks=seat.seal is not None and seat.seal.accepts_leaks)
+    absurd = _absurd(party)
+    notes = record.notes if absurd is None else [*record.notes, str(absurd)]
+    accepted = seat.seal is not None and seat.seal.accepts_leaks
+    return replace(record, accepted_leaks=accepted, notes=notes), absurd
+
+
+def _absurd(party: TrainingParty | Arbiter) -> DivergenceError | None:
+    """Why this party's result is none, if it is none."""
+    try:
+        if isinstance(party, TrainingParty):
+            party.refuse_result()
+    except DivergenceError as error:
+        return error
+    return None
 
 
 def _refuse_changed_data(seat: Seat, journal: SqliteJournal) -> None:

@@ -114,7 +114,7 @@ class Arbiter:
         }
         resumed = self.desk.take_up()
         results = [] if resumed is None else resumed.results
-        for step in range(len(results) + 1, steps_per_epoch(training_rows, self.plan) * self.plan.epochs + 1):
+        for step in range(len(results) + 1, steps_per_epoch(training_rows, self.plan) * self.plan.passes + 1):
             self.desk.journal.begin(step)
             read = {}
             for name, layout in slots.items():

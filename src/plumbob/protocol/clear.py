@@ -57,7 +57,7 @@ def train_clear(
     """All parties' training in one place; `tables` are aligned, `seed` fixes batches, held-out rows and the start."""
     parties = _seated(plan, tables, seed)
     rows = len(parties[0].shard)
-    steps = steps_per_epoch(rows, plan) * plan.epochs
+    steps = steps_per_epoch(rows, plan) * plan.passes
     generator = stream(seed, "noise")
     labels = _labels(plan, parties[0], seed)
     finished = kept = 0 if keeper is None else _take_up(parties, keeper.resumed())
@@ -162,7 +162,7 @@ def _step(plan: Plan, parties: list[OpenParty], batch: Batch, labels: Labels, no
 def _descend(plan: Plan, sigmoid: Sigmoid, party: OpenParty, batch: Batch, scores: Vector) -> None:
     gradient = party.sums[-1] * (sigmoid.gradient_scale / len(batch))
     logistic.stop_if_diverging(scores, gradient, sigmoid, batch.step)
-    party.weights = logistic.updated(party.weights, gradient, plan.learning_rate, party.penalties)
+    party.weights = logistic.updated(party.weights, gradient, plan.rate, party.penalties)
 
 
 def _transcript(plan: Plan, party: OpenParty, seed: bytes, signs: Vector) -> Transcript:

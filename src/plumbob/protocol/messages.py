@@ -39,10 +39,13 @@ class Kind(IntEnum):
     SCORES = 10  # arbiter: ciphertexts of a feature party's scores, under the arbiter's key
     JOINT_RESIDUALS = 11  # arbiter: ciphertexts of the residuals, under the arbiter's key
     START_SHARE = 12  # shares: the receiver's share of the sender's starting weights
-    WEIGHT_SHARE = 13  # shares: the sender's share of the receiver's final weights
-    SCORE_SHARE = 14  # prediction: the sender's share, or sum, of the scores
+    WEIGHT_SHARE = 13  # shares: the sender's share of the receiver's final weights, cut
+    SCORE_SHARE = 14  # prediction: the sender's share of the scores, cut, or its sum of them
     SIGNATURE = 15  # On a network, before all else: the sender's signature over the plan's hash
     STREAM_HASHES = 16  # On a network, at the end: over all that the sender sent to the receiver, and got from it
+    BOUND_SHARE = (
+        17  # shares, never opened: ciphertexts of the sender's share of the receiver's weights, once and for all
+    )
     BLINDED_IDS = 20  # alignment: points under one scalar more than before, to the next party
     TWICE_BLINDED_IDS = 21  # alignment of two: the receiver's own points, back in its order
     SHUFFLED_IDS = 22  # alignment: points under everybody's scalar, sorted

@@ -33,7 +33,7 @@ def run_record(
         seed=seed.hex(),
         rows=rows,
         test_rows=0,
-        steps=steps_per_epoch(rows, plan) * plan.epochs,
+        steps=steps_per_epoch(rows, plan) * plan.passes,
         seconds=0.0,
         status=FINISHED,
         parties=list(parties),

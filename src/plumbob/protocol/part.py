@@ -13,11 +13,14 @@ import numpy as np
 
 from plumbob.data import Encoder, Shard, Source, Table, store
 from plumbob.data.encoder import ALL_ROWS, Rows
+from plumbob.data.encoding import AnySource, restored_source, stored_source
 from plumbob.errors import DataError
 from plumbob.plan import Party
+from plumbob.protocol.bound_shares import BoundShares
 from plumbob.protocol.transcript import Matrix, Vector
 
-FORMAT = 2
+FORMAT = 3
+EARLIER = 2  # Its sources were numbers and full sets of categories only.
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -34,10 +37,17 @@ class Part:
     shares: dict[str, list[int]] = field(default_factory=dict)
     run: str = ""
     """Which run it comes from: parts of different runs do not add up to a model. Empty for `clear`."""
+    bound: BoundShares | None = None
+    """What prediction on shares works with, fixed when training ended; None where weights are opened."""
 
     @classmethod
     def of(cls, party: Party, shard: Shard, weights: Vector | None, classes: tuple[Any, Any] | None) -> "Part":
         return cls(party.name, party.role, shard.encoder, weights, shard.has_intercept, len(shard), classes)
+
+    @property
+    def model(self) -> str:
+        """What the parts of one model have in common, to be compared before they are used together."""
+        return self.run + ("" if self.bound is None else self.bound.hash())
 
     def encode(self, table: Table, rows: Rows = ALL_ROWS) -> Matrix:
         """Own columns of new rows, as training saw them, with the intercept's column where there is one."""
@@ -68,7 +78,7 @@ class Part:
             "format": FORMAT,
             "party": self.party,
             "role": self.role,
-            "sources": [[source.name, source.categories] for source in encoder.sources],
+            "sources": [stored_source(source) for source in encoder.sources],
             "fill": None if encoder.fill is None else encoder.fill.tolist(),
             "shift": encoder.shift.tolist(),
             "factor": encoder.factor.tolist(),
@@ -79,6 +89,8 @@ class Part:
             "run": self.run,
             "shares": {name: [str(value) for value in share] for name, share in self.shares.items()},
         }
+        if self.bound is not None:
+            stored["bound"] = _stored_bound(self.bound)
         path.write_text(json.dumps(stored, indent=1, allow_nan=False), encoding="utf-8")
 
     @classmethod
@@ -87,14 +99,16 @@ class Part:
         try:
             data = path.read_bytes()
             written = msgspec.json.decode(data, type=_Format).format
-            if written != FORMAT:
+            if written not in (EARLIER, FORMAT):
                 raise DataError(f"{path}: expected a model part of format {FORMAT}, got {written}")
             stored = msgspec.json.decode(data, type=_Stored)
+            sources = tuple(_source(source) for source in stored.sources)
             shares = {name: [int(value) for value in share] for name, share in stored.shares.items()}
+            bound = None if stored.bound is None else stored.bound.read()
         except (OSError, ValueError, RecursionError) as error:
             raise DataError(f"{path}: expected a party's part of a model; it is missing or damaged") from error
         encoder = Encoder(
-            sources=tuple(Source(name, kinds) for name, kinds in stored.sources),
+            sources=sources,
             fill=None if stored.fill is None else np.array(stored.fill, dtype=np.float64),
             shift=np.array(stored.shift, dtype=np.float64),
             factor=np.array(stored.factor, dtype=np.float64),
@@ -110,6 +124,7 @@ class Part:
             classes=stored.classes,
             shares=shares,
             run=stored.run,
+            bound=bound,
         )
         if not part._fits_together():
             raise DataError(f"{path}: the part's columns and weights do not fit together; it is damaged")
@@ -122,8 +137,42 @@ class Part:
         return is_whole and all(values is None or len(values) == columns for values in fitted)
 
 
+def _source(stored: dict[str, Any] | tuple[str, tuple[str, ...] | None]) -> AnySource:
+    return restored_source(stored) if isinstance(stored, dict) else Source(*stored)
+
+
 class _Format(msgspec.Struct):
     format: int
+
+
+class _StoredBound(msgspec.Struct, forbid_unknown_fields=True):
+    """Bound shares; whole numbers and ciphertexts are texts."""
+
+    factors: tuple[str, str]
+    own_key: str
+    peers_key: str
+    supplied: str
+    received: str
+    hash: str
+
+    def read(self) -> BoundShares:
+        """ValueError where they are not what their hash says."""
+        data = (bytes.fromhex(text) for text in (self.own_key, self.peers_key, self.supplied, self.received))
+        bound = BoundShares((int(self.factors[0]), int(self.factors[1])), *data)
+        if bound.hash() != self.hash:
+            raise ValueError("the bound shares do not have their hash")
+        return bound
+
+
+def _stored_bound(bound: BoundShares) -> dict[str, Any]:
+    return {
+        "factors": [str(factor) for factor in bound.factors],
+        "own_key": bound.own_key.hex(),
+        "peers_key": bound.peers_key.hex(),
+        "supplied": bound.supplied.hex(),
+        "received": bound.received.hex(),
+        "hash": bound.hash(),
+    }
 
 
 class _Stored(msgspec.Struct, forbid_unknown_fields=True):
@@ -132,7 +181,7 @@ class _Stored(msgspec.Struct, forbid_unknown_fields=True):
     format: int
     party: str
     role: str
-    sources: list[tuple[str, tuple[str, ...] | None]]
+    sources: list[dict[str, Any] | tuple[str, tuple[str, ...] | None]]
     fill: list[float] | None
     shift: list[float]
     factor: list[float]
@@ -142,3 +191,4 @@ class _Stored(msgspec.Struct, forbid_unknown_fields=True):
     classes: tuple[Any, Any] | None
     run: str
     shares: dict[str, list[str]]
+    bound: _StoredBound | None = None

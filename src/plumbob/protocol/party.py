@@ -59,7 +59,7 @@ class TrainingParty(ABC):
         """The whole training, from greeting to transcript; after a restart, what is left of it."""
         self.set_up()
         finished = self.take_up()
-        steps = steps_per_epoch(len(self.shard), self.plan) * self.plan.epochs
+        steps = steps_per_epoch(len(self.shard), self.plan) * self.plan.passes
         for batch in batches(self.session.seed, len(self.shard), self.plan):
             if batch.step <= finished:
                 self.spend(batch)
@@ -143,6 +143,10 @@ class TrainingParty(ABC):
         """What is said after the last step: nothing, but in `shares`."""
         return
 
+    def refuse_result(self) -> None:
+        """Raises DivergenceError where the result is none. Asked after the last message, and never told to a peer."""
+        return
+
     def part(self) -> Part:
         """What this party keeps of the model."""
         part = Part.of(self.plan.party(self.desk.name), self.shard, self.weights, self.table.classes)
@@ -183,7 +187,7 @@ class TrainingParty(ABC):
         """Update the weights with the gradient that these sums are."""
         gradient = sums * (self.sigmoid.gradient_scale / len(batch))
         logistic.stop_if_diverging(scores, gradient, self.sigmoid, batch.step)
-        self.weights = logistic.updated(self.weights, gradient, self.plan.learning_rate, self.penalties)
+        self.weights = logistic.updated(self.weights, gradient, self.plan.rate, self.penalties)
 
     def encode_released(self, batch: Batch, terms: Matrix) -> Encoded:
         """What leaves encrypted: own terms, one row each; noise falls on the first, which carries the labels.

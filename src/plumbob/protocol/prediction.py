@@ -166,7 +166,7 @@ class Answerer:
 
 def begun(desk: Desk, table: Table, part: Part) -> "Scoring":
     """A session on the same plan and aligned rows, and the way in which this plan's scores are opened in it."""
-    session = agree(desk, table.ids, "predict", part.run)
+    session = agree(desk, table.ids, "predict", part.model)
     is_shared = desk.plan.protocol == "shares" and desk.plan.open == "never"
     return SharedScoring(desk, session, table, part) if is_shared else OpenedScoring(desk, session, table, part)
 

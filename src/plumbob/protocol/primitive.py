@@ -26,9 +26,13 @@ class Helper:
 
     def lend(self, step: int, enc_values: Sendable) -> None:
         data = enc_values.to_bytes()
+        self.has_lent(data)
+        self._channel.send(Kind.RESIDUALS, step, data)
+
+    def has_lent(self, data: bytes) -> None:
+        """Ciphertexts that the learner has: none of them may come back as it is."""
         size = self._key.public.ciphertext_bytes
         self._lent = frozenset(data[start : start + size] for start in range(0, len(data), size))
-        self._channel.send(Kind.RESIDUALS, step, data)
 
     def open(self, step: int) -> list[int]:
         """The learner's masked sums, decrypted: this side's share."""
@@ -50,8 +54,11 @@ class Learner:
 
     def ask(self, step: int, X: Encoded) -> list[int]:
         """Send the masked sums of X with what the helper lent; return the mask, minus which is this side's share."""
-        received = self._receive_values(step, len(X.values))
-        enc_sums = self._slots.pack(received @ X)
+        return self.ask_about(step, self._receive_values(step, len(X.values)), X)
+
+    def ask_about(self, step: int, lent: EncryptedVector, X: Encoded) -> list[int]:
+        """`ask`, with ciphertexts that are here already."""
+        enc_sums = self._slots.pack(lent @ X)
         mask = self._key.random_mask(len(enc_sums), self._slots.masked_bits)
         # The old randomness is known to the key's owner: a fresh one hides X from it.
         masked = (enc_sums + mask).randomised()

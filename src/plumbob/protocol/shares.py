@@ -21,26 +21,25 @@ from plumbob.data import Batch, largest_batch, steps_per_epoch
 from plumbob.errors import DataError, DivergenceError, PlanError
 from plumbob.model import logistic
 from plumbob.plan import Plan
+from plumbob.protocol.bound_shares import BoundShares, bind_shares
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.handshake import Session, admit_key, agree, make_key, offer_key
 from plumbob.protocol.journal import State
 from plumbob.protocol.messages import Kind
+from plumbob.protocol.openings import RING, RING_BITS, SCORES, WEIGHTS, Share, truncated
 from plumbob.protocol.part import Part
 from plumbob.protocol.party import TrainingParty
-from plumbob.protocol.primitive import Helper, Learner
+from plumbob.protocol.primitive import Helper, Learner, admit_from
 from plumbob.protocol.transcript import Vector
 from plumbob.protocol.widths import SCORE_BITS, Widths, columns_of, replies_for, widths_for
 
-RING_BITS = 192
-RING = 1 << RING_BITS
 WEIGHT_BITS = 32  # Fraction bits of a weight.
 STEP_BITS = 21  # Bits of the public integer that stands for learning_rate / (4 s).
 FAILURE_BITS = 40  # All truncations of a run fail together with probability below 2**-40.
 PREDICTED_AT_ONCE = 256  # Rows of one message.
 PREDICTED_BITS = 20  # Integer bits of a feature to predict, which is not clipped and may lie far out.
-LARGEST_WEIGHT = 2.0**20  # Opened weights beyond this say that the run diverged: nobody could see it earlier.
-
-Share = list[int]
+LARGEST_WEIGHT = WEIGHTS.limit / 2  # Opened weights beyond this say that the run diverged: nobody saw it earlier.
+PENALISED_WEIGHT = 2.0**20  # No weight of a run that converges is larger; the proof about truncations needs a bound.
 
 
 class SharesParty(TrainingParty):
@@ -54,6 +53,8 @@ class SharesParty(TrainingParty):
     """This party's share of the peer's weights."""
     longest_sum: int
     """The most products that are ever added up."""
+    bound: BoundShares | None = None
+    """With weights that are never opened: what prediction works on."""
     _predicted: IntegerMatrix
 
     def prepare(self) -> None:
@@ -102,23 +103,37 @@ class SharesParty(TrainingParty):
         helper, learner = Helper(self._channel, self.key, peer_slots), Learner(self._channel, self.peer_key, own_slots)
         is_helping, is_learning = bool(lent and peer_sums), X.size > 0
         if is_helping:
-            helper.lend(step, self.key.encrypt(lent))
+            self._lend(helper, step, lent)
         if is_learning:
-            mine = [-digit % RING for digit in own_slots.digits(learner.ask(step, Encoded(X, self.widths.features)))]
+            mask = self._ask(learner, step, Encoded(X, self.widths.features))
+            mine = [-digit % RING for digit in own_slots.digits(mask)]
         if is_helping:
             peers = [digit % RING for digit in peer_slots.digits(helper.open(step))]
         return mine, peers
+
+    def _lend(self, helper: Helper, step: int, lent: Share) -> None:
+        """In a session of prediction the peer has had it since training ended."""
+        if self.bound is None:
+            helper.lend(step, self.key.encrypt(lent))
+        else:
+            helper.has_lent(self.bound.supplied)
+
+    def _ask(self, learner: Learner, step: int, X: Encoded) -> list[int]:
+        if self.bound is None:
+            return learner.ask(step, X)
+        lent = admit_from(self._channel, self.peer_key, self.bound.received, len(X.values))
+        return learner.ask_about(step, lent, X)
 
     def _descended(self, weights: Share, gradient: Share, size: "StepSize", penalties: Vector) -> Share:
         moves = (
             size.gradient_factor * g + round(factor * size.penalty_unit) * w
             for g, w, factor in zip(gradient, weights, penalties, strict=True)
         )
-        return [(w - self._truncated(move % RING, size.shift)) % RING for w, move in zip(weights, moves, strict=True)]
-
-    def _truncated(self, share: int, shift: int) -> int:
-        """The label party rounds its share down, the other one up, so that the two still add up."""
-        return share >> shift if self._is_label_party else -((-share % RING) >> shift)
+        down = self._is_label_party
+        return [
+            (w - truncated(move % RING, size.shift, rounds_down=down)) % RING
+            for w, move in zip(weights, moves, strict=True)
+        ]
 
     def state(self) -> State:
         return {**super().state(), "own": to_bytes(self.own), "peers": to_bytes(self.peers)}
@@ -128,17 +143,24 @@ class SharesParty(TrainingParty):
         self.own, self.peers = from_bytes(state["own"]), from_bytes(state["peers"])
 
     def finish(self) -> None:
-        """`open = "own"`: each party gets the missing share of its own weights."""
+        """`open = "own"`: each party gets the missing share of its own weights, cut to an honest weight's width."""
         if self.plan.open == "never":
             self.weights = np.zeros(0)
+            self.bound = bind_shares(self.desk, self.session, self._channel, self.peers, self.columns)
             return
-        self._channel.send(Kind.WEIGHT_SHARE, 0, to_bytes(self.peers))
-        missing = from_bytes(self._channel.receive(Kind.WEIGHT_SHARE, 0, share_bytes(self.columns)))
-        self.weights = opened(self.own, missing, WEIGHT_BITS)
+        given, kept = (
+            WEIGHTS.cut(share, WEIGHT_BITS, rounds_down=self._is_label_party) for share in (self.peers, self.own)
+        )
+        self._channel.send(Kind.WEIGHT_SHARE, 0, WEIGHTS.to_bytes(given))
+        missing = self._channel.receive(Kind.WEIGHT_SHARE, 0, WEIGHTS.size(self.columns))
+        self.weights = WEIGHTS.opened(kept, WEIGHTS.from_bytes(missing, self._peer))
+
+    def refuse_result(self) -> None:
+        """Said at home only, after the last message: a peer must not learn from it what the weights are like."""
         if np.abs(self.weights).max(initial=0.0) > LARGEST_WEIGHT:
             raise DivergenceError(
-                "training diverged: expected opened weights below 2**20, got larger ones; lower learning_rate, "
-                'set scale = "standard" or row_norm = 1'
+                f"training diverged: expected opened weights below {LARGEST_WEIGHT:g}, got larger ones; lower "
+                'learning_rate, set scale = "standard" or row_norm = 1'
             )
 
     def part(self) -> Part:
@@ -146,24 +168,34 @@ class SharesParty(TrainingParty):
         part = super().part()
         if self.plan.open == "own":
             return part
-        return replace(part, weights=None, shares={self.desk.name: self.own, self._peer: self.peers})
+        return replace(part, weights=None, shares=self._shares, bound=self.bound)
 
     def predict(self, part: Part) -> Vector | None:
-        """Scores of this table's rows from weights that stay shared; only the label party gets them."""
-        self.prepare_prediction(part, agree(self.desk, self.table.ids, "predict", part.run))
+        """Scores of this table's rows from weights that stay shared, where all parts are here."""
+        session = agree(self.desk, self.table.ids, "predict", part.model)
+        if part.bound is None:
+            # A part of an earlier version: its shares are bound now, which harms nobody within one process.
+            self.own, self.peers = self._shares_in(part)
+            bound = bind_shares(self.desk, session, self._channel, self.peers, self.columns)
+            part = replace(part, bound=bound)
+        self.prepare_prediction(part, session)
         return self.open_scores(1, range(len(self.table)))
 
     def prepare_prediction(self, part: Part, session: Session) -> None:
-        """Keys of this session, the shares of the weights, and this table's rows as numbers."""
+        """The shares of the weights, the keys they were bound with, and this table's rows as numbers."""
         self.session = session
         wider = Encoding(self.plan.feature_bits, PREDICTED_BITS)
         self.widths = replace(widths_for(self.plan, part.training_rows), features=wider)
         self.longest_sum = max(PREDICTED_AT_ONCE, self.columns, self._peer_columns)
-        if {name: len(share) for name, share in part.shares.items()} != self._share_lengths:
-            raise DataError("this part holds no shares of this plan's weights; is it from another run?")
-        self.own, self.peers = part.shares[self.desk.name], part.shares[self._peer]
+        self.own, self.peers = self._shares_in(part)
+        if part.bound is None:
+            raise DataError(
+                "this model was trained before the shares used for prediction were bound; train it again to predict "
+                "with a peer, or predict where all parts are on one machine"
+            )
+        self.bound = part.bound
         self._predicted = wider.encode(part.encode(self.table), "features of rows to predict").values
-        self.swap_keys()
+        self.key, self.peer_key = self.bound.private_key(self.desk), self.bound.peers_public_key(self.desk)
 
     def open_scores(self, step: int, rows: Sequence[int]) -> Vector | None:
         """Scores of some of the rows, opened to the label party; after `prepare_prediction`."""
@@ -173,12 +205,22 @@ class SharesParty(TrainingParty):
         return np.concatenate([np.zeros(0), *(s for s in scores if s is not None)]) if self._is_label_party else None
 
     def _open_scores(self, step: int, X: IntegerMatrix) -> Vector | None:
-        share = self.shared_scores(step, X)
+        fraction = WEIGHT_BITS + self.plan.feature_bits
+        cut = SCORES.cut(self.shared_scores(step, X), fraction, rounds_down=self._is_label_party)
         if not self._is_label_party:
-            self._channel.send(Kind.SCORE_SHARE, step, to_bytes(share))
+            self._channel.send(Kind.SCORE_SHARE, step, SCORES.to_bytes(cut))
             return None
-        missing = from_bytes(self._channel.receive(Kind.SCORE_SHARE, step, share_bytes(len(X))))
-        return opened(share, missing, WEIGHT_BITS + self.plan.feature_bits)
+        missing = self._channel.receive(Kind.SCORE_SHARE, step, SCORES.size(len(X)))
+        return SCORES.opened(cut, SCORES.from_bytes(missing, self._peer))
+
+    def _shares_in(self, part: Part) -> tuple[Share, Share]:
+        if {name: len(share) for name, share in part.shares.items()} != self._share_lengths:
+            raise DataError("this part holds no shares of this plan's weights; is it from another run?")
+        return part.shares[self.desk.name], part.shares[self._peer]
+
+    @property
+    def _shares(self) -> dict[str, Share]:
+        return {self.desk.name: self.own, self._peer: self.peers}
 
     def _slots(self, sums: int) -> Slots:
         """A slot holds a sum of ring elements times features. Both keys have the same length, so either serves."""
@@ -227,10 +269,10 @@ class StepSize:
 
     @classmethod
     def of(cls, plan: Plan, rows: int) -> "StepSize":
-        rate = plan.learning_rate / (4 * rows)
+        rate = plan.rate / (4 * rows)
         exponent = STEP_BITS - 1 - math.floor(math.log2(rate))
         shift = 2 * plan.feature_bits + exponent
-        return cls(round(math.ldexp(rate, exponent)), math.ldexp(plan.learning_rate, shift), shift)
+        return cls(round(math.ldexp(rate, exponent)), math.ldexp(plan.rate, shift), shift)
 
 
 def prove_truncations(plan: Plan, widths: Widths, training_rows: int) -> None:
@@ -243,9 +285,9 @@ def prove_truncations(plan: Plan, widths: Widths, training_rows: int) -> None:
     size = StepSize.of(plan, rows)
     fraction = WEIGHT_BITS + 2 * plan.feature_bits
     gradient = STEP_BITS + fraction + (SCORE_BITS + 1) + widths.features.integer_bits + rows.bit_length()
-    penalty = math.log2(max(plan.l2 * size.penalty_unit, 1.0)) + math.log2(LARGEST_WEIGHT) + WEIGHT_BITS
+    penalty = math.log2(max(plan.l2 * size.penalty_unit, 1.0)) + math.log2(PENALISED_WEIGHT) + WEIGHT_BITS
     bits = max(gradient, math.ceil(penalty)) + 1
-    count = steps_per_epoch(training_rows, plan) * plan.epochs * (plan.columns + 1)
+    count = steps_per_epoch(training_rows, plan) * plan.passes * (plan.columns + 1)
     if bits + 1 - RING_BITS + count.bit_length() > -FAILURE_BITS:
         raise PlanError(
             f"shares: numbers of {bits} bits, truncated {count} times, leave less than {FAILURE_BITS} bits of safety "
@@ -271,14 +313,8 @@ def added(*shares: Share) -> Share:
     return [sum(values) % RING for values in zip(*shares, strict=True)]
 
 
-def opened(share: Share, missing: Share, fraction_bits: int) -> Vector:
-    """The numbers whose two shares these are."""
-    values = ((a + b + RING // 2) % RING - RING // 2 for a, b in zip(share, missing, strict=True))
-    return np.array([math.ldexp(value, -fraction_bits) for value in values])
-
-
 def to_bytes(share: Sequence[int]) -> bytes:
-    """24 bytes an element."""
+    """24 bytes for each element."""
     return b"".join(value.to_bytes(RING_BITS // 8, "little") for value in share)
 
 

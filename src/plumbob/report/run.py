@@ -165,7 +165,9 @@ def plan_section(record: RunRecord) -> Section:
         ["party", "role", "columns"], [[one.name, ROLES[one.role], str(one.features)] for one in plan.parties]
     )
     changed = [
-        [key.name, _setting(getattr(plan, key.name)), _setting(key.default)] for key in KEYS if _is_told(plan, key)
+        [key.name, _setting(getattr(plan, key.name)), _setting(plan.default(key))]
+        for key in KEYS
+        if _is_told(plan, key)
     ]
     settings = Table(["setting", "here", "default"], changed, "What differs from the defaults, and what protects.")
     whole = folded("The whole plan", tag("pre", tag("code", record.plan), tabindex=0))
@@ -174,7 +176,7 @@ def plan_section(record: RunRecord) -> Section:
 
 
 def _is_told(plan: Plan, key: Key) -> bool:
-    return key.name in ALWAYS_TOLD or (key.name != "title" and getattr(plan, key.name) != key.default)
+    return key.name in ALWAYS_TOLD or (key.name != "title" and getattr(plan, key.name) != plan.default(key))
 
 
 def _setting(value: object) -> str:

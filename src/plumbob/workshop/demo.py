@@ -38,7 +38,7 @@ EPSILON = 2.0
 RUNS: Mapping[str, Mapping[str, Any]] = {
     "exchange": {"protocol": "exchange"},
     "exchange with noise": {"protocol": "exchange", "noise": "sound", "epsilon": EPSILON},
-    "shares": {"protocol": "shares"},
+    "shares": {"protocol": "shares", "open": "never"},
 }
 STORIES = {
     "exchange": "each party sees its own gradient in every step; the fund solves its equations for the bank's labels",
@@ -46,7 +46,7 @@ STORIES = {
         f"the bank adds noise before it encrypts: every label has epsilon {EPSILON:g} and delta 1e-6, whatever "
         "the fund does; it is no promise about anybody's columns"
     ),
-    "shares": "nobody sees a gradient; each party gets its own weights, at the end, one equation a column",
+    "shares": "nobody sees a gradient, and the weights stay shared: the parties score new rows together",
 }
 ON_RECORDS = tuple(dict.fromkeys(attack.name for attack in PASSIVE))
 # Active attacks train again; this one reads labels from opened weights too, so that it belongs in the comparison.

@@ -57,7 +57,8 @@ def test_what_holds(outcomes: list[Outcome]) -> None:
         assert by_name[name].verdicts["labels"] == "blocked"
         assert by_name[name].advantages["label-average"] is not None
     assert by_name["shares"].advantages["label-sign"] is None
-    assert by_name["shares"].verdicts["labels"] == "degrades"
+    # Whoever chooses its rows reads labels from opened weights; that attack was not run here, and counts all the same.
+    assert by_name["shares"].verdicts["labels"] == "leaks"
     assert by_name["shares, never opened"].verdicts["labels"] == "blocked"
 
 

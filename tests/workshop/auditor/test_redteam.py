@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 
 import plumbob
+from plumbob.checking.figures import Figures
 from plumbob.errors import DataError
 from plumbob.protocol.exchange import ExchangeParty
 from plumbob.protocol.messages import Kind
 from plumbob.record import Finding, RunRecord
 from plumbob.workshop.attacks import Attack, LabelClaim, NotApplicable, View
+from plumbob.workshop.attacks.active.chosen_rows import CHOSEN_ROWS
 from plumbob.workshop.attacks.active.packing import PACKING_BY_FEATURE_PARTY
 from plumbob.workshop.attacks.label_sign import LABEL_SIGN
 from plumbob.workshop.auditor import redteam
@@ -152,19 +154,33 @@ def judged(verdict: str, name: str = "label-counts", **keys: object) -> Finding:
     return redteam._on_opened_weights(plan, found)
 
 
-def test_opened_weights_are_equations() -> None:
-    """In `shares` two attacks work on the opened weights: a bounded number of equations, which degrades."""
-    for verdict in ("leaks", "blocked", "not applicable"):
-        found = judged(verdict)
-        assert (found.verdict, found.fix) == ("degrades", "--open never")
-        assert "3 equations" in found.why
-    assert judged("not applicable", "label-sign").verdict == "not applicable"
+def test_opened_weights_are_judged_by_what_was_reached() -> None:
+    """In `shares` two attacks work on the opened weights, and the verdict is theirs."""
+    for verdict in ("leaks", "degrades", "blocked", "not applicable"):
+        assert judged(verdict, open="own").verdict == verdict
+    assert "3 equations" in judged("leaks", open="own").why
+
+
+# All 16 people of a random start are read, but so few could be luck: the interval's lower end decides.
+@pytest.mark.parametrize(("start", "most", "verdict"), [("zero", 150, "leaks"), ("xavier", 16, "degrades")])
+def test_chosen_rows_leak_from_opened_weights(
+    start: str, most: int, verdict: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The attack reads the labels that the plan's numbers forecast, and they are judged like all others."""
+    monkeypatch.setattr(redteam, "ACTIVE", (CHOSEN_ROWS,))
+    plan = plan_for((4, 16), protocol="shares", open="own", batches="full", epochs=1, start=start, key_bits=1024)
+    run = trained(plan, cut("breast-cancer", 150, 20))
+    (found,) = plumbob.audit(run, only=["label-chosen-rows"])
+    assert (found.verdict, found.n, found.fix) == (verdict, most, "--open never")
+    assert found.n == Figures.of(plan, 150).labels_in_opened_weights("features")
+    assert found.rate is not None
+    assert found.rate > 0.95
 
 
 def test_weights_that_stay_shared_are_none() -> None:
     """`open = "never"` blocks both, and so does randomised response where it holds; other protocols keep verdicts."""
     assert judged("not applicable", open="never").verdict == "blocked"
-    assert judged("blocked", label_flip_epsilon=1.0).verdict == "blocked"
+    assert judged("blocked", label_flip_epsilon=1.0, open="own").verdict == "blocked"
     assert judged("leaks", protocol="exchange").verdict == "leaks"
 
 

@@ -77,6 +77,19 @@ def test_skops_gives_a_logistic_regression(run: Run, folder: Path, new_tables: d
     np.testing.assert_allclose(partial.predict(_with_names(partial, X)), expected, atol=1e-9)
 
 
+def test_onnx_parts_add_up(run: Run, folder: Path, new_tables: dict[str, Table]) -> None:
+    """Each party's own part leaves as ONNX too, and the parts' partial scores add up to the joint ones."""
+    pytest.importorskip("skl2onnx", reason="the extra `export` is not installed")
+    from onnx.reference import ReferenceEvaluator
+
+    total = np.zeros(114)
+    for party in ("label", "features"):
+        evaluator = ReferenceEvaluator(str(export(folder, "onnx", party=party)))
+        (partial,) = evaluator.run(None, {"X": features({party: new_tables[party]})})
+        total += np.ravel(partial)
+    np.testing.assert_allclose(total, run.model.scores(new_tables), atol=1e-4)
+
+
 def test_onnx_gives_the_probabilities(run: Run, folder: Path, new_tables: dict[str, Table]) -> None:
     """The graph, run by ONNX's own reference evaluator, predicts the same within 32-bit numbers."""
     pytest.importorskip("skl2onnx", reason="the extra `export` is not installed")

@@ -378,7 +378,9 @@ def test_a_saved_run_gives_the_same_scores(tmp_path: Path, keys: dict[str, Any])
     run.save(tmp_path)
     loaded = JointModel.load(tmp_path)
     tables = tables_for(plan, made_up()[0], None)
-    assert np.abs(loaded.scores(tables) - run.model.scores(tables)).max() < 1e-9
+    # Scores that are opened from shares are rounded up or down.
+    last_place = 2.0**-16 if plan.protocol == "shares" else 1e-9
+    assert np.abs(loaded.scores(tables) - run.model.scores(tables)).max() <= last_place
     assert loaded.classes == (0, 1)
     assert Plan.load(tmp_path / "plan.toml") == plan
     for name in run.transcripts:

@@ -264,7 +264,7 @@ def _merging(view: View, history: ScoreHistory) -> tuple[Condition, ...]:
     return (
         Condition("share of rows merged into one group", share, "1", share == 1.0, "Lemma 3.4"),
         Condition("epochs until merged", taken, f"at most {promised}", taken <= promised, "Lemma 3.4"),
-        Condition("epochs", view.plan.epochs, f"at least {needed}", view.plan.epochs >= needed, "Theorem 3.5"),
+        Condition("epochs", view.plan.passes, f"at least {needed}", view.plan.passes >= needed, "Theorem 3.5"),
     )
 
 

@@ -119,7 +119,7 @@ class View:
         for batch, sums in zip(self.batches, returned, strict=True):
             history.append(weights)
             gradient = sums * (self.sigmoid.gradient_scale / len(batch))
-            weights = logistic.updated(weights, gradient, self.plan.learning_rate, penalties)
+            weights = logistic.updated(weights, gradient, self.plan.rate, penalties)
         return np.array(history)
 
     @property

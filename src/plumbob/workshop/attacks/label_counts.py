@@ -95,10 +95,10 @@ def counts(view: View) -> Iterator[Counted]:
 
 def counted_from_weights(view: View) -> Iterator[Counted]:
     """In `shares`: the way from the start to the opened weights, as if every step had been the first one."""
-    batches, rate = view.batches, view.plan.learning_rate * view.sigmoid.gradient_scale
+    batches, rate = view.batches, view.plan.rate * view.sigmoid.gradient_scale
     rows = batches[0].rows if len(batches) == 1 else np.arange(view.rows)
     scale = len(batches[0]) / (rate * label_weight(view))
-    visits = 1.0 if len(batches) == 1 else float(view.plan.epochs)
+    visits = 1.0 if len(batches) == 1 else float(view.plan.passes)
     label_sums = (view.weights - view.start) * scale / visits
     X = view.X[rows]
     # The public factor learning_rate / (4 rows) has 21 bits, the weights 32 behind the point.

@@ -180,13 +180,13 @@ def safe_steps(view: View, row_norm: float) -> tuple[int, str]:
     if plan.sigmoid == "exact":
         return len(view.batches), "section 2: S(z) stays within 0 and 1"
     if plan.sigmoid == "minimax":
-        return bounds.minimax_safe_steps(plan.learning_rate, largest, row_norm), "Theorem E.3"
+        return bounds.minimax_safe_steps(plan.rate, largest, row_norm), "Theorem E.3"
     if (noise := max(defences.noise_std(plan, party.role) for party in plan.learners)) > 0:
         error = bounds.gradient_error_bound(noise, len(view.batches[0]), len(view.batches), START_FAILURE)
-        return bounds.noisy_safe_steps(plan.learning_rate, error, largest, row_norm), "Theorem 6.6 (drift only)"
+        return bounds.noisy_safe_steps(plan.rate, error, largest, row_norm), "Theorem 6.6 (drift only)"
     many = ", Theorem 4.10" if len(plan.learners) > 2 else ""
     reference = "Theorem 4.6" if plan.start == "zero" else "Corollary 4.5"
-    return bounds.safe_steps(plan.learning_rate, largest, row_norm), reference + many
+    return bounds.safe_steps(plan.rate, largest, row_norm), reference + many
 
 
 def joint_row_norm(view: View) -> tuple[float, str]:

@@ -100,7 +100,7 @@ def whitened(X: Matrix) -> Matrix:
 
 def epochs_to_stack(view: View, columns: int) -> int:
     """The first epochs, as many as help and as memory holds."""
-    wanted = view.plan.epochs
+    wanted = view.plan.passes
     if view.plan.noise == "none":
         wanted = min(wanted, math.ceil(ENOUGH * len(view.batches[0]) / columns))
     return max(1, min(wanted, MOST_ENTRIES // (view.rows * columns)))
@@ -143,7 +143,7 @@ def stacked(view: View, whitening: Matrix, epochs: int) -> Stack:
 def growth_until(view: View, step: int) -> float:
     """How far towards their end scores have come before a step: each takes them a fixed share of the way."""
     slope = float(view.sigmoid.curve(np.array([1e-3]))[0]) / 1e-3
-    share = min(1.0, view.plan.learning_rate * view.sigmoid.gradient_scale * slope)
+    share = min(1.0, view.plan.rate * view.sigmoid.gradient_scale * slope)
     return 1.0 - (1.0 - share) ** (step - 1)
 
 

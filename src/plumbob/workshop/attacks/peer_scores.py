@@ -157,7 +157,7 @@ def _explained(view: View, visits: _Visits) -> ScoreHistory:
     """Take out of each residual what this party knows: labels, class weights, own scores, a peer's intercept."""
     plan, sigmoid = view.plan, view.sigmoid
     noise = float(np.hypot(view.residual_rounding, noise_on_residuals(view)))
-    rate = np.array([plan.learning_rate * sigmoid.gradient_scale / len(batch) for batch in view.batches])
+    rate = np.array([plan.rate * sigmoid.gradient_scale / len(batch) for batch in view.batches])
     labels, row_weights = _labels(view, visits)
     curve = visits.residual / row_weights[visits.row] + label_weight(view) * labels[visits.row]
     error = np.hypot(noise, visits.error) / row_weights[visits.row]
@@ -174,7 +174,7 @@ def _explained(view: View, visits: _Visits) -> ScoreHistory:
         lower=lower - known,
         upper=upper - known,
         rate=rate,
-        decay=1.0 - plan.learning_rate * plan.l2,
+        decay=1.0 - plan.rate * plan.l2,
         epoch=np.array([batch.epoch for batch in view.batches]),
     )
 

@@ -41,11 +41,11 @@ def attack_curves(truth: Truth, findings: Sequence[Finding], seconds: float = SE
     """One for each passive attack that claimed something; the findings are of the whole run."""
     passive = {attack.name for attack in PASSIVE}
     claimed = [one for one in findings if one.rate is not None and one.attack in passive]
-    by_epoch = {_key(one): {truth.plan.epochs: one} for one in claimed}
+    by_epoch = {_key(one): {truth.plan.passes: one} for one in claimed}
     attackers = list(dict.fromkeys((attack, by) for attack, by, _, _ in by_epoch))
     started = time.monotonic()
     for place, (attack, by) in enumerate(attackers, 1):
-        for epoch in epochs_between(truth.plan.epochs):
+        for epoch in epochs_between(truth.plan.passes):
             # Each has its share of the time, and what those before it left over.
             if time.monotonic() - started > seconds * place / len(attackers):
                 break
@@ -71,7 +71,7 @@ def _found_after(truth: Truth, epoch: int, attack: str, by: str) -> list[Finding
 def until(view: View, epoch: int) -> View:
     """The same view, had the run ended after an epoch; with the noise that there really was."""
     n_steps = epoch * steps_per_epoch(view.rows, view.plan)
-    if epoch >= view.plan.epochs or not view.has_sums:
+    if epoch >= view.plan.passes or not view.has_sums:
         return view
     return replace(
         view,
@@ -85,7 +85,7 @@ def until(view: View, epoch: int) -> View:
 def _ended(plan: Plan, epoch: int) -> Plan:
     """A plan that ends earlier. Two kinds of noise are made from the number of epochs: they must stay as they were."""
     if plan.noise == "heuristic":
-        return plan.replace(epochs=epoch, heuristic=replace(plan.heuristic, e=plan.heuristic.e or plan.epochs))
+        return plan.replace(epochs=epoch, heuristic=replace(plan.heuristic, e=plan.heuristic.e or plan.passes))
     if plan.noise == "sound":
         cost = LabelCost(noise_std(plan, "label"), label_sensitivity(plan), epoch)
         # So much noise may be there that the first epochs cost nothing; a plan's epsilon is above 0 all the same.

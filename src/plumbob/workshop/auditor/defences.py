@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from plumbob.checking.agreement import predictions
 from plumbob.data import Table
 from plumbob.errors import PlanError
 from plumbob.plan import Plan
 from plumbob.protocol.transcript import Transcript
 from plumbob.record import Finding
 from plumbob.workshop.auditor.redteam import ORDER, audit, passive_names
-from plumbob.workshop.auditor.score import NOT_APPLICABLE
+from plumbob.workshop.auditor.score import LEAKS, NOT_APPLICABLE
 from plumbob.workshop.simulation import Run, train
 from plumbob.workshop.simulation.quality import assessed
 
@@ -155,6 +156,7 @@ def _tried(plan: Plan, defence: Defence, workshop: Workshop) -> Outcome:
         return Outcome(defence.name, defence.flags(plan), refused=str(error))
     workshop.tell(f"{defence.name}: attacking")
     outcome = outcome_of(run, audit(run, workshop.attacks()), defence.name, workshop.encrypted)
+    outcome = replace(outcome, verdicts=_with_predicted_leaks(outcome, run))
     if workshop.estimate is not None and not workshop.encrypted:
         seconds, sent = workshop.estimate(defended, workshop.rows)
         outcome = replace(outcome, seconds=seconds, bytes=sent)
@@ -180,6 +182,18 @@ def outcome_of(run: Run, findings: list[Finding], name: str, measured: bool) -> 
         measured=measured,
         findings=findings,
     )
+
+
+def _with_predicted_leaks(outcome: Outcome, run: Run) -> dict[str, str]:
+    """An attack that was not run counts with what `check` says of it, where that is a leak: no verdict may flatter."""
+    tried = {finding.attack for finding in outcome.findings}
+    predicted = predictions(run.record.parsed_plan, run.record.rows)
+    leaking = [one for one in predicted if one.attack not in tried and one.verdict == LEAKS]
+    found = {
+        LABELS: any(one.target == "labels" for one in leaking),
+        VALUES: any(one.target != "labels" for one in leaking),
+    }
+    return {kind: LEAKS if found[kind] else verdict for kind, verdict in outcome.verdicts.items()}
 
 
 def _worst(findings: Iterable[Finding]) -> str:

@@ -67,10 +67,10 @@ def promises(plan: Plan, training_rows: int) -> list[Promise]:
     if why_not(plan) is not None:
         return []
     batch_size = training_rows if plan.batches == "full" else plan.batch_size
-    n_steps = steps_per_epoch(training_rows, plan) * plan.epochs
+    n_steps = steps_per_epoch(training_rows, plan) * plan.passes
     row_norm = math.hypot(plan.row_norm, 1.0 if plan.intercept else 0.0)
     start = bounds.start_score_bound(plan.start, training_rows, plan.columns, row_norm, FAILURE)
-    found = Countermeasure(_noise(plan), batch_size, n_steps, plan.learning_rate, row_norm, start)
+    found = Countermeasure(_noise(plan), batch_size, n_steps, plan.rate, row_norm, start)
     most = plan.heuristic.G
     return [
         Promise("Lemma 6.3", NOISE_SAYS, found.error),
@@ -145,7 +145,7 @@ class _Course:
 def _measured(plan: Plan, course: _Course) -> Iterator[Promise]:
     n_steps, row_norm = len(course.weights), course.row_norm
     start = float(np.abs(course.X @ course.weights[0]).max())
-    found = Countermeasure(_noise(plan), course.smallest_batch, n_steps, plan.learning_rate, row_norm, start)
+    found = Countermeasure(_noise(plan), course.smallest_batch, n_steps, plan.rate, row_norm, start)
     largest = float(course.errors.max())
     yield Promise("Lemma 6.3", NOISE_SAYS, found.error, largest, largest <= found.error)
     # Criterion of section 6: a bound on weights bounds every row's gradient.
@@ -155,7 +155,7 @@ def _measured(plan: Plan, course: _Course) -> Iterator[Promise]:
     promised = _promised_loss(found, course, most, reference)
     away = float(np.linalg.norm(course.weights[0] - reference))
     rate = bounds.utility_learning_rate(most, away, found.error, n_steps)
-    says = f"{LOSS_SAYS} (proved at a learning rate of {rate:.2g}, the plan's is {plan.learning_rate:g})"
+    says = f"{LOSS_SAYS} (proved at a learning rate of {rate:.2g}, the plan's is {plan.rate:g})"
     yield Promise("Theorem 6.4", says, promised, loss, loss <= promised)
     steps = course.steps_within(2.0)
     # A run may be over before the promise is.

@@ -17,7 +17,7 @@ CAPTION = (
 CALCULATED = (
     "Runs were calculated in the clear: views and weights are those of the encrypted protocols up to rounding. Seconds"
     " and megabytes are estimates for the encrypted run on this machine. Active attacks, which need messages to tamper"
-    " with, are left out; --encrypted has them, and measures."
+    " with, were not run: where `check` says that one leaks, the verdict here says so too. --encrypted runs them."
 )
 LABELS_ONLY = (
     "Noise of kind sound, and flipped labels, are promises about labels; features need shares, or noise of all."

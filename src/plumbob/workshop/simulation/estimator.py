@@ -1,6 +1,7 @@
 """`VerticalLogisticRegression`: a scikit-learn classifier whose columns belong to several parties.
 
-Its parameters are the plan's keys by the same names; `random_state` is the plan's `seed`. `fit` trains all parties in
+Its parameters are the plan's keys by the same names, "auto" where the protocol decides; `random_state` is the plan's
+`seed`. `fit` trains all parties in
 this process, through the same bytes as on a network.
 """
 
@@ -21,6 +22,7 @@ from plumbob.plan import KEYS, Heuristic, Plan
 from plumbob.workshop.simulation.training import JointModel, Run, train
 
 Vector = NDArray[np.float64]
+AUTO = "auto"  # The protocol's own default, looked up in `fit`.
 
 
 class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types.
@@ -35,29 +37,34 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         split: Sequence[int] | None = None,
         protocol: str = "shares",
         *,
-        scale: str = "standard",
+        scale: str = "auto",
         missing: str = "refuse",
         categorical: str = "refuse",
+        bins: int = 0,
+        rare: int = 30,
         test_share: float = 0.0,
-        sigmoid: str = "taylor",
+        sigmoid: str = "auto",
         start: str = "zero",
-        epochs: int = 10,
+        epochs: int = 0,
         batch_size: int = 256,
-        batches: str = "reshuffled",
+        batches: str = "auto",
+        momentum: float | str = "auto",
         remainder: str = "merge",
-        learning_rate: float = 0.1,
+        learning_rate: float | str = "auto",
         intercept: bool = True,
         l2: float = 0.0,
         class_weight: str = "none",
-        scheme: str = "paillier",
+        scheme: str = "auto",
         key_bits: int = 2048,
         test_only_keys: bool = False,
         trust_peer_keys: bool = False,
         replies: str = "packed",
         reply_slots: int = 0,
-        feature_bits: int = 16,
+        feature_bits: int | str = "auto",
         residual_bits: int = 20,
-        open: str = "own",
+        open: str = "auto",
+        most_rows: int = 0,
+        lattice_set: int = 0,
         unmasked_gradients_for_the_arbiter: bool = False,
         noise: str = "none",
         noise_std: float = 0.0,
@@ -78,12 +85,15 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         self.scale = scale
         self.missing = missing
         self.categorical = categorical
+        self.bins = bins
+        self.rare = rare
         self.test_share = test_share
         self.sigmoid = sigmoid
         self.start = start
         self.epochs = epochs
         self.batch_size = batch_size
         self.batches = batches
+        self.momentum = momentum
         self.remainder = remainder
         self.learning_rate = learning_rate
         self.intercept = intercept
@@ -98,6 +108,8 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         self.feature_bits = feature_bits
         self.residual_bits = residual_bits
         self.open = open
+        self.most_rows = most_rows
+        self.lattice_set = lattice_set
         self.unmasked_gradients_for_the_arbiter = unmasked_gradients_for_the_arbiter
         self.noise = noise
         self.noise_std = noise_std
@@ -161,20 +173,31 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
             lines.append(f"intercept {self.intercept_[0]:.6g}")
         return "\n".join(lines)
 
+    def __getattr__(self, name: str) -> Any:
+        """Weights that stay shared are missing for a reason, which whoever asks for them should hear."""
+        if name in ("coef_", "intercept_") and "model_" in self.__dict__:
+            raise AttributeError(
+                f'{name} does not exist: the plan says open = "never", so the weights stayed shared and no party has '
+                'them; predict works without them, and open = "own" opens them'
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
     def _split_of(self, columns: int) -> Sequence[int] | None:
         return self.split if self.split is not None or columns > 1 else (0, 1)
 
     def _plan(self, widths: Sequence[int], rows: int) -> Plan:
         """The plan that these parameters are; a batch larger than the data means all of it."""
         own = self.get_params(deep=False)
-        keys = {key.name: own[key.name] for key in KEYS if key.name in own}
+        keys = {key.name: _plain(own[key.name]) for key in KEYS if key.name in own}
+        keys = {name: None if _is_auto(value) else value for name, value in keys.items()}
         keys["seed"] = self._seed()
         if self.heuristic is not None:
             keys["heuristic"] = self.heuristic
-        training_rows = rows - round(rows * self.test_share)
-        if self.batches != "full" and self.batch_size > training_rows:
-            keys["batches"] = "full"
-        return Plan.for_columns(widths, **{name: _plain(value) for name, value in keys.items()})
+        plan = Plan.for_columns(widths, **keys)
+        training_rows = rows - plan.held_out(rows)
+        if plan.batches != "full" and plan.batch_size > training_rows:
+            return plan.replace(batches="full")
+        return plan
 
     def _seed(self) -> int:
         """The plan's seed: 0 means drawn jointly, so a state of 0 is moved out of its way."""
@@ -233,6 +256,10 @@ def _two_classes(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
             f"Only binary classification is supported. The type of the target is {kind}: {len(classes)} classes."
         )
     raise ValueError("expected two classes in y, got one class only; there is nothing to learn")
+
+
+def _is_auto(value: Any) -> bool:
+    return isinstance(value, str) and value == AUTO
 
 
 def _plain(value: Any) -> Any:

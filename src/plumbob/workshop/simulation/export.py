@@ -115,7 +115,8 @@ def as_estimator(model: LinearScores) -> Any:
 
     if model.classes is None:
         estimator = LinearRegression()
-        estimator.coef_, estimator.intercept_ = model.coefficients, model.intercept
+        # A fitted estimator holds a number of numpy's, and converters rely on it.
+        estimator.coef_, estimator.intercept_ = model.coefficients, np.float64(model.intercept)
     else:
         estimator = LogisticRegression()
         estimator.classes_ = np.array(model.classes)

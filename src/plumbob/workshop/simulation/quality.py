@@ -82,7 +82,7 @@ def epoch_scores(run: Run, tables: Mapping[str, Table]) -> Iterator[Vector]:
         return
     encoded = {name: part.encode(tables[name]) for name, part in parts.items()}
     weights = {name: list(epoch_weights(plan, run.transcripts[name], parts[name].has_intercept)) for name in parts}
-    for epoch in range(plan.epochs):
+    for epoch in range(plan.passes):
         scores: Vector = np.sum([X @ weights[name][epoch] for name, X in encoded.items()], axis=0)
         yield scores
 
@@ -97,7 +97,7 @@ def epoch_weights(plan: Plan, transcript: Transcript, has_intercept: bool) -> It
         if batch.epoch != epoch:
             yield weights
             epoch = batch.epoch
-        weights = logistic.updated(weights, sums * (scale / len(batch)), plan.learning_rate, penalties)
+        weights = logistic.updated(weights, sums * (scale / len(batch)), plan.rate, penalties)
     yield weights
 
 

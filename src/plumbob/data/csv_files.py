@@ -1,0 +1,266 @@
+"""A CSV file as frames of typed columns, some rows at a time, by pyarrow's own reader.
+
+Cells are read as text first: a column is numbers only if every cell of the file is one, and a postcode with a leading
+zero is none. So a longer file is read twice: what a column holds is known at its end only. Cells may be separated by
+commas, semicolons, tabs or vertical bars, and a quoted cell may have several lines.
+"""
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from plumbob.errors import DataError
+
+LONGEST_ROW = 2**20
+"""Bytes of one row of a CSV file, and of what is read at once: past it, a quotation mark was left open rather than a
+cell that long written."""
+SEPARATORS = (",", ";", "\t", "|")
+NOT_UTF8 = "holds text that is not UTF-8; save the file as UTF-8"
+UTF8_MARK = b"\xef\xbb\xbf"
+OPEN_QUOTE = "a cell begins with a quotation mark and does not end with one; close it or leave the mark out"
+CELLS_OF_A_LINE = re.compile(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+)")
+COLUMN_OF_AN_ERROR = re.compile(r"CSV column #(\d+)")
+SEPARATOR_LINE = re.compile(r"sep=(.)\s*$")
+LEADING_ZERO = r"^\s*[+-]?0[0-9]"
+FLAGS = ("true", "false", "True", "False", "TRUE", "FALSE")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What the first lines say: the separator, the lines before the names, and the columns' names."""
+
+    separator: str
+    skipped: int
+    names: tuple[str, ...]
+
+
+def read_csv(file: Path, layout: Layout, texts: Collection[str], gaps: Collection[str]) -> Iterator[Any]:
+    """The number of rows, then frames. `texts` are columns that stay text; `gaps` are cells that mean a gap."""
+    survey = _Survey(file, layout.names, texts)
+    for frame in _frames(file, layout, gaps):
+        survey.add(frame)
+    survey.finish()
+    yield survey.rows
+    frames = [frame] if survey.frames == 1 else _frames(file, layout, gaps)
+    for again in frames:
+        yield survey.typed(again)
+
+
+def find_layout(file: Path) -> Layout:
+    """Raises DataError where the first line cannot be the columns' names."""
+    from pyarrow import csv
+
+    lines = _first_lines(file)
+    marked = SEPARATOR_LINE.match(lines[0])
+    header = lines[1] if marked and len(lines) > 1 else lines[0]
+    separator = marked[1] if marked else _separator(header)
+    skipped = 1 if marked else 0
+    parsing = csv.ParseOptions(delimiter=separator, newlines_in_values=True)
+    reading = csv.ReadOptions(block_size=LONGEST_ROW, use_threads=False, skip_rows=skipped)
+    with _native(file) as stream, csv.open_csv(stream, read_options=reading, parse_options=parsing) as reader:
+        names = tuple(reader.schema.names)
+    _refuse_names(names)
+    return Layout(separator, skipped, names)
+
+
+def told_names(names: tuple[str, ...]) -> tuple[str, ...]:
+    """A column without a name is called by its place."""
+    return tuple(name or f"(column {place})" for place, name in enumerate(names, 1))
+
+
+def told(error: Exception, names: tuple[str, ...] = ()) -> str:
+    """What may be passed on of a parser's message: it may quote a cell, so only its kind, or its numbers."""
+    message = str(error)
+    if counts := CELLS_OF_A_LINE.search(message):
+        where = f"row {int(counts[1]) - 1} has {counts[3]}" if counts[1] else f"got one with {counts[3]}"
+        return f"expected {counts[2]} cells in every line, as in the first one, {where}"
+    if "invalid UTF8" in message:
+        column = COLUMN_OF_AN_ERROR.search(message)
+        known = column is not None and int(column[1]) < len(names)
+        return f"column {names[int(column[1])]!r} {NOT_UTF8}" if column and known else "expected text in UTF-8"
+    if "straddling object" in message:
+        return f"expected rows of {LONGEST_ROW} bytes at most, got a longer one; is a quotation mark left open?"
+    if "Empty CSV" in message:
+        return "expected a line with the columns' names and a line for each row, the file has none"
+    return type(error).__name__
+
+
+def _first_lines(file: Path) -> list[str]:
+    with _native(file) as stream:
+        beginning = bytes(stream.read(LONGEST_ROW)).removeprefix(UTF8_MARK)
+    if not beginning.strip():
+        raise DataError("expected a line with the columns' names and a line for each row, the file is empty")
+    if beginning[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in beginning[:200]:
+        raise DataError("expected text in UTF-8, this is UTF-16 or no text; save the file as UTF-8")
+    lines = re.split(rb"\r\n|\n|\r", beginning)[:2]
+    try:
+        return [line.decode() for line in lines]
+    except UnicodeDecodeError:
+        # A character of the second line may be cut in two, or be what only the reader can tell by column.
+        pass
+    try:
+        return [lines[0].decode()]
+    except UnicodeDecodeError:
+        raise DataError("expected text in UTF-8, its first line is not; save the file as UTF-8") from None
+
+
+def _separator(header: str) -> str:
+    """The one that occurs most often outside quoted names; a comma if none does."""
+    bare = re.sub(r'"[^"]*"', "", header)
+    return max(SEPARATORS, key=bare.count)
+
+
+def _refuse_names(names: tuple[str, ...]) -> None:
+    numbers = [name for name in names if re.fullmatch(r"\s*[+-]?\d+(\.\d+)?\s*", name)]
+    counted = [[str(place) for place in range(start, start + len(names))] for start in (0, 1)]
+    if len(numbers) == len(names) and list(names) not in counted:
+        raise DataError(
+            f"expected the columns' names in the first line, all its {len(names)} cells are numbers; write names there"
+        )
+    if repeated := sorted({name for name in names if names.count(name) > 1 and name}):
+        raise DataError(
+            f"{len(names) - len(set(names))} of {len(names)} columns repeat a name: {', '.join(map(repr, repeated))};"
+            " give each its own"
+        )
+
+
+def _frames(file: Path, layout: Layout, gaps: Collection[str]) -> Iterator[Any]:
+    """All cells as text, a gap where a cell is empty or says so; one frame without rows where there are none."""
+    from pyarrow import Table, csv, string
+
+    reading = csv.ReadOptions(block_size=LONGEST_ROW, use_threads=False, skip_rows=layout.skipped)
+    parsing = csv.ParseOptions(delimiter=layout.separator, newlines_in_values=True)
+    marks = [*csv.ConvertOptions().null_values, *gaps]
+    converting = csv.ConvertOptions(
+        column_types=dict.fromkeys(layout.names, string()), strings_can_be_null=True, null_values=marks
+    )
+    frames = 0
+    with _native(file) as stream, csv.open_csv(stream, reading, parsing, converting) as reader:
+        for batch in reader:
+            frames += 1
+            yield Table.from_batches([batch])
+        if not frames:
+            yield reader.schema.empty_table()
+
+
+def _native(file: Path) -> Any:
+    """Arrow's own file: its threads may still hold one when the program ends, and a Python object would abort it."""
+    from pyarrow import CompressedInputStream, OSFile
+
+    source = OSFile(str(file))
+    return CompressedInputStream(source, "gzip") if file.suffix.lower() == ".gz" else source
+
+
+@dataclass(repr=False)
+class _Survey:
+    """What each column holds, block by block."""
+
+    file: Path
+    names: tuple[str, ...]
+    texts: Collection[str]
+    rows: int = 0
+    frames: int = 0
+    can_be_numbers: set[str] = field(default_factory=set)
+    can_be_flags: set[str] = field(default_factory=set)
+    is_open: bool = False
+
+    def __post_init__(self) -> None:
+        self.can_be_numbers = {name for name in self.names if name not in self.texts}
+        self.can_be_flags = set(self.can_be_numbers)
+
+    def add(self, frame: Any) -> None:
+        """One more block."""
+        self._refuse_header_again(frame)
+        for place, name in enumerate(self.names):
+            cells = frame.column(place)
+            if name in self.can_be_numbers and (_as_numbers(cells) is None or _has_leading_zero(cells)):
+                self.can_be_numbers.discard(name)
+            if name in self.can_be_flags and not _are_flags(cells):
+                self.can_be_flags.discard(name)
+        if frame.num_rows:
+            last = frame.column(len(self.names) - 1)[-1].as_py()
+            self.is_open = last is not None and last.endswith(("\n", "\r"))
+        self.rows, self.frames = self.rows + frame.num_rows, self.frames + 1
+
+    def finish(self) -> None:
+        """A quotation mark that is left open takes everything up to the file's end, its last line break included."""
+        if self.is_open and not _ends_with_quote(self.file):
+            raise DataError(f"{self.file}: {OPEN_QUOTE}; see row {self.rows}")
+
+    def typed(self, frame: Any) -> Any:
+        """The same block with numbers and flags as such."""
+        from pyarrow import Table, compute
+
+        columns = []
+        for place, name in enumerate(self.names):
+            cells = frame.column(place)
+            if name in self.can_be_flags and cells.null_count < len(cells):
+                cells = compute.equal(compute.utf8_lower(cells), "true")
+            elif name in self.can_be_numbers:
+                cells = _as_numbers(cells)
+            else:
+                cells = _with_plain_lines(cells)
+            columns.append(cells)
+        return Table.from_arrays(columns, names=list(told_names(self.names)))
+
+    def _refuse_header_again(self, frame: Any) -> None:
+        """Files that were put one after the other keep the names of each."""
+        from pyarrow import compute
+
+        repeats = None
+        for place, name in enumerate(self.names):
+            same = compute.fill_null(compute.equal(frame.column(place), name), fill_value=name == "")
+            repeats = same if repeats is None else compute.and_(repeats, same)
+            if not compute.any(repeats).as_py():
+                return
+        row = self.rows + compute.index(repeats, value=True).as_py() + 1
+        raise DataError(f"{self.file}: row {row} repeats the line with the columns' names; take that line out")
+
+
+def _with_plain_lines(cells: Any) -> Any:
+    """Lines within a cell end in one way, however the file has it.
+
+    Arrow loses the second half of a line's end where a block ends between the two.
+    """
+    from pyarrow import compute
+
+    if not compute.any(compute.match_substring(cells, "\r")).as_py():
+        return cells
+    return compute.replace_substring_regex(cells, "\r\n?", "\n")
+
+
+def _ends_with_quote(file: Path) -> bool:
+    """Of a compressed file the end cannot be seen alone."""
+    with file.open("rb") as content:
+        content.seek(max(0, file.stat().st_size - 64))
+        return content.read().rstrip().endswith(b'"')
+
+
+def _as_numbers(cells: Any) -> Any:
+    """All cells as numbers, blanks around them aside; None if one is not."""
+    from pyarrow import ArrowInvalid, compute, float64
+
+    try:
+        return compute.cast(cells, float64())
+    except ArrowInvalid:
+        pass
+    try:
+        return compute.cast(compute.utf8_trim_whitespace(cells), float64())
+    except ArrowInvalid:
+        return None
+
+
+def _has_leading_zero(cells: Any) -> bool:
+    """007 is a name, not a number."""
+    from pyarrow import compute
+
+    some = cells.filter(compute.match_substring(cells, "0"))
+    return bool(compute.any(compute.match_substring_regex(some, LEADING_ZERO)).as_py())
+
+
+def _are_flags(cells: Any) -> bool:
+    from pyarrow import array, compute
+
+    return bool(compute.all(compute.is_in(cells.drop_null(), value_set=array(FLAGS))).as_py() in (True, None))

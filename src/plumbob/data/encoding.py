@@ -1,0 +1,360 @@
+"""How one column of a table becomes columns of numbers: as it is, in bins, or one column for each level.
+
+    source                      encoded columns
+    Source("age")               age
+    Bins("age", ...)            age=(-inf, 30], age=(30, 45], ..., age=(gap)      all but one of them
+    Levels("town", ...)         town=Bonn, town=Köln, ..., town=(rare), town=(gap)      all but one of them
+
+The slot that is left out is the reference: the one with most training rows. Without it the columns of one source would
+add up to the intercept, and odds ratios would mean nothing. How many slots there are (the shape) is decided on all rows
+of the party's own file, so that it is known before the parties have found their common rows; where the cuts lie, and
+which slot is the reference, on the training rows. A slot that has no training row stays, as a constant column.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from itertools import pairwise
+from typing import Any, Protocol, TypeVar
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from plumbob.data.binning import cut_points, places_of
+from plumbob.data.shapes import EncodingChoices, Shape, Shapes
+from plumbob.data.tables import Column, Table, Vector
+from plumbob.errors import DataError
+
+RARE, GAP = "(rare)", "(gap)"
+Slot = TypeVar("Slot")
+Places = NDArray[np.intp]
+Matrix = NDArray[np.float64]
+
+
+class AnySource(Protocol):
+    """A column of the party's table and how it becomes encoded columns."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def is_text(self) -> bool: ...
+
+    @property
+    def encoded_names(self) -> tuple[str, ...]: ...
+
+    @property
+    def width(self) -> int:
+        """How many encoded columns there are."""
+
+    @property
+    def column_shares(self) -> tuple[float, ...] | None:
+        """Of columns that hold 0 and 1 only: the share of the training rows with a 1, for each. None for others."""
+
+    def columns(self, column: Column) -> Iterator[Vector]:
+        """The encoded columns one by one, because a text with many levels would be a large matrix."""
+
+    def fill(self, room: Matrix, column: Column) -> None:
+        """The same columns, written into a matrix."""
+
+    def unseen(self, column: Column) -> int:
+        """How many rows hold a level, or a gap, of which training saw none."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Source:
+    """A column as it is: a number, or a text with one column for each category that it may take (sorted)."""
+
+    name: str
+    categories: tuple[str, ...] | None = None
+
+    @property
+    def is_text(self) -> bool:
+        return self.categories is not None
+
+    @property
+    def encoded_names(self) -> tuple[str, ...]:
+        if self.categories is None:
+            return (self.name,)
+        return tuple(f"{self.name}={category}" for category in self.categories)
+
+    @property
+    def width(self) -> int:
+        return 1 if self.categories is None else len(self.categories)
+
+    column_shares = None
+
+    def columns(self, column: Column) -> Iterator[Vector]:
+        """NaN where a value is missing; a category that training never saw is refused."""
+        if self.categories is None:
+            yield column.values.astype(np.float64, copy=False)
+            return
+        if unseen := self.unseen(column):
+            raise DataError(
+                f"column {column.name!r}: {unseen} of {len(column.values)} rows have a category that training never saw"
+            )
+        place = {category: index for index, category in enumerate(self.categories)}
+        is_missing = column.is_missing
+        places = np.array([place.get(value, -1) for value in column.values.tolist()], dtype=np.intp)
+        for index in place.values():
+            yield np.where(is_missing, np.nan, places == index)
+
+    def fill(self, room: Matrix, column: Column) -> None:
+        _fill_by_columns(room, self.columns(column))
+
+    def unseen(self, column: Column) -> int:
+        if self.categories is None or not column.is_text:
+            return 0
+        known = {*self.categories, None}
+        return sum(value not in known for value in column.values.tolist())
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Bins:
+    """A number in bins; `shares` are the training rows' shares of the slots: the bins in order, then the gaps."""
+
+    name: str
+    cuts: tuple[float, ...]
+    has_gaps: bool
+    reference: int
+    shares: tuple[float, ...]
+    is_stepped: bool = False
+    """Whether column i says "above cut i", and not "in bin i": neighbouring bins then differ by one weight."""
+
+    is_text = False
+
+    @property
+    def slots(self) -> tuple[str, ...]:
+        """What each slot holds, in words."""
+        edges = ["-inf", *map(_decimal, self.cuts), "inf"]
+        bins = [f"({low}, {high}{')' if high == 'inf' else ']'}" for low, high in pairwise(edges)]
+        return _told_apart([*bins, *([GAP] if self.has_gaps else [])])
+
+    @property
+    def encoded_names(self) -> tuple[str, ...]:
+        if self.is_stepped:
+            steps = _told_apart([f"above {_decimal(cut)}" for cut in self.cuts])
+            return tuple(f"{self.name}={step}" for step in [*steps, *([GAP] if self.has_gaps else [])])
+        return tuple(f"{self.name}={slot}" for slot in _without(self.slots, self.reference))
+
+    @property
+    def width(self) -> int:
+        return len(self.cuts) + self.has_gaps
+
+    @property
+    def column_shares(self) -> tuple[float, ...]:
+        if not self.is_stepped:
+            return _without(self.shares, self.reference)
+        bins = len(self.cuts) + 1
+        return (*(sum(self.shares[place:bins]) for place in range(1, bins)), *self.shares[bins:])
+
+    def fill(self, room: Matrix, column: Column) -> None:
+        if self.is_stepped:
+            _fill_by_columns(room, self.columns(column))
+        else:
+            _fill_by_places(room, self.places(column), self.reference, self.column_shares)
+
+    def columns(self, column: Column) -> Iterator[Vector]:
+        places = self.places(column)
+        if not self.is_stepped:
+            yield from _indicators(places, self.shares, self.reference)
+            return
+        is_known = places >= 0
+        bins = len(self.cuts) + 1
+        for place in range(1, bins):
+            above = (places >= place) & (places < bins)
+            yield np.where(is_known, above, sum(self.shares[place:bins]))
+        if self.has_gaps:
+            yield np.where(is_known, places == bins, self.shares[bins])
+
+    def unseen(self, column: Column) -> int:
+        return 0 if self.has_gaps else int(column.is_missing.sum())
+
+    def places(self, column: Column) -> Places:
+        """Each row's slot; -1 for a gap where training had none."""
+        numbers = column.values.astype(np.float64, copy=False)
+        places = places_of(numbers, self.cuts)
+        places[np.isnan(numbers)] = len(self.cuts) + 1 if self.has_gaps else -1
+        return places
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Levels:
+    """A text by levels; slots are the levels in order, then the rare ones together, then the gaps."""
+
+    name: str
+    levels: tuple[str, ...]
+    has_rare: bool
+    has_gaps: bool
+    reference: int
+    shares: tuple[float, ...]
+
+    is_text = True
+
+    @property
+    def slots(self) -> tuple[str, ...]:
+        """What each slot holds, in words."""
+        return (*self.levels, *([RARE] if self.has_rare else []), *([GAP] if self.has_gaps else []))
+
+    @property
+    def encoded_names(self) -> tuple[str, ...]:
+        return tuple(f"{self.name}={slot}" for slot in _without(self.slots, self.reference))
+
+    @property
+    def width(self) -> int:
+        return max(len(self.levels) + self.has_rare + self.has_gaps - 1, 0)
+
+    @property
+    def column_shares(self) -> tuple[float, ...]:
+        return _without(self.shares, self.reference)
+
+    def fill(self, room: Matrix, column: Column) -> None:
+        _fill_by_places(room, self.places(column), self.reference, self.column_shares)
+
+    def columns(self, column: Column) -> Iterator[Vector]:
+        yield from _indicators(self.places(column), self.shares, self.reference)
+
+    def unseen(self, column: Column) -> int:
+        values = column.values.tolist() if column.is_text else [None] * len(column.values)
+        known = set(self.levels)
+        gaps = sum(value is None for value in values)
+        return sum(value is not None and value not in known for value in values) + (0 if self.has_gaps else gaps)
+
+    def places(self, column: Column) -> Places:
+        """Each row's slot; -1 where training saw nothing like it, and there is no slot for the rare ones."""
+        others = len(self.levels) if self.has_rare else -1
+        place: dict[str | None, int] = {level: index for index, level in enumerate(self.levels)}
+        place[None] = len(self.levels) + self.has_rare if self.has_gaps else -1
+        # A column without any value is numbers throughout, all of them gaps.
+        values = column.values.tolist() if column.is_text else [None] * len(column.values)
+        return np.fromiter((place.get(value, others) for value in values), dtype=np.intp, count=len(values))
+
+
+def _indicators(places: Places, shares: Sequence[float], reference: int) -> Iterator[Vector]:
+    """One column for each slot but the reference; a row without a slot is an average row."""
+    is_unknown = places < 0
+    for slot, share in enumerate(shares):
+        if slot != reference:
+            indicator = (places == slot).astype(np.float64)
+            indicator[is_unknown] = share
+            yield indicator
+
+
+def _fill_by_columns(room: Matrix, columns: Iterator[Vector]) -> None:
+    for place, values in enumerate(columns):
+        room[:, place] = values
+
+
+def _fill_by_places(room: Matrix, places: Places, reference: int, column_shares: Sequence[float]) -> None:
+    """As `_indicators`, many times faster: every row gets its one 1."""
+    room[:] = 0.0
+    rows = np.flatnonzero((places >= 0) & (places != reference))
+    columns = places[rows]
+    room[rows, columns - (columns > reference)] = 1.0
+    if room.shape[1]:
+        room[places < 0] = column_shares
+
+
+def _without(slots: Sequence[Slot], reference: int) -> tuple[Slot, ...]:
+    return tuple(slot for place, slot in enumerate(slots) if place != reference)
+
+
+def _decimal(cut: float) -> str:
+    """As short as possible; nothing is lost."""
+    return repr(cut).removesuffix(".0")
+
+
+def _told_apart(names: Sequence[str]) -> tuple[str, ...]:
+    """A bin that no training row fills has the cuts of another one: it is numbered."""
+    seen = Counter[str]()
+    told = []
+    for name in names:
+        seen[name] += 1
+        told.append(name if seen[name] == 1 else f"{name} (empty {seen[name] - 1})")
+    return tuple(told)
+
+
+# As they are kept in a party's part of a model.
+
+
+def stored_source(source: AnySource) -> dict[str, Any]:
+    """For a file; `restored_source` reads it."""
+    kind = next(kind for kind, type_ in KINDS.items() if isinstance(source, type_))
+    return {"kind": kind, **vars(source)}
+
+
+def restored_source(stored: Mapping[str, Any]) -> AnySource:
+    """Raises ValueError where it is not what `stored_source` gives."""
+    values = {name: tuple(value) if isinstance(value, list) else value for name, value in stored.items()}
+    kind = KINDS.get(str(values.pop("kind", "")))
+    if kind is None or not values.keys() <= {item.name for item in fields(kind)}:
+        raise ValueError("no such kind of source")
+    source: AnySource = msgspec.convert(values, kind, strict=True)
+    if isinstance(source, Bins | Levels) and not (
+        len(source.shares) == len(source.slots) and 0 <= source.reference < len(source.slots)
+    ):
+        raise ValueError("a source's slots, shares and reference do not fit together")
+    return source
+
+
+KINDS: dict[str, type[Source] | type[Bins] | type[Levels]] = {"as it is": Source, "bins": Bins, "levels": Levels}
+
+
+# From a table to its shapes, and from shapes and training rows to sources.
+
+
+def find_shapes(table: Table, choices: EncodingChoices) -> Shapes:
+    """By all rows of the table."""
+    found = {column.name: _shape(column, choices) for column in table.columns}
+    return Shapes({name: shape for name, shape in found.items() if shape is not None}, choices)
+
+
+def _shape(column: Column, choices: EncodingChoices) -> Shape | None:
+    if column.is_text and not choices.is_full and not choices.refuses_texts:
+        return _shape_of_levels(column, choices.rare)
+    if not column.is_text and choices.bins:
+        values = column.values.astype(np.float64, copy=False)
+        gaps = int(np.isnan(values).sum())
+        # A column without any value has one bin and no column: there is nothing to learn from it.
+        return Shape(bins=len(cut_points(values, choices.bins)) + 1, has_gaps=0 < gaps < len(values))
+    return None
+
+
+def _shape_of_levels(column: Column, rare: int) -> Shape:
+    counts = Counter(column.values.tolist())
+    gaps = counts.pop(None, 0)
+    levels = tuple(sorted(level for level, count in counts.items() if count >= rare))
+    return Shape(levels=levels, has_rare=len(levels) < len(counts), has_gaps=gaps > 0)
+
+
+def fit_source(column: Column, shape: Shape | None, training_rows: NDArray[np.intp]) -> AnySource:
+    """A column's source: cuts, shares and the reference from the training rows."""
+    if shape is None:
+        categories = sorted({value for value in column.values if value is not None}) if column.is_text else None
+        return Source(column.name, None if categories is None else tuple(categories))
+    training = Column(column.name, column.values[training_rows])
+    if shape.levels is not None:
+        draft = Levels(column.name, shape.levels, shape.has_rare, shape.has_gaps, 0, ())
+        shares = _shares(draft.places, training, shape)
+        return Levels(column.name, shape.levels, shape.has_rare, shape.has_gaps, _largest(shares), shares)
+    cuts = _padded(cut_points(training.values.astype(np.float64, copy=False), shape.bins), shape.bins)
+    binned = Bins(column.name, cuts, shape.has_gaps, 0, ())
+    shares = _shares(binned.places, training, shape)
+    reference = 0 if column.is_stepped else _largest(shares)
+    return Bins(column.name, cuts, shape.has_gaps, reference, shares, column.is_stepped)
+
+
+def _padded(cuts: tuple[float, ...], bins: int) -> tuple[float, ...]:
+    """As many cuts as the shape has, although the training rows gave fewer: the bins between equal cuts stay empty."""
+    return cuts + (cuts[-1] if cuts else 0.0,) * (bins - 1 - len(cuts))
+
+
+def _shares(places_of_column: Callable[[Column], Places], training: Column, shape: Shape) -> tuple[float, ...]:
+    places = places_of_column(training)
+    counts = np.bincount(places[places >= 0], minlength=shape.slots)
+    return tuple((counts / max(len(places), 1)).tolist())
+
+
+def _largest(shares: Sequence[float]) -> int:
+    return int(np.argmax(shares)) if shares else 0

@@ -1,0 +1,57 @@
+"""What is decided about the columns of a table before training: how they become numbers, and how many each gives.
+
+A shape is found on all rows of a party's own file (`encoding.find_shapes`) and travels with the table when rows are
+taken from it, so that the number of columns is the same before and after the parties have found their common rows.
+"""
+
+from dataclasses import dataclass, field
+
+DEFAULT_RARE = 30
+
+
+@dataclass(frozen=True)
+class EncodingChoices:
+    """What the plan says about how columns become numbers."""
+
+    missing: str = "refuse"
+    categorical: str = "refuse"
+    bins: int = 0
+    rare: int = DEFAULT_RARE
+    is_full: bool = False
+    """One column for every level, none left out and none grouped: what plans of version 1 mean."""
+
+    @property
+    def refuses_gaps(self) -> bool:
+        return not self.bins and self.missing == "refuse"
+
+    @property
+    def refuses_texts(self) -> bool:
+        return not self.bins and self.categorical == "refuse"
+
+
+@dataclass(frozen=True, repr=False)
+class Shape:
+    """How many slots a column has: its bins, or the levels that enough rows hold, and whether it has gaps."""
+
+    bins: int = 0
+    levels: tuple[str, ...] | None = None
+    has_rare: bool = False
+    has_gaps: bool = False
+
+    @property
+    def slots(self) -> int:
+        """Bins or levels, with those of the rare ones and of the gaps."""
+        return (self.bins if self.levels is None else len(self.levels) + self.has_rare) + self.has_gaps
+
+    @property
+    def width(self) -> int:
+        """Encoded columns: one slot, the reference, has none."""
+        return max(self.slots - 1, 0)
+
+
+@dataclass(frozen=True, repr=False)
+class Shapes:
+    """Of a whole table, by column; a column that is taken as it is has none."""
+
+    by_name: dict[str, Shape] = field(default_factory=dict)
+    choices: EncodingChoices = EncodingChoices()

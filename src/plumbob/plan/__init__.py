@@ -1,0 +1,29 @@
+"""What a run is: one TOML file, the same bytes at every party, frozen, validated once, hashed.
+
+`keys` says what a key is, `settings` lists them all, `defaults` says what a plan gets that leaves them out, `reading`
+and `writing` turn files into plans and back, and `rules` refuses what a protocol cannot carry, before anything moves,
+with the reason.
+"""
+
+from plumbob.plan.defaults import default_of
+from plumbob.plan.keys import Key, suggestion
+from plumbob.plan.plan import Plan
+from plumbob.plan.rules import PARTY_NAME, PROFILE_BITS
+from plumbob.plan.settings import KEYS, ROLES, SECTIONS, VERSION, Heuristic, Party
+from plumbob.plan.writing import toml_value
+
+__all__ = [
+    "KEYS",
+    "PARTY_NAME",
+    "PROFILE_BITS",
+    "ROLES",
+    "SECTIONS",
+    "VERSION",
+    "Heuristic",
+    "Key",
+    "Party",
+    "Plan",
+    "default_of",
+    "suggestion",
+    "toml_value",
+]

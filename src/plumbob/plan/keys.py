@@ -1,0 +1,111 @@
+"""What a key of the plan is: where it stands in the file, what it may be, what it means."""
+
+import difflib
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+LARGEST_NUMBER = 2**63
+
+
+@dataclass(frozen=True)
+class Key:
+    """One setting: where it stands in the file, what it may be, what it means."""
+
+    name: str  # flat: as an attribute, a flag and a parameter of the estimator
+    section: str
+    default: Any  # for `shares`, where it depends on the protocol
+    comment: str
+    choices: tuple[str, ...] = ()
+    low: float = -math.inf
+    high: float = math.inf
+    above: float = -math.inf  # strict lower limit
+    below: float = math.inf  # strict upper limit
+    is_rare: bool = False  # written out only where it is not the default
+    least: float = -math.inf  # what can be calculated with: these two are said only to those who go beyond them
+    most: float = math.inf
+    is_fitted: bool = False  # the default depends on the protocol
+    since: int = 1  # the version of plans that has it first
+
+    @property
+    def in_file(self) -> str:
+        """The key's name inside its section."""
+        return self.name.removeprefix("tolerance_") if self.section == "tolerance" else self.name
+
+    @property
+    def path(self) -> str:
+        return f"{self.section}.{self.in_file}" if self.section else self.in_file
+
+    def mistake(self, value: object) -> str | None:
+        """What is wrong with this value, or None."""
+        if self._has_right_type(value) and self._is_within(value):
+            return None
+        expected = self._far_off(value) or self._expectation()
+        return f"{self.path}: expected {expected}, got {shown(value)}{suggestion(value, self.choices)}"
+
+    def _far_off(self, value: object) -> str:
+        """What to say to a number that is right but for its size."""
+        if not self._has_right_type(value) or not isinstance(value, int | float):
+            return ""
+        if value > self.most:
+            return f"at most {self.most:,.0f}" if self.most < 1e12 else f"at most {self.most:g}"
+        return f"at least {self.least:g}" if self.above < value < self.least else ""
+
+    def _has_right_type(self, value: object) -> bool:
+        if isinstance(self.default, float):
+            return type(value) is int or (isinstance(value, float) and math.isfinite(value))
+        return type(value) is type(self.default)
+
+    def _is_within(self, value: Any) -> bool:
+        if isinstance(self.default, bool):
+            return True
+        if isinstance(self.default, str):
+            return value in self.choices if self.choices else value.isprintable()
+        # A longer whole number is none that a plan could mean, and does not fit where it is calculated with.
+        fits = isinstance(value, float) or abs(value) < LARGEST_NUMBER
+        is_calculable = self.least <= value <= self.most
+        return bool(fits and is_calculable and self.low <= value <= self.high and self.above < value < self.below)
+
+    def _expectation(self) -> str:
+        if self.choices:
+            return "one of " + ", ".join(f'"{choice}"' for choice in self.choices)
+        kinds = {bool: "true or false", str: "one line of text", int: "a whole number", float: "a number"}
+        limits = {"of at least": self.low, "of at most": self.high, "above": self.above, "below": self.below}
+        stated = [f"{words} {limit:g}" for words, limit in limits.items() if math.isfinite(limit)]
+        return " ".join([kinds[type(self.default)], " and ".join(stated)]).strip()
+
+
+def key(section: str, default: Any, comment: str = "", **limits: float) -> Any:
+    """A field of the plan with a number, a switch or a text."""
+    return _field({"section": section, "default": default, "comment": comment, **limits})
+
+
+def one_of(section: str, choices: str, comment: str = "", **more: float) -> Any:
+    """A field of the plan with named choices, the first of which is the default."""
+    words = tuple(choices.split())
+    stated = {"section": section, "default": words[0], "comment": comment or " | ".join(words), "choices": words}
+    return _field({**stated, **more})
+
+
+def _field(metadata: dict[str, Any]) -> Any:
+    """`None` stands for what nobody said, where the default depends on the protocol."""
+    return field(default=None if metadata.get("is_fitted") else metadata["default"], metadata=metadata)
+
+
+def suggestion(word: object, known: Sequence[str]) -> str:
+    """`; did you mean "..."?`, or nothing."""
+    by_small_letters = {name.lower(): name for name in known}
+    # Through `shown`, which is short also for what Python does not write out.
+    close = difflib.get_close_matches(shown(word).strip('"').lower(), by_small_letters, n=1)
+    return f'; did you mean "{by_small_letters[close[0]]}"?' if close else ""
+
+
+def shown(value: object) -> str:
+    """A value as the file would have it, cut so that one mistake stays one line."""
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError):
+        text = f"a {type(value).__name__}"
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,124 @@
+"""What a run is: one TOML file, the same bytes at every party, frozen, validated once, hashed."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, Self
+
+from plumbob.errors import PlanError
+from plumbob.plan import writing
+from plumbob.plan.defaults import default_of, with_defaults
+from plumbob.plan.keys import Key, suggestion
+from plumbob.plan.reading import flatten, named_parties, parse, read_heuristic, read_text, unknown_flags
+from plumbob.plan.rules import needs_version_2, rule_mistakes, value_mistakes
+from plumbob.plan.settings import FIELD_NAMES, KEYS, VERSION, Party, Settings
+
+
+@dataclass(frozen=True)
+class Plan(Settings):
+    """A validated plan; an invalid one cannot be built. Raises PlanError with one line per mistake."""
+
+    def __post_init__(self) -> None:
+        for name, value in with_defaults(vars(self), self.version).items():
+            object.__setattr__(self, name, value)
+        _raise_if_any(value_mistakes(vars(self)).values())
+        for key in KEYS:
+            if isinstance(key.default, float):
+                # 1 and 1.0 are the same plan and must have the same hash.
+                object.__setattr__(self, key.name, float(getattr(self, key.name)))
+        _raise_if_any(text for _, text in rule_mistakes(self))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """From a file; what is wrong with it is said after its name."""
+        text = read_text(path)
+        try:
+            return cls.from_toml(text)
+        except PlanError as error:
+            raise PlanError("\n".join(f"{path}: {line}" for line in str(error).splitlines())) from error
+
+    @classmethod
+    def from_toml(cls, text: str) -> Self:
+        """From a file's text; one that does not name its version is of version 1."""
+        return cls.from_dict(parse(text))
+
+    @classmethod
+    def from_dict(cls, tree: Mapping[str, Any]) -> Self:
+        """From the file's own shape: `{"parties": {...}, "model": {...}, ...}`; of version 2, unless it says 1."""
+        values, mistakes = flatten(tree)
+        return cls._from_values(values, mistakes)
+
+    @classmethod
+    def for_columns(cls, features: Sequence[int], **keys: Any) -> Self:
+        """A plan from flags: parties called `label`, `features`, `features-2`, ... and, where needed, `arbiter`."""
+        with_arbiter = keys.get("protocol") == "arbiter"
+        return cls._from_values({"parties": named_parties(features, with_arbiter), **keys}, unknown_flags(keys))
+
+    @classmethod
+    def _from_values(cls, values: dict[str, Any], mistakes: list[str]) -> Self:
+        """All mistakes at once; a rule between keys is tried only where its keys are right by themselves."""
+        values = with_defaults(values, values.get("version", VERSION))
+        if isinstance(values.get("heuristic"), Mapping):
+            values = {**values, "heuristic": read_heuristic(values["heuristic"], mistakes)}
+        wrong = value_mistakes(values)
+        trial = {name: value for name, value in values.items() if name in FIELD_NAMES and name not in wrong}
+        # Rules are tried on settings that never passed validation, with defaults where a value is wrong.
+        settings = with_defaults(trial, trial.get("version", VERSION))
+        blank = Settings(**{"parties": named_parties((1, 1), with_arbiter=False), **settings})
+        between = [text for keys, text in rule_mistakes(blank) if not keys & wrong.keys()]
+        _raise_if_any([*mistakes, *wrong.values(), *between])
+        return cls(**trial)
+
+    def replace(self, **changes: Any) -> Self:
+        """The same plan with other values, by flat names; `features=(11, 12)` changes the parties' columns.
+
+        With another protocol or scheme, what was only the old one's default becomes the new one's.
+        """
+        mistakes = unknown_flags(changes)
+        values = {item.name: getattr(self, item.name) for item in fields(self)}
+        if needs_version_2(changes):
+            values["version"] = VERSION
+        if {"protocol", "scheme"} & changes.keys():
+            values |= {key.name: None for key in KEYS if key.is_fitted and self._is_default(key)}
+        values |= changes
+        if "features" in values:
+            values["parties"] = self._resized(values.pop("features"))
+        if isinstance(values["heuristic"], Mapping):
+            values["heuristic"] = {**asdict(self.heuristic), **values["heuristic"]}
+        return self._from_values(values, mistakes)
+
+    def _resized(self, features: Sequence[int]) -> tuple[Party, ...]:
+        """The names stay as long as their number does."""
+        if len(features) != len(self.learners):
+            return named_parties(features, self.arbiter is not None)
+        resized = [Party(party.name, party.role, width) for party, width in zip(self.learners, features, strict=True)]
+        return (*resized, *(party for party in self.parties if party.role == "arbiter"))
+
+    def default(self, key: Key) -> Any:
+        """What this plan would have had, had it not said anything about the key."""
+        return default_of(key, self.version, self.protocol, self.scheme)
+
+    def _is_default(self, key: Key) -> bool:
+        return bool(getattr(self, key.name) == self.default(key))
+
+    def party(self, name: str) -> Party:
+        """The party of this name; an unknown one is refused with the nearest."""
+        for party in self.parties:
+            if party.name == name:
+                return party
+        names = [party.name for party in self.parties]
+        raise PlanError(f'no party "{name}" in the plan, only {", ".join(names)}{suggestion(name, names)}')
+
+    def hash(self) -> str:
+        """What is signed: hex SHA-256 over all values."""
+        return writing.hashed(self)
+
+    def to_toml(self) -> str:
+        """The whole plan with every default written out and explained; reads back as the same plan."""
+        return writing.to_toml(self)
+
+
+def _raise_if_any(mistakes: Iterable[str]) -> None:
+    lines = list(mistakes)
+    if lines:
+        raise PlanError("\n".join(lines))

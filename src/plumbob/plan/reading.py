@@ -1,0 +1,125 @@
+"""From the file's shape, or from flags, to flat values by the names of the plan's keys."""
+
+import difflib
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from plumbob.errors import PlanError
+from plumbob.plan.keys import shown, suggestion
+from plumbob.plan.settings import FIELD_NAMES, KEYS, SECTIONS, VERSION, Heuristic, Party
+
+TOP = ("version", "title")
+
+
+def read_text(path: str | Path) -> str:
+    """A plan's file, as text."""
+    try:
+        return Path(path).read_text(encoding="utf-8-sig")
+    except FileNotFoundError as error:
+        raise PlanError(f"{path}: there is no such plan; `plumbob plan new --out {path}` writes one") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise PlanError(f"{path}: the plan cannot be read as text in UTF-8 ({type(error).__name__})") from error
+
+
+def parse(text: str) -> dict[str, Any]:
+    """TOML as nested tables; a file that does not name its version is one of version 1."""
+    try:
+        tree = tomllib.loads(text)
+    # Besides its own error the parser lets through what Python says of endless numbers and of endless nesting.
+    except (ValueError, RecursionError) as error:
+        raise PlanError(f"not valid TOML: {error}") from error
+    return {"version": 1, **tree}
+
+
+def flatten(tree: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """`{"parties": {...}, "model": {...}, ...}` as (values by flat name, mistakes)."""
+    values: dict[str, Any] = {}
+    mistakes: list[str] = []
+    for name, content in tree.items():
+        if name in TOP:
+            values[name] = content
+        elif name not in SECTIONS:
+            mistakes.append(_unknown(name, "", (*SECTIONS, *TOP)))
+        elif not isinstance(content, Mapping):
+            mistakes.append(f"{name}: expected a table [{name}], got {shown(content)}")
+        elif name == "parties":
+            values["parties"] = _read_parties(content, mistakes)
+        else:
+            values.update(_read_section(name, content, mistakes))
+    values["version"] = _read_version(values.get("version", VERSION), mistakes)
+    return values, mistakes
+
+
+def _read_version(version: object, mistakes: list[str]) -> int:
+    if type(version) is int and version in range(1, VERSION + 1):
+        return version
+    mistakes.append(
+        f"version: expected 1 or {VERSION}, got {shown(version)}; a later plan needs a later version of plumbob"
+    )
+    return VERSION
+
+
+def _read_section(section: str, content: Mapping[str, Any], mistakes: list[str]) -> dict[str, Any]:
+    known = {key.in_file: key.name for key in KEYS if key.section == section}
+    values: dict[str, Any] = {}
+    for name, value in content.items():
+        if name in known:
+            values[known[name]] = value
+        elif (section, name) == ("privacy", "heuristic"):
+            values["heuristic"] = value
+        else:
+            mistakes.append(_unknown(name, section, (*known, "heuristic") if section == "privacy" else tuple(known)))
+    return values
+
+
+def read_heuristic(content: Mapping[str, Any], mistakes: list[str]) -> Heuristic:
+    """The numbers of the paper's noise formula."""
+    names = [item.name for item in fields(Heuristic)]
+    mistakes.extend(_unknown(name, "privacy.heuristic", names) for name in content if name not in names)
+    return Heuristic(**{name: value for name, value in content.items() if name in names})
+
+
+def _read_parties(content: Mapping[str, Any], mistakes: list[str]) -> tuple[Party, ...]:
+    parties = []
+    for name, entry in content.items():
+        if not isinstance(entry, Mapping):
+            mistakes.append(f'parties.{name}: expected {{ role = "features", features = 12 }}, got {shown(entry)}')
+            continue
+        known = ("role", "features")
+        mistakes.extend(_unknown(key, f"parties.{name}", known) for key in entry if key not in known)
+        role = entry.get("role", "")
+        if role in ("label", "features") and "features" not in entry:
+            mistakes.append(f"parties.{name}: say how many columns it has, features = ...")
+        parties.append(Party(name, role, entry.get("features", 1 if role == "features" else 0)))
+    return tuple(parties)
+
+
+def named_parties(features: Sequence[int], with_arbiter: bool) -> tuple[Party, ...]:
+    """Parties called `label`, `features`, `features-2`, ... and, where needed, `arbiter`."""
+    names = ["label", "features", *(f"features-{number}" for number in range(2, len(features)))]
+    roles = ["label"] + ["features"] * (len(features) - 1)
+    parties = [Party(*item) for item in zip(names, roles, features, strict=False)]
+    return (*parties, Party("arbiter", "arbiter")) if with_arbiter else tuple(parties)
+
+
+def _unknown(name: str, section: str, known: Sequence[str]) -> str:
+    path = f"{section}.{name}" if section else name
+    elsewhere = [key for key in KEYS if name == key.in_file and key.section != section]
+    if elsewhere:
+        return f"{path}: unknown key; it belongs in [{elsewhere[0].section}]"
+    return f"{path}: unknown key{suggestion(name, known) or _far_suggestion(name)}"
+
+
+def unknown_flags(changes: Mapping[str, Any]) -> list[str]:
+    """A line for each name that is no key of the plan."""
+    known = (*FIELD_NAMES, "features")
+    return [f"{name}: unknown key{suggestion(name, known)}" for name in changes if name not in known]
+
+
+def _far_suggestion(name: str) -> str:
+    paths = {key.in_file: key.path for key in KEYS}
+    close = difflib.get_close_matches(name, list(paths), n=1)
+    return f'; did you mean "{paths[close[0]]}"?' if close else ""

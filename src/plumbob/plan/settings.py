@@ -1,0 +1,236 @@
+"""Every key of a plan, with its section, its limits and its comment beside it, and what follows from their values.
+
+Reading, checking, printing and the command line's flags all follow from this list.
+"""
+
+import math
+from dataclasses import dataclass, field, fields
+
+from plumbob.plan.keys import Key, key, one_of
+
+VERSION = 2
+ROLES = ("label", "features", "arbiter")
+SECTIONS = ("parties", "data", "model", "crypto", "privacy", "tolerance")
+# Far beyond what anybody trains with; above them formulas overflow, and keys take days to make.
+LARGEST_KEY_BITS = 8192
+LARGEST_WIDTH = 10**6
+LARGEST_EPOCHS = 10**9
+LARGEST_FIGURE = 1e6
+LARGEST_PENALTY = 1e30
+LARGEST_FLIP_EPSILON = 100
+LARGEST_BINS = 1000
+LARGEST_MOMENTUM = 0.5
+SMALLEST_EPSILON = 1e-9
+USUAL_EPOCHS = 10
+MOST_EPOCHS_BY_RULE = 30
+
+
+@dataclass(frozen=True)
+class Party:
+    """One party as everybody knows it; `features` counts its columns after encoding, without the intercept."""
+
+    name: str
+    role: str
+    features: int = 0
+
+
+@dataclass(frozen=True)
+class Heuristic:
+    """What the paper's noise formula (Theorem D.5) needs besides the plan; the letters are the paper's."""
+
+    G: float = 1.0  # bound on one row's gradient, above 1/2
+    T: int = 30  # steps
+    e: int = 0  # epochs; 0 = those really run
+
+    def __post_init__(self) -> None:
+        if type(self.G) is int:
+            object.__setattr__(self, "G", float(self.G))
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The values of a plan, as they stand in its file; `Plan` is their validated form."""
+
+    parties: tuple[Party, ...]
+    title: str = key("", "")
+
+    rows: int = key("data", 0, "aligned rows if known, 0 = not yet", low=0)
+    scale: str = one_of(
+        "data",
+        "whitened standard public none",
+        "whitened | standard | public (stated ranges) | none; each party, its own training rows",
+        is_fitted=True,
+    )
+    missing: str = one_of("data", "refuse mean", "refuse | mean (each party, its own training rows)")
+    categorical: str = one_of(
+        "data", "refuse one-hot", "refuse | one-hot (each party; `features` counts the columns after encoding)"
+    )
+    bins: int = key(
+        "data",
+        0,
+        "quantile bins per numeric column; above 0 it also encodes categories and gives gaps a bin",
+        low=0,
+        most=LARGEST_BINS,
+        since=2,
+    )
+    rare: int = key("data", 30, "levels with fewer training rows are grouped", low=0, since=2)
+    test_share: float = key(
+        "data", 0.0, "rows held out for quality, by a keyed hash of the id, the same at every party", low=0, below=1
+    )
+
+    sigmoid: str = one_of(
+        "model",
+        "fourier taylor minimax piecewise exact",
+        "fourier (shares, clear) | taylor | minimax | piecewise | exact",
+        is_fitted=True,
+    )
+    start: str = one_of("model", "zero xavier kaiming small normal")
+    epochs: int = key(
+        "model",
+        0,
+        "passes over the rows; 0 = a public rule (shares: about 10 sqrt(parties), at most 30), else 10",
+        low=0,
+        most=LARGEST_EPOCHS,
+    )
+    batch_size: int = key("model", 256, "where batches are not full", low=1)
+    batches: str = one_of(
+        "model",
+        "full reshuffled fixed",
+        "full | reshuffled | fixed; reshuffled, outside shares, leaks most",
+        is_fitted=True,
+    )
+    momentum: float = key(
+        "model",
+        0.5,
+        "0 to 0.5; in shares more than 30 epochs need l2 >= 0.01",
+        low=0,
+        high=LARGEST_MOMENTUM,
+        is_fitted=True,
+        since=2,
+    )
+    remainder: str = one_of("model", "merge drop", "merge into the last batch | drop")
+    learning_rate: float = key(
+        "model",
+        0.0,
+        "0 = the public rate (whitened, full batch); weights then grow at most linearly",
+        low=0,
+        most=LARGEST_FIGURE,
+        is_fitted=True,
+    )
+    intercept: bool = key("model", True)
+    l2: float = key("model", 0.0, low=0, most=LARGEST_PENALTY)
+    class_weight: str = one_of("model", "none balanced", "none | balanced (clear and shares)")
+    seed: int = key("model", 0, "experiments only; 0 = drawn jointly by commit and reveal", low=0, high=2**63 - 1)
+
+    protocol: str = one_of("crypto", "shares clear exchange arbiter", "clear | exchange | arbiter | shares")
+    scheme: str = one_of(
+        "crypto",
+        "lattice paillier okamoto-uchiyama",
+        "lattice (shares) | paillier | okamoto-uchiyama (honest-but-curious parties only, trust_peer_keys = true)",
+        is_fitted=True,
+    )
+    key_bits: int = key(
+        "crypto", 2048, "less only with test_only_keys = true, and the record says so", low=256, most=LARGEST_KEY_BITS
+    )
+    test_only_keys: bool = key("crypto", False, "keys too short to protect anything: experiments and tests only")
+    trust_peer_keys: bool = key("crypto", False, "accept keys that carry no proof, as okamoto-uchiyama needs")
+    replies: str = one_of(
+        "crypto",
+        "packed single paper",
+        "packed | single | paper (whole plaintexts handed back: what the packing attack needs)",
+    )
+    reply_slots: int = key("crypto", 0, "most sums in a packed reply, 0 = all that fit", low=0, is_rare=True)
+    feature_bits: int = key("crypto", 13, "fraction bits", low=1, high=40, is_fitted=True)
+    residual_bits: int = key("crypto", 20, low=1, high=40)
+    open: str = one_of(
+        "crypto",
+        "never own",
+        "shares: never = weights stay shared, predict on shares | own = each party gets its own weights",
+        is_fitted=True,
+    )
+    most_rows: int = key(
+        "crypto",
+        0,
+        "rows ever scored for the label party, held-out ones included; 0 = as many as were trained on",
+        low=0,
+        since=2,
+    )
+    lattice_set: int = key("crypto", 0, "numbered parameter set; 0 = the smallest that allows the plan", low=0, since=2)
+    unmasked_gradients_for_the_arbiter: bool = key("crypto", False)
+
+    noise: str = one_of(
+        "privacy",
+        "none rows std heuristic sound",
+        "none | rows (shares) | std (a given noise_std) | heuristic (the paper's sigma) | sound (labels)",
+    )
+    noise_std: float = key("privacy", 0.0, low=0, most=LARGEST_FIGURE)
+    epsilon: float = key("privacy", 1.0, above=0, least=SMALLEST_EPSILON, most=LARGEST_FIGURE)
+    delta: float = key("privacy", 1e-6, above=0, below=1)
+    heuristic: Heuristic = field(default=Heuristic())
+    row_norm: float = key(
+        "privacy",
+        0.0,
+        'rows are clipped to this joint norm; 0 = not (noise = "rows": sqrt of all columns); other noise needs it',
+        low=0,
+        most=LARGEST_FIGURE,
+    )
+    label_flip_epsilon: float = key(
+        "privacy", 0.0, "randomised response on labels, 0 = off", low=0, most=LARGEST_FLIP_EPSILON
+    )
+
+    tolerance_labels: float = key("tolerance", 0.05, low=0, high=1)
+    tolerance_features: float = key("tolerance", 0.05, low=0, high=1)
+
+    version: int = VERSION
+
+    @property
+    def learners(self) -> tuple[Party, ...]:
+        """The parties that hold columns, the label party first."""
+        return tuple(party for party in self.parties if party.role != "arbiter")
+
+    @property
+    def label_party(self) -> Party:
+        return self.parties[0]
+
+    @property
+    def feature_parties(self) -> tuple[Party, ...]:
+        return self.learners[1:]
+
+    @property
+    def arbiter(self) -> Party | None:
+        return next((party for party in self.parties if party.role == "arbiter"), None)
+
+    @property
+    def columns(self) -> int:
+        """All parties' columns, without the intercept."""
+        return sum(party.features for party in self.parties)
+
+    @property
+    def blocks(self) -> int:
+        """How many parties hold columns; the intercept, which is orthogonal to centred columns, is none of them."""
+        return max(1, sum(party.features > 0 for party in self.learners))
+
+    @property
+    def passes(self) -> int:
+        """How often the rows are walked through: `epochs`, or what the public rule says."""
+        if self.epochs:
+            return self.epochs
+        if self.protocol != "shares":
+            return USUAL_EPOCHS
+        return min(MOST_EPOCHS_BY_RULE, round(10 * math.sqrt(len(self.learners))))
+
+    @property
+    def rate(self) -> float:
+        """The step: `learning_rate`, or the public rate of whitened columns, whose joint Gram matrix is at most this.
+
+        Clipping rows undoes the centring, so that the intercept's column counts as one more.
+        """
+        return self.learning_rate or 4.0 / (self.blocks + (self.row_norm > 0))
+
+    def held_out(self, rows: int) -> int:
+        """How many of so many aligned rows are kept for testing."""
+        return round(rows * self.test_share)
+
+
+KEYS: tuple[Key, ...] = tuple(Key(item.name, **item.metadata) for item in fields(Settings) if item.metadata)
+FIELD_NAMES = tuple(item.name for item in fields(Settings))

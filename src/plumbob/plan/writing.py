@@ -1,0 +1,68 @@
+"""A plan as TOML, and as the bytes that its hash is over."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from plumbob.plan.settings import KEYS, SECTIONS, Party, Settings
+
+HASH_PREFIX = "plumbob plan {version}\n"
+
+
+def hashed(settings: Settings) -> str:
+    """Hex SHA-256 over all values, defaults included but for rare keys; layout and the order of keys do not matter.
+
+    The order of the parties does: it says whose columns come first. A plan of version 1 has the hash that it had
+    before there were keys of version 2.
+    """
+    unsaid = _unsaid(settings) | {"version"}
+    said = {name: value for name, value in asdict(settings).items() if name not in unsaid}
+    canonical = json.dumps(said, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    prefix = HASH_PREFIX.format(version=settings.version)
+    return hashlib.sha256((prefix + canonical).encode()).hexdigest()
+
+
+def _unsaid(settings: Settings) -> set[str]:
+    """Rare keys at their default, and keys that the plan's version does not have."""
+    rare = {key.name for key in KEYS if key.is_rare and getattr(settings, key.name) == key.default}
+    return rare | {key.name for key in KEYS if key.since > settings.version}
+
+
+def to_toml(settings: Settings) -> str:
+    """The whole plan with every default written out and explained; reads back as the same plan."""
+    sections = {section: [f"[{section}]"] for section in SECTIONS}
+    sections["parties"][0] += '                    # first the label party; an arbiter is { role = "arbiter" }'
+    for party in settings.parties:
+        sections["parties"].append(f"{party.name} = {_inline(_party_items(party))}")
+    unsaid = _unsaid(settings)
+    for key in KEYS:
+        if key.section and key.name not in unsaid:
+            line = f"{key.in_file} = {toml_value(getattr(settings, key.name))}"
+            sections[key.section].append(f"{line:<28} # {key.comment}" if key.comment else line)
+    line = f"heuristic = {_inline(asdict(settings.heuristic))}"
+    sections["privacy"].append(f"{line}        # e = 0: the epochs really run")
+    sections["tolerance"][0] += '                  # advantage over the best baseline above which a finding "leaks"'
+    return _head(settings) + "".join("\n".join(lines) + "\n" for lines in sections.values())
+
+
+def _head(settings: Settings) -> str:
+    version = f"version = {settings.version}\n" if settings.version > 1 else ""
+    return f"{version}title = {toml_value(settings.title)}\n"
+
+
+def _party_items(party: Party) -> dict[str, Any]:
+    items: dict[str, Any] = {"role": party.role}
+    return items if party.role == "arbiter" else items | {"features": party.features}
+
+
+def _inline(items: Mapping[str, Any]) -> str:
+    return "{ " + ", ".join(f"{name} = {toml_value(value)}" for name, value in items.items()) + " }"
+
+
+def toml_value(value: bool | int | float | str) -> str:
+    """One value as TOML has it."""
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    return str(value).lower() if isinstance(value, bool) else repr(value)

@@ -1,0 +1,97 @@
+"""Opening a shared number: no more bits leave than an honest number has.
+
+A number x with `fraction` bits after the point is shared modulo 2**192. To open it, each side cuts its own share: it
+drops the low bits that nobody needs and reduces what is left modulo 2**K, K being the public width of an honest number.
+The sender hands over K bits and the receiver adds its own. Whatever the receiver did before, these K bits are all that
+this message can carry out (docs/protocol.md, section 10, has the argument).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plumbob.errors import RemoteProtocolError
+from plumbob.plan import Plan
+
+RING_BITS = 192
+RING = 1 << RING_BITS
+
+Share = list[int]
+
+
+@dataclass(frozen=True)
+class Opening:
+    """The width of an honest number: a sign, integer bits and the fraction bits that are kept."""
+
+    integer_bits: int
+    fraction_bits: int
+
+    @property
+    def bits(self) -> int:
+        """All that one opened number can carry out."""
+        return 1 + self.integer_bits + self.fraction_bits
+
+    @property
+    def limit(self) -> float:
+        """Honest numbers stay below this; larger ones wrap around."""
+        return 2.0**self.integer_bits
+
+    def size(self, count: int) -> int:
+        """Bytes of a message with this many cut shares."""
+        return count * self._bytes
+
+    def cut(self, share: Sequence[int], fraction: int, *, rounds_down: bool) -> Share:
+        """A share without its low bits and modulo 2**K; one of the two parties rounds down, the other one up."""
+        shift = fraction - self.fraction_bits
+        return [truncated(value, shift, rounds_down=rounds_down) % (1 << self.bits) for value in share]
+
+    def opened(self, cut: Sequence[int], missing: Sequence[int]) -> NDArray[np.float64]:
+        """The numbers that two cut shares add up to, each right to one unit in its last place."""
+        modulus = 1 << self.bits
+        sums = ((a + b + modulus // 2) % modulus - modulus // 2 for a, b in zip(cut, missing, strict=True))
+        return np.array([math.ldexp(value, -self.fraction_bits) for value in sums])
+
+    def to_bytes(self, cut: Sequence[int]) -> bytes:
+        return b"".join(value.to_bytes(self._bytes, "little") for value in cut)
+
+    def from_bytes(self, data: bytes, peer: str) -> Share:
+        """The inverse of `to_bytes`, of a body whose length was checked."""
+        starts = range(0, len(data), self._bytes)
+        values = [int.from_bytes(data[start : start + self._bytes], "little") for start in starts]
+        if any(value >> self.bits for value in values):
+            raise RemoteProtocolError(
+                f"{peer}: expected shares cut to {self.bits} bits, some are wider; is the peer running another version?"
+            )
+        return values
+
+    @property
+    def _bytes(self) -> int:
+        return -(-self.bits // 8)
+
+
+WEIGHTS = Opening(integer_bits=6, fraction_bits=20)
+"""A weight in the units of training: below 64, to 2**-20."""
+SCORES = Opening(integer_bits=10, fraction_bits=16)
+"""A score: below 1024, where the guard of `model.logistic` takes a run for diverged, and to 2**-16."""
+
+
+def truncated(share: int, shift: int, *, rounds_down: bool) -> int:
+    """One party rounds its share down, the other one up, so that the two still add up."""
+    return share >> shift if rounds_down else -((-share % RING) >> shift)
+
+
+def opened_bits(plan: Plan, name: str) -> int:
+    """Bits about the peer that this party's opened weights can carry in one run of `shares`, if it deviates."""
+    if plan.protocol != "shares" or plan.open == "never":
+        return 0
+    party = plan.party(name)
+    columns = party.features + (1 if plan.intercept and party.role == "label" else 0)
+    return columns * WEIGHTS.bits
+
+
+def scored_bits(plan: Plan, rows: int) -> int:
+    """Bits about the feature party that this many scores, opened from shares, can carry to the label party."""
+    return rows * SCORES.bits if plan.protocol == "shares" and plan.open == "never" else 0

@@ -1,0 +1,131 @@
+"""Columns as bins and levels: how many columns they give, and what a row becomes that training never saw."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from plumbob.data import Table, store, table_from
+from plumbob.data.encoder import fit_sources
+from plumbob.data.encoding import AnySource, Bins, Levels, find_shapes, restored_source, stored_source
+from plumbob.data.shapes import EncodingChoices
+from plumbob.data.tables import Column, Vector
+
+TEN = EncodingChoices(bins=10)
+TOWNS = ["Bonn"] * 60 + ["Kiel"] * 35 + ["Ulm"] * 4 + [None]
+
+
+def a_table(**columns: Any) -> Table:
+    """Columns of a hundred rows."""
+    return table_from(pa.table(columns))
+
+
+def fitted(table: Table, choices: EncodingChoices = TEN, rows: Vector | None = None) -> tuple[AnySource, ...]:
+    """On all rows unless some are named."""
+    return fit_sources(table, np.arange(len(table)) if rows is None else rows.astype(np.intp), choices)
+
+
+def encoded(source: AnySource, column: Column) -> Vector:
+    """Rows by encoded columns."""
+    return np.column_stack([np.empty((len(column.values), 0)), *source.columns(column)])
+
+
+def test_gaps_have_a_slot_and_the_reference_has_none() -> None:
+    """Each row has at most one 1, and the slot with most rows is the one without a column."""
+    values: list[float | None] = [*np.linspace(0, 1, 60), *[5.0] * 25, *[None] * 15]
+    table = a_table(x=values)
+    (source,) = fitted(table)
+    X = encoded(source, table.columns[0])
+    assert isinstance(source, Bins)
+    assert len(source.encoded_names) == X.shape[1] == len(source.slots) - 1
+    assert X.sum(axis=1).max() == 1
+    assert np.flatnonzero(X.sum(axis=1) == 0).tolist() == list(range(60, 85))
+    assert X[-15:, -1].tolist() == [1.0] * 15
+    assert source.encoded_names[-1] == "x=(gap)"
+
+
+def test_levels_with_few_rows_are_grouped() -> None:
+    """Fewer than `rare` rows: one slot for all of them; gaps have their own."""
+    (source,) = fitted(a_table(town=TOWNS))
+    assert source.encoded_names == ("town=Kiel", "town=(rare)", "town=(gap)")
+    (all_levels,) = fitted(a_table(town=TOWNS), replace(TEN, rare=1))
+    assert all_levels.encoded_names == ("town=Kiel", "town=Ulm", "town=(gap)")
+
+
+def test_an_unseen_level_is_a_rare_one() -> None:
+    """It is counted, and encoded as the rare ones are; without a slot for them the row is an average one."""
+    (source,) = fitted(a_table(town=TOWNS))
+    new = Column("town", np.array(["Rome", "Kiel", None], dtype=object))
+    assert source.unseen(new) == 1
+    assert encoded(source, new).tolist() == [[0, 1, 0], [1, 0, 0], [0, 0, 1]]
+    (plain,) = fitted(a_table(town=["Bonn"] * 60 + ["Kiel"] * 40))
+    assert plain.unseen(new) == 2
+    assert encoded(plain, new).tolist() == [[0.4], [1.0], [0.4]]
+
+
+def test_a_gap_where_training_had_none_is_an_average_row() -> None:
+    """A number that is missing at prediction alone moves no score away from the average."""
+    (source,) = fitted(a_table(x=np.arange(100.0)))
+    new = Column("x", np.array([np.nan, 3.0]))
+    assert source.unseen(new) == 1
+    assert encoded(source, new)[0] == pytest.approx([0.1] * 9)
+
+
+def test_constant_columns_give_no_column() -> None:
+    """One value, one level, nothing but gaps: there is nothing to tell apart."""
+    table = a_table(x=[1.0] * 100, t=["a"] * 100, gone=pa.array([None] * 100, pa.float64()))
+    assert [source.encoded_names for source in fitted(table)] == [(), (), ()]
+
+
+@pytest.mark.parametrize("choices", [TEN, EncodingChoices(categorical="one-hot", missing="mean")])
+def test_the_width_of_the_whole_file_holds_for_any_rows_of_it(choices: EncodingChoices) -> None:
+    """Rows that lack a level, a gap or a value change no width: what was proposed is what is trained on."""
+    generator = np.random.default_rng(3)
+    numbers: list[float | None] = [*np.round(generator.exponential(size=90), 1), *[None] * 10]
+    table = a_table(x=numbers, town=TOWNS)
+    whole = replace(table, shapes=find_shapes(table, choices))
+    widths = [len(source.encoded_names) for source in fitted(whole, choices)]
+    for _ in range(20):
+        few = whole.take(np.sort(generator.choice(100, 12, replace=False)))
+        for source, column, width in zip(fitted(few, choices), few.columns, widths, strict=True):
+            assert len(source.encoded_names) == encoded(source, column).shape[1] == width
+            assert len(set(source.encoded_names)) == width
+
+
+def test_stepped_bins_say_above_each_cut() -> None:
+    """A row in the third bin is above the first two cuts; a gap is above none."""
+    table = a_table(x=[1.0, 2.0, 3.0, None])
+    column = replace(table.columns[0], is_stepped=True)
+    (source,) = fitted(replace(table, columns=(column,)))
+    assert source.encoded_names == ("x=above 1.5", "x=above 2", "x=(gap)")
+    assert encoded(source, column).tolist() == [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 0, 1]]
+
+
+def test_sources_are_restored_as_they_were() -> None:
+    """What is stored in a part encodes rows as before, and anything else is refused."""
+    table = a_table(x=[*np.arange(99.0), None], town=TOWNS)
+    for source, column in zip(fitted(table), table.columns, strict=True):
+        stored = stored_source(source)
+        assert np.array_equal(encoded(restored_source(stored), column), encoded(source, column))
+        for change in ({"kind": "?"}, {"reference": 99}, {"shares": [0.5]}, {"name": 3}, {"surprise": 1}):
+            with pytest.raises(ValueError, match=r"source|Expected"):
+                restored_source(stored | change)
+
+
+def test_pieces_are_encoded_as_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table that is walked through in pieces gives the numbers of one that is encoded at once."""
+    table = a_table(x=[*np.arange(99.0), None], town=TOWNS)
+    monkeypatch.setattr(store, "ROWS_AT_ONCE", 7)
+    for source, column in zip(fitted(table), table.columns, strict=True):
+        pieces = [encoded(source, replace(column, values=column.values[piece])) for piece in store.pieces(100)]
+        assert np.array_equal(np.vstack(pieces), encoded(source, column))
+
+
+def test_levels_print_nothing_of_the_table() -> None:
+    """The repr of a source shows no level and no cut."""
+    for source in fitted(a_table(x=np.arange(100.0), town=TOWNS)):
+        assert isinstance(source, Bins | Levels)
+        assert "Kiel" not in repr(source)
+        assert "cuts" not in repr(source)

@@ -1,0 +1,36 @@
+"""The wheel as users get it: installed into a bare environment without a compiler, it runs the demo natively."""
+
+import os
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An environment with the wheel and what it names, and nothing else."""
+    subprocess.run([sys.executable, ROOT / "tools" / "wheel.py"], check=True, capture_output=True)
+    folder = tmp_path_factory.mktemp("bare")
+    venv.create(folder, with_pip=True)
+    wheel = next((ROOT / "dist").glob("*.whl"))
+    # A compiler that always fails: whatever had to be built from source would not be installed.
+    environment = {**os.environ, "CC": "false", "CXX": "false"}
+    install = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", str(wheel)]
+    subprocess.run(install, check=True, env=environment, capture_output=True)
+    return folder
+
+
+@pytest.mark.wheel
+@pytest.mark.timeout(900)
+def test_the_demo_runs_from_the_wheel(bare: Path, tmp_path: Path) -> None:
+    """Away from the sources, the installed command trains, attacks, defends and writes its report."""
+    command = [str(bare / "bin" / "plumbob"), "demo", "--out", str(tmp_path / "demo"), "--quiet"]
+    finished = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert finished.returncode == 0, finished.stderr
+    assert "engine native" in finished.stdout
+    assert (tmp_path / "demo" / "report.html").stat().st_size > 100_000
