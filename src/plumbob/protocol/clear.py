@@ -152,7 +152,7 @@ def _step(plan: Plan, parties: list[OpenParty], batch: Batch, labels: Labels, no
     scores = [X @ party.weights for X, party in zip(features, parties, strict=True)]
     residuals = sigmoid.residuals(np.sum(scores, axis=0), labels.signs[batch.rows]) * labels.weights[batch.rows]
     for party, X, added, own in zip(parties, features, *noise, strict=True):
-        party.sums.append((residuals + added) @ X)
+        party.sums.append(logistic.residual_sums(X, residuals + added))
         if own.any():
             party.own_noise.append(own @ X)
     for party, own_scores in zip(parties, scores, strict=True):
@@ -160,7 +160,7 @@ def _step(plan: Plan, parties: list[OpenParty], batch: Batch, labels: Labels, no
 
 
 def _descend(plan: Plan, sigmoid: Sigmoid, party: OpenParty, batch: Batch, scores: Vector) -> None:
-    gradient = party.sums[-1] * (sigmoid.gradient_scale / len(batch))
+    gradient = logistic.gradient(party.sums[-1], len(batch), sigmoid)
     logistic.stop_if_diverging(scores, gradient, sigmoid, batch.step)
     party.weights = logistic.updated(party.weights, gradient, plan.rate, party.penalties)
 

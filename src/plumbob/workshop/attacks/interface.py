@@ -118,7 +118,7 @@ class View:
         returned = self.sums if self.own_noise is None else self.sums + self.own_noise
         for batch, sums in zip(self.batches, returned, strict=True):
             history.append(weights)
-            gradient = sums * (self.sigmoid.gradient_scale / len(batch))
+            gradient = logistic.gradient(sums, len(batch), self.sigmoid)
             weights = logistic.updated(weights, gradient, self.plan.rate, penalties)
         return np.array(history)
 

@@ -89,7 +89,7 @@ def epoch_scores(run: Run, tables: Mapping[str, Table]) -> Iterator[Vector]:
 
 def epoch_weights(plan: Plan, transcript: Transcript, has_intercept: bool) -> Iterator[Vector]:
     """A party's weights after each epoch, by walking again from its start along the sums that it learnt."""
-    scale = SIGMOIDS[plan.sigmoid].gradient_scale
+    sigmoid = SIGMOIDS[plan.sigmoid]
     weights = transcript.start
     penalties = logistic.penalties(plan.l2, len(weights), has_intercept)
     epoch = 1
@@ -97,7 +97,8 @@ def epoch_weights(plan: Plan, transcript: Transcript, has_intercept: bool) -> It
         if batch.epoch != epoch:
             yield weights
             epoch = batch.epoch
-        weights = logistic.updated(weights, sums * (scale / len(batch)), plan.rate, penalties)
+        gradient = logistic.gradient(sums, len(batch), sigmoid)
+        weights = logistic.updated(weights, gradient, plan.rate, penalties)
     yield weights
 
 
