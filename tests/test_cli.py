@@ -222,7 +222,7 @@ def test_every_key_has_a_flag(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
 
 def test_wrong_key_is_explained(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """The plan's own message, one line a mistake."""
-    assert call(monkeypatch, "plan", "new", "--protocol", "exchagne", "--epochs", "0") == 1
+    assert call(monkeypatch, "plan", "new", "--protocol", "exchagne", "--epochs", "-1") == 1
     printed = capsys.readouterr()
     assert printed.out == ""
     assert 'did you mean "exchange"?' in printed.err
@@ -239,6 +239,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         for name in ("clear", "exchange", "shares", "arbiter"):
             out = ["--out", str(folder / name), "--json", "--quiet", "--accept-leaks"]
+            out += ["--scheme", "paillier", "--open", "own"] if name == "shares" else []
             code = call(
                 patch, "train", *TINY, *ENGINE, "--data", "breast-cancer", "--protocol", name, "--seed", "4", *out
             )
@@ -483,7 +484,7 @@ def test_audit_of_a_plan_that_leaks(
 ) -> None:
     """Exit code 3, the object is printed all the same, and record and report hold the findings."""
     flags = ["--batch-size", "15", "--epochs", "1", "--tolerance-labels", "0", "--out", str(tmp_path)]
-    assert call(monkeypatch, *AUDIT, *flags, "--only", "label-toy", "--json", "--quiet") == cli.LEAKING == 3
+    assert call(monkeypatch, *AUDIT, *flags, "--only", "label-toy", "--json", "--quiet") == 3
     printed = capsys.readouterr()
     assert printed.err == ""
     result = json.loads(printed.out)
@@ -491,6 +492,7 @@ def test_audit_of_a_plan_that_leaks(
     assert (found["attack"], found["by"], found["against"]) == ("label-toy", "features", "label")
     assert (found["target"], found["verdict"]) == ("labels", "leaks")
     assert found["rate"] > found["baseline"]
+    assert result["attacks_not_run"] == ["label-other"]
     assert result["notes"]
     assert RunRecord.load(tmp_path).findings == [Finding.from_dict(found)]
     page = (tmp_path / "report.html").read_text()
@@ -514,10 +516,24 @@ def test_audit_of_a_plan_that_holds(
 
 
 @pytest.mark.usefixtures("toy_attacks")
+def test_a_partial_audit_settles_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Exit code 4 where nothing leaks, the attacks that were not run by name, and no green verdict on the page."""
+    noise = ["--noise", "std", "--noise-std", "50", "--row-norm", "1", "--seed", "3", "--out", str(tmp_path)]
+    assert call(monkeypatch, *AUDIT, *noise, "--only", "label-toy") == 4
+    assert "These attacks were not run: label-other" in capsys.readouterr().out
+    page = (tmp_path / "report.html").read_text()
+    assert "This audit is partial" in page
+    assert "not fully tested" in page
+    assert 'class="verdict blocked"' not in page
+
+
+@pytest.mark.usefixtures("toy_attacks")
 def test_audit_of_defences(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """One table of the same data under each defence; the findings at the top are the plan's own."""
     flags = ["--batch-size", "15", "--epochs", "1", "--only", "label-toy", "--out", str(tmp_path)]
-    assert call(monkeypatch, *AUDIT, "--defences", *flags, "--json", "--quiet") in (0, cli.LEAKING)
+    assert call(monkeypatch, *AUDIT, "--defences", *flags, "--json", "--quiet") in (3, 4)
     result = json.loads(capsys.readouterr().out)
     by_name = {one["defence"]: one for one in result["defences"]}
     assert {"none", "fixed batches", "large start", "shares", "shares, never opened"} <= set(by_name)

@@ -93,7 +93,14 @@ def test_party_train_imports_the_party_floor_only(tmp_path: Path, witness: Witne
         plan, tables_for(plan, *made_up()), tmp_path, settings={party.name: engine for party in plan.parties}
     )
     words = {
-        name: ("party", "train", str(organisations.plan_file), "--home", str(organisations.home(name)))
+        name: (
+            "party",
+            "train",
+            str(organisations.plan_file),
+            "--allow-test-keys",
+            "--home",
+            str(organisations.home(name)),
+        )
         for name in organisations.names
     }
     for name in finished(witness, words):

@@ -4,6 +4,7 @@ For every attack and every party that could make it: a verdict, the numbers behi
 type against it. Nothing here is a proof that a plan is harmless: what is not shown to leak is just that.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from plumbob.checking.advice import fix_for, notes_for
 from plumbob.checking.catalogue import AttackEntry
 from plumbob.checking.figures import Figures
 from plumbob.checking.forecast import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
+from plumbob.checking.key_rules import key_findings
 from plumbob.checking.ledger import gains
 from plumbob.errors import PlanError
 from plumbob.plan import Plan
@@ -20,6 +22,11 @@ from plumbob.record import Finding
 
 # What is worst comes first.
 ORDER = (LEAKS, DEGRADES, BLOCKED, NOT_APPLICABLE)
+OTHERS = {
+    DEGRADES: "degrade (how much depends on the data)",
+    BLOCKED: "are blocked",
+    NOT_APPLICABLE: "have nothing to work on",
+}
 
 
 def check(plan: Plan | str | Path | Mapping[str, Any], rows: int | None = None, runs: int = 1) -> list[Finding]:
@@ -46,6 +53,7 @@ def figures_of(plan: Plan | str | Path | Mapping[str, Any], rows: int | None = N
 
 
 def _findings(figures: Figures) -> Iterator[Finding]:
+    yield from key_findings(figures.plan)
     for entry in catalogue.CATALOGUE:
         for party in figures.plan.learners:
             if party.role == entry.by:
@@ -64,11 +72,11 @@ def _judged(figures: Figures, entry: AttackEntry, by: str) -> Iterator[Finding]:
 
 
 def summary(findings: Sequence[Finding]) -> str:
-    """One line for who must say yes or no."""
-    leaking = [finding for finding in findings if finding.verdict == LEAKS]
-    if leaking:
-        return f"{len(leaking)} of {len(findings)} findings leak above the plan's tolerance."
-    return f"None of {len(findings)} findings is shown to leak above the plan's tolerance."
+    """One line for whoever must say yes or no: how many findings there are of every verdict."""
+    counts = Counter(finding.verdict for finding in findings)
+    leaking = f"{counts[LEAKS] or 'none'} of {len(findings)} findings leak above the plan's tolerance"
+    told = [f"{counts[verdict]} {words}" for verdict, words in OTHERS.items() if counts[verdict]]
+    return ", ".join([leaking[0].upper() + leaking[1:], *told]) + "."
 
 
 def notes(plan: Plan, rows: int | None = None, runs: int = 1) -> list[str]:
@@ -76,16 +84,32 @@ def notes(plan: Plan, rows: int | None = None, runs: int = 1) -> list[str]:
     return list(_notes(figures_of(plan, rows, runs)))
 
 
-def _notes(figures: Figures) -> Iterator[str]:
-    yield from notes_for(figures.plan)
+def assumptions(plan: Plan, rows: int | None = None) -> list[str]:
+    """What the findings take for granted because the plan does not say it."""
+    return list(_assumed(figures_of(plan, rows)))
+
+
+def _assumed(figures: Figures) -> Iterator[str]:
     if figures.is_assumed:
         yield f"The plan does not say how many rows there are: {figures.rows} are assumed; give --rows."
+    if figures.plan.seed:
+        yield (
+            "The plan fixes the seed: batches and starting weights are known to everybody before the run. "
+            "Use seed = 0 for anything but an experiment."
+        )
+
+
+def _notes(figures: Figures) -> Iterator[str]:
+    yield from notes_for(figures.plan)
+    yield from _assumed(figures)
     if figures.runs > 1:
         yield f"{figures.runs} runs on the same rows are counted together: equations and visits add up."
     yield (
-        "A loss or an AUC that is shown is one more equation about all labels, and stopping early says "
+        "Publishing a loss or an AUC adds one equation about all labels, and early stopping reveals "
         "something too; a plan shows neither."
     )
     for gain in gains(figures):
         yield f"{gain.party}, {gain.source}: {gain.says}."
-    yield "What is blocked or degrades is not shown to leak by these attacks; that is no proof that nothing does."
+    yield (
+        '"blocked" and "degrades" mean that these attacks were not shown to succeed; they are not a proof of safety.'
+    )

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from plumbob.checking.catalogue import entries_of
 from plumbob.checking.check import check, figures_of
 from plumbob.checking.figures import Figures
+from plumbob.checking.key_rules import ATTACK as KEYS
+from plumbob.checking.key_rules import STORY as KEYS_STORY
 from plumbob.checking.ledger import Account, Ledger, planned
 from plumbob.plan import Plan
 from plumbob.record import Finding
@@ -14,7 +16,7 @@ ACCOUNTS = {"labels": ("labels",), "scores": ("scores",), "features": ("scores",
 
 def explain(plan: Plan, attack: str, runs: int = 1) -> list[str]:
     """What the attack does, and for each party who could make it what it would have to work with."""
-    story = entries_of(attack)[0].story
+    story = KEYS_STORY if attack == KEYS else entries_of(attack)[0].story
     figures, ledger = figures_of(plan, None, runs), planned(plan, runs=runs)
     lines = [f"{attack}: {story}", "", _setting(figures)]
     for finding in check(plan, runs=runs):

@@ -12,7 +12,7 @@ from plumbob.model.starts import uniform_reach
 from plumbob.plan import Party, Plan
 from plumbob.privacy.randomised_response import flip_probability, label_scale
 from plumbob.protocol.defences import largest_released, noise_std
-from plumbob.protocol.shares import WEIGHT_BITS
+from plumbob.protocol.openings import WEIGHTS, opened_bits
 from plumbob.protocol.widths import Widths, columns_of, widths_for
 
 ASSUMED_ROWS = 10_000
@@ -154,7 +154,7 @@ class Figures:
         """Labels that a party that chooses its rows reads from its own opened weights, all runs together.
 
         From zero weights the first step's residuals are labels, so one weight is a binary number: as many digits as a
-        feature has, less those that would move the weight by fewer than eight of its last places. From any other
+        feature has, less those that would move the weight by fewer than two of its last places. From any other
         start a weight holds one person's residuals.
         """
         per_run = self.columns(name)
@@ -166,8 +166,12 @@ class Figures:
     def _lowest_opened_bit(self) -> int:
         sigmoid = SIGMOIDS[self.plan.sigmoid]
         label = sigmoid.label_weight * label_scale(self.plan.label_flip_epsilon)
-        moved = label * self.plan.learning_rate * sigmoid.gradient_scale / self.batch
-        return max(0, math.ceil(self.plan.feature_bits - WEIGHT_BITS + 3 - math.log2(moved)))
+        moved = label * self.plan.rate * sigmoid.gradient_scale / self.batch
+        return max(0, math.ceil(self.plan.feature_bits - WEIGHTS.fraction_bits + 1 - math.log2(moved)))
+
+    def opened_bits(self, name: str) -> int:
+        """All that a party's opened weights can carry to it, whatever it sends, all runs together."""
+        return opened_bits(self.plan, name) * self.runs
 
     # Replies, as they travel in `exchange`.
 

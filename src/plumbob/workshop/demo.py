@@ -21,10 +21,10 @@ from plumbob.report.page import as_text
 from plumbob.report.run import findings_table, quality_table, reasons
 from plumbob.report.run import page_of as run_page
 from plumbob.run_folder import REPORT, RunFolder
-from plumbob.workshop.attacks import PASSIVE
 from plumbob.workshop.auditor import audit
 from plumbob.workshop.auditor.defences import in_clear, outcome_of
 from plumbob.workshop.auditor.filing import with_findings
+from plumbob.workshop.auditor.redteam import passive_names
 from plumbob.workshop.auditor.truth import Truth
 from plumbob.workshop.pages.defences import defences_table
 from plumbob.workshop.pages.ways import Way, page_of
@@ -48,9 +48,7 @@ STORIES = {
     ),
     "shares": "nobody sees a gradient, and the weights stay shared: the parties score new rows together",
 }
-ON_RECORDS = tuple(dict.fromkeys(attack.name for attack in PASSIVE))
-# Active attacks train again; this one reads labels from opened weights too, so that it belongs in the comparison.
-ATTACKS = (*ON_RECORDS, "label-chosen-rows")
+ON_RECORDS = tuple(passive_names())
 FOLDERS = {name: name.replace(" ", "-") for name in RUNS}
 
 
@@ -61,7 +59,8 @@ class Settings:
     epochs: int
     key_bits: int = 2048
     engine: str = "auto"
-    attacks: Sequence[str] = ATTACKS
+    attacks: Sequence[str] | None = None
+    """Those to run; None: all."""
 
     @classmethod
     def for_this_machine(cls) -> "Settings":

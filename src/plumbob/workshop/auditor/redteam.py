@@ -1,7 +1,7 @@
 """The red team: every passive attack on every party's view of a run, every active one in a run of its own.
 
 An active attack needs a run to take part in. It gets one on the same rows, rebuilt from the transcripts, with the same
-plan but for its length: one epoch visits every row, and only against noise more visits tell more.
+plan and as many epochs.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -50,6 +50,11 @@ def audit(record: Source, only: Sequence[str] | None = None, progress: Tell | No
     return sorted(one_each(judged), key=lambda finding: ORDER.index(finding.verdict))
 
 
+def not_run(only: Sequence[str] | None) -> list[str]:
+    """The names of the attacks that `only` leaves out: what they would have found, nobody knows."""
+    return [] if only is None else [name for name in names() if name not in only]
+
+
 def refuse_unknown(only: Sequence[str] | None) -> None:
     """A name that no attack has."""
     known = names()
@@ -90,10 +95,9 @@ def acted_out(attack: ActiveAttack, by: str, truth: Truth) -> list[Finding]:
 
 def plan_again(plan: Plan) -> Plan:
     """The same training of rows that are prepared already, with the same widths."""
-    epochs = 1 if plan.noise == "none" else plan.passes
     # Scaling what is scaled changes nothing, and the plan's widths rest on it; scaling what was clipped would.
     scale = "none" if plan.row_norm else plan.scale
-    return plan.replace(scale=scale, missing="refuse", categorical="refuse", test_share=0.0, rows=0, epochs=epochs)
+    return plan.replace(scale=scale, missing="refuse", categorical="refuse", test_share=0.0, rows=0)
 
 
 def tables_again(truth: Truth) -> dict[str, Table]:

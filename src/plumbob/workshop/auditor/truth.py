@@ -83,7 +83,7 @@ def _opened(source: Source) -> tuple[RunRecord, Mapping[str, Transcript]]:
     folder = RunFolder(Path(source))
     record = folder.record()
     if not record.is_finished:
-        raise DataError(f"{folder.path}: the run did not come to its end ({record.status}); train it again")
+        raise DataError(f"{folder.path}: the run did not finish ({record.status}); train it again")
     files = {party.name: folder.transcript_file(party.name) for party in record.parsed_plan.learners}
     return record, {name: Transcript.load(file) for name, file in files.items() if file.exists()}
 

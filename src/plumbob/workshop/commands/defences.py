@@ -11,7 +11,7 @@ from plumbob.plan import Plan
 from plumbob.report.page import as_text
 from plumbob.run_folder import REPORT
 from plumbob.workshop.auditor.defences import Outcome, Workshop, compare
-from plumbob.workshop.auditor.redteam import refuse_unknown
+from plumbob.workshop.auditor.redteam import not_run, refuse_unknown
 from plumbob.workshop.commands import train
 from plumbob.workshop.pages.defences import defences_table, page_of, sentences
 from plumbob.workshop.simulation.files import load_tables
@@ -44,6 +44,7 @@ def run(
         "data": inputs.source,
         "plan_hash": plan.hash(),
         "findings": [asdict(finding) for one in outcomes if one.is_plan for finding in one.findings],
+        "attacks_not_run": not_run(workshop.attacks()),
         "defences": [one.to_dict() for one in outcomes],
         "notes": list(sentences(outcomes)),
     }
