@@ -9,6 +9,10 @@ from plumbob.record import Finding
 
 KEYS = "keys"
 """In the place of an attack's name: no party needs to do anything for it."""
+STORY = (
+    "Everything that travels is only as secret as the key that encrypted it. A short key can be factored by "
+    "anyone who recorded the messages, and a key without a proof of its form may have a back door."
+)
 REFERENCE = "crypto/profiles.py, crypto/proof.py"
 
 

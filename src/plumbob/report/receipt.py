@@ -36,7 +36,7 @@ def keys_in_words(record: RunRecord) -> str:
         return "none: clear uses no cryptography and protects nothing"
     if record.is_calculated:
         return "none: calculated in the clear"
-    plan = Plan.from_toml(record.plan)
+    plan = record.parsed_plan
     return f"{plan.scheme}, {plan.key_bits} bits, profile {record.key_profile}"
 
 
