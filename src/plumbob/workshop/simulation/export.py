@@ -17,6 +17,7 @@ from plumbob.errors import DataError
 from plumbob.protocol.part import Part
 from plumbob.protocol.transcript import Vector
 from plumbob.record import RunRecord
+from plumbob.run_folder import RunFolder
 from plumbob.workshop.simulation.scorecard import Scale, as_csv, scorecard
 from plumbob.workshop.simulation.training import JointModel
 
@@ -47,7 +48,7 @@ def merged(model: JointModel) -> LinearScores:
 
 def own_part(folder: Path, party: str) -> LinearScores:
     """One party's part, from its own folder."""
-    return _joined([Part.load(folder / "parties" / party / "part.json")], None)
+    return _joined([Part.load(RunFolder(folder).part_file(party))], None)
 
 
 def export(
@@ -64,7 +65,7 @@ def export(
     if to == "scorecard":
         return _export_scorecard(folder, party, out, scale)
     model = merged(JointModel.load(folder)) if party is None else own_part(folder, party)
-    place = folder if party is None else folder / "parties" / party
+    place = folder if party is None else RunFolder(folder).party_folder(party)
     target = out or place / f"model.{to}"
     content = {"json": as_json, "skops": as_skops, "onnx": as_onnx}[to](model)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -76,9 +77,9 @@ def _export_scorecard(folder: Path, party: str | None, out: Path | None, scale: 
     """One party's own table; a model belongs to nobody alone, so a party must be named."""
     if party is None:
         raise DataError("a scorecard is one party's own table; name the party with --party")
-    place = folder / "parties" / party
-    target = out or place / "scorecard.csv"
-    content = as_csv(party, scorecard(Part.load(place / "part.json"), scale))
+    run = RunFolder(folder)
+    target = out or run.party_folder(party) / "scorecard.csv"
+    content = as_csv(party, scorecard(Part.load(run.part_file(party)), scale))
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_bytes(content)
     return target
@@ -86,7 +87,7 @@ def _export_scorecard(folder: Path, party: str | None, out: Path | None, scale: 
 
 def refuse_unfinished(folder: Path) -> RunRecord:
     """The record of a run that came to its end; any other has no model."""
-    record = RunRecord.load(folder)
+    record = RunFolder(folder).record()
     if not record.is_finished:
         raise DataError(f"{folder}: this run is not finished ({record.status}), so it has no model; train again")
     return record
