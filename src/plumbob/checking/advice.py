@@ -49,6 +49,11 @@ def notes_for(plan: Plan) -> Iterator[str]:
     if plan.protocol != "shares" or plan.open != "never":
         yield "The finished model is not judged: a party's final weights depend on everybody's data."
     yield from prediction_notes(plan)
+    if plan.seed:
+        yield (
+            "The plan fixes the seed, so everyone who reads it knows the batches and starting weights in advance. Use "
+            "seed = 0 for real data: the parties then draw them together."
+        )
     if plan.intercept:
         yield (
             "The intercept tells the label party nothing new; anyone who sees joint scores learns the base rate of "

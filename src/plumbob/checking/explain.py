@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from plumbob.checking.check import RULES, check, figures_of
+from plumbob.checking.catalogue import entries_of
+from plumbob.checking.check import check, figures_of
 from plumbob.checking.figures import Figures
-from plumbob.checking.key_rules import ATTACK as KEYS
+from plumbob.checking.key_rules import KEYS
+from plumbob.checking.key_rules import STORY as KEYS_STORY
 from plumbob.checking.ledger import Account, Ledger, planned
-from plumbob.checking.stories import story_of
-from plumbob.errors import PlanError
-from plumbob.plan import Plan, suggestion
+from plumbob.plan import Plan
 from plumbob.record import Finding
 
 ACCOUNTS = {"labels": ("labels",), "scores": ("scores",), "features": ("scores", "features")}
@@ -16,11 +16,9 @@ ACCOUNTS = {"labels": ("labels",), "scores": ("scores",), "features": ("scores",
 
 def explain(plan: Plan, attack: str, runs: int = 1) -> list[str]:
     """What the attack does, and for each party who could make it what it would have to work with."""
-    known = list(dict.fromkeys([*(rule.attack for rule in RULES), KEYS]))
-    if attack not in known:
-        raise PlanError(f"no attack {attack}; expected one of {', '.join(known)}{suggestion(attack, known)}")
+    story = KEYS_STORY if attack == KEYS else entries_of(attack)[0].story
     figures, ledger = figures_of(plan, None, runs), planned(plan, runs=runs)
-    lines = [f"{attack}: {story_of(attack)}", "", _setting(figures)]
+    lines = [f"{attack}: {story}", "", _setting(figures)]
     for finding in check(plan, runs=runs):
         if finding.attack == attack:
             lines += ["", *_told(finding, ledger, figures)]

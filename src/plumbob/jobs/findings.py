@@ -10,7 +10,7 @@ from dataclasses import replace
 from plumbob.checking.check import ORDER, check, figures_of
 from plumbob.checking.figures import Figures
 from plumbob.checking.forecast import BLOCKED, DEGRADES, LEAKS
-from plumbob.checking.key_rules import ATTACK as KEYS_ATTACK
+from plumbob.checking.key_rules import KEYS as KEYS_ATTACK
 from plumbob.jobs.decoys import equations_per_row, forecast, hidden_rate
 from plumbob.jobs.reading import Decoys, Job, shown
 from plumbob.plan import PROFILE_BITS, Plan

@@ -185,7 +185,7 @@ class TrainingParty(ABC):
 
     def descend(self, batch: Batch, scores: Vector, sums: Vector) -> None:
         """Update the weights with the gradient that these sums are."""
-        gradient = sums * (self.sigmoid.gradient_scale / len(batch))
+        gradient = logistic.gradient(sums, len(batch), self.sigmoid)
         logistic.stop_if_diverging(scores, gradient, self.sigmoid, batch.step)
         self.weights = logistic.updated(self.weights, gradient, self.plan.rate, self.penalties)
 

@@ -16,6 +16,7 @@ from plumbob.errors import DataError, RemoteProtocolError
 from plumbob.plan import Plan, suggestion
 from plumbob.record import Finding
 from plumbob.workshop.attacks import ACTIVE, PASSIVE, ActiveAttack, Attack, NotApplicable
+from plumbob.workshop.auditor.coalitions import findings_together
 from plumbob.workshop.auditor.score import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE, scored, without_claim
 from plumbob.workshop.auditor.truth import Source, Truth
 from plumbob.workshop.simulation import train
@@ -46,6 +47,8 @@ def audit(record: Source, only: Sequence[str] | None = None, progress: Tell | No
         for active in chosen(ACTIVE, view.role, only):
             _tell(progress, f"{active.name} by {name}, in a run of its own")
             findings += acted_out(active, name, truth)
+    together = findings_together(truth, lambda role: chosen(PASSIVE, role, only), lambda line: _tell(progress, line))
+    findings += together
     judged = (_on_opened_weights(truth.plan, finding) for finding in findings)
     return sorted(one_each(judged), key=lambda finding: ORDER.index(finding.verdict))
 
@@ -139,5 +142,6 @@ def _on_opened_weights(plan: Plan, finding: Finding) -> Finding:
         return replace(finding, verdict=BLOCKED, why="No sums were seen, and the weights were never opened.", fix="")
     if finding.verdict == NOT_APPLICABLE:
         return finding
-    equations = f"The weights opened at the end are {plan.party(finding.by).features} equations per run about labels."
+    columns = sum(plan.party(name).features for name in finding.by.split("+"))
+    equations = f"The weights opened at the end are {columns} equations per run about labels."
     return replace(finding, why=f"{equations} {finding.why}")
