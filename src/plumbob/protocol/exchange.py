@@ -45,7 +45,9 @@ class ExchangeParty(TrainingParty):
         self.lend(batch, released)
         masks = self.ask(batch, self.coefficients(batch, scores))
         self.answer(batch)
-        sums: Vector = self.own_part(terms, released) @ self.shard.X[batch.rows] + self.collect(batch, masks)
+        helper_sums = self.collect(batch, masks)
+        self.refuse_steering(batch, scores, helper_sums)
+        sums: Vector = self.own_part(terms, released) @ self.shard.X[batch.rows] + helper_sums
         # Last, because both gradients of a step must see the same weights.
         self.descend(batch, scores, sums)
         return sums
