@@ -222,7 +222,7 @@ def test_every_key_has_a_flag(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
 
 def test_wrong_key_is_explained(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """The plan's own message, one line a mistake."""
-    assert call(monkeypatch, "plan", "new", "--protocol", "exchagne", "--epochs", "0") == 1
+    assert call(monkeypatch, "plan", "new", "--protocol", "exchagne", "--epochs", "-1") == 1
     printed = capsys.readouterr()
     assert printed.out == ""
     assert 'did you mean "exchange"?' in printed.err
@@ -239,6 +239,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         for name in ("clear", "exchange", "shares", "arbiter"):
             out = ["--out", str(folder / name), "--json", "--quiet", "--accept-leaks"]
+            out += ["--scheme", "paillier", "--open", "own"] if name == "shares" else []
             code = call(
                 patch, "train", *TINY, *ENGINE, "--data", "breast-cancer", "--protocol", name, "--seed", "4", *out
             )

@@ -25,6 +25,7 @@ FLOORS = (
     {"commands"},
     {"report"},
     {"party"},
+    {"jobs"},
     {"checking"},
     {"protocol"},
     {"transport", "privacy", "crypto", "model", "data"},

@@ -45,7 +45,7 @@ SMALL = ["--features", "2,3", "--batch-size", "16", "--epochs", "4", "--key-bits
 RUNS = {
     "clear": ["--protocol", "clear"],
     "exchange": ["--protocol", "exchange"],
-    "shares": ["--protocol", "shares"],
+    "shares": ["--protocol", "shares", "--scheme", "paillier", "--open", "own"],
     "noise with a budget": ["--protocol", "exchange", "--noise", "sound", "--epsilon", "4", "--row-norm", "1"],
 }
 MOMENTS = {
@@ -100,7 +100,7 @@ def test_killed_at_any_moment(name: str, data: list[str], monkeypatch: pytest.Mo
         assert (out / FOLDER / FILE).exists()
     ended = plumbob(USUAL, *command, "--out", str(out))
     assert ended.returncode == 0, ended.stderr
-    assert "going on after step" in ended.stderr
+    assert "resuming after step" in ended.stderr
     assert called(monkeypatch, *command, "--out", str(tmp_path / "whole"), "--quiet") == 0
     assert_same(out, tmp_path / "whole", is_noisy="noise" in name)
     assert not list(out.rglob(".*"))
@@ -136,8 +136,8 @@ def test_killed_from_outside(data: list[str], monkeypatch: pytest.MonkeyPatch, t
     ended = plumbob(USUAL, *[word for word in command if word != "--quiet"])
     assert ended.returncode == 0, ended.stderr
     assert step > 0
-    going_on = next(line for line in ended.stderr.splitlines() if line.startswith("going on after step"))
-    assert int(going_on.split()[4]) >= step
+    going_on = next(line for line in ended.stderr.splitlines() if line.startswith("resuming after step"))
+    assert int(going_on.split()[3]) >= step
     assert called(monkeypatch, *command[:-2], str(tmp_path / "whole"), "--quiet") == 0
     for name in ("label", "features"):
         here, there = (
@@ -203,7 +203,7 @@ def test_an_interrupted_run_says_how_to_go_on(
     assert RunRecord.load(out).accepted_leaks
     other = [*command, "--epochs", "2"]
     assert called(monkeypatch, *other) == 1
-    assert "its plan was another one; bring that plan back to go on with it" in capsys.readouterr().err
+    assert "an interrupted run with a different plan; restore it to resume" in capsys.readouterr().err
     assert RunRecord.load(out).status.startswith("interrupted at step ")
     assert called(monkeypatch, *other, "--new") == 0
     assert RunRecord.load(out).steps == 4
@@ -257,7 +257,7 @@ def test_audit_goes_on_too(data: list[str], tmp_path: Path) -> None:
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     ended = plumbob(USUAL, *command)
     assert ended.returncode in {3, 4}, ended.stderr
-    assert "going on after step" in ended.stderr
+    assert "resuming after step" in ended.stderr
     assert RunRecord.load(tmp_path).findings
     wrong = plumbob(USUAL, *command, "--defences", "--new")
     assert wrong.returncode == 2

@@ -86,7 +86,7 @@ def test_shares_give_nothing_but_opened_weights() -> None:
     own = account_of(planned(plan_of(protocol="shares", open="own")))
     assert own.equations_in_all == own.equations[-1] == 12
     assert account_of(planned(plan_of(protocol="shares", open="never"))).equations_in_all == 0
-    assert planned(plan_of(protocol="shares")).account("label", "scores") is None
+    assert planned(plan_of(protocol="shares", open="own")).account("label", "scores") is None
 
 
 def test_replies_carry_what_they_are_cut_to() -> None:

@@ -239,7 +239,7 @@ def test_an_own_certificate_that_ended_is_told(tmp_path: Path) -> None:
     fund = Identity.create(tmp_path / "fund", "fund")
     home = Home(folder, stale, Settings(name="bank", listen="127.0.0.1:0"), {"fund": fund.certificate})
     assert "ended on" in problems(examined(home))["certificate"]
-    assert "our own identity does not hold" in problems(examined(home))["identity"]
+    assert "our certificate is not valid" in problems(examined(home))["identity"]
 
 
 def test_a_plan_of_other_parties_is_told(homes: tuple[Home, Home]) -> None:
@@ -318,7 +318,7 @@ def test_without_a_plan_the_table_is_only_read(homes: tuple[Home, Home]) -> None
 
 def test_an_unknown_peer_is_refused(homes: tuple[Home, Home]) -> None:
     """Only joined peers can be examined."""
-    with pytest.raises(TransportError, match="hospital is nobody that was joined, only fund"):
+    with pytest.raises(TransportError, match="hospital is not a joined peer, only fund"):
         list(examine(homes[0], None, only=["hospital"]))
 
 

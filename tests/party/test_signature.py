@@ -1,10 +1,18 @@
 """A party's word for a plan that leaks: it is kept beside its signature, and the run's record shows it."""
 
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
+import pytest
+
+from plumbob.checking.check import notes
 from plumbob.commands import party_runs, receipt
+from plumbob.errors import UnsafePlanError
 from plumbob.party import signature
 from plumbob.party.home import Home, Settings
+from plumbob.plan import Plan
 from plumbob.record import RunRecord
 from tests.party.verbs import Organisations
 from tests.protocol.support import made_up, plan_for, tables_for
@@ -40,3 +48,35 @@ def test_accepted_leaks_are_in_the_own_record(tmp_path: Path) -> None:
     records = {name: RunRecord.load(organisations.run_folder(name)) for name in organisations.names}
     assert {name: record.accepted_leaks for name, record in records.items()} == {"label": True, "features": False}
     assert receipt.run(organisations.run_folder("label"))["accepted_leaks"] is True
+
+
+@pytest.fixture
+def organisations(tmp_path: Path) -> Iterator[Organisations]:
+    """Two that have signed and aligned, with keys for tests."""
+    place = Organisations(PLAN, tables_for(PLAN, *made_up(columns=PLAN.columns)), tmp_path)
+    yield place
+    place.close()
+
+
+def test_short_keys_need_a_word_of_their_own(organisations: Organisations) -> None:
+    """Signing names them as a leak, and training refuses them until this side allows them, whatever the plan says."""
+    home, plan = organisations.home("label"), organisations.plan_file
+    with pytest.raises(UnsafePlanError, match="keys by features"):
+        party_runs.sign(home, plan, accept_leaks=False)
+    with pytest.raises(UnsafePlanError, match="--allow-test-keys"):
+        party_runs.train(home, plan, is_new=False, quiet=True, tell=lambda words: None)
+    told = party_runs.sign(home, plan, accept_leaks=True)
+    assert any("fixes the seed" in str(note) for note in cast("list[str]", told["notes"]))
+
+
+def test_signing_before_aligning_says_what_it_assumed(organisations: Organisations) -> None:
+    """Without aligned rows findings are about 10,000, and the first note says so; later about the real ones."""
+    home, plan = organisations.home("label"), organisations.plan_file
+    after = party_runs.sign(home, plan, accept_leaks=True)
+    assert after["rows"] == len(organisations.tables["label"])
+    shutil.rmtree(home / "aligned")
+    before = party_runs.sign(home, plan, accept_leaks=True)
+    noted = cast("list[str]", before["notes"])
+    assert "assume 10,000" in noted[0]
+    assert set(notes(Plan.load(plan))) <= set(noted)
+    assert any(noted[0] in line for line in cast("list[str]", before["lines"]))

@@ -403,11 +403,14 @@ def only_run(home: Path) -> dict[str, Any]:
 def give_up_unfinished(home: Path, place: Path) -> None:
     """A run that is not over goes only if that is said, never while a process is at work, and then as a whole."""
     assert str(only_run(home)["status"]).endswith(f"plumbob party forget {place.name} --give-up")
-    with pytest.raises(DataError, match="is not over; to delete it all the same"):
+    with pytest.raises(DataError, match="has not finished; add --give-up"):
         party_runs.forget(home, place.name, gives_up=False)
     with pytest.raises(DataError, match="no run of this party has that name"):
         party_runs.forget(home, "../runs", gives_up=True)
-    with closing(SqliteJournal(place / JOURNAL)), pytest.raises(JournalError, match="another process is at work"):
+    with (
+        closing(SqliteJournal(place / JOURNAL)),
+        pytest.raises(JournalError, match="another process is using this run"),
+    ):
         party_runs.forget(home, place.name, gives_up=True)
     assert (place / JOURNAL).exists()
     party_runs.forget(home, place.name, gives_up=True)

@@ -284,9 +284,9 @@ def test_the_limit_of_a_session_holds() -> None:
     wire = Wire()
     session = predicted(run_of(TWO), [[1, 2], [3], [4, 5]], wire, most_rows=4)
     assert isinstance(session.ends["label"], BudgetExceededError)
-    assert "features: 2 rows more are above the limit" in str(session.ends["label"])
+    assert "features: 2 more rows would exceed its limit" in str(session.ends["label"])
     assert isinstance(session.ends["features"], BudgetExceededError)
-    assert "2 rows after 3; 4 are the most" in str(session.ends["features"])
+    assert "2 rows after 3; 4 is the limit" in str(session.ends["features"])
     assert len(answers(wire, "features")) == 3
     assert len(predicted(run_of(TWO), [[1, 2], [4, 5]], most_rows=4).scores) == 2
 
@@ -300,7 +300,7 @@ def test_what_is_answered_is_booked_before() -> None:
 
     session = predicted(run_of(TWO), [[1, 2], [3], [4, 5]], wire, most_rows=14, answered=10, book=book)
     assert booked == [(12, 0), (13, 1)]
-    assert "2 rows after 13; 14 are the most" in str(session.ends["features"])
+    assert "2 rows after 13; 14 is the limit" in str(session.ends["features"])
 
 
 def test_one_party_of_several_at_its_limit() -> None:

@@ -52,7 +52,7 @@ def test_one_party_on_its_own(audited: RunRecord) -> None:
     assert headings(found)[:2] == ["What the plan lets happen", "Who could learn what"]
     page = page_of(found)
     assert "(as planned)" in page
-    assert "Nobody attacked this run" in page
+    assert "This run has not been attacked" in page
     assert "can read" not in page
 
 

@@ -49,13 +49,11 @@ def notes_for(plan: Plan) -> Iterator[str]:
     if plan.protocol != "shares" or plan.open != "never":
         yield "The finished model is not judged: a party's final weights depend on everybody's data."
     yield from prediction_notes(plan)
-    if plan.seed:
-        yield (
-            "The plan fixes the seed, so everyone who reads it knows the batches and starting weights in advance. Use "
-            "seed = 0 for real data: the parties then draw them together."
-        )
     if plan.intercept:
-        yield "The intercept tells the label party nothing new; whoever sees joint scores learns how frequent 1 is."
+        yield (
+            "The intercept tells the label party nothing new; anyone who sees joint scores learns the base rate of "
+            "class 1."
+        )
     if plan.arbiter is not None:
         yield f"{plan.arbiter.name} together with any one party can read every residual; this was not attacked."
     if plan.unmasked_gradients_for_the_arbiter and plan.arbiter is not None:
@@ -91,4 +89,4 @@ def prediction_notes(plan: Plan) -> Iterator[str]:
         f"Scores of {weights + 1} rows whose columns {asker} knows from elsewhere give it {whose}; each further score "
         f"is then {equation} of its row. A feature party can limit the rows that it answers."
     )
-    yield "Who answers learns which rows are asked for, when and how often, and no score."
+    yield "A party that answers learns which rows are requested, when and how often, but no scores."

@@ -63,7 +63,7 @@ def figures_of(
 
 
 def _findings(figures: Figures) -> Iterator[Finding]:
-    yield from key_findings(figures)
+    yield from key_findings(figures.plan)
     for rule in RULES:
         for party in figures.plan.learners:
             if party.role == rule.by:
@@ -117,6 +117,11 @@ def assumptions(plan: Plan, rows: int | None = None) -> list[str]:
 def _assumed(figures: Figures) -> Iterator[str]:
     if figures.is_assumed:
         yield f"The plan does not say how many rows there are: {figures.rows} are assumed; give --rows."
+    if figures.plan.seed:
+        yield (
+            "The plan fixes the seed: batches and starting weights are known to everybody before the run. "
+            "Use seed = 0 for anything but an experiment."
+        )
 
 
 def _notes(figures: Figures) -> Iterator[str]:
@@ -125,9 +130,11 @@ def _notes(figures: Figures) -> Iterator[str]:
     if figures.runs > 1:
         yield f"{figures.runs} runs on the same rows are counted together: equations and visits add up."
     yield (
-        "A loss or an AUC that is shown is one more equation about all labels, and stopping early says "
+        "Publishing a loss or an AUC adds one equation about all labels, and early stopping reveals "
         "something too; a plan shows neither."
     )
     for gain in gains(figures):
         yield f"{gain.party}, {gain.source}: {gain.says}."
-    yield "What is blocked or degrades is not shown to leak by these attacks; that is no proof that nothing does."
+    yield (
+        '"blocked" and "degrades" mean that these attacks were not shown to succeed; they are not a proof of safety.'
+    )

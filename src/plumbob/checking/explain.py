@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from plumbob.checking.check import RULES, check, figures_of
 from plumbob.checking.figures import Figures
-from plumbob.checking.key_rules import KEYS
+from plumbob.checking.key_rules import ATTACK as KEYS
 from plumbob.checking.ledger import Account, Ledger, planned
 from plumbob.checking.stories import story_of
 from plumbob.errors import PlanError
@@ -16,7 +16,7 @@ ACCOUNTS = {"labels": ("labels",), "scores": ("scores",), "features": ("scores",
 
 def explain(plan: Plan, attack: str, runs: int = 1) -> list[str]:
     """What the attack does, and for each party who could make it what it would have to work with."""
-    known = [*dict.fromkeys(rule.attack for rule in RULES), KEYS]
+    known = list(dict.fromkeys([*(rule.attack for rule in RULES), KEYS]))
     if attack not in known:
         raise PlanError(f"no attack {attack}; expected one of {', '.join(known)}{suggestion(attack, known)}")
     figures, ledger = figures_of(plan, None, runs), planned(plan, runs=runs)

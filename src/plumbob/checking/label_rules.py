@@ -46,7 +46,7 @@ def label_only(figures: Figures, party: str) -> Judgement:
     if noise:
         known = min(1.0, 1.0 / load)
         forecast = reading(figures, party, known, coverage=coverage)
-        return _judged(figures, party, forecast, f"{numbers}; noise of {noise:.3g} leaves nothing that fits exactly")
+        return _judged(figures, party, forecast, f"{numbers}; noise of {noise:.3g} leaves no exact solution")
     # Exact labels: what is decoded has no blur but the flips.
     if load <= BOX_REACH:
         return _judged(figures, party, _exact(figures, coverage), numbers, least=DEGRADES)
@@ -60,7 +60,8 @@ def label_stacked(figures: Figures, party: str) -> Judgement:
     per_step = figures.rank(party)
     known = figures.equations_a_row(party)
     numbers = (
-        f"{figures.fresh_visits} visits in new company * {per_step} independent equations a batch of {figures.batch} "
+        f"{figures.fresh_visits} visits in freshly shuffled batches * {per_step} independent "
+        f"equations per batch of {figures.batch} "
         f"rows come to {known:.3g} equations for each label"
     )
     if figures.plan.batches != "reshuffled":
@@ -271,9 +272,11 @@ def _generally_judged(figures: Figures, party: str, forecast: Forecast, numbers:
         return Judgement(
             DEGRADES,
             _sentence(
-                f"{numbers}; single labels drown, about {forecast.accuracy:.0%} right, but what own columns say about "
-                f"labels in general is {signal:.3g} standard deviations strong in {steps} batches an epoch, and may be "
-                "more than the own part of the model says"
+                f"{numbers}; individual labels are lost in the noise (about {forecast.accuracy:.0%} "
+                "are right), but what its "
+                f"columns say about labels in general is {signal:.3g} standard deviations strong in "
+                f"{steps} batches per "
+                "epoch, and may be more than its part of the model says"
             ),
         )
     return _judged(figures, party, forecast, numbers)
@@ -294,7 +297,7 @@ def _expected(forecast: Forecast, verdict: str) -> str:
     if verdict == LEAKS:
         return f"expect {text}"
     if verdict == DEGRADES:
-        return f"{text}, more or less as own columns are: neither shown to leak nor to be blocked"
+        return f"{text}, depending on the attacker's columns: inconclusive"
     return f"{text}: not shown to leak"
 
 

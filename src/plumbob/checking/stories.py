@@ -1,10 +1,6 @@
 """What each attack does, in two sentences for people who decide; its code is in the workshop, under the same name."""
 
 STORIES: dict[tuple[str, str, str], str] = {
-    ("keys", "features", "labels"): (
-        "Everything that travels is only as secret as the key that encrypted it. A short key can be factored by "
-        "anyone who recorded the messages, and a key without a proof of its form may have a back door."
-    ),
     ("label-sign", "features", "labels"): (
         "Where a batch has no more people than this party has independent columns, its gradient can be solved "
         "for each person's residual. While scores are small, the sign of the residual is the label."
@@ -66,6 +62,10 @@ STORIES: dict[tuple[str, str, str], str] = {
     ("claimed-width", "label", "scores"): (
         "A party that claims more columns than it has gets more equations from every step. With as many as a "
         "batch has rows it solves for everybody's partial scores, unless widths are agreed beforehand."
+    ),
+    ("keys", "features", "labels"): (
+        "Every residual travels encrypted under somebody's key. Whoever finds the key's factors, or made a key with a "
+        "hidden flaw, decrypts them all."
     ),
     ("label-chosen-rows", "features", "labels"): (
         "A feature party sets all its rows to zero but those of a few people, and its sums are then about "

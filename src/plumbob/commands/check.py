@@ -2,25 +2,26 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from plumbob.checking.advice import fix_for
 from plumbob.checking.check import assumptions, check, notes, summary
 from plumbob.checking.explain import explain
 from plumbob.checking.forecast import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
-from plumbob.checking.key_rules import KEYS
 from plumbob.commands.flags import plan_from
-from plumbob.errors import PlanError, UnsafePlanError
+from plumbob.commands.origins import Origin
+from plumbob.errors import UnsafePlanError
 from plumbob.plan import Plan
 from plumbob.record import Finding
 from plumbob.report.page import Table, as_text
+
+if TYPE_CHECKING:
+    from plumbob.jobs import Job
 
 Tell = Callable[[str], None]
 
 MEANINGS = {
     LEAKS: "leaks above the plan's tolerance",
-    DEGRADES: "gives something away, how much depends on the data",
+    DEGRADES: "leaks something; how much depends on the data",
     BLOCKED: "not shown to leak",
     NOT_APPLICABLE: "has nothing to work on",
 }
@@ -41,35 +42,31 @@ class Wishes:
     verbose: bool = False
 
 
-def plan_for(
-    path: Path | None, fate: Path | None, secretflow: Path | None, keys: dict[str, Any]
-) -> tuple[Plan, list[str]]:
-    """From a plan's file, another system's job file (with remarks on it), or from flags alone; flags win."""
-    if sum(source is not None for source in (path, fate, secretflow)) > 1:
-        raise PlanError("expected one of a plan, --from-fate and --from-secretflow, got several")
-    from plumbob.commands.moving_in import from_fate, from_secretflow
+def plan_for(origin: Origin, keys: dict[str, Any]) -> tuple[Plan, "Job | None"]:
+    """The plan, and the job that it was made from, where there is one; flags win."""
+    if origin.job is None:
+        return plan_from(origin.plan, keys), None
+    from plumbob.jobs import plan_to_check, read_job
 
-    if fate is not None:
-        return from_fate(fate, keys)
-    if secretflow is not None:
-        return from_secretflow(secretflow, keys)
-    return plan_from(path, keys), []
+    path, system = origin.job
+    return plan_to_check(read_job(path, system, origin.version), keys)
 
 
-def run(plan: Plan, wishes: Wishes, tell: Tell, remarks: Sequence[str] = ()) -> dict[str, object]:
+def run(plan: Plan, wishes: Wishes, tell: Tell, job: "Job | None" = None) -> dict[str, object]:
     """Findings, notes and, where asked, a story and an estimate."""
-    runs = wishes.runs
-    findings, noted = check(plan, runs=runs), [*remarks, *notes(plan, runs=runs)]
+    runs = wishes.runs * (1 if job is None else job.fits)
+    findings, noted = _findings(plan, job, wishes.runs), [*_remarks(job), *notes(plan, runs=runs)]
     result: dict[str, object] = {
         "plan_hash": plan.hash(),
         "rows": plan.rows,
         "runs": runs,
         "findings": [asdict(finding) for finding in findings],
         "notes": noted,
+        **({} if job is None else job.as_json()),
     }
     told = lines_of(findings) if wishes.verbose else short_lines(findings)
-    shown = noted if wishes.verbose else [*remarks, *assumptions(plan)]
-    lines = [*told, "", *(f"note: {note}" for note in shown)]
+    shown = noted if wishes.verbose else [*_remarks(job), *assumptions(plan)]
+    lines = [*_lines_of_job(job), *told, "", *(f"note: {note}" for note in shown)]
     if wishes.attack is not None:
         story = explain(plan, wishes.attack, runs)
         result["explanation"], lines = story, story
@@ -81,6 +78,27 @@ def run(plan: Plan, wishes: Wishes, tell: Tell, remarks: Sequence[str] = ()) -> 
         result["estimate"] = asdict(cost)
         lines = [*lines, "", *estimate_lines(cost)]
     return {**result, "lines": lines}
+
+
+def _findings(plan: Plan, job: "Job | None", runs: int) -> list[Finding]:
+    if job is None:
+        return check(plan, runs=runs)
+    from plumbob.jobs import judge
+
+    return judge(job, plan, runs)
+
+
+def _remarks(job: "Job | None") -> tuple[str, ...]:
+    return () if job is None else job.remarks
+
+
+def _lines_of_job(job: "Job | None") -> list[str]:
+    """What was read, and what was not."""
+    if job is None:
+        return []
+    ignored = [f"  {line}" for line in job.ignored] or ["  nothing"]
+    read = [f"  {one.line()}" for one in job.read]
+    return [f"Read from the {job.system} job ({job.component}):", *read, "Ignored:", *ignored, ""]
 
 
 def short_lines(findings: Sequence[Finding]) -> list[str]:
@@ -119,19 +137,17 @@ def exit_code(result: dict[str, object], is_strict: bool) -> int:
     return UNDECIDED if is_open else 0
 
 
-def refuse_leaks(plan: Plan, rows: int | None, is_accepted: bool) -> None:
-    """Before training: a plan that leaks needs somebody's word for it."""
+def refuse_leaks(plan: Plan, rows: int | None, is_accepted: bool, but: Sequence[str] = ()) -> None:
+    """Before training: a plan that leaks needs somebody's word for it; `but` names attacks that have no say."""
     if is_accepted:
         return
-    # Short keys are refused where they matter, between organisations; on one machine they hide nothing from anybody.
-    leaking = [finding for finding in check(plan, rows) if finding.verdict == LEAKS and finding.attack != KEYS]
+    leaking = [finding for finding in check(plan, rows) if finding.verdict == LEAKS and finding.attack not in but]
     if not leaking:
         return
     worst = [f"  {one.attack} by {one.by} on {one.target} of {one.against}: {one.why}" for one in leaking[:WORST]]
     more = [f"  and {len(leaking) - WORST} more"] if len(leaking) > WORST else []
     named = "\n".join([*worst, *more])
-    fix = fix_for(plan, leaking[0].attack, leaking[0].target)
     raise UnsafePlanError(
-        f"the plan leaks above its tolerance:\n{named}\ntype {fix} to stop the first, `plumbob check` to see all, "
-        "or --accept-leaks to train all the same"
+        f"the plan leaks above its tolerance:\n{named}\ntype {leaking[0].fix} to stop the first, `plumbob check` to "
+        "see all, or add --accept-leaks to train anyway"
     )

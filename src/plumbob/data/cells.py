@@ -219,9 +219,10 @@ def _refuse_dirty(name: str, texts: Texts, counts: Counter[str]) -> None:
     marks = [text for text in dirty if text.strip().casefold() in GAP_MARKS]
     flags = " ".join(f'--na "{mark}"' for mark in sorted({mark.strip() or " " for mark in marks}))
     gaps = f"treat them as gaps with {flags}" if len(marks) == len(dirty) else f"with {flags} the marks are gaps"
+    empty = f", besides {len(texts) - n_cells} empty" if n_cells < len(texts) else ""
     raise DataError(
-        f"column {name!r}: {n_dirty} of {n_cells} cells {'is' if n_dirty == 1 else 'are'} not"
-        f" {'a number' if n_dirty == 1 else 'numbers'}{_listed_marks(counts, dirty)}, the first in row {first};"
+        f"column {name!r}: {n_dirty} of {len(texts)} cells {'is' if n_dirty == 1 else 'are'} not"
+        f" {'a number' if n_dirty == 1 else 'numbers'}{_listed_marks(counts, dirty)}{empty}, the first in row {first};"
         f" {f'{gaps}, ' if marks else ''}correct them, or take the column as text with --as {name}=category"
     )
 

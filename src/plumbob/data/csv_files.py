@@ -91,7 +91,7 @@ def _first_lines(file: Path) -> list[str]:
     with _native(file) as stream:
         beginning = bytes(stream.read(LONGEST_ROW)).removeprefix(UTF8_MARK)
     if not beginning.strip():
-        raise DataError("expected a line with the columns' names and a line for each row, the file is empty")
+        raise DataError("the file is empty; expected a header line and one line per row")
     if beginning[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in beginning[:200]:
         raise DataError("expected text in UTF-8, this is UTF-16 or no text; save the file as UTF-8")
     lines = re.split(rb"\r\n|\n|\r", beginning)[:2]

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from plumbob.data import store
 from plumbob.data.cells import ColumnChoices, as_values, day_number, is_number, refuse_total, whole_ids, without_gaps
-from plumbob.data.csv_files import FLAGS, NOT_UTF8, find_layout, read_csv, told
+from plumbob.data.csv_files import FLAGS, NOT_UTF8, find_layout, read_csv, told, told_names
 from plumbob.data.shapes import Shapes
 from plumbob.errors import DataError
 from plumbob.plan import suggestion
@@ -148,6 +148,18 @@ def read_table(
     except DataError as error:
         # Most refusals do not know the file that they are about.
         raise error if str(error).startswith(str(file)) else DataError(f"{file}: {error}") from None
+
+
+def column_names(path: str | Path) -> tuple[str, ...]:
+    """Of a file, without its rows."""
+    file = Path(path)
+    if file.name.lower().endswith((".parquet", ".pq")):
+        from pyarrow import parquet
+
+        with _readable():
+            return tuple(parquet.read_schema(file).names)
+    with _readable():
+        return told_names(find_layout(file).names)
 
 
 def _read(file: Path, id_column: str | None, label_column: str | None, choices: ColumnChoices) -> Table:
@@ -449,7 +461,7 @@ def code_labels(given: NDArray[Any], positive: str | None = None) -> tuple[Label
         raise DataError(f"the labels of {len(given)} rows mix texts and numbers; expected two classes") from None
     if len(classes) != 2:
         raise DataError(
-            f"expected two classes of labels in {len(given)} rows, got {len(classes)}; is this the label's column?"
+            f"expected two classes of labels in {len(given)} rows, got {len(classes)}; is this the label column?"
         )
     first, second = classes.tolist()
     if positive is None or str(second) == positive:

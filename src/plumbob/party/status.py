@@ -42,7 +42,7 @@ class Status:
         """For people."""
         where = f"{self.purpose}, {f'step {self.step} of {self.steps}' if self.steps else 'before the first step'}"
         if not self.is_alive:
-            return f"{where}; no process is at work, start the same command again to go on"
+            return f"{where}; not running; run the same command again to resume"
         if self.absent:
             return f"{where}; waiting for {', '.join(self.absent)} to connect"
         if self.waiting_for:

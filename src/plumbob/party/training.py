@@ -83,7 +83,10 @@ def _followed(status: Status, progress: Progress | None) -> Progress:
 def _part(seat: Seat, talk: Conversation, journal: SqliteJournal) -> None:
     if late := talk.part():
         journal.note(LATE, ", ".join(late).encode())
-        seat.tell(f"{', '.join(late)}: did not say that it has everything; if it still waits, start this again")
+        seat.tell(
+            f"{', '.join(late)}: did not confirm that it received everything; if it is still waiting, "
+            "run this command again"
+        )
     else:
         journal.note(PARTED, b"")
 
@@ -146,6 +149,6 @@ def _refuse_changed_data(seat: Seat, journal: SqliteJournal) -> None:
         journal.note("data", digest)
     elif found != digest:
         raise DataError(
-            f"{seat.name}: rows, columns or labels are not those that this run began with; bring them back, or begin a "
+            f"{seat.name}: the rows, columns or labels have changed since this run started; restore them, or start a "
             "new run"
         )

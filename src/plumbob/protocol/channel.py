@@ -132,5 +132,5 @@ def compare_streams(channels: Iterable[Channel]) -> None:
     for channel, (sent, received) in expected:
         if channel.receive(Kind.STREAM_HASHES, 0, 2 * len(NOTHING)) != bytes.fromhex(received + sent):
             raise RemoteProtocolError(
-                f"{channel.peer}: what it sent or got is not what we got or sent; the two results differ, begin anew"
+                f"{channel.peer}: the two sides' message logs differ, so their results would too; start over with --new"
             )

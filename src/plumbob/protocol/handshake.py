@@ -169,12 +169,12 @@ def _refuse_difference(peer: str, what: str, ours: object, theirs: object) -> No
     if ours != theirs:
         # As a literal, and cut: a peer's text must not draw on our terminal or fill our log.
         shown = repr(theirs)[:SHOWN]
-        raise RemoteProtocolError(f"{peer}: our {what} is {ours!r}, theirs is {shown}; bring both to the same")
+        raise RemoteProtocolError(f"{peer}: our {what} is {ours!r}, theirs is {shown}; make them match")
 
 
 def _refuse_no_rows(peer: str, rows: int | None) -> None:
     if rows is None or rows < 1:
-        raise RemoteProtocolError(f"{peer}: expected it to name its aligned rows, at least 1; it did not")
+        raise RemoteProtocolError(f"{peer}: it did not report its number of aligned rows (at least 1)")
 
 
 def _draw_seed(desk: Desk, identity: bytes) -> bytes:

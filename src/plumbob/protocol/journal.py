@@ -353,8 +353,8 @@ def remains_of(path: Path) -> Remains:
 
 
 CHANGED = (
-    "what was calculated again after the restart is not what was sent before it. Data, plan or program changed since; "
-    "bring back what they were, or begin a new run"
+    "replaying the step after the restart gave different bytes from those already sent: the data, plan or program has "
+    "changed; restore them, or start a new run"
 )
 
 
@@ -400,5 +400,5 @@ def locked(path: Path) -> int:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         os.close(lock)
-        raise JournalError(f"{path}: another process is at work on this run; wait for it, or stop it first") from None
+        raise JournalError(f"{path}: another process is using this run; wait for it or stop it") from None
     return lock

@@ -52,6 +52,10 @@ class Kind(IntEnum):
     UNBLINDED_IDS = 23  # alignment of three and more: common points under one scalar less than before
     ALIGNMENT_OPENING = 24  # How many ids, in which chunks, and whether the size comes first
     ALIGNMENT_DECISION = 25  # One byte: go on from the size to the ids, or not
+    PROPOSAL_ROLE = 26  # proposal: whether the sender has the label
+    PROPOSAL_DRAFT = 27  # proposal: the label party's plan, without columns, compressed TOML
+    PROPOSAL_WIDTH = 28  # proposal: how many columns the sender's table gives under that draft
+    PROPOSAL_PLAN = 29  # proposal: the plan with all columns, compressed TOML
     QUERY = 30  # prediction: how many rows are asked for; 0 ends the session
     QUERY_ROWS = 31  # prediction: which ones
     QUERY_VERDICT = 32  # prediction: one byte, whether they will be answered
@@ -77,10 +81,10 @@ def decode(data: bytes) -> Message:
     magic, version, kind, step, sequence, size = HEADER.unpack_from(data)
     if magic != MAGIC or version != VERSION:
         raise RemoteProtocolError(
-            f"expected a Plumbob message of version {VERSION}; is the peer's version another one?"
+            f"expected a Plumbob message of version {VERSION}; is the peer running a different version?"
         )
     if kind not in Kind.__members__.values():
-        raise RemoteProtocolError(f"message kind {kind} is unknown; is the peer's version another one?")
+        raise RemoteProtocolError(f"message kind {kind} is unknown; is the peer running a different version?")
     if size != len(data) - HEADER.size:
         raise RemoteProtocolError(f"the header announces a body of {size} bytes, {len(data) - HEADER.size} came")
     return Message(Kind(kind), step, sequence, data[HEADER.size :])

@@ -162,8 +162,8 @@ class TrainingParty(ABC):
         return self.widths.features.encode(self.shard.X[batch.rows], "features")
 
     @property
-    def penalties(self) -> Vector:
-        return logistic.penalties(self.plan.l2, self.columns, self.shard.has_intercept)
+    def penalties(self) -> Vector | Matrix:
+        return self.shard.penalties(self.plan.l2)
 
     def signs(self, batch: Batch) -> Vector | None:
         """The labels of a batch as -1/+1, at the label party; flipped and scaled where the plan says so."""

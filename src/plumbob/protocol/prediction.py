@@ -1,6 +1,6 @@
 """Prediction: the label party asks for rows of the aligned list, the others answer, and only it gets scores.
 
-Opened weights: each feature party answers with its part of the scores. With three and more parties it adds masks that
+Opened weights: each feature party answers with its part of the scores. With three or more parties it adds masks that
 cancel in the sum over all of them, so that the label party gets that sum and nothing of a single one. A mask belongs to
 its row: who asks two parties for different rows gets nothing. With two parties the sum is the peer's part.
 
@@ -75,8 +75,8 @@ class Asker:
         if refusing := [peer for peer, verdict in verdicts.items() if verdict != WILL_ANSWER]:
             self.end(leaving_out=refusing)
             raise BudgetExceededError(
-                f"{', '.join(refusing)}: {len(rows)} rows more are above the limit that was set there; ask for fewer, "
-                "or agree on another limit"
+                f"{', '.join(refusing)}: {len(rows)} more rows would exceed its limit; request fewer, "
+                "or agree on a higher limit"
             )
         scores = self._scoring.collect(self._step, rows)
         self.desk.finish_step(self._step, {}, {})
@@ -152,7 +152,7 @@ class Answerer:
         if self._most_rows is not None and self._answered + asked > self._most_rows:
             self._channel.send(Kind.QUERY_VERDICT, step, TOO_MANY_ROWS)
             raise BudgetExceededError(
-                f"{self._asker} asked for {asked} rows after {self._answered}; {self._most_rows} are the most"
+                f"{self._asker} asked for {asked} rows after {self._answered}; {self._most_rows} is the limit"
             )
         self._answered += asked
         # First, so that a session that breaks off has counted too much rather than too little.

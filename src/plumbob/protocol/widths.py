@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from plumbob.crypto import Encoding, PublicKey, Slots
 from plumbob.crypto.engines import Shape
 from plumbob.data import largest_batch
+from plumbob.data.whitening import CLIP, gamma_for
 from plumbob.errors import PlanError, RemoteProtocolError
 from plumbob.plan import Plan
 from plumbob.protocol.defences import largest_released
@@ -75,11 +76,21 @@ def feature_integer_bits(plan: Plan, training_rows: int) -> int:
         bound = plan.row_norm
     elif plan.scale == "standard":
         bound = math.sqrt(training_rows)
+    elif plan.scale == "whitened":
+        bound = largest_whitened(plan, training_rows)
     else:
         return UNSCALED_BITS
     # Features are rounded after scaling and clipping, which can take them up to their bound's next multiple.
     bound += 2.0**-plan.feature_bits
     return max(1, math.floor(math.log2(max(bound, 1.0))) + 1)
+
+
+def largest_whitened(plan: Plan, training_rows: int) -> float:
+    """No whitened column has more than one deviation; nor can it exceed a row of clipped columns, whitened."""
+    widest = max(party.features for party in plan.learners)
+    # Clipped to +-5 and centred again, an entry is at most 10; the matrix is at most 1 / sqrt(gamma).
+    by_columns = 2.0 * CLIP * math.sqrt(widest / gamma_for(plan.l2, plan.blocks))
+    return min(math.sqrt(training_rows), by_columns)
 
 
 def _residual_integer_bits(plan: Plan) -> int:

@@ -6,7 +6,7 @@ from markupsafe import Markup
 
 from plumbob.checking.agreement import agreements
 from plumbob.checking.forecast import NOT_APPLICABLE
-from plumbob.checking.key_rules import KEYS as WEAK_KEYS
+from plumbob.checking.key_rules import ATTACK as WEAK_KEYS
 from plumbob.plan import KEYS, Key, Plan
 from plumbob.record import Finding, PartyRecord, RunRecord
 from plumbob.report.beside import agreement_section, theorems_section
@@ -32,13 +32,14 @@ LEDGER = (
     "takes no equation away: it blurs them."
 )
 ADVANTAGE = (
-    "Reached: the share of labels claimed rightly, for scores and features R². Advantage: the part of what the best "
+    "Reached: the share of labels recovered correctly, for scores and features R². Advantage: the "
+    "part of what the best "
     "baseline leaves unknown that the attack finds out, at the lower end of its 95 % interval. What leaks a little is "
     "called degrades on the command line, and what has nothing to attack not applicable."
 )
 NO_CLAIM = "No attack had anything to work on."
 RECEIPT = (
-    "What was really on in this run. Each party has hashed the bytes that it sent and received: two parties that "
+    "What this run actually used. Each party has hashed the bytes that it sent and received: two parties that "
     "compare theirs see whether they took part in the same run."
 )
 ROLES = {"label": "holds the label", "features": "holds columns only", "arbiter": "holds the key"}
@@ -48,7 +49,7 @@ WARNING_CALCULATED = (
     "Calculated in the clear: nothing was encrypted and nothing was sent. Views and weights are those of the plan's "
     "protocol up to rounding; its time and traffic are not, and attacks that tamper with messages were left out."
 )
-WARNING_RANDOMNESS = "The randomness did not come from the kernel: nothing in this run was secret."
+WARNING_RANDOMNESS = "The randomness did not come from the operating system: nothing in this run was secret."
 
 
 def page_of(record: RunRecord) -> str:
@@ -87,7 +88,7 @@ def verdict_section(record: RunRecord) -> Section:
     if left_out:
         sentences.append(partial_sentence(left_out))
     if not record.findings and verdicts:
-        sentences.append("Nobody attacked this run. This is what `check` says of its plan, from its numbers alone.")
+        sentences.append("This run has not been attacked. What follows is `check`'s prediction from the plan alone.")
     facts = facts_list(_utility(record))
     warned = (tag("p", line, class_="warning") for line in warnings(record))
     return Section(heading, sentences, special=joined(*warned, verdict_list(verdicts), facts))
@@ -261,7 +262,7 @@ def findings_table(findings: Sequence[Finding]) -> Table:
         ]
         for finding in findings
     ]
-    return Table(header, rows, "rate: share of labels claimed rightly, for scores and features R^2")
+    return Table(header, rows, "rate: share of labels recovered correctly, for scores and features R^2")
 
 
 def reasons(findings: Sequence[Finding]) -> Iterator[str]:

@@ -249,7 +249,7 @@ def test_another_run_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     changed, flipped = tables_for(plan, X, y), tables_for(plan, made_up(columns=5)[0], 1 - y)
     for what, tables in {"plan": tables_of(plan), "data": changed, "data ": flipped}.items():
         other = plan.replace(learning_rate=0.2) if what == "plan" else plan
-        message = f"its {what.strip()} was another one; bring that {what.strip()} back .* --out, or add --new"
+        message = f"with a different {what.strip()}; restore it to resume, .* --out, or add --new"
         with pytest.raises(DataError, match=message), unfinished(tmp_path, other, tables):
             pass
     with monkeypatch.context() as patch:
@@ -267,7 +267,7 @@ def test_a_new_run_forgets_the_old_one(tmp_path: Path) -> None:
         started(plan, tmp_path, "first", 2)
     with (
         unfinished(tmp_path, plan, tables_of(plan)),
-        pytest.raises(JournalError, match="another process is at work"),
+        pytest.raises(JournalError, match="another process is using this run"),
         unfinished(tmp_path, plan, tables_of(plan), is_new=True),
     ):
         pass

@@ -109,12 +109,12 @@ class View:
         """Own weights before each step, replayed from the start and the sums."""
         has_intercept = self.plan.intercept and self.is_label_party
         penalties = logistic.penalties(self.plan.l2, self.X.shape[1], has_intercept)
-        weights, history = self.start, []
+        descent, history = logistic.Descent.from_start(self.start), []
         returned = self.sums if self.own_noise is None else self.sums + self.own_noise
         for batch, sums in zip(self.batches, returned, strict=True):
-            history.append(weights)
+            history.append(descent.weights)
             gradient = sums * (self.sigmoid.gradient_scale / len(batch))
-            weights = logistic.updated(weights, gradient, self.plan.rate, penalties)
+            descent = descent.after(gradient, self.plan.rate, self.plan.momentum, penalties)
         return np.array(history)
 
     @property

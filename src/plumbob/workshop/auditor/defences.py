@@ -49,7 +49,7 @@ class Defence:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one defence came to; where it cannot be had for these data, `refused` says why and the rest is empty."""
+    """What one defence came to; where it is not available for these data, `refused` says why and the rest is empty."""
 
     defence: str
     flags: str

@@ -82,7 +82,7 @@ def _opened(source: Source) -> tuple[RunRecord, Mapping[str, Transcript]]:
     folder = Path(source)
     record = RunRecord.load(folder)
     if not record.is_finished:
-        raise DataError(f"{folder}: the run did not come to its end ({record.status}); train it again")
+        raise DataError(f"{folder}: the run did not finish ({record.status}); train it again")
     names = [party.name for party in Plan.from_toml(record.plan).learners]
     files = {name: folder / "parties" / name / "transcript.npz" for name in names}
     return record, {name: Transcript.load(file) for name, file in files.items() if file.exists()}

@@ -9,17 +9,22 @@ import shlex
 import shutil
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from plumbob.checking.filing import with_predictions
+from plumbob.checking.key_rules import ATTACK as KEYS
 from plumbob.commands.check import refuse_leaks
+from plumbob.commands.flags import plan_from
 from plumbob.commands.progress import StepProgress
 from plumbob.commands.results import lines_of, make_folder, report_in, write_report
+from plumbob.commands.tables import SUGGESTED_BINS, SUGGESTED_TEST_SHARE
 from plumbob.crypto import engines
+from plumbob.data import ColumnChoices, column_names
 from plumbob.errors import DataError
 from plumbob.plan import Plan
 from plumbob.protocol.journal import settle
@@ -27,7 +32,7 @@ from plumbob.protocol.outcome import unfinished_record
 from plumbob.record import RunRecord
 from plumbob.workshop.simulation import Run, train
 from plumbob.workshop.simulation.checkpoint import Checkpoint, unfinished
-from plumbob.workshop.simulation.files import LoadedTables, load_tables
+from plumbob.workshop.simulation.files import LoadedTables, Testing, encoded_widths, load_tables
 from plumbob.workshop.simulation.quality import assessed
 
 EARLIER = "earlier-run"
@@ -42,6 +47,8 @@ class Inputs:
     id_column: str | None = None
     label_column: str | None = None
     data_dir: Path | None = None
+    reading: ColumnChoices = field(default_factory=ColumnChoices)
+    testing: Testing = field(default_factory=Testing)
 
     @property
     def source(self) -> str:
@@ -64,7 +71,8 @@ class Means:
 def run(plan: Plan, inputs: Inputs, out: Path, means: Means) -> dict[str, object]:
     """Train, compare, save, report. A plan that leaks is refused before anything is written, unless it is accepted."""
     loaded = _loaded(plan, inputs)
-    refuse_leaks(plan, len(loaded.tables[plan.label_party.name]), means.accept_leaks)
+    # All data are here already: short keys give nothing away that this machine does not have.
+    refuse_leaks(plan, len(loaded.tables[plan.label_party.name]), means.accept_leaks, but=[KEYS])
     return shown(_carried_out(plan, loaded, out, means).record, inputs, out)
 
 
@@ -111,7 +119,44 @@ def _remove_run(folder: Path) -> None:
 
 
 def _loaded(plan: Plan, inputs: Inputs) -> LoadedTables:
-    return load_tables(plan, inputs.data, inputs.id_column, inputs.label_column, inputs.data_dir)
+    return load_tables(
+        plan,
+        inputs.data,
+        inputs.id_column,
+        inputs.label_column,
+        inputs.data_dir,
+        inputs.reading,
+        inputs.testing,
+    )
+
+
+def plan_for(file: Path | None, keys: Mapping[str, Any], inputs: Inputs) -> Plan:
+    """The plan in a file or from flags; from neither, one that fits the parties' files, as `propose` drafts it."""
+    if file is not None or "features" in keys or inputs.source != "files":
+        return plan_from(file, keys)
+    return drafted_plan(inputs, keys)
+
+
+def drafted_plan(inputs: Inputs, keys: Mapping[str, Any]) -> Plan:
+    """A plan whose parties are those of the files; the one whose file has the label's column comes first."""
+    files = dict(pair.split("=", 1) for pair in inputs.data if "=" in pair)
+    holders = [party for party, file in files.items() if inputs.label_column in column_names(Path(file))]
+    if len(holders) != 1:
+        found = "no file has" if not holders else "more than one file has"
+        raise DataError(f"--label {inputs.label_column or ''}: {found} the label's column; expected one")
+    names = [holders[0], *(party for party in files if party != holders[0])]
+    has_own_test = bool(inputs.testing.files) or inputs.testing.split_by is not None
+    suggested = {"bins": SUGGESTED_BINS, "test_share": 0.0 if has_own_test else SUGGESTED_TEST_SHARE}
+    draft = Plan.for_columns([1] * len(names), **{**suggested, **keys})
+    parties = tuple(replace(party, name=name) for party, name in zip(draft.parties, names, strict=False))
+    widths = party_widths(draft.replace(parties=parties), inputs)
+    sized = tuple(replace(party, features=widths[party.name]) for party in parties)
+    return draft.replace(parties=sized)
+
+
+def party_widths(plan: Plan, inputs: Inputs) -> dict[str, int]:
+    """How many columns each party's file gives under this plan."""
+    return encoded_widths(plan, inputs.data, inputs.id_column, inputs.label_column, inputs.reading, inputs.testing)
 
 
 def _carried_out(plan: Plan, loaded: LoadedTables, out: Path, means: Means) -> Run:
@@ -126,7 +171,7 @@ def _carried_out(plan: Plan, loaded: LoadedTables, out: Path, means: Means) -> R
             progress.say(loaded.left_out)
         if checkpoint.step:
             progress.reached = checkpoint.step
-            progress.say(f"going on after step {checkpoint.step} of a run that was interrupted; --new would begin anew")
+            progress.say(f"resuming after step {checkpoint.step} (use --new to start over)")
         try:
             return _trained_and_saved(plan, loaded, out, means, progress, checkpoint)
         except KeyboardInterrupt:

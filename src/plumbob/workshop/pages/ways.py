@@ -116,7 +116,7 @@ def _epochs_chart(ways: Sequence[Way]) -> Iterator[Chart]:
         f"{attacks}: each on what was seen up to an epoch's end, "
         "with 95 % intervals. Dashed, what needs no attack. A way that is missing gave attacks nothing to work on.",
         Axis("epoch"),
-        Axis("labels claimed rightly", low=0.0, high=1.0, unit="percent"),
+        Axis("labels recovered correctly", low=0.0, high=1.0, unit="percent"),
         [*(curve_series(one, name) for name, one in best), *references([one for _, one in best])],
     )
 

@@ -198,8 +198,8 @@ def _refuse_another(out: Path, found: Resumed | None, about: State) -> None:
         if found is not None and found.state[key] != value:
             what = key.removeprefix("/")
             raise DataError(
-                f"{out}: an interrupted run lies here, and its {what} was another one; bring that {what} back to go on "
-                "with it, choose another --out, or add --new to begin anew"
+                f"{out}: this folder holds an interrupted run with a different {what}; restore it to resume, "
+                "choose another --out, or add --new to start over"
             )
 
 
