@@ -50,15 +50,10 @@ def notes_for(plan: Plan) -> Iterator[str]:
         yield "The finished model is not judged: a party's final weights depend on everybody's data."
     if plan.protocol in ("exchange", "arbiter"):
         yield (
-            "Steering: a peer that deviates can push this party's weights by up to what one step may move them, and read "
-            "parts of its columns in the scores that follow. Larger pushes end the run. Use shares against such a peer."
+            "Steering: a peer that deviates can push this party's weights by up to what one step may move them, and "
+            "read parts of its columns in the scores that follow. Larger pushes end the run. Use shares against such a peer."
         )
     yield from prediction_notes(plan)
-    if plan.seed:
-        yield (
-            "The plan fixes the seed, so everyone who reads it knows the batches and starting weights in advance. Use "
-            "seed = 0 for real data: the parties then draw them together."
-        )
     if plan.intercept:
         yield (
             "The intercept tells the label party nothing new; anyone who sees joint scores learns the base rate of "
