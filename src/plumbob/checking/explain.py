@@ -42,7 +42,7 @@ def _setting(figures: Figures) -> str:
 
 def _told(finding: Finding, ledger: Ledger, figures: Figures) -> Iterator[str]:
     yield f"{finding.by} against {finding.against}, {finding.target}: {finding.verdict}. {finding.why}"
-    for unknown in ACCOUNTS[finding.target]:
+    for unknown in ACCOUNTS.get(finding.target, ()):
         for account in ledger.accounts:
             if (account.party, account.unknown) == (finding.by, unknown):
                 yield f"  ledger: {_counted(account, figures)}"

@@ -203,8 +203,8 @@ class TrainingParty(ABC):
         logistic.stop_if_diverging(scores, others, limits, batch.step)
         raise RemoteProtocolError(
             f"step {batch.step}: the others' sums would move a weight further than the plan's learning rate allows "
-            f"with scores up to {LARGEST_SCORE:g}; a peer steers this party's weights, or training diverges there. Nothing "
-            "was updated; ask the peers, or lower learning_rate"
+            f"with scores up to {LARGEST_SCORE:g}; a peer steers this party's weights, or training diverges there. "
+            "Nothing was updated; ask the peers, or lower learning_rate"
         )
 
     def descend(self, batch: Batch, scores: Vector, sums: Vector) -> None:
