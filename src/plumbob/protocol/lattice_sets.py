@@ -117,6 +117,17 @@ class LatticeShape:
         """Fraction bits of a sum of residuals times features."""
         return SLOT_BITS + self.plan.feature_bits - DROPPED_BITS
 
+    @property
+    def largest_message(self) -> int:
+        """Bytes of the longest body: the challenges to all keys, or a request."""
+        scores, gradients, slots = (one.polynomial_bytes for one in self.profile)
+        matrices = 2 if self.has_penalty_products else 1
+        keys = self.plan.passes * (scores + matrices * gradients + len(self.pieces) * slots)
+        names = [party.name for party in self.plan.learners]
+        layouts = [make(name) for make in (self.scores, self.gradients, self.penalties) for name in names]
+        requests = [layout.total_bytes for layout in layouts] + [self.slots(piece).total_bytes for piece in self.pieces]
+        return max(2 * keys, *requests) + 32
+
     def prove(self) -> None:
         """Refuse a plan whose shares are cut or lifted wrongly more often than once in 2**40 runs."""
         size = self.largest_sum_bits
