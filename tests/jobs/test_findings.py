@@ -56,7 +56,7 @@ def test_scores_in_the_clear_leak_at_any_batch_size(tmp_path: Path, size: int) -
 
 def test_decoys_hide_most_of_a_batch(tmp_path: Path) -> None:
     """A stacked solve that would read nearly all labels reaches little above chance behind decoys."""
-    parameters = {**PARAMETERS, "batch_size": 100, "max_iter": 15, "init_param": {"init_method": "random_uniform"}}
+    parameters = {**PARAMETERS, "batch_size": 100, "max_iter": 6, "init_param": {"init_method": "random_uniform"}}
     hidden = findings(read(tmp_path, conf({**parameters, "masked_rate": 5})), (1, 10))
     bare = findings(read(tmp_path, conf({**parameters, "masked_rate": 0, "shuffle": True})), (1, 10))
     stacked = [next(one for one in found if one.attack == "label-stacked") for found in (hidden, bare)]
