@@ -364,6 +364,8 @@ def test_predict_on_weights_that_stay_shared(
         "shares",
         "--seed",
         "4",
+        "--scheme",
+        "paillier",
         "--open",
         "never",
     ]
@@ -625,7 +627,7 @@ def test_attack_without_a_recording(
 
 def people(folder: Path) -> tuple[str, list[str]]:
     """A plan and two files that fit it: the bank has a number, the fund a number and a word."""
-    keys = {"protocol": "clear", "batch_size": 5, "epochs": 1, "seed": 2, "categorical": "one-hot"}
+    keys = {"protocol": "clear", "batch_size": 5, "epochs": 1, "seed": 2, "categorical": "one-hot", "rare": 0}
     parties = {"bank": {"role": "label", "features": 1}, "fund": {"role": "features", "features": 3}}
     plan = folder / "joint.toml"
     plan.write_text(Plan.from_dict({"parties": parties}).replace(**keys).to_toml())
