@@ -340,7 +340,7 @@ def test_malformed_files_are_refused(text: str, words: str) -> None:
         ({"batches": "fixed", "learning_rate": 0.1}, "model.batches", "waste"),
         ({"class_weight": "balanced", "learning_rate": 0.1}, "model.class_weight", "public rate"),
         ({"sigmoid": "taylor"}, "model.sigmoid", "fourier"),
-        ({"noise": "rows"}, "privacy.noise", "not carried yet"),
+        ({"scheme": "paillier", "noise": "rows"}, "privacy.noise", "without limit"),
         ({"scheme": "paillier", "momentum": 0.5, "epochs": 31}, "model.epochs", "l2 = 0.01"),
         ({"scheme": "paillier", "scale": "whitened", "l2": 0.1}, "model.l2", "private product"),
         ({"protocol": "arbiter"}, "crypto.protocol", "needs a party with role arbiter"),

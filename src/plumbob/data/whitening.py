@@ -28,10 +28,16 @@ class Whitening:
 
     centre: Vector
     matrix: Matrix
+    clip: float = CLIP
+    norm: float = 0.0
+    """Rows are shortened to it before they are centred; 0 = not."""
 
     def apply(self, standardised: Matrix) -> Matrix:
         """Rows as training sees them."""
-        whitened: Matrix = (np.clip(standardised, -CLIP, CLIP) - self.centre) @ self.matrix
+        inside: Matrix = np.clip(standardised, -self.clip, self.clip)
+        if self.norm:
+            inside = inside * (self.norm / np.maximum(np.linalg.norm(inside, axis=1, keepdims=True), self.norm))
+        whitened: Matrix = (inside - self.centre) @ self.matrix
         return whitened
 
     def in_standard_units(self, weights: Vector) -> tuple[Vector, float]:

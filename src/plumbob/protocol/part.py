@@ -15,7 +15,7 @@ import numpy as np
 from plumbob.data import Encoder, Shard, Source, Table, store
 from plumbob.data.encoder import ALL_ROWS, Rows
 from plumbob.data.encoding import AnySource, restored_source, stored_source
-from plumbob.data.whitening import Whitening, penalties_of
+from plumbob.data.whitening import CLIP, Whitening, penalties_of
 from plumbob.errors import DataError
 from plumbob.plan import Party
 from plumbob.protocol.bound_shares import BoundShares
@@ -128,7 +128,7 @@ class Part:
             "shares": {name: [str(value) for value in share] for name, share in self.shares.items()},
         }
         if self.whitening is not None:
-            stored["whitening"] = {name: values.tolist() for name, values in vars(self.whitening).items()}
+            stored["whitening"] = _stored_whitening(self.whitening)
         if self.bound is not None:
             stored |= _stored_bound(self.bound)
         path.write_text(json.dumps(stored, indent=1, allow_nan=False), encoding="utf-8")
@@ -254,18 +254,28 @@ def _stored_paillier(bound: BoundShares) -> dict[str, Any]:
     }
 
 
+def _stored_whitening(whitening: Whitening) -> dict[str, Any]:
+    stored: dict[str, Any] = {"centre": whitening.centre.tolist(), "matrix": whitening.matrix.tolist()}
+    # Left out where they are the usual ones, so that such a part is the same file as before.
+    usual = Whitening(whitening.centre, whitening.matrix)
+    limits = {"clip": whitening.clip, "norm": whitening.norm}
+    return stored | {name: value for name, value in limits.items() if value != getattr(usual, name)}
+
+
 class _StoredWhitening(msgspec.Struct, forbid_unknown_fields=True):
     """The centre, and the matrix row by row."""
 
     centre: list[float]
     matrix: list[list[float]]
+    clip: float = CLIP
+    norm: float = 0.0
 
     def read(self) -> Whitening:
         columns = len(self.centre)
         if any(len(row) != columns for row in self.matrix):
             raise DataError("the part's whitening is damaged; take the part from a copy of the run's folder")
         matrix = np.array(self.matrix, dtype=np.float64).reshape(len(self.matrix), columns)
-        return Whitening(np.array(self.centre, dtype=np.float64), matrix)
+        return Whitening(np.array(self.centre, dtype=np.float64), matrix, self.clip, self.norm)
 
 
 class _Stored(msgspec.Struct, forbid_unknown_fields=True):

@@ -75,8 +75,8 @@ def feature_integer_bits(plan: Plan, training_rows: int) -> int:
     """A standardised column of n rows stays within sqrt(n - 1), a clipped row within its norm; the intercept is 1."""
     if (plan.protocol, plan.scheme) == ("shares", "lattice"):
         return LATTICE_BITS
-    if plan.row_norm > 0:
-        bound = plan.row_norm
+    if plan.joint_norm > 0:
+        bound = plan.joint_norm
     elif plan.scale == "standard":
         bound = math.sqrt(training_rows)
     elif plan.scale == "whitened":

@@ -16,6 +16,8 @@ from plumbob.errors import DataError, RemoteProtocolError
 from plumbob.plan import Plan, suggestion
 from plumbob.record import Finding
 from plumbob.workshop.attacks import ACTIVE, PASSIVE, ActiveAttack, Attack, NotApplicable
+from plumbob.workshop.auditor.coalitions import findings_together
+from plumbob.workshop.auditor.prediction import prediction_audit
 from plumbob.workshop.auditor.score import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE, scored, without_claim
 from plumbob.workshop.auditor.truth import Source, Truth
 from plumbob.workshop.simulation import train
@@ -29,10 +31,13 @@ Kind = TypeVar("Kind", Attack, ActiveAttack)
 ORDER = (LEAKS, DEGRADES, BLOCKED, NOT_APPLICABLE)
 
 
-def audit(record: Source, only: Sequence[str] | None = None, progress: Tell | None = None) -> list[Finding]:
+def audit(
+    record: Source, only: Sequence[str] | None = None, progress: Tell | None = None, predicted: int = 0
+) -> list[Finding]:
     """Attack a recorded run: a `RunRecord` with its transcripts, a `Run`, or a run's folder.
 
-    `only` names the attacks to run; without it, all. One finding for each attack, attacker, victim and target.
+    `only` names the attacks to run; without it, all. `predicted` are rows to be scored later, whose scores are
+    attacked too. One finding for each attack, attacker, victim and target.
     """
     # One name is a sequence of letters, too, and those are no attacks.
     only = [only] if isinstance(only, str) else only
@@ -46,6 +51,9 @@ def audit(record: Source, only: Sequence[str] | None = None, progress: Tell | No
         for active in chosen(ACTIVE, view.role, only):
             _tell(progress, f"{active.name} by {name}, in a run of its own")
             findings += acted_out(active, name, truth)
+    together = findings_together(truth, lambda role: chosen(PASSIVE, role, only), lambda line: _tell(progress, line))
+    findings += together
+    findings += prediction_audit(truth, predicted) if predicted else []
     judged = (_on_opened_weights(truth.plan, finding) for finding in findings)
     return sorted(one_each(judged), key=lambda finding: ORDER.index(finding.verdict))
 
@@ -139,5 +147,6 @@ def _on_opened_weights(plan: Plan, finding: Finding) -> Finding:
         return replace(finding, verdict=BLOCKED, why="No sums were seen, and the weights were never opened.", fix="")
     if finding.verdict == NOT_APPLICABLE:
         return finding
-    equations = f"The weights opened at the end are {plan.party(finding.by).features} equations per run about labels."
+    columns = sum(plan.party(name).features for name in finding.by.split("+"))
+    equations = f"The weights opened at the end are {columns} equations per run about labels."
     return replace(finding, why=f"{equations} {finding.why}")
