@@ -50,8 +50,8 @@ def notes_for(plan: Plan) -> Iterator[str]:
         yield "The finished model is not judged: a party's final weights depend on everybody's data."
     if plan.protocol in ("exchange", "arbiter"):
         yield (
-            "Steering: a peer that deviates can push this party's weights by up to what one step may move them, and read "
-            "parts of its columns in the scores that follow. Larger pushes end the run. Use shares against such a peer."
+            "Steering: a peer that deviates can push this party's weights by up to what one step may move them, and "
+            "read parts of its columns in the scores that follow. Larger pushes end the run. Use shares against that."
         )
     yield from prediction_notes(plan)
     if plan.intercept:

@@ -202,9 +202,9 @@ class TrainingParty(ABC):
         limits = replace(self.sigmoid, score_limit=min(LARGEST_SCORE, self.sigmoid.score_limit))
         logistic.stop_if_diverging(scores, others, limits, batch.step)
         raise RemoteProtocolError(
-            f"step {batch.step}: the others' sums would move a weight further than the plan's learning rate allows with "
-            f"scores up to {LARGEST_SCORE:g}; a peer steers this party's weights, or training diverges there. Nothing "
-            "was updated; ask the peers, or lower learning_rate"
+            f"step {batch.step}: the others' sums would move a weight further than the plan's learning rate allows "
+            f"with scores up to {LARGEST_SCORE:g}; a peer steers this party's weights, or training diverges there. "
+            "Nothing was updated; ask the peers, or lower learning_rate"
         )
 
     def descend(self, batch: Batch, scores: Vector, sums: Vector) -> None:
