@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from plumbob.checking.advice import fix_for, notes_for
+from plumbob.checking.arbiter_rules import arbiter_findings
 from plumbob.checking.at_home import AtHome
 from plumbob.checking.coalitions import JOINT, Coalition, coalitions
 from plumbob.checking.feature_rules import FEATURE_RULES
@@ -75,6 +76,7 @@ def _findings(figures: Figures) -> Iterator[Finding]:
         for party in figures.plan.learners:
             if party.role == rule.by:
                 yield from _judged(figures, rule, party.name)
+    yield from arbiter_findings(figures)
     for coalition in coalitions(figures.plan):
         yield from _judged_together(figures, coalition)
 

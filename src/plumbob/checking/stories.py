@@ -63,6 +63,10 @@ STORIES: dict[tuple[str, str, str], str] = {
         "A party that claims more columns than it has gets more equations from every step. With as many as a "
         "batch has rows it solves for everybody's partial scores, unless widths are agreed beforehand."
     ),
+    ("arbiter-key", "features", "labels"): (
+        "Every residual travels under the arbiter's key. A party that joins the arbiter keeps what it receives, and "
+        "the key opens it: each person's residual, and its sign is the label."
+    ),
     ("prediction-equations", "label", "features"): (
         "A score is a sum of columns times weights. Whoever knows a few rows solves for the weights, and each further "
         "score is then an equation about columns that nobody showed."
