@@ -414,13 +414,22 @@ def predict(
 
 
 @app.command()
-def receipt(folder: RunFolder, as_json: Json = False, quiet: Quiet = False) -> None:
-    """Show which protections a run actually used; exits with 1 if its record is inconsistent."""
+def receipt(
+    folders: Annotated[
+        list[Path], typer.Argument(metavar="RUN_DIR...", help="Folder of a run, or of each party's side of one run.")
+    ],
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Show which protections a run actually used, or compare two parties' records of it.
+
+    Exits with 1 if the records are inconsistent or a signature does not hold.
+    """
     from plumbob.commands import receipt as work
 
-    result = work.run(folder)
+    result = work.run(folders[0]) if len(folders) == 1 else work.compare(folders)
     show(result, as_json)
-    if not result["verified"]:
+    if not result["consistent"]:
         raise typer.Exit(1)
 
 
@@ -802,4 +811,9 @@ def show(result: dict[str, object], as_json: bool) -> None:
     console = Console()
     for line in cast("list[str]", result["lines"]):
         # As it is, however wide: a table cut at 80 columns cannot be read by the next program in a pipe.
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+        console.print(printable(line), markup=False, highlight=False, soft_wrap=True)
+
+
+def printable(text: str) -> str:
+    """Without control characters: what a record or a peer says must not steer the terminal."""
+    return "".join(sign if sign.isprintable() or sign in "\n\t" else ascii(sign)[1:-1] for sign in text)

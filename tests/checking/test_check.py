@@ -9,7 +9,8 @@ import pytest
 
 import plumbob
 from plumbob import datasets
-from plumbob.checking.check import RULES, check, notes
+from plumbob.checking.catalogue import CATALOGUE, names
+from plumbob.checking.check import check, notes
 from plumbob.checking.explain import explain
 from plumbob.checking.figures import Figures
 from plumbob.checking.forecast import Forecast, reading
@@ -44,7 +45,7 @@ def labels(plan: Plan, attack: str, **keys: Any) -> str:
 def test_every_attack_has_a_rule() -> None:
     """What the red team can try, a plan is judged on, party for party."""
     tried = {(attack.name, attack.by) for attack in PASSIVE} | {(attack.name, attack.by) for attack in ACTIVE}
-    assert {(rule.attack, rule.by) for rule in RULES} == tried
+    assert {(entry.name, entry.by) for entry in CATALOGUE} == tried
 
 
 @pytest.mark.parametrize("protocol", ["clear", "exchange", "arbiter", "shares"])
@@ -308,7 +309,7 @@ def test_notes_say_what_predictions_tell(keys: dict[str, Any], sentences: tuple[
         assert words in text
 
 
-@pytest.mark.parametrize("attack", sorted({rule.attack for rule in RULES}))
+@pytest.mark.parametrize("attack", names())
 def test_every_attack_has_a_story(attack: str) -> None:
     """What it does, this plan's numbers, and the ledger behind the verdict."""
     text = "\n".join(explain(plan_of(batch_size=64, epochs=30), attack))
@@ -381,15 +382,3 @@ def test_what_stands_for_no_plan() -> None:
     """Anything else than a plan, its file or its dictionary is refused by name."""
     with pytest.raises(PlanError, match="expected a plan, a plan's file or a dictionary, got int"):
         plumbob.check(cast("Any", 3))
-
-
-def test_weak_keys_are_a_finding() -> None:
-    """Keys for tests leak, keys without a proof degrade, proven keys of full length and `clear` have no finding."""
-
-    def verdicts(**keys: Any) -> list[str]:
-        findings = check(Plan.for_columns((3, 4), rows=1000, **keys))
-        return [finding.verdict for finding in findings if finding.attack == "keys"]
-
-    assert verdicts(protocol="exchange", key_bits=512, test_only_keys=True) == ["leaks"]
-    assert verdicts(protocol="exchange", scheme="okamoto-uchiyama", trust_peer_keys=True) == ["degrades"]
-    assert verdicts(protocol="exchange") == verdicts() == verdicts(protocol="clear", test_only_keys=True) == []

@@ -6,7 +6,13 @@ import pytest
 
 from tests.jobs.support import PARAMETERS, conf, findings, leaking, read
 
-QUIET = {**PARAMETERS, "masked_rate": 0, "shuffle": False, "batch_size": -1}
+QUIET = {
+    **PARAMETERS,
+    "masked_rate": 0,
+    "shuffle": False,
+    "batch_size": -1,
+    "encrypt_param": {"key_length": 2048},
+}
 
 
 def test_a_host_that_is_the_arbiter_reads_labels(tmp_path: Path) -> None:
@@ -68,3 +74,10 @@ def test_the_worse_of_two_versions_is_shown(tmp_path: Path) -> None:
 def test_a_batch_larger_than_the_table_is_all_rows(tmp_path: Path) -> None:
     """As both systems take it."""
     assert findings(read(tmp_path, conf({**PARAMETERS, "batch_size": 9000})), rows=500)
+
+
+@pytest.mark.parametrize(("bits", "is_weak"), [(1024, True), (2048, False), (4096, False)])
+def test_keys_are_judged_by_their_length(tmp_path: Path, bits: int, is_weak: bool) -> None:
+    """Short keys leak; a length that no plan of ours has is not weak for that."""
+    found = findings(read(tmp_path, conf({**QUIET, "encrypt_param": {"key_length": bits}}, arbiter=3)))
+    assert (("keys", "features", "labels") in leaking(found)) is is_weak

@@ -103,7 +103,7 @@ def test_whitened_descent_is_that_of_the_page() -> None:
     penalty[3:, 3:] = 0.02 * matrices[1].matrix @ matrices[1].matrix
     weights, velocity = np.zeros(6), np.zeros(6)
     for _ in range(9):
-        residuals = SIGMOIDS["fourier"].residuals(X @ weights, 2.0 * y - 1.0)
+        residuals = SIGMOIDS["fourier"].residuals(X @ weights, 2.0 * y.astype(np.float64) - 1.0)
         velocity = 0.5 * velocity + residuals @ X / len(X) + penalty @ weights
         weights = weights - 2.0 * velocity
     assert np.abs(weights_of(run) - weights).max() < 1e-12

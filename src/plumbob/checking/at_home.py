@@ -79,7 +79,7 @@ def _trained(plan: Plan, X: Matrix, y: NDArray[np.int8]) -> Vector:
         if np.abs(scores).max(initial=0.0) > LARGEST_SCORE:
             return weights
         residuals = sigmoid.curve(scores) - sigmoid.label_weight * signs[batch.rows]
-        weights = weights - plan.rate * logistic.gradient(rows, residuals, 0.0, sigmoid)
+        weights = weights - plan.rate * logistic.gradient(residuals @ rows, len(rows), sigmoid)
     return weights
 
 

@@ -10,23 +10,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from plumbob.checking import catalogue
 from plumbob.checking.advice import fix_for, notes_for
 from plumbob.checking.arbiter_rules import arbiter_findings
 from plumbob.checking.at_home import AtHome
+from plumbob.checking.catalogue import AttackEntry
 from plumbob.checking.coalitions import JOINT, Coalition, coalitions
-from plumbob.checking.feature_rules import FEATURE_RULES
 from plumbob.checking.figures import Figures
 from plumbob.checking.forecast import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
 from plumbob.checking.key_rules import key_findings
-from plumbob.checking.label_rules import LABEL_RULES
 from plumbob.checking.ledger import gains
 from plumbob.checking.prediction_rules import answered_rows, prediction_findings
-from plumbob.checking.rules import Rule
+from plumbob.checking.row_notes import row_notes
 from plumbob.errors import PlanError
 from plumbob.plan import Plan
 from plumbob.record import Finding
 
-RULES: tuple[Rule, ...] = (*LABEL_RULES, *FEATURE_RULES)
 # What is worst comes first.
 ORDER = (LEAKS, DEGRADES, BLOCKED, NOT_APPLICABLE)
 OTHERS = {
@@ -71,11 +70,11 @@ def figures_of(
 
 
 def _findings(figures: Figures) -> Iterator[Finding]:
-    yield from key_findings(figures.plan)
-    for rule in RULES:
+    yield from key_findings(figures)
+    for entry in catalogue.CATALOGUE:
         for party in figures.plan.learners:
-            if party.role == rule.by:
-                yield from _judged(figures, rule, party.name)
+            if party.role == entry.by:
+                yield from _judged(figures, entry, party.name)
     yield from arbiter_findings(figures)
     for coalition in coalitions(figures.plan):
         yield from _judged_together(figures, coalition)
@@ -85,24 +84,24 @@ def _judged_together(figures: Figures, coalition: Coalition) -> Iterator[Finding
     """The same rules for all parties but one, acting as one."""
     merged = Figures(coalition.plan, figures.rows, figures.runs, figures.is_assumed)
     joint = merged.plan.party(JOINT)
-    for rule in RULES:
-        if rule.by == joint.role:
-            for finding in _judged(merged, rule, joint.name):
+    for entry in catalogue.CATALOGUE:
+        if entry.by == joint.role:
+            for finding in _judged(merged, entry, joint.name):
                 why = coalition.renamed(finding.why)
                 # What helps two parties may not be there for three: the advice is that for the whole plan.
-                fix = fix_for(figures.plan, rule.attack, rule.target) if finding.fix else ""
+                fix = fix_for(figures.plan, entry.name, entry.target) if finding.fix else ""
                 yield replace(finding, by=coalition.name, against=coalition.victim, why=why, fix=fix)
 
 
-def _judged(figures: Figures, rule: Rule, by: str) -> Iterator[Finding]:
-    """One finding for each party that the rule is about."""
-    judgement = rule.judge(figures, by)
+def _judged(figures: Figures, entry: AttackEntry, by: str) -> Iterator[Finding]:
+    """One finding for each party that the attack is about."""
+    judgement = entry.judge(figures, by)
     is_open = judgement.verdict in (LEAKS, DEGRADES)
-    fix = fix_for(figures.plan, rule.attack, rule.target) if is_open else ""
+    fix = fix_for(figures.plan, entry.name, entry.target) if is_open else ""
     label_party = figures.plan.label_party.name
     peers = [peer.name for peer in figures.peers(by)] or [label_party]
-    for against in [label_party] if rule.target == "labels" else peers:
-        yield Finding(rule.attack, by, against, rule.target, judgement.verdict, judgement.why, rule.reference, fix)
+    for against in [label_party] if entry.target == "labels" else peers:
+        yield Finding(entry.name, by, against, entry.target, judgement.verdict, judgement.why, entry.reference, fix)
 
 
 def summary(findings: Sequence[Finding]) -> str:
@@ -135,6 +134,7 @@ def _assumed(figures: Figures) -> Iterator[str]:
 
 def _notes(figures: Figures) -> Iterator[str]:
     yield from notes_for(figures.plan)
+    yield from row_notes(figures.plan, figures.rows)
     yield from _assumed(figures)
     if figures.runs > 1:
         yield f"{figures.runs} runs on the same rows are counted together: equations and visits add up."

@@ -4,8 +4,8 @@ import math
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.forecast import DEGRADES, LEAKS
-from plumbob.checking.label_rules import claimed_width, hidden_room, without_replies
-from plumbob.checking.rules import Judgement, Rule, blocked, not_applicable, without_sums
+from plumbob.checking.label_rules import hidden_room, without_replies
+from plumbob.checking.rules import Judgement, blocked, not_applicable, without_sums
 
 USUAL_SCORE = 0.3
 """The spread of a peer's part of the score, beside which noise is large or small."""
@@ -147,14 +147,3 @@ def _numbers(figures: Figures, party: str) -> str:
 
 def _with(noise: float) -> str:
     return f", with noise of {noise:.3g} on each score" if noise else ""
-
-
-FEATURE_RULES = (
-    Rule("feature-single", "label", "features", "Theorem 3.5", single),
-    Rule("feature-single", "features", "features", "Remark 4.9", single),
-    Rule("feature-chain", "label", "features", "beyond the paper: batches without ratios", chain),
-    Rule("feature-geometry", "label", "scores", "Corollary 3.2", peer_scores),
-    Rule("feature-geometry", "label", "features", "beyond Theorem 3.6: up to a rotation", geometry),
-    Rule("packing", "label", "scores", "Section 5.2, Algorithm 2", packing_for_scores),
-    Rule("claimed-width", "label", "scores", "Section 5.2", claimed_width),
-)

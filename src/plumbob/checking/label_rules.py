@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.forecast import BLOCKED, DEGRADES, LEAKS, Forecast, reading
-from plumbob.checking.rules import Judgement, Rule, blocked, not_applicable, without_sums
+from plumbob.checking.rules import Judgement, blocked, not_applicable, without_sums
 
 BOX_REACH, LATTICE_REACH = 1.7, 5.0
 """Labels for each independent column that a box surely decodes, and that a lattice may."""
@@ -314,15 +314,3 @@ def _batch_numbers(figures: Figures, party: str) -> str:
     )
     noise = figures.noise_toward(party)
     return f"{text} of the residuals" + (f", each with noise of {noise:.3g}" if noise else "")
-
-
-LABEL_RULES = (
-    Rule("label-sign", "features", "labels", "Criterion 4.2, Corollary 4.5, Theorems 4.6 and 4.10", label_sign),
-    Rule("label-only", "features", "labels", "Theorem 4.1; beyond it: first step from zero weights", label_only),
-    Rule("label-stacked", "features", "labels", "beyond the paper: all steps' equations stacked", label_stacked),
-    Rule("label-average", "features", "labels", "beyond the paper: against Algorithm 3", label_average),
-    Rule("label-counts", "features", "labels", "beyond the paper: group counts", label_counts),
-    Rule("label-chosen-rows", "features", "labels", "beyond the paper: chosen inputs", label_chosen_rows),
-    Rule("packing", "features", "labels", "Section 5.2, Algorithm 2", packing_for_labels),
-    Rule("claimed-width", "features", "labels", "Section 5.2", claimed_width),
-)

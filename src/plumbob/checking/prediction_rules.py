@@ -12,6 +12,10 @@ from plumbob.plan import Plan
 from plumbob.record import Finding
 
 ATTACK = "prediction-equations"
+STORY = (
+    "A score is a sum of columns times weights. Whoever knows a few rows solves for the weights, and each further "
+    "score is then an equation about columns that nobody showed."
+)
 REFERENCE = "Luo et al., ICDE 2021: equation solving"
 PREDICTION = "prediction"
 

@@ -112,6 +112,12 @@ def shaped(table: Table, plan: Plan) -> Table:
     return replace(table, shapes=find_shapes(table, choices_of(plan)))
 
 
+def raw_numbers(table: Table, sources: Sequence[AnySource], rows: NDArray[np.intp]) -> Matrix:
+    """These rows' numbers before anything is filled or scaled; NaN where a value is missing."""
+    columns = [replace(column, values=column.values[rows]) for column in _matching(table, sources)]
+    return _numbers(columns, sources, len(rows))
+
+
 def choices_of(plan: Plan) -> EncodingChoices:
     """What a plan says about how columns become numbers."""
     return EncodingChoices(plan.missing, plan.categorical, plan.bins, plan.rare, is_full=plan.version == 1)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from plumbob.data import store
 from plumbob.data.encoder import Encoder, Matrix, fit_encoder
 from plumbob.data.tables import Labels, Table, Vector
+from plumbob.data.treatment import RowTreatment, fit_treated
 from plumbob.data.whitening import Whitening, fit_whitening, gamma_for, penalties_of
 from plumbob.errors import DataError
 from plumbob.plan import Plan
@@ -41,27 +42,39 @@ class Shard:
         return f"Shard({len(self.X)} training rows, {len(self.X_test)} held out, {self.X.shape[1]} columns)"
 
 
-def build_shard(table: Table, plan: Plan, party: str, key: bytes) -> Shard:
-    """An aligned table as the plan's training data; `key` chooses the held-out rows and is the same at every party."""
+def build_shard(table: Table, plan: Plan, party: str, key: bytes, treatment: RowTreatment | None = None) -> Shard:
+    """An aligned table as the plan's training data; `key` chooses the held-out rows and is the same at every party.
+
+    With a treatment, it decides how rows are scaled and limited.
+    """
     training, held_out = held_out_rows(table.ids, plan.held_out(len(table)), key)
-    encoder = fit_encoder(table, training, plan)
+    encoder, whitening = _fitted(table, training, plan, treatment)
     member = plan.party(party)
     if len(encoder.names) != member.features:
         raise DataError(f"{party}: the plan says {member.features} columns, this table gives {len(encoder.names)}")
     has_intercept = plan.intercept and member.role == "label"
 
-    whitening = _whitening(encoder, table, training, plan) if plan.scale == "whitened" else None
-
     def scaled(encoded: Matrix) -> Matrix:
         return encoded if whitening is None else whitening.apply(encoded)
 
     def as_trained_on(encoded: Matrix) -> Matrix:
+        if treatment is not None:
+            return treatment.limited(scaled(encoded))
         return rounded(clipped(scaled(encoded), plan.row_norm, plan.columns), plan.feature_bits)
 
     X = _encoded(encoder, table, training, has_intercept, as_trained_on)
     X_test = _encoded(encoder, table, held_out, has_intercept, scaled)
     y, y_test = _labels(table, member.role, training, held_out)
     return Shard(X, y, X_test, y_test, encoder, has_intercept, whitening)
+
+
+def _fitted(
+    table: Table, training: NDArray[np.intp], plan: Plan, treatment: RowTreatment | None
+) -> tuple[Encoder, Whitening | None]:
+    if treatment is not None:
+        return fit_treated(table, training, plan, treatment)
+    encoder = fit_encoder(table, training, plan)
+    return encoder, _whitening(encoder, table, training, plan) if plan.scale == "whitened" else None
 
 
 def _whitening(encoder: Encoder, table: Table, training: NDArray[np.intp], plan: Plan) -> Whitening:

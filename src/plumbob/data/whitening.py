@@ -19,6 +19,7 @@ Matrix = NDArray[np.float64]
 
 CLIP = 5.0
 LEAST_GAMMA = 0.01
+PENALTY_BITS = 18  # Fraction bits of the penalty's matrix, whose entries are at most p / 4.
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -27,10 +28,16 @@ class Whitening:
 
     centre: Vector
     matrix: Matrix
+    clip: float = CLIP
+    norm: float = 0.0
+    """Rows are shortened to it before they are centred; 0 = not."""
 
     def apply(self, standardised: Matrix) -> Matrix:
         """Rows as training sees them."""
-        whitened: Matrix = (np.clip(standardised, -CLIP, CLIP) - self.centre) @ self.matrix
+        inside: Matrix = np.clip(standardised, -self.clip, self.clip)
+        if self.norm:
+            inside = inside * (self.norm / np.maximum(np.linalg.norm(inside, axis=1, keepdims=True), self.norm))
+        whitened: Matrix = (inside - self.centre) @ self.matrix
         return whitened
 
     def in_standard_units(self, weights: Vector) -> tuple[Vector, float]:
@@ -39,8 +46,10 @@ class Whitening:
         return standard, -float(self.centre @ standard)
 
     def penalty(self, l2: float) -> Matrix:
-        """The matrix by which weights are multiplied for the gradient of the penalty."""
-        return l2 * (self.matrix @ self.matrix)
+        """The matrix by which weights are multiplied for the gradient of the penalty, rounded as it travels."""
+        unit = 2.0**-PENALTY_BITS
+        rounded: Matrix = np.rint(l2 * (self.matrix @ self.matrix) / unit) * unit
+        return rounded
 
 
 def penalties_of(l2: float, own: int, has_intercept: bool, whitening: Whitening | None) -> Vector | Matrix:

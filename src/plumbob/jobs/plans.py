@@ -46,7 +46,10 @@ def plan_to_move(job: Job, flags: Mapping[str, Any]) -> Moved:
     others = {name: value for name, value in flags.items() if name != "features"}
     kept = {name: job.keys[name] for name in KEPT if name in job.keys}
     safe = {"protocol": "shares", "open": "never"}
-    plan = Plan.for_columns(features, title=f"moved from {job.system}", **{**safe, **kept, **others})
+    try:
+        plan = Plan.for_columns(features, title=f"moved from {job.system}", **{**safe, **kept, **others})
+    except PlanError as error:
+        raise PlanError(f"{error}\nthe job cannot move as it is; change what the line names by a flag") from error
     return Moved(plan, tuple(_differences(job, plan)))
 
 

@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from plumbob.errors import DivergenceError
 from plumbob.model.sigmoid import CUBIC, Sigmoid, minimax_curve
 
+WEIGHT_BITS = 20  # Fraction bits of a row's weight.
+
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
@@ -39,9 +41,15 @@ def minimax_multipliers(scores: Vector) -> Matrix:
     return np.stack([np.ones_like(scores), 3.0 * CUBIC * scores, 3.0 * CUBIC * scores**2])
 
 
-def gradient(X: Matrix, own_residuals: Vector, helper_sums: Vector | float, sigmoid: Sigmoid) -> Vector:
-    """Own gradient from own part of the residuals and the sums that the helpers computed; the mean over X's rows."""
-    return (own_residuals @ X + helper_sums) * (sigmoid.gradient_scale / len(X))
+def residual_sums(X: Matrix, own_residuals: Vector, helper_sums: Vector | float = 0.0) -> Vector:
+    """The paper's G: own part of the residuals times own columns, plus what the helpers' parts add to that."""
+    sums: Vector = own_residuals @ X + helper_sums
+    return sums
+
+
+def gradient(sums: Vector, rows: int, sigmoid: Sigmoid) -> Vector:
+    """Own gradient: the mean of those sums over the batch's rows, times 1/4 for Taylor's curve."""
+    return sums * (sigmoid.gradient_scale / rows)
 
 
 def penalties(l2: float, n_columns: int, has_intercept: bool) -> Vector:
@@ -76,7 +84,7 @@ def updated(weights: Vector, gradient: Vector, learning_rate: float, penalties: 
 
 def penalised(gradient: Vector, weights: Vector, penalties: Vector | Matrix) -> Vector:
     """The gradient with the penalty's own: a factor for each weight, or a matrix where columns were whitened."""
-    pull = penalties * weights if penalties.ndim == 1 else penalties @ weights
+    pull: Vector = penalties * weights if penalties.ndim == 1 else penalties @ weights
     return gradient + pull
 
 
@@ -87,9 +95,13 @@ def class_weights(y: ArrayLike) -> Vector:
 
 
 def bounded_class_weights(y: ArrayLike) -> Vector:
-    """The same, divided by the larger one: no row then weighs more than 1, and the public rate holds as it is."""
+    """The same, divided by the larger one: no row then weighs more than 1, and the public rate holds as it is.
+
+    Rounded as they are used on shares.
+    """
     weights = class_weights(y)
-    return weights / weights.max()
+    rounded: Vector = np.rint(weights / weights.max() * 2**WEIGHT_BITS) / 2**WEIGHT_BITS
+    return rounded
 
 
 def stop_if_diverging(scores: Vector, gradient: Vector, sigmoid: Sigmoid, step: int) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from plumbob.plan.keys import Key
 from plumbob.plan.settings import KEYS
 
-SCHEME_OF_SHARES = "paillier"
+SCHEME_OF_SHARES = "lattice"
 THE_PAPERS: Mapping[str, Any] = MappingProxyType(
     {
         "scale": "standard",

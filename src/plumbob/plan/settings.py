@@ -229,7 +229,12 @@ class Settings:
 
         Clipping rows undoes the centring, so that the intercept's column counts as one more.
         """
-        return self.learning_rate or 4.0 / (self.blocks + (self.row_norm > 0))
+        return self.learning_rate or 4.0 / (self.blocks + (self.joint_norm > 0))
+
+    @property
+    def joint_norm(self) -> float:
+        """What rows are clipped to: `row_norm`, or sqrt of all columns under noise for whole rows; 0 = not at all."""
+        return self.row_norm or (math.sqrt(self.columns) if self.noise == "rows" else 0.0)
 
     def held_out(self, rows: int) -> int:
         """How many of so many aligned rows are kept for testing."""

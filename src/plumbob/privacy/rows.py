@@ -21,7 +21,7 @@ from plumbob.privacy.accounting import gaussian_epsilon, zcdp_epsilon
 
 Units = NDArray[np.int64]
 
-SERIES_BOUND = Fraction(10015, 10000)
+SERIES_BOUND = Fraction(10016, 10000)
 """No residual of the Fourier series is larger, whatever the score (docs/privacy.md, Lemma 2)."""
 FAILURE = 2.0**-40
 """What may go wrong in a whole run's arithmetic: a share that is cut or lifted wrongly. delta pays for it."""

@@ -19,7 +19,7 @@ import hashlib
 import os
 import sqlite3
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -381,16 +381,6 @@ def _unbroken_end(numbers: list[int], count: int) -> int:
 
 def _decoded(data: bytes) -> dict[str, bytes]:
     return msgspec.msgpack.decode(data, type=dict[str, bytes])
-
-
-def settle(paths: Iterable[Path]) -> None:
-    """All are on the disk, not only on their way: the journal that could make them again is about to go."""
-    for path in paths:
-        handle = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 def locked(path: Path) -> int:

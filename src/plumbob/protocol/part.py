@@ -3,6 +3,7 @@
 The joint score of a person is the sum of the parties' partial scores.
 """
 
+import base64
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,10 +15,11 @@ import numpy as np
 from plumbob.data import Encoder, Shard, Source, Table, store
 from plumbob.data.encoder import ALL_ROWS, Rows
 from plumbob.data.encoding import AnySource, restored_source, stored_source
-from plumbob.data.whitening import Whitening, penalties_of
+from plumbob.data.whitening import CLIP, Whitening, penalties_of
 from plumbob.errors import DataError
 from plumbob.plan import Party
 from plumbob.protocol.bound_shares import BoundShares
+from plumbob.protocol.lattice_bound import BoundLattice
 from plumbob.protocol.transcript import Matrix, Vector
 
 FORMAT = 3
@@ -42,7 +44,7 @@ class Part:
     """How this party turned its standardised columns, where the plan says so."""
     positive_share: float | None = None
     """Of the training rows, at the label party: where a threshold that balances both classes lies."""
-    bound: BoundShares | None = None
+    bound: BoundShares | BoundLattice | None = None
     """What prediction on shares works with, fixed when training ended; None where weights are opened."""
 
     @classmethod
@@ -126,9 +128,9 @@ class Part:
             "shares": {name: [str(value) for value in share] for name, share in self.shares.items()},
         }
         if self.whitening is not None:
-            stored["whitening"] = {name: values.tolist() for name, values in vars(self.whitening).items()}
+            stored["whitening"] = _stored_whitening(self.whitening)
         if self.bound is not None:
-            stored["bound"] = _stored_bound(self.bound)
+            stored |= _stored_bound(self.bound)
         path.write_text(json.dumps(stored, indent=1, allow_nan=False), encoding="utf-8")
 
     @classmethod
@@ -142,7 +144,8 @@ class Part:
             stored = msgspec.json.decode(data, type=_Stored)
             sources = tuple(_source(source) for source in stored.sources)
             shares = {name: [int(value) for value in share] for name, share in stored.shares.items()}
-            bound = None if stored.bound is None else stored.bound.read()
+            kept = stored.bound or stored.bound_lattice
+            bound = None if kept is None else kept.read()
         except (OSError, ValueError, RecursionError) as error:
             raise DataError(f"{path}: expected a party's part of a model; it is missing or damaged") from error
         encoder = Encoder(
@@ -209,7 +212,38 @@ class _StoredBound(msgspec.Struct, forbid_unknown_fields=True):
         return bound
 
 
-def _stored_bound(bound: BoundShares) -> dict[str, Any]:
+class _StoredBoundLattice(msgspec.Struct, forbid_unknown_fields=True):
+    """The same by lattices."""
+
+    session: str
+    lattice_set: int
+    seed: str
+    own_key: str
+    peers_key: str
+    supplied: str
+    received: str
+    hash: str
+
+    def read(self) -> BoundLattice:
+        """ValueError where they are not what their hash says."""
+        texts = (self.seed, self.own_key, self.peers_key, self.supplied, self.received)
+        bound = BoundLattice(bytes.fromhex(self.session), self.lattice_set, *(base64.b64decode(text) for text in texts))
+        if bound.hash() != self.hash:
+            raise ValueError("the bound shares do not have their hash")
+        return bound
+
+
+def _stored_bound(bound: BoundShares | BoundLattice) -> dict[str, Any]:
+    """By the name of their field."""
+    if isinstance(bound, BoundShares):
+        return {"bound": _stored_paillier(bound)}
+    names = ("seed", "own_key", "peers_key", "supplied", "received")
+    texts = {name: base64.b64encode(getattr(bound, name)).decode() for name in names}
+    whole = {"session": bound.session.hex(), "lattice_set": bound.lattice_set, **texts, "hash": bound.hash()}
+    return {"bound_lattice": whole}
+
+
+def _stored_paillier(bound: BoundShares) -> dict[str, Any]:
     return {
         "factors": [str(factor) for factor in bound.factors],
         "own_key": bound.own_key.hex(),
@@ -220,18 +254,28 @@ def _stored_bound(bound: BoundShares) -> dict[str, Any]:
     }
 
 
+def _stored_whitening(whitening: Whitening) -> dict[str, Any]:
+    stored: dict[str, Any] = {"centre": whitening.centre.tolist(), "matrix": whitening.matrix.tolist()}
+    # Left out where they are the usual ones, so that such a part is the same file as before.
+    usual = Whitening(whitening.centre, whitening.matrix)
+    limits = {"clip": whitening.clip, "norm": whitening.norm}
+    return stored | {name: value for name, value in limits.items() if value != getattr(usual, name)}
+
+
 class _StoredWhitening(msgspec.Struct, forbid_unknown_fields=True):
     """The centre, and the matrix row by row."""
 
     centre: list[float]
     matrix: list[list[float]]
+    clip: float = CLIP
+    norm: float = 0.0
 
     def read(self) -> Whitening:
         columns = len(self.centre)
         if any(len(row) != columns for row in self.matrix):
             raise DataError("the part's whitening is damaged; take the part from a copy of the run's folder")
         matrix = np.array(self.matrix, dtype=np.float64).reshape(len(self.matrix), columns)
-        return Whitening(np.array(self.centre, dtype=np.float64), matrix)
+        return Whitening(np.array(self.centre, dtype=np.float64), matrix, self.clip, self.norm)
 
 
 class _Stored(msgspec.Struct, forbid_unknown_fields=True):
@@ -255,3 +299,4 @@ class _Stored(msgspec.Struct, forbid_unknown_fields=True):
     gaps: tuple[str, ...] = ()
     positive_share: float | None = None
     bound: _StoredBound | None = None
+    bound_lattice: _StoredBoundLattice | None = None

@@ -20,6 +20,7 @@ from plumbob.errors import BudgetExceededError, LocalProtocolError, PlanError, R
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.exchange import pair_mask
 from plumbob.protocol.handshake import Desk, Session, agree, agree_pair_keys
+from plumbob.protocol.lattice_prediction import LatticePredictor
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.part import Part
 from plumbob.protocol.shares import SharesParty
@@ -224,11 +225,29 @@ class OpenedScoring:
         return self._desk.plan.label_party.name
 
 
+class Predictor(Protocol):
+    """One of two parties that score rows on shares."""
+
+    def predict(self, part: Part) -> Vector | None:
+        """All rows of the table, in a session of their own."""
+
+    def prepare_prediction(self, part: Part, session: Session) -> None:
+        """Before the first rows are scored."""
+
+    def open_scores(self, step: int, rows: Sequence[int]) -> Vector | None:
+        """At the label party, the scores."""
+
+
+def predictor(desk: Desk, table: Table) -> Predictor:
+    """By the scheme that the shares were made with."""
+    return LatticePredictor(desk, table) if desk.plan.scheme == "lattice" else SharesParty(desk, table)
+
+
 class SharedScoring:
     """From weights that nobody has: two parties, each with a share of both."""
 
     def __init__(self, desk: Desk, session: Session, table: Table, part: Part) -> None:
-        self._party = SharesParty(desk, table)
+        self._party = predictor(desk, table)
         self._party.prepare_prediction(part, session)
 
     def collect(self, step: int, rows: Sequence[int]) -> Vector:

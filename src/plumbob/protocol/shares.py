@@ -189,7 +189,7 @@ class SharesParty(TrainingParty):
         self.widths = replace(widths_for(self.plan, part.training_rows), features=wider)
         self.longest_sum = max(PREDICTED_AT_ONCE, self.columns, self._peer_columns)
         self.own, self.peers = self._shares_in(part)
-        if part.bound is None:
+        if not isinstance(part.bound, BoundShares):
             raise DataError(
                 "this model was trained before the shares used for prediction were bound; train it again to predict "
                 "with a peer, or predict where all parts are on one machine"

@@ -19,6 +19,7 @@ from plumbob.plan import Plan
 from plumbob.protocol.defences import largest_released
 
 UNSCALED_BITS = 7  # Without scaling or clipping, features must stay below 128.
+LATTICE_BITS = 7  # Integer bits of an entry of a lattice product's matrix.
 SCORE_BITS = 10  # Beyond 1024 a run has diverged, and the guard of `model.logistic` stops it.
 MINIMAX_BITS = 24  # Fraction bits of a feature times a power of the own score.
 ASSUMED_ROWS = 10_000  # Where a plan does not say; used for nothing that travels.
@@ -72,8 +73,10 @@ def usual_shape(plan: Plan) -> Shape:
 
 def feature_integer_bits(plan: Plan, training_rows: int) -> int:
     """A standardised column of n rows stays within sqrt(n - 1), a clipped row within its norm; the intercept is 1."""
-    if plan.row_norm > 0:
-        bound = plan.row_norm
+    if (plan.protocol, plan.scheme) == ("shares", "lattice"):
+        return LATTICE_BITS
+    if plan.joint_norm > 0:
+        bound = plan.joint_norm
     elif plan.scale == "standard":
         bound = math.sqrt(training_rows)
     elif plan.scale == "whitened":

@@ -86,7 +86,7 @@ def test_onnx_parts_add_up(run: Run, folder: Path, new_tables: dict[str, Table])
     for party in ("label", "features"):
         evaluator = ReferenceEvaluator(str(export(folder, "onnx", party=party)))
         (partial,) = evaluator.run(None, {"X": features({party: new_tables[party]})})
-        total += partial.ravel()
+        total += np.ravel(partial)
     np.testing.assert_allclose(total, run.model.scores(new_tables), atol=1e-4)
 
 

@@ -5,6 +5,7 @@ and the answer for row i appears at x**(i g + g - 1). For gradients, r_i stands 
 the answer for column j at x**(g - 1 - j). No other product lands there: docs/lattice.md has the proof.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,6 +21,8 @@ Direction = Literal["scores", "gradients"]
 ENTRY_BITS = 21
 """Of an entry of a matrix, with its sign."""
 MOST_OUTPUT_BITS = 112
+ERROR_SQUARE = 19.5
+"""Mean square of an error in slots: 10.5 of the draw, and less than 9 of rounding q m / t."""
 SPARE = 64
 """The worst noise of a product is at most a unit of the output divided by this."""
 
@@ -128,9 +131,22 @@ class Layout:
         products = (LARGEST_ERROR + 1) * self.inputs << (ENTRY_BITS - 1)
         return products + 2 * LARGEST_ERROR * self.parameters.degree
 
+    @property
+    def failure_chance(self) -> float:
+        """That any output of one product is off by a unit more than rounding explains: see docs/lattice.md.
+
+        The dropped bits of a reply are uniform and independent, by RLWE, and at most three quarters of the secret's
+        coefficients are not zero.
+        """
+        allowed = (1 - 1 / SPARE) * 2 ** (self.reply_bits - self.output_bits)
+        weight = 3 / 4 * self.parameters.degree
+        return min(1.0, 2 * self.outputs * math.exp(-6 * allowed**2 / weight))
+
     def place_inputs(self, values: Pairs) -> Pairs:
         """The owner's numbers as polynomials (requests, degree, 2)."""
         placed = np.zeros((self.requests, self.parameters.degree, 2), dtype=np.uint64)
+        if self.is_empty:
+            return placed
         if self.direction == "scores":
             index = np.arange(self.inputs)
             placed[index // self.group, index % self.group] = reduce(values, self.input_bits)
@@ -194,11 +210,21 @@ class SlotLayout:
     def total_bytes(self) -> int:
         return self.request_bytes + self.reply_bytes
 
+    def failure_chance(self, largest: int) -> float:
+        """That one product gives any wrong share, if no inner product exceeds `largest`: see docs/lattice.md.
+
+        One coefficient that is rounded the wrong way spoils a block, and one share that does not wrap spoils a row.
+        """
+        modulus, degree = self.parameters.slot_modulus, self.parameters.degree
+        noise = 3 / 2 * modulus * math.sqrt(ERROR_SQUARE * degree * self.terms)
+        rounding = self.blocks * degree * noise * modulus / self.parameters.modulus
+        return min(1.0, rounding + self.rows * largest / modulus)
+
     def place(self, values: Small) -> Small:
         """Numbers (terms, rows) as slots (blocks, terms, degree); slots without a row hold zero."""
         placed = np.zeros((self.terms, self.blocks * self.parameters.degree), dtype=np.int32)
         placed[:, : self.rows] = values
-        return np.ascontiguousarray(placed.reshape(self.terms, self.blocks, -1).transpose(1, 0, 2))
+        return np.ascontiguousarray(placed.reshape(self.terms, self.blocks, self.parameters.degree).transpose(1, 0, 2))
 
     def take(self, slots: Pairs) -> Pairs:
         """The rows' slots (rows, 2)."""

@@ -106,7 +106,7 @@ def lift(share: Pairs, modulus: int, is_first: bool) -> Pairs:
     """A share of x modulo `modulus`, at most 2**127, as a share modulo 2**128 of the same x."""
     if is_first:
         return share.copy()
-    whole = np.array([modulus & int(WORD), modulus >> 64], dtype=np.uint64)
+    whole = np.array([[modulus & int(WORD), modulus >> 64]], dtype=np.uint64)
     return subtract(share, whole)
 
 

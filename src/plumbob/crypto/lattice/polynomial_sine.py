@@ -26,7 +26,8 @@ def sine(angles: NDArray[np.uint32]) -> NDArray[np.int32]:
     for coefficient in COEFFICIENTS[-2::-1]:
         total = coefficient + ((total * square) >> FRACTION_BITS)
     result = (total * folded) >> FRACTION_BITS
-    return ((result ^ sign) - sign).astype(np.int32)
+    signed_result: NDArray[np.int32] = ((result ^ sign) - sign).astype(np.int32)
+    return signed_result
 
 
 def cosine(angles: NDArray[np.uint32]) -> NDArray[np.int32]:

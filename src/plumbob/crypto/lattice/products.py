@@ -212,7 +212,7 @@ class SlotEvaluator:
         check_factors(values, layout)
         seed, packed = read_request(layout.parameters, request, layout.blocks * layout.terms)
         # The reply's randomness depends on the numbers too: the same request with others must not repeat it.
-        own = hashlib.sha256(np.ascontiguousarray(values, dtype="<i4")).digest()
+        own = hashlib.sha256(np.ascontiguousarray(values, dtype="<i4").data).digest()
         streams = admit(self._register, self.key, self._local_key, seed, request, own)
         if not layout.blocks:
             return Answer(b"", np.zeros((layout.rows, 2), dtype=np.uint64))
@@ -232,7 +232,7 @@ def make_request(
     key: OwnerKey, placed: NDArray[np.generic], encrypt: Callable[[tuple[bytes, bytes], bytes], bytes]
 ) -> bytes:
     """A seed that is bound to what is encrypted, then the polynomials."""
-    content = hashlib.sha256(np.ascontiguousarray(placed)).digest()
+    content = hashlib.sha256(np.ascontiguousarray(placed).data).digest()
     seed = key.derive("request seed", content)
     if not len(placed):
         return seed

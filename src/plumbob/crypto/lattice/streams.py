@@ -54,7 +54,8 @@ def ternary(key: bytes, index: int, count: int) -> NDArray[np.int64]:
         drawn = np.frombuffer(keystream(key, index, SMALL_STREAM, count + spare), dtype=np.uint8)
         accepted = drawn[drawn != REFUSED_BYTE]
         if len(accepted) >= count:
-            return accepted[:count].astype(np.int64) % 3 - 1
+            values: NDArray[np.int64] = accepted[:count].astype(np.int64) % 3 - 1
+            return values
         spare = 2 * spare + count
 
 

@@ -13,7 +13,7 @@ from plumbob.crypto.lattice.interface import Residues
 from plumbob.errors import CryptoError
 
 
-def multiply(left: Residues, right: Residues, prime: int) -> Residues:
+def multiply(left: Residues, right: Residues | np.uint64, prime: int) -> Residues:
     """Products modulo a prime below 2**50, value by value.
 
     The quotient is estimated in floating point, which is off by at most one; the remainder is then exact modulo 2**64.

@@ -16,6 +16,7 @@ from plumbob.errors import DataError
 from plumbob.protocol.part import Part
 from plumbob.protocol.transcript import Vector
 from plumbob.record import RunRecord
+from plumbob.run_folder import RunFolder
 from plumbob.workshop.simulation.training import JointModel
 
 FORMATS = ("json", "skops", "onnx")
@@ -43,7 +44,7 @@ def merged(model: JointModel) -> LinearScores:
 
 def own_part(folder: Path, party: str) -> LinearScores:
     """One party's part, from its own folder."""
-    return _joined([Part.load(folder / "parties" / party / "part.json")], None)
+    return _joined([Part.load(RunFolder(folder).part_file(party))], None)
 
 
 def export(folder: Path, to: str, party: str | None = None, out: Path | None = None) -> Path:
@@ -52,7 +53,7 @@ def export(folder: Path, to: str, party: str | None = None, out: Path | None = N
         raise DataError(f"cannot export to {to!r}; expected one of {', '.join(FORMATS)}")
     refuse_unfinished(folder)
     model = merged(JointModel.load(folder)) if party is None else own_part(folder, party)
-    place = folder if party is None else folder / "parties" / party
+    place = folder if party is None else RunFolder(folder).party_folder(party)
     target = out or place / f"model.{to}"
     content = {"json": as_json, "skops": as_skops, "onnx": as_onnx}[to](model)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -62,7 +63,7 @@ def export(folder: Path, to: str, party: str | None = None, out: Path | None = N
 
 def refuse_unfinished(folder: Path) -> RunRecord:
     """The record of a run that came to its end; any other has no model."""
-    record = RunRecord.load(folder)
+    record = RunFolder(folder).record()
     if not record.is_finished:
         raise DataError(f"{folder}: this run is not finished ({record.status}), so it has no model; train again")
     return record
