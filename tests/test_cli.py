@@ -365,6 +365,8 @@ def test_predict_on_weights_that_stay_shared(
         "shares",
         "--seed",
         "4",
+        "--scheme",
+        "paillier",
         "--open",
         "never",
     ]
