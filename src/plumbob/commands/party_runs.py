@@ -21,9 +21,9 @@ from typing import Any
 from plumbob.commands.progress import StepProgress
 from plumbob.commands.scores import refuse_unwritable, threshold_of, unseen_line, write_scores
 from plumbob.crypto import Randomness
-from plumbob.data import Table, in_agreed_order, read_table
-from plumbob.errors import BudgetExceededError, DataError, UnsafePlanError
-from plumbob.party import alignment, prediction, receipts, signature, training
+from plumbob.data import Table, held_out_rows, in_agreed_order, read_table
+from plumbob.errors import BudgetExceededError, DataError, RemoteProtocolError, TransportError, UnsafePlanError
+from plumbob.party import alignment, prediction, quality, receipts, signature, training
 from plumbob.party.conversation import Station
 from plumbob.party.home import Home
 from plumbob.party.rows import aligned_rows, aligned_table, is_arbiter, own_table
@@ -34,6 +34,7 @@ from plumbob.plan import PARTY_NAME, Plan
 from plumbob.protocol.alignment import MOST_IDS
 from plumbob.protocol.journal import Remains, SqliteJournal, remains_of
 from plumbob.protocol.part import Part
+from plumbob.protocol.transcript import Transcript
 from plumbob.protocol.widths import ASSUMED_ROWS
 from plumbob.record import RunRecord
 from plumbob.run_folder import JOURNAL, RunFolder
@@ -158,9 +159,33 @@ def train(
         if journal.resumed() is not None:
             tell("going on with a run that was interrupted")
         record = training.train(seat, journal, _kernel(journal), progress)
+    if table is not None and plan.held_out(rows) and not record.quality:
+        record = _judged(home, plan, table, place, record, tell)
     told = _reported(record, place)
     receipts.sign_record(home, place, [party.name for party in plan.parties])
     return told
+
+
+def _judged(home: Home, plan: Plan, table: Table, place: Path, record: RunRecord, tell: Tell) -> RunRecord:
+    """The record with the held-out rows' quality, at the label party; the others answer, and count it as a prediction.
+
+    The run is finished by then: whatever goes wrong here is said, and changes nothing about it.
+    """
+    name, run = home.identity.name, RunFolder(place)
+    part, seed = Part.load(run.part_file(name)), Transcript.load(run.transcript_file(name)).seed
+    training_rows, rows = held_out_rows(table.ids, plan.held_out(len(table)), seed)
+    session = _private(home, RUNS, f"predict-{plan.hash()[:SHORT]}")
+    seat = seat_at(home, plan, table, session, prediction.largest_message(plan), tell)
+    try:
+        with _one_session(session) as journal:
+            if name != plan.label_party.name:
+                _answered(seat, journal, part, prediction.Ledger.of(home, plan), home.settings.most_rows or None)
+                return record
+            scores = prediction.ask(seat, journal, _kernel(journal), part, rows.tolist())
+    except (TransportError, RemoteProtocolError, BudgetExceededError) as error:
+        tell(f"the run is finished, but its held-out rows were not scored: {error}")
+        return record
+    return quality.judged(record, part, table, training_rows, rows, scores)
 
 
 def _refuse_test_keys(plan: Plan, are_allowed: bool) -> None:
