@@ -16,6 +16,7 @@ FLOORS = (
     {"cli"},
     # The workshop: nothing below it may import it, so that a party's process never loads an attack.
     {"workshop.bench", "workshop.commands", "workshop.demo"},
+    {"workshop.bench_lattice"},
     {"workshop.lab"},
     {"workshop.pages"},
     {"workshop.paper"},

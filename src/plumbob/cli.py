@@ -50,6 +50,9 @@ AcceptLeaks = Annotated[
 ]
 IsNew = Annotated[bool, typer.Option("--new", help="Start over and discard any interrupted run.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 4 if nothing leaks but something degrades.")]
+Predicted = Annotated[
+    int, typer.Option(help="Rows to be scored after training: judges what their scores give away.", min=0)
+]
 Only = Annotated[list[str], typer.Option("--only", help="The attacks to run; without it, all.", metavar="NAME ...")]
 
 Threshold = Annotated[
@@ -221,6 +224,15 @@ def check(
         str | None, typer.Option("--explain", help="Explain one attack, using this plan's numbers.", metavar="ATTACK")
     ] = None,
     runs: Annotated[int, typer.Option(help="How many runs will use the same rows; leakage adds up.", min=1)] = 1,
+    predicted: Predicted = 0,
+    own_data: Annotated[
+        str | None,
+        typer.Option(
+            "--data", help="Your own table, for sharper verdicts; it is not sent or stored.", metavar="[PARTY=]FILE"
+        ),
+    ] = None,
+    id_column: IdColumn = None,
+    label_column: LabelColumn = None,
     from_fate: FromFate = None,
     from_secretflow: FromSecretflow = None,
     job_version: JobVersion = None,
@@ -238,7 +250,9 @@ def check(
     from plumbob.commands.origins import Origin
 
     checked, job = work.plan_for(Origin(plan, from_fate, from_secretflow, job_version), keys)
-    result = work.run(checked, work.Wishes(runs, attack, with_estimate, verbose), progress(quiet), job)
+    home = work.known_at_home(checked, own_data, id_column, label_column) if own_data else None
+    wishes = work.Wishes(runs, attack, with_estimate, verbose, predicted, home)
+    result = work.run(checked, wishes, progress(quiet), job)
     show(result, as_json)
     if code := work.exit_code(result, strict):
         raise typer.Exit(code)
@@ -311,6 +325,7 @@ def audit(
             help="With --defences: run the real encrypted protocols, measure them, include active attacks.",
         ),
     ] = False,
+    predicted: Predicted = 0,
     strict: Strict = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -340,7 +355,9 @@ def audit(
 
         result = unless_interrupted(lambda: comparison.run(plan, inputs, out, means, names, encrypted, progress(quiet)))
     else:
-        result = unless_interrupted(lambda: work.audit_plan(plan, inputs, out, means, names, progress(quiet)))
+        result = unless_interrupted(
+            lambda: work.audit_plan(plan, inputs, out, means, names, progress(quiet), predicted)
+        )
     show(result, as_json)
     if code := exit_code(result, strict):
         raise typer.Exit(code)

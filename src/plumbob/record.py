@@ -46,6 +46,8 @@ class Finding:
     n: int | None = None
     advantage: float | None = None
     conditions: tuple[dict[str, Any], ...] = ()
+    stage: str = "training"
+    """training, or prediction: what scores give away that are asked for later."""
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> "Finding":

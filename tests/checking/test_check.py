@@ -269,22 +269,6 @@ def test_coalitions_are_judged_too() -> None:
 # Keys.
 
 
-@pytest.mark.parametrize(
-    ("keys", "verdict"),
-    [
-        ({"test_only_keys": True, "key_bits": 512}, LEAKS),
-        ({"scheme": "okamoto-uchiyama", "trust_peer_keys": True}, DEGRADES),
-        ({}, None),
-        ({"protocol": "clear", "test_only_keys": True, "key_bits": 512}, None),
-    ],
-    ids=["short", "unproven", "usual", "no keys at all"],
-)
-def test_weak_keys_are_a_finding(keys: dict[str, Any], verdict: str | None) -> None:
-    """Short keys leak, unproven ones degrade, and a plan with proper keys has no such finding."""
-    found = [one.verdict for one in check(plan_of(**keys)) if one.attack == "keys"]
-    assert found == ([] if verdict is None else [verdict])
-
-
 def test_a_fixed_seed_is_noted() -> None:
     """Everybody who reads the plan knows the batches, so the notes say it."""
     assert any("fixes the seed" in note for note in notes(plan_of(seed=3)))

@@ -36,6 +36,7 @@ from plumbob.transport.identity import Identity
 from plumbob.transport.invitation import PREFIX, Invitation, _checksum
 from plumbob.transport.reliable import ABORT, FRAME, GOODBYE, MESSAGE, Memory, ReliableLink
 from plumbob.workshop.simulation import train
+from tests.fuzz import lattice
 
 CONTEXT = ProofContext(b"session", "bank", "shop")
 PROFILE = profiles.insecure_for_tests(512)
@@ -370,6 +371,12 @@ DECODERS = (
     Decoder("key", take_key, key_seeds, share=8),
     Decoder("ciphertexts", take_ciphertexts, ciphertext_seeds, share=8),
     Decoder("opened-sums", take_opened_sums, opened_seeds, share=12),
+    Decoder("lattice-request", lattice.take_request, lattice.request_seeds, share=4),
+    Decoder("lattice-reply", lattice.take_reply, lattice.reply_seeds, share=4),
+    Decoder("lattice-slot-request", lattice.take_slot_request, lattice.slot_request_seeds, share=4),
+    Decoder("lattice-slot-reply", lattice.take_slot_reply, lattice.slot_reply_seeds, share=4),
+    Decoder("lattice-key", lattice.take_public_key, lattice.public_key_seeds, share=4),
+    Decoder("lattice-challenge", lattice.take_challenge, lattice.challenge_seeds, share=4),
     Decoder("shares", take_shares, lambda: [bytes(range(72)), b"\xff" * 48], share=8),
     Decoder("invitation", take_token, lambda: [token().encode(), token().encode()[:60]], share=4),
     Decoder("invitation-content", take_token_content, token_contents, share=2),

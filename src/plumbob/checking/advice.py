@@ -48,12 +48,13 @@ def notes_for(plan: Plan) -> Iterator[str]:
     """What the audit does not judge, one sentence each."""
     if plan.protocol != "shares" or plan.open != "never":
         yield "The finished model is not judged: a party's final weights depend on everybody's data."
-    yield from prediction_notes(plan)
-    if plan.seed:
+    if plan.protocol in ("exchange", "arbiter"):
         yield (
-            "The plan fixes the seed, so everyone who reads it knows the batches and starting weights in advance. Use "
-            "seed = 0 for real data: the parties then draw them together."
+            "Steering: a peer that deviates can push this party's weights by up to what one step may move them, and "
+            "read parts of its columns in the scores that follow. Larger pushes end the run. "
+            "Use shares against such a peer."
         )
+    yield from prediction_notes(plan)
     if plan.intercept:
         yield (
             "The intercept tells the label party nothing new; anyone who sees joint scores learns the base rate of "

@@ -19,6 +19,7 @@ from plumbob.checking.figures import Figures
 from plumbob.checking.forecast import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
 from plumbob.checking.key_rules import key_findings
 from plumbob.checking.ledger import gains
+from plumbob.checking.prediction_rules import answered_rows, prediction_findings
 from plumbob.checking.row_notes import row_notes
 from plumbob.errors import PlanError
 from plumbob.plan import Plan
@@ -34,15 +35,21 @@ OTHERS = {
 
 
 def check(
-    plan: Plan | str | Path | Mapping[str, Any], rows: int | None = None, runs: int = 1, home: AtHome | None = None
+    plan: Plan | str | Path | Mapping[str, Any],
+    rows: int | None = None,
+    runs: int = 1,
+    home: AtHome | None = None,
+    predicted: int = 0,
 ) -> list[Finding]:
     """Findings about a plan, a plan's file, or a dictionary of the same shape; the worst first.
 
     `rows` are the aligned rows, if the plan does not say; several `runs` on the same rows add up; `home` is what the
-    party that asks knows from its own table.
+    party that asks knows from its own table; `predicted` are rows to be scored later, as far as the plan allows.
     """
     figures = figures_of(plan, rows, runs, home)
-    return sorted(_findings(figures), key=lambda finding: ORDER.index(finding.verdict))
+    answered = answered_rows(figures.plan, predicted, figures.rows)
+    findings = [*_findings(figures), *prediction_findings(figures.plan, answered)]
+    return sorted(findings, key=lambda finding: ORDER.index(finding.verdict))
 
 
 def figures_of(

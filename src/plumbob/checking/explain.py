@@ -2,21 +2,25 @@
 
 from collections.abc import Iterator
 
+from plumbob.checking import key_rules, prediction_rules
 from plumbob.checking.catalogue import entries_of
 from plumbob.checking.check import check, figures_of
 from plumbob.checking.figures import Figures
-from plumbob.checking.key_rules import KEYS
-from plumbob.checking.key_rules import STORY as KEYS_STORY
 from plumbob.checking.ledger import Account, Ledger, planned
 from plumbob.plan import Plan
 from plumbob.record import Finding
 
+OUTSIDE_THE_CATALOGUE = {
+    key_rules.KEYS: key_rules.STORY,
+    prediction_rules.ATTACK: prediction_rules.STORY,
+}
+"""What is judged, though no party has to attack training for it."""
 ACCOUNTS = {"labels": ("labels",), "scores": ("scores",), "features": ("scores", "features")}
 
 
 def explain(plan: Plan, attack: str, runs: int = 1) -> list[str]:
     """What the attack does, and for each party who could make it what it would have to work with."""
-    story = KEYS_STORY if attack == KEYS else entries_of(attack)[0].story
+    story = OUTSIDE_THE_CATALOGUE.get(attack) or entries_of(attack)[0].story
     figures, ledger = figures_of(plan, None, runs), planned(plan, runs=runs)
     lines = [f"{attack}: {story}", "", _setting(figures)]
     for finding in check(plan, runs=runs):
@@ -38,7 +42,7 @@ def _setting(figures: Figures) -> str:
 
 def _told(finding: Finding, ledger: Ledger, figures: Figures) -> Iterator[str]:
     yield f"{finding.by} against {finding.against}, {finding.target}: {finding.verdict}. {finding.why}"
-    for unknown in ACCOUNTS[finding.target]:
+    for unknown in ACCOUNTS.get(finding.target, ()):
         for account in ledger.accounts:
             if (account.party, account.unknown) == (finding.by, unknown):
                 yield f"  ledger: {_counted(account, figures)}"

@@ -108,6 +108,8 @@ def label_counts(figures: Figures, party: str) -> Judgement:
         return not_applicable("Class weights multiply each residual with a factor that depends on its label.")
     if plan.start != "zero" and not figures.has_labels_alone:
         return not_applicable("The start is not zero, so the first sums hold other parties' scores.")
+    if figures.home is not None and figures.home.party == party and not figures.home.two_valued:
+        return not_applicable("No column of this party's table has exactly two values.")
     rows = "every batch" if figures.has_labels_alone else f"the first batch of {figures.batch} rows"
     share = 1.0 if figures.has_labels_alone else figures.batch / figures.rows
     numbers = f"{columns} sums of labels over {rows}, exact for columns with two values at any batch size"

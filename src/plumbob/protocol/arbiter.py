@@ -36,8 +36,11 @@ class ArbitratedParty(TrainingParty):
     def step(self, batch: Batch) -> Vector:
         scores = self.own_scores(batch)
         own = logistic.partial_residuals(scores, self.signs(batch))
-        enc_residuals = self.joint_residuals(batch, self.encode_released(batch, own[None, :]))
-        sums = self.opened_sums(batch, enc_residuals)
+        released = self.encode_released(batch, own[None, :])
+        sums = self.opened_sums(batch, self.joint_residuals(batch, released))
+        if len(sums):
+            own_sums = released.encoding.decode(released.values) @ self.shard.X[batch.rows]
+            self.refuse_steering(batch, scores, sums - own_sums)
         # Last, because all gradients of a step must see the same weights.
         self.descend(batch, scores, sums)
         return sums

@@ -61,8 +61,10 @@ class ExchangeParty(TrainingParty):
         # Line 11.
         self.answer(batch)
         # Line 12.
+        helper_sums = self.collect(batch, masks)
+        self.refuse_steering(batch, scores, helper_sums)
         own = self.own_part(terms, released)
-        sums = logistic.residual_sums(self.shard.X[batch.rows], own, self.collect(batch, masks))
+        sums = logistic.residual_sums(self.shard.X[batch.rows], own, helper_sums)
         # Last, because both gradients of a step must see the same weights.
         self.descend(batch, scores, sums)
         return sums

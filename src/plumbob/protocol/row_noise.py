@@ -98,7 +98,7 @@ def cut_residuals(plan: Plan, residuals: Vector) -> Vector:
 
 def noise_of_a_run(plan: Plan, cost: rows.RowCost, columns: int, draw: Draw) -> Matrix:
     """One party's noise on all coordinates, one row per pass, in the units of a sum of residuals times rows."""
-    return whole_noise_of_a_run(cost, columns, draw) * 2.0 ** -(plan.feature_bits + plan.residual_bits)
+    return np.ldexp(whole_noise_of_a_run(cost, columns, draw), -(plan.feature_bits + plan.residual_bits))
 
 
 def whole_noise_of_a_run(cost: rows.RowCost, columns: int, draw: Draw) -> rows.Units:

@@ -18,7 +18,7 @@ PLANS = {
     "three": Plan.for_columns(
         (1, 1, 1), rows=100, batch_size=10, protocol="arbiter", noise="std", noise_std=1.0, row_norm=1.0
     ),
-    "shares": Plan.for_columns((3, 3), rows=100, batches="full"),
+    "shares": Plan.for_columns((3, 3), rows=100, batches="full", open="own"),
 }
 
 

@@ -17,6 +17,7 @@ from plumbob.plan import Plan, suggestion
 from plumbob.record import Finding
 from plumbob.workshop.attacks import ACTIVE, PASSIVE, ActiveAttack, Attack, NotApplicable
 from plumbob.workshop.auditor.coalitions import findings_together
+from plumbob.workshop.auditor.prediction import prediction_audit
 from plumbob.workshop.auditor.score import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE, scored, without_claim
 from plumbob.workshop.auditor.truth import Source, Truth
 from plumbob.workshop.simulation import train
@@ -30,10 +31,13 @@ Kind = TypeVar("Kind", Attack, ActiveAttack)
 ORDER = (LEAKS, DEGRADES, BLOCKED, NOT_APPLICABLE)
 
 
-def audit(record: Source, only: Sequence[str] | None = None, progress: Tell | None = None) -> list[Finding]:
+def audit(
+    record: Source, only: Sequence[str] | None = None, progress: Tell | None = None, predicted: int = 0
+) -> list[Finding]:
     """Attack a recorded run: a `RunRecord` with its transcripts, a `Run`, or a run's folder.
 
-    `only` names the attacks to run; without it, all. One finding for each attack, attacker, victim and target.
+    `only` names the attacks to run; without it, all. `predicted` are rows to be scored later, whose scores are
+    attacked too. One finding for each attack, attacker, victim and target.
     """
     # One name is a sequence of letters, too, and those are no attacks.
     only = [only] if isinstance(only, str) else only
@@ -49,6 +53,7 @@ def audit(record: Source, only: Sequence[str] | None = None, progress: Tell | No
             findings += acted_out(active, name, truth)
     together = findings_together(truth, lambda role: chosen(PASSIVE, role, only), lambda line: _tell(progress, line))
     findings += together
+    findings += prediction_audit(truth, predicted) if predicted else []
     judged = (_on_opened_weights(truth.plan, finding) for finding in findings)
     return sorted(one_each(judged), key=lambda finding: ORDER.index(finding.verdict))
 

@@ -49,13 +49,19 @@ def _beside(kept: Sequence[Finding], new: Sequence[Finding]) -> list[Finding]:
 
 
 def audit_plan(
-    plan: Plan, inputs: train.Inputs, out: Path, means: train.Means, only: Sequence[str] | None, tell: Tell
+    plan: Plan,
+    inputs: train.Inputs,
+    out: Path,
+    means: train.Means,
+    only: Sequence[str] | None,
+    tell: Tell,
+    predicted: int = 0,
 ) -> dict[str, object]:
     """Train, attack, score, report."""
     # Before hours of training, not after them.
     refuse_unknown(only)
     finished = train.carry_out(plan, inputs, out, means)
-    findings = audit(finished, only, tell)
+    findings = audit(finished, only, tell, predicted)
     record = file_findings(finished.record, Truth.of(finished), findings, out)
     compared = agreements(record.predicted, findings)
     left_out = not_run(only)

@@ -35,13 +35,13 @@ class Picture:
 
 def picture(plan: Plan, attack: str, by: str, target: str) -> Picture:
     """What this party would have before it."""
-    plan, by = _as_one_party(plan, by)
+    name, (plan, by) = by, _as_one_party(plan, by)
     entry = entry_for(attack, plan.party(by).role, target)
     figures = Figures.of(plan)
     scene = entry.scene(figures, by, target)
     if not figures.sees_sums:
         scene = _unseen(scene, figures, attack, by)
-    return Picture(entry.story, _drawn(scene, f"{by} sees"), scene.conclusion)
+    return Picture(entry.story, _drawn(scene, f"{name} sees"), scene.conclusion)
 
 
 def _as_one_party(plan: Plan, by: str) -> tuple[Plan, str]:
