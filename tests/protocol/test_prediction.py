@@ -127,9 +127,16 @@ def test_an_arbiter_is_not_needed() -> None:
     assert not [message for source, target, message in wire.log if "arbiter" in (source, target)]
 
 
-def test_weights_that_were_never_opened() -> None:
+SCHEMES = {
+    "paillier": {},
+    "lattice": {"scale": "whitened", "sigmoid": "fourier", "learning_rate": 0.0, "momentum": 0.5, "feature_bits": 13},
+}
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_weights_that_were_never_opened(scheme: str) -> None:
     """Scores from shares are those of the simulation, a query at a time; the label party sends none."""
-    run = run_of(TWO, protocol="shares", open="never")
+    run = run_of(TWO, protocol="shares", open="never", scheme=scheme, **SCHEMES[scheme])
     wire = Wire()
     session = predicted(run, [[5], [2, 9, 4]], wire)
     everything = run.model.scores(new_tables(run))

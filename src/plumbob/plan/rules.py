@@ -295,11 +295,11 @@ def _row_mistakes(plan: Settings) -> Mistakes:
             ' single rows there, so only labels can be protected; set "sound", or protocol = "shares"',
         )
         return
-    if plan.protocol == "shares":
+    if (plan.protocol, plan.scheme) == ("shares", "paillier"):
         yield (
-            {"noise", "protocol"},
-            'privacy.noise: "rows" over "shares" is not carried yet: the noise must be added to the shares of the'
-            ' gradient before they are cut; set protocol = "clear" for an experiment, or noise = "none"',
+            {"noise", "protocol", "scheme"},
+            'privacy.noise: "rows" with scheme = "paillier": its residuals have no bound, so one row could move the'
+            ' model without limit; set scheme = "lattice"',
         )
         return
     if plan.sigmoid not in BOUNDED_SIGMOIDS:

@@ -115,7 +115,10 @@ def _seated(plan: Plan, tables: Mapping[str, Table], seed: bytes) -> list[OpenPa
     joint_start = starting_weights(plan.start, plan.columns, stream(seed, "starting weights"))
     parties, before = [], 0
     for party in plan.learners:
-        shard = build_shard(tables[party.name], plan, party.name, seed, _treatment(plan, party.name, seed))
+        # From the seed, like all noise here.
+        draw = stream(seed, f"home of {party.name}").bytes
+        treatment = row_noise.treatment(plan, party.name, draw)
+        shard = build_shard(tables[party.name], plan, party.name, seed, treatment)
         columns = columns_of(plan, party.name)
         start = np.zeros(columns)
         start[: party.features] = joint_start[before : before + party.features]
@@ -123,13 +126,6 @@ def _seated(plan: Plan, tables: Mapping[str, Table], seed: bytes) -> list[OpenPa
         parties.append(OpenParty(party.name, shard, descent, shard.penalties(plan.l2), start, [], []))
         before += party.features
     return parties
-
-
-def _treatment(plan: Plan, party: str, seed: bytes) -> row_noise.HomeTreatment | None:
-    """Where noise is for whole rows, scaling is paid for; from the seed, like all noise here."""
-    if plan.noise != "rows":
-        return None
-    return row_noise.HomeTreatment(plan, party, stream(seed, f"home of {party}").bytes)
 
 
 def _noise_on_sums(plan: Plan, parties: list[OpenParty], generator: np.random.Generator) -> list[Matrix] | None:

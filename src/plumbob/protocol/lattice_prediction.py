@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.crypto import lattice
-from plumbob.crypto.lattice import Evaluator, Owner, Register, local
+from plumbob.crypto.lattice import Evaluator, Owner, Register, local, sets
 from plumbob.crypto.lattice.context import SEED_BYTES
 from plumbob.crypto.lattice.layout import ENTRY_BITS
 from plumbob.data import Table
 from plumbob.errors import DataError
+from plumbob.plan import Plan
 from plumbob.protocol.handshake import Desk, Session, agree
 from plumbob.protocol.lattice_bound import BoundLattice
 from plumbob.protocol.lattice_sets import ANGLE_BITS, SCORE_FRACTION, SCORES, LatticeShape
@@ -23,8 +24,16 @@ from plumbob.protocol.lattice_shares import Pair, lattice_engine
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.part import Part
 from plumbob.protocol.transcript import Matrix, Vector
+from plumbob.protocol.widths import columns_of
 
 ROWS_AT_ONCE = 4096
+
+
+def largest_reply(plan: Plan) -> int:
+    """Bytes of the longest message of a session, never too few: every row takes as many coefficients as columns."""
+    columns = max(columns_of(plan, party.name) for party in plan.learners)
+    coefficients = ROWS_AT_ONCE * (columns + 1) + sets.LARGEST_DEGREE
+    return 2 * coefficients * (ANGLE_BITS // 8 + 2)
 
 
 class LatticePredictor:

@@ -14,7 +14,9 @@ from plumbob.errors import CryptoError, PlanError
 from plumbob.model.sigmoid import HARMONICS
 from plumbob.plan import Plan
 from plumbob.privacy.randomised_response import label_scale
+from plumbob.privacy.rows import RowCost
 from plumbob.protocol.openings import WEIGHTS, Opening
+from plumbob.protocol.row_noise import SumUnits, row_cost
 from plumbob.protocol.widths import LATTICE_BITS, columns_of
 
 PERIOD_BITS = 6  # A period of the sigmoid's series is 64.
@@ -29,6 +31,11 @@ STEP_BITS = 26  # Bits of the public integer that stands for rate / rows.
 MOMENTUM_BITS = 20
 RATE_BITS = 20
 FAILURE_BITS = 40
+STRAY_UNITS = 4
+"""A sum's own low bits are dropped (one unit down), both directions' products are right to one unit each way: two
+neighbours' sums can so differ by less than this many units more than exact ones would."""
+NOISE_BITS = 6
+"""Both parties' noise stays below 2**6 deviations of one, but for less than 2**-600."""
 ROWS_AT_ONCE = 1 << 17  # Of one product in slots: so many rows make a request of 80 MB.
 TERMS = 2 * len(HARMONICS)
 SCORES = Opening(integer_bits=5, fraction_bits=16)
@@ -110,8 +117,35 @@ class LatticeShape:
         """Fraction bits of a sum of residuals times features."""
         return SLOT_BITS + self.plan.feature_bits - DROPPED_BITS
 
+    @property
+    def largest_message(self) -> int:
+        """Bytes of the longest body: the challenges to all keys, or a request."""
+        scores, gradients, slots = (one.polynomial_bytes for one in self.profile)
+        matrices = 2 if self.has_penalty_products else 1
+        keys = self.plan.passes * (scores + matrices * gradients + len(self.pieces) * slots)
+        names = [party.name for party in self.plan.learners]
+        layouts = [make(name) for make in (self.scores, self.gradients, self.penalties) for name in names]
+        requests = [layout.total_bytes for layout in layouts] + [self.slots(piece).total_bytes for piece in self.pieces]
+        return max(2 * keys, *requests) + 32
+
+    @property
+    def keys_in_all(self) -> int:
+        """Of a whole run, with those that prediction is bound to."""
+        matrices = 3 if self.has_penalty_products else 2
+        bound = 2 if self.plan.open == "never" else 0
+        return self.plan.passes * (2 * matrices + len(self.pieces)) + bound
+
     def prove(self) -> None:
         """Refuse a plan whose shares are cut or lifted wrongly more often than once in 2**40 runs."""
+        if self.failure_bits > -FAILURE_BITS:
+            raise PlanError(
+                f"shares: {self.rows} rows and {self.plan.passes} passes leave less than {FAILURE_BITS} bits of safety "
+                "when shares are cut; choose fewer feature_bits or epochs"
+            )
+
+    @property
+    def failure_bits(self) -> float:
+        """The logarithm of the chance that a number of the run is cut or lifted wrongly."""
         size = self.largest_sum_bits
         each_pass = self.plan.columns + 1
         log_odds = [
@@ -119,12 +153,7 @@ class LatticeShape:
             math.log2(each_pass) + size - GRADIENT_RING,
             math.log2(each_pass) + size + STEP_BITS - RESIDUAL_RING,
         ]
-        total = math.log2(sum(2.0**odds for odds in log_odds)) + math.log2(self.plan.passes)
-        if total > -FAILURE_BITS:
-            raise PlanError(
-                f"shares: {self.rows} rows and {self.plan.passes} passes leave less than {FAILURE_BITS} bits of safety "
-                "when shares are cut; choose fewer feature_bits or epochs"
-            )
+        return math.log2(sum(2.0**odds for odds in log_odds)) + math.log2(self.plan.passes)
 
     @property
     def residual_bits(self) -> int:
@@ -135,8 +164,15 @@ class LatticeShape:
     def largest_sum_bits(self) -> int:
         """Of a sum over all rows; a column with a mean square of at most 1 adds up to no more than the residuals."""
         is_scaled = self.plan.scale in ("whitened", "standard")
-        features = 0 if is_scaled else LATTICE_BITS
-        return self.gradient_fraction + self.rows.bit_length() + features + self.residual_bits
+        features = 0 if is_scaled and self.plan.noise != "rows" else LATTICE_BITS
+        sums = self.gradient_fraction + self.rows.bit_length() + features + self.residual_bits
+        return sums if self.row_cost is None else max(sums, self.row_cost.std.bit_length() + NOISE_BITS) + 1
+
+    @property
+    def row_cost(self) -> RowCost | None:
+        """What a run costs for one row, with noise in the units of the gradients' shares; None without a promise."""
+        units = SumUnits(SLOT_BITS, DROPPED_BITS, STRAY_UNITS)
+        return row_cost(self.plan, units)
 
 
 def most_opened_bits(plan: Plan, rows: int) -> int:

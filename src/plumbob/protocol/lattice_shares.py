@@ -50,6 +50,7 @@ from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import WEIGHTS
 from plumbob.protocol.part import Part
 from plumbob.protocol.party import TrainingParty
+from plumbob.protocol.row_noise import whole_noise_of_a_run
 from plumbob.protocol.transcript import Vector
 from plumbob.protocol.widths import columns_of
 
@@ -110,6 +111,8 @@ class LatticeParty(TrainingParty):
     """This party's share of the peer's weights."""
     own_velocity: Share
     peers_velocity: Share
+    row_noise: NDArray[np.int64] | None
+    """What this party adds to its shares of the sums, one row per pass, where the plan promises something for rows."""
     bound: BoundLattice | None = None
     """With weights that are never opened: what prediction works on."""
 
@@ -119,7 +122,20 @@ class LatticeParty(TrainingParty):
         self.keys = agree_keys(self.desk, self.engine, self.pair.channel, self._products())
         self._answering_key = self.desk.randomness.draw(SEED_BYTES)
         self.register = lattice.Register()
+        self.row_noise = self._drawn_noise()
         self.share_start()
+
+    def _drawn_noise(self) -> NDArray[np.int64] | None:
+        """This party's noise on every coordinate of every pass, the label party's columns first; None without any.
+
+        Drawn at once, before the first pass, so that no pass takes longer for a larger draw; a restart draws the same.
+        """
+        cost = self.shape.row_cost
+        if cost is None:
+            return None
+        columns = self.pair.columns + self.pair.peers_columns
+        self.noise_draws = cost.passes * columns
+        return whole_noise_of_a_run(cost, columns, self.desk.randomness.draw)
 
     def share_start(self) -> None:
         """A random vector to the peer; what is left of the starting weights stays here."""
@@ -211,7 +227,18 @@ class LatticeParty(TrainingParty):
     def _shared_sums(self, number: int, residuals: lattice.Pairs) -> tuple[Share, Share]:
         """This party's shares of its own and of the peer's sums of residuals times features."""
         mine = local.sums(self.shard.X, self.plan.feature_bits, residuals)
-        return self._with_products(GRADIENTS, number, mine, residuals, self._gradient_matrix)
+        own, peers = self._with_products(GRADIENTS, number, mine, residuals, self._gradient_matrix)
+        return self._noisy(number, own, peers)
+
+    def _noisy(self, number: int, own: Share, peers: Share) -> tuple[Share, Share]:
+        """With this party's noise on its share of every coordinate: before anything is cut, as the promise needs."""
+        if self.row_noise is None:
+            return own, peers
+        drawn = self.row_noise[number - 1].tolist()
+        labels_columns = columns_of(self.plan, self.pair.label)
+        on_labels, on_others = drawn[:labels_columns], drawn[labels_columns:]
+        on_own, on_peers = (on_labels, on_others) if self.pair.is_first else (on_others, on_labels)
+        return _added(own, on_own), _added(peers, on_peers)
 
     def _shared_penalties(self, number: int) -> tuple[Share, Share]:
         """The same of the penalty's matrices times the weights; nothing where the penalty is a public factor."""
@@ -406,6 +433,10 @@ class StepSize:
             pull_shift=shape.penalty_fraction + RATE_BITS - WEIGHT_BITS,
             momentum=round(math.ldexp(shape.plan.momentum, MOMENTUM_BITS)),
         )
+
+
+def _added(share: Share, noise: Sequence[int]) -> Share:
+    return [(value + drawn) % local.RING for value, drawn in zip(share, noise, strict=True)]
 
 
 def to_bytes(share: Sequence[int]) -> bytes:

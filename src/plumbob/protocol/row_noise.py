@@ -19,29 +19,51 @@ from plumbob.privacy.row_rule import rho_at_home
 from plumbob.protocol.transcript import Matrix, Vector
 
 
-def row_cost(plan: Plan, cuts: int = 1, stray: int = 0) -> rows.RowCost | None:
+@dataclass(frozen=True)
+class SumUnits:
+    """The whole numbers in which a protocol's sums stand when the noise is added."""
+
+    residual_bits: int
+    """Fraction bits of a residual."""
+    dropped_bits: int = 0
+    """Low bits of residual times feature that the protocol's products leave out."""
+    stray: int = 0
+    """By how many of its units rounding inside the products can change one sum between neighbours."""
+
+
+def row_cost(plan: Plan, units: SumUnits | None = None) -> rows.RowCost | None:
     """What a run costs for one row, with the noise that keeps the plan's promise; None where it makes none.
 
-    `cuts` is how often the protocol rounds a residual, `stray` what rounding inside its products adds to a sum.
+    Without units, in those of `clear`: residuals are cut to `residual_bits`, and sums are exact.
     """
     if plan.noise != "rows":
         return None
     at_home = [home_rho(plan) for party in plan.learners if party.features]
-    return rows.calibrated(
-        plan.epsilon, plan.delta, sensitivity(plan, cuts, stray).units, plan.passes, [rho for rho in at_home if rho]
-    )
+    moved = moved_units(plan, units or SumUnits(plan.residual_bits))
+    return rows.calibrated(plan.epsilon, plan.delta, moved, plan.passes, [rho for rho in at_home if rho])
 
 
-def sensitivity(plan: Plan, cuts: int = 1, stray: int = 0) -> rows.Sensitivity:
-    """How far one row moves the summed gradient."""
-    return rows.Sensitivity.of(
-        norms(plan),
-        plan.feature_bits,
-        plan.residual_bits,
-        has_intercept=plan.intercept,
-        cuts=cuts,
-        stray=stray,
-    )
+def moved_units(plan: Plan, units: SumUnits) -> int:
+    """By how many units one row moves the sums, low bits and rounding included; rounded up."""
+    exact = sensitivity(plan, units.residual_bits).units
+    stray = math.ceil(units.stray * math.sqrt(plan.columns + plan.intercept))
+    return -((-exact) >> units.dropped_bits) + stray
+
+
+def sensitivity(plan: Plan, residual_bits: int | None = None) -> rows.Sensitivity:
+    """How far one row moves the exact sums; a residual is cut once at most."""
+    bits = plan.residual_bits if residual_bits is None else residual_bits
+    return rows.Sensitivity.of(norms(plan), plan.feature_bits, bits, has_intercept=plan.intercept)
+
+
+def treatment(plan: Plan, party: str, draw: Draw) -> "HomeTreatment | None":
+    """How a party scales and limits its own rows, where that is paid for."""
+    return HomeTreatment(plan, party, draw) if plan.noise == "rows" else None
+
+
+def rho_of_a_run(plan: Plan) -> float:
+    """All that the plan's epsilon and delta allow a run to spend; the noise that is drawn spends no more."""
+    return rows.total_rho(plan.epsilon, plan.delta)
 
 
 def norms(plan: Plan) -> tuple[float, ...]:
@@ -98,7 +120,8 @@ def cut_residuals(plan: Plan, residuals: Vector) -> Vector:
 
 def noise_of_a_run(plan: Plan, cost: rows.RowCost, columns: int, draw: Draw) -> Matrix:
     """One party's noise on all coordinates, one row per pass, in the units of a sum of residuals times rows."""
-    return np.ldexp(whole_noise_of_a_run(cost, columns, draw), -(plan.feature_bits + plan.residual_bits))
+    drawn = whole_noise_of_a_run(cost, columns, draw).astype(np.float64)
+    return drawn * 2.0 ** -(plan.feature_bits + plan.residual_bits)
 
 
 def whole_noise_of_a_run(cost: rows.RowCost, columns: int, draw: Draw) -> rows.Units:
