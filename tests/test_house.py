@@ -26,10 +26,13 @@ FLOORS = (
     {"commands"},
     {"report"},
     {"party"},
+    {"jobs"},
     {"checking"},
     {"protocol"},
     {"transport", "privacy", "crypto", "model", "data"},
-    {"plan", "record", "datasets"},
+    {"run_folder"},
+    {"record"},
+    {"plan", "datasets"},
     {"errors"},
 )
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

@@ -26,8 +26,9 @@ def training(organisations: Organisations, network: Network) -> Iterator[dict[st
     started = {}
     try:
         for name in organisations.names:
-            verb = [program, "party", "train", str(organisations.plan_file), "--home", str(organisations.home(name))]
-            words = ["ip", "netns", "exec", network.spaces[name], *verb]
+            verb = [program, "party", "train", str(organisations.plan_file), "--allow-test-keys"]
+            home = ["--home", str(organisations.home(name))]
+            words = ["ip", "netns", "exec", network.spaces[name], *verb, *home]
             started[name] = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         yield started
     finally:

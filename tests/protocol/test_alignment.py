@@ -233,8 +233,8 @@ def test_progress_is_told() -> None:
     told: list[tuple[int, int]] = []
     ids = {"label": [str(n) for n in range(10)], "features": [str(n) for n in range(6)]}
     aligned(TWO, ids, progress=lambda done, known: told.append((done, known)))
-    # The opening, three chunks there and three back, at both parties.
-    assert sorted(told) == sorted(2 * [(done, 7) for done in range(1, 8)])
+    # The opening, three chunks there, three back and their signs, commitment, challenge and proof, at both parties.
+    assert sorted(told) == sorted(2 * [(done, 13) for done in range(1, 14)])
 
 
 # Interrupted.
@@ -348,7 +348,7 @@ def finished_party(plan: Plan = TWO) -> tuple[AlignmentParty, Desk]:
 def test_a_state_in_pieces() -> None:
     """The pieces of the steps are the state, and can be put back one by one."""
     party, desk = finished_party()
-    pieces = [party.chunk_state(step) for step in range(5)]
+    pieces = [party.chunk_state(step) for step in range(10)]
     assert msgspec.msgpack.decode(party.state()) == pieces
     again = AlignmentParty(desk, ANNA, chunk=4, jobs=1)
     for piece in pieces:
@@ -427,7 +427,7 @@ def opening(**changes: Any) -> Callable[[bytes], bytes]:
     ("kind", "change", "words"),
     [
         (Kind.ALIGNMENT_OPENING, opening(ids=0), "expected at least one id"),
-        (Kind.ALIGNMENT_OPENING, opening(ids=MOST_IDS + 1), "brings 5000001 ids, at most 5000000 are taken"),
+        (Kind.ALIGNMENT_OPENING, opening(ids=MOST_IDS + 1), "submitted 5000001 ids, the limit is 5000000"),
         (Kind.ALIGNMENT_OPENING, opening(ids="5"), "cannot be read"),
         (Kind.ALIGNMENT_OPENING, opening(more=5), "cannot be read"),
         (Kind.ALIGNMENT_OPENING, opening(chunk=5), "in chunks of 4, got 4 in 5"),
@@ -460,7 +460,7 @@ def test_the_most_ids_that_a_peer_may_bring(plan: Plan) -> None:
         plan, {**ids, "features": [*BERT, *(f"made-up-{number}" for number in range(20))]}, wire, most_ids=20
     )
     for name in ids:
-        assert name == "features" or "features: brings 24 ids, at most 20 are taken" in str(ends[name])
+        assert name == "features" or "features: submitted 24 ids, the limit is 20" in str(ends[name])
     assert not wire.bodies(Kind.BLINDED_IDS, sender="label")
 
 
@@ -469,7 +469,7 @@ def test_a_limit_holds_after_a_restart() -> None:
     party, desk = finished_party()
     again = AlignmentParty(desk, ANNA, chunk=4, jobs=1, most_ids=3)
     again.restore(party.state())
-    with pytest.raises(RemoteProtocolError, match="features: brings 4 ids, at most 3 are taken"):
+    with pytest.raises(RemoteProtocolError, match="features: submitted 4 ids, the limit is 3"):
         again.run()
 
 
@@ -512,7 +512,8 @@ def test_our_own_points_are_no_answer(kind: Kind, words: str) -> None:
         (Kind.SHUFFLED_IDS, lambda body: body[32:] + body[:32], "sorted, each once"),
         (Kind.SHUFFLED_IDS, lambda body: body[:32] + body[:32] + body[64:], "sorted, each once"),
         (Kind.ALIGNMENT_DECISION, lambda body: b"\2", "expected a decision"),
-        (Kind.TWICE_BLINDED_IDS, lambda body: body[:-32] + bytes(32), "not what it showed before"),
+        (Kind.SHUFFLED_IDS, lambda body: body[:-32] + b"\xff" * 32, "not what it showed before"),
+        (Kind.TWICE_BLINDED_IDS, lambda body: body[:-32] + bytes(32), "than the one it had committed to"),
     ],
 )
 def test_the_size_first_has_rules_too(kind: Kind, change: Callable[[bytes], bytes], words: str) -> None:

@@ -28,7 +28,8 @@ from plumbob.errors import DeadlineError, IdentityError, LocalProtocolError, Tra
 from plumbob.transport import station as station_module
 from plumbob.transport import tls
 from plumbob.transport.identity import Identity, now
-from plumbob.transport.station import MOST_CONNECTIONS_A_PEER, MOST_STRANGERS, Peer, Station
+from plumbob.transport.station import MOST_CONNECTIONS_A_PEER, Peer, Station
+from plumbob.transport.strangers import MOST_STRANGERS, Stranger, Strangers
 from plumbob.transport.websocket import PATH
 from tests.transport.support import (
     LARGEST,
@@ -492,7 +493,7 @@ def test_a_server_out_of_its_time_is_refused(tmp_path: Path, bank: Identity, day
 def test_our_own_stale_certificate_is_told_at_once(tmp_path: Path, fund: Identity) -> None:
     """Nobody waits for peers with an identity that no peer will take."""
     stale = out_of_time(tmp_path / "bank", "bank", -9)
-    with pytest.raises(IdentityError, match="our own identity"), dialling(stale, fund, "127.0.0.1:9"):
+    with pytest.raises(IdentityError, match="our certificate is not valid"), dialling(stale, fund, "127.0.0.1:9"):
         pass
 
 
@@ -503,7 +504,7 @@ def test_a_certificate_that_only_the_peer_finds_stale_is_told(
     stale = out_of_time(tmp_path / "bank", "bank", -9)
     monkeypatch.setattr(station_module, "_refuse_stale", lambda certificate: None)
     with listening(fund, stale) as server, dialling(stale, fund, server.station.address) as client:
-        assert "our certificate does not hold today; compare the clocks" in client.refusal()
+        assert "rejects our certificate as not currently valid; compare both clocks" in client.refusal()
         assert "bank's certificate ended on" in server.refusal()
 
 
@@ -572,7 +573,7 @@ def test_other_paths_are_refused(bank: Identity, fund: Identity, path: str) -> N
         sock, answer = speaking(bank, where(server), path)
         sock.close()
         assert answer.startswith(b"HTTP/1.1 404 ")
-        assert "not as Plumbob does" in server.refusal()
+        assert "did not speak the Plumbob protocol" in server.refusal()
 
 
 def test_a_browser_is_refused(bank: Identity, fund: Identity) -> None:
@@ -582,12 +583,12 @@ def test_a_browser_is_refused(bank: Identity, fund: Identity) -> None:
             request = ClientProtocol(parse_uri(f"wss://plumbob{PATH}"), origin="https://page.example").connect()  # type: ignore[arg-type]
             sock.sendall(request.serialize())
             assert sock.recv(4096).startswith(b"HTTP/1.1 403 ")
-        assert "not as Plumbob does" in server.refusal()
+        assert "did not speak the Plumbob protocol" in server.refusal()
 
 
 def test_slow_strangers_do_not_hold_the_door(bank: Identity, fund: Identity) -> None:
     """Many callers that never finish their handshake are cut off, and a peer gets in beside them."""
-    with listening(fund, bank, pace=replace(QUICK, handshake=60)) as server:
+    with listening(fund, bank, pace=replace(QUICK, handshake=60, first_byte=60)) as server:
         strangers = [socket.create_connection(where(server), timeout=PATIENCE) for _ in range(3 * MOST_STRANGERS)]
         try:
             for stranger in strangers:
@@ -602,6 +603,105 @@ def test_slow_strangers_do_not_hold_the_door(bank: Identity, fund: Identity) -> 
         finally:
             for stranger in strangers:
                 stranger.close()
+
+
+FLOOD = 3 * MOST_STRANGERS
+
+
+class OldestFirst(Strangers):
+    """The switch: room for eight, and the oldest makes room, whoever it is."""
+
+    def __init__(self) -> None:
+        super().__init__(most=8)
+
+    def _sent_away(self) -> Stranger:
+        return self._here.pop(0)
+
+
+@contextmanager
+def flooded(server: Collected, source: str) -> Iterator[None]:
+    """Bare connections from this address, which say nothing."""
+    flood = [
+        socket.create_connection(where(server), timeout=PATIENCE, source_address=(source, 0)) for _ in range(FLOOD)
+    ]
+    try:
+        # Until each of them was seen: all but the last ones are sent away.
+        end = time.monotonic() + PATIENCE
+        while len(sent_away(flood)) < FLOOD - MOST_STRANGERS - 1 and time.monotonic() < end:
+            time.sleep(0.01)
+        yield
+    finally:
+        for sock in flood:
+            sock.close()
+
+
+def gets_in(server: Collected, identity: Identity, source: str) -> bool:
+    """Whether a peer that is in the middle of its handshake when a flood comes can finish it."""
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    client = plain_context(identity).wrap_bio(incoming, outgoing)
+    with socket.create_connection(where(server), timeout=PATIENCE) as sock:
+        with suppress(ssl.SSLWantReadError):
+            client.do_handshake()
+        sock.sendall(outgoing.read())
+        incoming.write(sock.recv(1 << 16))
+        with flooded(server, source), suppress(OSError):
+            while True:
+                try:
+                    client.do_handshake()
+                    break
+                except ssl.SSLWantReadError:
+                    sock.sendall(outgoing.read())
+                    if not (data := sock.recv(1 << 16)):
+                        return False
+                    incoming.write(data)
+            client.write(ClientProtocol(parse_uri(f"wss://plumbob{PATH}")).connect().serialize())
+            sock.sendall(outgoing.read())
+            return sock.recv(1) != b""
+    return False
+
+
+@pytest.mark.parametrize("source", ["127.0.0.1", "127.0.0.2"])
+def test_a_flood_keeps_no_peer_out(bank: Identity, fund: Identity, source: str) -> None:
+    """Silent callers, from a peer's own address or another one, make room for a peer that has begun its handshake."""
+    with listening(fund, bank, pace=replace(QUICK, handshake=60, first_byte=60)) as server:
+        assert gets_in(server, bank, source)
+
+
+def test_a_flood_kept_a_peer_out(bank: Identity, fund: Identity, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the oldest makes room, the same flood ends the peer's handshake."""
+    monkeypatch.setattr(station_module, "Strangers", OldestFirst)
+    with listening(fund, bank, pace=replace(QUICK, handshake=60, first_byte=60)) as server:
+        assert not gets_in(server, bank, "127.0.0.2")
+
+
+def test_a_silent_caller_has_little_time(bank: Identity, fund: Identity) -> None:
+    """Without a first byte a caller is sent away long before a handshake's deadline."""
+    with (
+        listening(fund, bank, pace=replace(QUICK, handshake=60, first_byte=0.2)) as server,
+        socket.create_connection(where(server), timeout=PATIENCE) as silent,
+    ):
+        assert silent.recv(1) == b""
+        assert "did not finish its handshake in time" in server.refusal()
+
+
+def test_a_thread_that_cannot_start_ends_no_listening(
+    bank: Identity, fund: Identity, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One caller is sent away, and the next one gets in."""
+    with listening(fund, bank) as server:
+        start, failures = threading.Thread.start, [1]
+
+        def fail_once(thread: threading.Thread) -> None:
+            if thread.name == "plumbob station" and failures:
+                failures.pop()
+                raise RuntimeError("can't start new thread")
+            start(thread)
+
+        monkeypatch.setattr(threading.Thread, "start", fail_once)
+        with socket.create_connection(where(server), timeout=PATIENCE) as unlucky:
+            assert unlucky.recv(1) == b""
+        with dialling(bank, fund, server.station.address) as client:
+            assert (client.next().peer, server.next().peer) == ("fund", "bank")
 
 
 def sent_away(sockets: list[socket.socket]) -> list[socket.socket]:
@@ -687,7 +787,7 @@ def test_a_certificate_vouched_for_by_a_pinned_one_is_refused(
     lenient = tls.server_context(fund, [peer_of(bank), peer_of(mallory)])
     monkeypatch.setattr(tls, "server_context", lambda identity, peers: lenient)
     with listening(fund, bank) as server, dialling(mallory, fund, server.station.address):
-        assert "none of the pinned ones" in server.refusal()
+        assert "the certificate is not pinned" in server.refusal()
         assert server.connections.empty()
 
 

@@ -16,13 +16,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from plumbob.commands.progress import StepProgress
-from plumbob.commands.scores import refuse_unwritable, write_scores
+from plumbob.commands.scores import refuse_unwritable, threshold_of, unseen_line, write_scores
 from plumbob.crypto import Randomness
 from plumbob.data import Table, in_agreed_order, read_table
-from plumbob.errors import BudgetExceededError, DataError
-from plumbob.party import alignment, prediction, signature, training
+from plumbob.errors import BudgetExceededError, DataError, UnsafePlanError
+from plumbob.party import alignment, prediction, receipts, signature, training
 from plumbob.party.conversation import Station
 from plumbob.party.home import Home
 from plumbob.party.rows import aligned_rows, aligned_table, is_arbiter, own_table
@@ -33,7 +34,9 @@ from plumbob.plan import PARTY_NAME, Plan
 from plumbob.protocol.alignment import MOST_IDS
 from plumbob.protocol.journal import Remains, SqliteJournal, remains_of
 from plumbob.protocol.part import Part
+from plumbob.protocol.widths import ASSUMED_ROWS
 from plumbob.record import RunRecord
+from plumbob.run_folder import JOURNAL, RunFolder
 from plumbob.transport import Connection
 from plumbob.transport.identity import make_private_folder
 
@@ -63,6 +66,9 @@ class PredictionWishes:
     data: Path | None = None
     most_rows: int | None = None
     out: Path = Path("scores.csv")
+    threshold: str | None = None
+    cost: str | None = None
+    is_strict: bool = False
 
 
 def sign(folder: Path, plan_file: Path, accept_leaks: bool) -> dict[str, object]:
@@ -75,16 +81,32 @@ def sign(folder: Path, plan_file: Path, accept_leaks: bool) -> dict[str, object]
     rows = plan.rows or aligned_rows(home, plan) or None
     checking.refuse_leaks(plan, rows, accept_leaks)
     file = signature.sign(home, plan, accepts_leaks=accept_leaks)
-    findings = check(plan, rows)
+    findings, noted = check(plan, rows), _sign_notes(plan, rows)
     leaks = " and accepted its leaks" if accept_leaks else ""
-    lines = [*checking.lines_of(findings), f"{home.identity.name} signed {plan.hash()}{leaks}"]
+    lines = [*checking.lines_of(findings), "", *(f"note: {note}" for note in noted), ""]
+    lines.append(f"{home.identity.name} signed {plan.hash()}{leaks}")
     return {
         "plan_hash": plan.hash(),
         "signature": str(file),
         "accepted_leaks": accept_leaks,
+        "rows": rows or 0,
         "findings": [asdict(finding) for finding in findings],
+        "notes": noted,
         "lines": lines,
     }
+
+
+def _sign_notes(plan: Plan, rows: int | None) -> list[str]:
+    """All that `check` notes, and first what was assumed about rows that are not aligned yet."""
+    from plumbob.checking.check import notes
+
+    if rows is not None:
+        return notes(plan, rows)
+    assumed = (
+        f"These rows are not aligned yet, and the plan does not say how many there are: the findings assume "
+        f"{ASSUMED_ROWS:,}. Run `plumbob party align` and sign again to judge the real number."
+    )
+    return [assumed, *notes(plan)]
 
 
 def align(folder: Path, plan_file: Path, wishes: AlignmentWishes, quiet: bool, tell: Tell) -> dict[str, object]:
@@ -111,15 +133,23 @@ def align(folder: Path, plan_file: Path, wishes: AlignmentWishes, quiet: bool, t
     result = {"size": found.size, "sizes": found.sizes, "order_hash": found.order_hash}
     sizes = ", ".join(f"{party} {size}" for party, size in found.sizes.items())
     if file is None:
-        return {**result, "lines": [f"{found.size} rows in common ({sizes}); a party did not go on, so no id is known"]}
+        return {
+            **result,
+            "lines": [f"{found.size} rows in common ({sizes}); a party declined to continue, so no ids were revealed"],
+        }
     lines = [f"{found.size} rows in common ({sizes})", f"order {found.order_hash}", str(file)]
     return {**result, "file": str(file), "lines": lines}
 
 
-def train(folder: Path, plan_file: Path, is_new: bool, quiet: bool, tell: Tell) -> dict[str, object]:
+def train(
+    folder: Path, plan_file: Path, is_new: bool, quiet: bool, tell: Tell, *, allow_test_keys: bool = False
+) -> dict[str, object]:
     """This party's part in a run, from its beginning or from where it was interrupted."""
     home, plan = Home.open(folder), Plan.load(plan_file)
+    _refuse_test_keys(plan, allow_test_keys)
     seal = signature.seal_of(home, plan)
+    if plan.seed:
+        tell(f"the plan fixes the seed ({plan.seed}): everybody knows batches and starting weights beforehand")
     table = None if is_arbiter(home, plan) else aligned_table(home, plan)
     rows = len(table) if table is not None else plan.rows
     place = _run_folder(home, plan, is_new)
@@ -128,18 +158,30 @@ def train(folder: Path, plan_file: Path, is_new: bool, quiet: bool, tell: Tell) 
         if journal.resumed() is not None:
             tell("going on with a run that was interrupted")
         record = training.train(seat, journal, _kernel(journal), progress)
-    return _reported(record, place)
+    told = _reported(record, place)
+    receipts.sign_record(home, place, [party.name for party in plan.parties])
+    return told
+
+
+def _refuse_test_keys(plan: Plan, are_allowed: bool) -> None:
+    """A plan is the peer's proposal as much as ours, so the word for short keys is given here and not in it."""
+    if plan.test_only_keys and plan.protocol != "clear" and not are_allowed:
+        raise UnsafePlanError(
+            f"the plan has keys of {plan.key_bits} bits for tests only, which can be factored; set key_bits = 2048 and "
+            "test_only_keys = false, or, with made-up data, add --allow-test-keys"
+        )
 
 
 def _reported(record: RunRecord, place: Path) -> dict[str, object]:
     """One party alone cannot score an attack: its page shows what the plan alone says."""
     from plumbob.checking.filing import with_predictions
-    from plumbob.commands.results import lines_of, report_in, write_report
+    from plumbob.commands.results import lines_of, write_report
 
     shown = with_predictions(record)
-    shown.save(place)
+    folder = RunFolder(place)
+    folder.keep(shown)
     write_report(shown, place)
-    return {"out": str(place), "report": str(report_in(place)), **shown.to_dict(), "lines": lines_of(shown, place)}
+    return {"out": str(place), "report": str(folder.report_file), **shown.to_dict(), "lines": lines_of(shown, place)}
 
 
 def predict(folder: Path, plan_file: Path, wishes: PredictionWishes, tell: Tell) -> dict[str, object]:
@@ -147,8 +189,10 @@ def predict(folder: Path, plan_file: Path, wishes: PredictionWishes, tell: Tell)
     home, plan = Home.open(folder), Plan.load(plan_file)
     name = _list_name(wishes.name)
     run = _finished_run(home, plan)
-    part = Part.load(run / "parties" / home.identity.name / "part.json")
+    part = Part.load(run.part_file(home.identity.name))
     table = _table_to_predict(home, plan, part, wishes)
+    unusual = unseen_line(home.identity.name, part.encoder.unseen(table), len(table))
+    threshold = threshold_of(wishes.threshold, wishes.cost, part.positive_share)
     if home.identity.name == plan.label_party.name:
         refuse_unwritable(wishes.out)
     place = _private(home, RUNS, f"predict-{plan.hash()[:SHORT]}")
@@ -156,7 +200,8 @@ def predict(folder: Path, plan_file: Path, wishes: PredictionWishes, tell: Tell)
     with _one_session(place) as journal:
         if home.identity.name != plan.label_party.name:
             most_rows = wishes.most_rows or home.settings.most_rows or None
-            return _answered(seat, journal, part, prediction.Ledger.of(home, plan), most_rows)
+            answered = _answered(seat, journal, part, prediction.Ledger.of(home, plan), most_rows)
+            return {**answered, "lines": [*filter(None, [unusual]), *answered["lines"]]}
         try:
             rows = _rows_asked(table, wishes.ids)
         except DataError as mistake:
@@ -166,7 +211,8 @@ def predict(folder: Path, plan_file: Path, wishes: PredictionWishes, tell: Tell)
         raise DataError("the label party's part names no classes; was it saved by another version?")
     # Ids with what is predicted of them: nobody else's business.
     wishes.out.touch(mode=0o600)
-    return write_scores(wishes.out, [table.ids[row] for row in rows], scores, part.classes)
+    ids = [table.ids[row] for row in rows]
+    return write_scores(wishes.out, ids, scores, part.classes, [unusual], threshold)
 
 
 def status(folder: Path) -> dict[str, object]:
@@ -189,7 +235,7 @@ def _state_of(place: Path, found: Status | None, remains: Remains) -> tuple[bool
     """Whether a run is finished, and in words; one record that cannot be read hides no other run."""
     try:
         # Results that were on their way to the disk when the process died are made again from the journal.
-        if (training.OVER in remains.facts or not remains.has_secrets) and _is_finished(place):
+        if (training.OVER in remains.facts or not remains.has_secrets) and RunFolder(place).is_finished():
             return True, "finished"
     except DataError:
         return False, "its run.json cannot be read: damaged, or written by another version"
@@ -198,8 +244,8 @@ def _state_of(place: Path, found: Status | None, remains: Remains) -> tuple[bool
 
 def _remains(place: Path) -> Remains:
     """Of its journal, and of those that a prediction which was killed left beside it."""
-    own = remains_of(place / training.JOURNAL)
-    return replace(own, has_secrets=any(remains_of(file).has_secrets for file in place.rglob(training.JOURNAL)))
+    own = remains_of(RunFolder(place).journal_file)
+    return replace(own, has_secrets=any(remains_of(file).has_secrets for file in place.rglob(JOURNAL)))
 
 
 def _why_secrets(run: str, remains: Remains, is_finished: bool) -> str:
@@ -224,12 +270,14 @@ def forget(folder: Path, run: str, gives_up: bool) -> dict[str, object]:
     with _journal(place) as journal:
         if journal.fact(training.OVER) is not None:
             training.give_up_the_late(journal)
-            line = f"{run}: the journal is empty, the results stay; who has not ended this run cannot end it any more"
+            line = (
+                f"{run}: journal erased, results kept; a party that has not finished this run can no longer finish it"
+            )
         elif gives_up:
             shutil.rmtree(place)
             line = f"{run}: given up and deleted; to begin again, type --new on all sides"
         else:
-            raise DataError(f"{run} is not over; to delete it all the same, and never go on with it, add --give-up")
+            raise DataError(f"{run} has not finished; add --give-up to delete it anyway (it cannot be resumed)")
     return {"run": run, "kept_results": place.exists(), "lines": [line]}
 
 
@@ -248,12 +296,12 @@ def _told(found: Status | None) -> dict[str, object]:
 
 def _answered(
     seat: Seat, journal: SqliteJournal, part: Part, ledger: prediction.Ledger, most_rows: int | None
-) -> dict[str, object]:
+) -> dict[str, Any]:
     try:
         served = prediction.answer(seat, journal, _kernel(journal), part, ledger, most_rows)
     except BudgetExceededError as error:
         raise BudgetExceededError(
-            f"{error}; raise --most-rows, or most_rows in party.toml; or delete {ledger.file} to count anew"
+            f"{error}; raise --most-rows, or most_rows in party.toml; or delete {ledger.file} to reset the count"
         ) from None
     in_all = ledger.answered()
     asker = seat.plan.label_party.name
@@ -264,7 +312,10 @@ def _answered(
 def _list_name(name: str) -> str:
     """It becomes part of a file's name, and both ends must say the same."""
     if name and not PARTY_NAME.fullmatch(name):
-        raise DataError(f'--name: expected up to 32 letters, digits, "-" and "_", first no sign, got "{name[:40]}"')
+        raise DataError(
+            '--name: expected up to 32 letters, digits, "-" and "_", starting with a letter or '
+            f'digit, got "{name[:40]}"'
+        )
     return name
 
 
@@ -279,9 +330,14 @@ def _rows_asked(table: Table, ids: Sequence[str]) -> list[int]:
 
 def _table_to_predict(home: Home, plan: Plan, part: Part, wishes: PredictionWishes) -> Table:
     """Only the model's columns: rows to predict need no label."""
-    columns = [source.name for source in part.encoder.sources]
-    table = read_table(wishes.data or home.data_file, home.settings.id_column, columns=columns)
-    return in_agreed_order(table, alignment.kept_for(home, plan, wishes.name).ids)
+    reading = part.encoder.reading
+    gaps = tuple(dict.fromkeys([*reading.gaps, *home.settings.reading.gaps]))
+    file = wishes.data or home.data_file
+    table = read_table(file, home.settings.id_column, choices=replace(reading, gaps=gaps))
+    common = in_agreed_order(table, alignment.kept_for(home, plan, wishes.name).ids)
+    if wishes.is_strict:
+        part.encoder.refuse_unseen(common)
+    return common
 
 
 def _run_folder(home: Home, plan: Plan, is_new: bool) -> Path:
@@ -293,13 +349,14 @@ def _run_folder(home: Home, plan: Plan, is_new: bool) -> Path:
     return _private(home, RUNS, short if number == 1 else f"{short}-{number}")
 
 
-def _finished_run(home: Home, plan: Plan) -> Path:
+def _finished_run(home: Home, plan: Plan) -> RunFolder:
     """The last one that came to its end; DataError if none did."""
     runs = _runs_of(home, plan)
     for number in sorted(runs, reverse=True):
-        if _is_finished(runs[number]):
-            return runs[number]
-    raise DataError("no run of this plan has come to its end here; type: plumbob party train PLAN")
+        run = RunFolder(runs[number])
+        if run.is_finished():
+            return run
+    raise DataError("no finished run of this plan here; run: plumbob party train PLAN")
 
 
 def _runs_of(home: Home, plan: Plan) -> dict[int, Path]:
@@ -308,10 +365,6 @@ def _runs_of(home: Home, plan: Plan) -> dict[int, Path]:
     places = (home.folder / RUNS).glob(f"{short}*")
     numbered = ((place.name.removeprefix(short).removeprefix("-") or "1", place) for place in places)
     return {int(number): place for number, place in numbered if number.isdigit()}
-
-
-def _is_finished(place: Path) -> bool:
-    return (place / "run.json").exists() and RunRecord.load(place).is_finished
 
 
 def _private(home: Home, *names: str) -> Path:
@@ -324,7 +377,7 @@ def _private(home: Home, *names: str) -> Path:
 
 @contextmanager
 def _journal(place: Path) -> Iterator[SqliteJournal]:
-    journal = SqliteJournal(place / training.JOURNAL)
+    journal = SqliteJournal(RunFolder(place).journal_file)
     try:
         yield journal
     finally:

@@ -48,6 +48,7 @@ class Pace:
     """How long things may take, in seconds."""
 
     handshake: float = 10.0  # from the first byte of a connection to its last handshake
+    first_byte: float = 3.0  # from a call to the first byte of its handshake
     ping: float = 5.0  # a sign of life at least so often
     silence: float = 20.0  # without any byte for so long, the link is dead
     closing: float = 2.0  # for the goodbye
@@ -383,7 +384,7 @@ def answered(sock: ssl.SSLSocket, peer: str, largest: int, pace: Pace, deadline:
             protocol.send_response(protocol.accept(request) if is_ours else protocol.reject(404, "not here\n"))
         _flush(sock, protocol, deadline)
         if protocol.state is not OPEN:
-            raise TransportError(f"{peer} called, but not as Plumbob does; compare versions")
+            raise TransportError(f"{peer} connected but did not speak the Plumbob protocol; compare versions")
     return _started(WebSocketConnection(sock, protocol, peer, largest, pace), events[1:])
 
 

@@ -6,7 +6,7 @@ answer = Evaluator(Matrix(engine, layout, entries), tested_key, KERNEL.draw(32),
 share = owner.open(answer.reply)        # share + answer.share is the product modulo 2**output_bits
 """
 
-from plumbob.crypto.lattice import angles, pairs, sets
+from plumbob.crypto.lattice import angles, local, pairs, sets
 from plumbob.crypto.lattice.context import Context
 from plumbob.crypto.lattice.engine import choose
 from plumbob.crypto.lattice.interface import LatticeEngine, Pairs, Small
@@ -47,6 +47,7 @@ __all__ = [
     "TestedKey",
     "angles",
     "choose",
+    "local",
     "pairs",
     "sets",
 ]

@@ -84,8 +84,11 @@ SCORES_OPENED = ParameterSet(2, 8192, 2)
 GRADIENTS = ParameterSet(3, 8192, 3)
 GRADIENTS_OPENED = ParameterSet(4, 16384, 3)
 SLOTS = ParameterSet(5, 16384, 6, has_slots=True)
+SCORES_OPENED_WIDE = ParameterSet(6, 16384, 2)
 
-_OFFERED = {each.number: each for each in (SCORES, SCORES_OPENED, GRADIENTS, GRADIENTS_OPENED, SLOTS)}
+_OFFERED = {
+    each.number: each for each in (SCORES, SCORES_OPENED, GRADIENTS, GRADIENTS_OPENED, SLOTS, SCORES_OPENED_WIDE)
+}
 TEST_ONLY_NUMBER = 0
 
 
@@ -99,7 +102,7 @@ def by_number(number: int) -> ParameterSet:
 
 def for_scores(opened_bits: int) -> ParameterSet:
     """The smallest set for scores that allows this many bits to be opened toward one party."""
-    return _smallest((SCORES, SCORES_OPENED), opened_bits, "scores")
+    return _smallest((SCORES, SCORES_OPENED, SCORES_OPENED_WIDE), opened_bits, "scores")
 
 
 def for_gradients(opened_bits: int) -> ParameterSet:
