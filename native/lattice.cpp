@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstring>
 #include <exception>
+#include <memory>
 #include <stdexcept>
 #include <system_error>
 #include <thread>
@@ -12,19 +13,30 @@
 namespace plumbob {
 namespace {
 
-constexpr std::uint64_t kLow50 = (std::uint64_t{1} << kPrimeBits) - 1;
 constexpr std::uint32_t kSmallStream = 0xFFFFFFFF;
 constexpr unsigned kHighBytes = 40;
 
-// Calls work(item) for each item, on several threads that live as long as the call.
+// Room for numbers that are written before they are read: it is not filled, and a worker uses it again and again.
+class Room {
+public:
+    explicit Room(std::size_t size) : data_(new std::uint64_t[size]) {}
+    std::uint64_t* data() const { return data_.get(); }
+    std::uint64_t& operator[](std::size_t index) const { return data_[index]; }
+
+private:
+    std::unique_ptr<std::uint64_t[]> data_;
+};
+
+// Calls work(room, item) for each item, on several threads that live as long as the call. Each thread has one room.
 template <class Work>
-void for_each_item(unsigned threads, std::size_t items, Work work) {
+void for_each_item(unsigned threads, std::size_t items, std::size_t size, Work work) {
     std::atomic<std::size_t> next{0};
     const std::size_t parts = std::max<std::size_t>(1, std::min<std::size_t>(threads, items));
     std::vector<std::exception_ptr> failures(parts);
     auto part = [&](std::size_t index) {
         try {
-            for (std::size_t item = next++; item < items; item = next++) work(item);
+            const Room room(size);
+            for (std::size_t item = next++; item < items; item = next++) work(room.data(), item);
         } catch (...) {
             failures[index] = std::current_exception();
         }
@@ -194,12 +206,7 @@ void Lattice::uniform_part(const StreamKey& key, std::uint64_t index, std::size_
                                     static_cast<std::uint32_t>(index >> 32)};
     const std::uint64_t p = primes_[part].value;
     core_.stream(key.words, nonce, 0, out, degree_ / kWordsPerStreamBlock);
-    std::uint64_t refused = 0;
-    for (std::size_t i = 0; i < degree_; ++i) {
-        out[i] &= kLow50;
-        refused |= p - 1 - out[i];
-    }
-    if (refused >> 63 == 0) return;
+    if (core_.cut(primes_[part], out) >> 63 == 0) return;
     // Public or not, a refused word says nothing about those that are kept.
     std::size_t kept = 0;
     for (std::size_t i = 0; i < degree_; ++i) {
@@ -241,26 +248,27 @@ void Lattice::small_errors(const StreamKey& key, std::uint64_t index, std::int8_
     const std::uint32_t nonce[3] = {kSmallStream, static_cast<std::uint32_t>(index),
                                     static_cast<std::uint32_t>(index >> 32)};
     constexpr std::uint64_t kCoins = (std::uint64_t{1} << 21) - 1;
-    Words64 words(degree_);
-    core_.stream(key.words, nonce, 0, words.data(), degree_ / kWordsPerStreamBlock);
-    for (std::size_t i = 0; i < degree_; ++i) {
-        // Both groups of coins are counted at once, in the halves of a word.
-        std::uint64_t x = (words[i] & kCoins) | (words[i] >> 21 & kCoins) << 32;
-        x -= x >> 1 & 0x5555555555555555;
-        x = (x & 0x3333333333333333) + (x >> 2 & 0x3333333333333333);
-        x = (x + (x >> 4)) & 0x0f0f0f0f0f0f0f0f;
-        x += x >> 8;
-        x += x >> 16;
-        out[i] = static_cast<std::int8_t>(static_cast<int>(x & 63) - static_cast<int>(x >> 32 & 63));
+    constexpr std::size_t kBlocks = 16, kWords = kBlocks * kWordsPerStreamBlock;
+    std::uint64_t words[kWords];
+    for (std::size_t first = 0; first < degree_; first += kWords) {
+        const std::size_t count = std::min(kWords, degree_ - first);
+        core_.stream(key.words, nonce, static_cast<std::uint32_t>(first / kWordsPerStreamBlock), words,
+                     count / kWordsPerStreamBlock);
+        for (std::size_t i = 0; i < count; ++i) {
+            // Both groups of coins are counted at once, in the halves of a word.
+            std::uint64_t x = (words[i] & kCoins) | (words[i] >> 21 & kCoins) << 32;
+            x -= x >> 1 & 0x5555555555555555;
+            x = (x & 0x3333333333333333) + (x >> 2 & 0x3333333333333333);
+            x = (x + (x >> 4)) & 0x0f0f0f0f0f0f0f0f;
+            x += x >> 8;
+            x += x >> 16;
+            out[first + i] = static_cast<std::int8_t>(static_cast<int>(x & 63) - static_cast<int>(x >> 32 & 63));
+        }
     }
 }
 
 void Lattice::transform_small(const std::int8_t* values, std::size_t part, std::uint64_t* out) const {
-    const std::uint64_t p = primes_[part].value;
-    for (std::size_t i = 0; i < degree_; ++i) {
-        const std::int64_t value = values[i];
-        out[i] = static_cast<std::uint64_t>(value) + (p & static_cast<std::uint64_t>(value >> 63));
-    }
+    core_.from_bytes(primes_[part], out, values);
     core_.forward(primes_[part], out);
 }
 
@@ -278,70 +286,37 @@ void Lattice::errors(const StreamKey& key, std::uint64_t index, std::uint64_t* o
 
 void Lattice::transform(const std::int32_t* coefficients, std::uint64_t* out) const {
     for (std::size_t part = 0; part < primes(); ++part, out += degree_) {
-        const std::uint64_t p = primes_[part].value;
-        for (std::size_t i = 0; i < degree_; ++i) {
-            const std::int64_t value = coefficients[i];
-            out[i] = static_cast<std::uint64_t>(value) + (p & static_cast<std::uint64_t>(value >> 63));
-        }
+        core_.from_integers(primes_[part], out, coefficients);
         core_.forward(primes_[part], out);
     }
 }
 
 void Lattice::transform_all(const std::int32_t* coefficients, std::size_t count, std::uint64_t* out,
                             unsigned threads) const {
-    for_each_item(threads, count, [&](std::size_t index) { transform(coefficients + index * degree_, out + index * words()); });
+    for_each_item(threads, count, 0, [&](std::uint64_t*, std::size_t index) {
+        transform(coefficients + index * degree_, out + index * words());
+    });
 }
 
 void Lattice::combine(const std::uint64_t* first, const std::uint64_t* second, const std::uint64_t* third,
                       std::uint64_t* out) const {
+    std::memcpy(out, first, 8 * words());
     for (std::size_t part = 0; part < primes(); ++part) {
-        const std::size_t at = part * degree_;
-        const std::uint64_t *left = second + at, *right = third + at;
-        core_.dot(primes_[part], out + at, &left, &right, 1);
-        for (std::size_t i = 0; i < degree_; ++i) out[at + i] = reduce_once(out[at + i] + first[at + i], primes_[part].value);
+        const std::uint64_t *left = second + part * degree_, *right = third + part * degree_;
+        core_.dot(primes_[part], out + part * degree_, &left, &right, 1);
     }
 }
-
-// The wire: four residues of 50 bits in 25 bytes.
-
-namespace {
-
-void pack_part(const std::uint64_t* values, std::size_t degree, std::uint8_t* out) {
-    for (std::size_t i = 0; i < degree; i += 4, out += 25) {
-        const std::uint64_t a = values[i], b = values[i + 1], c = values[i + 2], d = values[i + 3];
-        const std::uint64_t words[3] = {a | b << 50, b >> 14 | c << 36, c >> 28 | d << 22};
-        std::memcpy(out, words, 24);
-        out[24] = static_cast<std::uint8_t>(d >> 42);
-    }
-}
-
-// The sign bit of the result is set if a residue is not below its prime.
-std::uint64_t unpack_part(const std::uint8_t* packed, std::size_t degree, std::uint64_t p, std::uint64_t* out) {
-    std::uint64_t refused = 0;
-    for (std::size_t i = 0; i < degree; i += 4, packed += 25) {
-        std::uint64_t w[3];
-        std::memcpy(w, packed, 24);
-        out[i] = w[0] & kLow50;
-        out[i + 1] = (w[0] >> 50 | w[1] << 14) & kLow50;
-        out[i + 2] = (w[1] >> 36 | w[2] << 28) & kLow50;
-        out[i + 3] = w[2] >> 22 | static_cast<std::uint64_t>(packed[24]) << 42;
-        for (int k = 0; k < 4; ++k) refused |= p - 1 - out[i + k];
-    }
-    return refused;
-}
-
-}  // namespace
 
 void Lattice::pack(const std::uint64_t* values, std::uint8_t* out) const {
     for (std::size_t part = 0; part < primes(); ++part) {
-        pack_part(values + part * degree_, degree_, out + part * packed_bytes());
+        core_.pack(primes_[part], out + part * packed_bytes(), values + part * degree_);
     }
 }
 
 bool Lattice::unpack(const std::uint8_t* packed, std::uint64_t* out) const {
     std::uint64_t refused = 0;
     for (std::size_t part = 0; part < primes(); ++part) {
-        refused |= unpack_part(packed + part * packed_bytes(), degree_, primes_[part].value, out + part * degree_);
+        refused |= core_.unpack(primes_[part], out + part * degree_, packed + part * packed_bytes());
     }
     return refused >> 63 == 0;
 }
@@ -353,20 +328,13 @@ void Lattice::finish_encryption(const std::uint64_t* secret, const StreamKey& un
                                 std::size_t part, const std::int8_t* errors, std::uint64_t constant,
                                 std::uint64_t* data, std::uint8_t* out) const {
     const LatticePrime& prime = primes_[part];
-    const std::uint64_t p = prime.value;
-    for (std::size_t i = 0; i < degree_; ++i) {
-        const std::int64_t error = errors[i];
-        const std::uint64_t sum = data[i] + constant + static_cast<std::uint64_t>(error) +
-                                  (p & static_cast<std::uint64_t>(error >> 63));
-        data[i] = reduce_once(reduce_once(sum, 2 * p), p);
-    }
+    core_.add_small(prime, data, errors, constant);
     core_.forward(prime, data);
     std::uint64_t* a = data + degree_;
     uniform_part(uniform_key, index, part, a);
     const std::uint64_t *left = a, *right = secret + part * degree_;
-    core_.dot(prime, a, &left, &right, 1);
-    for (std::size_t i = 0; i < degree_; ++i) data[i] = reduce_once(data[i] + a[i], p);
-    pack_part(data, degree_, out + part * packed_bytes());
+    core_.dot(prime, data, &left, &right, 1);
+    core_.pack(prime, out + part * packed_bytes(), data);
 }
 
 // round(q m / 2^bits) = (q m + h - r) / 2^bits, with h half of 2^bits and r = (q m + h) modulo 2^bits. Modulo p, which
@@ -377,10 +345,10 @@ void Lattice::encrypt(const std::uint64_t* secret, const StreamKey& uniform_key,
     const Wide modulus = static_cast<Wide>(modulus_low_[1]) << 64 | modulus_low_[0];
     const Wide half = static_cast<Wide>(1) << (bits - 1);
     const Wide mask = bits == 128 ? ~static_cast<Wide>(0) : (half << 1) - 1;
-    for_each_item(threads, count, [&](std::size_t index) {
-        Words64 chunks(3 * degree_), data(2 * degree_);
-        std::vector<std::int8_t> errors(degree_);
-        small_errors(error_key, index, errors.data());
+    for_each_item(threads, count, 6 * degree_, [&](std::uint64_t* chunks, std::size_t index) {
+        std::uint64_t* data = chunks + 3 * degree_;
+        std::int8_t* errors = reinterpret_cast<std::int8_t*>(chunks + 5 * degree_);
+        small_errors(error_key, index, errors);
         const std::uint64_t* message = messages + 2 * index * degree_;
         for (std::size_t i = 0; i < degree_; ++i) {
             const Wide m = static_cast<Wide>(message[2 * i + 1]) << 64 | message[2 * i];
@@ -397,10 +365,10 @@ void Lattice::encrypt(const std::uint64_t* secret, const StreamKey& uniform_key,
             factors[0] = negate_mod(scale, p);
             factors[1] = multiply_mod(factors[0], step % p, p);
             factors[2] = multiply_mod(factors[1], step % p, p);
-            const std::uint64_t* lefts[3] = {chunks.data(), chunks.data() + degree_, chunks.data() + 2 * degree_};
-            core_.linear(primes_[part], data.data(), lefts, factors, 3);
+            const std::uint64_t* lefts[3] = {chunks, chunks + degree_, chunks + 2 * degree_};
+            core_.linear(primes_[part], data, lefts, factors, 3);
             const std::uint64_t constant = multiply_mod(scale, power_mod(2, bits - 1, p), p);
-            finish_encryption(secret, uniform_key, index, part, errors.data(), constant, data.data(),
+            finish_encryption(secret, uniform_key, index, part, errors, constant, data,
                               out + index * primes() * packed_bytes());
         }
     });
@@ -409,11 +377,7 @@ void Lattice::encrypt(const std::uint64_t* secret, const StreamKey& uniform_key,
 // Coefficients of the polynomial with these slots, as weights modulo each slot prime.
 void Lattice::slot_weights(const std::int32_t* values, bool scaled_by_modulus, std::uint64_t* out) const {
     for (std::size_t j = 0; j < slot_primes_.size(); ++j, out += degree_) {
-        const std::uint64_t p = slot_primes_[j].value;
-        for (std::size_t i = 0; i < degree_; ++i) {
-            const std::int64_t value = values[i];
-            out[i] = static_cast<std::uint64_t>(value) + (p & static_cast<std::uint64_t>(value >> 63));
-        }
+        core_.from_integers(slot_primes_[j], out, values);
         core_.inverse(slot_primes_[j], out);
         core_.scale(slot_primes_[j], out, out, scaled_by_modulus ? slot_scales_[j] : slot_inverses_[j]);
     }
@@ -422,16 +386,16 @@ void Lattice::slot_weights(const std::int32_t* values, bool scaled_by_modulus, s
 // floor(w q / t_j) = (w q - r) / t_j with r = w q modulo t_j: modulo p, which divides q, that is -r / t_j.
 void Lattice::encrypt_slots(const std::uint64_t* secret, const StreamKey& uniform_key, const StreamKey& error_key,
                             std::size_t count, const std::int32_t* values, std::uint8_t* out, unsigned threads) const {
-    for_each_item(threads, count, [&](std::size_t index) {
-        Words64 weights(kSlotPrimes * degree_), data(2 * degree_);
-        std::vector<std::int8_t> errors(degree_);
-        small_errors(error_key, index, errors.data());
-        slot_weights(values + index * degree_, true, weights.data());
+    for_each_item(threads, count, (kSlotPrimes + 3) * degree_, [&](std::uint64_t* weights, std::size_t index) {
+        std::uint64_t* data = weights + kSlotPrimes * degree_;
+        std::int8_t* errors = reinterpret_cast<std::int8_t*>(data + 2 * degree_);
+        small_errors(error_key, index, errors);
+        slot_weights(values + index * degree_, true, weights);
         const std::uint64_t* lefts[kSlotPrimes];
-        for (std::size_t j = 0; j < kSlotPrimes; ++j) lefts[j] = weights.data() + j * degree_;
+        for (std::size_t j = 0; j < kSlotPrimes; ++j) lefts[j] = weights + j * degree_;
         for (std::size_t part = 0; part < primes(); ++part) {
-            core_.linear(primes_[part], data.data(), lefts, slot_negatives_[part].data(), kSlotPrimes);
-            finish_encryption(secret, uniform_key, index, part, errors.data(), 0, data.data(),
+            core_.linear(primes_[part], data, lefts, slot_negatives_[part].data(), kSlotPrimes);
+            finish_encryption(secret, uniform_key, index, part, errors, 0, data,
                               out + index * primes() * packed_bytes());
         }
     });
@@ -440,7 +404,7 @@ void Lattice::encrypt_slots(const std::uint64_t* secret, const StreamKey& unifor
 // Fractions x / q modulo 1 in units of 2^-256, four words each, from coefficients modulo each prime.
 void Lattice::fractions(const std::uint64_t* coefficients, std::uint64_t* out) const {
     std::memset(out, 0, 32 * degree_);
-    Words64 scaled(degree_);
+    const Room scaled(degree_);
     for (std::size_t part = 0; part < primes(); ++part) {
         core_.scale(primes_[part], scaled.data(), coefficients + part * degree_, rest_inverses_[part]);
         const std::uint64_t* reciprocal = reciprocals_[part].data();
@@ -478,53 +442,55 @@ bool Lattice::reply(const StreamKey& uniform_key, const std::uint8_t* packed, st
                     unsigned share_bits, std::uint8_t* sent, std::uint64_t* shares, unsigned threads) const {
     const std::size_t parts = primes(), all = words();
     // The last one is the owner's key, which is multiplied with u.
-    Words64 received(requests * all), expanded((requests + 1) * all);
+    const Room received(requests * all), expanded((requests + 1) * all);
     std::atomic<std::uint64_t> refused{0};
-    for_each_item(threads, (requests + 1) * parts, [&](std::size_t item) {
+    for_each_item(threads, (requests + 1) * parts, 0, [&](std::uint64_t*, std::size_t item) {
         const std::size_t index = item / parts, part = item % parts, at = index * all + part * degree_;
         const bool is_key = index == requests;
         uniform_part(is_key ? keys.a : uniform_key, is_key ? 0 : index, part, expanded.data() + at);
         if (is_key) return;
-        refused |= unpack_part(packed + (index * parts + part) * packed_bytes(), degree_, primes_[part].value,
-                               received.data() + at);
+        refused |= core_.unpack(primes_[part], received.data() + at, packed + (index * parts + part) * packed_bytes());
     });
     if (refused >> 63 != 0) return false;
-    for_each_item(threads, replies, [&](std::size_t index) {
-        std::vector<std::int8_t> u(degree_), errors(degree_);
-        small_ternary(keys.secret, index, u.data());
-        small_errors(keys.errors, index, errors.data());
-        Words64 own(all), answer(all), secret(degree_), noise(degree_), fraction(4 * degree_);
+    const std::size_t size = 2 * all + 6 * degree_;
+    for_each_item(threads, replies, size, [&](std::uint64_t* room, std::size_t index) {
+        std::uint64_t *own = room, *answer = own + all, *secret = answer + all, *fraction = secret + degree_;
+        std::int8_t* u = reinterpret_cast<std::int8_t*>(fraction + 4 * degree_);
+        std::int8_t* errors = u + degree_;
+        small_ternary(keys.secret, index, u);
+        small_errors(keys.errors, index, errors);
         std::vector<const std::uint64_t*> left(requests + 1), right(requests + 1);
         for (std::size_t part = 0; part < parts; ++part) {
             const LatticePrime& prime = primes_[part];
             const std::size_t at = part * degree_;
-            transform_small(u.data(), part, secret.data());
-            transform_small(errors.data(), part, noise.data());
+            transform_small(u, part, secret);
             for (std::size_t k = 0; k < requests; ++k) {
                 left[k] = received.data() + k * all + at;
                 right[k] = matrix + (index * requests + k) * all + at;
             }
-            left[requests] = keys.b + at, right[requests] = secret.data();
-            core_.dot(prime, own.data() + at, left.data(), right.data(), requests + 1);
+            left[requests] = keys.b + at, right[requests] = secret;
+            std::memset(own + at, 0, 8 * degree_);
+            core_.dot(prime, own + at, left.data(), right.data(), requests + 1);
+            // -(c1 Z) first, then a u + e2 less that.
+            std::uint64_t* opposite = fraction;
             for (std::size_t k = 0; k < requests; ++k) left[k] = expanded.data() + k * all + at;
-            core_.dot(prime, answer.data() + at, left.data(), right.data(), requests);
-            const std::uint64_t *a = expanded.data() + requests * all + at, *s = secret.data();
-            core_.dot(prime, secret.data(), &a, &s, 1);
-            for (std::size_t i = 0; i < degree_; ++i) {
-                const std::uint64_t sum = noise[i] + secret[i] + prime.value - answer[at + i];
-                answer[at + i] = reduce_once(reduce_once(sum, 2 * prime.value), prime.value);
-            }
-            core_.inverse(prime, own.data() + at);
-            core_.inverse(prime, answer.data() + at);
+            std::memset(opposite, 0, 8 * degree_);
+            core_.dot(prime, opposite, left.data(), right.data(), requests);
+            transform_small(errors, part, answer + at);
+            const std::uint64_t *a = expanded.data() + requests * all + at, *s = secret;
+            core_.dot(prime, answer + at, &a, &s, 1);
+            core_.subtract(prime, answer + at, answer + at, opposite);
+            core_.inverse(prime, own + at);
+            core_.inverse(prime, answer + at);
         }
-        fractions(own.data(), fraction.data());
+        fractions(own, fraction);
         for (std::size_t i = 0; i < degree_; ++i) {
-            store_pair(shares + 2 * (index * degree_ + i), fraction_bits(fraction.data() + 4 * i, share_bits));
+            store_pair(shares + 2 * (index * degree_ + i), fraction_bits(fraction + 4 * i, share_bits));
         }
-        fractions(answer.data(), fraction.data());
+        fractions(answer, fraction);
         std::uint8_t* target = sent + index * degree_ * (reply_bits / 8);
         for (std::size_t i = 0; i < degree_; ++i, target += reply_bits / 8) {
-            const Wide value = fraction_bits(fraction.data() + 4 * i, reply_bits);
+            const Wide value = fraction_bits(fraction + 4 * i, reply_bits);
             std::memcpy(target, &value, reply_bits / 8);
         }
     });
@@ -534,17 +500,18 @@ bool Lattice::reply(const StreamKey& uniform_key, const std::uint8_t* packed, st
 bool Lattice::reply_slots(const StreamKey& uniform_key, const std::uint8_t* packed, std::size_t blocks,
                           std::size_t terms, const std::int32_t* values, const ReplyKeys& keys, std::uint8_t* sent,
                           std::uint64_t* shares, unsigned threads) const {
-    const std::size_t parts = primes(), all = words();
+    const std::size_t parts = primes();
+    constexpr std::size_t kWeights = kSlotPrimes + 1;
     std::atomic<std::uint64_t> refused{0};
-    Words64 weights((kSlotPrimes + 1) * terms * degree_), own(all);
+    const Room weights(kWeights * terms * degree_), own(words());
     std::vector<std::int8_t> u(degree_), errors(degree_);
     for (std::size_t block = 0; block < blocks; ++block) {
         small_ternary(keys.secret, block, u.data());
         small_errors(keys.errors, block, errors.data());
-        for_each_item(threads, terms, [&](std::size_t term) {
-            std::uint64_t* w = weights.data() + term * (kSlotPrimes + 1) * degree_;
+        for_each_item(threads, terms, 0, [&](std::uint64_t*, std::size_t term) {
+            std::uint64_t* w = weights.data() + term * kWeights * degree_;
             slot_weights(values + (block * terms + term) * degree_, false, w);
-            // How many of the weights are taken as negative: so often is t subtracted.
+            // How many of the weights are taken as negative: t is subtracted for each.
             std::uint64_t* wraps = w + kSlotPrimes * degree_;
             std::memset(wraps, 0, 8 * degree_);
             for (std::size_t j = 0; j < kSlotPrimes; ++j) {
@@ -552,42 +519,33 @@ bool Lattice::reply_slots(const StreamKey& uniform_key, const std::uint8_t* pack
                 for (std::size_t i = 0; i < degree_; ++i) wraps[i] += (half - w[j * degree_ + i]) >> 63;
             }
         });
-        for_each_item(threads, parts, [&](std::size_t part) {
+        for_each_item(threads, parts, 4 * degree_, [&](std::uint64_t* plain, std::size_t part) {
             const LatticePrime& prime = primes_[part];
-            const std::uint64_t p = prime.value;
-            Words64 plain((terms + 1) * degree_), received((terms + 1) * degree_), expanded((terms + 1) * degree_);
-            std::vector<const std::uint64_t*> left(terms + 1), right(terms + 1), other(terms + 1);
+            std::uint64_t *received = plain + degree_, *expanded = received + degree_, *opposite = expanded + degree_;
+            std::uint64_t* sum = own.data() + part * degree_;
+            std::memset(sum, 0, 8 * degree_);
+            std::memset(opposite, 0, 8 * degree_);
+            // Term by term, so that all of this stays in the cache.
             for (std::size_t term = 0; term < terms; ++term) {
-                std::uint64_t* target = plain.data() + term * degree_;
-                const std::uint64_t* lefts[kSlotPrimes + 1];
-                for (std::size_t j = 0; j <= kSlotPrimes; ++j) {
-                    lefts[j] = weights.data() + (term * (kSlotPrimes + 1) + j) * degree_;
-                }
-                core_.linear(prime, target, lefts, slot_rests_[part].data(), kSlotPrimes + 1);
-                core_.forward(prime, target);
+                const std::uint64_t* lefts[kWeights];
+                for (std::size_t j = 0; j < kWeights; ++j) lefts[j] = weights.data() + (term * kWeights + j) * degree_;
+                core_.linear(prime, plain, lefts, slot_rests_[part].data(), kWeights);
+                core_.forward(prime, plain);
                 const std::size_t index = block * terms + term;
-                refused |= unpack_part(packed + (index * parts + part) * packed_bytes(), degree_, p,
-                                       received.data() + term * degree_);
-                uniform_part(uniform_key, index, part, expanded.data() + term * degree_);
-                left[term] = received.data() + term * degree_;
-                other[term] = expanded.data() + term * degree_;
-                right[term] = target;
+                refused |= core_.unpack(prime, received, packed + (index * parts + part) * packed_bytes());
+                uniform_part(uniform_key, index, part, expanded);
+                const std::uint64_t *c0 = received, *c1 = expanded, *factor = plain;
+                core_.dot(prime, sum, &c0, &factor, 1);
+                core_.dot(prime, opposite, &c1, &factor, 1);
             }
-            std::uint64_t* secret = plain.data() + terms * degree_;
-            transform_small(u.data(), part, secret);
-            left[terms] = keys.b + part * degree_, right[terms] = secret;
-            core_.dot(prime, own.data() + part * degree_, left.data(), right.data(), terms + 1);
-            std::uint64_t *answer = received.data(), *a = expanded.data() + terms * degree_;
-            std::uint64_t* noise = received.data() + terms * degree_;
-            core_.dot(prime, answer, other.data(), right.data(), terms);
-            uniform_part(keys.a, 0, part, a);
-            const std::uint64_t *first = a, *second = secret;
-            core_.dot(prime, a, &first, &second, 1);
-            transform_small(errors.data(), part, noise);
-            for (std::size_t i = 0; i < degree_; ++i) {
-                answer[i] = reduce_once(reduce_once(noise[i] + a[i] + p - answer[i], 2 * p), p);
-            }
-            pack_part(answer, degree_, sent + (block * parts + part) * packed_bytes());
+            transform_small(u.data(), part, plain);
+            const std::uint64_t *b = keys.b + part * degree_, *a = expanded, *secret = plain;
+            core_.dot(prime, sum, &b, &secret, 1);
+            uniform_part(keys.a, 0, part, expanded);
+            transform_small(errors.data(), part, received);
+            core_.dot(prime, received, &a, &secret, 1);
+            core_.subtract(prime, received, received, opposite);
+            core_.pack(prime, sent + (block * parts + part) * packed_bytes(), received);
         });
         if (refused >> 63 != 0) return false;
         slot_shares(own.data(), shares + 2 * block * degree_);
@@ -598,7 +556,7 @@ bool Lattice::reply_slots(const StreamKey& uniform_key, const std::uint8_t* pack
 // From a polynomial modulo q, transformed, to the slots of round(t x / q) modulo t.
 void Lattice::slot_shares(std::uint64_t* value, std::uint64_t* shares) const {
     for (std::size_t part = 0; part < primes(); ++part) core_.inverse(primes_[part], value + part * degree_);
-    Words64 fraction(4 * degree_), slots(kSlotPrimes * degree_);
+    const Room fraction(4 * degree_), slots(kSlotPrimes * degree_);
     fractions(value, fraction.data());
     const std::uint64_t low = static_cast<std::uint64_t>(slot_modulus_), high = static_cast<std::uint64_t>(slot_modulus_ >> 64);
     for (std::size_t i = 0; i < degree_; ++i) {
@@ -648,18 +606,18 @@ void Lattice::slot_shares(std::uint64_t* value, std::uint64_t* shares) const {
 bool Lattice::open_slots(const std::uint64_t* secret, const std::uint8_t* packed, std::size_t count,
                          std::uint64_t* shares, unsigned threads) const {
     std::atomic<bool> is_refused{false};
-    for_each_item(threads, count, [&](std::size_t index) {
-        Words64 value(words());
-        if (!unpack(packed + index * primes() * packed_bytes(), value.data())) {
+    for_each_item(threads, count, 2 * words(), [&](std::uint64_t* value, std::size_t index) {
+        if (!unpack(packed + index * primes() * packed_bytes(), value)) {
             is_refused = true;
             return;
         }
+        std::uint64_t* product = value + words();
+        std::memset(product, 0, 8 * words());
         for (std::size_t part = 0; part < primes(); ++part) {
-            std::uint64_t* at = value.data() + part * degree_;
-            const std::uint64_t *left = at, *right = secret + part * degree_;
-            core_.dot(primes_[part], at, &left, &right, 1);
+            const std::uint64_t *left = value + part * degree_, *right = secret + part * degree_;
+            core_.dot(primes_[part], product + part * degree_, &left, &right, 1);
         }
-        slot_shares(value.data(), shares + 2 * index * degree_);
+        slot_shares(product, shares + 2 * index * degree_);
     });
     return !is_refused;
 }
@@ -675,8 +633,8 @@ void Lattice::open(const std::uint64_t* secret, const std::uint8_t* packed, std:
     const unsigned dropped = reply_bits - share_bits;
     const Wide half = static_cast<Wide>(1) << (dropped - 1);
     const Wide mask = share_bits == 128 ? ~static_cast<Wide>(0) : (static_cast<Wide>(1) << share_bits) - 1;
-    for_each_item(threads, replies, [&](std::size_t index) {
-        Words64 chunks(4 * degree_), values(parts * degree_);
+    for_each_item(threads, replies, (5 + parts) * degree_, [&](std::uint64_t* chunks, std::size_t index) {
+        std::uint64_t *values = chunks + 4 * degree_, *plain = values + parts * degree_;
         const std::uint8_t* from = packed + index * degree_ * (reply_bits / 8);
         for (std::size_t i = 0; i < degree_; ++i, from += reply_bits / 8) {
             Wide value = 0;
@@ -687,16 +645,17 @@ void Lattice::open(const std::uint64_t* secret, const std::uint8_t* packed, std:
             chunks[3 * degree_ + i] = static_cast<std::uint64_t>(value >> (reply_bits - 1));
         }
         const std::uint64_t* lefts[4];
-        for (int k = 0; k < 4; ++k) lefts[k] = chunks.data() + k * degree_;
+        for (int k = 0; k < 4; ++k) lefts[k] = chunks + k * degree_;
         for (std::size_t part = 0; part < parts; ++part) {
             const LatticePrime& prime = primes_[part];
             const std::uint64_t p = prime.value;
             const std::uint64_t factors[4] = {1, power_mod(2, 50, p), power_mod(2, 100, p),
                                               negate_mod(power_mod(2, reply_bits, p), p)};
-            std::uint64_t* at = values.data() + part * degree_;
-            core_.linear(prime, at, lefts, factors, 4);
-            core_.forward(prime, at);
-            const std::uint64_t *left = at, *right = secret + part * degree_;
+            std::uint64_t* at = values + part * degree_;
+            core_.linear(prime, plain, lefts, factors, 4);
+            core_.forward(prime, plain);
+            const std::uint64_t *left = plain, *right = secret + part * degree_;
+            std::memset(at, 0, 8 * degree_);
             core_.dot(prime, at, &left, &right, 1);
             core_.inverse(prime, at);
         }
@@ -776,7 +735,7 @@ inline std::int32_t sine_of(std::uint32_t angle) {
 
 void sines(const std::uint32_t* angles, std::size_t count, std::int32_t* sine, std::int32_t* cosine, unsigned threads) {
     constexpr std::size_t kPiece = 65536;
-    for_each_item(threads, (count + kPiece - 1) / kPiece, [&](std::size_t piece) {
+    for_each_item(threads, (count + kPiece - 1) / kPiece, 0, [&](std::uint64_t*, std::size_t piece) {
         const std::size_t end = std::min(count, (piece + 1) * kPiece);
         for (std::size_t i = piece * kPiece; i < end; ++i) {
             sine[i] = sine_of(angles[i]);

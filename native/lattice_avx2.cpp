@@ -179,7 +179,7 @@ void dot(const LatticePrime& prime, std::uint64_t* out, const std::uint64_t* con
          const std::uint64_t* const* right, std::size_t count) {
     const Prime p(prime.value);
     for (std::size_t i = 0; i < prime.degree; i += 4) {
-        Vector total = _mm256_setzero_pd();
+        Vector total = residue(out + i);
         for (std::size_t k = 0; k < count; ++k) {
             total = p.reduce(_mm256_add_pd(total, multiply_any(p, residue(left[k] + i), residue(right[k] + i))));
         }
@@ -212,7 +212,8 @@ void scale(const LatticePrime& prime, std::uint64_t* out, const std::uint64_t* v
 }  // namespace
 
 const LatticeCore avx2_lattice_core = {
-    0, 4, forward, inverse, dot, linear, scale, Cipher<Words8>::stream,
+    0, 4, forward, inverse, dot, linear, scale,
+    from_bytes, from_integers, add_small, subtract, cut, pack, unpack, Cipher<Words8>::stream,
 };
 
 }  // namespace plumbob

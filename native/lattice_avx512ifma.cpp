@@ -46,7 +46,7 @@ struct Prime {
 
 inline Vector pick(Vector first, Vector second, Vector order) { return _mm512_permutex2var_epi64(first, order, second); }
 
-void forward_tail(const LatticePrime& prime, const Prime& p, std::uint64_t* values) {
+void forward_tail(const LatticePrime& prime, const Prime& p, std::uint64_t* values, std::size_t begin, std::size_t end) {
     const Vector lower_halves = _mm512_setr_epi64(0, 1, 2, 3, 8, 9, 10, 11);
     const Vector upper_halves = _mm512_setr_epi64(4, 5, 6, 7, 12, 13, 14, 15);
     const Vector lower_pairs = _mm512_setr_epi64(0, 1, 4, 5, 8, 9, 12, 13);
@@ -55,8 +55,8 @@ void forward_tail(const LatticePrime& prime, const Prime& p, std::uint64_t* valu
     const Vector odd = _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15);
     const Vector first = _mm512_setr_epi64(0, 8, 4, 12, 2, 10, 6, 14);
     const Vector second = _mm512_setr_epi64(1, 9, 5, 13, 3, 11, 7, 15);
-    const std::uint64_t* factors = prime.forward_tail;
-    for (std::size_t i = 0; i < prime.degree; i += 16, factors += 48) {
+    const std::uint64_t* factors = prime.forward_tail + 3 * begin;
+    for (std::size_t i = begin; i < end; i += 16, factors += 48) {
         const Vector a = load(values + i), b = load(values + i + 8);
         Vector x = pick(a, b, lower_halves), y = pick(a, b, upper_halves);
         p.forward(x, y, load(factors), load(factors + 8));
@@ -70,7 +70,7 @@ void forward_tail(const LatticePrime& prime, const Prime& p, std::uint64_t* valu
     }
 }
 
-void inverse_tail(const LatticePrime& prime, const Prime& p, std::uint64_t* values) {
+void inverse_tail(const LatticePrime& prime, const Prime& p, std::uint64_t* values, std::size_t begin, std::size_t end) {
     const Vector even = _mm512_setr_epi64(0, 8, 4, 12, 2, 10, 6, 14);
     const Vector odd = _mm512_setr_epi64(1, 9, 5, 13, 3, 11, 7, 15);
     const Vector lower_pairs = _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11);
@@ -79,8 +79,8 @@ void inverse_tail(const LatticePrime& prime, const Prime& p, std::uint64_t* valu
     const Vector upper_halves = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
     const Vector first = _mm512_setr_epi64(0, 1, 2, 3, 8, 9, 10, 11);
     const Vector second = _mm512_setr_epi64(4, 5, 6, 7, 12, 13, 14, 15);
-    const std::uint64_t* factors = prime.inverse_tail;
-    for (std::size_t i = 0; i < prime.degree; i += 16, factors += 48) {
+    const std::uint64_t* factors = prime.inverse_tail + 3 * begin;
+    for (std::size_t i = begin; i < end; i += 16, factors += 48) {
         const Vector a = load(values + i), b = load(values + i + 8);
         Vector x = pick(a, b, even), y = pick(a, b, odd);
         p.inverse(x, y, load(factors + 32), load(factors + 40));
@@ -93,35 +93,97 @@ void inverse_tail(const LatticePrime& prime, const Prime& p, std::uint64_t* valu
     }
 }
 
-// Two strides at once, so that values are loaded and stored half as often.
-void forward(const LatticePrime& prime, std::uint64_t* values) {
-    const Prime p(prime.value);
-    const std::uint64_t *w = prime.forward, *q = prime.forward_quotients;
-    std::size_t blocks = 1, stride = prime.degree / 2;
-    for (; stride >= 16; blocks *= 4, stride /= 4) {
-        const std::size_t half = stride / 2;
-        for (std::size_t block = 0; block < blocks; ++block) {
-            const std::size_t one = blocks + block, two = 2 * one, three = two + 1;
-            const Vector w1 = all(w[one]), q1 = all(q[one]), w2 = all(w[two]), q2 = all(q[two]);
-            const Vector w3 = all(w[three]), q3 = all(q[three]);
-            std::uint64_t* at = values + 2 * block * stride;
-            for (std::size_t i = 0; i < half; i += 8, at += 8) {
-                Vector x0 = load(at), x1 = load(at + half), x2 = load(at + stride), x3 = load(at + stride + half);
-                p.forward(x0, x2, w1, q1), p.forward(x1, x3, w1, q1);
-                p.forward(x0, x1, w2, q2), p.forward(x2, x3, w3, q3);
-                store(at, x0), store(at + half, x1), store(at + stride, x2), store(at + stride + half, x3);
+// Transforms take two strides at once, so that values are loaded and stored half as often, and finish one part that
+// fits into the first cache before they begin the next.
+constexpr std::size_t kCached = 2048;
+
+struct Range {
+    const LatticePrime& prime;
+    const Prime& p;
+    std::uint64_t* values;
+
+    void forward_step(std::size_t block, std::size_t length) const {
+        const std::size_t one = prime.degree / length + block, two = 2 * one, three = two + 1, quarter = length / 4;
+        const std::uint64_t *w = prime.forward, *q = prime.forward_quotients;
+        const Vector w1 = all(w[one]), q1 = all(q[one]), w2 = all(w[two]), q2 = all(q[two]);
+        const Vector w3 = all(w[three]), q3 = all(q[three]);
+        std::uint64_t* at = values + block * length;
+        for (std::size_t i = 0; i < quarter; i += 8, at += 8) {
+            Vector x0 = load(at), x1 = load(at + quarter), x2 = load(at + 2 * quarter), x3 = load(at + 3 * quarter);
+            p.forward(x0, x2, w1, q1), p.forward(x1, x3, w1, q1);
+            p.forward(x0, x1, w2, q2), p.forward(x2, x3, w3, q3);
+            store(at, x0), store(at + quarter, x1), store(at + 2 * quarter, x2), store(at + 3 * quarter, x3);
+        }
+    }
+
+    void inverse_step(std::size_t block, std::size_t length) const {
+        const std::size_t one = prime.degree / length + block, two = 2 * one, three = two + 1, quarter = length / 4;
+        const std::uint64_t *w = prime.inverse, *q = prime.inverse_quotients;
+        const Vector w1 = all(w[one]), q1 = all(q[one]), w2 = all(w[two]), q2 = all(q[two]);
+        const Vector w3 = all(w[three]), q3 = all(q[three]);
+        std::uint64_t* at = values + block * length;
+        for (std::size_t i = 0; i < quarter; i += 8, at += 8) {
+            Vector x0 = load(at), x1 = load(at + quarter), x2 = load(at + 2 * quarter), x3 = load(at + 3 * quarter);
+            p.inverse(x0, x1, w2, q2), p.inverse(x2, x3, w3, q3);
+            p.inverse(x0, x2, w1, q1), p.inverse(x1, x3, w1, q1);
+            store(at, x0), store(at + quarter, x1), store(at + 2 * quarter, x2), store(at + 3 * quarter, x3);
+        }
+    }
+
+    // Blocks of this length, from `first` on: all strides that are left.
+    void forward(std::size_t first, std::size_t count, std::size_t length) const {
+        const std::size_t begin = first * length, end = (first + count) * length;
+        for (; length >= 32; first *= 4, count *= 4, length /= 4) {
+            if (count == 1 && length > kCached) {
+                forward_step(first, length);
+                for (std::size_t k = 0; k < 4; ++k) forward(4 * first + k, 1, length / 4);
+                return;
+            }
+            for (std::size_t block = first; block < first + count; ++block) forward_step(block, length);
+        }
+        if (length == 16) {
+            for (std::size_t block = first; block < first + count; ++block) {
+                const std::size_t one = prime.degree / 16 + block;
+                std::uint64_t* at = values + 16 * block;
+                Vector x = load(at), y = load(at + 8);
+                p.forward(x, y, all(prime.forward[one]), all(prime.forward_quotients[one]));
+                store(at, x), store(at + 8, y);
             }
         }
+        forward_tail(prime, p, values, begin, end);
     }
-    if (stride == 8) {
-        for (std::size_t block = 0; block < blocks; ++block) {
-            std::uint64_t* at = values + 16 * block;
-            Vector x = load(at), y = load(at + 8);
-            p.forward(x, y, all(w[blocks + block]), all(q[blocks + block]));
-            store(at, x), store(at + 8, y);
+
+    // One block of this length: all strides inside it.
+    void inverse(std::size_t block, std::size_t length) const {
+        if (length > kCached) {
+            for (std::size_t k = 0; k < 4; ++k) inverse(4 * block + k, length / 4);
+            inverse_step(block, length);
+            return;
+        }
+        const std::size_t begin = block * length;
+        inverse_tail(prime, p, values, begin, begin + length);
+        std::size_t done = 8;
+        // An odd number of strides leaves one that stands alone: the smallest.
+        bool is_odd = false;
+        for (std::size_t left = length / 8; left > 1; left /= 2) is_odd = !is_odd;
+        if (is_odd) {
+            for (std::size_t at = begin; at < begin + length; at += 16) {
+                const std::size_t one = (prime.degree + at) / 16;
+                Vector x = load(values + at), y = load(values + at + 8);
+                p.inverse(x, y, all(prime.inverse[one]), all(prime.inverse_quotients[one]));
+                store(values + at, x), store(values + at + 8, y);
+            }
+            done = 16;
+        }
+        for (done *= 4; done <= length; done *= 4) {
+            for (std::size_t each = begin / done; each < (begin + length) / done; ++each) inverse_step(each, done);
         }
     }
-    forward_tail(prime, p, values);
+};
+
+void forward(const LatticePrime& prime, std::uint64_t* values) {
+    const Prime p(prime.value);
+    Range{prime, p, values}.forward(0, 1, prime.degree);
 }
 
 void scale(const LatticePrime& prime, std::uint64_t* out, const std::uint64_t* value, const Factor& factor) {
@@ -134,35 +196,7 @@ void scale(const LatticePrime& prime, std::uint64_t* out, const std::uint64_t* v
 
 void inverse(const LatticePrime& prime, std::uint64_t* values) {
     const Prime p(prime.value);
-    const std::uint64_t *w = prime.inverse, *q = prime.inverse_quotients;
-    inverse_tail(prime, p, values);
-    std::size_t blocks = prime.degree / 16, stride = 8;
-    // An odd number of strides is left with one that stands alone; here it is the first.
-    bool is_single = false;
-    for (std::size_t left = blocks; left > 0; left /= 2) is_single = !is_single;
-    if (is_single) {
-        for (std::size_t block = 0; block < blocks; ++block) {
-            std::uint64_t* at = values + 16 * block;
-            Vector x = load(at), y = load(at + 8);
-            p.inverse(x, y, all(w[blocks + block]), all(q[blocks + block]));
-            store(at, x), store(at + 8, y);
-        }
-        blocks /= 2, stride *= 2;
-    }
-    for (; blocks > 1; blocks /= 4, stride *= 4) {
-        for (std::size_t block = 0; block < blocks / 2; ++block) {
-            const std::size_t one = blocks / 2 + block, two = 2 * one, three = two + 1;
-            const Vector w1 = all(w[one]), q1 = all(q[one]), w2 = all(w[two]), q2 = all(q[two]);
-            const Vector w3 = all(w[three]), q3 = all(q[three]);
-            std::uint64_t* at = values + 4 * block * stride;
-            for (std::size_t i = 0; i < stride; i += 8, at += 8) {
-                Vector x0 = load(at), x1 = load(at + stride), x2 = load(at + 2 * stride), x3 = load(at + 3 * stride);
-                p.inverse(x0, x1, w2, q2), p.inverse(x2, x3, w3, q3);
-                p.inverse(x0, x2, w1, q1), p.inverse(x1, x3, w1, q1);
-                store(at, x0), store(at + stride, x1), store(at + 2 * stride, x2), store(at + 3 * stride, x3);
-            }
-        }
-    }
+    Range{prime, p, values}.inverse(0, prime.degree);
     scale(prime, values, values, prime.degree_inverse);
 }
 
@@ -189,7 +223,7 @@ void dot(const LatticePrime& prime, std::uint64_t* out, const std::uint64_t* con
     const Prime p(prime.value);
     const Vector carry = all(prime.carry.value), quotient = all(prime.carry.quotient52);
     for (std::size_t i = 0; i < prime.degree; i += 16) {
-        Vector total = _mm512_setzero_si512(), other = _mm512_setzero_si512();
+        Vector total = load(out + i), other = load(out + i + 8);
         for (std::size_t first = 0; first < count; first += kChunk - 1) {
             const std::size_t end = first + kChunk - 1 < count ? first + kChunk - 1 : count;
             Sum sum, next;
@@ -219,7 +253,8 @@ void linear(const LatticePrime& prime, std::uint64_t* out, const std::uint64_t* 
 }  // namespace
 
 const LatticeCore avx512ifma_lattice_core = {
-    52, 8, forward, inverse, dot, linear, scale, Cipher<Words16>::stream,
+    52, 8, forward, inverse, dot, linear, scale,
+    from_bytes, from_integers, add_small, subtract, cut, pack, unpack, Cipher<Words16>::stream,
 };
 
 }  // namespace plumbob

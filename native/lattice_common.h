@@ -11,6 +11,7 @@ namespace {
 
 using Wide = unsigned __int128;
 
+constexpr std::uint64_t kLow50 = (std::uint64_t{1} << kPrimeBits) - 1;
 constexpr std::uint64_t kLow52 = (std::uint64_t{1} << 52) - 1;
 // So many products of 100 bits leave the part above 2^52 below 2^52.
 constexpr std::size_t kChunk = 15;
@@ -41,7 +42,7 @@ inline std::uint64_t reduce_sum(const LatticePrime& prime, Wide sum) {
 [[maybe_unused]] void dot_scalar(const LatticePrime& prime, std::uint64_t* out, const std::uint64_t* const* left,
                                  const std::uint64_t* const* right, std::size_t count) {
     for (std::size_t i = 0; i < prime.degree; ++i) {
-        std::uint64_t total = 0;
+        std::uint64_t total = out[i];
         for (std::size_t first = 0; first < count; first += kChunk) {
             const std::size_t end = first + kChunk < count ? first + kChunk : count;
             Wide sum = total;
@@ -66,6 +67,75 @@ inline std::uint64_t reduce_sum(const LatticePrime& prime, Wide sum) {
     for (std::size_t i = 0; i < prime.degree; ++i) {
         out[i] = reduce_once(multiply_lazily(value[i], factor.value, factor.quotient, prime.value), prime.value);
     }
+}
+
+// These loops are left to the compiler, which has more to work with where the instruction set has.
+
+[[maybe_unused]] void from_bytes(const LatticePrime& prime, std::uint64_t* out, const std::int8_t* small) {
+    const std::uint64_t p = prime.value;
+    for (std::size_t i = 0; i < prime.degree; ++i) {
+        const std::int64_t value = small[i];
+        out[i] = static_cast<std::uint64_t>(value) + (p & static_cast<std::uint64_t>(value >> 63));
+    }
+}
+
+[[maybe_unused]] void from_integers(const LatticePrime& prime, std::uint64_t* out, const std::int32_t* small) {
+    const std::uint64_t p = prime.value;
+    for (std::size_t i = 0; i < prime.degree; ++i) {
+        const std::int64_t value = small[i];
+        out[i] = static_cast<std::uint64_t>(value) + (p & static_cast<std::uint64_t>(value >> 63));
+    }
+}
+
+[[maybe_unused]] void add_small(const LatticePrime& prime, std::uint64_t* values, const std::int8_t* small,
+                                std::uint64_t constant) {
+    const std::uint64_t p = prime.value;
+    for (std::size_t i = 0; i < prime.degree; ++i) {
+        const std::int64_t value = small[i];
+        const std::uint64_t sum = values[i] + constant + static_cast<std::uint64_t>(value) +
+                                  (p & static_cast<std::uint64_t>(value >> 63));
+        values[i] = reduce_once(reduce_once(sum, 2 * p), p);
+    }
+}
+
+[[maybe_unused]] void subtract(const LatticePrime& prime, std::uint64_t* out, const std::uint64_t* left,
+                               const std::uint64_t* right) {
+    const std::uint64_t p = prime.value;
+    for (std::size_t i = 0; i < prime.degree; ++i) out[i] = reduce_once(left[i] + p - right[i], p);
+}
+
+[[maybe_unused]] std::uint64_t cut(const LatticePrime& prime, std::uint64_t* words) {
+    const std::uint64_t p = prime.value;
+    std::uint64_t refused = 0;
+    for (std::size_t i = 0; i < prime.degree; ++i) {
+        words[i] &= kLow50;
+        refused |= p - 1 - words[i];
+    }
+    return refused;
+}
+
+[[maybe_unused]] void pack(const LatticePrime& prime, std::uint8_t* out, const std::uint64_t* values) {
+    for (std::size_t i = 0; i < prime.degree; i += 4, out += 25) {
+        const std::uint64_t a = values[i], b = values[i + 1], c = values[i + 2], d = values[i + 3];
+        const std::uint64_t words[3] = {a | b << 50, b >> 14 | c << 36, c >> 28 | d << 22};
+        std::memcpy(out, words, 24);
+        out[24] = static_cast<std::uint8_t>(d >> 42);
+    }
+}
+
+[[maybe_unused]] std::uint64_t unpack(const LatticePrime& prime, std::uint64_t* out, const std::uint8_t* packed) {
+    const std::uint64_t p = prime.value;
+    std::uint64_t refused = 0;
+    for (std::size_t i = 0; i < prime.degree; i += 4, packed += 25) {
+        std::uint64_t w[3];
+        std::memcpy(w, packed, 24);
+        out[i] = w[0] & kLow50;
+        out[i + 1] = (w[0] >> 50 | w[1] << 14) & kLow50;
+        out[i + 2] = (w[1] >> 36 | w[2] << 28) & kLow50;
+        out[i + 3] = w[2] >> 22 | static_cast<std::uint64_t>(packed[24]) << 42;
+        for (int k = 0; k < 4; ++k) refused |= p - 1 - out[i + k];
+    }
+    return refused;
 }
 
 // ChaCha20 with a block per lane. The compiler turns each operation into whatever the instruction set has.

@@ -44,7 +44,7 @@ struct LatticeCore {
     // From coefficients below the prime to values below the prime, in place, and back.
     void (*forward)(const LatticePrime&, std::uint64_t* values);
     void (*inverse)(const LatticePrime&, std::uint64_t* values);
-    // out = the sum of left[k] * right[k], element by element; factors are below a prime above 2^49.
+    // out += the sum of left[k] * right[k], element by element; all are below a prime above 2^49.
     void (*dot)(const LatticePrime&, std::uint64_t* out, const std::uint64_t* const* left,
                 const std::uint64_t* const* right, std::size_t count);
     // out = the sum of left[k] * factors[k], element by element; left below 2^50, the prime above 2^49.
@@ -52,6 +52,17 @@ struct LatticeCore {
                    std::size_t count);
     // out = value * factor, element by element, for any prime and values below 2^52.
     void (*scale)(const LatticePrime&, std::uint64_t* out, const std::uint64_t* value, const Factor& factor);
+    // Small signed numbers as residues, and residues with small numbers and a constant added.
+    void (*from_bytes)(const LatticePrime&, std::uint64_t* out, const std::int8_t* small);
+    void (*from_integers)(const LatticePrime&, std::uint64_t* out, const std::int32_t* small);
+    void (*add_small)(const LatticePrime&, std::uint64_t* values, const std::int8_t* small, std::uint64_t constant);
+    // out = left - right.
+    void (*subtract)(const LatticePrime&, std::uint64_t* out, const std::uint64_t* left, const std::uint64_t* right);
+    // Cuts words to 50 bits. The sign bit of the result is set if one of them is not below the prime.
+    std::uint64_t (*cut)(const LatticePrime&, std::uint64_t* words);
+    // The wire: four residues of 50 bits in 25 bytes; the result as above.
+    void (*pack)(const LatticePrime&, std::uint8_t* out, const std::uint64_t* values);
+    std::uint64_t (*unpack)(const LatticePrime&, std::uint64_t* out, const std::uint8_t* packed);
     // The ChaCha20 stream (RFC 8439) from a block on.
     void (*stream)(const std::uint32_t key[8], const std::uint32_t nonce[3], std::uint32_t first, std::uint64_t* out,
                    std::size_t blocks);

@@ -68,7 +68,7 @@ template <class T>
 Result<T> make_result(std::vector<std::size_t> shape) {
     std::size_t size = 1;
     for (std::size_t each : shape) size *= each;
-    auto* data = new T[size]();
+    auto* data = new T[size];
     nb::capsule owner(data, [](void* pointer) noexcept { delete[] static_cast<T*>(pointer); });
     return Result<T>(data, shape.size(), shape.data(), owner);
 }

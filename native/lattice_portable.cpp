@@ -45,7 +45,8 @@ void inverse(const LatticePrime& prime, std::uint64_t* values) {
 }  // namespace
 
 const LatticeCore portable_lattice_core = {
-    64, 1, forward, inverse, dot_scalar, linear_scalar, scale_scalar, Cipher<Words4>::stream,
+    64, 1, forward, inverse, dot_scalar, linear_scalar, scale_scalar,
+    from_bytes, from_integers, add_small, subtract, cut, pack, unpack, Cipher<Words4>::stream,
 };
 
 }  // namespace plumbob

@@ -109,8 +109,8 @@ def test_a_story_with_numbers(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
 
 
 def test_runs_add_up(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """`--runs 4` of ten epochs is what forty epochs are."""
-    flags = [*LEAKY, "--batch-size", "256", "--start", "xavier", "--epochs", "10"]
+    """Eight runs of three epochs tell as much as one of twenty-four."""
+    flags = [*LEAKY, "--batch-size", "256", "--start", "xavier", "--epochs", "3", "--tolerance-labels", "0.3"]
     answer(monkeypatch, capsys, 0, "check", *flags)
     answer(monkeypatch, capsys, 3, "check", *flags, "--runs", "8")
 
@@ -171,6 +171,16 @@ def test_bytes_are_exact(keys: dict[str, Any]) -> None:
     assert 0 <= first_real - first < 20_000
 
 
+@pytest.mark.parametrize("keys", [{}, {"open": "never", "l2": 0.1}], ids=str)
+def test_bytes_of_lattices_are_exact_but_for_repeated_tests(keys: dict[str, Any]) -> None:
+    """Each key whose test is repeated, one in fifty, adds a challenge; nothing else is missing."""
+    settings = {"scheme": "lattice", "open": "own", "epochs": 2, "seed": 3} | keys
+    plan = Plan.for_columns((2, 3), protocol="shares", **settings)
+    sent = sum(party.bytes_sent for party in trained(plan).record.parties)
+    repeated = sent - estimate(plan, rows=40).bytes_sent
+    assert 0 <= repeated < 8 * 2 * sets.SLOTS.polynomial_bytes
+
+
 def test_estimate_of_three_parties() -> None:
     """Each of three is helper and learner to two others."""
     plan = plan_for((2, 3, 2), protocol="exchange", epochs=1)
@@ -218,3 +228,49 @@ def test_a_job_moves_here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
 
 def _entry(result: dict[str, Any], key: str) -> dict[str, Any]:
     return next(one for one in result["read"] if one["key"] == key)
+
+
+# What a party knows at home, and what it means to predict.
+
+
+def test_a_partys_own_table_sharpens_the_verdicts(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """A table whose columns predict the label perfectly leaves an attack little to add; the file is only read."""
+    path = tmp_path / "own.csv"
+    lines = [f"{row},{row % 2 + row / 1000},{row % 7},{row % 2}" for row in range(600)]
+    path.write_text("\n".join(["id,a,b,y", *lines]))
+    before = path.read_bytes()
+    flags = ["check", "--rows", "600", "--features", "2,3", "--batch-size", "16", "--epochs", "3"]
+    flags += ["--protocol", "exchange", "--learning-rate", "0.5"]
+    without = answer(monkeypatch, capsys, 3, *flags)
+    stacked = next(one for one in without["findings"] if one["attack"] == "label-stacked")
+    assert stacked["verdict"] == "leaks"
+    own = ["--data", str(path), "--id", "id", "--label", "y"]
+    sharper = answer(monkeypatch, capsys, 0, *flags, *own)
+    stacked = next(one for one in sharper["findings"] if one["attack"] == "label-stacked")
+    assert stacked["verdict"] == "degrades"
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_whose_table_it_is_must_be_clear(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Of several feature parties, the file must name one."""
+    path = tmp_path / "own.csv"
+    path.write_text("a,b\n1,2\n3,4\n5,7\n")
+    flags = ["check", "--rows", "3", "--features", "2,2,2", "--protocol", "exchange", "--batches", "full"]
+    assert call(monkeypatch, *flags, "--data", str(path)) == 1
+    assert "expected PARTY=FILE with one of features, features-2" in capsys.readouterr().err
+    assert call(monkeypatch, *flags, "--data", f"features={path}", "--quiet") in (0, 3)
+
+
+def test_predicted_rows_are_judged(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Only when somebody says how many, and with a limit to recommend."""
+    shares = ["check", "--rows", "27000", "--features", "11,12"]
+    answer(monkeypatch, capsys, 0, *shares, "--strict")
+    result = answer(monkeypatch, capsys, 4, *shares, "--strict", "--predicted", "1000")
+    fixes = {one["fix"] for one in result["findings"] if one["stage"] == "prediction" and one["fix"]}
+    assert fixes == {"--most-rows 23"}
+    answer(monkeypatch, capsys, 0, *shares, "--strict", "--predicted", "1000", "--most-rows", "23")

@@ -311,7 +311,8 @@ def test_receipt_counts_and_compares(
     receipt = answer(monkeypatch, capsys, "receipt", str(runs / "exchange"))
     assert (receipt["scheme"], receipt["key_bits"], receipt["key_profile"]) == ("paillier", 512, "test-only")
     assert receipt["randomness"] == "kernel"
-    assert receipt["verified"] is True
+    # Nobody signed it: it agrees with itself, and that is all.
+    assert (receipt["consistent"], receipt["verified"]) == (True, False)
     assert {stream["verdict"] for stream in receipt["streams"]} == {"same at both ends"}
     assert all(party["encryptions"] > 0 and party["decryptions"] > 0 for party in receipt["parties"])
     assert call(monkeypatch, "receipt", str(runs / "exchange")) == 0
@@ -364,6 +365,8 @@ def test_predict_on_weights_that_stay_shared(
         "shares",
         "--seed",
         "4",
+        "--scheme",
+        "paillier",
         "--open",
         "never",
     ]
@@ -625,8 +628,8 @@ def test_attack_without_a_recording(
 
 def people(folder: Path) -> tuple[str, list[str]]:
     """A plan and two files that fit it: the bank has a number, the fund a number and a word."""
-    keys = {"protocol": "clear", "batch_size": 5, "epochs": 1, "seed": 2, "categorical": "one-hot"}
-    parties = {"bank": {"role": "label", "features": 1}, "fund": {"role": "features", "features": 3}}
+    keys = {"protocol": "clear", "batch_size": 5, "epochs": 1, "seed": 2, "categorical": "one-hot", "rare": 1}
+    parties = {"bank": {"role": "label", "features": 1}, "fund": {"role": "features", "features": 2}}
     plan = folder / "joint.toml"
     plan.write_text(Plan.from_dict({"parties": parties}).replace(**keys).to_toml())
     return str(plan), [f"bank={bank_file(folder)}", f"fund={fund_file(folder)}"]
@@ -671,14 +674,14 @@ BAD_INPUT: dict[str, tuple[Callable[[Path], object], list[str], str]] = {
     "text": (
         lambda folder: fund_file(folder, shares="hush-4711"),
         ["--categorical", "refuse"],
-        "fund: column 'shares' is text: 1 of 20 rows",
+        "column 'shares': 1 of 20 cells is not a number, the first in row 1",
     ),
     "repeated id": (lambda folder: fund_file(folder, id="p7"), [], "fund: 1 of 20 rows repeat an id"),
     "one class": (one_class, [], "bank: expected two classes of labels in 20 rows, got 1"),
     "missing label": (lambda folder: bank_file(folder, late=""), [], "bank: the label is missing in 1 of 20 rows"),
     "nobody in common": (lambda folder: fund_file(folder, start=500), [], "have no id in common"),
     "batch too large": (lambda folder: None, ["--batch-size", "21"], "batch_size 21 is more than the 20 training rows"),
-    "too few columns": (lambda folder: None, ["--features", "2,3"], "bank: the plan says 2 columns, its data give 1"),
+    "too few columns": (lambda folder: None, ["--features", "2,2"], "bank: the plan says 2 columns, its data give 1"),
     "key too small": (
         lambda folder: None,
         ["--protocol", "shares", "--key-bits", "1024"],
@@ -771,7 +774,7 @@ def test_an_engine_that_is_not_here_touches_no_folder(monkeypatch: pytest.Monkey
 def test_unseen_category_at_prediction(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """Counted, not shown."""
+    """Taken as a rare one and counted, not shown; with --strict the rows are refused."""
     plan, pairs = people(tmp_path)
     run = str(tmp_path / "run")
     assert (
@@ -780,11 +783,16 @@ def test_unseen_category_at_prediction(
     )
     fund_file(tmp_path, rank="platinum")
     capsys.readouterr()
-    assert call(monkeypatch, "predict", run, "--data", *pairs, "--id", "id", "--out", str(tmp_path / "scores.csv")) == 1
-    printed = capsys.readouterr()
-    assert "1 of 20 rows have a category that training never saw" in printed.err
-    assert "platinum" not in printed.err
+    predict = ["predict", run, "--data", *pairs, "--id", "id", "--out", str(tmp_path / "scores.csv")]
+    assert call(monkeypatch, *predict, "--strict") == 1
+    refused = capsys.readouterr()
+    assert "levels or gaps that training never saw in 20 rows: 'rank' (1)" in refused.err
     assert not (tmp_path / "scores.csv").exists()
+    assert call(monkeypatch, *predict) == 0
+    counted = capsys.readouterr()
+    assert "levels or gaps that training never saw in 20 rows" in counted.out
+    assert (tmp_path / "scores.csv").exists()
+    assert "platinum" not in refused.err + counted.out
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ import pytest
 from plumbob import cli
 from plumbob.protocol.transcript import Transcript
 from plumbob.record import RunRecord
+from plumbob.run_folder import JOURNAL, UNFINISHED
 from plumbob.workshop.simulation import checkpoint
-from plumbob.workshop.simulation.checkpoint import FILE, FOLDER
 from tests.party.test_full_disk import CAN_MOUNT, small_disk
 
 # Every step is written, and the process kills itself where the test says: at the nth call of a method.
@@ -97,7 +97,7 @@ def test_killed_at_any_moment(name: str, data: list[str], monkeypatch: pytest.Mo
         assert killed.returncode == -signal.SIGKILL, killed.stderr
         assert RunRecord.load(out).status == "running"
         assert RunRecord.load(out).accepted_leaks
-        assert (out / FOLDER / FILE).exists()
+        assert (out / UNFINISHED / JOURNAL).exists()
     ended = plumbob(USUAL, *command, "--out", str(out))
     assert ended.returncode == 0, ended.stderr
     assert "resuming after step" in ended.stderr
@@ -131,7 +131,7 @@ def test_killed_from_outside(data: list[str], monkeypatch: pytest.MonkeyPatch, t
     """As it is installed, writing when it likes: killed once something was kept, it goes on from there."""
     command = ["train", *SMALL, "--protocol", "exchange", *data, "--epochs", "400", "--out", str(tmp_path), "--quiet"]
     with subprocess.Popen([sys.executable, "-c", USUAL, *command]) as process:
-        step = wait_for_a_step(tmp_path / FOLDER / FILE)
+        step = wait_for_a_step(tmp_path / UNFINISHED / JOURNAL)
         process.kill()
     ended = plumbob(USUAL, *[word for word in command if word != "--quiet"])
     assert ended.returncode == 0, ended.stderr
@@ -160,7 +160,7 @@ def test_a_run_is_on_the_disk_before_its_checkpoint_goes(
         written.add(os.fstat(handle).st_ino)
 
     def removed(path: Path) -> None:
-        files = [out, *(file for file in out.rglob("*") if FOLDER not in file.parts)]
+        files = [out, *(file for file in out.rglob("*") if UNFINISHED not in file.parts)]
         at_the_end.append({file for file in files if file.stat().st_ino not in written})
         remove(path)
 
@@ -191,7 +191,7 @@ def test_an_interrupted_run_says_how_to_go_on(
     with subprocess.Popen(
         [sys.executable, "-c", USUAL, *command, "--new"], stderr=subprocess.PIPE, text=True
     ) as process:
-        wait_for_a_step(out / FOLDER / FILE)
+        wait_for_a_step(out / UNFINISHED / JOURNAL)
         process.send_signal(signal.SIGINT)
         assert process.stderr is not None
         said = process.stderr.read()
@@ -207,7 +207,7 @@ def test_an_interrupted_run_says_how_to_go_on(
     assert RunRecord.load(out).status.startswith("interrupted at step ")
     assert called(monkeypatch, *other, "--new") == 0
     assert RunRecord.load(out).steps == 4
-    assert not (out / FOLDER).exists()
+    assert not (out / UNFINISHED).exists()
 
 
 def test_a_folder_that_cannot_be_used(
@@ -215,15 +215,15 @@ def test_a_folder_that_cannot_be_used(
 ) -> None:
     """A file in its place, or a folder that others can look into: one sentence, and no run."""
     command = ["train", *SMALL, "--protocol", "clear", *data, "--out", str(tmp_path)]
-    (tmp_path / FOLDER).touch(mode=0o600)
+    (tmp_path / UNFINISHED).touch(mode=0o600)
     assert called(monkeypatch, *command) == 1
-    (tmp_path / FOLDER).unlink()
-    (tmp_path / FOLDER).mkdir()
-    (tmp_path / FOLDER).chmod(0o755)
+    (tmp_path / UNFINISHED).unlink()
+    (tmp_path / UNFINISHED).mkdir()
+    (tmp_path / UNFINISHED).chmod(0o755)
     assert called(monkeypatch, *command) == 1
     complaints = capsys.readouterr().err.splitlines()
     assert len(complaints) == 2
-    assert all(line.startswith("plumbob: ") and FOLDER in line for line in complaints)
+    assert all(line.startswith("plumbob: ") and UNFINISHED in line for line in complaints)
     assert not (tmp_path / "run.json").exists()
 
 
@@ -244,7 +244,7 @@ def test_a_full_disk(
                 break
             complaints.append(capsys.readouterr().err)
         assert RunRecord.load(out).is_finished
-        assert not (out / FOLDER).exists()
+        assert not (out / UNFINISHED).exists()
     assert all(complaint.startswith("plumbob: ") and complaint.count("\n") == 1 for complaint in complaints)
     assert any("make room or repair the disk, then start again" in complaint for complaint in complaints)
     assert any("No space left on device" in complaint for complaint in complaints)

@@ -50,6 +50,9 @@ AcceptLeaks = Annotated[
 ]
 IsNew = Annotated[bool, typer.Option("--new", help="Start over and discard any interrupted run.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 4 if nothing leaks but something degrades.")]
+Predicted = Annotated[
+    int, typer.Option(help="Rows to be scored after training: judges what their scores give away.", min=0)
+]
 Only = Annotated[list[str], typer.Option("--only", help="The attacks to run; without it, all.", metavar="NAME ...")]
 
 Threshold = Annotated[
@@ -173,23 +176,39 @@ def demo(
 
 @plans.command("new")
 @with_plan_flags
+@with_table_flags
 def plan_new(
     out: Annotated[Path | None, typer.Option(help="The file to write; without it, standard output.")] = None,
     names: Annotated[str | None, typer.Option(help="The parties' names: bank,fund.")] = None,
     from_fate: FromFate = None,
     from_secretflow: FromSecretflow = None,
     job_version: JobVersion = None,
+    data: Annotated[
+        list[str],
+        typer.Option(
+            "--data", help="Table to fit the plan to: your own FILE, or PARTY=FILE, repeated.", metavar="FILE"
+        ),
+    ] = [],  # noqa: B006  # Typer copies it.
+    id_column: IdColumn = None,
+    label_column: LabelColumn = None,
     as_json: Json = False,
     quiet: Quiet = False,
     *,
     keys: dict[str, Any],
+    table: TableFlags,
 ) -> None:
-    """A commented plan with every default written out; flags change it."""
+    """Write a commented plan with every default; flags change it, and tables give it their columns."""
     from plumbob.commands import plans as work
     from plumbob.commands.origins import Origin
 
-    origin = Origin(None, from_fate, from_secretflow, job_version)
-    show(work.new(keys, names, out, origin), as_json)
+    if data:
+        from plumbob.commands import plans_from_tables as fitting
+
+        files = fitting.Files(data, id_column, label_column, table)
+        show(fitting.new(keys, names, out, files), as_json)
+    else:
+        origin = Origin(None, from_fate, from_secretflow, job_version)
+        show(work.new(keys, names, out, origin), as_json)
 
 
 @plans.command("show")
@@ -221,6 +240,15 @@ def check(
         str | None, typer.Option("--explain", help="Explain one attack, using this plan's numbers.", metavar="ATTACK")
     ] = None,
     runs: Annotated[int, typer.Option(help="How many runs will use the same rows; leakage adds up.", min=1)] = 1,
+    predicted: Predicted = 0,
+    own_data: Annotated[
+        str | None,
+        typer.Option(
+            "--data", help="Your own table, for sharper verdicts; it is not sent or stored.", metavar="[PARTY=]FILE"
+        ),
+    ] = None,
+    id_column: IdColumn = None,
+    label_column: LabelColumn = None,
     from_fate: FromFate = None,
     from_secretflow: FromSecretflow = None,
     job_version: JobVersion = None,
@@ -238,7 +266,9 @@ def check(
     from plumbob.commands.origins import Origin
 
     checked, job = work.plan_for(Origin(plan, from_fate, from_secretflow, job_version), keys)
-    result = work.run(checked, work.Wishes(runs, attack, with_estimate, verbose), progress(quiet), job)
+    home = work.known_at_home(checked, own_data, id_column, label_column) if own_data else None
+    wishes = work.Wishes(runs, attack, with_estimate, verbose, predicted, home)
+    result = work.run(checked, wishes, progress(quiet), job)
     show(result, as_json)
     if code := work.exit_code(result, strict):
         raise typer.Exit(code)
@@ -311,6 +341,7 @@ def audit(
             help="With --defences: run the real encrypted protocols, measure them, include active attacks.",
         ),
     ] = False,
+    predicted: Predicted = 0,
     strict: Strict = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -340,7 +371,9 @@ def audit(
 
         result = unless_interrupted(lambda: comparison.run(plan, inputs, out, means, names, encrypted, progress(quiet)))
     else:
-        result = unless_interrupted(lambda: work.audit_plan(plan, inputs, out, means, names, progress(quiet)))
+        result = unless_interrupted(
+            lambda: work.audit_plan(plan, inputs, out, means, names, progress(quiet), predicted)
+        )
     show(result, as_json)
     if code := exit_code(result, strict):
         raise typer.Exit(code)
@@ -397,13 +430,22 @@ def predict(
 
 
 @app.command()
-def receipt(folder: RunFolder, as_json: Json = False, quiet: Quiet = False) -> None:
-    """Show which protections a run actually used; exits with 1 if its record is inconsistent."""
+def receipt(
+    folders: Annotated[
+        list[Path], typer.Argument(metavar="RUN_DIR...", help="Folder of a run, or of each party's side of one run.")
+    ],
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Show which protections a run actually used, or compare two parties' records of it.
+
+    Exits with 1 if the records are inconsistent or a signature does not hold.
+    """
     from plumbob.commands import receipt as work
 
-    result = work.run(folder)
+    result = work.run(folders[0]) if len(folders) == 1 else work.compare(folders)
     show(result, as_json)
-    if not result["verified"]:
+    if not result["consistent"]:
         raise typer.Exit(1)
 
 
@@ -426,16 +468,19 @@ def report(
 @app.command()
 def export(
     folder: RunFolder,
-    to: Annotated[str, typer.Option(help="Output format.", metavar="json|skops|onnx")] = "json",
+    to: Annotated[str, typer.Option(help="Output format.", metavar="json|skops|onnx|scorecard")] = "json",
     party: Annotated[str | None, typer.Option(help="One party's own part; without it, all parts merged.")] = None,
     out: Annotated[Path | None, typer.Option(help="The file to write; without it, in the run's folder.")] = None,
+    base_score: Annotated[float, typer.Option(help="Scorecard: points at the base odds.")] = 600.0,
+    odds: Annotated[float, typer.Option(help="Scorecard: odds of the negative class at the base score.")] = 50.0,
+    pdo: Annotated[float, typer.Option(help="Scorecard: points that double the odds.")] = 20.0,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """The model for other programs, in the units of the parties' own tables."""
+    """Export the model for other programs, in the units of the parties' own tables, or one party's scorecard."""
     from plumbob.workshop.commands import export as work
 
-    show(work.run(folder, to, party, out), as_json)
+    show(work.run(folder, to, party, out, work.Scale(base_score, odds, pdo)), as_json)
 
 
 @app.command()
@@ -785,4 +830,9 @@ def show(result: dict[str, object], as_json: bool) -> None:
     console = Console()
     for line in cast("list[str]", result["lines"]):
         # As it is, however wide: a table cut at 80 columns cannot be read by the next program in a pipe.
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+        console.print(printable(line), markup=False, highlight=False, soft_wrap=True)
+
+
+def printable(text: str) -> str:
+    """Without control characters: what a record or a peer says must not steer the terminal."""
+    return "".join(sign if sign.isprintable() or sign in "\n\t" else ascii(sign)[1:-1] for sign in text)

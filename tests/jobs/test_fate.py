@@ -129,6 +129,7 @@ def test_parameters_of_the_alpha(tmp_path: Path) -> None:
         100,
         2048,
     )
+    assert (value(job, "start"), value(job, "intercept")) == (("random_normal", "default"), (False, "default"))
 
 
 def test_a_role_wins_over_common(tmp_path: Path) -> None:
@@ -187,3 +188,11 @@ def test_settings_from_elsewhere_are_refused(tmp_path: Path) -> None:
     """A script that states nothing cannot be judged; the message says what to provide."""
     with pytest.raises(PlanError, match=r"get_dag\(\)"):
         read(tmp_path, "lr_0 = HeteroLR(name='lr_0', **load(path))\n", name="job.py")
+
+
+def test_several_classes_are_one_model_each(tmp_path: Path) -> None:
+    """An evaluation of several classes says that FATE trains one model per class, and the output says so."""
+    tree = conf(PARAMETERS)
+    tree["component_parameters"]["common"]["evaluation_0"] = {"eval_type": "multi"}
+    assert any("One-vs-rest" in remark for remark in read(tmp_path, tree).remarks)
+    assert not any("One-vs-rest" in remark for remark in read(tmp_path, conf(PARAMETERS)).remarks)

@@ -204,7 +204,7 @@ def test_files_that_do_not_belong_together_are_refused(tmp_path: Path) -> None:
         Home.open(bank.folder)
     change(bank, 'name = "tank"', 'name = "bank"')
     (bank.folder / "party.toml").write_text((bank.folder / "party.toml").read_text() + '\n[peers.fnd]\naddress = ""\n')
-    with pytest.raises(SettingsError, match='nobody that was joined; did you mean "fund"'):
+    with pytest.raises(SettingsError, match='is not a joined peer; did you mean "fund"'):
         Home.open(bank.folder)
     change(bank, "[peers.fnd]", "[peers.fund]")
     (bank.folder / "peers" / "fund.pem").rename(bank.folder / "peers" / "hospital.pem")

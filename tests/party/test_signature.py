@@ -1,5 +1,6 @@
 """A party's word for a plan that leaks: it is kept beside its signature, and the run's record shows it."""
 
+import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,10 +8,11 @@ from typing import cast
 
 import pytest
 
+from plumbob import cli
 from plumbob.checking.check import notes
 from plumbob.commands import party_runs, receipt
 from plumbob.errors import UnsafePlanError
-from plumbob.party import signature
+from plumbob.party import receipts, signature
 from plumbob.party.home import Home, Settings
 from plumbob.plan import Plan
 from plumbob.record import RunRecord
@@ -80,3 +82,80 @@ def test_signing_before_aligning_says_what_it_assumed(organisations: Organisatio
     assert "assume 10,000" in noted[0]
     assert set(notes(Plan.load(plan))) <= set(noted)
     assert any(noted[0] in line for line in cast("list[str]", before["lines"]))
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Organisations]:
+    """Two that have trained together."""
+    place = Organisations(PLAN, tables_for(PLAN, *made_up(columns=PLAN.columns)), tmp_path_factory.mktemp("receipts"))
+    try:
+        commands = [place.train(name) for name in place.names]
+        assert [command.wait() for command in commands] == [0, 0], [command.complained for command in commands]
+        yield place
+    finally:
+        place.close()
+
+
+def test_both_ends_print_the_same_hashes(finished: Organisations) -> None:
+    """Each party's own receipt shows both directions, the date, the signer and everybody's fingerprint."""
+    label, features = (receipt.run(finished.run_folder(name)) for name in ("label", "features"))
+    for shown in (label, features):
+        assert (shown["consistent"], shown["verified"]) == (True, True)
+        assert shown["date"]
+    assert label["streams"] == features["streams"]
+    assert label["transcript_hash"] == features["transcript_hash"]
+    assert label["fingerprints"] == features["fingerprints"]
+    assert (label["signed_by"], features["signed_by"]) == ("label", "features")
+
+
+def test_two_receipts_are_compared(finished: Organisations) -> None:
+    """Side by side the bytes are the same at both ends, and both signatures hold."""
+    compared = receipt.compare([finished.run_folder(name) for name in finished.names])
+    assert (compared["consistent"], compared["verified"]) == (True, True)
+    streams = cast("list[dict[str, str]]", compared["streams"])
+    assert {stream["verdict"] for stream in streams} == {"same at both ends"}
+
+
+def changed(source: Path, target: Path, **values: object) -> Path:
+    """A copy of a run's folder whose record was edited afterwards."""
+    shutil.copytree(source, target)
+    record = json.loads((target / "run.json").read_text())
+    (target / "run.json").write_text(json.dumps(record | values, indent=2))
+    return target
+
+
+def test_an_edited_record_is_not_verified(finished: Organisations, tmp_path: Path) -> None:
+    """Without the signature the edit would pass as consistent, and with it nobody is told so."""
+    edited = changed(finished.run_folder("label"), tmp_path / "edited", seconds=1.5)
+    shown = receipt.run(edited)
+    assert (shown["consistent"], shown["verified"]) == (False, False)
+    assert any("was edited" in line for line in cast("list[str]", shown["lines"]))
+    compared = receipt.compare([edited, finished.run_folder("features")])
+    assert (compared["consistent"], compared["verified"]) == (False, False)
+    (edited / "receipt.json").unlink()
+    shown = receipt.run(edited)
+    assert (shown["consistent"], shown["verified"]) == (True, False)
+
+
+def test_a_record_signed_by_somebody_else_is_noticed(finished: Organisations, tmp_path: Path) -> None:
+    """A stranger may sign an edited record under the party's name; its fingerprint is not the one the peer names."""
+    edited = changed(finished.run_folder("label"), tmp_path / "edited", seconds=1.5)
+    stranger = Home.create(tmp_path / "stranger", Settings("label"))
+    stranger = stranger.join(Home.open(finished.home("features")).invitation(), None)
+    receipts.sign_record(stranger, edited, ["label", "features"])
+    assert receipt.run(edited)["verified"] is True
+    compared = receipt.compare([edited, finished.run_folder("features")])
+    assert (compared["consistent"], compared["verified"]) == (False, False)
+    assert any("certificate of label" in line for line in cast("list[str]", compared["differences"]))
+
+
+def test_a_record_cannot_steer_the_terminal(
+    finished: Organisations, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Control characters of a record are shown as text."""
+    edited = changed(finished.run_folder("label"), tmp_path / "edited", notes=["\x1b[2J\x1b]0;owned\x07 all is well"])
+    cli.show(receipt.run(edited), as_json=False)
+    printed = capsys.readouterr().out
+    assert "\x1b" not in printed
+    assert "\x07" not in printed
+    assert "\\x1b[2J" in printed

@@ -233,8 +233,8 @@ def test_progress_is_told() -> None:
     told: list[tuple[int, int]] = []
     ids = {"label": [str(n) for n in range(10)], "features": [str(n) for n in range(6)]}
     aligned(TWO, ids, progress=lambda done, known: told.append((done, known)))
-    # The opening, three chunks there and three back, at both parties.
-    assert sorted(told) == sorted(2 * [(done, 7) for done in range(1, 8)])
+    # The opening, three chunks there, three back and their signs, commitment, challenge and proof, at both parties.
+    assert sorted(told) == sorted(2 * [(done, 13) for done in range(1, 14)])
 
 
 # Interrupted.
@@ -348,7 +348,7 @@ def finished_party(plan: Plan = TWO) -> tuple[AlignmentParty, Desk]:
 def test_a_state_in_pieces() -> None:
     """The pieces of the steps are the state, and can be put back one by one."""
     party, desk = finished_party()
-    pieces = [party.chunk_state(step) for step in range(5)]
+    pieces = [party.chunk_state(step) for step in range(10)]
     assert msgspec.msgpack.decode(party.state()) == pieces
     again = AlignmentParty(desk, ANNA, chunk=4, jobs=1)
     for piece in pieces:
@@ -512,7 +512,8 @@ def test_our_own_points_are_no_answer(kind: Kind, words: str) -> None:
         (Kind.SHUFFLED_IDS, lambda body: body[32:] + body[:32], "sorted, each once"),
         (Kind.SHUFFLED_IDS, lambda body: body[:32] + body[:32] + body[64:], "sorted, each once"),
         (Kind.ALIGNMENT_DECISION, lambda body: b"\2", "expected a decision"),
-        (Kind.TWICE_BLINDED_IDS, lambda body: body[:-32] + bytes(32), "not what it showed before"),
+        (Kind.SHUFFLED_IDS, lambda body: body[:-32] + b"\xff" * 32, "not what it showed before"),
+        (Kind.TWICE_BLINDED_IDS, lambda body: body[:-32] + bytes(32), "than the one it had committed to"),
     ],
 )
 def test_the_size_first_has_rules_too(kind: Kind, change: Callable[[bytes], bytes], words: str) -> None:

@@ -95,9 +95,17 @@ def test_the_numbers_of_the_kinds_are_frozen() -> None:
         "UNBLINDED_IDS": 23,
         "ALIGNMENT_OPENING": 24,
         "ALIGNMENT_DECISION": 25,
+        "RETURN_COMMITMENT": 26,
+        "RETURN_SIGNS": 27,
+        "RETURN_CHALLENGE": 28,
+        "RETURN_PROOF": 29,
         "QUERY": 30,
         "QUERY_ROWS": 31,
         "QUERY_VERDICT": 32,
+        "PROPOSAL_ROLE": 50,
+        "PROPOSAL_DRAFT": 51,
+        "PROPOSAL_WIDTH": 52,
+        "PROPOSAL_PLAN": 53,
     }
 
 

@@ -28,7 +28,8 @@ from plumbob.errors import DeadlineError, IdentityError, LocalProtocolError, Tra
 from plumbob.transport import station as station_module
 from plumbob.transport import tls
 from plumbob.transport.identity import Identity, now
-from plumbob.transport.station import MOST_CONNECTIONS_A_PEER, MOST_STRANGERS, Peer, Station
+from plumbob.transport.station import MOST_CONNECTIONS_A_PEER, Peer, Station
+from plumbob.transport.strangers import MOST_STRANGERS, Stranger, Strangers
 from plumbob.transport.websocket import PATH
 from tests.transport.support import (
     LARGEST,
@@ -587,7 +588,7 @@ def test_a_browser_is_refused(bank: Identity, fund: Identity) -> None:
 
 def test_slow_strangers_do_not_hold_the_door(bank: Identity, fund: Identity) -> None:
     """Many callers that never finish their handshake are cut off, and a peer gets in beside them."""
-    with listening(fund, bank, pace=replace(QUICK, handshake=60)) as server:
+    with listening(fund, bank, pace=replace(QUICK, handshake=60, first_byte=60)) as server:
         strangers = [socket.create_connection(where(server), timeout=PATIENCE) for _ in range(3 * MOST_STRANGERS)]
         try:
             for stranger in strangers:
@@ -602,6 +603,105 @@ def test_slow_strangers_do_not_hold_the_door(bank: Identity, fund: Identity) -> 
         finally:
             for stranger in strangers:
                 stranger.close()
+
+
+FLOOD = 3 * MOST_STRANGERS
+
+
+class OldestFirst(Strangers):
+    """The switch: room for eight, and the oldest makes room, whoever it is."""
+
+    def __init__(self) -> None:
+        super().__init__(most=8)
+
+    def _sent_away(self) -> Stranger:
+        return self._here.pop(0)
+
+
+@contextmanager
+def flooded(server: Collected, source: str) -> Iterator[None]:
+    """Bare connections from this address, which say nothing."""
+    flood = [
+        socket.create_connection(where(server), timeout=PATIENCE, source_address=(source, 0)) for _ in range(FLOOD)
+    ]
+    try:
+        # Until each of them was seen: all but the last ones are sent away.
+        end = time.monotonic() + PATIENCE
+        while len(sent_away(flood)) < FLOOD - MOST_STRANGERS - 1 and time.monotonic() < end:
+            time.sleep(0.01)
+        yield
+    finally:
+        for sock in flood:
+            sock.close()
+
+
+def gets_in(server: Collected, identity: Identity, source: str) -> bool:
+    """Whether a peer that is in the middle of its handshake when a flood comes can finish it."""
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    client = plain_context(identity).wrap_bio(incoming, outgoing)
+    with socket.create_connection(where(server), timeout=PATIENCE) as sock:
+        with suppress(ssl.SSLWantReadError):
+            client.do_handshake()
+        sock.sendall(outgoing.read())
+        incoming.write(sock.recv(1 << 16))
+        with flooded(server, source), suppress(OSError):
+            while True:
+                try:
+                    client.do_handshake()
+                    break
+                except ssl.SSLWantReadError:
+                    sock.sendall(outgoing.read())
+                    if not (data := sock.recv(1 << 16)):
+                        return False
+                    incoming.write(data)
+            client.write(ClientProtocol(parse_uri(f"wss://plumbob{PATH}")).connect().serialize())
+            sock.sendall(outgoing.read())
+            return sock.recv(1) != b""
+    return False
+
+
+@pytest.mark.parametrize("source", ["127.0.0.1", "127.0.0.2"])
+def test_a_flood_keeps_no_peer_out(bank: Identity, fund: Identity, source: str) -> None:
+    """Silent callers, from a peer's own address or another one, make room for a peer that has begun its handshake."""
+    with listening(fund, bank, pace=replace(QUICK, handshake=60, first_byte=60)) as server:
+        assert gets_in(server, bank, source)
+
+
+def test_a_flood_kept_a_peer_out(bank: Identity, fund: Identity, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the oldest makes room, the same flood ends the peer's handshake."""
+    monkeypatch.setattr(station_module, "Strangers", OldestFirst)
+    with listening(fund, bank, pace=replace(QUICK, handshake=60, first_byte=60)) as server:
+        assert not gets_in(server, bank, "127.0.0.2")
+
+
+def test_a_silent_caller_has_little_time(bank: Identity, fund: Identity) -> None:
+    """Without a first byte a caller is sent away long before a handshake's deadline."""
+    with (
+        listening(fund, bank, pace=replace(QUICK, handshake=60, first_byte=0.2)) as server,
+        socket.create_connection(where(server), timeout=PATIENCE) as silent,
+    ):
+        assert silent.recv(1) == b""
+        assert "did not finish its handshake in time" in server.refusal()
+
+
+def test_a_thread_that_cannot_start_ends_no_listening(
+    bank: Identity, fund: Identity, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One caller is sent away, and the next one gets in."""
+    with listening(fund, bank) as server:
+        start, failures = threading.Thread.start, [1]
+
+        def fail_once(thread: threading.Thread) -> None:
+            if thread.name == "plumbob station" and failures:
+                failures.pop()
+                raise RuntimeError("can't start new thread")
+            start(thread)
+
+        monkeypatch.setattr(threading.Thread, "start", fail_once)
+        with socket.create_connection(where(server), timeout=PATIENCE) as unlucky:
+            assert unlucky.recv(1) == b""
+        with dialling(bank, fund, server.station.address) as client:
+            assert (client.next().peer, server.next().peer) == ("fund", "bank")
 
 
 def sent_away(sockets: list[socket.socket]) -> list[socket.socket]:

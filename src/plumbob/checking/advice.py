@@ -48,6 +48,12 @@ def notes_for(plan: Plan) -> Iterator[str]:
     """What the audit does not judge, one sentence each."""
     if plan.protocol != "shares" or plan.open != "never":
         yield "The finished model is not judged: a party's final weights depend on everybody's data."
+    if plan.protocol in ("exchange", "arbiter"):
+        yield (
+            "Steering: a peer that deviates can push this party's weights by up to what one step may move them, and "
+            "read parts of its columns in the scores that follow. Larger pushes end the run. "
+            "Use shares against such a peer."
+        )
     yield from prediction_notes(plan)
     if plan.intercept:
         yield (
@@ -55,7 +61,7 @@ def notes_for(plan: Plan) -> Iterator[str]:
             "class 1."
         )
     if plan.arbiter is not None:
-        yield f"{plan.arbiter.name} together with any one party can read every residual; this was not attacked."
+        yield f"{plan.arbiter.name} together with any one party can read every residual: it must join nobody."
     if plan.unmasked_gradients_for_the_arbiter and plan.arbiter is not None:
         yield f"{plan.arbiter.name} read all parties' gradients, because the plan leaves the masks out."
     if plan.noise == "heuristic":

@@ -4,12 +4,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from plumbob.checking.arbiter_rules import ATTACK as ARBITER
+from plumbob.checking.at_home import AtHome, at_home
 from plumbob.checking.check import assumptions, check, notes, summary
 from plumbob.checking.explain import explain
 from plumbob.checking.forecast import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
 from plumbob.commands.flags import plan_from
 from plumbob.commands.origins import Origin
-from plumbob.errors import UnsafePlanError
+from plumbob.data import read_table
+from plumbob.errors import DataError, UnsafePlanError
 from plumbob.plan import Plan
 from plumbob.record import Finding
 from plumbob.report.page import Table, as_text
@@ -40,6 +43,10 @@ class Wishes:
     attack: str | None = None
     estimate: bool = False
     verbose: bool = False
+    predicted: int = 0
+    """Rows to be scored after training."""
+    home: AtHome | None = None
+    """What the asking party knows from its own table."""
 
 
 def plan_for(origin: Origin, keys: dict[str, Any]) -> tuple[Plan, "Job | None"]:
@@ -55,7 +62,7 @@ def plan_for(origin: Origin, keys: dict[str, Any]) -> tuple[Plan, "Job | None"]:
 def run(plan: Plan, wishes: Wishes, tell: Tell, job: "Job | None" = None) -> dict[str, object]:
     """Findings, notes and, where asked, a story and an estimate."""
     runs = wishes.runs * (1 if job is None else job.fits)
-    findings, noted = _findings(plan, job, wishes.runs), [*_remarks(job), *notes(plan, runs=runs)]
+    findings, noted = _findings(plan, job, wishes), [*_remarks(job), *notes(plan, runs=runs)]
     result: dict[str, object] = {
         "plan_hash": plan.hash(),
         "rows": plan.rows,
@@ -80,12 +87,26 @@ def run(plan: Plan, wishes: Wishes, tell: Tell, job: "Job | None" = None) -> dic
     return {**result, "lines": lines}
 
 
-def _findings(plan: Plan, job: "Job | None", runs: int) -> list[Finding]:
+def _findings(plan: Plan, job: "Job | None", wishes: Wishes) -> list[Finding]:
     if job is None:
-        return check(plan, runs=runs)
+        return check(plan, runs=wishes.runs, home=wishes.home, predicted=wishes.predicted)
     from plumbob.jobs import judge
 
-    return judge(job, plan, runs)
+    return judge(job, plan, wishes.runs)
+
+
+def known_at_home(plan: Plan, given: str, id_column: str | None, label_column: str | None) -> AtHome:
+    """From FILE or PARTY=FILE: whose table it is follows from the label, unless several parties have none."""
+    party, separator, file = given.partition("=")
+    if not separator:
+        others = [one.name for one in plan.feature_parties]
+        if label_column is None and len(others) > 1:
+            raise DataError(f"{given}: expected PARTY=FILE with one of {', '.join(others)}, or --label COLUMN")
+        party, file = (plan.label_party.name if label_column else others[0]), given
+    is_label_party = plan.party(party).role == "label"
+    if is_label_party and label_column is None:
+        raise DataError(f"{file}: {party} holds the label; name its column with --label COLUMN")
+    return at_home(plan, read_table(file, id_column, label_column if is_label_party else None), party)
 
 
 def _remarks(job: "Job | None") -> tuple[str, ...]:
@@ -141,7 +162,10 @@ def refuse_leaks(plan: Plan, rows: int | None, is_accepted: bool, but: Sequence[
     """Before training: a plan that leaks needs somebody's word for it; `but` names attacks that have no say."""
     if is_accepted:
         return
-    leaking = [finding for finding in check(plan, rows) if finding.verdict == LEAKS and finding.attack not in but]
+    # That the arbiter joins nobody is what such a plan assumes; `check` says so, and its signature accepts it.
+    leaking = [
+        finding for finding in check(plan, rows) if finding.verdict == LEAKS and finding.attack not in {*but, ARBITER}
+    ]
     if not leaking:
         return
     worst = [f"  {one.attack} by {one.by} on {one.target} of {one.against}: {one.why}" for one in leaking[:WORST]]

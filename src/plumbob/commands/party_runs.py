@@ -23,7 +23,7 @@ from plumbob.commands.scores import refuse_unwritable, threshold_of, unseen_line
 from plumbob.crypto import Randomness
 from plumbob.data import Table, in_agreed_order, read_table
 from plumbob.errors import BudgetExceededError, DataError, UnsafePlanError
-from plumbob.party import alignment, prediction, signature, training
+from plumbob.party import alignment, prediction, receipts, signature, training
 from plumbob.party.conversation import Station
 from plumbob.party.home import Home
 from plumbob.party.rows import aligned_rows, aligned_table, is_arbiter, own_table
@@ -36,6 +36,7 @@ from plumbob.protocol.journal import Remains, SqliteJournal, remains_of
 from plumbob.protocol.part import Part
 from plumbob.protocol.widths import ASSUMED_ROWS
 from plumbob.record import RunRecord
+from plumbob.run_folder import JOURNAL, RunFolder
 from plumbob.transport import Connection
 from plumbob.transport.identity import make_private_folder
 
@@ -157,7 +158,9 @@ def train(
         if journal.resumed() is not None:
             tell("going on with a run that was interrupted")
         record = training.train(seat, journal, _kernel(journal), progress)
-    return _reported(record, place)
+    told = _reported(record, place)
+    receipts.sign_record(home, place, [party.name for party in plan.parties])
+    return told
 
 
 def _refuse_test_keys(plan: Plan, are_allowed: bool) -> None:
@@ -172,12 +175,13 @@ def _refuse_test_keys(plan: Plan, are_allowed: bool) -> None:
 def _reported(record: RunRecord, place: Path) -> dict[str, object]:
     """One party alone cannot score an attack: its page shows what the plan alone says."""
     from plumbob.checking.filing import with_predictions
-    from plumbob.commands.results import lines_of, report_in, write_report
+    from plumbob.commands.results import lines_of, write_report
 
     shown = with_predictions(record)
-    shown.save(place)
+    folder = RunFolder(place)
+    folder.keep(shown)
     write_report(shown, place)
-    return {"out": str(place), "report": str(report_in(place)), **shown.to_dict(), "lines": lines_of(shown, place)}
+    return {"out": str(place), "report": str(folder.report_file), **shown.to_dict(), "lines": lines_of(shown, place)}
 
 
 def predict(folder: Path, plan_file: Path, wishes: PredictionWishes, tell: Tell) -> dict[str, object]:
@@ -185,7 +189,7 @@ def predict(folder: Path, plan_file: Path, wishes: PredictionWishes, tell: Tell)
     home, plan = Home.open(folder), Plan.load(plan_file)
     name = _list_name(wishes.name)
     run = _finished_run(home, plan)
-    part = Part.load(run / "parties" / home.identity.name / "part.json")
+    part = Part.load(run.part_file(home.identity.name))
     table = _table_to_predict(home, plan, part, wishes)
     unusual = unseen_line(home.identity.name, part.encoder.unseen(table), len(table))
     threshold = threshold_of(wishes.threshold, wishes.cost, part.positive_share)
@@ -231,7 +235,7 @@ def _state_of(place: Path, found: Status | None, remains: Remains) -> tuple[bool
     """Whether a run is finished, and in words; one record that cannot be read hides no other run."""
     try:
         # Results that were on their way to the disk when the process died are made again from the journal.
-        if (training.OVER in remains.facts or not remains.has_secrets) and _is_finished(place):
+        if (training.OVER in remains.facts or not remains.has_secrets) and RunFolder(place).is_finished():
             return True, "finished"
     except DataError:
         return False, "its run.json cannot be read: damaged, or written by another version"
@@ -240,8 +244,8 @@ def _state_of(place: Path, found: Status | None, remains: Remains) -> tuple[bool
 
 def _remains(place: Path) -> Remains:
     """Of its journal, and of those that a prediction which was killed left beside it."""
-    own = remains_of(place / training.JOURNAL)
-    return replace(own, has_secrets=any(remains_of(file).has_secrets for file in place.rglob(training.JOURNAL)))
+    own = remains_of(RunFolder(place).journal_file)
+    return replace(own, has_secrets=any(remains_of(file).has_secrets for file in place.rglob(JOURNAL)))
 
 
 def _why_secrets(run: str, remains: Remains, is_finished: bool) -> str:
@@ -345,12 +349,13 @@ def _run_folder(home: Home, plan: Plan, is_new: bool) -> Path:
     return _private(home, RUNS, short if number == 1 else f"{short}-{number}")
 
 
-def _finished_run(home: Home, plan: Plan) -> Path:
+def _finished_run(home: Home, plan: Plan) -> RunFolder:
     """The last one that came to its end; DataError if none did."""
     runs = _runs_of(home, plan)
     for number in sorted(runs, reverse=True):
-        if _is_finished(runs[number]):
-            return runs[number]
+        run = RunFolder(runs[number])
+        if run.is_finished():
+            return run
     raise DataError("no finished run of this plan here; run: plumbob party train PLAN")
 
 
@@ -360,10 +365,6 @@ def _runs_of(home: Home, plan: Plan) -> dict[int, Path]:
     places = (home.folder / RUNS).glob(f"{short}*")
     numbered = ((place.name.removeprefix(short).removeprefix("-") or "1", place) for place in places)
     return {int(number): place for number, place in numbered if number.isdigit()}
-
-
-def _is_finished(place: Path) -> bool:
-    return (place / "run.json").exists() and RunRecord.load(place).is_finished
 
 
 def _private(home: Home, *names: str) -> Path:
@@ -376,7 +377,7 @@ def _private(home: Home, *names: str) -> Path:
 
 @contextmanager
 def _journal(place: Path) -> Iterator[SqliteJournal]:
-    journal = SqliteJournal(place / training.JOURNAL)
+    journal = SqliteJournal(RunFolder(place).journal_file)
     try:
         yield journal
     finally:

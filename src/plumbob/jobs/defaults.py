@@ -128,7 +128,16 @@ TABLE: tuple[Defaults, ...] = (
         "hetero_lr_alpha",
         (2, 0),
         f"FATE 2.0.0-alpha {_FATE_2}/hetero_lr.py, python/fate/ml/lr/arbiter.py",
-        {"learning_rate": 0.1, "max_iter": 100, "batch_size": 100, "key_length": 2048, "penalty": None, "start": None},
+        {
+            "learning_rate": 0.1,
+            "max_iter": 100,
+            "batch_size": 100,
+            "key_length": 2048,
+            "penalty": None,
+            "optimizer": "sgd",
+            "init_param.init_method": "random_normal",
+            "init_param.fit_intercept": False,
+        },
     ),
     Defaults("FATE", "coordinated_lr", (2, 0), f"FATE 2.0 to 2.2 {_FATE_2}/coordinated_lr.py", FATE_2_LR),
     Defaults(

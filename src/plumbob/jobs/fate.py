@@ -19,7 +19,6 @@ from plumbob.jobs.reading import (
     Tree,
     flag,
     listed,
-    mapping,
     number,
     shown,
     whole,
@@ -74,6 +73,8 @@ class Component:
     parameters: Tree
     others: tuple[str, ...] = ()
     """Further components that train on the same rows."""
+    has_classes: bool = False
+    """Whether the job evaluates more than two classes, for which FATE trains one model each."""
 
 
 @dataclass
@@ -107,7 +108,10 @@ def job_of(
     _read_common(draft)
     _read_optimizer(draft)
     _read_key(draft)
-    _read_sshe(draft, component.kind) if is_sshe else _read_arbiter(draft, component.kind)
+    if is_sshe:
+        _read_sshe(draft, component.kind)
+    else:
+        _read_arbiter(draft, component.kind)
     _read_variants(draft, component)
     return Job(
         SYSTEM,
@@ -153,7 +157,7 @@ def _rate(settings: Settings) -> Any:
         "optimizer.optimizer_params.lr",
         "optimizer.optimizer_params.learning_rate",
     )
-    if isinstance(settings.peek("learning_rate"), Mapping):
+    if settings.table("learning_rate"):
         names = names[1:]
     return settings.take("learning_rate", *names)
 
@@ -179,10 +183,7 @@ def _read_start(draft: Draft) -> None:
 
 def _read_optimizer(draft: Draft) -> None:
     settings = draft.settings
-    names = (
-        ("optimizer.method",) if isinstance(settings.peek("optimizer"), Mapping) else ("optimizer", "optimizer.method")
-    )
-    settings._used.discard("optimizer")
+    names = ("optimizer.method",) if settings.table("optimizer") else ("optimizer", "optimizer.method")
     method = str(settings.take("optimizer", *names)).lower()
     if method in ("sqn", "stochastic_quansi_newton", "stochastic_quasi_newton"):
         draft.remarks.append(
@@ -207,7 +208,8 @@ def _read_penalty(draft: Draft) -> None:
     else:
         draft.keys["l2"] = 0.0
         # Without a penalty its strength means nothing.
-        settings.peek("alpha"), settings.peek("optimizer.alpha")
+        settings.peek("alpha")
+        settings.peek("optimizer.alpha")
 
 
 def _read_key(draft: Draft) -> None:
@@ -317,7 +319,7 @@ def _open_weights(draft: Draft) -> None:
 
 def _read_variants(draft: Draft, component: Component) -> None:
     _read_folds(draft)
-    _read_classes(draft)
+    _read_classes(draft, component.has_classes)
     _read_steps(draft)
     if component.others:
         draft.fits *= 1 + len(component.others)
@@ -332,7 +334,7 @@ def _read_variants(draft: Draft, component: Component) -> None:
 
 
 def _read_folds(draft: Draft) -> None:
-    table = mapping(draft.settings.given, "cv_param")
+    table = draft.settings.table("cv_param")
     is_two = "n_splits" in table and "need_cv" not in table and "epochs" in draft.settings.defaults.values
     if not table or not (flag(table.get("need_cv")) or is_two):
         return
@@ -346,9 +348,9 @@ def _read_folds(draft: Draft) -> None:
     )
 
 
-def _read_classes(draft: Draft) -> None:
-    table = mapping(draft.settings.given, "one_vs_rest_param")
-    if flag(table.get("need_one_vs_rest")):
+def _read_classes(draft: Draft, has_classes: bool) -> None:
+    table = draft.settings.table("one_vs_rest_param")
+    if has_classes or flag(table.get("need_one_vs_rest")):
         draft.settings.peek("one_vs_rest_param")
         draft.remarks.append(
             "One-vs-rest trains one model per class on the same rows: what is said about labels holds for each class, "
@@ -357,7 +359,7 @@ def _read_classes(draft: Draft) -> None:
 
 
 def _read_steps(draft: Draft) -> None:
-    table = mapping(draft.settings.given, "stepwise_param")
+    table = draft.settings.table("stepwise_param")
     if flag(table.get("need_stepwise")):
         steps = draft.settings.peek("stepwise_param.max_step")
         draft.settings.peek("stepwise_param")
@@ -369,6 +371,21 @@ def _read_steps(draft: Draft) -> None:
             f"{max(1, count)} trainings are counted, which is the least there are. The arbiter also learns each "
             "model's score."
         )
+
+
+def evaluates_classes(tree: Any) -> bool:
+    """Whether somewhere in a job an evaluation is set to several classes."""
+    waiting = [tree]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, Mapping):
+            kinds = [one for name in ("eval_type", "default_eval_setting") for one in listed(value.get(name))]
+            if "multi" in kinds:
+                return True
+            waiting.extend(value.values())
+        elif isinstance(value, list):
+            waiting.extend(value)
+    return False
 
 
 # Who takes part.

@@ -27,7 +27,7 @@ def read_conf(tree: Tree, version: Version | None) -> Job | None:
     others = tuple(other for other, _, given in found[1:] if given)
     told_version, reads = _version(conf, kind, parameters, version)
     parties = fate.parties_from(conf.get("role"))
-    component = Component(name, kind, parameters, others)
+    component = Component(name, kind, parameters, others, fate.evaluates_classes(conf))
     ignored = [f"{other}: named without parameters; taken as prediction" for other, _, given in found[1:] if not given]
     return fate.job_of(component, told_version, parties, [*reads, *fate.party_entries(parties)], ignored)
 

@@ -49,8 +49,9 @@ def read_dag(tree: Tree, version: Version | None) -> Job | None:
     reads = [_version(tree, version)]
     kind = _kind(tasks[name], parameters)
     parties = _parties(dag)
+    others = tuple(other for other in tasks if other != name)
     folds = _folds(tasks[name], parameters)
-    component = Component(name, kind, {**parameters, **folds}, tuple(other for other in tasks if other != name))
+    component = Component(name, kind, {**parameters, **folds}, others, fate.evaluates_classes(dag))
     predicting = [f"{other}: applies a model" for other, task in mapping(dag, "tasks").items() if _predicts(task)]
     return fate.job_of(component, (2, 0), parties, [*reads, *fate.party_entries(parties)], predicting)
 

@@ -31,7 +31,8 @@ def read_script(script: ast.Module, version: Version | None) -> Job | None:
     others = tuple(_name(call) for call in made if call is not first and not _applies(call, calls))
     kind = _kind(first, script)
     parties = _parties(calls)
-    component = Component(_name(first), kind, _with_folds(first), others)
+    has_classes = any(fate.evaluates_classes(call.keywords) for call in calls)
+    component = Component(_name(first), kind, _with_folds(first), others, has_classes)
     told = [_version(kind, version), *fate.party_entries(parties)]
     is_two = kind in ("coordinated_lr", "sshe_lr", "hetero_lr_alpha")
     unclear = ["**settings that the script computes"] if first.has_unknown_keywords else []

@@ -11,7 +11,9 @@ from typing import Any
 from plumbob.errors import PlanError
 
 LARGEST_FILE = 8 * 2**20
-LARGEST_YAML = 2**20
+LARGEST_YAML = 2**18
+DEEPEST_BRACKETS = 200
+"""The YAML parser takes seconds over more; brackets in texts count too, but they come in pairs."""
 MOST_VALUES = 200_000
 """Also counts what aliases repeat, so that a short file cannot stand for an endless one."""
 DEEPEST = 60
@@ -84,6 +86,10 @@ def _is_flow_yaml(text: str) -> bool:
 def _yaml(text: str, path: Path) -> Any:
     if len(text) > LARGEST_YAML:
         raise PlanError(f"{path}: {len(text):,} characters is more YAML than a job has; the limit is {LARGEST_YAML:,}")
+    if _bracket_depth(text) > DEEPEST_BRACKETS:
+        raise PlanError(
+            f"{path}: neither JSON nor YAML (brackets nested deeper than {DEEPEST_BRACKETS}): not a job file"
+        )
     try:
         import yaml
     except ImportError:
@@ -111,6 +117,17 @@ def _yaml(text: str, path: Path) -> Any:
             f"{path}: neither JSON nor YAML ({_short(error)}); send the file as the system wrote it"
         ) from error
     return documents[0] if len(documents) == 1 else documents
+
+
+def _bracket_depth(text: str) -> int:
+    depth = deepest = 0
+    for letter in text:
+        if letter in "[{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif letter in "]}":
+            depth = max(0, depth - 1)
+    return deepest
 
 
 def _bounded(node: Any) -> Any:

@@ -10,9 +10,10 @@ from dataclasses import replace
 from plumbob.checking.check import ORDER, check, figures_of
 from plumbob.checking.figures import Figures
 from plumbob.checking.forecast import BLOCKED, DEGRADES, LEAKS
+from plumbob.checking.key_rules import KEYS as KEYS_ATTACK
 from plumbob.jobs.decoys import equations_per_row, forecast, hidden_rate
 from plumbob.jobs.reading import Decoys, Job, shown
-from plumbob.plan import Plan
+from plumbob.plan import PROFILE_BITS, Plan
 from plumbob.record import Finding
 
 ARBITER_REFERENCE = "FATE: the arbiter holds the key, and residuals and scores travel row by row under it"
@@ -33,7 +34,8 @@ def judge(job: Job, plan: Plan, runs: int = 1) -> list[Finding]:
     if job.may_be_fixed and plan.batches == "reshuffled":
         findings = _worse(findings, check(plan.replace(batches="fixed"), runs=fits))
     own = [*_arbiter_findings(job, plan), *_score_findings(job, plan)]
-    return sorted([*own, *findings], key=lambda finding: ORDER.index(finding.verdict))
+    others = [judged for finding in findings for judged in _about_keys(job, plan, finding)]
+    return sorted([*own, *others], key=lambda finding: ORDER.index(finding.verdict))
 
 
 def _worse(findings: Sequence[Finding], others: Sequence[Finding]) -> list[Finding]:
@@ -43,6 +45,18 @@ def _worse(findings: Sequence[Finding], others: Sequence[Finding]) -> list[Findi
         pair = [finding, *(other for other in others if _same(other, finding))]
         chosen.append(min(pair, key=lambda one: ORDER.index(one.verdict)))
     return chosen
+
+
+def _about_keys(job: Job, plan: Plan, finding: Finding) -> Iterator[Finding]:
+    """A plan has keys of two lengths only, and others for tests; a job's keys are judged by their length."""
+    if finding.attack != KEYS_ATTACK or not plan.test_only_keys:
+        yield finding
+    elif plan.key_bits < PROFILE_BITS[0]:
+        why = (
+            f"Keys of {plan.key_bits} bits: whoever factors one decrypts every message under it, now or from a "
+            "recording, and reads all labels and scores."
+        )
+        yield replace(finding, why=why, fix=MOVE.format(system=job.system.lower()))
 
 
 # An arbiter that is one of the parties.
@@ -152,7 +166,7 @@ def _stacked(decoys: Decoys, figures: Figures, finding: Finding) -> Finding:
     rate = hidden_rate(decoys, figures.rows, figures.batch)
     columns = figures.rank(finding.by)
     known = equations_per_row(decoys, figures.rows, figures.batch, columns, figures.visits)
-    expected = forecast(known, rate, figures.rows, figures.flipped)
+    expected = forecast(known, rate, figures)
     verdict = expected.verdict(figures.plan.tolerance_labels)
     # Nothing hides the labels but the guess which rows count: nobody can say that it is nothing.
     verdict = DEGRADES if verdict == BLOCKED else verdict

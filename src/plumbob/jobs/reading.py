@@ -109,7 +109,7 @@ class Settings:
     read: list[Read] = field(default_factory=list)
     _used: set[str] = field(default_factory=set)
 
-    def take(self, key: str, *names: str, taken_as: Any = None) -> Any:
+    def take(self, key: str, *names: str) -> Any:
         """The file's value, else the default of the system's version; `names` may lead into a table: `a.b`."""
         for name in names:
             found, value = _lookup(self.given, name)
@@ -117,10 +117,10 @@ class Settings:
                 self._used.add(name)
                 if isinstance(value, Computed):
                     return self._assume(key, names, f"{self.path}.{name} is computed by the script")
-                self.read.append(Read(key, value, "file", f"{self.path}.{name}", taken_as))
+                self.read.append(Read(key, value, "file", f"{self.path}.{name}"))
                 return value
         default = self.defaults.of(names)
-        self.read.append(Read(key, default.value, "default", default.source, taken_as))
+        self.read.append(Read(key, default.value, "default", default.source))
         return default.value
 
     def peek(self, *names: str) -> Any:
@@ -131,6 +131,10 @@ class Settings:
                 self._used.add(name)
                 return None if isinstance(value, Computed) else value
         return None
+
+    def table(self, name: str) -> Tree:
+        """A table inside the parameters, of which nothing counts as asked for yet."""
+        return mapping(self.given, name)
 
     def states(self, *names: str) -> bool:
         """Whether the file has one of these."""
@@ -169,7 +173,7 @@ def _meaning(path: str, meanings: Mapping[str, str]) -> str:
 
 
 def _lookup(tree: Tree, path: str) -> tuple[bool, Any]:
-    """Names are matched without regard to letter case, as both systems' own files are not consistent."""
+    """Whether the path is there, and what it holds; below a computed table everything is computed."""
     value: Any = tree
     for part in path.split("."):
         if isinstance(value, Computed):

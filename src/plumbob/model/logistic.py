@@ -41,9 +41,15 @@ def minimax_multipliers(scores: Vector) -> Matrix:
     return np.stack([np.ones_like(scores), 3.0 * CUBIC * scores, 3.0 * CUBIC * scores**2])
 
 
-def gradient(X: Matrix, own_residuals: Vector, helper_sums: Vector | float, sigmoid: Sigmoid) -> Vector:
-    """Own gradient from own part of the residuals and the sums that the helpers computed; the mean over X's rows."""
-    return (own_residuals @ X + helper_sums) * (sigmoid.gradient_scale / len(X))
+def residual_sums(X: Matrix, own_residuals: Vector, helper_sums: Vector | float = 0.0) -> Vector:
+    """The paper's G: own part of the residuals times own columns, plus what the helpers' parts add to that."""
+    sums: Vector = own_residuals @ X + helper_sums
+    return sums
+
+
+def gradient(sums: Vector, rows: int, sigmoid: Sigmoid) -> Vector:
+    """Own gradient: the mean of those sums over the batch's rows, times 1/4 for Taylor's curve."""
+    return sums * (sigmoid.gradient_scale / rows)
 
 
 def penalties(l2: float, n_columns: int, has_intercept: bool) -> Vector:

@@ -4,7 +4,8 @@ Everybody hashes its ids to points and multiplies them with a secret scalar. Mul
 become equal points once every party's scalar is in; before that they say nothing. The lists travel round a ring, in
 chunks. Then
 
-- two parties return each other's points in order, and each recognises its own;
+- two parties return each other's points in order, with a proof that all carry the same scalar, and each recognises
+  its own;
 - three and more show all lists, sorted, so that everybody counts; the common points, and only these, go round once
   more and lose one scalar after the other. Two that want to know the size first count in the same way.
 
@@ -15,6 +16,7 @@ and a party that is restored goes on after the last piece.
 """
 
 import hashlib
+import hmac
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -26,6 +28,7 @@ import numpy as np
 
 from plumbob.crypto.curve import ORDER, POINT_BYTES, split
 from plumbob.crypto.engines import cores
+from plumbob.crypto.same_scalar import PROOF_BYTES, Prover, packed_bits, unpacked_bits, verify
 from plumbob.data import canonical_ids
 from plumbob.errors import CryptoError, DataError, RemoteProtocolError
 from plumbob.protocol.blinding import Blinder, Pending
@@ -117,6 +120,10 @@ class AlignmentParty:
         self._pieces: list[bytes] = []
         self._done = 0
         self._sent: set[bytes] = set()
+        self._passed_on = bytearray()
+        """All that we sent round the ring: between two, our own points in our order."""
+        self._received = bytearray()
+        """All that came round the ring, as it came: between two, the peer's points in its order."""
 
     _drawn: Drawn
     _blinder: Blinder
@@ -135,15 +142,16 @@ class AlignmentParty:
 
     def _aligned(self) -> Alignment:
         held = self._travel()
+        commitment = self._commit(held) if self._is_pair else b""
         if self._is_pair and self._go_on is None:
-            return self._finished(*self._recognised(self._return_in_order(held), set(held)))
+            return self._finished(*self._recognised(self._returned(held, commitment), set(held)))
         everybodys = self._show_all(held)
         common = sorted(set.intersection(*map(set, everybodys.values())))
         if not self._all_go_on(len(common)):
             return Alignment(None, None, len(common), self.sizes)
         if not self._is_pair:
             return self._finished(self._looked_up(self._unblind(common)), common)
-        returned = self._return_in_order(held)
+        returned = self._returned(held, commitment)
         if sorted(returned) != everybodys[self.desk.name]:
             raise RemoteProtocolError(f"{self._next}: what it returned in order is not what it showed before")
         return self._finished(*self._recognised(returned, set(common)))
@@ -240,9 +248,11 @@ class AlignmentParty:
         held: list[bytes] = []
         for start in self._starts(self._longest):
             sent_size, size = self._chunk_bytes(start, outgoing), self._chunk_bytes(start, incoming)
-            piece = self._in_step(partial(self._pass_on, ahead, start, sent_size, size), sent_size + size)
+            piece = self._in_step(partial(self._pass_on, ahead, start, sent_size, size), sent_size + 2 * size)
             self._sent.update(split(piece[:sent_size]))
-            held += split(piece[sent_size:])
+            self._passed_on += piece[:sent_size]
+            self._received += piece[sent_size : sent_size + size]
+            held += split(piece[sent_size + size :])
         if len(set(held)) != len(held):
             raise RemoteProtocolError(f"{self._previous}: its list repeats {len(held) - len(set(held))} points")
         return held
@@ -259,7 +269,8 @@ class AlignmentParty:
         received = self._channel(self._previous).receive(Kind.BLINDED_IDS, step, size)
         if not self._sent.isdisjoint(split(received)):
             raise RemoteProtocolError(f"{self._previous}: its list holds points that we sent ourselves")
-        return sent + self._multiplied(self._blinder.raised, received, partial(ahead.ask, start + 2 * self._chunk))
+        ask_for_more = partial(ahead.ask, start + 2 * self._chunk)
+        return sent + received + self._multiplied(self._blinder.raised, received, ask_for_more)
 
     def _multiplied(
         self, multiply: Callable[[bytes], Pending], points: bytes, ask_for_more: Callable[[], None] | None = None
@@ -273,7 +284,79 @@ class AlignmentParty:
         except CryptoError as error:
             raise RemoteProtocolError(f"{self._previous}: {error}") from None
 
-    # Two parties: each gets its own points back.
+    # Two parties: each gets its own points back, and a proof that none was exchanged for another.
+
+    def _commit(self, held: Sequence[bytes]) -> bytes:
+        """What we will return is fixed before anything comes back; the peer's commitment and its scalar's point."""
+        ours = self._commitment(self.desk.name, self._salt, held) + self._prover.public()
+        return self._in_step(partial(self._traded, Kind.RETURN_COMMITMENT, ours, len(ours)), len(ours))
+
+    def _returned(self, held: Sequence[bytes], commitment: bytes) -> list[bytes]:
+        """Our own points under both scalars, in our order, once all of them are proved to carry the same one."""
+        returned = self._return_in_order(held)
+        signs = self._trade_signs(held, len(returned))
+        asked = self._salt + self._challenge
+        answered = self._in_step(partial(self._traded, Kind.RETURN_CHALLENGE, asked, len(asked)), len(asked))
+        salt, challenge = answered[:SEED_BYTES], answered[SEED_BYTES:]
+        expected = self._commitment(self._next, salt, returned)
+        if not hmac.compare_digest(expected, commitment[: len(expected)]):
+            raise RemoteProtocolError(f"{self._next}: it returned another list than the one it had committed to")
+        self._swap_proofs(returned, signs, challenge, commitment[len(expected) :])
+        return returned
+
+    def _swap_proofs(self, returned: Sequence[bytes], signs: Sequence[int], challenge: bytes, public: bytes) -> None:
+        def proof() -> bytes:
+            return self._prover.prove(self._context(self.desk.name), bytes(self._received), challenge)
+
+        theirs = self._in_step(lambda step: self._traded(Kind.RETURN_PROOF, proof(), PROOF_BYTES, step), PROOF_BYTES)
+        lists = bytes(self._passed_on), b"".join(returned)
+        try:
+            is_proved = verify(self._context(self._next), public, *lists, signs, self._challenge, theirs)
+        except CryptoError as error:
+            raise RemoteProtocolError(f"{self._next}: {error}") from None
+        if not is_proved:
+            raise RemoteProtocolError(
+                f"{self._next}: the points that it returned are not all ours under one scalar; its proof does not hold"
+            )
+
+    def _trade_signs(self, held: Sequence[bytes], count: int) -> list[int]:
+        """Of our products to the peer, and of the peer's to us, chunk by chunk."""
+        found: list[int] = []
+        for start in self._starts(self._longest):
+            expected = max(0, min(self._chunk, count - start))
+            work = partial(self._trade_chunk_of_signs, held, start, -(-expected // 8))
+            found += unpacked_bits(self._in_step(work, -(-expected // 8)), expected)
+        return found
+
+    def _trade_chunk_of_signs(self, held: Sequence[bytes], start: int, size: int, step: int) -> bytes:
+        products = b"".join(held[start : start + self._chunk])
+        points = bytes(self._received[start * POINT_BYTES : start * POINT_BYTES + len(products)])
+        ours = packed_bits(self._blinder.signs(points, products)()) if products else b""
+        return self._traded(Kind.RETURN_SIGNS, ours, size, step)
+
+    def _traded(self, kind: Kind, ours: bytes, size: int, step: int) -> bytes:
+        """A message to the peer and one from it; one that would be empty is not sent."""
+        if ours:
+            self._channel(self._next).send(kind, step, ours)
+        return self._channel(self._next).receive(kind, step, size) if size else b""
+
+    def _commitment(self, name: str, salt: bytes, points: Sequence[bytes]) -> bytes:
+        return hash_fields(b"returned", self._context(name), salt, b"".join(points))
+
+    def _context(self, name: str) -> bytes:
+        return hash_fields(b"alignment", self._drawn.identity, name.encode())
+
+    @cached_property
+    def _prover(self) -> Prover:
+        return Prover(int.from_bytes(self._drawn.scalar, "big"))
+
+    @property
+    def _salt(self) -> bytes:
+        return hash_fields(b"salt", self._drawn.seed)
+
+    @property
+    def _challenge(self) -> bytes:
+        return hash_fields(b"challenge", self._drawn.seed)
 
     def _return_in_order(self, held: Sequence[bytes]) -> list[bytes]:
         peer = self._next
@@ -412,8 +495,8 @@ class AlignmentParty:
     @property
     def _known_steps(self) -> int:
         """The opening, the hops, and showing or returning the points; how long unblinding takes nobody knows before."""
-        passes = len(self._ring) - 1 + (1 if self._go_on is None else 2)
-        return 1 + passes * len(self._starts(self._longest))
+        passes = len(self._ring) - 1 + (1 if self._go_on is None else 2) + (1 if self._is_pair else 0)
+        return 1 + passes * len(self._starts(self._longest)) + (3 if self._is_pair else 0)
 
     @cached_property
     def _ring(self) -> list[str]:

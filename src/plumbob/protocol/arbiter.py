@@ -36,8 +36,11 @@ class ArbitratedParty(TrainingParty):
     def step(self, batch: Batch) -> Vector:
         scores = self.own_scores(batch)
         own = logistic.partial_residuals(scores, self.signs(batch))
-        enc_residuals = self.joint_residuals(batch, self.encode_released(batch, own[None, :]))
-        sums = self.opened_sums(batch, enc_residuals)
+        released = self.encode_released(batch, own[None, :])
+        sums = self.opened_sums(batch, self.joint_residuals(batch, released))
+        if len(sums):
+            own_sums = released.encoding.decode(released.values) @ self.shard.X[batch.rows]
+            self.refuse_steering(batch, scores, sums - own_sums)
         # Last, because all gradients of a step must see the same weights.
         self.descend(batch, scores, sums)
         return sums
@@ -95,6 +98,8 @@ class Arbiter:
 
     training_rows: int
     """Heard from the others."""
+    key: PrivateKey
+    """Made in `run`; it stays in this object."""
 
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
@@ -103,7 +108,7 @@ class Arbiter:
     def run(self) -> Transcript:
         """Decrypt what each party sends, step by step."""
         identity, rows = greet(self.desk)
-        key = make_key(self.desk)
+        key = self.key = make_key(self.desk)
         offer_key(self.desk, identity, key)
         training_rows = self.training_rows = rows - self.plan.held_out(rows)
         widths = widths_for(self.plan, training_rows)

@@ -15,6 +15,7 @@ from threading import Thread
 from typing import TypeVar
 
 from plumbob.crypto.curve import ORDER, POINT_BYTES, Scalar, hashed_points
+from plumbob.crypto.same_scalar import Prover
 from plumbob.errors import LocalProtocolError
 
 PIECE = 256  # Points of one task: some 20 ms.
@@ -47,6 +48,11 @@ class Blinder:
         """Points times the scalar's inverse."""
         return self._start(Worker.lowered, _pieces(points))
 
+    def signs(self, points: bytes, products: bytes) -> Pending:
+        """A byte for each product: which of two points above its x-coordinate the scalar gives."""
+        pairs = zip(_pieces(points), _pieces(products), strict=True)
+        return self._start(Worker.signs, [first + second for first, second in pairs])
+
     def hashed(self, texts: Sequence[bytes]) -> bytes:
         """Texts hashed to points, without a scalar."""
         return hashed_points(self._domain, texts)
@@ -77,6 +83,7 @@ class Worker:
     def __init__(self, scalar: int, domain: bytes) -> None:
         self._domain = domain
         self._scalar, self._inverse = Scalar(scalar), Scalar(pow(scalar, -1, ORDER))
+        self._prover = Prover(scalar)
 
     def blind(self, texts: Sequence[bytes]) -> bytes:
         return self._scalar.times_hashed(self._domain, texts)
@@ -86,6 +93,10 @@ class Worker:
 
     def lowered(self, points: bytes) -> bytes:
         return self._inverse.times(points)
+
+    def signs(self, both: bytes) -> bytes:
+        """Of points and, after them, their products."""
+        return self._prover.signs(both[: len(both) // 2], both[len(both) // 2 :])
 
 
 def _pieces(points: bytes) -> list[bytes]:

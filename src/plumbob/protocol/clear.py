@@ -189,7 +189,7 @@ def _step(
     if on_sums is not None:
         residuals = row_noise.cut_residuals(plan, residuals)
     for party, X, added, own in zip(parties, features, *noise, strict=True):
-        party.sums.append((residuals + added) @ X)
+        party.sums.append(logistic.residual_sums(X, residuals + added))
         if own.any():
             party.own_noise.append(own @ X)
     if on_sums is not None:
@@ -200,7 +200,7 @@ def _step(
 
 
 def _descend(plan: Plan, sigmoid: Sigmoid, party: OpenParty, batch: Batch, scores: Vector) -> None:
-    gradient = party.sums[-1] * (sigmoid.gradient_scale / len(batch))
+    gradient = logistic.gradient(party.sums[-1], len(batch), sigmoid)
     logistic.stop_if_diverging(scores, gradient, sigmoid, batch.step)
     party.descent = party.descent.after(gradient, plan.rate, plan.momentum, party.penalties)
 

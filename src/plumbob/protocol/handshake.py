@@ -140,6 +140,8 @@ def greet_peers(desk: Desk, rows: int | None, purpose: Purpose) -> tuple[bytes, 
     channels = desk.channels if purpose == "train" else desk.data_peers
     ours = Hello(1, desk.name, purpose, plan_hash, rows, nonces[desk.name])
     for channel in channels.values():
+        if purpose == "train":
+            channel.follow(desk.plan.protocol)
         channel.send(Kind.HELLO, 0, msgspec.json.encode(ours))
     heard = {}
     for peer, channel in channels.items():

@@ -15,18 +15,23 @@ from numpy.typing import NDArray
 
 from plumbob.crypto import Encoded
 from plumbob.data import Batch, Shard, Table, batches, build_shard, steps_per_epoch, store, stream
-from plumbob.errors import EncodingError
+from plumbob.errors import EncodingError, RemoteProtocolError
 from plumbob.model import logistic
 from plumbob.model.sigmoid import SIGMOIDS
 from plumbob.model.starts import starting_weights
+from plumbob.plan import Plan
 from plumbob.privacy import discrete_gaussian
 from plumbob.privacy.budget import BudgetLedger
+from plumbob.privacy.randomised_response import label_scale
 from plumbob.protocol import defences, row_noise
 from plumbob.protocol.handshake import Desk, Session, agree
 from plumbob.protocol.journal import State
 from plumbob.protocol.part import Part
 from plumbob.protocol.transcript import Matrix, Transcript, Vector
 from plumbob.protocol.widths import Widths, columns_of, widths_for
+
+LARGEST_SCORE = 32.0  # Part of a score that one party has in a run that converges; the sigmoid is flat long before.
+NOISE_REACH = 9.0  # Standard deviations: beyond them once in 10**18 draws.
 
 Progress = Callable[[Batch, int], None]
 """Called after each step with its batch and the number of steps in all."""
@@ -186,9 +191,28 @@ class TrainingParty(ABC):
         logistic.stop_if_diverging(scores, np.zeros(0), self.sigmoid, batch.step)
         return scores
 
+    def refuse_steering(self, batch: Batch, scores: Vector, others: Vector) -> None:
+        """End the run where the others' part of a sum would move a weight further than theirs can in any run.
+
+        Opened sums are bound to nothing: a peer can add what it likes, and read in the next step what the moved weight
+        makes of single rows. What stays below the limit is not noticed.
+        """
+        X = self.shard.X[batch.rows]
+        limit = steering_limit(self.plan, len(self.plan.learners) - 1, X)
+        if len(others) == 0 or not (np.abs(others) > limit).any():
+            return
+        # Whoever's own scores have run away as well is in a run that diverges, and accuses nobody.
+        limits = replace(self.sigmoid, score_limit=min(LARGEST_SCORE, self.sigmoid.score_limit))
+        logistic.stop_if_diverging(scores, others, limits, batch.step)
+        raise RemoteProtocolError(
+            f"step {batch.step}: the others' sums would move a weight further than the plan's learning rate allows "
+            f"with scores up to {LARGEST_SCORE:g}; a peer steers this party's weights, or training diverges there. "
+            "Nothing was updated; ask the peers, or lower learning_rate"
+        )
+
     def descend(self, batch: Batch, scores: Vector, sums: Vector) -> None:
         """Update the weights with the gradient that these sums are."""
-        gradient = sums * (self.sigmoid.gradient_scale / len(batch))
+        gradient = logistic.gradient(sums, len(batch), self.sigmoid)
         logistic.stop_if_diverging(scores, gradient, self.sigmoid, batch.step)
         self.weights = logistic.updated(self.weights, gradient, self.plan.rate, self.penalties)
 
@@ -225,6 +249,18 @@ class TrainingParty(ABC):
         variance = Fraction(defences.whole_units(self.noise_std, self.plan.residual_bits)) ** 2
         draws = (discrete_gaussian.sample(variance, self.desk.randomness.below) for _ in range(count))
         return np.fromiter(draws, dtype=np.int64, count=count)
+
+
+def steering_limit(plan: Plan, helpers: int, X: Matrix) -> Vector:
+    """For each own column, the largest sum that residuals of the others give it: labels, scores and their noise.
+
+    A residual is at most the label's part and `LARGEST_SCORE` for each helper; noise adds up by its squares.
+    """
+    label = SIGMOIDS[plan.sigmoid].label_weight * label_scale(plan.label_flip_epsilon)
+    noise = max(defences.noise_std(plan, party.role) for party in plan.learners)
+    columns = np.abs(X).sum(axis=0) * (label + helpers * LARGEST_SCORE)
+    spread: Vector = columns + NOISE_REACH * noise * np.sqrt(helpers * (X**2).sum(axis=0))
+    return spread
 
 
 def own_start(desk: Desk, session: Session, columns: int) -> Vector:

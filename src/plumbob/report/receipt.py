@@ -7,24 +7,28 @@ from collections.abc import Iterator, Sequence
 from plumbob.plan import Plan
 from plumbob.privacy.rows import RowCost
 from plumbob.protocol.defences import label_cost, noise_std
+from plumbob.protocol.lattice_sets import LatticeShape, most_opened_bits
 from plumbob.protocol.row_noise import norms, row_cost
 from plumbob.record import PartyRecord, RunRecord
 
 
 def compared_streams(parties: Sequence[PartyRecord]) -> Iterator[dict[str, str]]:
-    """What one end sent against what the other end received, where both ends are recorded."""
-    by_name = {party.name: party for party in parties}
-    for sender in parties:
-        for peer, sent in sender.streams.items():
-            received = by_name[peer].received_streams.get(sender.name) if peer in by_name else None
-            verdict = "one end only" if received is None else "same at both ends" if received == sent else "DIFFERS"
-            yield {"from": sender.name, "to": peer, "verdict": verdict, "hash": sent}
+    """Each direction of each channel: what one end sent against what the other end received, as far as recorded.
+
+    Both ends list the same directions in the same order, so that two people can compare them by eye.
+    """
+    sent = {(party.name, peer): one for party in parties for peer, one in party.streams.items()}
+    received = {(peer, party.name): one for party in parties for peer, one in party.received_streams.items()}
+    for sender, receiver in sorted(sent.keys() | received.keys()):
+        ends = [end[sender, receiver] for end in (sent, received) if (sender, receiver) in end]
+        verdict = "one end only" if len(ends) == 1 else "same at both ends" if len(set(ends)) == 1 else "DIFFERS"
+        yield {"from": sender, "to": receiver, "verdict": verdict, "hash": ends[0]}
 
 
 def transcript_hash(parties: Sequence[PartyRecord]) -> str:
-    """One hash over all streams, whatever the order in which the parties are listed."""
-    streams = {party.name: [party.streams, party.received_streams] for party in parties}
-    return hashlib.sha256(json.dumps(streams, sort_keys=True).encode()).hexdigest()
+    """One hash over all streams, the same at both ends of a run of two."""
+    streams = [[one["from"], one["to"], one["hash"]] for one in compared_streams(parties)]
+    return hashlib.sha256(json.dumps(streams).encode()).hexdigest()
 
 
 def keys_in_words(record: RunRecord) -> str:
@@ -33,8 +37,22 @@ def keys_in_words(record: RunRecord) -> str:
         return "none: clear uses no cryptography and protects nothing"
     if record.is_calculated:
         return "none: calculated in the clear"
-    plan = Plan.from_toml(record.plan)
+    plan = record.parsed_plan
+    if plan.scheme == "lattice":
+        return _lattice_in_words(plan, record.rows)
     return f"{plan.scheme}, {plan.key_bits} bits, profile {record.key_profile}"
+
+
+def _lattice_in_words(plan: Plan, rows: int) -> str:
+    """Parameter sets, keys, the series, what can be carried out, and how often shares are cut wrongly."""
+    shape = LatticeShape(plan, max(rows, 1))
+    numbers = ", ".join(str(one.number) for one in shape.profile)
+    return (
+        f"lattice profile {shape.number} (parameter sets {numbers}, 128 bits); {shape.keys_in_all} keys, each tested "
+        f"before use; Fourier series of period 64 with 8 harmonics; at most {most_opened_bits(plan, max(rows, 1))} "
+        f"bits opened to one party can be carried out by a dishonest one; shares are cut wrongly in at most one of "
+        f"2**{-shape.failure_bits:.0f} runs"
+    )
 
 
 def noise_in_words(plan: Plan) -> str:

@@ -6,6 +6,7 @@ from markupsafe import Markup
 
 from plumbob.checking.agreement import agreements
 from plumbob.checking.forecast import NOT_APPLICABLE
+from plumbob.checking.key_rules import KEYS as WEAK_KEYS
 from plumbob.plan import KEYS, Key, Plan
 from plumbob.record import Finding, PartyRecord, RunRecord
 from plumbob.report.beside import agreement_section, theorems_section
@@ -53,7 +54,7 @@ WARNING_RANDOMNESS = "The randomness did not come from the operating system: not
 
 def page_of(record: RunRecord) -> str:
     """The page of a run: the verdict first, then how it came about. What the record does not hold is left out."""
-    title = Plan.from_toml(record.plan).title or f"A run with {record.protocol}"
+    title = record.parsed_plan.title or f"A run with {record.protocol}"
     return render(title, list(sections_of(record)), summary(record))
 
 
@@ -74,7 +75,7 @@ def limits_section(record: RunRecord) -> Section:
     """What this plan leaves open, and the run's own notes; where `check` was wrong is told beside its predictions."""
     told = {str(one) for one in agreements(record.predicted, record.findings)}
     notes = [note for note in record.notes if note not in told]
-    return Section("What is not protected", special=bullets([*limits_of(Plan.from_toml(record.plan)), *notes]))
+    return Section("What is not protected", special=bullets([*limits_of(record.parsed_plan), *notes]))
 
 
 def verdict_section(record: RunRecord) -> Section:
@@ -97,7 +98,7 @@ def attacks_not_run(record: RunRecord) -> list[str]:
     """The attacks that `check` names for this plan and an audit of it left out; none where nobody attacked at all."""
     run = {finding.attack for finding in record.findings}
     named = dict.fromkeys(finding.attack for finding in record.predicted)
-    return [name for name in named if run and name not in run]
+    return [name for name in named if run and name not in run and name != WEAK_KEYS]
 
 
 def partial_sentence(left_out: Sequence[str]) -> str:
@@ -177,7 +178,7 @@ def quality_sections(record: RunRecord) -> Iterator[Section]:
 
 def plan_section(record: RunRecord) -> Section:
     """Who takes part, what was switched on, and the whole plan to unfold."""
-    plan = Plan.from_toml(record.plan)
+    plan = record.parsed_plan
     parties = Table(
         ["party", "role", "columns"], [[one.name, ROLES[one.role], str(one.features)] for one in plan.parties]
     )
@@ -213,7 +214,7 @@ def receipt_section(record: RunRecord) -> Section:
 
 def receipt_lines(record: RunRecord) -> list[list[str]]:
     """(what, value) each."""
-    noise = noise_in_words(Plan.from_toml(record.plan))
+    noise = noise_in_words(record.parsed_plan)
     lines = [["plan hash", record.plan_hash], ["keys", keys_in_words(record)], ["noise", noise]]
     lines += [["randomness", record.randomness], ["leaks accepted", _setting(record.accepted_leaks)]]
     lines.append(["Plumbob", record.plumbob])
@@ -228,7 +229,9 @@ def receipt_lines(record: RunRecord) -> list[list[str]]:
 
 def summary(record: RunRecord) -> str:
     """One line: what ran, on how much, how long."""
-    keys = f", {Plan.from_toml(record.plan).key_bits}-bit keys" if record.is_encrypted else ""
+    plan = record.parsed_plan
+    named = "lattice keys" if plan.scheme == "lattice" else f"{plan.key_bits}-bit keys"
+    keys = f", {named}" if record.is_encrypted else ""
     if record.is_calculated:
         keys = ", calculated in the clear"
     engine = "" if record.engine in ("", "none") else f", engine {record.engine}"

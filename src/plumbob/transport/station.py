@@ -1,8 +1,8 @@
 """This party's place on the network: it listens, dials, and hands over every authenticated connection.
 
 WebSockets over mutual TLS 1.3 with pinned certificates. Nothing of a caller is parsed before its certificate has proved
-who it is; until then it has a deadline, and few may wait at a time. Dialling goes on until the station is closed: a
-connection that ends is dialled again, with growing pauses while that fails.
+who it is; until then it has a deadline, and few may wait at a time (`strangers`). Dialling continues until the station
+is closed: a connection that ends is dialled again, with growing pauses while that fails.
 """
 
 import logging
@@ -12,9 +12,8 @@ import socket
 import ssl
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 from plumbob.errors import IdentityError, TransportError
 from plumbob.transport import tls, websocket
@@ -22,13 +21,12 @@ from plumbob.transport.address import Address, Proxy
 from plumbob.transport.identity import Certificate, Identity, now
 from plumbob.transport.link import Connection
 from plumbob.transport.proxy import open_tunnel
+from plumbob.transport.strangers import Strangers, await_hello, interrupt
 from plumbob.transport.tls import Deadline, Peer
 from plumbob.transport.websocket import Pace, WebSocketConnection
 
 __all__ = ["Connection", "Pace", "Peer", "Station"]
 
-# Callers that have not proved who they are: the oldest makes room for the newest, so nobody can hold the door shut.
-MOST_STRANGERS = 8
 MOST_CONNECTIONS_A_PEER = 4
 MOST_TOLD_REFUSALS = 256
 
@@ -71,7 +69,8 @@ class Station:
         self._closed = threading.Event()
         self._lock = threading.Lock()
         self._listener: socket.socket | None = None
-        self._strangers: OrderedDict[int, socket.socket] = OrderedDict()
+        self._strangers = Strangers()
+        self._dialled: set[socket.socket] = set()
         self._live: dict[str, list[WebSocketConnection]] = {peer.name: [] for peer in self._peers}
         self._reasons: dict[str, TransportError] = {}
         self._told: set[str] = set()
@@ -98,13 +97,14 @@ class Station:
     def close(self) -> None:
         """End every connection and thread; returns when they have ended, or soon will by themselves."""
         self._closed.set()
+        self._strangers.close()
         with self._lock:
-            for stranger in self._strangers.values():
-                _interrupt(stranger)
+            for sock in self._dialled:
+                interrupt(sock)
             live = [connection for connections in self._live.values() for connection in connections]
             threads = list(self._threads)
         if self._listener is not None:
-            _interrupt(self._listener)
+            interrupt(self._listener)
         for connection in live:
             connection.close()
         end = time.monotonic() + self._pace.closing
@@ -123,9 +123,9 @@ class Station:
         thread = threading.Thread(target=work, args=arguments, name="plumbob station", daemon=True)
         with self._lock:
             self._threads = [old for old in self._threads if old.is_alive()]
-            self._threads.append(thread)
             # Inside the lock: a thread that was not started yet cannot be waited for.
             thread.start()
+            self._threads.append(thread)
 
     # Callers.
 
@@ -139,14 +139,20 @@ class Station:
                     log.debug("accepting a caller failed (%s)", type(error).__name__)
                     self._closed.wait(0.05)
                 continue
-            self._start(self._greet_caller, caller, f"a caller from {address[0]}", context)
+            try:
+                self._start(self._greet_caller, caller, str(address[0]), context)
+            except RuntimeError:
+                # The system has no thread left for this caller; the next one may find one.
+                log.warning("a caller was sent away, because no thread could be started for it")
+                caller.close()
 
-    def _greet_caller(self, caller: socket.socket, where: str, context: ssl.SSLContext) -> None:
+    def _greet_caller(self, caller: socket.socket, source: str, context: ssl.SSLContext) -> None:
         deadline = Deadline(self._pace.handshake)
-        connection = None
+        connection, where = None, f"a caller from {source}"
         try:
-            with caller, self._stranger(caller):  # Closed, unless TLS takes it over.
+            with caller, self._strangers.admitted(caller, source) as stranger:  # Closed, unless TLS takes it over.
                 _set_no_delay(caller)
+                await_hello(caller, stranger, self._pace.first_byte, deadline)
                 sock = tls.handshake(context, caller, deadline, server_side=True)
                 try:
                     peer = tls.proven_peer(sock, self._peers)
@@ -162,25 +168,23 @@ class Station:
         if connection is not None:
             self._hand_over(connection)
 
+    # Dialling.
+
     @contextmanager
-    def _stranger(self, sock: socket.socket) -> Iterator[None]:
-        """One that has not proved anything yet; at most so many at a time."""
+    def _interruptible(self, sock: socket.socket) -> Iterator[None]:
+        """One that we dialled: nobody takes its place, but closing the station ends it."""
         # TLS takes the socket object over, so a second one is kept to interrupt it.
         handle = sock.dup()
         with self._lock:
-            self._strangers[id(handle)] = handle
-            if len(self._strangers) > MOST_STRANGERS:
-                _interrupt(self._strangers.popitem(last=False)[1])
+            self._dialled.add(handle)
             if self._closed.is_set():
-                _interrupt(handle)
+                interrupt(handle)
         try:
             yield
         finally:
             with self._lock:
-                self._strangers.pop(id(handle), None)
+                self._dialled.discard(handle)
                 handle.close()
-
-    # Dialling.
 
     def _keep_dialling(self, peer: Peer, address: Address) -> None:
         pauses = _pauses(self._pace)
@@ -214,7 +218,7 @@ class Station:
         try:
             context = tls.client_context(self._identity, peer)
             raw = self._reach(address, deadline)
-            with raw, self._stranger(raw):  # Closed, unless TLS takes it over.
+            with raw, self._interruptible(raw):  # Closed, unless TLS takes it over.
                 _set_no_delay(raw)
                 sock = tls.handshake(context, raw, deadline, server_side=False)
                 try:
@@ -337,12 +341,6 @@ def _plainly(error: OSError) -> str:
 def _set_no_delay(sock: socket.socket) -> None:
     # The protocol waits for each answer: small messages must not be held back.
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
-
-
-def _interrupt(sock: socket.socket) -> None:
-    """Wake whoever waits on the socket; to close it is theirs."""
-    with suppress(OSError):
-        sock.shutdown(socket.SHUT_RDWR)
 
 
 def _pauses(pace: Pace) -> Iterator[float]:

@@ -90,7 +90,7 @@ def test_a_run_leaves_an_ordinary_folder(lab: OpenLab, finished: Finished) -> No
     assert record.is_finished
     assert record.protocol == "exchange"
     assert {finding.attack for finding in record.findings} >= {"label-sign", "packing", "label-chosen-rows"}
-    assert receipt.run(folder)["verified"]
+    assert receipt.run(folder)["consistent"]
     assert lab.get(f"runs/{finished.name}/report").body == (folder / "report.html").read_bytes()
     assert tomllib.loads(lab.get(f"runs/{finished.name}/plan").body.decode())["crypto"]["protocol"] == "exchange"
 

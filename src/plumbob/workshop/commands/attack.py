@@ -13,6 +13,7 @@ from plumbob.record import Finding, RunRecord
 from plumbob.report.beside import kept_sentence, theorems_table
 from plumbob.report.page import as_text
 from plumbob.report.run import conditions_table, findings_table, partial_sentence, reasons
+from plumbob.run_folder import RunFolder
 from plumbob.workshop.auditor import audit
 from plumbob.workshop.auditor.filing import with_findings
 from plumbob.workshop.auditor.redteam import names, not_run, refuse_unknown
@@ -31,12 +32,12 @@ def told_apart(words: Sequence[str], only: Sequence[str]) -> tuple[list[str], li
 def run(folder: Path, only: Sequence[str] | None, tell: Tell, keep: bool = False) -> dict[str, object]:
     """Findings about the run in this folder, which stays as it is unless they are to be kept in it."""
     findings = audit(folder, only, tell)
-    record = RunRecord.load(folder)
-    notes = list(notes_for(Plan.from_toml(record.plan)))
+    record = RunFolder(folder).record()
+    notes = list(notes_for(record.parsed_plan))
     if keep:
         file_findings(record, Truth.of(folder), _beside(record.findings, findings), folder)
     listed = [asdict(finding) for finding in findings]
-    left_out = not_run(only)
+    left_out = not_run(only, Plan.from_toml(record.plan))
     lines = [*lines_of(findings), *partial_lines(left_out), *notes]
     return {"out": str(folder), "findings": listed, "attacks_not_run": left_out, "notes": notes, "lines": lines}
 
@@ -48,16 +49,22 @@ def _beside(kept: Sequence[Finding], new: Sequence[Finding]) -> list[Finding]:
 
 
 def audit_plan(
-    plan: Plan, inputs: train.Inputs, out: Path, means: train.Means, only: Sequence[str] | None, tell: Tell
+    plan: Plan,
+    inputs: train.Inputs,
+    out: Path,
+    means: train.Means,
+    only: Sequence[str] | None,
+    tell: Tell,
+    predicted: int = 0,
 ) -> dict[str, object]:
     """Train, attack, score, report."""
     # Before hours of training, not after them.
     refuse_unknown(only)
     finished = train.carry_out(plan, inputs, out, means)
-    findings = audit(finished, only, tell)
+    findings = audit(finished, only, tell, predicted)
     record = file_findings(finished.record, Truth.of(finished), findings, out)
     compared = agreements(record.predicted, findings)
-    left_out = not_run(only)
+    left_out = not_run(only, plan)
     agreement = [asdict(one) for one in compared]
     result = {**train.shown(record, inputs, out), "agreement": agreement, "attacks_not_run": left_out}
     lines = [*lines_of(findings), *partial_lines(left_out), *beside_lines(record, compared), *record.notes]
@@ -71,7 +78,7 @@ def file_findings(record: RunRecord, truth: Truth, findings: Sequence[Finding], 
     # Once each, however often a run is attacked.
     notes = dict.fromkeys([*filed.notes, *notes_for(truth.plan), *disagreements])
     filed = replace(filed, notes=list(notes))
-    filed.save(folder)
+    RunFolder(folder).keep(filed)
     results.write_report(filed, folder)
     return filed
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from plumbob.plan import Plan
 from plumbob.record import AttackCurve, LedgerCurve, RunRecord
 from plumbob.report.chart import Axis, Chart, Series
 from plumbob.report.figures import curve_series, references
@@ -57,7 +56,7 @@ def sections_of(sentences: Sequence[str], ways: Sequence[Way]) -> Iterator[Secti
     yield plan_section(first)
     lines = [[f"{way.name}, {what}", value] for way in ways for what, value in receipt_lines(way.record)]
     yield Section("The receipt", table=Table(["what", "value"], lines))
-    limits = dict.fromkeys(line for way in ways for line in limits_of(Plan.from_toml(way.record.plan)))
+    limits = dict.fromkeys(line for way in ways for line in limits_of(way.record.parsed_plan))
     yield Section("What is not protected", special=bullets(limits))
 
 

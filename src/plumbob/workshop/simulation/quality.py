@@ -89,14 +89,15 @@ def epoch_scores(run: Run, tables: Mapping[str, Table]) -> Iterator[Vector]:
 
 def epoch_weights(plan: Plan, transcript: Transcript, penalties: Vector | Matrix) -> Iterator[Vector]:
     """A party's weights after each epoch, by walking again from its start along the sums that it learnt."""
-    scale = SIGMOIDS[plan.sigmoid].gradient_scale
+    sigmoid = SIGMOIDS[plan.sigmoid]
     descent = logistic.Descent.from_start(transcript.start)
     epoch = 1
     for batch, sums in zip(batches(transcript.seed, len(transcript.X), plan), transcript.sums, strict=True):
         if batch.epoch != epoch:
             yield descent.weights
             epoch = batch.epoch
-        descent = descent.after(sums * (scale / len(batch)), plan.rate, plan.momentum, penalties)
+        gradient = logistic.gradient(sums, len(batch), sigmoid)
+        descent = descent.after(gradient, plan.rate, plan.momentum, penalties)
     yield descent.weights
 
 

@@ -3,11 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from plumbob.crypto.lattice import ParameterSet, Small, TestedKey, reference, sets
+from plumbob.crypto.lattice import ParameterSet, Small, TestedKey, reference, sets, wire
 from plumbob.crypto.lattice.interface import Packed, Pairs, Residues
 from plumbob.crypto.lattice.products import OwnerKey, polynomials
 from plumbob.crypto.lattice.reference import ReferenceEngine
-from plumbob.crypto.lattice.transform import multiply
+from plumbob.crypto.lattice.transform import forward, multiply
 
 PARAMETERS = sets.insecure_for_tests(64, 3)
 SLOTS = sets.insecure_for_tests(64, 6, has_slots=True)
@@ -24,7 +24,7 @@ def coefficients(parameters: ParameterSet, value: Residues) -> list[int]:
 def polynomial(parameters: ParameterSet, numbers: list[int]) -> Residues:
     """From coefficients to transformed order."""
     values = np.array([*numbers, *[0] * (parameters.degree - len(numbers))], dtype=object)
-    return np.stack([reference.forward((values % p).astype(np.uint64), p) for p in parameters.primes])
+    return np.stack([forward((values % p).astype(np.uint64), p) for p in parameters.primes])
 
 
 def times(parameters: ParameterSet, left: Residues, right: Residues) -> Residues:
@@ -55,7 +55,7 @@ def received(parameters: ParameterSet, data: bytes, count: int = 1) -> Residues:
 def slots_of(parameters: ParameterSet, numbers: list[int]) -> list[int]:
     """What the slots of a polynomial with these coefficients hold, of least size."""
     values = np.array(numbers, dtype=object)
-    rows = np.stack([reference.forward((values % p).astype(np.uint64), p) for p in parameters.slot_primes])
+    rows = np.stack([forward((values % p).astype(np.uint64), p) for p in parameters.slot_primes])
     t = parameters.slot_modulus
     return [
         int(each) - t if int(each) > t // 2 else int(each) for each in reference._composed(parameters.slot_primes, rows)
@@ -86,7 +86,7 @@ class WithoutZero(ReferenceEngine):
             for term, factor in enumerate(plain):
                 expanded = reference._uniform(parameters, uniform, block * len(row) + term)
                 total = minus(parameters, total, times(parameters, expanded, factor))
-            sent.append(reference.wire.pack(total))
+            sent.append(wire.pack(total))
         return np.stack(sent), np.zeros((len(values), parameters.degree, 2), dtype=np.uint64)
 
 

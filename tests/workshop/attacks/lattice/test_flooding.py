@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from plumbob.crypto.lattice import Evaluator, Layout, Matrix, Register, reference, wire
+from plumbob.crypto.lattice import Evaluator, Layout, Matrix, Register, reference, streams, wire
 from plumbob.crypto.lattice.interface import Residues
 from plumbob.crypto.lattice.products import request_stream
 from tests.crypto.lattice.support import EVALUATOR_SEED, admitted, make_key
@@ -26,7 +26,7 @@ def flooded_reply() -> tuple[Residues, Residues]:
     c0, c1 = lifted_request()
     public = admitted(KEY)
     factor = Matrix(ENGINE, LAYOUT, HIDDEN).residues[0, 0]
-    u = reference._transformed(PARAMETERS, reference.streams.ternary(b"u" * 32, 0, 64))
+    u = reference._transformed(PARAMETERS, streams.ternary(b"u" * 32, 0, 64))
     flood = polynomial(PARAMETERS, np.random.default_rng(3).integers(0, 2**FLOOD_BITS, 64).tolist())
     a = ENGINE.uniform(PARAMETERS, public.stream)
     first = ENGINE.combine(PARAMETERS, ENGINE.combine(PARAMETERS, flood, public.residues, u), c0, factor)

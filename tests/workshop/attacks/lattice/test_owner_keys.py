@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from plumbob.crypto.lattice import KeyTest, Layout, Matrix, key_test, reference, wire
+from plumbob.crypto.lattice import KeyTest, Layout, Matrix, key_test, reference, streams, wire
 from plumbob.crypto.lattice.interface import Residues
 from plumbob.crypto.lattice.products import key_stream, request_stream
 from plumbob.errors import KeyRefusedError
@@ -34,8 +34,8 @@ SEED = bytes(32)
 def opened_after(b: Residues, c1: Residues, factor: Residues) -> tuple[Residues, Residues]:
     """A reply with c0 = 0 under the key b, and what the evaluator's share shows of b u once it is opened."""
     a = ENGINE.uniform(PARAMETERS, key_stream(PARAMETERS, KEY.context))
-    u = reference._transformed(PARAMETERS, reference.streams.ternary(b"u" * 32, 0, 64))
-    errors = reference._transformed(PARAMETERS, reference.streams.errors(b"e" * 32, 0, 64))
+    u = reference._transformed(PARAMETERS, streams.ternary(b"u" * 32, 0, 64))
+    errors = reference._transformed(PARAMETERS, streams.errors(b"e" * 32, 0, 64))
     masked = ENGINE.combine(PARAMETERS, ENGINE.combine(PARAMETERS, errors, a, u), c1, factor)
     return masked, times(PARAMETERS, b, u)
 
@@ -133,7 +133,7 @@ def challenge_of(test: KeyTest) -> NDArray[np.uint8]:
 def high_position_passes(value: int) -> bool:
     """Whether a key b = value passes the obvious test: secret bits at the highest position in the place of rho."""
     bits = np.random.default_rng(4).integers(0, 2, 64)
-    u = reference._transformed(PARAMETERS, reference.streams.ternary(b"u" * 32, 0, 64))
+    u = reference._transformed(PARAMETERS, streams.ternary(b"u" * 32, 0, 64))
     hidden = polynomial(PARAMETERS, [int(bit) * (Q // 2) for bit in bits])
     x0 = ENGINE.combine(PARAMETERS, hidden, polynomial(PARAMETERS, [value]), u)
     read = [abs(each) > Q // 4 for each in coefficients(PARAMETERS, x0)]

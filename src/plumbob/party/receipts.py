@@ -1,0 +1,96 @@
+"""A run's record, signed by the party that kept it: who took part, when, under which certificates.
+
+The file lies beside run.json and covers it byte for byte. Whoever has the party's fingerprint can tell an edited record
+from the one that was signed; two parties can lay their folders side by side.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from plumbob.errors import IdentityError
+from plumbob.party.home import Home
+from plumbob.transport.identity import Certificate
+
+FILE = "receipt.json"
+RECORD = "run.json"
+PURPOSE = "run record"
+FORMAT = 1
+
+
+class _Stored(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The file: everything but the signature is signed."""
+
+    format: int
+    party: str
+    date: str
+    record: str
+    """SHA-256 of run.json."""
+    certificates: dict[str, str]
+    """Of this party and of everybody it had pinned for the plan, DER in hexadecimal."""
+    signature: str = ""
+
+    def to_sign(self) -> bytes:
+        fields = msgspec.to_builtins(self)
+        return json.dumps({name: fields[name] for name in fields if name != "signature"}, sort_keys=True).encode()
+
+
+@dataclass(frozen=True)
+class Signed:
+    """What a receipt says, and whether its signature holds."""
+
+    party: str
+    date: str
+    fingerprints: Mapping[str, str]
+    is_valid: bool
+    says: str
+    """One sentence about the signature."""
+
+
+NOT_SIGNED = Signed("", "", {}, False, "not signed: nothing shows who wrote this record, or that it was not edited")
+
+
+def sign_record(home: Home, folder: Path, parties: list[str]) -> Path:
+    """Sign run.json as it lies in this folder, for these parties of the plan."""
+    own = home.identity
+    certificates = {own.name: own.certificate.der.hex()}
+    certificates |= {name: home.pinned[name].der.hex() for name in parties if name != own.name}
+    date = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    unsigned = _Stored(FORMAT, own.name, date, _record_hash(folder), certificates)
+    signed = msgspec.structs.replace(unsigned, signature=own.sign(PURPOSE, unsigned.to_sign()).hex())
+    file = folder / FILE
+    draft = file.with_suffix(".draft")
+    draft.write_bytes(msgspec.json.format(msgspec.json.encode(signed), indent=1))
+    draft.replace(file)
+    return file
+
+
+def signature_of(folder: Path) -> Signed:
+    """What stands beside a record; a file that cannot be read is no signature."""
+    file = folder / FILE
+    if not file.exists():
+        return NOT_SIGNED
+    try:
+        stored = msgspec.json.decode(file.read_bytes(), type=_Stored)
+        certificates = {name: Certificate.parse(bytes.fromhex(der)) for name, der in stored.certificates.items()}
+        own = certificates[stored.party]
+        fingerprints = {name: certificate.fingerprint for name, certificate in certificates.items()}
+        own.verify(PURPOSE, stored.to_sign(), bytes.fromhex(stored.signature))
+    except (OSError, ValueError, KeyError, IdentityError):
+        return Signed("", "", {}, False, f"NOT VALID: {FILE} was edited or is damaged")
+    if own.name != stored.party or any(name != one.name for name, one in certificates.items()):
+        return Signed("", "", {}, False, f"NOT VALID: {FILE} names parties that its certificates do not")
+    if stored.record != _record_hash(folder):
+        says = f"NOT VALID: {RECORD} is not the record that {stored.party} signed; it was edited"
+        return Signed(stored.party, stored.date, fingerprints, False, says)
+    says = f"valid, by {stored.party} on {stored.date}"
+    return Signed(stored.party, stored.date, fingerprints, True, says)
+
+
+def _record_hash(folder: Path) -> str:
+    return hashlib.sha256((folder / RECORD).read_bytes()).hexdigest()
