@@ -38,7 +38,7 @@ def test_a_message_is_not_due_twice_nor_before_an_earlier_one() -> None:
         with pytest.raises(LocalProtocolError, match="expected OPENED_SUMS"):
             order.take(kind, 1)
     order.take(Kind.OPENED_SUMS, 1)
-    with pytest.raises(LocalProtocolError, match="nothing more"):
+    with pytest.raises(LocalProtocolError, match="expected SCORE_SHARE"):
         order.take(Kind.OPENED_SUMS, 1)
     assert order.take(Kind.RESIDUALS, 2).line == "5"
 

@@ -61,7 +61,7 @@ def notes_for(plan: Plan) -> Iterator[str]:
             "class 1."
         )
     if plan.arbiter is not None:
-        yield f"{plan.arbiter.name} together with any one party can read every residual; this was not attacked."
+        yield f"{plan.arbiter.name} together with any one party can read every residual: it must join nobody."
     if plan.unmasked_gradients_for_the_arbiter and plan.arbiter is not None:
         yield f"{plan.arbiter.name} read all parties' gradients, because the plan leaves the masks out."
     if plan.noise == "heuristic":

@@ -12,6 +12,7 @@ from typing import Any
 
 from plumbob.checking import catalogue
 from plumbob.checking.advice import fix_for, notes_for
+from plumbob.checking.arbiter_rules import arbiter_findings
 from plumbob.checking.at_home import AtHome
 from plumbob.checking.catalogue import AttackEntry
 from plumbob.checking.coalitions import JOINT, Coalition, coalitions
@@ -74,6 +75,7 @@ def _findings(figures: Figures) -> Iterator[Finding]:
         for party in figures.plan.learners:
             if party.role == entry.by:
                 yield from _judged(figures, entry, party.name)
+    yield from arbiter_findings(figures)
     for coalition in coalitions(figures.plan):
         yield from _judged_together(figures, coalition)
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from plumbob.checking.arbiter_rules import ATTACK as ARBITER
 from plumbob.checking.at_home import AtHome, at_home
 from plumbob.checking.check import assumptions, check, notes, summary
 from plumbob.checking.explain import explain
@@ -161,7 +162,10 @@ def refuse_leaks(plan: Plan, rows: int | None, is_accepted: bool, but: Sequence[
     """Before training: a plan that leaks needs somebody's word for it; `but` names attacks that have no say."""
     if is_accepted:
         return
-    leaking = [finding for finding in check(plan, rows) if finding.verdict == LEAKS and finding.attack not in but]
+    # That the arbiter joins nobody is what such a plan assumes; `check` says so, and its signature accepts it.
+    leaking = [
+        finding for finding in check(plan, rows) if finding.verdict == LEAKS and finding.attack not in {*but, ARBITER}
+    ]
     if not leaking:
         return
     worst = [f"  {one.attack} by {one.by} on {one.target} of {one.against}: {one.why}" for one in leaking[:WORST]]

@@ -11,11 +11,13 @@ from typing import TypeVar
 import numpy as np
 
 from plumbob.checking.advice import ON_OPENED_WEIGHTS
+from plumbob.checking.arbiter_rules import ATTACK as ARBITER
 from plumbob.data import Column, Table
 from plumbob.errors import DataError, RemoteProtocolError
 from plumbob.plan import Plan, suggestion
 from plumbob.record import Finding
 from plumbob.workshop.attacks import ACTIVE, PASSIVE, ActiveAttack, Attack, NotApplicable
+from plumbob.workshop.auditor.arbiter import arbiter_audit
 from plumbob.workshop.auditor.coalitions import findings_together
 from plumbob.workshop.auditor.prediction import prediction_audit
 from plumbob.workshop.auditor.score import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE, scored, without_claim
@@ -53,19 +55,23 @@ def audit(
             findings += acted_out(active, name, truth)
     together = findings_together(truth, lambda role: chosen(PASSIVE, role, only), lambda line: _tell(progress, line))
     findings += together
+    if truth.plan.protocol == "arbiter" and (only is None or ARBITER in only):
+        again = plan_again(truth.plan), tables_again(truth)
+        findings += arbiter_audit(truth, *again, lambda line: _tell(progress, line))
     findings += prediction_audit(truth, predicted) if predicted else []
     judged = (_on_opened_weights(truth.plan, finding) for finding in findings)
     return sorted(one_each(judged), key=lambda finding: ORDER.index(finding.verdict))
 
 
-def not_run(only: Sequence[str] | None) -> list[str]:
+def not_run(only: Sequence[str] | None, plan: Plan) -> list[str]:
     """The names of the attacks that `only` leaves out: what they would have found, nobody knows."""
-    return [] if only is None else [name for name in names() if name not in only]
+    known = [*names(), ARBITER] if plan.protocol == "arbiter" else names()
+    return [] if only is None else [name for name in known if name not in only]
 
 
 def refuse_unknown(only: Sequence[str] | None) -> None:
     """A name that no attack has."""
-    known = names()
+    known = [*names(), ARBITER]
     if unknown := [name for name in only or () if name not in known]:
         close = suggestion(unknown[0], known)
         raise DataError(f"no attack {', '.join(unknown)}; expected some of {', '.join(known)}{close}")

@@ -37,7 +37,7 @@ def run(folder: Path, only: Sequence[str] | None, tell: Tell, keep: bool = False
     if keep:
         file_findings(record, Truth.of(folder), _beside(record.findings, findings), folder)
     listed = [asdict(finding) for finding in findings]
-    left_out = not_run(only)
+    left_out = not_run(only, Plan.from_toml(record.plan))
     lines = [*lines_of(findings), *partial_lines(left_out), *notes]
     return {"out": str(folder), "findings": listed, "attacks_not_run": left_out, "notes": notes, "lines": lines}
 
@@ -64,7 +64,7 @@ def audit_plan(
     findings = audit(finished, only, tell, predicted)
     record = file_findings(finished.record, Truth.of(finished), findings, out)
     compared = agreements(record.predicted, findings)
-    left_out = not_run(only)
+    left_out = not_run(only, plan)
     agreement = [asdict(one) for one in compared]
     result = {**train.shown(record, inputs, out), "agreement": agreement, "attacks_not_run": left_out}
     lines = [*lines_of(findings), *partial_lines(left_out), *beside_lines(record, compared), *record.notes]

@@ -44,7 +44,7 @@ def run(
         "data": inputs.source,
         "plan_hash": plan.hash(),
         "findings": [asdict(finding) for one in outcomes if one.is_plan for finding in one.findings],
-        "attacks_not_run": not_run(workshop.attacks()),
+        "attacks_not_run": not_run(workshop.attacks(), plan),
         "defences": [one.to_dict() for one in outcomes],
         "notes": list(sentences(outcomes)),
     }
