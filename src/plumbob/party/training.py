@@ -16,6 +16,7 @@ from plumbob.protocol.channel import compare_streams
 from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.outcome import party_record, run_record
 from plumbob.protocol.party import Progress, TrainingParty
+from plumbob.protocol.quality import HELD_OUT, judged_at_home, run_to_its_quality
 from plumbob.record import RunRecord
 from plumbob.run_folder import JOURNAL as JOURNAL
 from plumbob.run_folder import RunFolder
@@ -92,7 +93,7 @@ def _trained(
             folder.keep_signature(name, signature)
     desk = seat.desk(talk, journal, randomness)
     party = player(desk, seat.table, progress)
-    transcript = party.run()
+    transcript, scores = run_to_its_quality(party)
     part = party.part() if isinstance(party, TrainingParty) else None
     shown = party_record(seat.plan, seat.name, part, desk, getattr(party, "noise_draws", 0))
     compare_streams(talk.channels.values())
@@ -105,6 +106,9 @@ def _trained(
     absurd = _absurd(party)
     notes = record.notes if absurd is None else [*record.notes, str(absurd)]
     accepted = seat.seal is not None and seat.seal.accepts_leaks
+    if scores is not None and isinstance(party, TrainingParty):
+        found, curves = judged_at_home(party, scores)
+        record = replace(record, quality={HELD_OUT: found}, calibration=curves, test_rows=len(scores))
     return replace(record, accepted_leaks=accepted, notes=notes), absurd
 
 

@@ -10,7 +10,14 @@ from plumbob.checking.key_rules import KEYS as WEAK_KEYS
 from plumbob.plan import KEYS, Key, Plan
 from plumbob.record import Finding, PartyRecord, RunRecord
 from plumbob.report.beside import agreement_section, theorems_section
-from plumbob.report.figures import attack_bars, epoch_charts, ledger_charts, quality_charts, traffic_chart
+from plumbob.report.figures import (
+    attack_bars,
+    calibration_chart,
+    epoch_charts,
+    ledger_charts,
+    quality_charts,
+    traffic_chart,
+)
 from plumbob.report.limits import limits_of
 from plumbob.report.markup import NOTHING, joined, tag
 from plumbob.report.page import Section, Table, bullets, facts_list, folded, render, table_of
@@ -23,6 +30,7 @@ METRICS = {
     "ks": "KS",
     "balanced_accuracy": "balanced accuracy",
     "log_loss": "log loss",
+    "brier": "Brier score",
     "accuracy": "accuracy",
     "majority": "majority",
 }
@@ -168,7 +176,7 @@ def badged_table(findings: Sequence[Finding]) -> Table:
 
 def quality_sections(record: RunRecord) -> Iterator[Section]:
     """How good the model is, and its weights."""
-    charts = list(quality_charts(record))
+    charts = [*quality_charts(record), *calibration_chart(record)]
     for rows, models in record.quality.items():
         epochs = epochs_table(record)
         after = folded("Each epoch", table_of(epochs, "Quality after each epoch")) if record.epochs else NOTHING
@@ -291,8 +299,16 @@ def conditions_table(findings: Sequence[Finding]) -> Table:
 
 def quality_table(rows: str, models: Mapping[str, Mapping[str, float | None]]) -> Table:
     """One line a model."""
-    lines = [[model, *(shown(values.get(name)) for name in METRICS)] for model, values in models.items()]
-    return Table(["model", *METRICS.values()], lines, f"on the {rows}")
+    lines = [[model, *(_with_interval(values, name) for name in METRICS)] for model, values in models.items()]
+    is_known = any(values.get("auc_low") is not None for values in models.values())
+    remark = "; in brackets the 95 % interval" if is_known else ""
+    return Table(["model", *METRICS.values()], lines, f"on the {rows}{remark}")
+
+
+def _with_interval(values: Mapping[str, float | None], name: str) -> str:
+    low, high = values.get(f"{name}_low"), values.get(f"{name}_high")
+    interval = f" [{shown(low, digits=3)}, {shown(high, digits=3)}]" if low is not None and high is not None else ""
+    return shown(values.get(name)) + interval
 
 
 def epochs_table(record: RunRecord) -> Table:

@@ -30,6 +30,7 @@ from plumbob.protocol.outcome import party_record, run_record
 from plumbob.protocol.part import Part
 from plumbob.protocol.party import Progress, TrainingParty
 from plumbob.protocol.prediction import predictor
+from plumbob.protocol.quality import run_to_its_quality
 from plumbob.protocol.transcript import Transcript, Vector
 from plumbob.protocol.widths import usual_shape
 from plumbob.record import RunRecord
@@ -178,9 +179,10 @@ def _train_between_parties(
     parties: dict[str, TrainingParty | Arbiter] = {}
     for name, desk in desks.items():
         parties[name] = player(desk, tables.get(name), progress if name == reporter else None, cast.get(name))
+    tasks = {name: partial(run_to_its_quality, party) for name, party in parties.items()}
     transcripts = {
         name: replace(transcript, frames=_frames(desks[name]))
-        for name, transcript in run_together({name: party.run for name, party in parties.items()}, desks).items()
+        for name, (transcript, _) in run_together(tasks, desks).items()
     }
     learners = {name: party for name, party in parties.items() if isinstance(party, TrainingParty)}
     for party in learners.values():

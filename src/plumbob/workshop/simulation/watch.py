@@ -14,8 +14,8 @@ from plumbob.plan import Plan
 from plumbob.protocol.cast import PROTOCOLS
 from plumbob.protocol.part import Part
 from plumbob.protocol.party import TrainingParty
+from plumbob.protocol.quality import Metrics, measured
 from plumbob.protocol.transcript import Vector
-from plumbob.workshop.simulation.quality import Metrics, measured
 
 WATCHABLE = ("exchange", "arbiter")
 
