@@ -185,7 +185,8 @@ class Figures:
         start a weight holds one person's residuals.
         """
         per_run = self.columns(name)
-        if self.plan.start == "zero":
+        # By lattices every pass uses the same columns, and a weight holds one person's residuals, too.
+        if self.plan.start == "zero" and self.plan.scheme != "lattice":
             per_run = min(self.batch, per_run * max(1, self.widths.features.bits - 1 - self._lowest_opened_bit))
         return min(self.rows, per_run * self.runs)
 
