@@ -171,6 +171,16 @@ def test_bytes_are_exact(keys: dict[str, Any]) -> None:
     assert 0 <= first_real - first < 20_000
 
 
+@pytest.mark.parametrize("keys", [{}, {"open": "never", "l2": 0.1}], ids=str)
+def test_bytes_of_lattices_are_exact_but_for_repeated_tests(keys: dict[str, Any]) -> None:
+    """Each key whose test is repeated, one in fifty, adds a challenge; nothing else is missing."""
+    settings = {"scheme": "lattice", "open": "own", "epochs": 2, "seed": 3} | keys
+    plan = Plan.for_columns((2, 3), protocol="shares", **settings)
+    sent = sum(party.bytes_sent for party in trained(plan).record.parties)
+    repeated = sent - estimate(plan, rows=40).bytes_sent
+    assert 0 <= repeated < 8 * 2 * sets.SLOTS.polynomial_bytes
+
+
 def test_estimate_of_three_parties() -> None:
     """Each of three is helper and learner to two others."""
     plan = plan_for((2, 3, 2), protocol="exchange", epochs=1)

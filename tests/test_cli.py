@@ -365,6 +365,8 @@ def test_predict_on_weights_that_stay_shared(
         "shares",
         "--seed",
         "4",
+        "--scheme",
+        "paillier",
         "--open",
         "never",
     ]
@@ -674,9 +676,9 @@ BAD_INPUT: dict[str, tuple[Callable[[Path], object], list[str], str]] = {
         ["--categorical", "refuse"],
         "column 'shares': 1 of 20 cells is not a number, the first in row 1",
     ),
-    "repeated id": (lambda folder: fund_file(folder, id="p7"), [], "fund.csv: 1 of 20 rows repeat an id"),
-    "one class": (one_class, [], "bank.csv: expected two classes of labels in 20 rows, got 1"),
-    "missing label": (lambda folder: bank_file(folder, late=""), [], "bank.csv: the label is missing in 1 of 20 rows"),
+    "repeated id": (lambda folder: fund_file(folder, id="p7"), [], "fund: 1 of 20 rows repeat an id"),
+    "one class": (one_class, [], "bank: expected two classes of labels in 20 rows, got 1"),
+    "missing label": (lambda folder: bank_file(folder, late=""), [], "bank: the label is missing in 1 of 20 rows"),
     "nobody in common": (lambda folder: fund_file(folder, start=500), [], "have no id in common"),
     "batch too large": (lambda folder: None, ["--batch-size", "21"], "batch_size 21 is more than the 20 training rows"),
     "too few columns": (lambda folder: None, ["--features", "2,2"], "bank: the plan says 2 columns, its data give 1"),
@@ -692,7 +694,7 @@ BAD_INPUT: dict[str, tuple[Callable[[Path], object], list[str], str]] = {
         ["--protocol", "exchange", "--engine", "abacus"],
         "engine 'abacus': expected one of auto, native, python",
     ),
-    "no such column": (lambda folder: None, ["--id", "number"], "bank.csv: no column 'number'"),
+    "no such column": (lambda folder: None, ["--id", "number"], "bank: no column 'number'"),
 }
 
 

@@ -176,23 +176,39 @@ def demo(
 
 @plans.command("new")
 @with_plan_flags
+@with_table_flags
 def plan_new(
     out: Annotated[Path | None, typer.Option(help="The file to write; without it, standard output.")] = None,
     names: Annotated[str | None, typer.Option(help="The parties' names: bank,fund.")] = None,
     from_fate: FromFate = None,
     from_secretflow: FromSecretflow = None,
     job_version: JobVersion = None,
+    data: Annotated[
+        list[str],
+        typer.Option(
+            "--data", help="Table to fit the plan to: your own FILE, or PARTY=FILE, repeated.", metavar="FILE"
+        ),
+    ] = [],  # noqa: B006  # Typer copies it.
+    id_column: IdColumn = None,
+    label_column: LabelColumn = None,
     as_json: Json = False,
     quiet: Quiet = False,
     *,
     keys: dict[str, Any],
+    table: TableFlags,
 ) -> None:
-    """A commented plan with every default written out; flags change it."""
+    """Write a commented plan with every default; flags change it, and tables give it their columns."""
     from plumbob.commands import plans as work
     from plumbob.commands.origins import Origin
 
-    origin = Origin(None, from_fate, from_secretflow, job_version)
-    show(work.new(keys, names, out, origin), as_json)
+    if data:
+        from plumbob.commands import plans_from_tables as fitting
+
+        files = fitting.Files(data, id_column, label_column, table)
+        show(fitting.new(keys, names, out, files), as_json)
+    else:
+        origin = Origin(None, from_fate, from_secretflow, job_version)
+        show(work.new(keys, names, out, origin), as_json)
 
 
 @plans.command("show")
@@ -452,16 +468,19 @@ def report(
 @app.command()
 def export(
     folder: RunFolder,
-    to: Annotated[str, typer.Option(help="Output format.", metavar="json|skops|onnx")] = "json",
+    to: Annotated[str, typer.Option(help="Output format.", metavar="json|skops|onnx|scorecard")] = "json",
     party: Annotated[str | None, typer.Option(help="One party's own part; without it, all parts merged.")] = None,
     out: Annotated[Path | None, typer.Option(help="The file to write; without it, in the run's folder.")] = None,
+    base_score: Annotated[float, typer.Option(help="Scorecard: points at the base odds.")] = 600.0,
+    odds: Annotated[float, typer.Option(help="Scorecard: odds of the negative class at the base score.")] = 50.0,
+    pdo: Annotated[float, typer.Option(help="Scorecard: points that double the odds.")] = 20.0,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """The model for other programs, in the units of the parties' own tables."""
+    """Export the model for other programs, in the units of the parties' own tables, or one party's scorecard."""
     from plumbob.workshop.commands import export as work
 
-    show(work.run(folder, to, party, out), as_json)
+    show(work.run(folder, to, party, out, work.Scale(base_score, odds, pdo)), as_json)
 
 
 @app.command()

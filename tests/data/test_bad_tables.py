@@ -134,7 +134,7 @@ KINDS = [
     Kind(
         "no names",
         "\n".join(f"{row},1.5,3,{row % 2}" for row in range(9)).encode(),
-        words="all its 4 cells are numbers",
+        words="all 4 cells are numbers",
     ),
     Kind("names again in the middle", changed("p7,", "id,x,colour,paid\np7,"), words="row 7 repeats the line"),
     Kind("a total at the end", GOOD.encode() + b"Total,860.0,,yes\n", words="row 41, the last one, is a total"),
@@ -292,7 +292,6 @@ def test_every_kind_is_read_or_refused(tmp_path: Path, kind: Kind) -> None:
     told = str(refusal.value)
     assert "s3cret" not in told
     assert "\n" not in told
-    assert told.startswith(str(path))
 
 
 def test_there_are_forty_kinds() -> None:

@@ -5,8 +5,10 @@ import math
 import numpy as np
 import pytest
 
+from plumbob.checking.figures import Figures
 from plumbob.jobs.decoys import equations_per_row, forecast, hidden_rate, signal_to_noise
 from plumbob.jobs.reading import Decoys
+from plumbob.plan import Plan
 
 
 def solved(rate: int, passes: int, rows: int = 480, batch: int = 24, columns: int = 16) -> float:
@@ -33,7 +35,8 @@ def solved(rate: int, passes: int, rows: int = 480, batch: int = 24, columns: in
 def test_the_rule_meets_a_real_solve(rate: int, passes: int) -> None:
     """The forecast share of labels is the share that a solve really reads, within a few points."""
     known = equations_per_row(Decoys(rate), 480, 24, 16, passes)
-    assert forecast(known, rate, 480).accuracy == pytest.approx(solved(rate, passes), abs=0.06)
+    figures = Figures.of(Plan.for_columns((1, 16), protocol="exchange"), 480)
+    assert forecast(known, rate, figures).accuracy == pytest.approx(solved(rate, passes), abs=0.06)
 
 
 def test_without_decoys_the_solve_is_exact() -> None:

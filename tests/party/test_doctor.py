@@ -300,7 +300,7 @@ def test_a_table_that_does_not_fit_the_plan_is_told(homes: tuple[Home, Home], te
 
 def test_aligned_rows_alone_are_looked_at(homes: tuple[Home, Home]) -> None:
     """A gap in a row that the peers lack is no problem any more; a common row that is gone is one."""
-    fund, plan = homes[1], PLAN.replace(missing="refuse")
+    fund, plan = homes[1], PLAN.replace(missing="refuse", batch_size=2)
     fund.data_file.write_text("id,d,e\n2,1,\n3,1,2\n4,5,6\n")
     assert not table_check(fund, plan).is_ok
     alignment.keep(fund, plan, Alignment(("3", "4"), "", 2, {"bank": 2, "fund": 3}))

@@ -1,12 +1,21 @@
 """The ledger of what each row has spent, over runs, restarts and tables that overlap."""
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
+from typing import NoReturn
 
+import numpy as np
 import pytest
 
+from plumbob.crypto import engines
+from plumbob.data import split_array
 from plumbob.errors import BudgetExceededError, DataError
 from plumbob.party.row_budget import RowBudget
+from plumbob.party.seat import Seat
+from plumbob.plan import Plan
+from plumbob.protocol.journal import SqliteJournal
+from plumbob.protocol.row_noise import rho_of_a_run
 
 
 @pytest.fixture
@@ -19,7 +28,7 @@ def test_runs_on_the_same_rows_add_up(budget: RowBudget) -> None:
     """Each run on a row spends again, and a run beyond the agreed total is refused and not booked."""
     assert budget.book("first", ["a", "b"], 0.02, 0.05) == pytest.approx(0.02)
     assert budget.book("second", ["b", "c"], 0.02, 0.05) == pytest.approx(0.04)
-    with pytest.raises(BudgetExceededError, match="Nothing was sent"):
+    with pytest.raises(BudgetExceededError, match="Nothing about them was sent"):
         budget.book("third", ["b"], 0.02, 0.05)
     assert [budget.spent([person]) for person in "abcd"] == pytest.approx([0.02, 0.04, 0.02, 0.0])
 
@@ -69,3 +78,41 @@ def test_a_damaged_ledger_is_not_an_empty_one(budget: RowBudget) -> None:
     budget.file.write_bytes(b"this is not a ledger" * 100)
     with pytest.raises(DataError, match="restore it from a copy"):
         budget.book("first", ["a"], 0.02, 0.05)
+
+
+def seat_of(folder: Path, most_epsilon: float = 0.0) -> Seat:
+    """A label party with a ledger, whose plan promises something for whole rows."""
+    plan = Plan.for_columns((1, 1), scheme="lattice", noise="rows", epsilon=1.0)
+    table, _ = split_array(np.array([[1.0, 2.0], [3.0, 4.0]]), [0, 1], (1, 1))
+    budget = RowBudget(folder / "row-budget.db")
+    return Seat(
+        "label", plan, table, folder, _no_station, engines.choose(), row_budget=budget, most_epsilon=most_epsilon
+    )
+
+
+def _no_station(on_connection: object) -> NoReturn:
+    raise AssertionError("nobody is called here")
+
+
+def spend(seat: Seat, journal: Path) -> None:
+    """What the protocol does before anything that depends on a row leaves."""
+    with closing(SqliteJournal(journal)) as opened:
+        seat._spend_rows(opened, rho_of_a_run(seat.plan))
+
+
+def test_a_second_run_on_the_same_rows_is_refused(tmp_path: Path) -> None:
+    """The promise is for all runs together: another journal is another run, the same one is a restart."""
+    seat = seat_of(tmp_path)
+    spend(seat, tmp_path / "first.db")
+    spend(seat, tmp_path / "first.db")
+    with pytest.raises(BudgetExceededError, match="spent epsilon 1 in earlier runs"):
+        spend(seat, tmp_path / "second.db")
+
+
+def test_a_party_may_agree_to_more(tmp_path: Path) -> None:
+    """With most_epsilon in party.toml several runs fit, as many as their costs add up to."""
+    seat = seat_of(tmp_path, most_epsilon=2.0)
+    for run in range(3):
+        spend(seat, tmp_path / f"{run}.db")
+    with pytest.raises(BudgetExceededError):
+        spend(seat, tmp_path / "another.db")

@@ -13,6 +13,7 @@ from plumbob.privacy.accounting import (
     calibrated_std,
     gaussian_delta,
     gaussian_epsilon,
+    proved_std,
     zcdp_epsilon,
 )
 
@@ -92,3 +93,12 @@ def test_a_meaningless_budget_is_refused(epsilon: float, delta: float) -> None:
     """Epsilon must be above 0 and delta between 0 and 1."""
     with pytest.raises(PrivacyError, match="expected epsilon above 0"):
         calibrated_std(epsilon, delta, 4.0, 1)
+
+
+@pytest.mark.parametrize(("epsilon", "visits"), [(0.1, 1), (1.0, 10), (4.0, 10), (20.0, 300)])
+def test_sound_noise_keeps_the_proved_promise(epsilon: float, visits: int) -> None:
+    """The deviation for a promise has that epsilon by the theorem, and the analytic figure alone would not."""
+    std = proved_std(epsilon, 1e-6, 4.0, visits)
+    assert LabelCost(std, 4.0, visits).zcdp_epsilon(1e-6) <= epsilon
+    assert LabelCost(0.999 * std, 4.0, visits).zcdp_epsilon(1e-6) > epsilon
+    assert LabelCost(calibrated_std(epsilon, 1e-6, 4.0, visits), 4.0, visits).zcdp_epsilon(1e-6) > epsilon

@@ -35,7 +35,7 @@ def run(folder: Path) -> dict[str, object]:
         "plan_agrees": plan_agrees,
         "protocol": record.protocol,
         "scheme": plan.scheme if record.is_encrypted else None,
-        "key_bits": plan.key_bits if record.is_encrypted else None,
+        "key_bits": plan.key_bits if record.is_encrypted and plan.scheme != "lattice" else None,
         "key_profile": record.key_profile,
         "engine": record.engine,
         "randomness": record.randomness,

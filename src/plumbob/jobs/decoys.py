@@ -17,6 +17,7 @@ on, which is the rule of the stacked solve itself. tests/jobs/test_decoys.py set
 
 import math
 
+from plumbob.checking.figures import Figures
 from plumbob.checking.forecast import Forecast
 from plumbob.jobs.reading import Decoys
 
@@ -40,6 +41,7 @@ def signal_to_noise(known: float, rate: float) -> float:
     return (math.sqrt(half * half + rate * known) - half) / rate
 
 
-def forecast(known: float, rate: float, rows: int, flipped: float = 0.0) -> Forecast:
-    """Of a stacked solve."""
-    return Forecast(math.sqrt(signal_to_noise(known, rate)), 1.0, rows, flipped)
+def forecast(known: float, rate: float, figures: Figures) -> Forecast:
+    """Of a stacked solve; other parties' scores, which blur a little more, are left out."""
+    ratio = math.sqrt(signal_to_noise(known, rate))
+    return Forecast(ratio, 1.0, figures.rows, figures.flipped, figures.baseline_auc)

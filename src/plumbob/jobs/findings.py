@@ -166,7 +166,7 @@ def _stacked(decoys: Decoys, figures: Figures, finding: Finding) -> Finding:
     rate = hidden_rate(decoys, figures.rows, figures.batch)
     columns = figures.rank(finding.by)
     known = equations_per_row(decoys, figures.rows, figures.batch, columns, figures.visits)
-    expected = forecast(known, rate, figures.rows, figures.flipped)
+    expected = forecast(known, rate, figures)
     verdict = expected.verdict(figures.plan.tolerance_labels)
     # Nothing hides the labels but the guess which rows count: nobody can say that it is nothing.
     verdict = DEGRADES if verdict == BLOCKED else verdict

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from plumbob import __version__
-from plumbob.data import Table, canonical_ids, in_agreed_order, read_table
+from plumbob.data import Table, build_shard, canonical_ids, read_table, steps_per_epoch
 from plumbob.errors import DataError, DeadlineError, IdentityError, ProtocolError, SettingsError, TransportError
-from plumbob.party import alignment
 from plumbob.party.home import Home
-from plumbob.party.rows import aligned_rows, encoded_width, own_table
+from plumbob.party.rows import aligned_rows, aligned_table, encoded_width, own_table
 from plumbob.party.sizes import largest_message
 from plumbob.plan import Plan
 from plumbob.transport.address import Proxy
@@ -130,8 +129,9 @@ def _table(home: Home, plan: Plan | None) -> Iterator[Check]:
 
 def _fitting(home: Home, plan: Plan, table: Table) -> Check:
     """Before anything is aligned, by all rows: which of them are common is not known yet."""
-    if aligned_rows(home, plan):
-        table = in_agreed_order(table, alignment.kept_for(home, plan).ids)
+    is_aligned = bool(aligned_rows(home, plan))
+    if is_aligned:
+        table = aligned_table(home, plan)
         rows = f"{len(table)} common rows"
     else:
         # What `align` would refuse.
@@ -140,12 +140,20 @@ def _fitting(home: Home, plan: Plan, table: Table) -> Check:
     wanted = plan.party(home.identity.name).features
     try:
         found = encoded_width(table, plan)
+        if is_aligned and found == wanted:
+            _refuse_rows(home.identity.name, table, plan)
     except DataError as error:
         return Check("table", False, f"{error} ({rows})", "change the plan on all sides")
     if found == wanted:
         return Check("table", True, f"{found} columns, as the plan says; {rows}")
     todo = f"change the table, or write features = {found} for {home.identity.name} into the plan on every side"
     return Check("table", False, f"the plan says {wanted} columns, this table gives {found} ({rows})", todo)
+
+
+def _refuse_rows(name: str, table: Table, plan: Plan) -> None:
+    """What training would refuse in the common rows, whichever of them are held out."""
+    build_shard(table, plan, name, b"doctor")
+    steps_per_epoch(len(table) - plan.held_out(len(table)), plan)
 
 
 def _proxy(url: str) -> Check:

@@ -56,6 +56,13 @@ KEYS = (
     Key(
         "most_rows", "", 0, "rows of one plan that are answered to `predict`, over all sessions; 0 = any number", low=0
     ),
+    Key(
+        "most_epsilon",
+        "",
+        0.0,
+        "epsilon that all runs with noise for whole rows may spend on a row together; 0 = what the plan promises",
+        low=0,
+    ),
 )
 NAMES = tuple(key.name for key in KEYS)
 
@@ -74,6 +81,7 @@ class Settings:
     engine: str = "auto"
     patience: float = 600.0
     most_rows: int = 0
+    most_epsilon: float = 0.0
     reading: ColumnChoices = field(default_factory=ColumnChoices)
     """How the table's columns are read; `[table]` in the file."""
     addresses: Mapping[str, str] = field(default_factory=dict)

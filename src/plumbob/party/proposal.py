@@ -53,32 +53,33 @@ def propose(home: Home, proposal: Proposal, journal: SqliteJournal, tell: Callab
 
     topic = Topic("propose", "")
     patience = home.settings.patience
+    own = home.identity.name
     with conversation(topic, list(home.pinned), journal, station_for, patience=patience, tell=tell) as talk:
-        plan = _agreed(home.identity.name, proposal, talk.channels)
+        holders = _label_parties(own, proposal.has_label, talk.channels)
+        # Everybody sees who named a label, so everybody says what is wrong with it, and nobody waits for a draft.
+        plan = _agreed(own, holders[0], proposal, talk.channels) if len(holders) == 1 else None
         journal.flush()
         talk.part()
-    return plan
-
-
-def _agreed(own: str, proposal: Proposal, channels: Mapping[str, Channel]) -> Plan:
-    label_party = _label_party(own, proposal.has_label, channels)
-    if label_party == own:
-        return _drafted(own, proposal, channels)
-    return _accepted(own, proposal, channels[label_party])
-
-
-def _label_party(own: str, has_label: bool, channels: Mapping[str, Channel]) -> str:
-    """The one party that has the label; SettingsError where nobody or more than one does."""
-    for channel in channels.values():
-        channel.send(Kind.PROPOSAL_ROLE, 0, LABEL if has_label else FEATURES)
-    roles = {peer: channel.receive(Kind.PROPOSAL_ROLE, 0, None) for peer, channel in channels.items()}
-    holders = [*([own] if has_label else []), *(peer for peer, role in roles.items() if role == LABEL)]
-    if len(holders) != 1:
+    if plan is None:
         found = " and ".join(holders) or "nobody"
         raise SettingsError(
             f"expected one party with a label, {found} named one; name it with --label at that party, and at no other"
         )
-    return holders[0]
+    return plan
+
+
+def _label_parties(own: str, has_label: bool, channels: Mapping[str, Channel]) -> list[str]:
+    """The parties that say that they have the label."""
+    for channel in channels.values():
+        channel.send(Kind.PROPOSAL_ROLE, 0, LABEL if has_label else FEATURES)
+    roles = {peer: channel.receive(Kind.PROPOSAL_ROLE, 0, None) for peer, channel in channels.items()}
+    return sorted([*([own] if has_label else []), *(peer for peer, role in roles.items() if role == LABEL)])
+
+
+def _agreed(own: str, label_party: str, proposal: Proposal, channels: Mapping[str, Channel]) -> Plan:
+    if label_party == own:
+        return _drafted(own, proposal, channels)
+    return _accepted(own, proposal, channels[label_party])
 
 
 def _drafted(own: str, proposal: Proposal, channels: Mapping[str, Channel]) -> Plan:

@@ -89,5 +89,6 @@ def _refusal(before: float, rho: float, most_rho: float) -> str:
     shown = [f"{zcdp_epsilon(value, 1e-6):.3g}" for value in (before, before + rho, most_rho)]
     return (
         f"these rows have spent epsilon {shown[0]} in earlier runs (at delta 1e-6); this one would make it"
-        f" {shown[1]}, and {shown[2]} is the most that was agreed. Nothing was sent; agree on more, or use other rows"
+        f" {shown[1]}, and {shown[2]} is the most that was agreed. Nothing about them was sent; raise most_epsilon in"
+        " party.toml, or use other rows"
     )

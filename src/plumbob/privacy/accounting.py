@@ -59,6 +59,22 @@ def calibrated_std(epsilon: float, delta: float, sensitivity: float, visits: int
     return math.exp(float(brentq(excess, math.log(shift) - 12, math.log(shift) + 40, xtol=1e-12)))
 
 
+def proved_std(epsilon: float, delta: float, sensitivity: float, visits: int) -> float:
+    """The smallest deviation whose proved epsilon is at most `epsilon`: what `sound` promises."""
+    from scipy.optimize import brentq
+
+    if not epsilon > 0 or not 0 < delta < 1:
+        raise PrivacyError(f"expected epsilon above 0 and delta between 0 and 1, got {epsilon} and {delta}")
+    shift = sensitivity * math.sqrt(visits)
+
+    def excess(log_std: float) -> float:
+        return zcdp_epsilon(shift**2 / (2 * math.exp(2 * log_std)), delta) - epsilon
+
+    found = math.exp(float(brentq(excess, math.log(shift) - 12, math.log(shift) + 40, xtol=1e-12)))
+    # Above the root by more than the search's own error: a promise is not rounded down.
+    return found * (1 + 1e-9)
+
+
 def zcdp_epsilon(rho: float, delta: float) -> float:
     """The smallest epsilon that rho-zCDP gives at this delta (Canonne, Kamath, Steinke 2020, Proposition 12)."""
     from scipy.optimize import minimize_scalar

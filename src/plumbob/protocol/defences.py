@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from plumbob.data import stream
 from plumbob.model.sigmoid import SIGMOIDS
 from plumbob.plan import Plan
-from plumbob.privacy.accounting import LabelCost, calibrated_std
+from plumbob.privacy.accounting import LabelCost, calibrated_std, proved_std
 from plumbob.privacy.heuristic import HeuristicNoise
 from plumbob.privacy.randomised_response import flips, label_scale
 from plumbob.protocol.transcript import Vector
@@ -23,7 +23,9 @@ def noise_std(plan: Plan, role: str) -> float:
         return noise.label_party_std() if role == "label" else noise.feature_party_std()
     if plan.noise == "sound" and role == "label":
         # The label party's noise alone protects the labels; that is all that this mode promises.
-        return calibrated_std(plan.epsilon, plan.delta, label_sensitivity(plan), plan.passes)
+        # A plan of version 1 was agreed on with the analytic figure, and keeps it.
+        calibrate = calibrated_std if plan.version == 1 else proved_std
+        return calibrate(plan.epsilon, plan.delta, label_sensitivity(plan), plan.passes)
     return 0.0
 
 

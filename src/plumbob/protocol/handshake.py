@@ -5,7 +5,7 @@ Every step is one message to every peer and one from every peer. Whatever differ
 
 import hashlib
 import hmac
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -65,6 +65,8 @@ class Desk:
     keys: list[PrivateKey | PublicKey] = field(default_factory=list)
     """Every key that this party made or admitted, for the receipt."""
     journal: Journal = NO_JOURNAL
+    spend_rows: Callable[[float], None] = lambda rho: None
+    """Hears what a run costs for each row, before anything that depends on one leaves; it may refuse the run."""
 
     @property
     def data_peers(self) -> dict[str, Channel]:

@@ -146,6 +146,7 @@ class SqliteJournal:
         self._received: dict[str, int] = {}
         self._stored: dict[str, int] = {}
         self._confirmed: dict[str, int] = {}
+        self._erasable = False
         self._lock = locked(path)
         try:
             self._database = self._opened()
@@ -165,6 +166,8 @@ class SqliteJournal:
             database.execute("PRAGMA journal_mode = WAL")
             # A commit that has returned is on the disk.
             database.execute("PRAGMA synchronous = FULL")
+            # What is deleted is overwritten, in the file and, with the checkpoints of `finish`, beside it.
+            database.execute("PRAGMA secure_delete = ON")
             # Nothing of it in a folder for everybody's temporary files.
             database.execute("PRAGMA temp_store = MEMORY")
             if is_new or not database.execute("SELECT name FROM sqlite_master").fetchall():
@@ -263,6 +266,7 @@ class SqliteJournal:
         # Messages of step 0 stay: they are what its calculation is compared with at every start.
         for peer, count in self._confirmed.copy().items():
             self._write("DELETE FROM sent WHERE step BETWEEN 1 AND ? AND peer = ? AND number < ?", step, peer, count)
+        self._erasable = True
 
     def resumed(self) -> Resumed | None:
         rows = self._read("SELECT step, data FROM results ORDER BY step")
@@ -321,7 +325,14 @@ class SqliteJournal:
         self._store_draws()
         if self._database.in_transaction:
             self._execute("COMMIT")
+            self._erase()
         self._stored = dict(self._received)
+
+    def _erase(self) -> None:
+        """After a step: its draws were still in the log beside the file, which is written back and cut to nothing."""
+        if self._erasable:
+            self._erasable = False
+            self._execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def _read(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         return self._execute(statement, values).fetchall()

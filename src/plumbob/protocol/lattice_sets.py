@@ -128,8 +128,24 @@ class LatticeShape:
         requests = [layout.total_bytes for layout in layouts] + [self.slots(piece).total_bytes for piece in self.pieces]
         return max(2 * keys, *requests) + 32
 
+    @property
+    def keys_in_all(self) -> int:
+        """Of a whole run, with those that prediction is bound to."""
+        matrices = 3 if self.has_penalty_products else 2
+        bound = 2 if self.plan.open == "never" else 0
+        return self.plan.passes * (2 * matrices + len(self.pieces)) + bound
+
     def prove(self) -> None:
         """Refuse a plan whose shares are cut or lifted wrongly more often than once in 2**40 runs."""
+        if self.failure_bits > -FAILURE_BITS:
+            raise PlanError(
+                f"shares: {self.rows} rows and {self.plan.passes} passes leave less than {FAILURE_BITS} bits of safety "
+                "when shares are cut; choose fewer feature_bits or epochs"
+            )
+
+    @property
+    def failure_bits(self) -> float:
+        """The logarithm of the chance that a number of the run is cut or lifted wrongly."""
         size = self.largest_sum_bits
         each_pass = self.plan.columns + 1
         log_odds = [
@@ -137,12 +153,7 @@ class LatticeShape:
             math.log2(each_pass) + size - GRADIENT_RING,
             math.log2(each_pass) + size + STEP_BITS - RESIDUAL_RING,
         ]
-        total = math.log2(sum(2.0**odds for odds in log_odds)) + math.log2(self.plan.passes)
-        if total > -FAILURE_BITS:
-            raise PlanError(
-                f"shares: {self.rows} rows and {self.plan.passes} passes leave less than {FAILURE_BITS} bits of safety "
-                "when shares are cut; choose fewer feature_bits or epochs"
-            )
+        return math.log2(sum(2.0**odds for odds in log_odds)) + math.log2(self.plan.passes)
 
     @property
     def residual_bits(self) -> int:

@@ -59,10 +59,10 @@ class Kind(IntEnum):
     UNBLINDED_IDS = 23  # alignment of three and more: common points under one scalar less than before
     ALIGNMENT_OPENING = 24  # How many ids, in which chunks, and whether the size comes first
     ALIGNMENT_DECISION = 25  # One byte: go on from the size to the ids, or not
-    PROPOSAL_ROLE = 40  # proposal: whether the sender has the label
-    PROPOSAL_DRAFT = 41  # proposal: the label party's plan, without columns, compressed TOML
-    PROPOSAL_WIDTH = 42  # proposal: how many columns the sender's table gives under that draft
-    PROPOSAL_PLAN = 43  # proposal: the plan with all columns, compressed TOML
+    PROPOSAL_ROLE = 50  # proposal: whether the sender has the label
+    PROPOSAL_DRAFT = 51  # proposal: the label party's plan, without columns, compressed TOML
+    PROPOSAL_WIDTH = 52  # proposal: how many columns the sender's table gives under that draft
+    PROPOSAL_PLAN = 53  # proposal: the plan with all columns, compressed TOML
     RETURN_COMMITMENT = 26  # alignment of two: a hash over the list that will be returned, and the scalar's point
     RETURN_SIGNS = 27  # alignment of two: which sign each returned point has
     RETURN_CHALLENGE = 28  # alignment of two: the salt of the commitment, and what the peer's proof is asked about

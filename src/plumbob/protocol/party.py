@@ -81,6 +81,8 @@ class TrainingParty(ABC):
     def set_up(self) -> None:
         """Everything before the first step. All that is drawn only once is drawn here."""
         self.session = agree(self.desk, self.table.ids)
+        if self.plan.noise == "rows":
+            self.desk.spend_rows(row_noise.rho_of_a_run(self.plan))
         treatment = row_noise.treatment(self.plan, self.desk.name, self.desk.randomness.draw)
         self.shard = build_shard(self.table, self.plan, self.desk.name, self.session.seed, treatment)
         self.widths = widths_for(self.plan, len(self.shard))

@@ -61,6 +61,11 @@ def treatment(plan: Plan, party: str, draw: Draw) -> "HomeTreatment | None":
     return HomeTreatment(plan, party, draw) if plan.noise == "rows" else None
 
 
+def rho_of_a_run(plan: Plan) -> float:
+    """All that the plan's epsilon and delta allow a run to spend; the noise that is drawn spends no more."""
+    return rows.total_rho(plan.epsilon, plan.delta)
+
+
 def norms(plan: Plan) -> tuple[float, ...]:
     """R_k of each party with columns."""
     return rows.norms_of(plan.joint_norm, [party.features for party in plan.learners])

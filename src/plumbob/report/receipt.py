@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from plumbob.plan import Plan
 from plumbob.privacy.rows import RowCost
 from plumbob.protocol.defences import label_cost, noise_std
+from plumbob.protocol.lattice_sets import LatticeShape, most_opened_bits
 from plumbob.protocol.row_noise import norms, row_cost
 from plumbob.record import PartyRecord, RunRecord
 
@@ -37,7 +38,21 @@ def keys_in_words(record: RunRecord) -> str:
     if record.is_calculated:
         return "none: calculated in the clear"
     plan = record.parsed_plan
+    if plan.scheme == "lattice":
+        return _lattice_in_words(plan, record.rows)
     return f"{plan.scheme}, {plan.key_bits} bits, profile {record.key_profile}"
+
+
+def _lattice_in_words(plan: Plan, rows: int) -> str:
+    """Parameter sets, keys, the series, what can be carried out, and how often shares are cut wrongly."""
+    shape = LatticeShape(plan, max(rows, 1))
+    numbers = ", ".join(str(one.number) for one in shape.profile)
+    return (
+        f"lattice profile {shape.number} (parameter sets {numbers}, 128 bits); {shape.keys_in_all} keys, each tested "
+        f"before use; Fourier series of period 64 with 8 harmonics; at most {most_opened_bits(plan, max(rows, 1))} "
+        f"bits opened to one party can be carried out by a dishonest one; shares are cut wrongly in at most one of "
+        f"2**{-shape.failure_bits:.0f} runs"
+    )
 
 
 def noise_in_words(plan: Plan) -> str:

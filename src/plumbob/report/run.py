@@ -229,7 +229,9 @@ def receipt_lines(record: RunRecord) -> list[list[str]]:
 
 def summary(record: RunRecord) -> str:
     """One line: what ran, on how much, how long."""
-    keys = f", {record.parsed_plan.key_bits}-bit keys" if record.is_encrypted else ""
+    plan = record.parsed_plan
+    named = "lattice keys" if plan.scheme == "lattice" else f"{plan.key_bits}-bit keys"
+    keys = f", {named}" if record.is_encrypted else ""
     if record.is_calculated:
         keys = ", calculated in the clear"
     engine = "" if record.engine in ("", "none") else f", engine {record.engine}"

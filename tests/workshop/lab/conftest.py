@@ -45,12 +45,14 @@ class OpenLab:
     out: Path
     said: str
     cookie: str = ""
+    door: Answer | None = None
+    """What the token bought; it works once."""
     home: str = ""
     headers: dict[str, str] = field(default_factory=dict)
 
     @property
     def address(self) -> str:
-        return f"http://127.0.0.1:{self.port}/?token={self.token}"
+        return f"http://127.0.0.1:{self.port}{self.home}"
 
     def ask(self, method: str, path: str, body: object = None, **headers: str | None) -> Answer:
         """One request, with everything that the lab's page would send but for what is named here; None leaves out."""
@@ -117,6 +119,7 @@ def opened(out: Path, *words: str) -> OpenLab:
     assert found is not None, said + process.stdout.read()
     lab = OpenLab(process, int(found[1]), found[2], out, said)
     door = lab.ask("GET", f"/?token={lab.token}")
+    lab.door = door
     lab.home = door.headers["location"]
     lab.cookie = door.headers["set-cookie"].partition(";")[0]
     return lab

@@ -16,11 +16,20 @@ WRITTEN = ("check", "estimate", "explain", "plan", "runs", "cancel")
 
 def test_the_door_hands_out_a_cookie_for_the_token(lab: OpenLab) -> None:
     """The token buys a cookie that scripts cannot read and other sites cannot send, and leaves the address bar."""
-    answer = lab.ask("GET", f"/?token={lab.token}", Cookie=None)
+    answer = lab.door
+    assert answer is not None
     assert answer.status == 303
     cookie = answer.headers["set-cookie"]
     assert {"HttpOnly", "SameSite=strict", f"Path={lab.home}"} <= set(re.split("; ", cookie))
     assert lab.token not in cookie + answer.headers["location"]
+
+
+def test_the_token_works_once(lab: OpenLab) -> None:
+    """Whoever finds the address later gets no cookie, and is told why."""
+    again = lab.ask("GET", f"/?token={lab.token}", Cookie=None)
+    assert again.status == 403
+    assert "set-cookie" not in again.headers
+    assert b"works once" in again.body
 
 
 @pytest.mark.parametrize("query", ["", "?token=", "?token=wrong", "?token={half}", "?token={token}x", "?Token={token}"])

@@ -157,7 +157,7 @@ def test_the_same_state_gives_the_same_model(data: tuple[Any, Any]) -> None:
 
 def test_weights_that_were_never_opened_are_nowhere(data: tuple[Any, Any]) -> None:
     """With open = "never" there is no coef_, and predictions still equal those of opened weights."""
-    settings: dict[str, Any] = {"epochs": 1, "batch_size": 50, "random_state": 2, **TEST_KEYS}
+    settings: dict[str, Any] = {"epochs": 1, "batch_size": 50, "random_state": 2, "scheme": "paillier", **TEST_KEYS}
     closed = VerticalLogisticRegression((3, 5), "shares", open="never", **settings).fit(*data)
     opened = VerticalLogisticRegression((3, 5), "shares", open="own", **settings).fit(*data)
     assert not hasattr(closed, "coef_")

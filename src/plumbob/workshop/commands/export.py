@@ -5,12 +5,21 @@ from pathlib import Path
 from plumbob.errors import DataError
 from plumbob.run_folder import RunFolder
 from plumbob.workshop.simulation.export import export, refuse_unfinished
+from plumbob.workshop.simulation.scorecard import Scale
+
+__all__ = ["Scale", "refuse_absent_parts", "run"]
 
 
-def run(folder: Path, to: str, party: str | None, out: Path | None) -> dict[str, object]:
+def run(
+    folder: Path,
+    to: str,
+    party: str | None,
+    out: Path | None,
+    scale: Scale = Scale(),  # noqa: B008  # Frozen.
+) -> dict[str, object]:
     """Where it was written."""
     refuse_absent_parts(folder, party)
-    target = export(folder, to, party, out)
+    target = export(folder, to, party, out, scale)
     return {"out": str(target), "to": to, "party": party, "lines": [str(target)]}
 
 

@@ -1,7 +1,8 @@
 """Who may talk to the lab: the person who was shown its address, from the lab's own page, and nobody else.
 
-The address holds a token, which is exchanged for a cookie. Any page in the same browser can send requests to this
-machine, so that four more things are asked of each one:
+The address holds a token, which works once and is exchanged for a cookie: whoever finds it later, in a browser's
+history for example, has nothing. Any page in the same browser can send requests to this machine, so that four more
+things are asked of each one:
 
 1. the Host that it names is ours: a foreign name that was made to point to 127.0.0.1 (DNS rebinding) is refused;
 2. it lies below a path that only the lab's page knows. Cookies do not tell ports apart, but they do tell paths apart,
@@ -38,6 +39,7 @@ HEADERS = {
 }
 READING = ("GET", "HEAD")
 OWN_SITE = (None, "same-origin", "none")  # None: an old browser, or none at all; "none": typed by a person.
+USED = "This address was used already, and works once. Start `plumbob lab` again for another one."
 CLOSED = "This page belongs to whoever opened the lab: use the address that `plumbob lab` printed."
 
 
@@ -93,6 +95,7 @@ class Guard:
     def __init__(self, app: ASGIApp, gate: Gate) -> None:
         self.app = app
         self.gate = gate
+        self._is_used = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -109,7 +112,7 @@ class Guard:
         if headers.get("host") != self.gate.host:
             return PlainTextResponse(f"expected the host {self.gate.host}\n", 421)
         if path == "/" and method == "GET" and self.gate.is_token(scope["query_string"]):
-            return self._opened()
+            return PlainTextResponse(f"{USED}\n", 403) if self._is_used else self._opened()
         if not path.startswith(self.gate.home) or not self.gate.is_session(headers.get("cookie", "")):
             return PlainTextResponse(f"{CLOSED}\n", 403)
         if headers.get("sec-fetch-site") not in OWN_SITE:
@@ -118,6 +121,7 @@ class Guard:
 
     def _opened(self) -> Response:
         """To the lab's page, so that the token does not stay in the address bar."""
+        self._is_used = True
         answer = RedirectResponse(self.gate.home, 303)
         answer.set_cookie(
             self.gate.cookie, self.gate.session, path=self.gate.home, httponly=True, samesite="strict", secure=False

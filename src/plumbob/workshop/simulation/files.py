@@ -230,11 +230,14 @@ def _read_training_files(
 ) -> dict[str, Table]:
     if label_column is None:
         raise DataError(f"name the column that holds the label in {plan.label_party.name}'s file: --label COLUMN")
-    known = {party: column_names(file) for party, file in files.items()}
+    known = {}
+    for party, file in files.items():
+        with _said_by(party):
+            known[party] = column_names(file)
     _refuse_unknown(reading, {name for names in known.values() for name in names})
     tables = {}
     for party, file in files.items():
-        own = _about(reading, known[party])
+        own = reading.about(known[party])
         with _said_by(party):
             if plan.party(party).role == "label":
                 tables[party] = read_table(file, id_column, label_column, choices=own)
@@ -249,17 +252,6 @@ def _refuse_unknown(reading: ColumnChoices, known: Collection[str]) -> None:
     if absent := [name for name in wanted if name not in known]:
         close = suggestion(absent[0], sorted(known))
         raise DataError(f"no column {', '.join(map(repr, absent))} in any party's file{close}")
-
-
-def _about(reading: ColumnChoices, names: Collection[str]) -> ColumnChoices:
-    """What the choices say about the columns of one file."""
-    return replace(
-        reading,
-        columns=None if reading.columns is None else tuple(name for name in reading.columns if name in names),
-        drop=tuple(name for name in reading.drop if name in names),
-        types={name: kind for name, kind in reading.types.items() if name in names},
-        stepped=tuple(name for name in reading.stepped if name in names),
-    )
 
 
 def _refuse_label_column(table: Table, label_column: str) -> None:
