@@ -25,6 +25,7 @@ from plumbob.errors import BudgetExceededError, DataError, UnsafePlanError
 from plumbob.party import alignment, prediction, receipts, signature, training
 from plumbob.party.conversation import Station
 from plumbob.party.home import Home
+from plumbob.party.label_budget import LabelBudget
 from plumbob.party.rows import aligned_rows, aligned_table, is_arbiter, own_table
 from plumbob.party.seat import Seat, refuse_strangers, seat_at
 from plumbob.party.sizes import largest_message
@@ -149,6 +150,8 @@ def train(
     with StepProgress(plan.protocol, quiet) as progress, _journal(place) as journal:
         if journal.resumed() is not None:
             tell("going on with a run that was interrupted")
+        if table is not None and home.identity.name == plan.label_party.name:
+            LabelBudget.of(home).book(plan, journal.identity(), table.ids, home.settings.label_epsilon)
         record = training.train(seat, journal, _kernel(journal), progress)
     told = _reported(record, place)
     receipts.sign_record(home, place, [party.name for party in plan.parties])
@@ -188,7 +191,7 @@ def predict(folder: Path, plan_file: Path, wishes: PredictionWishes, tell: Tell)
     seat = replace(seat_at(home, plan, table, place, prediction.largest_message(plan), tell), list_name=name)
     with _one_session(place) as journal:
         if home.identity.name != plan.label_party.name:
-            most_rows = wishes.most_rows or home.settings.most_rows or None
+            most_rows = _most_rows(plan, part, wishes.most_rows or home.settings.most_rows)
             return _answered(seat, journal, part, prediction.Ledger.of(home, plan), most_rows)
         try:
             rows = _rows_asked(table, wishes.ids)
@@ -200,6 +203,13 @@ def predict(folder: Path, plan_file: Path, wishes: PredictionWishes, tell: Tell)
     # Ids with what is predicted of them: nobody else's business.
     wishes.out.touch(mode=0o600)
     return write_scores(wishes.out, [table.ids[row] for row in rows], scores, part.classes)
+
+
+def _most_rows(plan: Plan, part: Part, own: int) -> int | None:
+    """The smaller one of what this party allows and what the plan does; in a plan, 0 means the rows of training."""
+    is_limited = plan.version > 1 and plan.protocol == "shares" and plan.open == "never"
+    planned = plan.most_rows or (part.training_rows if is_limited else 0)
+    return min((limit for limit in (own, planned) if limit), default=None)
 
 
 def status(folder: Path) -> dict[str, object]:

@@ -52,6 +52,7 @@ KEYS = (
     Key(
         "most_rows", "", 0, "rows of one plan that are answered to `predict`, over all sessions; 0 = any number", low=0
     ),
+    Key("label_epsilon", "", 0.0, "epsilon of one label over all runs with sound noise; 0 = that of the plan", low=0),
 )
 NAMES = tuple(key.name for key in KEYS)
 
@@ -70,6 +71,7 @@ class Settings:
     engine: str = "auto"
     patience: float = 600.0
     most_rows: int = 0
+    label_epsilon: float = 0.0
     addresses: Mapping[str, str] = field(default_factory=dict)
     """Where each peer is dialled, by its name; `[peers.NAME] address` in the file."""
 
