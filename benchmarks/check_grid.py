@@ -27,8 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob import datasets
+from plumbob.checking.at_home import AtHome, at_home
 from plumbob.checking.check import check
-from plumbob.data import split_array
+from plumbob.data import Table, split_array
 from plumbob.datasets import Labels, Matrix
 from plumbob.errors import DivergenceError
 from plumbob.plan import Plan
@@ -234,10 +235,7 @@ def measured(cell: Cell) -> dict[str, Any]:
 
 def reached(cell: Cell, plan: Plan) -> list[Finding]:
     """The red team's findings on a real run."""
-    X, y = loaded(cell.data)
-    rows = np.random.default_rng(cell.number).permutation(len(X))[: cell.rows]
-    parts = split_array(X[rows], y[rows], [party.features for party in plan.learners])
-    tables = {party.name: part for party, part in zip(plan.learners, parts, strict=True)}
+    tables = tables_of(cell, plan)
     trained = plan if plan.protocol == "shares" else in_clear(plan)
     truth = Truth.of(train(trained, tables))
     found = []
@@ -249,6 +247,20 @@ def reached(cell: Cell, plan: Plan) -> list[Finding]:
             for active in chosen(ACTIVE, view.role, None):
                 found += acted_out(active, name, with_messages)
     return [_on_opened_weights(plan, finding) for finding in found]
+
+
+def home_of(cell: Cell) -> AtHome:
+    """What the label party knows from its own table."""
+    plan = cell.plan
+    label_party = plan.label_party.name
+    return at_home(plan, tables_of(cell, plan)[label_party], label_party)
+
+
+def tables_of(cell: Cell, plan: Plan) -> dict[str, Table]:
+    X, y = loaded(cell.data)
+    rows = np.random.default_rng(cell.number).permutation(len(X))[: cell.rows]
+    parts = split_array(X[rows], y[rows], [party.features for party in plan.learners])
+    return {party.name: part for party, part in zip(plan.learners, parts, strict=True)}
 
 
 def within_reason(attack: Attack) -> Attack:
@@ -287,9 +299,10 @@ def compare(predicted: Finding, found: Finding | None, plan: Plan) -> dict[str, 
     }
 
 
-def verdicts_again(stored: dict[str, Any], cell: Cell) -> dict[str, Any]:
+def verdicts_again(stored: dict[str, Any], cell: Cell, with_data: bool = False) -> dict[str, Any]:
     """Outcomes as they were stored, beside what `check` says today."""
-    verdicts = {(one.attack, one.by, one.target): one for one in check(cell.plan)}
+    home = home_of(cell) if with_data else None
+    verdicts = {(one.attack, one.by, one.target): one for one in check(cell.plan, home=home)}
     compared = []
     for one in stored["compared"]:
         today = verdicts[(one["attack"], one["by"], one["target"])]
@@ -329,6 +342,7 @@ def main() -> None:
     parser.add_argument("--only", type=int, nargs="*", help="these cells")
     parser.add_argument("--turn", type=int, default=0, help="other combinations than the first ones")
     parser.add_argument("--fresh", type=int, help="plans drawn at random with this seed, over four data sets")
+    parser.add_argument("--data", action="store_true", help="judge with what the label party knows from its own table")
     parser.add_argument("--table", action="store_true", help="run nothing; what is in the file, with today's verdicts")
     arguments = parser.parse_args()
     feature_geometry.WORK = GEOMETRY_WORK
@@ -343,7 +357,7 @@ def main() -> None:
             with mine.open("a") as file:
                 file.write(json.dumps(done[cell.number]) + "\n")
             print(f"{cell.number:3} {done[cell.number].get('seconds', 0):6.1f} s  {cell.name}", flush=True)
-    results = [verdicts_again(done[cell.number], cell) for cell in grid if cell.number in done]
+    results = [verdicts_again(done[cell.number], cell, arguments.data) for cell in grid if cell.number in done]
     shown = summary(results)
     for row in shown.pop("table"):
         print("{:20} {:9} {:15} {:15} {:4}".format(*row))

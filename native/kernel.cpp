@@ -8,6 +8,7 @@
 #include <string>
 
 #include "algorithms.h"
+#include "lattice_module.h"
 #include "workers.h"
 
 #if defined(__x86_64__)
@@ -181,4 +182,5 @@ NB_MODULE(_kernel, module) {
         return names;
     });
     module.def("multiplications", [] { return multiplications.load(); });
+    add_lattice(module);
 }

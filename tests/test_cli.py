@@ -222,7 +222,7 @@ def test_every_key_has_a_flag(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
 
 def test_wrong_key_is_explained(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """The plan's own message, one line a mistake."""
-    assert call(monkeypatch, "plan", "new", "--protocol", "exchagne", "--epochs", "0") == 1
+    assert call(monkeypatch, "plan", "new", "--protocol", "exchagne", "--epochs", "-1") == 1
     printed = capsys.readouterr()
     assert printed.out == ""
     assert 'did you mean "exchange"?' in printed.err
@@ -239,6 +239,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         for name in ("clear", "exchange", "shares", "arbiter"):
             out = ["--out", str(folder / name), "--json", "--quiet", "--accept-leaks"]
+            out += ["--scheme", "paillier", "--open", "own"] if name == "shares" else []
             code = call(
                 patch, "train", *TINY, *ENGINE, "--data", "breast-cancer", "--protocol", name, "--seed", "4", *out
             )
@@ -364,6 +365,8 @@ def test_predict_on_weights_that_stay_shared(
         "shares",
         "--seed",
         "4",
+        "--scheme",
+        "paillier",
         "--open",
         "never",
     ]
@@ -484,7 +487,7 @@ def test_audit_of_a_plan_that_leaks(
 ) -> None:
     """Exit code 3, the object is printed all the same, and record and report hold the findings."""
     flags = ["--batch-size", "15", "--epochs", "1", "--tolerance-labels", "0", "--out", str(tmp_path)]
-    assert call(monkeypatch, *AUDIT, *flags, "--only", "label-toy", "--json", "--quiet") == cli.LEAKING == 3
+    assert call(monkeypatch, *AUDIT, *flags, "--only", "label-toy", "--json", "--quiet") == 3
     printed = capsys.readouterr()
     assert printed.err == ""
     result = json.loads(printed.out)
@@ -492,6 +495,7 @@ def test_audit_of_a_plan_that_leaks(
     assert (found["attack"], found["by"], found["against"]) == ("label-toy", "features", "label")
     assert (found["target"], found["verdict"]) == ("labels", "leaks")
     assert found["rate"] > found["baseline"]
+    assert result["attacks_not_run"] == ["label-other"]
     assert result["notes"]
     assert RunRecord.load(tmp_path).findings == [Finding.from_dict(found)]
     page = (tmp_path / "report.html").read_text()
@@ -515,10 +519,24 @@ def test_audit_of_a_plan_that_holds(
 
 
 @pytest.mark.usefixtures("toy_attacks")
+def test_a_partial_audit_settles_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Exit code 4 where nothing leaks, the attacks that were not run by name, and no green verdict on the page."""
+    noise = ["--noise", "std", "--noise-std", "50", "--row-norm", "1", "--seed", "3", "--out", str(tmp_path)]
+    assert call(monkeypatch, *AUDIT, *noise, "--only", "label-toy") == 4
+    assert "These attacks were not run: label-other" in capsys.readouterr().out
+    page = (tmp_path / "report.html").read_text()
+    assert "This audit is partial" in page
+    assert "not fully tested" in page
+    assert 'class="verdict blocked"' not in page
+
+
+@pytest.mark.usefixtures("toy_attacks")
 def test_audit_of_defences(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """One table of the same data under each defence; the findings at the top are the plan's own."""
     flags = ["--batch-size", "15", "--epochs", "1", "--only", "label-toy", "--out", str(tmp_path)]
-    assert call(monkeypatch, *AUDIT, "--defences", *flags, "--json", "--quiet") in (0, cli.LEAKING)
+    assert call(monkeypatch, *AUDIT, "--defences", *flags, "--json", "--quiet") in (3, 4)
     result = json.loads(capsys.readouterr().out)
     by_name = {one["defence"]: one for one in result["defences"]}
     assert {"none", "fixed batches", "large start", "shares", "shares, never opened"} <= set(by_name)
@@ -610,8 +628,8 @@ def test_attack_without_a_recording(
 
 def people(folder: Path) -> tuple[str, list[str]]:
     """A plan and two files that fit it: the bank has a number, the fund a number and a word."""
-    keys = {"protocol": "clear", "batch_size": 5, "epochs": 1, "seed": 2, "categorical": "one-hot"}
-    parties = {"bank": {"role": "label", "features": 1}, "fund": {"role": "features", "features": 3}}
+    keys = {"protocol": "clear", "batch_size": 5, "epochs": 1, "seed": 2, "categorical": "one-hot", "rare": 1}
+    parties = {"bank": {"role": "label", "features": 1}, "fund": {"role": "features", "features": 2}}
     plan = folder / "joint.toml"
     plan.write_text(Plan.from_dict({"parties": parties}).replace(**keys).to_toml())
     return str(plan), [f"bank={bank_file(folder)}", f"fund={fund_file(folder)}"]
@@ -656,14 +674,14 @@ BAD_INPUT: dict[str, tuple[Callable[[Path], object], list[str], str]] = {
     "text": (
         lambda folder: fund_file(folder, shares="hush-4711"),
         ["--categorical", "refuse"],
-        "fund: column 'shares' is text: 1 of 20 rows",
+        "column 'shares': 1 of 20 cells is not a number, the first in row 1",
     ),
     "repeated id": (lambda folder: fund_file(folder, id="p7"), [], "fund: 1 of 20 rows repeat an id"),
     "one class": (one_class, [], "bank: expected two classes of labels in 20 rows, got 1"),
     "missing label": (lambda folder: bank_file(folder, late=""), [], "bank: the label is missing in 1 of 20 rows"),
     "nobody in common": (lambda folder: fund_file(folder, start=500), [], "have no id in common"),
     "batch too large": (lambda folder: None, ["--batch-size", "21"], "batch_size 21 is more than the 20 training rows"),
-    "too few columns": (lambda folder: None, ["--features", "2,3"], "bank: the plan says 2 columns, its data give 1"),
+    "too few columns": (lambda folder: None, ["--features", "2,2"], "bank: the plan says 2 columns, its data give 1"),
     "key too small": (
         lambda folder: None,
         ["--protocol", "shares", "--key-bits", "1024"],
@@ -756,7 +774,7 @@ def test_an_engine_that_is_not_here_touches_no_folder(monkeypatch: pytest.Monkey
 def test_unseen_category_at_prediction(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """Counted, not shown."""
+    """Taken as a rare one and counted, not shown; with --strict the rows are refused."""
     plan, pairs = people(tmp_path)
     run = str(tmp_path / "run")
     assert (
@@ -765,11 +783,16 @@ def test_unseen_category_at_prediction(
     )
     fund_file(tmp_path, rank="platinum")
     capsys.readouterr()
-    assert call(monkeypatch, "predict", run, "--data", *pairs, "--id", "id", "--out", str(tmp_path / "scores.csv")) == 1
-    printed = capsys.readouterr()
-    assert "1 of 20 rows have a category that training never saw" in printed.err
-    assert "platinum" not in printed.err
+    predict = ["predict", run, "--data", *pairs, "--id", "id", "--out", str(tmp_path / "scores.csv")]
+    assert call(monkeypatch, *predict, "--strict") == 1
+    refused = capsys.readouterr()
+    assert "levels or gaps that training never saw in 20 rows: 'rank' (1)" in refused.err
     assert not (tmp_path / "scores.csv").exists()
+    assert call(monkeypatch, *predict) == 0
+    counted = capsys.readouterr()
+    assert "levels or gaps that training never saw in 20 rows" in counted.out
+    assert (tmp_path / "scores.csv").exists()
+    assert "platinum" not in refused.err + counted.out
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ FLOORS = (
     {"cli"},
     # The workshop: nothing below it may import it, so that a party's process never loads an attack.
     {"workshop.bench", "workshop.commands", "workshop.demo"},
+    {"workshop.bench_lattice"},
     {"workshop.lab"},
     {"workshop.pages"},
     {"workshop.paper"},
@@ -25,10 +26,13 @@ FLOORS = (
     {"commands"},
     {"report"},
     {"party"},
+    {"jobs"},
     {"checking"},
     {"protocol"},
     {"transport", "privacy", "crypto", "model", "data"},
-    {"plan", "record", "datasets"},
+    {"run_folder"},
+    {"record"},
+    {"plan", "datasets"},
     {"errors"},
 )
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

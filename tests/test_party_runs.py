@@ -43,7 +43,7 @@ def test_predictions_come_from_the_last_finished_run(home: Home) -> None:
     first, second = (party_runs._run_folder(home, PLAN, is_new=True) for _ in range(2))
     unfinished_record(PLAN, 40, FINISHED).save(first)
     unfinished_record(PLAN, 40, "running").save(second)
-    assert party_runs._finished_run(home, PLAN) == first
+    assert party_runs._finished_run(home, PLAN).path == first
 
 
 def test_a_second_session_leaves_the_first_one_alone(home: Home) -> None:

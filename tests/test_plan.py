@@ -31,7 +31,7 @@ THREE = (*TWO, Party("shop", "features", 3))
 CONTRACT = {
     "data": {
         "rows": 0,
-        "scale": "standard",
+        "scale": "whitened",
         "missing": "refuse",
         "categorical": "refuse",
         "bins": 0,
@@ -39,14 +39,14 @@ CONTRACT = {
         "test_share": 0.0,
     },
     "model": {
-        "sigmoid": "taylor",
+        "sigmoid": "fourier",
         "start": "zero",
         "epochs": 0,
         "batch_size": 256,
-        "batches": "reshuffled",
-        "momentum": 0.0,
+        "batches": "full",
+        "momentum": 0.5,
         "remainder": "merge",
-        "learning_rate": 0.1,
+        "learning_rate": 0.0,
         "intercept": True,
         "l2": 0.0,
         "class_weight": "none",
@@ -54,12 +54,12 @@ CONTRACT = {
     },
     "crypto": {
         "protocol": "shares",
-        "scheme": "paillier",
+        "scheme": "lattice",
         "key_bits": 2048,
         "test_only_keys": False,
         "trust_peer_keys": False,
         "replies": "packed",
-        "feature_bits": 16,
+        "feature_bits": 13,
         "residual_bits": 20,
         "open": "never",
         "most_rows": 0,
@@ -110,7 +110,7 @@ def test_the_hash_ignores_layout_comments_order_and_spelt_out_defaults() -> None
     plan = Plan.from_toml(EXAMPLE + "[model]\nepochs = 3\nlearning_rate = 1\n[data]\nrows = 900\n")
     other = "version=2\n"
     other += (
-        "title='Default within 12 months'\n[data]\nscale='standard'\nrows=900 # known\n[model]\nlearning_rate=1.0\n"
+        "title='Default within 12 months'\n[data]\nscale='whitened'\nrows=900 # known\n[model]\nlearning_rate=1.0\n"
     )
     other += "epochs=3\n[parties.bank]\nfeatures=11\nrole='label'\n[parties.fund]\nrole='features'\nfeatures=12\n"
     assert Plan.from_toml(other).hash() == plan.hash()
@@ -201,6 +201,8 @@ PAIRS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "noise_std": (1.0, 2.0, {**NOISY, "noise": "std"}),
     "replies": ("packed", "single", {}),
     "unmasked_gradients_for_the_arbiter": (False, True, JUDGED),
+    "scale": ("whitened", "standard", {"learning_rate": 0.1}),
+    "batches": ("full", "reshuffled", CLEAR),
     "bins": (0, 1, CLEAR),
     "momentum": (0.25, 0.5, CLEAR),
     "learning_rate": (0.1, 0.2, {}),
@@ -334,8 +336,11 @@ def test_malformed_files_are_refused(text: str, words: str) -> None:
         ({"protocol": "clear", "learning_rate": 0.0}, "model.learning_rate", 'scale = "whitened"'),
         ({"protocol": "exchange", "scheme": "lattice", "batches": "full"}, "crypto.scheme", "end in shares"),
         ({"protocol": "exchange", "sigmoid": "fourier"}, "model.sigmoid", 'use "taylor"'),
-        ({"lattice_set": 1}, "crypto.lattice_set", 'scheme = "lattice" only'),
-        ({"noise": "rows"}, "privacy.noise", "not carried yet"),
+        ({"protocol": "clear", "lattice_set": 1}, "crypto.lattice_set", 'scheme = "lattice" only'),
+        ({"batches": "fixed", "learning_rate": 0.1}, "model.batches", "waste"),
+        ({"class_weight": "balanced", "learning_rate": 0.1}, "model.class_weight", "public rate"),
+        ({"sigmoid": "taylor"}, "model.sigmoid", "fourier"),
+        ({"scheme": "paillier", "noise": "rows"}, "privacy.noise", "without limit"),
         ({"scheme": "paillier", "momentum": 0.5, "epochs": 31}, "model.epochs", "l2 = 0.01"),
         ({"scheme": "paillier", "scale": "whitened", "l2": 0.1}, "model.l2", "private product"),
         ({"protocol": "arbiter"}, "crypto.protocol", "needs a party with role arbiter"),
@@ -360,7 +365,7 @@ def test_malformed_files_are_refused(text: str, words: str) -> None:
         ({"epsilon": 0.0}, "privacy.epsilon", "above 0"),
         ({"delta": 1.0}, "privacy.delta", "below 1"),
         ({"test_share": 1.0}, "data.test_share", "below 1"),
-        ({"rows": 300, "test_share": 0.2}, "model.batch_size", "240 training rows"),
+        ({"protocol": "exchange", "rows": 300, "test_share": 0.2}, "model.batch_size", "240 training rows"),
         ({"heuristic": Heuristic(G=0.5)}, "privacy.heuristic.G", "above 0.5"),
         ({"intercept": 1}, "model.intercept", "true or false"),
         ({"epochs": True}, "model.epochs", "whole number"),

@@ -1,8 +1,9 @@
 """The command line: parse, call, print.
 
 Exit codes: 0 done, 1 failed with a message, 2 wrong usage, 3 (`check`, `audit`) done and something leaks above the
-plan's tolerance, 130 interrupted by Ctrl-C. The work is done elsewhere, and imported late, so that every verb starts in
-under a second.
+plan's tolerance, 4 (`audit`, `check`) done and nothing leaks, but attacks were not run (`--only`) or, with `--strict`,
+something degrades, 130 interrupted by Ctrl-C. The work is done elsewhere, and imported late, so that every verb starts
+in under a second.
 """
 
 import json
@@ -15,7 +16,8 @@ import typer
 from rich.console import Console
 
 from plumbob import __version__
-from plumbob.commands.flags import plan_from, with_plan_flags
+from plumbob.commands.flags import with_plan_flags
+from plumbob.commands.table_flags import TableFlags, with_table_flags
 from plumbob.errors import PlumbobError
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output and nothing else.")]
@@ -24,7 +26,7 @@ Data = Annotated[
     list[str],
     typer.Option("--data", help="A data set's name, or PARTY=FILE for each party.", metavar="DATASET|PARTY=FILE ..."),
 ]
-IdColumn = Annotated[str | None, typer.Option("--id", help="The column that names a row.", metavar="COLUMN")]
+IdColumn = Annotated[str | None, typer.Option("--id", help="Column that identifies each row.", metavar="COLUMN")]
 DataDir = Annotated[
     Path | None, typer.Option("--data-dir", help="The folder of the larger data sets; else PLUMBOB_DATA.")
 ]
@@ -40,14 +42,42 @@ LabelColumn = Annotated[
 ]
 Engine = Annotated[
     str,
-    typer.Option(help="Who does the arithmetic; ray is a cluster, cuda a GPU.", metavar="auto|native|python|ray|cuda"),
+    typer.Option(help="Arithmetic backend; `ray` uses a cluster, `cuda` a GPU.", metavar="auto|native|python|ray|cuda"),
 ]
-Jobs = Annotated[int | None, typer.Option(help="Cores to use; without it, all.", min=1)]
+Jobs = Annotated[int | None, typer.Option(help="Number of cores to use (default: all).", min=1)]
 AcceptLeaks = Annotated[
-    bool, typer.Option("--accept-leaks", help="Say, for the record, that what the plan leaks is accepted.")
+    bool, typer.Option("--accept-leaks", help="Accept the plan's known leaks (noted in the run record).")
 ]
-IsNew = Annotated[bool, typer.Option("--new", help="Begin anew, whatever was interrupted.")]
+IsNew = Annotated[bool, typer.Option("--new", help="Start over and discard any interrupted run.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Exit with 4 if nothing leaks but something degrades.")]
+Predicted = Annotated[
+    int, typer.Option(help="Rows to be scored after training: judges what their scores give away.", min=0)
+]
 Only = Annotated[list[str], typer.Option("--only", help="The attacks to run; without it, all.", metavar="NAME ...")]
+
+Threshold = Annotated[
+    str | None,
+    typer.Option(
+        help="Probability above which a row is positive, or `balanced` (both classes weigh the same) (default: 0.5).",
+        metavar="NUMBER|balanced",
+    ),
+]
+Cost = Annotated[
+    str | None,
+    typer.Option(help="Threshold from the costs of a false alarm and of a miss: 1:5.", metavar="FALSE_ALARM:MISSED"),
+]
+StrictRows = Annotated[
+    bool,
+    typer.Option("--strict", help="Refuse rows with a level or gap that training never saw (default: count them)."),
+]
+TestFiles = Annotated[
+    list[str],
+    typer.Option("--test", help="File of test rows, for each party; repeat it.", metavar="PARTY=FILE"),
+]
+SplitBy = Annotated[
+    str | None,
+    typer.Option("--split-by", help="Hold out the newest fifth of the rows by this column.", metavar="COLUMN"),
+]
 
 HomeFolder = Annotated[
     Path,
@@ -57,7 +87,6 @@ HomeFolder = Annotated[
 ]
 HOME = Path("party")
 
-LEAKING = 3
 INTERRUPTED = 130  # As a shell has it: 128 and the signal's number.
 
 # Pretty tracebacks print local variables, and ours may hold keys.
@@ -113,13 +142,33 @@ def plumbob(
     """Vertical logistic regression whose privacy can be checked, attacked and shown."""
 
 
+FromFate = Annotated[
+    Path | None,
+    typer.Option(
+        "--from-fate", help="FATE job to read instead of a plan: conf, DAG or pipeline script.", metavar="FILE"
+    ),
+]
+FromSecretflow = Annotated[
+    Path | None,
+    typer.Option(
+        "--from-secretflow", help="SecretFlow job to read instead of a plan: graph, node or script.", metavar="FILE"
+    ),
+]
+JobVersion = Annotated[
+    str | None,
+    typer.Option(
+        "--job-version", help="Version of FATE or SecretFlow, where the job does not say it.", metavar="VERSION"
+    ),
+]
+
+
 @app.command()
 def demo(
     out: Annotated[Path, typer.Option(help="The folder to write to.", file_okay=False)] = Path("demo"),
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Train by exchange, with noise and on shares, attack each, and lay the results side by side."""
+    """Train one model three ways (exchange, exchange with noise, shares), attack each run and compare the results."""
     from plumbob.workshop import demo as work
 
     show(work.run(out, progress(quiet)), as_json)
@@ -127,18 +176,39 @@ def demo(
 
 @plans.command("new")
 @with_plan_flags
+@with_table_flags
 def plan_new(
     out: Annotated[Path | None, typer.Option(help="The file to write; without it, standard output.")] = None,
     names: Annotated[str | None, typer.Option(help="The parties' names: bank,fund.")] = None,
+    from_fate: FromFate = None,
+    from_secretflow: FromSecretflow = None,
+    job_version: JobVersion = None,
+    data: Annotated[
+        list[str],
+        typer.Option(
+            "--data", help="Table to fit the plan to: your own FILE, or PARTY=FILE, repeated.", metavar="FILE"
+        ),
+    ] = [],  # noqa: B006  # Typer copies it.
+    id_column: IdColumn = None,
+    label_column: LabelColumn = None,
     as_json: Json = False,
     quiet: Quiet = False,
     *,
     keys: dict[str, Any],
+    table: TableFlags,
 ) -> None:
-    """A commented plan with every default written out; flags change it."""
+    """Write a commented plan with every default; flags change it, and tables give it their columns."""
     from plumbob.commands import plans as work
+    from plumbob.commands.origins import Origin
 
-    show(work.new(keys, names, out), as_json)
+    if data:
+        from plumbob.commands import plans_from_tables as fitting
+
+        files = fitting.Files(data, id_column, label_column, table)
+        show(fitting.new(keys, names, out, files), as_json)
+    else:
+        origin = Origin(None, from_fate, from_secretflow, job_version)
+        show(work.new(keys, names, out, origin), as_json)
 
 
 @plans.command("show")
@@ -160,37 +230,53 @@ def plan_hash(plan: PlanFile, as_json: Json = False, quiet: Quiet = False) -> No
 @app.command()
 @with_plan_flags
 def check(
-    plan: Annotated[Path | None, typer.Argument(metavar="PLAN", help="A plan's TOML file; or flags alone.")] = None,
+    plan: Annotated[
+        Path | None, typer.Argument(metavar="PLAN", help="Plan file (TOML); omit it to use flags only.")
+    ] = None,
     with_estimate: Annotated[
         bool, typer.Option("--estimate", help="Also minutes, traffic and memory, measured on this machine.")
     ] = False,
     attack: Annotated[
-        str | None, typer.Option("--explain", help="One attack's story with this plan's numbers.", metavar="ATTACK")
+        str | None, typer.Option("--explain", help="Explain one attack, using this plan's numbers.", metavar="ATTACK")
     ] = None,
-    runs: Annotated[int, typer.Option(help="Runs on the same rows: what they give away adds up.", min=1)] = 1,
-    from_fate: Annotated[
-        Path | None, typer.Option("--from-fate", help="Read a FATE hetero-LR job instead of a plan.", metavar="CONF")
+    runs: Annotated[int, typer.Option(help="How many runs will use the same rows; leakage adds up.", min=1)] = 1,
+    predicted: Predicted = 0,
+    own_data: Annotated[
+        str | None,
+        typer.Option(
+            "--data", help="Your own table, for sharper verdicts; it is not sent or stored.", metavar="[PARTY=]FILE"
+        ),
     ] = None,
-    from_secretflow: Annotated[
-        Path | None, typer.Option("--from-secretflow", help="Read a SecretFlow job instead.", metavar="CONF")
-    ] = None,
+    id_column: IdColumn = None,
+    label_column: LabelColumn = None,
+    from_fate: FromFate = None,
+    from_secretflow: FromSecretflow = None,
+    job_version: JobVersion = None,
+    strict: Strict = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Also every finding that does not leak, with its reason, and all notes.")
+    ] = False,
     as_json: Json = False,
     quiet: Quiet = False,
     *,
     keys: dict[str, Any],
 ) -> None:
-    """Before training: what each party will be able to work out; exit code 3 if something leaks above tolerance."""
+    """Say before training what each party will be able to work out; exits with 3 if something leaks above tolerance."""
     from plumbob.commands import check as work
+    from plumbob.commands.origins import Origin
 
-    checked, remarks = work.plan_for(plan, from_fate, from_secretflow, keys)
-    result = work.run(checked, work.Wishes(runs, attack, with_estimate), progress(quiet), remarks)
+    checked, job = work.plan_for(Origin(plan, from_fate, from_secretflow, job_version), keys)
+    home = work.known_at_home(checked, own_data, id_column, label_column) if own_data else None
+    wishes = work.Wishes(runs, attack, with_estimate, verbose, predicted, home)
+    result = work.run(checked, wishes, progress(quiet), job)
     show(result, as_json)
-    if work.leaks(result):
-        raise typer.Exit(LEAKING)
+    if code := work.exit_code(result, strict):
+        raise typer.Exit(code)
 
 
 @app.command()
 @with_plan_flags
+@with_table_flags
 def train(
     words: PlanWords = None,
     out: RunOut = Path("run"),
@@ -202,26 +288,35 @@ def train(
     jobs: Jobs = None,
     accept_leaks: AcceptLeaks = False,
     is_new: IsNew = False,
+    test: TestFiles = [],  # noqa: B006  # Typer copies it.
+    split_by: SplitBy = None,
     as_json: Json = False,
     quiet: Quiet = False,
     *,
     keys: dict[str, Any],
+    table: TableFlags,
 ) -> None:
-    """All parties on this machine, through the same bytes; joint, local-only and pooled quality side by side.
+    """Train with all parties on this machine, exchanging the same bytes as over a network.
 
-    Started again after any interruption, it goes on where it was.
+    The joint model is compared with local-only and pooled ones.
+
+    If it is interrupted, run the same command again to resume.
     """
     files, pairs = told_apart(words or [])
-    plan = plan_from(one_plan(files), keys)
+    from plumbob.commands.tables import chosen
     from plumbob.workshop.commands import train as work
+    from plumbob.workshop.simulation.files import Testing
 
-    inputs = work.Inputs([*data, *pairs], id_column, label_column, data_dir)
+    testing = Testing(test, split_by)
+    inputs = work.Inputs([*data, *pairs], id_column, label_column, data_dir, chosen(table), testing)
+    plan = work.plan_for(one_plan(files), keys, inputs)
     means = work.Means(engine, jobs, accept_leaks, quiet, is_new)
     show(unless_interrupted(lambda: work.run(plan, inputs, out, means)), as_json)
 
 
 @app.command()
 @with_plan_flags
+@with_table_flags
 def audit(
     words: PlanWords = None,
     out: RunOut = Path("run"),
@@ -233,41 +328,55 @@ def audit(
     jobs: Jobs = None,
     accept_leaks: AcceptLeaks = False,
     is_new: IsNew = False,
+    test: TestFiles = [],  # noqa: B006  # Typer copies it.
+    split_by: SplitBy = None,
     only: Only = [],  # noqa: B006  # Typer copies it.
     defences: Annotated[
         bool, typer.Option("--defences", help="The same data under one defence after the other, as one table.")
     ] = False,
     encrypted: Annotated[
         bool,
-        typer.Option("--encrypted", help="With --defences: really encrypted, with seconds, bytes, active attacks."),
+        typer.Option(
+            "--encrypted",
+            help="With --defences: run the real encrypted protocols, measure them, include active attacks.",
+        ),
     ] = False,
+    predicted: Predicted = 0,
+    strict: Strict = False,
     as_json: Json = False,
     quiet: Quiet = False,
     *,
     keys: dict[str, Any],
+    table: TableFlags,
 ) -> None:
     """Train, attack with everything each party saw, score, report; exit code 3 if something leaks above tolerance."""
+    from plumbob.commands.check import exit_code
+    from plumbob.commands.tables import chosen
     from plumbob.workshop.commands import attack as work
-    from plumbob.workshop.commands.train import Inputs, Means
+    from plumbob.workshop.commands.train import Inputs, Means, plan_for
+    from plumbob.workshop.simulation.files import Testing
 
     paths, pairs = told_apart(words or [])
     files, names = work.told_apart(paths, only)
-    plan = plan_from(one_plan(files), keys)
-    inputs = Inputs([*data, *pairs], id_column, label_column, data_dir)
+    testing = Testing(test, split_by)
+    inputs = Inputs([*data, *pairs], id_column, label_column, data_dir, chosen(table), testing)
+    plan = plan_for(one_plan(files), keys, inputs)
     means = Means(engine, jobs, accept_leaks, quiet, is_new)
     if encrypted and not defences:
         raise typer.BadParameter("--encrypted goes with --defences; a plain audit is as the plan says")
     if is_new and defences:
-        raise typer.BadParameter("--new goes without --defences, which always begins anew")
+        raise typer.BadParameter("--new cannot be combined with --defences, which always starts over")
     if defences:
         from plumbob.workshop.commands import defences as comparison
 
         result = unless_interrupted(lambda: comparison.run(plan, inputs, out, means, names, encrypted, progress(quiet)))
     else:
-        result = unless_interrupted(lambda: work.audit_plan(plan, inputs, out, means, names, progress(quiet)))
+        result = unless_interrupted(
+            lambda: work.audit_plan(plan, inputs, out, means, names, progress(quiet), predicted)
+        )
     show(result, as_json)
-    if work.leaks(result):
-        raise typer.Exit(LEAKING)
+    if code := exit_code(result, strict):
+        raise typer.Exit(code)
 
 
 @app.command()
@@ -275,7 +384,7 @@ def attack(
     words: Annotated[list[str], typer.Argument(metavar="RUN_DIR", help="The folder of a run.")],
     only: Only = [],  # noqa: B006  # Typer copies it.
     keep: Annotated[
-        bool, typer.Option("--keep", help="Keep the findings in the run's record, and make its report again.")
+        bool, typer.Option("--keep", help="Save the findings in the run record and regenerate its report.")
     ] = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -295,18 +404,29 @@ def predict(
     data: Data = [],  # noqa: B006  # Typer copies it.
     id_column: IdColumn = None,
     out: Annotated[Path, typer.Option(help="The CSV file to write.", dir_okay=False)] = Path("scores.csv"),
+    threshold: Threshold = None,
+    cost: Cost = None,
+    gaps: Annotated[
+        list[str], typer.Option("--na", help="Cell that means a gap, besides those of training.", metavar="MARK")
+    ] = [],  # noqa: B006  # Typer copies it.
+    is_strict: StrictRows = False,
     data_dir: DataDir = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Scores of new rows (of a data set, its test part) to a CSV file: id, score, probability, predicted class."""
+    """Score new rows and write a CSV file (for a named data set, its test split).
+
+    Its columns are id, score, probability and predicted class.
+    """
     folders, pairs = told_apart(words)
     if len(folders) != 1:
         raise typer.BadParameter(f"expected one folder of a run, got {', '.join(folders) or 'none'}")
     from plumbob.workshop.commands import predict as work
     from plumbob.workshop.commands.train import Inputs
 
-    show(work.run(Path(folders[0]), Inputs([*data, *pairs], id_column, data_dir=data_dir), out), as_json)
+    inputs = Inputs([*data, *pairs], id_column, data_dir=data_dir)
+    choices = work.Choices(threshold, cost, tuple(gaps), is_strict)
+    show(work.run(Path(folders[0]), inputs, out, choices), as_json)
 
 
 @app.command()
@@ -348,22 +468,26 @@ def report(
 @app.command()
 def export(
     folder: RunFolder,
-    to: Annotated[str, typer.Option(help="The form.", metavar="json|skops|onnx")] = "json",
+    to: Annotated[str, typer.Option(help="Output format.", metavar="json|skops|onnx|scorecard")] = "json",
     party: Annotated[str | None, typer.Option(help="One party's own part; without it, all parts merged.")] = None,
     out: Annotated[Path | None, typer.Option(help="The file to write; without it, in the run's folder.")] = None,
+    base_score: Annotated[float, typer.Option(help="Scorecard: points at the base odds.")] = 600.0,
+    odds: Annotated[float, typer.Option(help="Scorecard: odds of the negative class at the base score.")] = 50.0,
+    pdo: Annotated[float, typer.Option(help="Scorecard: points that double the odds.")] = 20.0,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """The model for other programs, in the units of the parties' own tables."""
+    """Export the model for other programs, in the units of the parties' own tables, or one party's scorecard."""
     from plumbob.workshop.commands import export as work
 
-    show(work.run(folder, to, party, out), as_json)
+    show(work.run(folder, to, party, out, work.Scale(base_score, odds, pdo)), as_json)
 
 
 @app.command()
 def lab(
     folder: Annotated[
-        Path | None, typer.Argument(metavar="RUN_DIR", help="A run to open on: its report, and its plan to change.")
+        Path | None,
+        typer.Argument(metavar="RUN_DIR", help="Run to open: shows its report and loads its plan for editing."),
     ] = None,
     out: Annotated[Path, typer.Option(help="The folder that keeps the lab's runs.", file_okay=False)] = Path(
         "lab-runs"
@@ -387,10 +511,12 @@ def paper(
     part: Annotated[
         str, typer.Argument(metavar="mnist|credit|attacks", help="A data set of section 7, or the theorems.")
     ],
-    out: Annotated[Path, typer.Option(help="The folder to write to; a second call goes on there.", file_okay=False)],
+    out: Annotated[
+        Path, typer.Option(help="Output folder; run again with the same folder to continue.", file_okay=False)
+    ],
     preset: Annotated[
         str | None,
-        typer.Option(help="How section 7 is read; without it, both ways.", metavar="figures|text|both"),
+        typer.Option(help="Which reading of section 7 to use (default: both).", metavar="figures|text|both"),
     ] = None,
     seeds: Annotated[int, typer.Option(help="Repetitions of every setting.", min=1)] = 5,
     quick: Annotated[bool, typer.Option("--quick", help="One seed; the undefended and one defended run.")] = False,
@@ -418,27 +544,36 @@ def bench(
 
 
 @party.command("init")
+@with_table_flags
 def party_init(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="This party's name, as plans have it.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="This party's name, as it appears in plans.")],
     home: HomeFolder = HOME,
     listen: Annotated[
-        str, typer.Option(help="Where peers may call; without it, this side only dials.", metavar="HOST:PORT")
+        str,
+        typer.Option(
+            help="Address to listen on; without it, this party only makes outgoing connections.", metavar="HOST:PORT"
+        ),
     ] = "",
     address: Annotated[
-        str, typer.Option(help="Where peers reach that, for invitations; without it, as --listen.", metavar="HOST:PORT")
+        str,
+        typer.Option(
+            help="Address peers should connect to, written into invitations (default: --listen).", metavar="HOST:PORT"
+        ),
     ] = "",
     proxy: Annotated[str, typer.Option(help="Dial out through this HTTP proxy.", metavar="URL")] = "",
     data: Annotated[Path | None, typer.Option(help="The file of this party's table.", dir_okay=False)] = None,
-    id_column: Annotated[str, typer.Option("--id", help="The column that names a row.", metavar="COLUMN")] = "id",
+    id_column: Annotated[str, typer.Option("--id", help="Column that identifies each row.", metavar="COLUMN")] = "id",
     label_column: Annotated[
         str, typer.Option("--label", help="The column that holds the label, if this party has it.", metavar="COLUMN")
     ] = "",
     engine: Engine = "auto",
-    days: Annotated[int, typer.Option(help="How long the certificate holds.", min=1)] = 730,
+    days: Annotated[int, typer.Option(help="Validity of the certificate, in days.", min=1)] = 730,
     as_json: Json = False,
     quiet: Quiet = False,
+    *,
+    table: TableFlags,
 ) -> None:
-    """A new party: a key that stays in its folder, a certificate for its peers, and commented settings."""
+    """Set up a party: its key, its certificate and its settings. Shows what its table gives, and its invitation."""
     from plumbob.commands import party as work
     from plumbob.party.home import Settings
 
@@ -452,7 +587,7 @@ def party_init(
         label_column=label_column,
         engine=engine,
     )
-    show(work.init(home, settings, days), as_json)
+    show(work.init(home, settings, days, table), as_json)
 
 
 @party.command("renew")
@@ -462,7 +597,7 @@ def party_renew(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """A new certificate for the same key, before the old one ends or after; the peers must join it again."""
+    """Issue a new certificate for the same key, before or after the old one expires; peers must join again."""
     from plumbob.commands import party as work
 
     show(work.renew(home, days), as_json)
@@ -470,7 +605,7 @@ def party_renew(
 
 @party.command("invite")
 def party_invite(home: HomeFolder = HOME, as_json: Json = False, quiet: Quiet = False) -> None:
-    """One line for a peer to join, and the fingerprint to read out over the telephone."""
+    """Print a one-line invitation for a peer, and your fingerprint to read out over the phone."""
     from plumbob.commands import party as work
 
     show(work.invite(home), as_json)
@@ -480,11 +615,10 @@ def party_invite(home: HomeFolder = HOME, as_json: Json = False, quiet: Quiet = 
 def party_join(
     token: Annotated[str, typer.Argument(metavar="TOKEN", help="The line that the peer's `party invite` printed.")],
     address: Annotated[
-        str | None, typer.Option(help="Dial it here, whatever its invitation says.", metavar="HOST:PORT")
+        str | None,
+        typer.Option(help="Connect to this address instead of the one in the invitation.", metavar="HOST:PORT"),
     ] = None,
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Let a new identity take the place of the one pinned.")
-    ] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace the pinned identity.")] = False,
     home: HomeFolder = HOME,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -493,6 +627,27 @@ def party_join(
     from plumbob.commands import party as work
 
     show(work.join(home, token, address, replace), as_json)
+
+
+@party.command("propose")
+@with_plan_flags
+@with_table_flags
+def party_propose(
+    out: Annotated[Path, typer.Option(help="Plan file to write.", dir_okay=False)] = Path("joint.toml"),
+    home: HomeFolder = HOME,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    *,
+    keys: dict[str, Any],
+    table: TableFlags,
+) -> None:
+    """Draft a plan with your peers from everybody's tables; only the number of columns is exchanged.
+
+    Run it on all sides at once. The party that has the label may change the plan's keys with the flags below.
+    """
+    from plumbob.commands import proposing as work
+
+    show(unless_interrupted(lambda: work.run(home, keys, table, out, progress(quiet))), as_json)
 
 
 @party.command("doctor")
@@ -504,7 +659,10 @@ def party_doctor(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Check the own table, then network, clock, versions, plan and message size with each peer, who runs it too."""
+    """Check your own table, then test network, clock, versions, plan and message size with each peer.
+
+    Run it on all sides at once.
+    """
     from plumbob.commands import party as work
 
     tell = None if as_json else lambda line: show({"lines": [line]}, as_json=False)
@@ -523,7 +681,7 @@ def party_sign(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Give this party's word for a plan, which everybody's training needs; a plan that leaks needs --accept-leaks."""
+    """Sign a plan; training starts only once every party has signed. A plan that leaks also needs --accept-leaks."""
     from plumbob.commands import party_runs as work
 
     show(work.sign(home, plan, accept_leaks), as_json)
@@ -532,14 +690,19 @@ def party_sign(
 @party.command("align")
 def party_align(
     plan: PlanFile,
-    data: Annotated[Path | None, typer.Option(help="Another table than the settings name.", dir_okay=False)] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="Use this table instead of the one named in party.toml.", dir_okay=False)
+    ] = None,
     name: Annotated[
-        str, typer.Option(help="Keep it under this name, the same at all parties: rows to predict, say.")
+        str, typer.Option(help="Name for this row list (all parties must use the same one), e.g. for rows to predict.")
     ] = "",
     at_least: Annotated[
-        int | None, typer.Option(help="The size first: go on to the ids only with so many in common.", min=1)
+        int | None,
+        typer.Option(help="Reveal the overlap size first; continue only if at least this many rows are shared.", min=1),
     ] = None,
-    at_most: Annotated[int, typer.Option(help="Refuse a peer that brings more ids than these.", min=1)] = 5_000_000,
+    at_most: Annotated[
+        int, typer.Option(help="Reject a peer that submits more than this many ids.", min=1)
+    ] = 5_000_000,
     is_new: Annotated[
         bool, typer.Option("--new", help="Begin anew, whatever was interrupted; the peers do the same.")
     ] = False,
@@ -548,7 +711,7 @@ def party_align(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Find the rows that all parties have; ids that somebody lacks stay at home."""
+    """Find the rows that all parties share, without revealing any other ids."""
     from plumbob.commands import party_runs as work
 
     wishes = work.AlignmentWishes(name, data, at_least, at_most, jobs, is_new)
@@ -581,17 +744,23 @@ def party_predict(
     ids: Annotated[
         list[str], typer.Option("--ids", help="Only this row; may be repeated. Without it, all.", metavar="ID")
     ] = [],  # noqa: B006  # Typer copies it.
-    data: Annotated[Path | None, typer.Option(help="Another table than the settings name.", dir_okay=False)] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="Use this table instead of the one named in party.toml.", dir_okay=False)
+    ] = None,
     name: Annotated[str, typer.Option(help="The name under which these rows were aligned.")] = "",
     most_rows: Annotated[
         int | None,
         typer.Option(
-            help="Answer at most so many rows of this plan, over all sessions; without it, as the settings say.", min=1
+            help="Answer at most this many rows for this plan, across all sessions (default: the limit in party.toml).",
+            min=1,
         ),
     ] = None,
     out: Annotated[Path, typer.Option(help="The CSV file to write (at the label party).", dir_okay=False)] = Path(
         "scores.csv"
     ),
+    threshold: Threshold = None,
+    cost: Cost = None,
+    is_strict: StrictRows = False,
     home: HomeFolder = HOME,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -599,13 +768,13 @@ def party_predict(
     """Scores of aligned rows: the label party gets them, the others answer."""
     from plumbob.commands import party_runs as work
 
-    wishes = work.PredictionWishes(ids, name, data, most_rows, out)
+    wishes = work.PredictionWishes(ids, name, data, most_rows, out, threshold, cost, is_strict)
     show(unless_interrupted(lambda: work.predict(home, plan, wishes, progress(quiet))), as_json)
 
 
 @party.command("status")
 def party_status(home: HomeFolder = HOME, as_json: Json = False, quiet: Quiet = False) -> None:
-    """How far every run of this party is, and who waits for whom."""
+    """Show the progress of each run and which peers it is waiting for."""
     from plumbob.commands import party_runs as work
 
     show(work.status(home), as_json)
@@ -615,13 +784,13 @@ def party_status(home: HomeFolder = HOME, as_json: Json = False, quiet: Quiet = 
 def party_forget(
     run: Annotated[str, typer.Argument(metavar="RUN", help="The run's name, as `party status` has it.")],
     gives_up: Annotated[
-        bool, typer.Option("--give-up", help="Also a run that is not over: it is deleted, and nobody can end it.")
+        bool, typer.Option("--give-up", help="Also delete an unfinished run; no party will be able to complete it.")
     ] = False,
     home: HomeFolder = HOME,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Wipe the secrets that a run keeps for a peer that will not come back; results stay."""
+    """Erase the secrets a run keeps for a peer that will not return; results are kept."""
     from plumbob.commands import party_runs as work
 
     show(work.forget(home, run, gives_up), as_json)

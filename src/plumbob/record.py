@@ -10,10 +10,12 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from plumbob.errors import DataError
+from plumbob.errors import DataError, PlanError
+from plumbob.plan import Plan
 
 FORMAT = 2
 FINISHED = "finished"
+ONLY_IN_MEMORY = {"transcripts", "parsed_plan"}
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,8 @@ class Finding:
     n: int | None = None
     advantage: float | None = None
     conditions: tuple[dict[str, Any], ...] = ()
+    stage: str = "training"
+    """training, or prediction: what scores give away that are asked for later."""
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> "Finding":
@@ -127,6 +131,7 @@ class RunRecord:
 
     plumbob: str
     plan: str
+    """As the text of its file."""
     plan_hash: str
     protocol: str
     engine: str
@@ -160,6 +165,8 @@ class RunRecord:
     format: int = FORMAT
     transcripts: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
     """What each party saw, for the auditor; it stays in memory, or in the parties' own files, not in the JSON."""
+    parsed_plan: Plan = field(kw_only=True, compare=False, repr=False)
+    """What `plan` says, read and validated once; the JSON holds the text alone."""
 
     @property
     def is_finished(self) -> bool:
@@ -179,7 +186,7 @@ class RunRecord:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it."""
-        return asdict(replace(self, transcripts={}), dict_factory=_without_transcripts)
+        return asdict(replace(self, transcripts={}), dict_factory=_for_json)
 
     def save(self, folder: Path) -> None:
         """As run.json, in one move, so that an interrupted write or a loss of power leaves no half of it."""
@@ -204,14 +211,14 @@ class RunRecord:
     @classmethod
     def from_dict(cls, stored: Any, source: object) -> "RunRecord":
         """Strict: a record of another format, or with other fields, is refused."""
-        names = {item.name for item in fields(cls)} - {"transcripts"}
+        names = {item.name for item in fields(cls)} - ONLY_IN_MEMORY
         if not isinstance(stored, dict) or stored.get("format") != FORMAT or set(stored) != names:
             raise DataError(f"{source}: expected a run record of format {FORMAT}; was it written by another version?")
         try:
             typed = {name: _typed(name, stored[name]) for name in (*_LISTS, "theorems")}
         except (TypeError, AttributeError) as error:
             raise DataError(f"{source}: a part of the run record has other fields than format {FORMAT}") from error
-        return cls(**{**stored, **typed})
+        return cls(**{**stored, **typed}, parsed_plan=_parsed(stored["plan"], source))
 
 
 _LISTS: dict[str, Callable[[Any], Any]] = {
@@ -230,5 +237,12 @@ def _typed(name: str, stored: Any) -> Any:
     return [_LISTS[name](one) for one in stored]
 
 
-def _without_transcripts(items: list[tuple[str, Any]]) -> dict[str, Any]:
-    return {name: value for name, value in items if name != "transcripts"}
+def _parsed(plan: Any, source: object) -> Plan:
+    try:
+        return Plan.from_toml(plan)
+    except (PlanError, TypeError, AttributeError) as error:
+        raise DataError(f"{source}: the plan in the run record cannot be read: {error}") from error
+
+
+def _for_json(items: list[tuple[str, Any]]) -> dict[str, Any]:
+    return {name: value for name, value in items if name not in ONLY_IN_MEMORY}

@@ -66,7 +66,7 @@ def test_several_runs_add_up() -> None:
         account_of(longer).totals[-1] / 27_000
     )
     assert account_of(both).totals[-1] == account_of(longer).totals[-1]
-    shares = plan_of(protocol="shares")
+    shares = plan_of(protocol="shares", open="own")
     assert gains_of(shares, runs=3)["opened weights"] == 3 * gains_of(shares)["opened weights"]
 
 
@@ -83,10 +83,10 @@ def test_features_are_counted_up_to_a_rotation() -> None:
 
 def test_shares_give_nothing_but_opened_weights() -> None:
     """d equations a run, at its end, and none at all where weights are never opened."""
-    own = account_of(planned(plan_of(protocol="shares")))
+    own = account_of(planned(plan_of(protocol="shares", open="own")))
     assert own.equations_in_all == own.equations[-1] == 12
     assert account_of(planned(plan_of(protocol="shares", open="never"))).equations_in_all == 0
-    assert planned(plan_of(protocol="shares")).account("label", "scores") is None
+    assert planned(plan_of(protocol="shares", open="own")).account("label", "scores") is None
 
 
 def test_replies_carry_what_they_are_cut_to() -> None:

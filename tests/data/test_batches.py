@@ -84,4 +84,4 @@ def test_a_batch_larger_than_the_data_is_refused() -> None:
         run(100)
     with pytest.raises(DataError, match="got none"):
         run(0, batches="full")
-    assert len(run(100, batches="full")) == 10
+    assert len(run(100, batches="full", epochs=10)) == 10

@@ -23,6 +23,14 @@ def fitted(columns: dict[str, list[Any]], training: list[int] | None = None, **k
     return fit_encoder(table, rows, Plan.for_columns((1, 1), **keys))
 
 
+def fitted_by_version_1(columns: dict[str, list[Any]], training: list[int] | None = None, **keys: Any) -> Encoder:
+    """As `fitted`, under a plan that an earlier version wrote."""
+    table = table_from(pa.table(columns))
+    rows = np.arange(len(table)) if training is None else np.array(training)
+    parties = {"bank": {"role": "label", "features": 1}, "fund": {"role": "features", "features": 1}}
+    return fit_encoder(table, rows, Plan.from_dict({"version": 1, "parties": parties, "data": keys}))
+
+
 def test_standardisation_is_that_of_scikit_learn() -> None:
     """Shift and factor come from the training rows alone, and give what scikit-learn's scaler gives."""
     X = np.random.default_rng(0).normal(5.0, 3.0, (40, 3)) * [1.0, 1e-4, 1e6]
@@ -63,7 +71,7 @@ def test_missing_values_become_the_training_mean() -> None:
 def test_categories_become_columns() -> None:
     """One 0/1 column per category in sorted order; a gap becomes the categories' shares; names are remembered."""
     columns: dict[str, list[Any]] = {"x": [1.0, 2.0, 3.0, 4.0], "city": ["b", "a", None, "b"]}
-    encoder = fitted(columns, categorical="one-hot", missing="mean", scale="none")
+    encoder = fitted_by_version_1(columns, categorical="one-hot", missing="mean", scale="none")
     assert encoder.names == ("x", "city=a", "city=b")
     expected = np.array([[1, 0, 1], [2, 1, 0], [3, 1 / 3, 2 / 3], [4, 0, 1]])
     assert np.allclose(encoder.encode(table_from(pa.table(columns))), expected)
@@ -71,7 +79,7 @@ def test_categories_become_columns() -> None:
 
 def test_a_category_of_held_out_rows_has_a_column() -> None:
     """A category that only a held-out row has is known and, being constant in training, does not count."""
-    encoder = fitted({"city": ["a", "b", "a", "c"]}, training=[0, 1, 2], categorical="one-hot")
+    encoder = fitted_by_version_1({"city": ["a", "b", "a", "c"]}, training=[0, 1, 2], categorical="one-hot")
     assert encoder.names == ("city=a", "city=b", "city=c")
     assert encoder.encode(table_from(pa.table({"city": ["c"]})))[0, 2] == 0.0
 
@@ -111,8 +119,8 @@ def test_a_column_without_values_has_no_mean() -> None:
     ],
 )
 def test_new_rows_must_look_like_training_rows(columns: dict[str, Any], words: str) -> None:
-    """At prediction an unseen category, another kind of column or a missing one is refused."""
-    encoder = fitted({"x": [1.0, 2.0], "city": ["a", "b"]}, categorical="one-hot")
+    """At prediction of an earlier plan an unseen category, another kind of column or a missing one is refused."""
+    encoder = fitted_by_version_1({"x": [1.0, 2.0], "city": ["a", "b"]}, categorical="one-hot")
     with pytest.raises(DataError, match=words) as refusal:
         encoder.encode(table_from(pa.table(columns)))
     assert "s3cret" not in str(refusal.value)
@@ -123,3 +131,24 @@ def test_columns_are_found_by_name() -> None:
     encoder = fitted({"x": [1.0, 2.0], "z": [5.0, 9.0]}, scale="none")
     table = table_from(pa.table({"other": ["a"], "z": [9.0], "x": [1.0]}))
     assert encoder.encode(table).tolist() == [[1.0, 9.0]]
+
+
+def test_unseen_levels_are_counted_by_column() -> None:
+    """A plan with bins takes a level that training never saw, and says in which column and how often."""
+    town = ["Bonn"] * 40 + ["Kiel"] * 40 + ["Ulm"] * 2
+    encoder = fitted({"x": [float(row) for row in range(82)], "town": town}, bins=4)
+    new = table_from(pa.table({"x": [1.0, None], "town": ["Rome", "Kiel"]}))
+    assert encoder.unseen(new) == {"x": 1, "town": 1}
+    assert np.isfinite(encoder.encode(new)).all()
+    with pytest.raises(DataError, match=r"'x' \(1\), 'town' \(1\)") as refusal:
+        encoder.refuse_unseen(new)
+    assert "Rome" not in str(refusal.value)
+
+
+def test_slots_are_scaled_like_any_column() -> None:
+    """Means and deviations that come from counts are those of the encoded columns."""
+    columns: dict[str, list[Any]] = {"x": [1.0, 5.0, 5.0, None, 7.0, 9.0], "t": ["a", "b", "b", "b", None, "a"]}
+    encoder = fitted(columns, bins=3, rare=1, scale="standard")
+    encoded = encoder.encode(table_from(pa.table(columns)))
+    assert np.allclose(encoded.mean(axis=0), 0)
+    assert np.allclose(encoded.std(axis=0), 1)

@@ -11,7 +11,7 @@ import shutil
 import struct
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from plumbob.crypto import ProofContext, Slots, admit, admit_paillier, engines, 
 from plumbob.crypto.paillier import PaillierPrivateKey
 from plumbob.data import split_array
 from plumbob.errors import PlumbobError
+from plumbob.jobs import judge, plan_to_check, plan_to_move, read_job
 from plumbob.plan import Plan
 from plumbob.protocol import handshake, messages, shares
 from plumbob.protocol.channel import Channel
@@ -35,6 +36,7 @@ from plumbob.transport.identity import Identity
 from plumbob.transport.invitation import PREFIX, Invitation, _checksum
 from plumbob.transport.reliable import ABORT, FRAME, GOODBYE, MESSAGE, Memory, ReliableLink
 from plumbob.workshop.simulation import train
+from tests.fuzz import lattice
 
 CONTEXT = ProofContext(b"session", "bank", "shop")
 PROFILE = profiles.insecure_for_tests(512)
@@ -314,6 +316,53 @@ def plan_seeds() -> list[bytes]:
     return [*honest, *odd, b"[parties]\na = 1\n[model]\nepochs = nan", b"[data]\nrows = 0x" + b"f" * 5000]
 
 
+# Jobs of other systems.
+
+ENDINGS = (".json", ".yaml", ".py", ".ipynb")
+
+
+def take_job(data: bytes) -> None:
+    """The first byte says how the file's name ends, and which system it is of; what is read is judged too."""
+    first = data[0] if data else 0
+    path = written(f"job{ENDINGS[first % len(ENDINGS)]}", data[1:])
+    job = read_job(path, "FATE" if first & 4 else "SecretFlow")
+    plan, job = plan_to_check(job, {"rows": 1000})
+    judge(job, plan)
+    plan_to_move(replace(job, feature_parties=1), {})
+
+
+def job_seeds() -> list[bytes]:
+    """One of each family, an endless one and one that is too deep."""
+    conf = (
+        b'{"dsl_version":2,"role":{"guest":[1],"host":[2],"arbiter":[2]},"component_parameters":{"common":{"hetero_lr_0":'
+        b'{"max_iter":3,"batch_size":50,"masked_rate":5,"penalty":"L2","alpha":0.1,"init_param":{"init_method":"zeros"},'
+        b'"cv_param":{"need_cv":true,"n_splits":3},"encrypt_param":{"key_length":1024}}}}}'
+    )
+    dag = (
+        b"dag:\n  parties:\n  - {role: guest, party_id: ['1']}\n  - {role: host, party_id: ['2']}\n  tasks:\n"
+        b"    lr_0:\n      component_ref: sshe_lr\n"
+        b"      parameters: {epochs: 3, batch_size: 30, early_stop: weight_diff}\n"
+    )
+    node = (
+        b'{"nodes":[{"nodeDef":{"domain":"ml.train","name":"ss_sgd_train","attrPaths":["epochs","l2_norm"],'
+        b'"attrs":[{"i64":"3","is_na":false},{"f":0.1}]}}],"x":"{\\"name\\":\\"ss_glm_train\\",\\"attrs\\":[]}"}'
+    )
+    script = b"p = {'max_iter': 3}\np.update(a=-1)\nlr_0 = HeteroLR(name='lr_0', **p)\nset_roles(guest=1)\n"
+    call = b"m = SSRegression(spu)\nm.fit(x, y, 3, 0.1, batch_size=32)\nreveal(m.spu_w)\n"
+    notebook = b'{"cells":[{"cell_type":"code","source":["%time\\n","FlLogisticRegressionVertical().fit(x,y,8,2)"]}]}'
+    honest = [b"\x04" + conf, b"\x05" + dag, b"\x00" + node, b"\x06" + script, b"\x02" + call, b"\x03" + notebook]
+    bomb = b"\x05a: &a [x,x,x,x,x,x,x,x,x]\n" + b"".join(
+        b"%c: &%c [%s]\n" % (98 + n, 98 + n, b",".join([b"*%c" % (97 + n)] * 9)) for n in range(8)
+    )
+    return [
+        *honest,
+        bomb,
+        b"\x05" + nested(b"a: ", NESTED),
+        b"\x04" + nested(b'{"a":', NESTED),
+        b"\x06" + b"(" * NESTED,
+    ]
+
+
 DECODERS = (
     Decoder("message", take_message, message_seeds, share=24),
     Decoder("hello", take_hello, hello_seeds, share=8),
@@ -322,6 +371,12 @@ DECODERS = (
     Decoder("key", take_key, key_seeds, share=8),
     Decoder("ciphertexts", take_ciphertexts, ciphertext_seeds, share=8),
     Decoder("opened-sums", take_opened_sums, opened_seeds, share=12),
+    Decoder("lattice-request", lattice.take_request, lattice.request_seeds, share=4),
+    Decoder("lattice-reply", lattice.take_reply, lattice.reply_seeds, share=4),
+    Decoder("lattice-slot-request", lattice.take_slot_request, lattice.slot_request_seeds, share=4),
+    Decoder("lattice-slot-reply", lattice.take_slot_reply, lattice.slot_reply_seeds, share=4),
+    Decoder("lattice-key", lattice.take_public_key, lattice.public_key_seeds, share=4),
+    Decoder("lattice-challenge", lattice.take_challenge, lattice.challenge_seeds, share=4),
     Decoder("shares", take_shares, lambda: [bytes(range(72)), b"\xff" * 48], share=8),
     Decoder("invitation", take_token, lambda: [token().encode(), token().encode()[:60]], share=4),
     Decoder("invitation-content", take_token_content, token_contents, share=2),
@@ -329,4 +384,5 @@ DECODERS = (
     Decoder("transcript", lambda data: Transcript.load(written("t.npz", data)), transcript_seeds, share=1),
     Decoder("record", lambda data: RunRecord.load(written("run.json", data).parent), record_seeds, share=2),
     Decoder("plan", lambda data: Plan.load(written("plan.toml", data)), plan_seeds, share=1),
+    Decoder("job", take_job, job_seeds, share=12),
 )

@@ -31,7 +31,7 @@ def scores_of_run(name: str, rate: float, X: Any, signs: Any, weights: Any, n_st
         yield X @ weights
         batch = random.choice(len(X), 5, replace=False)
         residuals = SIGMOIDS[name].residuals(X[batch] @ weights, signs[batch])
-        slope = logistic.gradient(X[batch], residuals, 0.0, SIGMOIDS[name])
+        slope = logistic.gradient(logistic.residual_sums(X[batch], residuals), len(X[batch]), SIGMOIDS[name])
         weights = logistic.updated(weights, slope, rate, np.zeros(len(weights)))
 
 

@@ -40,18 +40,24 @@ def test_gradients_are_the_slopes_of_their_loss(name: str, loss: Any) -> None:
     """Residuals, scale and mean together are the derivative of the loss that each approximation stands for."""
     weights = np.array([0.3, -0.2, 0.5, 0.1])
     residuals = SIGMOIDS[name].residuals(X @ weights, SIGNS)
-    assert np.allclose(logistic.gradient(X, residuals, 0.0, SIGMOIDS[name]), slopes(loss, weights), atol=1e-8)
+    assert np.allclose(
+        logistic.gradient(logistic.residual_sums(X, residuals), len(X), SIGMOIDS[name]),
+        slopes(loss, weights),
+        atol=1e-8,
+    )
 
 
 def test_parts_of_the_parties_make_the_joint_gradient() -> None:
     """Own residuals at home and the helper's sums give each party its part of the joint Taylor gradient."""
     weights = np.array([0.3, -0.2, 0.5, 0.1])
-    joint = logistic.gradient(X, SIGMOIDS["taylor"].residuals(X @ weights, SIGNS), 0.0, SIGMOIDS["taylor"])
+    joint = logistic.gradient(
+        logistic.residual_sums(X, SIGMOIDS["taylor"].residuals(X @ weights, SIGNS)), len(X), SIGMOIDS["taylor"]
+    )
     XA, XB = X[:, :1], X[:, 1:]
     own_A = logistic.partial_residuals(XA @ weights[:1], SIGNS)
     own_B = logistic.partial_residuals(XB @ weights[1:])
-    part_A = logistic.gradient(XA, own_A, own_B @ XA, SIGMOIDS["taylor"])
-    part_B = logistic.gradient(XB, own_B, own_A @ XB, SIGMOIDS["taylor"])
+    part_A = logistic.gradient(logistic.residual_sums(XA, own_A, own_B @ XA), len(XA), SIGMOIDS["taylor"])
+    part_B = logistic.gradient(logistic.residual_sums(XB, own_B, own_A @ XB), len(XB), SIGMOIDS["taylor"])
     assert np.allclose(np.concatenate([part_A, part_B]), joint, atol=1e-12)
 
 
@@ -76,7 +82,7 @@ def test_training_reaches_the_regularised_optimum() -> None:
     penalties = logistic.penalties(0.1, 5, has_intercept=True)
     for _ in range(4000):
         residuals = SIGMOIDS["exact"].residuals(ones @ weights, SIGNS)
-        slope = logistic.gradient(ones, residuals, 0.0, SIGMOIDS["exact"])
+        slope = logistic.gradient(logistic.residual_sums(ones, residuals), len(ones), SIGMOIDS["exact"])
         weights = logistic.updated(weights, slope, 0.5, penalties)
     reference = LogisticRegression(C=1 / (0.1 * 30), tol=1e-12, max_iter=10_000).fit(X, Y)
     assert np.allclose(weights, [*reference.coef_[0], reference.intercept_[0]], atol=1e-6)
@@ -118,7 +124,9 @@ def watched_run(rate: float) -> None:
     weights = np.zeros(4)
     for step in range(1, 201):
         values = X @ weights
-        slope = logistic.gradient(X, SIGMOIDS["taylor"].residuals(values, SIGNS), 0.0, SIGMOIDS["taylor"])
+        slope = logistic.gradient(
+            logistic.residual_sums(X, SIGMOIDS["taylor"].residuals(values, SIGNS)), len(X), SIGMOIDS["taylor"]
+        )
         logistic.stop_if_diverging(values, slope, SIGMOIDS["taylor"], step)
         weights = logistic.updated(weights, slope, rate, np.zeros(4))
 

@@ -115,7 +115,7 @@ def test_one_default_for_the_limit() -> None:
 def test_a_limit_on_the_ids_of_a_peer(organisations: Organisations) -> None:
     """The side with the limit says what came and what to type, the other hears it; without the limit both go on."""
     ends = typed(organisations, {"label": [], "features": ["--at-most", "39"]})
-    words = "label: brings 40 ids, at most 39 are taken; if so many are right, say a larger --at-most"
+    words = "label: submitted 40 ids, the limit is 39; if that is expected, raise --at-most"
     assert [code for code, _ in ends.values()] == [1, 1]
     assert words in ends["features"][1]
     assert f"features stopped: 'RemoteProtocolError: {words}'" in ends["label"][1]

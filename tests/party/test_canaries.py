@@ -232,7 +232,7 @@ def provoke(organisations: Organisations) -> None:
     table = organisations.tables["label"]
     assert table.labels is not None
     organisations.write_table("label", replace(table, labels=1 - table.labels))
-    assert "not those that this run began with" in complaint(
+    assert "have changed since this run started" in complaint(
         organisations, "label", "train", str(organisations.plan_file)
     )
     organisations.write_table("label", table)

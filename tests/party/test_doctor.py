@@ -239,7 +239,7 @@ def test_an_own_certificate_that_ended_is_told(tmp_path: Path) -> None:
     fund = Identity.create(tmp_path / "fund", "fund")
     home = Home(folder, stale, Settings(name="bank", listen="127.0.0.1:0"), {"fund": fund.certificate})
     assert "ended on" in problems(examined(home))["certificate"]
-    assert "our own identity does not hold" in problems(examined(home))["identity"]
+    assert "our certificate is not valid" in problems(examined(home))["identity"]
 
 
 def test_a_plan_of_other_parties_is_told(homes: tuple[Home, Home]) -> None:
@@ -300,7 +300,7 @@ def test_a_table_that_does_not_fit_the_plan_is_told(homes: tuple[Home, Home], te
 
 def test_aligned_rows_alone_are_looked_at(homes: tuple[Home, Home]) -> None:
     """A gap in a row that the peers lack is no problem any more; a common row that is gone is one."""
-    fund, plan = homes[1], PLAN.replace(missing="refuse")
+    fund, plan = homes[1], PLAN.replace(missing="refuse", batch_size=2)
     fund.data_file.write_text("id,d,e\n2,1,\n3,1,2\n4,5,6\n")
     assert not table_check(fund, plan).is_ok
     alignment.keep(fund, plan, Alignment(("3", "4"), "", 2, {"bank": 2, "fund": 3}))
@@ -318,7 +318,7 @@ def test_without_a_plan_the_table_is_only_read(homes: tuple[Home, Home]) -> None
 
 def test_an_unknown_peer_is_refused(homes: tuple[Home, Home]) -> None:
     """Only joined peers can be examined."""
-    with pytest.raises(TransportError, match="hospital is nobody that was joined, only fund"):
+    with pytest.raises(TransportError, match="hospital is not a joined peer, only fund"):
         list(examine(homes[0], None, only=["hospital"]))
 
 

@@ -83,7 +83,7 @@ def test_everybody_hears_of_a_limit_behind_everything_else(kind: Kind, run: Run,
     """However slow the network is, nobody is told only that somebody has gone: verdict and end come first."""
     ends = session(run, tmp_path, {"features": 39}, slow(kind))
     assert isinstance(ends["label"], BudgetExceededError)
-    assert "features: 40 rows more are above the limit" in str(ends["label"])
+    assert "features: 40 more rows would exceed its limit" in str(ends["label"])
     assert isinstance(ends["features"], BudgetExceededError)
     assert ends["features-2"] == Served(1, 40)
 
@@ -93,7 +93,7 @@ def test_a_limit_lasts(run: Run, tmp_path: Path) -> None:
     assert session(run, tmp_path, {}, rows=30)["features"] == Served(1, 30)
     assert session(run, tmp_path, {"features": 35}, rows=5)["features"] == Served(1, 5)
     refused = session(run, tmp_path, {"features": 35}, rows=1)
-    assert "label asked for 1 rows after 35; 35 are the most" in str(refused["features"])
+    assert "label asked for 1 rows after 35; 35 is the limit" in str(refused["features"])
     assert isinstance(refused["label"], BudgetExceededError)
     count = tmp_path / "features" / "answered" / "count.json"
     assert count.read_bytes() == b'{"rows":35}'
@@ -141,8 +141,8 @@ def test_a_limit_between_processes(organisations: Organisations, run: Run) -> No
     """Over real TLS: the side with the limit and the one that asked end with 1 and say why, the third ends with 0."""
     commands = predicted(organisations, "--most-rows", "39")
     assert [commands[name].process.exitcode for name in organisations.names] == [1, 1, 0]
-    assert "features: 40 rows more are above the limit that was set there" in commands["label"].complained
-    assert "label asked for 40 rows after 0; 39 are the most" in commands["features"].complained
+    assert "features: 40 more rows would exceed its limit" in commands["label"].complained
+    assert "label asked for 40 rows after 0; 39 is the limit" in commands["features"].complained
     assert f"delete {organisations.home('features')}/answered/{PLAN.hash()}.json" in commands["features"].complained
     assert "answered 40 rows in 1 queries of label" in commands["features-2"].printed
     assert not (organisations.folder / "scores.csv").exists()
@@ -153,7 +153,7 @@ def test_a_limit_between_processes(organisations: Organisations, run: Run) -> No
     scores = [float(line.split(",")[1]) for line in lines]
     assert "40 rows of this plan in all" in commands["features"].printed
     assert np.allclose(scores, run.model.scores(organisations.tables), atol=1e-6)
-    assert "1 rows after 40; 40 are the most" in predicted(organisations, asked=["--ids", "0"])["features"].complained
+    assert "1 rows after 40; 40 is the limit" in predicted(organisations, asked=["--ids", "0"])["features"].complained
 
 
 def test_ids_that_are_not_there_are_told_at_once(organisations: Organisations) -> None:

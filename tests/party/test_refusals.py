@@ -533,7 +533,7 @@ def test_the_peers_journal_is_lost(tmp_path: Path, expected: bytes) -> None:
     assert str(lost).startswith("features: is in the middle of a run")
     assert type(told) is RemoteProtocolError
     assert "bring" in str(lost)
-    assert "both begin anew" in str(told)
+    assert "both start over" in str(told)
     kept.replace(runs.journal("label"))
     runs.end_well(expected)
 

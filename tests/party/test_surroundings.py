@@ -128,9 +128,7 @@ def test_status_says_who_waits_for_whom(tmp_path: Path, opened: list[Organisatio
     assert "waiting for features's" in str(stuck["status"])
     os.kill(features.process.pid, signal.SIGKILL)
     until(lambda: "waiting for features to connect" in str(organisations.status("label")["status"]))
-    until(
-        lambda: "no process is at work, start the same command again" in str(organisations.status("features")["status"])
-    )
+    until(lambda: "not running; run the same command again" in str(organisations.status("features")["status"]))
     assert organisations.train("features").wait() == 0
     assert label.wait() == 0
     assert organisations.status("label")["status"] == "finished"

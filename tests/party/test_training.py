@@ -155,11 +155,26 @@ class MortalJournal(SqliteJournal):
         self._strike()
 
 
+LATTICE: dict[str, Any] = {
+    "protocol": "shares",
+    "scheme": "lattice",
+    "scale": "whitened",
+    "sigmoid": "fourier",
+    "batches": "full",
+    "learning_rate": 0.0,
+    "momentum": 0.5,
+    "feature_bits": 13,
+}
+
+
 @pytest.mark.parametrize(
     ("split", "keys"),
     [
         ((2, 3), {"protocol": "shares"}),
         ((2, 3), {"protocol": "shares", "open": "never"}),
+        ((2, 3), LATTICE),
+        ((2, 3), {**LATTICE, "open": "never", "l2": 0.01, "class_weight": "balanced"}),
+        ((2, 3), {**LATTICE, "open": "own", "noise": "rows", "epsilon": 80.0}),
         ((2, 3), {"protocol": "exchange", "noise": "sound", "row_norm": 1.0, "epsilon": 4.0}),
         ((2, 2, 1), {"protocol": "exchange", "noise": "std", "noise_std": 0.5, "row_norm": 1.0}),
         ((2, 3), {"protocol": "arbiter", "noise": "std", "noise_std": 0.5, "row_norm": 1.0}),
@@ -403,11 +418,14 @@ def only_run(home: Path) -> dict[str, Any]:
 def give_up_unfinished(home: Path, place: Path) -> None:
     """A run that is not over goes only if that is said, never while a process is at work, and then as a whole."""
     assert str(only_run(home)["status"]).endswith(f"plumbob party forget {place.name} --give-up")
-    with pytest.raises(DataError, match="is not over; to delete it all the same"):
+    with pytest.raises(DataError, match="has not finished; add --give-up"):
         party_runs.forget(home, place.name, gives_up=False)
     with pytest.raises(DataError, match="no run of this party has that name"):
         party_runs.forget(home, "../runs", gives_up=True)
-    with closing(SqliteJournal(place / JOURNAL)), pytest.raises(JournalError, match="another process is at work"):
+    with (
+        closing(SqliteJournal(place / JOURNAL)),
+        pytest.raises(JournalError, match="another process is using this run"),
+    ):
         party_runs.forget(home, place.name, gives_up=True)
     assert (place / JOURNAL).exists()
     party_runs.forget(home, place.name, gives_up=True)

@@ -8,9 +8,10 @@ from math import exp, sqrt
 
 import numpy as np
 import pytest
-from scipy.stats import chisquare
+from scipy.stats import chisquare, ks_2samp, kstest
 
 from plumbob.crypto import KERNEL
+from plumbob.errors import PrivacyError
 from plumbob.privacy import discrete_gaussian
 
 DEVIATIONS = [Fraction(3, 10), Fraction(1), Fraction(57, 10), Fraction(200)]
@@ -120,3 +121,48 @@ def test_only_integers_are_drawn() -> None:
         return inner(bound)
 
     assert all(type(discrete_gaussian.sample(Fraction(7, 3), strict)) is int for _ in range(200))
+
+
+@pytest.mark.parametrize("std", [1, 3, 40])
+def test_many_draws_have_the_exact_probabilities(std: int) -> None:
+    """A chi-squared test of `sample_many` against the definition passes for small and large whole deviations."""
+    count = 20_000
+    drawn = discrete_gaussian.sample_many(std, count, np.random.default_rng(std).bytes)
+    found, due = grouped(Counter(drawn), probabilities(Fraction(std)), count)
+    assert len(found) > 1
+    assert chisquare(found, due).pvalue > 1e-3
+
+
+def test_large_deviations_are_normal_to_every_digit_that_can_be_seen() -> None:
+    """At a deviation of 2**45 units the distribution function is the normal one's, by Kolmogorov and Smirnov."""
+    drawn = np.array(discrete_gaussian.sample_many(1 << 45, 20_000, np.random.default_rng(0).bytes))
+    assert kstest(drawn / 2.0**45, "norm").pvalue > 1e-3
+    assert len(set((drawn & 255).tolist())) == 256
+
+
+def test_both_samplers_draw_the_same_distribution() -> None:
+    """The fast sampler and the general one agree where both can be asked."""
+    fast = discrete_gaussian.sample_many(6, 20_000, np.random.default_rng(1).bytes)
+    assert ks_2samp(fast, draws(Fraction(6), 6000, 7)).pvalue > 1e-3
+
+
+def test_no_noise_is_no_deviation_to_draw_with() -> None:
+    """A deviation below one unit is refused: it would be rounded to nothing."""
+    with pytest.raises(PrivacyError, match="at least one unit"):
+        discrete_gaussian.sample_many(0, 1, KERNEL.draw)
+
+
+def test_every_draw_takes_fresh_bytes() -> None:
+    """Two calls share no randomness: nothing of a pool outlives its call."""
+    asked: list[int] = []
+
+    def draw(count: int) -> bytes:
+        asked.append(count)
+        return KERNEL.draw(count)
+
+    first = discrete_gaussian.sample_many(1 << 30, 5, draw)
+    before = len(asked)
+    second = discrete_gaussian.sample_many(1 << 30, 5, draw)
+    assert before
+    assert len(asked) > before
+    assert first != second

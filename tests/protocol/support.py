@@ -39,7 +39,7 @@ def plan_for(split: Sequence[int], **keys: Any) -> Plan:
     small: dict[str, Any] = {"seed": 7, "test_only_keys": True, "key_bits": key_bits, "batch_size": 16, "epochs": 2}
     # Most tests look at weights; those of closed ones say so.
     if keys.get("protocol", "shares") == "shares" and keys.get("version", 2) == 2:
-        small["open"] = "own"
+        small |= {"scheme": "paillier", "open": "own"}
     return Plan.for_columns(split, **(small | keys))
 
 

@@ -427,7 +427,7 @@ def opening(**changes: Any) -> Callable[[bytes], bytes]:
     ("kind", "change", "words"),
     [
         (Kind.ALIGNMENT_OPENING, opening(ids=0), "expected at least one id"),
-        (Kind.ALIGNMENT_OPENING, opening(ids=MOST_IDS + 1), "brings 5000001 ids, at most 5000000 are taken"),
+        (Kind.ALIGNMENT_OPENING, opening(ids=MOST_IDS + 1), "submitted 5000001 ids, the limit is 5000000"),
         (Kind.ALIGNMENT_OPENING, opening(ids="5"), "cannot be read"),
         (Kind.ALIGNMENT_OPENING, opening(more=5), "cannot be read"),
         (Kind.ALIGNMENT_OPENING, opening(chunk=5), "in chunks of 4, got 4 in 5"),
@@ -460,7 +460,7 @@ def test_the_most_ids_that_a_peer_may_bring(plan: Plan) -> None:
         plan, {**ids, "features": [*BERT, *(f"made-up-{number}" for number in range(20))]}, wire, most_ids=20
     )
     for name in ids:
-        assert name == "features" or "features: brings 24 ids, at most 20 are taken" in str(ends[name])
+        assert name == "features" or "features: submitted 24 ids, the limit is 20" in str(ends[name])
     assert not wire.bodies(Kind.BLINDED_IDS, sender="label")
 
 
@@ -469,7 +469,7 @@ def test_a_limit_holds_after_a_restart() -> None:
     party, desk = finished_party()
     again = AlignmentParty(desk, ANNA, chunk=4, jobs=1, most_ids=3)
     again.restore(party.state())
-    with pytest.raises(RemoteProtocolError, match="features: brings 4 ids, at most 3 are taken"):
+    with pytest.raises(RemoteProtocolError, match="features: submitted 4 ids, the limit is 3"):
         again.run()
 
 

@@ -1,12 +1,14 @@
 """`clear`, the oracle: it is what a reader of the paper would calculate by hand."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from plumbob.data import batches, seed_from_int, stream
 from plumbob.errors import DivergenceError
 from plumbob.model.sigmoid import SIGMOIDS
-from tests.protocol.support import made_up, plan_for, trained, weights_of
+from tests.protocol.support import made_up, plan_for, tables_for, trained, weights_of
 
 
 @pytest.mark.parametrize("sigmoid", ["taylor", "minimax", "piecewise", "exact"])
@@ -73,3 +75,71 @@ def test_a_diverging_run_says_so(protocol: str) -> None:
     """A learning rate that is much too high ends with the same clear error under every protocol."""
     with pytest.raises(DivergenceError, match="lower learning_rate"):
         trained(plan_for((2, 3), protocol=protocol, learning_rate=900.0, epochs=4))
+
+
+WHITENED: dict[str, Any] = {
+    "protocol": "clear",
+    "scale": "whitened",
+    "sigmoid": "fourier",
+    "batches": "full",
+    "learning_rate": 0.0,
+    "momentum": 0.5,
+}
+
+
+def test_whitened_descent_is_that_of_the_page() -> None:
+    """Momentum, the public rate and the penalty l2 T T w, step by step on the parties' own matrices."""
+    plan = plan_for((2, 3), **WHITENED, l2=0.02, epochs=9)
+    run = trained(plan)
+    names = [party.name for party in plan.learners]
+    X = np.hstack([run.transcripts[name].X for name in names])
+    y = run.transcripts["label"].y
+    assert y is not None
+    matrices = [run.model.parts[name].whitening for name in names]
+    penalty = np.zeros((6, 6))
+    assert matrices[0] is not None
+    assert matrices[1] is not None
+    penalty[:2, :2] = 0.02 * matrices[0].matrix @ matrices[0].matrix
+    penalty[3:, 3:] = 0.02 * matrices[1].matrix @ matrices[1].matrix
+    weights, velocity = np.zeros(6), np.zeros(6)
+    for _ in range(9):
+        residuals = SIGMOIDS["fourier"].residuals(X @ weights, 2.0 * y.astype(np.float64) - 1.0)
+        velocity = 0.5 * velocity + residuals @ X / len(X) + penalty @ weights
+        weights = weights - 2.0 * velocity
+    assert np.abs(weights_of(run) - weights).max() < 1e-12
+
+
+def test_a_rare_category_does_not_make_whitened_descent_diverge() -> None:
+    """With a category of one row, which made standardised full batches run away, the loss falls below that of zeros."""
+    X, y = made_up(rows=400)
+    X[:, 4] = 0.0
+    X[17, 4] = 1.0
+    run = trained(plan_for((2, 3), **WHITENED, epochs=0), (X, y))
+    scores = run.model.scores(tables_for(run.model.plan, X, None))
+    losses = np.logaddexp(0.0, -(2.0 * y - 1.0) * scores)
+    assert np.abs(weights_of(run)).max() < 10
+    assert losses.mean() < 0.65
+
+
+@pytest.mark.parametrize("epochs", [30, 100])
+def test_separable_rows_do_not_run_away(epochs: int) -> None:
+    """Where rows can be told apart without error, the series' loss stays near the exact sigmoid's."""
+    X, _ = made_up(rows=300)
+    y = (X[:, 0] - X[:, 3] > 0).astype(np.int64)
+    losses = {}
+    for sigmoid in ("fourier", "exact"):
+        run = trained(plan_for((2, 3), **{**WHITENED, "sigmoid": sigmoid}, epochs=epochs), (X, y))
+        scores = run.model.scores(tables_for(run.model.plan, X, None))
+        losses[sigmoid] = float(np.logaddexp(0.0, -(2.0 * y - 1.0) * scores).mean())
+    assert losses["fourier"] < losses["exact"] + 0.01
+
+
+def test_class_weights_under_the_public_rate_are_at_most_one() -> None:
+    """The largest weight is 1, so that the rate holds: weighting the common class down is all that happens."""
+    X, y = made_up()
+    y[:] = 0
+    y[:7] = 1
+    run = trained(plan_for((2, 3), **WHITENED, class_weight="balanced", epochs=1), (X, y))
+    label = run.transcripts["label"]
+    residuals = np.where(y == 1, -0.5, 0.5 * 7 / 33)
+    np.testing.assert_allclose(label.sums[0], residuals @ label.X, atol=1e-12)

@@ -102,6 +102,10 @@ def test_the_numbers_of_the_kinds_are_frozen() -> None:
         "QUERY": 30,
         "QUERY_ROWS": 31,
         "QUERY_VERDICT": 32,
+        "PROPOSAL_ROLE": 50,
+        "PROPOSAL_DRAFT": 51,
+        "PROPOSAL_WIDTH": 52,
+        "PROPOSAL_PLAN": 53,
     }
 
 

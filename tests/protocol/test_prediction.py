@@ -127,9 +127,16 @@ def test_an_arbiter_is_not_needed() -> None:
     assert not [message for source, target, message in wire.log if "arbiter" in (source, target)]
 
 
-def test_weights_that_were_never_opened() -> None:
+SCHEMES = {
+    "paillier": {},
+    "lattice": {"scale": "whitened", "sigmoid": "fourier", "learning_rate": 0.0, "momentum": 0.5, "feature_bits": 13},
+}
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_weights_that_were_never_opened(scheme: str) -> None:
     """Scores from shares are those of the simulation, a query at a time; the label party sends none."""
-    run = run_of(TWO, protocol="shares", open="never")
+    run = run_of(TWO, protocol="shares", open="never", scheme=scheme, **SCHEMES[scheme])
     wire = Wire()
     session = predicted(run, [[5], [2, 9, 4]], wire)
     everything = run.model.scores(new_tables(run))
@@ -284,9 +291,9 @@ def test_the_limit_of_a_session_holds() -> None:
     wire = Wire()
     session = predicted(run_of(TWO), [[1, 2], [3], [4, 5]], wire, most_rows=4)
     assert isinstance(session.ends["label"], BudgetExceededError)
-    assert "features: 2 rows more are above the limit" in str(session.ends["label"])
+    assert "features: 2 more rows would exceed its limit" in str(session.ends["label"])
     assert isinstance(session.ends["features"], BudgetExceededError)
-    assert "2 rows after 3; 4 are the most" in str(session.ends["features"])
+    assert "2 rows after 3; 4 is the limit" in str(session.ends["features"])
     assert len(answers(wire, "features")) == 3
     assert len(predicted(run_of(TWO), [[1, 2], [4, 5]], most_rows=4).scores) == 2
 
@@ -300,7 +307,7 @@ def test_what_is_answered_is_booked_before() -> None:
 
     session = predicted(run_of(TWO), [[1, 2], [3], [4, 5]], wire, most_rows=14, answered=10, book=book)
     assert booked == [(12, 0), (13, 1)]
-    assert "2 rows after 13; 14 are the most" in str(session.ends["features"])
+    assert "2 rows after 13; 14 is the limit" in str(session.ends["features"])
 
 
 def test_one_party_of_several_at_its_limit() -> None:

@@ -12,7 +12,7 @@ def line_chart(name: str = "label-sign") -> Chart:
     """Two lines, one with a band and a gap, and a baseline."""
     return Chart(
         f"Labels read by {name}",
-        "The share of labels claimed rightly after each epoch.",
+        "The share of labels recovered correctly after each epoch.",
         Axis("epoch"),
         Axis("rate", low=0.0, high=1.0, unit="percent"),
         [

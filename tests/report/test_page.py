@@ -148,7 +148,7 @@ def test_warnings_in_words() -> None:
     weak = replace(record(), key_profile="test-only", randomness="test source")
     assert [line.split(":")[0] for line in warnings(weak)] == [
         "The keys were for tests only",
-        "The randomness did not come from the kernel",
+        "The randomness did not come from the operating system",
     ]
 
 

@@ -52,7 +52,7 @@ def test_one_party_on_its_own(audited: RunRecord) -> None:
     assert headings(found)[:2] == ["What the plan lets happen", "Who could learn what"]
     page = page_of(found)
     assert "(as planned)" in page
-    assert "Nobody attacked this run" in page
+    assert "This run has not been attacked" in page
     assert "can read" not in page
 
 
@@ -61,7 +61,7 @@ def test_a_run_that_did_not_end(status: str) -> None:
     """Its page says so, and shows the plan."""
     record = unfinished_record(Plan.for_columns((2, 3)), 40, status)
     assert headings(record) == ["What the plan lets happen", "The plan", "What is not protected"]
-    assert f"The run did not come to its end: {status}." in page_of(record)
+    assert f"The run did not finish: {status}." in page_of(record)
 
 
 def test_disagreements_are_told_once(audited: RunRecord) -> None:
@@ -78,7 +78,7 @@ def test_disagreements_are_told_once(audited: RunRecord) -> None:
     [
         ({"protocol": "clear"}, "Nothing was encrypted"),
         ({"protocol": "exchange"}, "a gradient is an equation"),
-        ({"protocol": "shares"}, "weights that are opened"),
+        ({"protocol": "shares", "open": "own"}, "weights that are opened"),
         ({"protocol": "exchange", "noise": "sound", "row_norm": 1.0}, "promise about single labels"),
         ({"protocol": "exchange", "label_flip_epsilon": 1.0}, "Flipped labels"),
     ],

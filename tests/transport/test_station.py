@@ -493,7 +493,7 @@ def test_a_server_out_of_its_time_is_refused(tmp_path: Path, bank: Identity, day
 def test_our_own_stale_certificate_is_told_at_once(tmp_path: Path, fund: Identity) -> None:
     """Nobody waits for peers with an identity that no peer will take."""
     stale = out_of_time(tmp_path / "bank", "bank", -9)
-    with pytest.raises(IdentityError, match="our own identity"), dialling(stale, fund, "127.0.0.1:9"):
+    with pytest.raises(IdentityError, match="our certificate is not valid"), dialling(stale, fund, "127.0.0.1:9"):
         pass
 
 
@@ -504,7 +504,7 @@ def test_a_certificate_that_only_the_peer_finds_stale_is_told(
     stale = out_of_time(tmp_path / "bank", "bank", -9)
     monkeypatch.setattr(station_module, "_refuse_stale", lambda certificate: None)
     with listening(fund, stale) as server, dialling(stale, fund, server.station.address) as client:
-        assert "our certificate does not hold today; compare the clocks" in client.refusal()
+        assert "rejects our certificate as not currently valid; compare both clocks" in client.refusal()
         assert "bank's certificate ended on" in server.refusal()
 
 
@@ -573,7 +573,7 @@ def test_other_paths_are_refused(bank: Identity, fund: Identity, path: str) -> N
         sock, answer = speaking(bank, where(server), path)
         sock.close()
         assert answer.startswith(b"HTTP/1.1 404 ")
-        assert "not as Plumbob does" in server.refusal()
+        assert "did not speak the Plumbob protocol" in server.refusal()
 
 
 def test_a_browser_is_refused(bank: Identity, fund: Identity) -> None:
@@ -583,7 +583,7 @@ def test_a_browser_is_refused(bank: Identity, fund: Identity) -> None:
             request = ClientProtocol(parse_uri(f"wss://plumbob{PATH}"), origin="https://page.example").connect()  # type: ignore[arg-type]
             sock.sendall(request.serialize())
             assert sock.recv(4096).startswith(b"HTTP/1.1 403 ")
-        assert "not as Plumbob does" in server.refusal()
+        assert "did not speak the Plumbob protocol" in server.refusal()
 
 
 def test_slow_strangers_do_not_hold_the_door(bank: Identity, fund: Identity) -> None:
@@ -787,7 +787,7 @@ def test_a_certificate_vouched_for_by_a_pinned_one_is_refused(
     lenient = tls.server_context(fund, [peer_of(bank), peer_of(mallory)])
     monkeypatch.setattr(tls, "server_context", lambda identity, peers: lenient)
     with listening(fund, bank) as server, dialling(mallory, fund, server.station.address):
-        assert "none of the pinned ones" in server.refusal()
+        assert "the certificate is not pinned" in server.refusal()
         assert server.connections.empty()
 
 

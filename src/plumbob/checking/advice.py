@@ -51,13 +51,17 @@ def notes_for(plan: Plan) -> Iterator[str]:
     if plan.protocol in ("exchange", "arbiter"):
         yield (
             "Steering: a peer that deviates can push this party's weights by up to what one step may move them, and "
-            "read parts of its columns in the scores that follow. Larger pushes end the run. Use shares against that."
+            "read parts of its columns in the scores that follow. Larger pushes end the run. "
+            "Use shares against such a peer."
         )
     yield from prediction_notes(plan)
     if plan.intercept:
-        yield "The intercept tells the label party nothing new; whoever sees joint scores learns how frequent 1 is."
+        yield (
+            "The intercept tells the label party nothing new; anyone who sees joint scores learns the base rate of "
+            "class 1."
+        )
     if plan.arbiter is not None:
-        yield f"{plan.arbiter.name} together with any one party can read every residual; this was not attacked."
+        yield f"{plan.arbiter.name} together with any one party can read every residual: it must join nobody."
     if plan.unmasked_gradients_for_the_arbiter and plan.arbiter is not None:
         yield f"{plan.arbiter.name} read all parties' gradients, because the plan leaves the masks out."
     if plan.noise == "heuristic":
@@ -91,4 +95,4 @@ def prediction_notes(plan: Plan) -> Iterator[str]:
         f"Scores of {weights + 1} rows whose columns {asker} knows from elsewhere give it {whose}; each further score "
         f"is then {equation} of its row. A feature party can limit the rows that it answers."
     )
-    yield "Who answers learns which rows are asked for, when and how often, and no score."
+    yield "A party that answers learns which rows are requested, when and how often, but no scores."

@@ -4,37 +4,58 @@ For every attack and every party that could make it: a verdict, the numbers behi
 type against it. Nothing here is a proof that a plan is harmless: what is not shown to leak is just that.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from plumbob.checking import catalogue
 from plumbob.checking.advice import fix_for, notes_for
-from plumbob.checking.feature_rules import FEATURE_RULES
+from plumbob.checking.arbiter_rules import arbiter_findings
+from plumbob.checking.at_home import AtHome
+from plumbob.checking.catalogue import AttackEntry
+from plumbob.checking.coalitions import JOINT, Coalition, coalitions
 from plumbob.checking.figures import Figures
 from plumbob.checking.forecast import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
 from plumbob.checking.key_rules import key_findings
-from plumbob.checking.label_rules import LABEL_RULES
 from plumbob.checking.ledger import gains
-from plumbob.checking.rules import Rule
+from plumbob.checking.prediction_rules import answered_rows, prediction_findings
+from plumbob.checking.row_notes import row_notes
 from plumbob.errors import PlanError
 from plumbob.plan import Plan
 from plumbob.record import Finding
 
-RULES: tuple[Rule, ...] = (*LABEL_RULES, *FEATURE_RULES)
 # What is worst comes first.
 ORDER = (LEAKS, DEGRADES, BLOCKED, NOT_APPLICABLE)
+OTHERS = {
+    DEGRADES: "degrade (how much depends on the data)",
+    BLOCKED: "are blocked",
+    NOT_APPLICABLE: "have nothing to work on",
+}
 
 
-def check(plan: Plan | str | Path | Mapping[str, Any], rows: int | None = None, runs: int = 1) -> list[Finding]:
+def check(
+    plan: Plan | str | Path | Mapping[str, Any],
+    rows: int | None = None,
+    runs: int = 1,
+    home: AtHome | None = None,
+    predicted: int = 0,
+) -> list[Finding]:
     """Findings about a plan, a plan's file, or a dictionary of the same shape; the worst first.
 
-    `rows` are the aligned rows, if the plan does not say; several `runs` on the same rows add up.
+    `rows` are the aligned rows, if the plan does not say; several `runs` on the same rows add up; `home` is what the
+    party that asks knows from its own table; `predicted` are rows to be scored later, as far as the plan allows.
     """
-    figures = figures_of(plan, rows, runs)
-    return sorted(_findings(figures), key=lambda finding: ORDER.index(finding.verdict))
+    figures = figures_of(plan, rows, runs, home)
+    answered = answered_rows(figures.plan, predicted, figures.rows)
+    findings = [*_findings(figures), *prediction_findings(figures.plan, answered)]
+    return sorted(findings, key=lambda finding: ORDER.index(finding.verdict))
 
 
-def figures_of(plan: Plan | str | Path | Mapping[str, Any], rows: int | None = None, runs: int = 1) -> Figures:
+def figures_of(
+    plan: Plan | str | Path | Mapping[str, Any], rows: int | None = None, runs: int = 1, home: AtHome | None = None
+) -> Figures:
     """The plan, from whatever stands for one, with its rows."""
     if isinstance(plan, str | Path):
         plan = Plan.load(plan)
@@ -45,34 +66,50 @@ def figures_of(plan: Plan | str | Path | Mapping[str, Any], rows: int | None = N
     if runs < 1 or (rows is not None and rows < 1):
         raise PlanError(f"expected at least one run and one row, got {runs} and {rows}")
     # A plan must hold for the rows that it is asked about: a batch may be longer than all of them.
-    return Figures.of(plan if rows is None else plan.replace(rows=rows), rows, runs)
+    return Figures.of(plan if rows is None else plan.replace(rows=rows), rows, runs, home)
 
 
 def _findings(figures: Figures) -> Iterator[Finding]:
-    yield from key_findings(figures.plan)
-    for rule in RULES:
+    yield from key_findings(figures)
+    for entry in catalogue.CATALOGUE:
         for party in figures.plan.learners:
-            if party.role == rule.by:
-                yield from _judged(figures, rule, party.name)
+            if party.role == entry.by:
+                yield from _judged(figures, entry, party.name)
+    yield from arbiter_findings(figures)
+    for coalition in coalitions(figures.plan):
+        yield from _judged_together(figures, coalition)
 
 
-def _judged(figures: Figures, rule: Rule, by: str) -> Iterator[Finding]:
-    """One finding for each party that the rule is about."""
-    judgement = rule.judge(figures, by)
+def _judged_together(figures: Figures, coalition: Coalition) -> Iterator[Finding]:
+    """The same rules for all parties but one, acting as one."""
+    merged = Figures(coalition.plan, figures.rows, figures.runs, figures.is_assumed)
+    joint = merged.plan.party(JOINT)
+    for entry in catalogue.CATALOGUE:
+        if entry.by == joint.role:
+            for finding in _judged(merged, entry, joint.name):
+                why = coalition.renamed(finding.why)
+                # What helps two parties may not be there for three: the advice is that for the whole plan.
+                fix = fix_for(figures.plan, entry.name, entry.target) if finding.fix else ""
+                yield replace(finding, by=coalition.name, against=coalition.victim, why=why, fix=fix)
+
+
+def _judged(figures: Figures, entry: AttackEntry, by: str) -> Iterator[Finding]:
+    """One finding for each party that the attack is about."""
+    judgement = entry.judge(figures, by)
     is_open = judgement.verdict in (LEAKS, DEGRADES)
-    fix = fix_for(figures.plan, rule.attack, rule.target) if is_open else ""
+    fix = fix_for(figures.plan, entry.name, entry.target) if is_open else ""
     label_party = figures.plan.label_party.name
     peers = [peer.name for peer in figures.peers(by)] or [label_party]
-    for against in [label_party] if rule.target == "labels" else peers:
-        yield Finding(rule.attack, by, against, rule.target, judgement.verdict, judgement.why, rule.reference, fix)
+    for against in [label_party] if entry.target == "labels" else peers:
+        yield Finding(entry.name, by, against, entry.target, judgement.verdict, judgement.why, entry.reference, fix)
 
 
 def summary(findings: Sequence[Finding]) -> str:
-    """One line for who must say yes or no."""
-    leaking = [finding for finding in findings if finding.verdict == LEAKS]
-    if leaking:
-        return f"{len(leaking)} of {len(findings)} findings leak above the plan's tolerance."
-    return f"None of {len(findings)} findings is shown to leak above the plan's tolerance."
+    """One line for whoever must say yes or no: how many findings there are of every verdict."""
+    counts = Counter(finding.verdict for finding in findings)
+    leaking = f"{counts[LEAKS] or 'none'} of {len(findings)} findings leak above the plan's tolerance"
+    told = [f"{counts[verdict]} {words}" for verdict, words in OTHERS.items() if counts[verdict]]
+    return ", ".join([leaking[0].upper() + leaking[1:], *told]) + "."
 
 
 def notes(plan: Plan, rows: int | None = None, runs: int = 1) -> list[str]:
@@ -80,8 +117,12 @@ def notes(plan: Plan, rows: int | None = None, runs: int = 1) -> list[str]:
     return list(_notes(figures_of(plan, rows, runs)))
 
 
-def _notes(figures: Figures) -> Iterator[str]:
-    yield from notes_for(figures.plan)
+def assumptions(plan: Plan, rows: int | None = None) -> list[str]:
+    """What the findings take for granted because the plan does not say it."""
+    return list(_assumed(figures_of(plan, rows)))
+
+
+def _assumed(figures: Figures) -> Iterator[str]:
     if figures.is_assumed:
         yield f"The plan does not say how many rows there are: {figures.rows} are assumed; give --rows."
     if figures.plan.seed:
@@ -89,12 +130,20 @@ def _notes(figures: Figures) -> Iterator[str]:
             "The plan fixes the seed: batches and starting weights are known to everybody before the run. "
             "Use seed = 0 for anything but an experiment."
         )
+
+
+def _notes(figures: Figures) -> Iterator[str]:
+    yield from notes_for(figures.plan)
+    yield from row_notes(figures.plan, figures.rows)
+    yield from _assumed(figures)
     if figures.runs > 1:
         yield f"{figures.runs} runs on the same rows are counted together: equations and visits add up."
     yield (
-        "A loss or an AUC that is shown is one more equation about all labels, and stopping early says "
+        "Publishing a loss or an AUC adds one equation about all labels, and early stopping reveals "
         "something too; a plan shows neither."
     )
     for gain in gains(figures):
         yield f"{gain.party}, {gain.source}: {gain.says}."
-    yield "What is blocked or degrades is not shown to leak by these attacks; that is no proof that nothing does."
+    yield (
+        '"blocked" and "degrades" mean that these attacks were not shown to succeed; they are not a proof of safety.'
+    )

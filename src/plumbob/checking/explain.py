@@ -2,25 +2,28 @@
 
 from collections.abc import Iterator
 
-from plumbob.checking.check import RULES, check, figures_of
+from plumbob.checking import arbiter_rules, key_rules, prediction_rules
+from plumbob.checking.catalogue import entries_of
+from plumbob.checking.check import check, figures_of
 from plumbob.checking.figures import Figures
-from plumbob.checking.key_rules import ATTACK as KEYS
 from plumbob.checking.ledger import Account, Ledger, planned
-from plumbob.checking.stories import story_of
-from plumbob.errors import PlanError
-from plumbob.plan import Plan, suggestion
+from plumbob.plan import Plan
 from plumbob.record import Finding
 
+OUTSIDE_THE_CATALOGUE = {
+    arbiter_rules.ATTACK: arbiter_rules.STORY,
+    key_rules.KEYS: key_rules.STORY,
+    prediction_rules.ATTACK: prediction_rules.STORY,
+}
+"""What is judged, though no party has to attack training for it."""
 ACCOUNTS = {"labels": ("labels",), "scores": ("scores",), "features": ("scores", "features")}
 
 
 def explain(plan: Plan, attack: str, runs: int = 1) -> list[str]:
     """What the attack does, and for each party who could make it what it would have to work with."""
-    known = list(dict.fromkeys([*(rule.attack for rule in RULES), KEYS]))
-    if attack not in known:
-        raise PlanError(f"no attack {attack}; expected one of {', '.join(known)}{suggestion(attack, known)}")
+    story = OUTSIDE_THE_CATALOGUE.get(attack) or entries_of(attack)[0].story
     figures, ledger = figures_of(plan, None, runs), planned(plan, runs=runs)
-    lines = [f"{attack}: {story_of(attack)}", "", _setting(figures)]
+    lines = [f"{attack}: {story}", "", _setting(figures)]
     for finding in check(plan, runs=runs):
         if finding.attack == attack:
             lines += ["", *_told(finding, ledger, figures)]
@@ -40,7 +43,7 @@ def _setting(figures: Figures) -> str:
 
 def _told(finding: Finding, ledger: Ledger, figures: Figures) -> Iterator[str]:
     yield f"{finding.by} against {finding.against}, {finding.target}: {finding.verdict}. {finding.why}"
-    for unknown in ACCOUNTS[finding.target]:
+    for unknown in ACCOUNTS.get(finding.target, ()):
         for account in ledger.accounts:
             if (account.party, account.unknown) == (finding.by, unknown):
                 yield f"  ledger: {_counted(account, figures)}"

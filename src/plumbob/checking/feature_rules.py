@@ -4,8 +4,8 @@ import math
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.forecast import DEGRADES, LEAKS
-from plumbob.checking.label_rules import claimed_width, hidden_room, without_replies
-from plumbob.checking.rules import Judgement, Rule, blocked, not_applicable, without_sums
+from plumbob.checking.label_rules import hidden_room, without_replies
+from plumbob.checking.rules import Judgement, blocked, not_applicable, without_sums
 
 USUAL_SCORE = 0.3
 """The spread of a peer's part of the score, beside which noise is large or small."""
@@ -17,6 +17,8 @@ FEW_EPOCHS = 3
 """Visits after which ratios have merged and the scale is clear, in practice."""
 FEW = 0.1
 """The share of rows that may lie in a longer last batch without changing the verdict."""
+CHAIN_ROOM = 2
+"""Own columns for each row of the longest batch with which every batch has full rank, redundant columns or not."""
 UNEVEN = 4
 """Rows for each column up to which real columns, with their rare categories, may still fix a row here and there."""
 
@@ -43,6 +45,8 @@ def geometry(figures: Figures, party: str) -> Judgement:
         return not_applicable(f"{numbers}: too few to tell the peers' columns apart.")
     if _is_drowned(noise / math.sqrt(visits)):
         return blocked(f"{numbers}, but noise of {noise:.3g} is on each score.")
+    if columns == 1 and visits >= FEW_EPOCHS and not noise and _are_most_determined(figures, party):
+        return Judgement(LEAKS, f"{numbers}: the peers' only column is its scores, up to one factor.")
     is_easy = columns <= WELL_CONDITIONED and visits >= LONG_HISTORY * columns and not figures.plan.row_norm
     if noise or not is_easy or figures.longest_batch > figures.columns(party):
         return Judgement(DEGRADES, f"{numbers}{_with(noise)}: the history is short, blurred or ill-conditioned.")
@@ -69,10 +73,9 @@ def chain(figures: Figures, party: str) -> Judgement:
     if figures.visits < 2:
         return not_applicable("One epoch only: no row comes back to tell the right first weight.")
     judgement = _one_column(figures, party, "of which the second tells the right first weight")
-    if judgement.verdict == LEAKS and figures.longest_batch > figures.columns(party):
-        return Judgement(
-            DEGRADES, f"{judgement.why} The longest batch, {figures.longest_batch} rows, breaks the chain."
-        )
+    # Real columns are rarely independent, and one batch with a rank too low breaks the chain.
+    if judgement.verdict == LEAKS and CHAIN_ROOM * figures.longest_batch > figures.columns(party):
+        return Judgement(DEGRADES, f"{judgement.why} A batch of {figures.longest_batch} rows may break the chain.")
     return judgement
 
 
@@ -144,14 +147,3 @@ def _numbers(figures: Figures, party: str) -> str:
 
 def _with(noise: float) -> str:
     return f", with noise of {noise:.3g} on each score" if noise else ""
-
-
-FEATURE_RULES = (
-    Rule("feature-single", "label", "features", "Theorem 3.5", single),
-    Rule("feature-single", "features", "features", "Remark 4.9", single),
-    Rule("feature-chain", "label", "features", "beyond the paper: batches without ratios", chain),
-    Rule("feature-geometry", "label", "scores", "Corollary 3.2", peer_scores),
-    Rule("feature-geometry", "label", "features", "beyond Theorem 3.6: up to a rotation", geometry),
-    Rule("packing", "label", "scores", "Section 5.2, Algorithm 2", packing_for_scores),
-    Rule("claimed-width", "label", "scores", "Section 5.2", claimed_width),
-)

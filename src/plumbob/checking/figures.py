@@ -3,7 +3,9 @@
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import NormalDist
 
+from plumbob.checking.at_home import AtHome
 from plumbob.crypto.keys import SLACK_BITS
 from plumbob.crypto.okamoto_uchiyama import GAP_BITS, MASK_BITS
 from plumbob.data import largest_batch, steps_per_epoch
@@ -12,13 +14,17 @@ from plumbob.model.starts import uniform_reach
 from plumbob.plan import Party, Plan
 from plumbob.privacy.randomised_response import flip_probability, label_scale
 from plumbob.protocol.defences import largest_released, noise_std
-from plumbob.protocol.shares import WEIGHT_BITS
+from plumbob.protocol.openings import WEIGHTS, opened_bits
 from plumbob.protocol.widths import Widths, columns_of, widths_for
 
 ASSUMED_ROWS = 10_000
 LARGEST_PART = 4.0  # Beyond it no sign shows a label: abs(score) < 2, plus 2 for the label (Criterion 4.2).
 # How far scores drift while everybody is visited for the first time, in standard deviations of a residual's units.
 USUAL_DRIFT = 0.4
+LOW_AUC, GOOD_AUC = 0.56, 0.97
+"""Between these a party's own part of a model is taken to predict, whatever one table says."""
+USUAL_AUC, SPOILT_AUC = 0.70, 0.65
+"""What a party's own part of a model usually predicts; and what it does after a random start, which few steps undo."""
 
 
 @dataclass(frozen=True)
@@ -30,14 +36,16 @@ class Figures:
     runs: int = 1
     is_assumed: bool = False
     """Whether nobody said how many rows there are."""
+    home: AtHome | None = None
+    """What the party that asks knows from its own table."""
 
     @classmethod
-    def of(cls, plan: Plan, rows: int | None = None, runs: int = 1) -> "Figures":
+    def of(cls, plan: Plan, rows: int | None = None, runs: int = 1, home: AtHome | None = None) -> "Figures":
         """`rows` are aligned rows, of which the plan may hold some out; without any, many are assumed."""
         aligned = rows or plan.rows
         if not aligned:
-            return cls(plan, max(ASSUMED_ROWS, 20 * plan.batch_size), runs, is_assumed=True)
-        return cls(plan, aligned - plan.held_out(aligned), runs)
+            return cls(plan, max(ASSUMED_ROWS, 20 * plan.batch_size), runs, is_assumed=True, home=home)
+        return cls(plan, aligned - plan.held_out(aligned), runs, home=home)
 
     @property
     def batch(self) -> int:
@@ -73,7 +81,9 @@ class Figures:
         return columns_of(self.plan, name)
 
     def rank(self, name: str) -> int:
-        """Independent equations of one batch, in general position."""
+        """Independent equations of one batch: as they are in its own table, otherwise in general position."""
+        if self.home is not None and self.home.party == name:
+            return max(1, min(round(self.home.rank), self.columns(name), self.batch))
         return min(self.columns(name), self.batch)
 
     @property
@@ -148,13 +158,30 @@ class Figures:
         """Whether a residual holds nothing but the label, in every step (Theorem 4.1)."""
         return len(self.plan.learners) == 2 and self.columns(self.plan.label_party.name) == 0
 
+    @property
+    def baseline_auc(self) -> float:
+        """What an attacker's own columns are taken to say about labels without any attack."""
+        if self.home is not None and self.home.trained_auc is not None:
+            return min(max(self.home.trained_auc, LOW_AUC), GOOD_AUC)
+        return USUAL_AUC if self.plan.start == "zero" else SPOILT_AUC
+
+    def general_ratio(self, name: str) -> float:
+        """Signal to noise of what a party's columns say about labels in general; 0 where nobody knows.
+
+        The label party knows it of its own columns, and takes the others' to be as good, column by column.
+        """
+        if self.home is None or self.home.general_auc is None:
+            return 0.0
+        ratio = NormalDist().inv_cdf(min(self.home.general_auc, GOOD_AUC)) / math.sqrt(2.0)
+        return ratio * math.sqrt(min(1.0, self.columns(name) / self.columns(self.home.party)))
+
     # Weights, as `shares` opens them.
 
     def labels_in_opened_weights(self, name: str) -> int:
         """Labels that a party that chooses its rows reads from its own opened weights, all runs together.
 
         From zero weights the first step's residuals are labels, so one weight is a binary number: as many digits as a
-        feature has, less those that would move the weight by fewer than eight of its last places. From any other
+        feature has, less those that would move the weight by fewer than two of its last places. From any other
         start a weight holds one person's residuals.
         """
         per_run = self.columns(name)
@@ -166,8 +193,12 @@ class Figures:
     def _lowest_opened_bit(self) -> int:
         sigmoid = SIGMOIDS[self.plan.sigmoid]
         label = sigmoid.label_weight * label_scale(self.plan.label_flip_epsilon)
-        moved = label * self.plan.learning_rate * sigmoid.gradient_scale / self.batch
-        return max(0, math.ceil(self.plan.feature_bits - WEIGHT_BITS + 3 - math.log2(moved)))
+        moved = label * self.plan.rate * sigmoid.gradient_scale / self.batch
+        return max(0, math.ceil(self.plan.feature_bits - WEIGHTS.fraction_bits + 1 - math.log2(moved)))
+
+    def opened_bits(self, name: str) -> int:
+        """All that a party's opened weights can carry to it, whatever it sends, all runs together."""
+        return opened_bits(self.plan, name) * self.runs
 
     # Replies, as they travel in `exchange`.
 

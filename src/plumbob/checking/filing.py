@@ -15,7 +15,7 @@ POINTS = 200
 
 def with_predictions(record: RunRecord) -> RunRecord:
     """What the plan alone says of a run on so many rows: all that a party on a network can know."""
-    plan = Plan.from_toml(record.plan)
+    plan = record.parsed_plan
     return replace(record, predicted=predictions(plan, record.rows), ledger=planned_ledger(plan, record.rows))
 
 

@@ -8,20 +8,23 @@ other rows as far as the equations do not tell them apart. With `known` the equa
 and a share Phi(ratio) of the labels comes out right, with AUC Phi(sqrt(2) * ratio). For one batch `known` is rank /
 rows, for all epochs together epochs * rank / rows. benchmarks/check_grid.py sets these forecasts beside real attacks.
 
-What a finding's advantage is measured against, own columns' prediction of the label, no plan tells. So it `leaks` only
-if it would do so also beside a good model of own columns, and is `blocked` only if even beside none it would not.
+What a finding's advantage is measured against, own columns' prediction of the label, no plan tells. So it `leaks` if
+it would do so beside a usual model of own columns, and is `blocked` only if even beside none it would not. A party that
+holds the label knows how well columns predict it, and need not guess (`checking/at_home.py`).
 """
 
 import math
 from dataclasses import dataclass
 
-from plumbob.checking.figures import Figures
+from plumbob.checking.figures import USUAL_AUC, Figures
 
 LEAKS, DEGRADES, BLOCKED, NOT_APPLICABLE = "leaks", "degrades", "blocked", "not applicable"
 
-GOOD_ACCURACY, GOOD_AUC = 0.95, 0.96
-"""What the attacker's own columns are taken to predict where a verdict must be sure to hold beside them."""
 NORMAL_QUANTILE = 1.96
+IN_GENERAL = 0.25
+"""Equations for each label up to which solving for labels is a regression on own columns."""
+FORECAST_ERROR = 0.16
+"""How far from what an attack reaches a forecast may lie, however many rows there are: .03 where the AUC is .75."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,8 @@ class Forecast:
     """Rows that the rate is taken over: its interval shrinks with them."""
     flipped: float = 0.0
     """Labels that were turned over at random before training."""
+    baseline_auc: float = USUAL_AUC
+    """What the attacker's own columns are taken to predict without any attack."""
 
     @property
     def accuracy(self) -> float:
@@ -51,18 +56,16 @@ class Forecast:
         return self.flipped + (1.0 - 2.0 * self.flipped) * share
 
     def verdict(self, tolerance: float) -> str:
-        """`leaks` beside a good baseline, `blocked` even beside none, else in between."""
-        if max(self._sure_advantages()) > tolerance:
+        """`leaks` beside the baseline, `blocked` even beside none, else in between."""
+        if self._sure_advantage > tolerance:
             return LEAKS
         return BLOCKED if self.most_advantage <= tolerance else DEGRADES
 
-    def _sure_advantages(self) -> tuple[float, float]:
-        accuracy = self.coverage * self.accuracy + (1.0 - self.coverage) * GOOD_ACCURACY
+    @property
+    def _sure_advantage(self) -> float:
         auc = 0.5 + self.coverage * (self.auc - 0.5)
-        return (
-            (_lower_end(accuracy, self.judged) - GOOD_ACCURACY) / (1.0 - GOOD_ACCURACY),
-            (_lower_end(auc, self.judged) - GOOD_AUC) / (1.0 - GOOD_AUC),
-        )
+        sure_auc = min(_lower_end(auc, self.judged), auc - FORECAST_ERROR * auc * (1.0 - auc))
+        return (sure_auc - self.baseline_auc) / (1.0 - self.baseline_auc)
 
     @property
     def most_advantage(self) -> float:
@@ -87,7 +90,11 @@ def reading(
     noise = figures.noise_toward(party) / math.sqrt(visits)
     blur = noise**2 + spread**2 + signal**2 * max(0.0, 1.0 - known)
     ratio = math.sqrt(min(known, 1.0)) * signal / math.sqrt(blur) if blur else math.inf
-    return Forecast(ratio, coverage, figures.rows if judged is None else judged, figures.flipped)
+    if known <= IN_GENERAL and not figures.noise_toward(party):
+        # Batches much longer than the rank are regressions: they show what own columns say in general, too.
+        ratio = math.hypot(ratio, figures.general_ratio(party))
+    judged_rows = figures.rows if judged is None else judged
+    return Forecast(ratio, coverage, judged_rows, figures.flipped, figures.baseline_auc)
 
 
 def _lower_end(share: float, n: int) -> float:

@@ -1,28 +1,40 @@
-"""What a plan's keys protect: too short ones can be factored, unproven ones taken on trust."""
+"""Keys that protect nothing, or whose protection nobody proved: one finding for the whole plan."""
 
 from collections.abc import Iterator
 
+from plumbob.checking.figures import Figures
 from plumbob.checking.forecast import DEGRADES, LEAKS
 from plumbob.plan import Plan
 from plumbob.record import Finding
 
-ATTACK = "keys"
-FACTORING = "Factoring: 256 bits in minutes, 829 bits done in public; 2048 bits have not been"
-UNPROVEN = "docs/protocol.md, section 3: no proof is possible for Okamoto-Uchiyama keys"
+KEYS = "keys"
+"""In the place of an attack's name: no party needs to do anything for it."""
+STORY = (
+    "Everything that travels is only as secret as the key that encrypted it. A short key can be factored by "
+    "anyone who recorded the messages, and a key without a proof of its form may have a back door."
+)
+REFERENCE = "crypto/profiles.py, crypto/proof.py"
 
 
-def key_findings(plan: Plan) -> Iterator[Finding]:
-    """One for a plan whose keys are weak: by the first feature party, which reads labels through them."""
-    if plan.protocol == "clear":
+def key_findings(figures: Figures) -> Iterator[Finding]:
+    """For keys too short to protect anything, and for keys without a proof of their form."""
+    plan = figures.plan
+    if plan.protocol == "clear" or plan.scheme == "lattice":
         return
-    by, against = plan.feature_parties[0].name, plan.label_party.name
     if plan.test_only_keys:
         why = (
-            f"Keys of {plan.key_bits} bits, for tests only: whoever factors one decrypts every message under it, "
-            "now or from a recording, and reads all labels and scores."
+            f"Keys of {plan.key_bits} bits are for tests only: anyone who sees the messages can factor such keys with "
+            "enough patience, and then read every label, score and column that was encrypted."
         )
-        fix = "--key-bits 2048 --no-test-only-keys"
-        yield Finding(ATTACK, by, against, "labels", LEAKS, why, FACTORING, fix)
+        yield _finding(plan, LEAKS, why, "--no-test-only-keys --key-bits 2048")
     elif plan.scheme == "okamoto-uchiyama":
-        why = "These keys carry no proof: a peer that makes a malformed one may learn what it should not."
-        yield Finding(ATTACK, by, against, "labels", DEGRADES, why, UNPROVEN, "--scheme paillier --no-trust-peer-keys")
+        why = (
+            "Okamoto-Uchiyama keys come without a proof of their form: a party that makes a malformed key may read "
+            "more than its sums, and no message shows it."
+        )
+        yield _finding(plan, DEGRADES, why, "--scheme paillier")
+
+
+def _finding(plan: Plan, verdict: str, why: str, fix: str) -> Finding:
+    by = plan.feature_parties[0].name
+    return Finding(KEYS, by, plan.label_party.name, "labels", verdict, why, REFERENCE, fix)

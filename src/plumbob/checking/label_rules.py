@@ -1,11 +1,11 @@
 """Which attacks of a feature party on labels will work, from a plan's figures."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.forecast import BLOCKED, DEGRADES, LEAKS, Forecast, reading
-from plumbob.checking.rules import Judgement, Rule, blocked, not_applicable, without_sums
+from plumbob.checking.rules import Judgement, blocked, not_applicable, without_sums
 
 BOX_REACH, LATTICE_REACH = 1.7, 5.0
 """Labels for each independent column that a box surely decodes, and that a lattice may."""
@@ -13,6 +13,8 @@ FAINT_IN_GENERAL, MANY_STEPS = 6.0, 8
 """Standard deviations below which own columns say nothing in general, and batches an epoch that even luck out."""
 UNREST = 1.5
 """Scores that move between the steps blur more than those of one step."""
+RARER = 4
+"""Few chosen people are only as good a sample as those of the rarer class among them, taken to be one in four."""
 MOST_BY_ONE_COLUMN = 0.5
 """Equations a label that a single column is good for, however often it is used."""
 
@@ -44,7 +46,7 @@ def label_only(figures: Figures, party: str) -> Judgement:
     if noise:
         known = min(1.0, 1.0 / load)
         forecast = reading(figures, party, known, coverage=coverage)
-        return _judged(figures, party, forecast, f"{numbers}; noise of {noise:.3g} leaves nothing that fits exactly")
+        return _judged(figures, party, forecast, f"{numbers}; noise of {noise:.3g} leaves no exact solution")
     # Exact labels: what is decoded has no blur but the flips.
     if load <= BOX_REACH:
         return _judged(figures, party, _exact(figures, coverage), numbers, least=DEGRADES)
@@ -58,7 +60,8 @@ def label_stacked(figures: Figures, party: str) -> Judgement:
     per_step = figures.rank(party)
     known = figures.equations_a_row(party)
     numbers = (
-        f"{figures.fresh_visits} visits in new company * {per_step} independent equations a batch of {figures.batch} "
+        f"{figures.fresh_visits} visits in freshly shuffled batches * {per_step} independent "
+        f"equations per batch of {figures.batch} "
         f"rows come to {known:.3g} equations for each label"
     )
     if figures.plan.batches != "reshuffled":
@@ -86,7 +89,7 @@ def label_average(figures: Figures, party: str) -> Judgement:
     left = noise / math.sqrt(figures.visits)
     known = figures.rank(party) / figures.batch
     single = reading(figures, party, known)
-    forecast = Forecast(single.ratio * math.sqrt(figures.visits), 1.0, figures.rows, figures.flipped)
+    forecast = replace(single, ratio=single.ratio * math.sqrt(figures.visits))
     numbers = (
         f"noise of {noise:.3g} over {figures.visits} visits leaves {left:.3g} beside a label's "
         f"{figures.label_signal:.3g}, and a batch fixes {known:.1%} of its residuals"
@@ -105,6 +108,8 @@ def label_counts(figures: Figures, party: str) -> Judgement:
         return not_applicable("Class weights multiply each residual with a factor that depends on its label.")
     if plan.start != "zero" and not figures.has_labels_alone:
         return not_applicable("The start is not zero, so the first sums hold other parties' scores.")
+    if figures.home is not None and figures.home.party == party and not figures.home.two_valued:
+        return not_applicable("No column of this party's table has exactly two values.")
     rows = "every batch" if figures.has_labels_alone else f"the first batch of {figures.batch} rows"
     share = 1.0 if figures.has_labels_alone else figures.batch / figures.rows
     numbers = f"{columns} sums of labels over {rows}, exact for columns with two values at any batch size"
@@ -125,15 +130,19 @@ def label_chosen_rows(figures: Figures, party: str) -> Judgement:
     each, in_all = min(columns, figures.batch), min(columns * steps, figures.rows)
     numbers = f"{each} chosen people's residuals per step at any batch size, {in_all} people in {steps} steps"
     if figures.is_noisy:
-        forecast = reading(figures, party, 1.0, figures.visits, judged=columns)
+        forecast = reading(figures, party, 1.0, figures.visits, judged=_sample(columns))
         numbers += f", each under noise of {figures.noise_toward(party):.3g} a visit"
         return _judged(figures, party, forecast, numbers)
     if plan.start == "zero" or (plan.protocol == "exchange" and figures.has_labels_alone):
         bits = min(figures.slot_bits - plan.residual_bits - 2, 60)
         readable = min(figures.batch, columns * bits)
         numbers += f"; superincreasing columns read {readable} labels of {figures.batch} in the first step alone"
-        return _judged(figures, party, _exact(figures, judged=max(readable, columns)), numbers, least=DEGRADES)
-    return _judged(figures, party, reading(figures, party, 1.0, judged=columns), numbers, least=DEGRADES)
+        return _judged(figures, party, _exact(figures, judged=_sample(max(readable, columns))), numbers, least=DEGRADES)
+    return _judged(figures, party, reading(figures, party, 1.0, judged=_sample(columns)), numbers, least=DEGRADES)
+
+
+def _sample(people: int) -> int:
+    return max(1, people // RARER)
 
 
 def packing_for_labels(figures: Figures, party: str) -> Judgement:
@@ -222,7 +231,11 @@ def _chosen_on_opened_weights(figures: Figures, party: str) -> Judgement:
     numbers = f"{party} can choose {readable} of {figures.rows} people and read their labels from its opened weights"
     if figures.flipped:
         numbers += f", of which {figures.flipped:.1%} are flipped at random"
-    return Judgement(LEAKS, f"{numbers} ({per_column}).")
+    return Judgement(
+        LEAKS,
+        f"{numbers} ({per_column}). Whatever it sends, its opened weights carry at most "
+        f"{figures.opened_bits(party)} bits.",
+    )
 
 
 def _without_opened_weights(figures: Figures) -> Judgement | None:
@@ -245,7 +258,8 @@ def _without_opened_weights(figures: Figures) -> Judgement | None:
 
 
 def _exact(figures: Figures, coverage: float = 1.0, judged: int | None = None) -> Forecast:
-    return Forecast(math.inf, coverage, figures.rows if judged is None else judged, figures.flipped)
+    judged_rows = figures.rows if judged is None else judged
+    return Forecast(math.inf, coverage, judged_rows, figures.flipped, figures.baseline_auc)
 
 
 def _generally_judged(figures: Figures, party: str, forecast: Forecast, numbers: str, visits: int = 1) -> Judgement:
@@ -260,9 +274,11 @@ def _generally_judged(figures: Figures, party: str, forecast: Forecast, numbers:
         return Judgement(
             DEGRADES,
             _sentence(
-                f"{numbers}; single labels drown, about {forecast.accuracy:.0%} right, but what own columns say about "
-                f"labels in general is {signal:.3g} standard deviations strong in {steps} batches an epoch, and may be "
-                "more than the own part of the model says"
+                f"{numbers}; individual labels are lost in the noise (about {forecast.accuracy:.0%} "
+                "are right), but what its "
+                f"columns say about labels in general is {signal:.3g} standard deviations strong in "
+                f"{steps} batches per "
+                "epoch, and may be more than its part of the model says"
             ),
         )
     return _judged(figures, party, forecast, numbers)
@@ -283,7 +299,7 @@ def _expected(forecast: Forecast, verdict: str) -> str:
     if verdict == LEAKS:
         return f"expect {text}"
     if verdict == DEGRADES:
-        return f"{text}, more or less as own columns are: neither shown to leak nor to be blocked"
+        return f"{text}, depending on the attacker's columns: inconclusive"
     return f"{text}: not shown to leak"
 
 
@@ -298,15 +314,3 @@ def _batch_numbers(figures: Figures, party: str) -> str:
     )
     noise = figures.noise_toward(party)
     return f"{text} of the residuals" + (f", each with noise of {noise:.3g}" if noise else "")
-
-
-LABEL_RULES = (
-    Rule("label-sign", "features", "labels", "Criterion 4.2, Corollary 4.5, Theorems 4.6 and 4.10", label_sign),
-    Rule("label-only", "features", "labels", "Theorem 4.1; beyond it: first step from zero weights", label_only),
-    Rule("label-stacked", "features", "labels", "beyond the paper: all steps' equations stacked", label_stacked),
-    Rule("label-average", "features", "labels", "beyond the paper: against Algorithm 3", label_average),
-    Rule("label-counts", "features", "labels", "beyond the paper: group counts", label_counts),
-    Rule("label-chosen-rows", "features", "labels", "beyond the paper: chosen inputs", label_chosen_rows),
-    Rule("packing", "features", "labels", "Section 5.2, Algorithm 2", packing_for_labels),
-    Rule("claimed-width", "features", "labels", "Section 5.2", claimed_width),
-)

@@ -1,12 +1,11 @@
-"""What a rule is: from a plan's figures and a party to a verdict with the numbers behind it.
+"""What a rule gives, and what several rules have in common.
 
-There is one for each attack, each kind of party that could make it and each target. docs/check.md says how the numbers
+A rule goes from a plan's figures and a party to a verdict with the numbers behind it. The catalogue names one for each
+attack, each kind of party that could make it and each target. docs/check.md says how the numbers
 come about, benchmarks/check_grid.py how often the verdicts are right.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 from plumbob.checking.figures import Figures
 from plumbob.checking.forecast import BLOCKED, NOT_APPLICABLE
@@ -20,17 +19,6 @@ class Judgement:
 
     verdict: str
     why: str
-
-
-@dataclass(frozen=True)
-class Rule:
-    """How one attack by one kind of party is judged from a plan."""
-
-    attack: str
-    by: Literal["label", "features"]
-    target: Literal["labels", "scores", "features"]
-    reference: str
-    judge: Callable[[Figures, str], Judgement]
 
 
 def blocked(why: str) -> Judgement:

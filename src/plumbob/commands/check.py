@@ -2,28 +2,37 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from plumbob.checking.check import check, notes, summary
+from plumbob.checking.arbiter_rules import ATTACK as ARBITER
+from plumbob.checking.at_home import AtHome, at_home
+from plumbob.checking.check import assumptions, check, notes, summary
 from plumbob.checking.explain import explain
 from plumbob.checking.forecast import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
 from plumbob.commands.flags import plan_from
-from plumbob.errors import PlanError, UnsafePlanError
+from plumbob.commands.origins import Origin
+from plumbob.data import read_table
+from plumbob.errors import DataError, UnsafePlanError
 from plumbob.plan import Plan
 from plumbob.record import Finding
 from plumbob.report.page import Table, as_text
+
+if TYPE_CHECKING:
+    from plumbob.jobs import Job
 
 Tell = Callable[[str], None]
 
 MEANINGS = {
     LEAKS: "leaks above the plan's tolerance",
-    DEGRADES: "gives something away, how much depends on the data",
+    DEGRADES: "leaks something; how much depends on the data",
     BLOCKED: "not shown to leak",
     NOT_APPLICABLE: "has nothing to work on",
 }
+MORE = "--verbose shows the other {rest} findings, the reason for each, and what no finding covers."
 WORST = 3
 """Findings that a refusal names."""
+LEAKING, UNDECIDED = 3, 4
+"""Exit codes."""
 
 
 @dataclass(frozen=True)
@@ -33,35 +42,38 @@ class Wishes:
     runs: int = 1
     attack: str | None = None
     estimate: bool = False
+    verbose: bool = False
+    predicted: int = 0
+    """Rows to be scored after training."""
+    home: AtHome | None = None
+    """What the asking party knows from its own table."""
 
 
-def plan_for(
-    path: Path | None, fate: Path | None, secretflow: Path | None, keys: dict[str, Any]
-) -> tuple[Plan, list[str]]:
-    """From a plan's file, another system's job file (with remarks on it), or from flags alone; flags win."""
-    if sum(source is not None for source in (path, fate, secretflow)) > 1:
-        raise PlanError("expected one of a plan, --from-fate and --from-secretflow, got several")
-    from plumbob.commands.moving_in import from_fate, from_secretflow
+def plan_for(origin: Origin, keys: dict[str, Any]) -> tuple[Plan, "Job | None"]:
+    """The plan, and the job that it was made from, where there is one; flags win."""
+    if origin.job is None:
+        return plan_from(origin.plan, keys), None
+    from plumbob.jobs import plan_to_check, read_job
 
-    if fate is not None:
-        return from_fate(fate, keys)
-    if secretflow is not None:
-        return from_secretflow(secretflow, keys)
-    return plan_from(path, keys), []
+    path, system = origin.job
+    return plan_to_check(read_job(path, system, origin.version), keys)
 
 
-def run(plan: Plan, wishes: Wishes, tell: Tell, remarks: Sequence[str] = ()) -> dict[str, object]:
+def run(plan: Plan, wishes: Wishes, tell: Tell, job: "Job | None" = None) -> dict[str, object]:
     """Findings, notes and, where asked, a story and an estimate."""
-    runs = wishes.runs
-    findings, noted = check(plan, runs=runs), [*remarks, *notes(plan, runs=runs)]
+    runs = wishes.runs * (1 if job is None else job.fits)
+    findings, noted = _findings(plan, job, wishes), [*_remarks(job), *notes(plan, runs=runs)]
     result: dict[str, object] = {
         "plan_hash": plan.hash(),
         "rows": plan.rows,
         "runs": runs,
         "findings": [asdict(finding) for finding in findings],
         "notes": noted,
+        **({} if job is None else job.as_json()),
     }
-    lines = [*lines_of(findings), "", *(f"note: {note}" for note in noted)]
+    told = lines_of(findings) if wishes.verbose else short_lines(findings)
+    shown = noted if wishes.verbose else [*_remarks(job), *assumptions(plan)]
+    lines = [*_lines_of_job(job), *told, "", *(f"note: {note}" for note in shown)]
     if wishes.attack is not None:
         story = explain(plan, wishes.attack, runs)
         result["explanation"], lines = story, story
@@ -73,6 +85,48 @@ def run(plan: Plan, wishes: Wishes, tell: Tell, remarks: Sequence[str] = ()) -> 
         result["estimate"] = asdict(cost)
         lines = [*lines, "", *estimate_lines(cost)]
     return {**result, "lines": lines}
+
+
+def _findings(plan: Plan, job: "Job | None", wishes: Wishes) -> list[Finding]:
+    if job is None:
+        return check(plan, runs=wishes.runs, home=wishes.home, predicted=wishes.predicted)
+    from plumbob.jobs import judge
+
+    return judge(job, plan, wishes.runs)
+
+
+def known_at_home(plan: Plan, given: str, id_column: str | None, label_column: str | None) -> AtHome:
+    """From FILE or PARTY=FILE: whose table it is follows from the label, unless several parties have none."""
+    party, separator, file = given.partition("=")
+    if not separator:
+        others = [one.name for one in plan.feature_parties]
+        if label_column is None and len(others) > 1:
+            raise DataError(f"{given}: expected PARTY=FILE with one of {', '.join(others)}, or --label COLUMN")
+        party, file = (plan.label_party.name if label_column else others[0]), given
+    is_label_party = plan.party(party).role == "label"
+    if is_label_party and label_column is None:
+        raise DataError(f"{file}: {party} holds the label; name its column with --label COLUMN")
+    return at_home(plan, read_table(file, id_column, label_column if is_label_party else None), party)
+
+
+def _remarks(job: "Job | None") -> tuple[str, ...]:
+    return () if job is None else job.remarks
+
+
+def _lines_of_job(job: "Job | None") -> list[str]:
+    """What was read, and what was not."""
+    if job is None:
+        return []
+    ignored = [f"  {line}" for line in job.ignored] or ["  nothing"]
+    read = [f"  {one.line()}" for one in job.read]
+    return [f"Read from the {job.system} job ({job.component}):", *read, "Ignored:", *ignored, ""]
+
+
+def short_lines(findings: Sequence[Finding]) -> list[str]:
+    """The headline, what leaks and how to stop it, and where the rest is."""
+    leaking = [finding for finding in findings if finding.verdict == LEAKS]
+    rest = len(findings) - len(leaking)
+    return [summary(findings), *(line for one in leaking for line in ("", *_reasons(one))), "", MORE.format(rest=rest)]
 
 
 def lines_of(findings: Sequence[Finding]) -> list[str]:
@@ -90,17 +144,28 @@ def _reasons(finding: Finding) -> list[str]:
     return [head, f"    {finding.why} ({finding.reference})", *fix]
 
 
-def leaks(result: dict[str, object]) -> bool:
-    """Whether something in a result is above the plan's tolerance."""
+def has_verdict(result: dict[str, object], verdict: str) -> bool:
+    """Whether a finding of a result has this verdict."""
     findings = result["findings"]
-    return isinstance(findings, list) and any(finding["verdict"] == LEAKS for finding in findings)
+    return isinstance(findings, list) and any(finding["verdict"] == verdict for finding in findings)
+
+
+def exit_code(result: dict[str, object], is_strict: bool) -> int:
+    """3: something leaks above the plan's tolerance. 4: attacks were not run or, if strict, something degrades."""
+    if has_verdict(result, LEAKS):
+        return LEAKING
+    is_open = bool(result.get("attacks_not_run")) or (is_strict and has_verdict(result, DEGRADES))
+    return UNDECIDED if is_open else 0
 
 
 def refuse_leaks(plan: Plan, rows: int | None, is_accepted: bool, but: Sequence[str] = ()) -> None:
     """Before training: a plan that leaks needs somebody's word for it; `but` names attacks that have no say."""
     if is_accepted:
         return
-    leaking = [finding for finding in check(plan, rows) if finding.verdict == LEAKS and finding.attack not in but]
+    # That the arbiter joins nobody is what such a plan assumes; `check` says so, and its signature accepts it.
+    leaking = [
+        finding for finding in check(plan, rows) if finding.verdict == LEAKS and finding.attack not in {*but, ARBITER}
+    ]
     if not leaking:
         return
     worst = [f"  {one.attack} by {one.by} on {one.target} of {one.against}: {one.why}" for one in leaking[:WORST]]
@@ -108,5 +173,5 @@ def refuse_leaks(plan: Plan, rows: int | None, is_accepted: bool, but: Sequence[
     named = "\n".join([*worst, *more])
     raise UnsafePlanError(
         f"the plan leaks above its tolerance:\n{named}\ntype {leaking[0].fix} to stop the first, `plumbob check` to "
-        "see all, or --accept-leaks to train all the same"
+        "see all, or add --accept-leaks to train anyway"
     )

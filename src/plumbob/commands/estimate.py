@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from plumbob.checking.check import figures_of
 from plumbob.checking.figures import Figures
-from plumbob.crypto import PrivateKey, engines, okamoto_uchiyama, paillier, profiles
+from plumbob.commands.estimate_lattice import lattice_cost
+from plumbob.crypto import PrivateKey, engines, lattice, okamoto_uchiyama, paillier, profiles
 from plumbob.crypto.calibration import Costs, measured
 from plumbob.crypto.engines import Engine, Shape
 from plumbob.data import store
@@ -97,6 +98,10 @@ def estimate(plan: Plan, rows: int | None = None, jobs: int | None = None, trial
     if plan.protocol == "clear":
         step = CLEAR_STEP_SECONDS + CLEAR_ENTRY_SECONDS * figures.batch * plan.columns
         return _estimate(figures, "none", 0.0, step, 0, 0.0)
+    if (plan.protocol, plan.scheme) == ("shares", "lattice"):
+        native = lattice.choose("auto", jobs)
+        cost = lattice_cost(figures, native)
+        return _estimate(figures, native.name, cost.setup_seconds, cost.step_seconds, cost.bytes_sent, 0.0)
     engine = engines.choose("auto", jobs or engines.cores(), usual_shape(plan))
     trials = trials or Trials()
     key, setup, memory = trials.key(plan, engine)

@@ -4,7 +4,11 @@ from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 
+from plumbob.commands.table_flags import TableFlags
+from plumbob.commands.tables import SUGGESTED_BINS, chosen, described
 from plumbob.crypto import engines
+from plumbob.data.shapes import EncodingChoices
+from plumbob.data.summary import TableSummary
 from plumbob.errors import SettingsError
 from plumbob.party.home import SETTINGS_FILE, Home, Settings
 from plumbob.plan import Plan
@@ -14,8 +18,10 @@ from plumbob.transport.invitation import Invitation
 ANYWHERE = ("0.0.0.0:", "[::]:")  # No place that a peer could dial.
 
 
-def init(folder: Path, settings: Settings, days: int) -> dict[str, object]:
-    """A new party in a folder of its own."""
+def init(folder: Path, settings: Settings, days: int, table: TableFlags = TableFlags()) -> dict[str, object]:  # noqa: B008  # Frozen.
+    """A new party in a folder of its own, with what its table gives; a table that cannot be read is refused first."""
+    settings = replace(settings, reading=chosen(table))
+    summary = _summary(settings)
     if settings.engine not in engines.NAMES:
         raise SettingsError(f"engine {settings.engine!r}: expected one of {', '.join(engines.NAMES)}")
     if settings.listen and not settings.address and not settings.listen.startswith(ANYWHERE):
@@ -24,13 +30,31 @@ def init(folder: Path, settings: Settings, days: int) -> dict[str, object]:
     lines = [
         f"{home.identity.name} lives in {folder}; its settings are in {folder / SETTINGS_FILE}",
         *_fingerprint(home.identity.certificate),
-        "next: plumbob party invite",
+        *([] if summary is None else ["your table, which stays here:", *summary.lines()]),
+        "send this line to each peer, and join the line that it sends you (plumbob party join TOKEN):",
+        home.invitation().token(),
+        "then, on all sides at once: plumbob party propose",
     ]
     if settings.listen and not settings.address:
         lines.insert(1, f"peers cannot know where to dial: write `address` into {folder / SETTINGS_FILE}")
     if settings.data and not Path(settings.data).is_file():
-        lines.insert(1, f"{settings.data}: there is no such file yet; `party align` will need it")
-    return {"home": str(folder), **_described(home.identity.certificate), "lines": lines}
+        lines.insert(1, f"{settings.data}: there is no such file yet; `party propose` will need it")
+    return {
+        "home": str(folder),
+        **_described(home.identity.certificate),
+        "token": home.invitation().token(),
+        "table": None if summary is None else summary.to_dict(),
+        "lines": lines,
+    }
+
+
+def _summary(settings: Settings) -> TableSummary | None:
+    """What the table gives, if it is there; raises DataError with what to do where it cannot be read."""
+    if not settings.data or not Path(settings.data).is_file():
+        return None
+    label = settings.label_column or None
+    suggested = EncodingChoices(bins=SUGGESTED_BINS)
+    return described(Path(settings.data), settings.id_column, label, settings.reading, suggested)
 
 
 def renew(folder: Path, days: int) -> dict[str, object]:

@@ -16,9 +16,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from plumbob.commands.progress import StepProgress
-from plumbob.commands.scores import refuse_unwritable, write_scores
+from plumbob.commands.scores import refuse_unwritable, threshold_of, unseen_line, write_scores
 from plumbob.crypto import Randomness
 from plumbob.data import Table, in_agreed_order, read_table
 from plumbob.errors import BudgetExceededError, DataError, UnsafePlanError
@@ -36,6 +37,7 @@ from plumbob.protocol.journal import Remains, SqliteJournal, remains_of
 from plumbob.protocol.part import Part
 from plumbob.protocol.widths import ASSUMED_ROWS
 from plumbob.record import RunRecord
+from plumbob.run_folder import JOURNAL, RunFolder
 from plumbob.transport import Connection
 from plumbob.transport.identity import make_private_folder
 
@@ -65,6 +67,9 @@ class PredictionWishes:
     data: Path | None = None
     most_rows: int | None = None
     out: Path = Path("scores.csv")
+    threshold: str | None = None
+    cost: str | None = None
+    is_strict: bool = False
 
 
 def sign(folder: Path, plan_file: Path, accept_leaks: bool) -> dict[str, object]:
@@ -129,7 +134,10 @@ def align(folder: Path, plan_file: Path, wishes: AlignmentWishes, quiet: bool, t
     result = {"size": found.size, "sizes": found.sizes, "order_hash": found.order_hash}
     sizes = ", ".join(f"{party} {size}" for party, size in found.sizes.items())
     if file is None:
-        return {**result, "lines": [f"{found.size} rows in common ({sizes}); a party did not go on, so no id is known"]}
+        return {
+            **result,
+            "lines": [f"{found.size} rows in common ({sizes}); a party declined to continue, so no ids were revealed"],
+        }
     lines = [f"{found.size} rows in common ({sizes})", f"order {found.order_hash}", str(file)]
     return {**result, "file": str(file), "lines": lines}
 
@@ -160,7 +168,8 @@ def train(
 
 def _refuse_test_keys(plan: Plan, are_allowed: bool) -> None:
     """A plan is the peer's proposal as much as ours, so the word for short keys is given here and not in it."""
-    if plan.test_only_keys and plan.protocol != "clear" and not are_allowed:
+    has_key_bits = plan.protocol != "clear" and plan.scheme != "lattice"
+    if plan.test_only_keys and has_key_bits and not are_allowed:
         raise UnsafePlanError(
             f"the plan has keys of {plan.key_bits} bits for tests only, which can be factored; set key_bits = 2048 and "
             "test_only_keys = false, or, with made-up data, add --allow-test-keys"
@@ -170,12 +179,13 @@ def _refuse_test_keys(plan: Plan, are_allowed: bool) -> None:
 def _reported(record: RunRecord, place: Path) -> dict[str, object]:
     """One party alone cannot score an attack: its page shows what the plan alone says."""
     from plumbob.checking.filing import with_predictions
-    from plumbob.commands.results import lines_of, report_in, write_report
+    from plumbob.commands.results import lines_of, write_report
 
     shown = with_predictions(record)
-    shown.save(place)
+    folder = RunFolder(place)
+    folder.keep(shown)
     write_report(shown, place)
-    return {"out": str(place), "report": str(report_in(place)), **shown.to_dict(), "lines": lines_of(shown, place)}
+    return {"out": str(place), "report": str(folder.report_file), **shown.to_dict(), "lines": lines_of(shown, place)}
 
 
 def predict(folder: Path, plan_file: Path, wishes: PredictionWishes, tell: Tell) -> dict[str, object]:
@@ -183,8 +193,10 @@ def predict(folder: Path, plan_file: Path, wishes: PredictionWishes, tell: Tell)
     home, plan = Home.open(folder), Plan.load(plan_file)
     name = _list_name(wishes.name)
     run = _finished_run(home, plan)
-    part = Part.load(run / "parties" / home.identity.name / "part.json")
+    part = Part.load(run.part_file(home.identity.name))
     table = _table_to_predict(home, plan, part, wishes)
+    unusual = unseen_line(home.identity.name, part.encoder.unseen(table), len(table))
+    threshold = threshold_of(wishes.threshold, wishes.cost, part.positive_share)
     if home.identity.name == plan.label_party.name:
         refuse_unwritable(wishes.out)
     place = _private(home, RUNS, f"predict-{plan.hash()[:SHORT]}")
@@ -192,7 +204,8 @@ def predict(folder: Path, plan_file: Path, wishes: PredictionWishes, tell: Tell)
     with _one_session(place) as journal:
         if home.identity.name != plan.label_party.name:
             most_rows = _most_rows(plan, part, wishes.most_rows or home.settings.most_rows)
-            return _answered(seat, journal, part, prediction.Ledger.of(home, plan), most_rows)
+            answered = _answered(seat, journal, part, prediction.Ledger.of(home, plan), most_rows)
+            return {**answered, "lines": [*filter(None, [unusual]), *answered["lines"]]}
         try:
             rows = _rows_asked(table, wishes.ids)
         except DataError as mistake:
@@ -202,7 +215,8 @@ def predict(folder: Path, plan_file: Path, wishes: PredictionWishes, tell: Tell)
         raise DataError("the label party's part names no classes; was it saved by another version?")
     # Ids with what is predicted of them: nobody else's business.
     wishes.out.touch(mode=0o600)
-    return write_scores(wishes.out, [table.ids[row] for row in rows], scores, part.classes)
+    ids = [table.ids[row] for row in rows]
+    return write_scores(wishes.out, ids, scores, part.classes, [unusual], threshold)
 
 
 def _most_rows(plan: Plan, part: Part, own: int) -> int | None:
@@ -232,7 +246,7 @@ def _state_of(place: Path, found: Status | None, remains: Remains) -> tuple[bool
     """Whether a run is finished, and in words; one record that cannot be read hides no other run."""
     try:
         # Results that were on their way to the disk when the process died are made again from the journal.
-        if (training.OVER in remains.facts or not remains.has_secrets) and _is_finished(place):
+        if (training.OVER in remains.facts or not remains.has_secrets) and RunFolder(place).is_finished():
             return True, "finished"
     except DataError:
         return False, "its run.json cannot be read: damaged, or written by another version"
@@ -241,8 +255,8 @@ def _state_of(place: Path, found: Status | None, remains: Remains) -> tuple[bool
 
 def _remains(place: Path) -> Remains:
     """Of its journal, and of those that a prediction which was killed left beside it."""
-    own = remains_of(place / training.JOURNAL)
-    return replace(own, has_secrets=any(remains_of(file).has_secrets for file in place.rglob(training.JOURNAL)))
+    own = remains_of(RunFolder(place).journal_file)
+    return replace(own, has_secrets=any(remains_of(file).has_secrets for file in place.rglob(JOURNAL)))
 
 
 def _why_secrets(run: str, remains: Remains, is_finished: bool) -> str:
@@ -267,12 +281,14 @@ def forget(folder: Path, run: str, gives_up: bool) -> dict[str, object]:
     with _journal(place) as journal:
         if journal.fact(training.OVER) is not None:
             training.give_up_the_late(journal)
-            line = f"{run}: the journal is empty, the results stay; who has not ended this run cannot end it any more"
+            line = (
+                f"{run}: journal erased, results kept; a party that has not finished this run can no longer finish it"
+            )
         elif gives_up:
             shutil.rmtree(place)
             line = f"{run}: given up and deleted; to begin again, type --new on all sides"
         else:
-            raise DataError(f"{run} is not over; to delete it all the same, and never go on with it, add --give-up")
+            raise DataError(f"{run} has not finished; add --give-up to delete it anyway (it cannot be resumed)")
     return {"run": run, "kept_results": place.exists(), "lines": [line]}
 
 
@@ -291,12 +307,12 @@ def _told(found: Status | None) -> dict[str, object]:
 
 def _answered(
     seat: Seat, journal: SqliteJournal, part: Part, ledger: prediction.Ledger, most_rows: int | None
-) -> dict[str, object]:
+) -> dict[str, Any]:
     try:
         served = prediction.answer(seat, journal, _kernel(journal), part, ledger, most_rows)
     except BudgetExceededError as error:
         raise BudgetExceededError(
-            f"{error}; raise --most-rows, or most_rows in party.toml; or delete {ledger.file} to count anew"
+            f"{error}; raise --most-rows, or most_rows in party.toml; or delete {ledger.file} to reset the count"
         ) from None
     in_all = ledger.answered()
     asker = seat.plan.label_party.name
@@ -307,7 +323,10 @@ def _answered(
 def _list_name(name: str) -> str:
     """It becomes part of a file's name, and both ends must say the same."""
     if name and not PARTY_NAME.fullmatch(name):
-        raise DataError(f'--name: expected up to 32 letters, digits, "-" and "_", first no sign, got "{name[:40]}"')
+        raise DataError(
+            '--name: expected up to 32 letters, digits, "-" and "_", starting with a letter or '
+            f'digit, got "{name[:40]}"'
+        )
     return name
 
 
@@ -322,9 +341,14 @@ def _rows_asked(table: Table, ids: Sequence[str]) -> list[int]:
 
 def _table_to_predict(home: Home, plan: Plan, part: Part, wishes: PredictionWishes) -> Table:
     """Only the model's columns: rows to predict need no label."""
-    columns = [source.name for source in part.encoder.sources]
-    table = read_table(wishes.data or home.data_file, home.settings.id_column, columns=columns)
-    return in_agreed_order(table, alignment.kept_for(home, plan, wishes.name).ids)
+    reading = part.encoder.reading
+    gaps = tuple(dict.fromkeys([*reading.gaps, *home.settings.reading.gaps]))
+    file = wishes.data or home.data_file
+    table = read_table(file, home.settings.id_column, choices=replace(reading, gaps=gaps))
+    common = in_agreed_order(table, alignment.kept_for(home, plan, wishes.name).ids)
+    if wishes.is_strict:
+        part.encoder.refuse_unseen(common)
+    return common
 
 
 def _run_folder(home: Home, plan: Plan, is_new: bool) -> Path:
@@ -336,13 +360,14 @@ def _run_folder(home: Home, plan: Plan, is_new: bool) -> Path:
     return _private(home, RUNS, short if number == 1 else f"{short}-{number}")
 
 
-def _finished_run(home: Home, plan: Plan) -> Path:
+def _finished_run(home: Home, plan: Plan) -> RunFolder:
     """The last one that came to its end; DataError if none did."""
     runs = _runs_of(home, plan)
     for number in sorted(runs, reverse=True):
-        if _is_finished(runs[number]):
-            return runs[number]
-    raise DataError("no run of this plan has come to its end here; type: plumbob party train PLAN")
+        run = RunFolder(runs[number])
+        if run.is_finished():
+            return run
+    raise DataError("no finished run of this plan here; run: plumbob party train PLAN")
 
 
 def _runs_of(home: Home, plan: Plan) -> dict[int, Path]:
@@ -351,10 +376,6 @@ def _runs_of(home: Home, plan: Plan) -> dict[int, Path]:
     places = (home.folder / RUNS).glob(f"{short}*")
     numbered = ((place.name.removeprefix(short).removeprefix("-") or "1", place) for place in places)
     return {int(number): place for number, place in numbered if number.isdigit()}
-
-
-def _is_finished(place: Path) -> bool:
-    return (place / "run.json").exists() and RunRecord.load(place).is_finished
 
 
 def _private(home: Home, *names: str) -> Path:
@@ -367,7 +388,7 @@ def _private(home: Home, *names: str) -> Path:
 
 @contextmanager
 def _journal(place: Path) -> Iterator[SqliteJournal]:
-    journal = SqliteJournal(place / training.JOURNAL)
+    journal = SqliteJournal(RunFolder(place).journal_file)
     try:
         yield journal
     finally:

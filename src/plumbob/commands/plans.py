@@ -6,24 +6,38 @@ from pathlib import Path
 from typing import Any
 
 from plumbob.commands.flags import plan_from
+from plumbob.commands.origins import Origin
 from plumbob.errors import PlanError
 from plumbob.plan import Plan
 
 FEATURES = (11, 12)
+NOWHERE = Origin()
 
 
-def new(keys: Mapping[str, Any], names: str | None, out: Path | None) -> dict[str, object]:
-    """A plan from flags; without any, two parties with the paper's split."""
-    plan = plan_from(None, {"features": FEATURES, **keys})
+def new(keys: Mapping[str, Any], names: str | None, out: Path | None, origin: Origin = NOWHERE) -> dict[str, object]:
+    """A plan from flags, or one that moves another system's job here; without either, the paper's split."""
+    plan, differences = _drafted(keys, origin)
     if names is not None:
         plan = _renamed(plan, names.split(","))
+    result = {**shown(plan), **({"differences": differences} if origin.job else {})}
+    listed = [f"# differs from the job: {line}" for line in differences]
     if out is None:
-        return shown(plan)
+        return {**result, "lines": [*plan.to_toml().splitlines(), *listed]}
     if out.exists():
         raise PlanError(f"{out}: there is a file already; remove it or choose another name")
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(plan.to_toml(), encoding="utf-8")
-    return {**shown(plan), "out": str(out), "lines": [f"{out}  {plan.hash()}"]}
+    return {**result, "out": str(out), "lines": [f"{out}  {plan.hash()}", *listed]}
+
+
+def _drafted(keys: Mapping[str, Any], origin: Origin) -> tuple[Plan, list[str]]:
+    if origin.job is None:
+        return plan_from(None, {"features": FEATURES, **keys}), []
+    from plumbob.jobs import plan_to_move, read_job
+
+    path, system = origin.job
+    moved = plan_to_move(read_job(path, system, origin.version), keys)
+    return moved.plan, list(moved.differences)
 
 
 def show(path: Path) -> dict[str, object]:

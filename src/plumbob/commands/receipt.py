@@ -16,14 +16,15 @@ from plumbob.record import PartyRecord, RunRecord
 from plumbob.report.page import as_text
 from plumbob.report.receipt import compared_streams, keys_in_words, noise_in_words, transcript_hash
 from plumbob.report.run import summary, warnings, work_table
+from plumbob.run_folder import RunFolder
 
 CHANNEL = "{from} -> {to}: {verdict}  {hash}"
 
 
 def run(folder: Path) -> dict[str, object]:
     """Everything that the record says about protection; see the module for `consistent` and `verified`."""
-    record, signed = RunRecord.load(folder), signature_of(folder)
-    plan = Plan.from_toml(record.plan)
+    record, signed = RunFolder(folder).record(), signature_of(folder)
+    plan = record.parsed_plan
     channels = list(compared_streams(record.parties))
     plan_agrees = plan.hash() == record.plan_hash
     consistent = plan_agrees and all(channel["verdict"] != "DIFFERS" for channel in channels)
@@ -34,7 +35,7 @@ def run(folder: Path) -> dict[str, object]:
         "plan_agrees": plan_agrees,
         "protocol": record.protocol,
         "scheme": plan.scheme if record.is_encrypted else None,
-        "key_bits": plan.key_bits if record.is_encrypted else None,
+        "key_bits": plan.key_bits if record.is_encrypted and plan.scheme != "lattice" else None,
         "key_profile": record.key_profile,
         "engine": record.engine,
         "randomness": record.randomness,

@@ -2,16 +2,16 @@
 
 from pathlib import Path
 
-from plumbob.commands.results import report_in
 from plumbob.errors import DataError
-from plumbob.record import RunRecord
 from plumbob.report.run import page_of
+from plumbob.run_folder import RunFolder
 
 
 def run(folder: Path, out: Path | None) -> dict[str, object]:
     """Written to `out`, or beside the record."""
-    page = page_of(RunRecord.load(folder)).encode("utf-8")
-    target = out or report_in(folder)
+    place = RunFolder(folder)
+    page = page_of(place.record()).encode("utf-8")
+    target = out or place.report_file
     try:
         target.write_bytes(page)
     except OSError as error:

@@ -6,16 +6,12 @@ from plumbob.errors import DataError
 from plumbob.record import RunRecord
 from plumbob.report.page import as_text
 from plumbob.report.run import page_of, quality_table, summary, warnings
+from plumbob.run_folder import RunFolder
 
 
 def write_report(record: RunRecord, out: Path) -> None:
     """The page beside the record."""
-    report_in(out).write_text(page_of(record), encoding="utf-8")
-
-
-def report_in(out: Path) -> Path:
-    """Where a run's page lies."""
-    return out / "report.html"
+    RunFolder(out).keep_page(page_of(record))
 
 
 def lines_of(record: RunRecord, out: Path) -> list[str]:
@@ -23,7 +19,7 @@ def lines_of(record: RunRecord, out: Path) -> list[str]:
     lines = [summary(record), *warnings(record)]
     for rows, models in record.quality.items():
         lines += [f"quality on the {rows}:", *as_text(quality_table(rows, models))]
-    return [*lines, f"{report_in(out)}"]
+    return [*lines, f"{RunFolder(out).report_file}"]
 
 
 def make_folder(out: Path) -> None:

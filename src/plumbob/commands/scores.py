@@ -1,7 +1,8 @@
 """Scores as a CSV file, whoever calculated them."""
 
 import csv
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.data import store
+from plumbob.errors import DataError
 
 HEADER = ("id", "score", "probability", "predicted")
 
@@ -23,23 +25,75 @@ def refuse_unwritable(out: Path) -> None:
         out.unlink()
 
 
+def threshold_of(threshold: str | None, cost: str | None, positive_share: float | None) -> float:
+    """The probability above which the positive class is predicted: given, from costs, or where both classes balance.
+
+    With calibrated probabilities, costs are least at FALSE / (FALSE + MISSED), and balanced accuracy is largest at the
+    training rows' share of positives; neither needs a score of a training row.
+    """
+    if threshold is not None and cost is not None:
+        raise DataError("--threshold and --cost both choose the threshold; give one of them")
+    if cost is not None:
+        false_alarm, missed = _costs(cost)
+        return false_alarm / (false_alarm + missed)
+    if threshold == "balanced":
+        if positive_share is None:
+            raise DataError("this model does not say how many training rows were positive; give --threshold a number")
+        return positive_share
+    try:
+        probability = 0.5 if threshold is None else float(threshold)
+    except ValueError:
+        probability = math.nan
+    if not 0 < probability < 1:
+        raise DataError("--threshold: expected a probability between 0 and 1, or balanced")
+    return probability
+
+
+def _costs(text: str) -> tuple[float, float]:
+    try:
+        false_alarm, missed = (float(number) for number in text.split(":"))
+    except ValueError:
+        false_alarm = missed = 0.0
+    if not (0 < false_alarm < math.inf and 0 < missed < math.inf):
+        raise DataError("--cost: expected two numbers above 0, FALSE_ALARM:MISSED, such as 1:5")
+    return false_alarm, missed
+
+
+def unseen_line(party: str, unseen: Mapping[str, int], rows: int) -> str:
+    """What training never saw, by column and count; nothing where there is none."""
+    if not unseen:
+        return ""
+    listed = ", ".join(f"{name!r} ({count})" for name, count in unseen.items())
+    return f"{party}: levels or gaps that training never saw in {rows} rows, taken as rare or average ones: {listed}"
+
+
 def write_scores(
-    out: Path, ids: Sequence[str], scores: NDArray[np.float64], classes: tuple[Any, Any], remark: str = ""
+    out: Path,
+    ids: Sequence[str],
+    scores: NDArray[np.float64],
+    classes: tuple[Any, Any],
+    remarks: Sequence[str] = (),
+    threshold: float = 0.5,
 ) -> dict[str, object]:
-    """One line a row: its id, the score (log-odds), the probability of the second class, the class."""
+    """For each row its id, the score (log-odds), the probability of the positive class, and the predicted class."""
+    cut = math.log(threshold / (1 - threshold))
     out.parent.mkdir(parents=True, exist_ok=True)
     with out.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(HEADER)
         # In pieces, because there may be more rows than memory for their texts.
         for piece in store.pieces(len(ids)):
-            writer.writerows(_lines(ids[piece], scores[piece], classes))
-    positives = int((scores > 0).sum())
-    lines = [*filter(None, [remark]), f"{len(ids)} rows, {positives} predicted as {classes[1]}: {out}"]
-    return {"out": str(out), "rows": len(ids), "predicted_positive": positives, "lines": lines}
+            writer.writerows(_lines(ids[piece], scores[piece], classes, cut))
+    positives = int((scores > cut).sum())
+    above = "" if threshold == 0.5 else f" (probability above {threshold:.4g})"
+    lines = [*filter(None, remarks), f"{len(ids)} rows, {positives} predicted as {classes[1]}{above}: {out}"]
+    counts = {"rows": len(ids), "predicted_positive": positives, "threshold": threshold}
+    return {"out": str(out), **counts, "lines": lines}
 
 
-def _lines(ids: Sequence[str], scores: NDArray[np.float64], classes: tuple[Any, Any]) -> Iterator[tuple[Any, ...]]:
+def _lines(
+    ids: Sequence[str], scores: NDArray[np.float64], classes: tuple[Any, Any], cut: float
+) -> Iterator[tuple[Any, ...]]:
     probabilities = np.exp(-np.logaddexp(0.0, -scores))
-    predicted = (classes[int(score > 0)] for score in scores)
+    predicted = (classes[int(score > cut)] for score in scores)
     return zip(ids, scores.tolist(), probabilities.tolist(), predicted, strict=True)

@@ -8,7 +8,7 @@
 docs/protocol.md says what each step hides and from whom.
 """
 
-from plumbob.crypto import engines, okamoto_uchiyama, paillier, profiles
+from plumbob.crypto import engines, lattice, okamoto_uchiyama, paillier, profiles
 from plumbob.crypto.admission import admit_paillier, admit_trusted_okamoto_uchiyama
 from plumbob.crypto.fixed_point import Encoded, Encoding, sum_bits
 from plumbob.crypto.keys import PrivateKey, PublicKey
@@ -32,6 +32,7 @@ __all__ = [
     "admit_paillier",
     "admit_trusted_okamoto_uchiyama",
     "engines",
+    "lattice",
     "okamoto_uchiyama",
     "paillier",
     "profiles",

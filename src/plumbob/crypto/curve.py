@@ -86,7 +86,7 @@ def _hashed(domain: bytes, texts: Iterable[bytes]) -> Iterator[tuple[mpz, mpz]]:
                 yield x, square
                 break
         else:
-            raise CryptoError(f"a text hashed to no point in {_MOST_TRIES} tries; this never happens")
+            raise CryptoError(f"hash-to-curve failed after {_MOST_TRIES} tries; this never happens")
 
 
 def _right_side(x: mpz) -> mpz:

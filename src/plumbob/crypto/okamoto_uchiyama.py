@@ -91,7 +91,7 @@ class OkamotoUchiyamaPrivateKey(PrivateKey):
         """The logarithm of c**(p-1) modulo p**2, divided by that of g; what is too wide is refused."""
         values = [self._centre(value) for value in self._logarithms(ciphertexts, self._scale)]
         if any(abs(value) >> self.public.capacity_bits for value in values):
-            raise CiphertextRefusedError("a plaintext is wider than any honest sum; it is not shown to anybody")
+            raise CiphertextRefusedError("a plaintext is wider than any honest sum; it is discarded")
         return values
 
     def decrypt_signed(self, vector: EncryptedVector) -> list[int]:

@@ -2,15 +2,17 @@
 
 from plumbob.data.align import align, column_counts, in_agreed_order, split_array
 from plumbob.data.batches import Batch, batches, largest_batch, seed_from_int, steps_per_epoch, stream
-from plumbob.data.encoder import Encoder
+from plumbob.data.cells import ColumnChoices
+from plumbob.data.encoder import Encoder, shaped
 from plumbob.data.encoding import Source
 from plumbob.data.ids import canonical, canonical_ids
 from plumbob.data.shards import Shard, build_shard, held_out_rows
-from plumbob.data.tables import Column, Table, read_table, table_from
+from plumbob.data.tables import Column, Table, column_names, read_table, table_from
 
 __all__ = [
     "Batch",
     "Column",
+    "ColumnChoices",
     "Encoder",
     "Shard",
     "Source",
@@ -21,11 +23,13 @@ __all__ = [
     "canonical",
     "canonical_ids",
     "column_counts",
+    "column_names",
     "held_out_rows",
     "in_agreed_order",
     "largest_batch",
     "read_table",
     "seed_from_int",
+    "shaped",
     "split_array",
     "steps_per_epoch",
     "stream",

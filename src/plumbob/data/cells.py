@@ -6,8 +6,8 @@ refusal counts those cells and names the well-known marks of a gap among them; n
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from types import MappingProxyType
 from typing import Any
@@ -63,6 +63,16 @@ class ColumnChoices:
                     f"--as {name}={kind}: expected {', '.join(TYPES)}, date:FORMAT, or levels in order such as"
                     " low<mid<high"
                 )
+
+    def about(self, names: Collection[str]) -> "ColumnChoices":
+        """What is said about these columns only: those of one file of several."""
+        return replace(
+            self,
+            columns=None if self.columns is None else tuple(name for name in self.columns if name in names),
+            drop=tuple(name for name in self.drop if name in names),
+            types={name: kind for name, kind in self.types.items() if name in names},
+            stepped=tuple(name for name in self.stepped if name in names),
+        )
 
 
 def as_values(name: str, texts: Texts, kind: str | None, has_decimal_commas: bool) -> Vector | Texts:
@@ -219,9 +229,10 @@ def _refuse_dirty(name: str, texts: Texts, counts: Counter[str]) -> None:
     marks = [text for text in dirty if text.strip().casefold() in GAP_MARKS]
     flags = " ".join(f'--na "{mark}"' for mark in sorted({mark.strip() or " " for mark in marks}))
     gaps = f"treat them as gaps with {flags}" if len(marks) == len(dirty) else f"with {flags} the marks are gaps"
+    empty = f", besides {len(texts) - n_cells} empty" if n_cells < len(texts) else ""
     raise DataError(
-        f"column {name!r}: {n_dirty} of {n_cells} cells {'is' if n_dirty == 1 else 'are'} not"
-        f" {'a number' if n_dirty == 1 else 'numbers'}{_listed_marks(counts, dirty)}, the first in row {first};"
+        f"column {name!r}: {n_dirty} of {len(texts)} cells {'is' if n_dirty == 1 else 'are'} not"
+        f" {'a number' if n_dirty == 1 else 'numbers'}{_listed_marks(counts, dirty)}{empty}, the first in row {first};"
         f" {f'{gaps}, ' if marks else ''}correct them, or take the column as text with --as {name}=category"
     )
 

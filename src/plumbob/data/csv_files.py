@@ -61,7 +61,7 @@ def find_layout(file: Path) -> Layout:
     reading = csv.ReadOptions(block_size=LONGEST_ROW, use_threads=False, skip_rows=skipped)
     with _native(file) as stream, csv.open_csv(stream, read_options=reading, parse_options=parsing) as reader:
         names = tuple(reader.schema.names)
-    _refuse_names(names)
+    _refuse_names(file, names)
     return Layout(separator, skipped, names)
 
 
@@ -91,9 +91,9 @@ def _first_lines(file: Path) -> list[str]:
     with _native(file) as stream:
         beginning = bytes(stream.read(LONGEST_ROW)).removeprefix(UTF8_MARK)
     if not beginning.strip():
-        raise DataError("expected a line with the columns' names and a line for each row, the file is empty")
+        raise DataError(f"{file}: the file is empty; expected a header line and one line per row")
     if beginning[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in beginning[:200]:
-        raise DataError("expected text in UTF-8, this is UTF-16 or no text; save the file as UTF-8")
+        raise DataError(f"{file}: expected text in UTF-8, this is UTF-16 or no text; save the file as UTF-8")
     lines = re.split(rb"\r\n|\n|\r", beginning)[:2]
     try:
         return [line.decode() for line in lines]
@@ -103,7 +103,7 @@ def _first_lines(file: Path) -> list[str]:
     try:
         return [lines[0].decode()]
     except UnicodeDecodeError:
-        raise DataError("expected text in UTF-8, its first line is not; save the file as UTF-8") from None
+        raise DataError(f"{file}: expected text in UTF-8, its first line is not; save the file as UTF-8") from None
 
 
 def _separator(header: str) -> str:
@@ -112,17 +112,18 @@ def _separator(header: str) -> str:
     return max(SEPARATORS, key=bare.count)
 
 
-def _refuse_names(names: tuple[str, ...]) -> None:
+def _refuse_names(file: Path, names: tuple[str, ...]) -> None:
     numbers = [name for name in names if re.fullmatch(r"\s*[+-]?\d+(\.\d+)?\s*", name)]
     counted = [[str(place) for place in range(start, start + len(names))] for start in (0, 1)]
     if len(numbers) == len(names) and list(names) not in counted:
         raise DataError(
-            f"expected the columns' names in the first line, all its {len(names)} cells are numbers; write names there"
+            f"{file}: expected the columns' names in the first line, all {len(names)} cells are numbers; write names"
+            " there"
         )
     if repeated := sorted({name for name in names if names.count(name) > 1 and name}):
         raise DataError(
-            f"{len(names) - len(set(names))} of {len(names)} columns repeat a name: {', '.join(map(repr, repeated))};"
-            " give each its own"
+            f"{file}: {len(names) - len(set(names))} of {len(names)} columns repeat a name:"
+            f" {', '.join(map(repr, repeated))}; give each its own"
         )
 
 

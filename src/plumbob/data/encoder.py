@@ -4,13 +4,14 @@ The encoder is what turns weights back: training sees scaled columns, users see 
 """
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
 
+from plumbob.data.cells import ColumnChoices
 from plumbob.data.encoding import AnySource, find_shapes, fit_source
 from plumbob.data.shapes import EncodingChoices
 from plumbob.data.tables import Column, Table, Vector
@@ -30,6 +31,17 @@ class Encoder:
     fill: Vector | None
     shift: Vector
     factor: Vector
+    types: Mapping[str, str] = field(default_factory=dict)
+    """What the party said about its columns, and which cells mean a gap: new rows are read alike."""
+    gaps: tuple[str, ...] = ()
+
+    @property
+    def reading(self) -> ColumnChoices:
+        """How a file of new rows is read: the model's columns only, each as training had it."""
+        texts = {source.name: "category" for source in self.sources if source.is_text}
+        return ColumnChoices(
+            tuple(source.name for source in self.sources), types={**texts, **self.types}, gaps=self.gaps
+        )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -43,6 +55,12 @@ class Encoder:
             for column, source in zip(_matching(table, self.sources), self.sources, strict=True)
         }
         return {name: count for name, count in counts.items() if count}
+
+    def refuse_unseen(self, table: Table) -> None:
+        """For whoever would rather have no score than one of an unusual row."""
+        if counts := self.unseen(table):
+            listed = ", ".join(f"{name!r} ({count})" for name, count in counts.items())
+            raise DataError(f"levels or gaps that training never saw in {len(table)} rows: {listed}; correct them")
 
     def encode(self, table: Table, rows: Rows = ALL_ROWS) -> Matrix:
         """These rows in the units that training sees; columns are found by name, others are ignored."""
@@ -83,14 +101,26 @@ def fit_encoder(table: Table, training_rows: NDArray[np.intp], plan: Plan) -> En
     names = tuple(name for source in sources for name in source.encoded_names)
     _refuse_empty(names, means, len(training_rows))
     fill = None if choices.refuses_gaps else means
-    if plan.scale == "none":
-        return Encoder(sources, fill, np.zeros(len(names)), np.ones(len(names)))
-    return Encoder(sources, fill, means, factors)
+    shift, factor = (np.zeros(len(names)), np.ones(len(names))) if plan.scale == "none" else (means, factors)
+    known = {source.name for source in sources}
+    types = {name: kind for name, kind in table.choices.types.items() if name in known}
+    return Encoder(sources, fill, shift, factor, types, table.choices.gaps)
+
+
+def shaped(table: Table, plan: Plan) -> Table:
+    """The table with its shapes under this plan: rows taken from it later give as many columns as all of them."""
+    return replace(table, shapes=find_shapes(table, choices_of(plan)))
+
+
+def raw_numbers(table: Table, sources: Sequence[AnySource], rows: NDArray[np.intp]) -> Matrix:
+    """These rows' numbers before anything is filled or scaled; NaN where a value is missing."""
+    columns = [replace(column, values=column.values[rows]) for column in _matching(table, sources)]
+    return _numbers(columns, sources, len(rows))
 
 
 def choices_of(plan: Plan) -> EncodingChoices:
     """What a plan says about how columns become numbers."""
-    return EncodingChoices(plan.missing, plan.categorical, is_full=True)
+    return EncodingChoices(plan.missing, plan.categorical, plan.bins, plan.rare, is_full=plan.version == 1)
 
 
 def fit_sources(table: Table, training_rows: NDArray[np.intp], choices: EncodingChoices) -> tuple[AnySource, ...]:

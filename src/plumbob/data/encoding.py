@@ -310,6 +310,16 @@ def find_shapes(table: Table, choices: EncodingChoices) -> Shapes:
     return Shapes({name: shape for name, shape in found.items() if shape is not None}, choices)
 
 
+def find_full_shapes(table: Table, choices: EncodingChoices) -> Shapes:
+    """For plans of version 1: every category of this table, although rows taken from it may lack some."""
+    texts = {column.name: _categories(column) for column in table.columns if column.is_text}
+    return Shapes({name: Shape(levels=levels, is_full=True) for name, levels in texts.items()}, choices)
+
+
+def _categories(column: Column) -> tuple[str, ...]:
+    return tuple(sorted({value for value in column.values.tolist() if value is not None}))
+
+
 def _shape(column: Column, choices: EncodingChoices) -> Shape | None:
     if column.is_text and not choices.is_full and not choices.refuses_texts:
         return _shape_of_levels(column, choices.rare)
@@ -331,8 +341,9 @@ def _shape_of_levels(column: Column, rare: int) -> Shape:
 def fit_source(column: Column, shape: Shape | None, training_rows: NDArray[np.intp]) -> AnySource:
     """A column's source: cuts, shares and the reference from the training rows."""
     if shape is None:
-        categories = sorted({value for value in column.values if value is not None}) if column.is_text else None
-        return Source(column.name, None if categories is None else tuple(categories))
+        return Source(column.name, _categories(column) if column.is_text else None)
+    if shape.is_full:
+        return Source(column.name, shape.levels)
     training = Column(column.name, column.values[training_rows])
     if shape.levels is not None:
         draft = Levels(column.name, shape.levels, shape.has_rare, shape.has_gaps, 0, ())

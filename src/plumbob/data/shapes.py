@@ -37,6 +37,8 @@ class Shape:
     levels: tuple[str, ...] | None = None
     has_rare: bool = False
     has_gaps: bool = False
+    is_full: bool = False
+    """Every level has a column, as plans of version 1 have it."""
 
     @property
     def slots(self) -> int:

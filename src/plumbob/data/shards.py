@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 from plumbob.data import store
 from plumbob.data.encoder import Encoder, Matrix, fit_encoder
-from plumbob.data.tables import Labels, Table
+from plumbob.data.tables import Labels, Table, Vector
+from plumbob.data.treatment import RowTreatment, fit_treated
+from plumbob.data.whitening import Whitening, fit_whitening, gamma_for, penalties_of
 from plumbob.errors import DataError
 from plumbob.plan import Plan
 
@@ -18,7 +20,7 @@ from plumbob.plan import Plan
 class Shard:
     """One party's share of the training data; with an intercept, the last column of the label party's X is 1.
 
-    Held-out rows are encoded and scaled only: clipping and rounding are for training.
+    Held-out rows are encoded and scaled only: clipping rows to a norm and rounding are for training.
     """
 
     X: Matrix
@@ -27,30 +29,58 @@ class Shard:
     y_test: Labels | None
     encoder: Encoder
     has_intercept: bool
+    whitening: Whitening | None = None
 
     def __len__(self) -> int:
         return len(self.X)
+
+    def penalties(self, l2: float) -> Vector | Matrix:
+        """By what own weights are multiplied for the penalty's gradient: a factor each, or, whitened, a matrix."""
+        return penalties_of(l2, len(self.encoder.names), self.has_intercept, self.whitening)
 
     def __repr__(self) -> str:
         return f"Shard({len(self.X)} training rows, {len(self.X_test)} held out, {self.X.shape[1]} columns)"
 
 
-def build_shard(table: Table, plan: Plan, party: str, key: bytes) -> Shard:
-    """An aligned table as the plan's training data; `key` chooses the held-out rows and is the same at every party."""
+def build_shard(table: Table, plan: Plan, party: str, key: bytes, treatment: RowTreatment | None = None) -> Shard:
+    """An aligned table as the plan's training data; `key` chooses the held-out rows and is the same at every party.
+
+    With a treatment, it decides how rows are scaled and limited.
+    """
     training, held_out = held_out_rows(table.ids, plan.held_out(len(table)), key)
-    encoder = fit_encoder(table, training, plan)
+    encoder, whitening = _fitted(table, training, plan, treatment)
     member = plan.party(party)
     if len(encoder.names) != member.features:
         raise DataError(f"{party}: the plan says {member.features} columns, this table gives {len(encoder.names)}")
     has_intercept = plan.intercept and member.role == "label"
 
+    def scaled(encoded: Matrix) -> Matrix:
+        return encoded if whitening is None else whitening.apply(encoded)
+
     def as_trained_on(encoded: Matrix) -> Matrix:
-        return rounded(clipped(encoded, plan.row_norm, plan.columns), plan.feature_bits)
+        if treatment is not None:
+            return treatment.limited(scaled(encoded))
+        return rounded(clipped(scaled(encoded), plan.row_norm, plan.columns), plan.feature_bits)
 
     X = _encoded(encoder, table, training, has_intercept, as_trained_on)
-    X_test = _encoded(encoder, table, held_out, has_intercept)
+    X_test = _encoded(encoder, table, held_out, has_intercept, scaled)
     y, y_test = _labels(table, member.role, training, held_out)
-    return Shard(X, y, X_test, y_test, encoder, has_intercept)
+    return Shard(X, y, X_test, y_test, encoder, has_intercept, whitening)
+
+
+def _fitted(
+    table: Table, training: NDArray[np.intp], plan: Plan, treatment: RowTreatment | None
+) -> tuple[Encoder, Whitening | None]:
+    if treatment is not None:
+        return fit_treated(table, training, plan, treatment)
+    encoder = fit_encoder(table, training, plan)
+    return encoder, _whitening(encoder, table, training, plan) if plan.scale == "whitened" else None
+
+
+def _whitening(encoder: Encoder, table: Table, training: NDArray[np.intp], plan: Plan) -> Whitening:
+    columns = len(encoder.names)
+    pieces = (encoder.encode(table, training[piece]) for piece in store.pieces(len(training), columns))
+    return fit_whitening(pieces, columns, gamma_for(plan.l2, plan.blocks))
 
 
 def _encoded(
@@ -58,7 +88,7 @@ def _encoded(
     table: Table,
     rows: NDArray[np.intp],
     has_intercept: bool,
-    finish: Callable[[Matrix], Matrix] = lambda encoded: encoded,
+    finish: Callable[[Matrix], Matrix],
 ) -> Matrix:
     """Piece by piece, into an array that may be larger than memory; the intercept's column is last.
 
@@ -109,7 +139,7 @@ def _labels(
     if role != "label":
         return None, None
     if table.labels is None:
-        raise DataError("the label party's table has no label column; name it")
+        raise DataError("the label party's table has no label column; pass --label COLUMN")
     y = table.labels[training]
     if (n_classes := len(np.unique(y))) != 2:
         raise DataError(f"expected two classes of labels in {len(y)} training rows, got {n_classes}")

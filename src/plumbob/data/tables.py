@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from plumbob.data import store
 from plumbob.data.cells import ColumnChoices, as_values, day_number, is_number, refuse_total, whole_ids, without_gaps
-from plumbob.data.csv_files import FLAGS, NOT_UTF8, find_layout, read_csv, told
+from plumbob.data.csv_files import FLAGS, NOT_UTF8, find_layout, read_csv, told, told_names
 from plumbob.data.shapes import Shapes
 from plumbob.errors import DataError
 from plumbob.plan import suggestion
@@ -136,43 +136,54 @@ def read_table(
     choices: ColumnChoices = ColumnChoices(),  # noqa: B008  # Frozen.
 ) -> Table:
     """A table from a .csv (also .csv.gz) or .parquet file; `columns` picks and orders the features."""
-    file = Path(path)
+    file = _existing(Path(path))
+    if columns is not None:
+        choices = replace(choices, columns=tuple(columns))
+    return _read(file, id_column, label_column, choices)
+
+
+def column_names(path: str | Path) -> tuple[str, ...]:
+    """Of a file, without its rows."""
+    from pyarrow import parquet
+
+    file = _existing(Path(path))
+    with _readable(file):
+        if file.name.lower().endswith((".parquet", ".pq")):
+            return tuple(parquet.read_schema(file).names)
+        return told_names(find_layout(file).names)
+
+
+def _existing(file: Path) -> Path:
     if not file.is_file():
         raise DataError(
             f"{file}: expected a file, this is a folder" if file.is_dir() else f"{file}: there is no such file"
         )
-    if columns is not None:
-        choices = replace(choices, columns=tuple(columns))
-    try:
-        return _read(file, id_column, label_column, choices)
-    except DataError as error:
-        # Most refusals do not know the file that they are about.
-        raise error if str(error).startswith(str(file)) else DataError(f"{file}: {error}") from None
+    return file
 
 
 def _read(file: Path, id_column: str | None, label_column: str | None, choices: ColumnChoices) -> Table:
     name = file.name.lower()
     if name.endswith((".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt")):
-        with _readable():
+        with _readable(file):
             layout = find_layout(file)
         # Ids are read as text: 007 must stay 007, as it is in the peer's table.
         texts = {column for column in (id_column, label_column, *choices.types) if column is not None}
         source = _released(read_csv(file, layout, texts, choices.gaps))
-        with _readable(layout.names):
+        with _readable(file, layout.names):
             return _assembled(source, next(source), id_column, label_column, choices, layout.separator != ",")
     if name.endswith((".parquet", ".pq")):
         source = _released(_read_parquet(file))
-        with _readable():
+        with _readable(file):
             return _assembled(source, next(source), id_column, label_column, choices)
     raise DataError(f"{file}: expected a name that ends in .csv, .csv.gz or .parquet")
 
 
 @contextmanager
-def _readable(names: tuple[str, ...] = ()) -> Iterator[None]:
+def _readable(file: Path, names: tuple[str, ...] = ()) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError, NotImplementedError) as error:
-        raise DataError(f"the file could not be read as a table: {told(error, names)}") from None
+        raise DataError(f"{file}: could not be read as a table ({told(error, names)})") from None
 
 
 def _released(source: Iterator[Any]) -> Iterator[Any]:
@@ -449,7 +460,7 @@ def code_labels(given: NDArray[Any], positive: str | None = None) -> tuple[Label
         raise DataError(f"the labels of {len(given)} rows mix texts and numbers; expected two classes") from None
     if len(classes) != 2:
         raise DataError(
-            f"expected two classes of labels in {len(given)} rows, got {len(classes)}; is this the label's column?"
+            f"expected two classes of labels in {len(given)} rows, got {len(classes)}; is this the label column?"
         )
     first, second = classes.tolist()
     if positive is None or str(second) == positive:

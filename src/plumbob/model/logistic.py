@@ -3,11 +3,15 @@
 Labels come in as 0/1 and are -1/+1 only here. Rows are samples; the intercept, where there is one, is the last column.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from plumbob.errors import DivergenceError
 from plumbob.model.sigmoid import CUBIC, Sigmoid, minimax_curve
+
+WEIGHT_BITS = 20  # Fraction bits of a row's weight.
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -37,9 +41,15 @@ def minimax_multipliers(scores: Vector) -> Matrix:
     return np.stack([np.ones_like(scores), 3.0 * CUBIC * scores, 3.0 * CUBIC * scores**2])
 
 
-def gradient(X: Matrix, own_residuals: Vector, helper_sums: Vector | float, sigmoid: Sigmoid) -> Vector:
-    """Own gradient from own part of the residuals and the sums that the helpers computed; the mean over X's rows."""
-    return (own_residuals @ X + helper_sums) * (sigmoid.gradient_scale / len(X))
+def residual_sums(X: Matrix, own_residuals: Vector, helper_sums: Vector | float = 0.0) -> Vector:
+    """The paper's G: own part of the residuals times own columns, plus what the helpers' parts add to that."""
+    sums: Vector = own_residuals @ X + helper_sums
+    return sums
+
+
+def gradient(sums: Vector, rows: int, sigmoid: Sigmoid) -> Vector:
+    """Own gradient: the mean of those sums over the batch's rows, times 1/4 for Taylor's curve."""
+    return sums * (sigmoid.gradient_scale / rows)
 
 
 def penalties(l2: float, n_columns: int, has_intercept: bool) -> Vector:
@@ -50,15 +60,48 @@ def penalties(l2: float, n_columns: int, has_intercept: bool) -> Vector:
     return factors
 
 
-def updated(weights: Vector, gradient: Vector, learning_rate: float, penalties: Vector) -> Vector:
+@dataclass(frozen=True, repr=False, eq=False)
+class Descent:
+    """Where a party's weights are, and what momentum carries over to the next step."""
+
+    weights: Vector
+    velocity: Vector
+
+    @classmethod
+    def from_start(cls, weights: Vector) -> "Descent":
+        return cls(weights, np.zeros_like(weights))
+
+    def after(self, gradient: Vector, learning_rate: float, momentum: float, penalties: "Vector | Matrix") -> "Descent":
+        """One step further; without momentum, plain gradient descent."""
+        velocity = momentum * self.velocity + penalised(gradient, self.weights, penalties)
+        return Descent(self.weights - learning_rate * velocity, velocity)
+
+
+def updated(weights: Vector, gradient: Vector, learning_rate: float, penalties: Vector | Matrix) -> Vector:
     """The weights after one step."""
-    return weights - learning_rate * (gradient + penalties * weights)
+    return weights - learning_rate * penalised(gradient, weights, penalties)
+
+
+def penalised(gradient: Vector, weights: Vector, penalties: Vector | Matrix) -> Vector:
+    """The gradient with the penalty's own: a factor for each weight, or a matrix where columns were whitened."""
+    pull: Vector = penalties * weights if penalties.ndim == 1 else penalties @ weights
+    return gradient + pull
 
 
 def class_weights(y: ArrayLike) -> Vector:
     """One factor a row on its residual, so that both classes weigh the same: n / (2 * rows of its class)."""
     labels = np.asarray(y, dtype=np.intp)
     return (len(labels) / (2.0 * np.bincount(labels, minlength=2)))[labels]
+
+
+def bounded_class_weights(y: ArrayLike) -> Vector:
+    """The same, divided by the larger one: no row then weighs more than 1, and the public rate holds as it is.
+
+    Rounded as they are used on shares.
+    """
+    weights = class_weights(y)
+    rounded: Vector = np.rint(weights / weights.max() * 2**WEIGHT_BITS) / 2**WEIGHT_BITS
+    return rounded
 
 
 def stop_if_diverging(scores: Vector, gradient: Vector, sigmoid: Sigmoid, step: int) -> None:

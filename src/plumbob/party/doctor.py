@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from plumbob import __version__
-from plumbob.data import Table, canonical_ids, in_agreed_order, read_table
+from plumbob.data import Table, build_shard, canonical_ids, read_table, steps_per_epoch
 from plumbob.errors import DataError, DeadlineError, IdentityError, ProtocolError, SettingsError, TransportError
-from plumbob.party import alignment
 from plumbob.party.home import Home
-from plumbob.party.rows import aligned_rows, encoded_columns, own_table
+from plumbob.party.rows import aligned_rows, aligned_table, encoded_width, own_table
 from plumbob.party.sizes import largest_message
 from plumbob.plan import Plan
 from plumbob.transport.address import Proxy
@@ -79,7 +78,7 @@ def examine(
 def _chosen(home: Home, only: Sequence[str]) -> list[Peer]:
     unknown = [name for name in only if name not in home.pinned]
     if unknown:
-        raise TransportError(f"{unknown[0]} is nobody that was joined, only {', '.join(home.pinned) or 'nobody'}")
+        raise TransportError(f"{unknown[0]} is not a joined peer, only {', '.join(home.pinned) or 'nobody'}")
     return [peer for peer in home.peers if not only or peer.name in only]
 
 
@@ -119,7 +118,9 @@ def _table(home: Home, plan: Plan | None) -> Iterator[Check]:
         if plan is not None and home.identity.name in (party.name for party in plan.learners):
             yield _fitting(home, plan, own_table(home, plan))
         elif plan is None and settings.data:
-            table = read_table(home.data_file, settings.id_column, settings.label_column or None)
+            table = read_table(
+                home.data_file, settings.id_column, settings.label_column or None, choices=settings.reading
+            )
             yield Check("table", True, f"{len(table)} rows, {len(table.columns)} columns; no plan named to compare")
     except (DataError, SettingsError) as error:
         todo = "correct the file, or `data`, `id_column` and `label_column` in party.toml"
@@ -128,8 +129,9 @@ def _table(home: Home, plan: Plan | None) -> Iterator[Check]:
 
 def _fitting(home: Home, plan: Plan, table: Table) -> Check:
     """Before anything is aligned, by all rows: which of them are common is not known yet."""
-    if aligned_rows(home, plan):
-        table = in_agreed_order(table, alignment.kept_for(home, plan).ids)
+    is_aligned = bool(aligned_rows(home, plan))
+    if is_aligned:
+        table = aligned_table(home, plan)
         rows = f"{len(table)} common rows"
     else:
         # What `align` would refuse.
@@ -137,13 +139,21 @@ def _fitting(home: Home, plan: Plan, table: Table) -> Check:
         rows = f"{len(table)} rows, none aligned yet"
     wanted = plan.party(home.identity.name).features
     try:
-        found = encoded_columns(table, plan)
+        found = encoded_width(table, plan)
+        if is_aligned and found == wanted:
+            _refuse_rows(home.identity.name, table, plan)
     except DataError as error:
-        return Check("table", False, f"{error} ({rows})", "a plan is changed on every side")
+        return Check("table", False, f"{error} ({rows})", "change the plan on all sides")
     if found == wanted:
         return Check("table", True, f"{found} columns, as the plan says; {rows}")
     todo = f"change the table, or write features = {found} for {home.identity.name} into the plan on every side"
     return Check("table", False, f"the plan says {wanted} columns, this table gives {found} ({rows})", todo)
+
+
+def _refuse_rows(name: str, table: Table, plan: Plan) -> None:
+    """What training would refuse in the common rows, whichever of them are held out."""
+    build_shard(table, plan, name, b"doctor")
+    steps_per_epoch(len(table) - plan.held_out(len(table)), plan)
 
 
 def _proxy(url: str) -> Check:
@@ -267,7 +277,7 @@ def _clock(skew: float, peer: str) -> Check:
         return Check("clock", True, f"{abs(skew):.1f} s apart", "", peer)
     way = "ahead of" if skew > 0 else "behind"
     found = f"{peer}'s clock is {abs(skew):.0f} s {way} ours"
-    return Check("clock", False, found, "set the wrong one by a time server (timedatectl set-ntp true)", peer)
+    return Check("clock", False, found, "synchronise the wrong clock (timedatectl set-ntp true)", peer)
 
 
 def _plan(ours: Greeting, theirs: Greeting, peer: str) -> Check:

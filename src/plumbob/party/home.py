@@ -12,12 +12,15 @@ Nothing in it is shared but the certificate and the address, by an invitation.
 import json
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from plumbob.errors import IdentityError, SettingsError, TransportError
+import msgspec
+
+from plumbob.data.cells import ColumnChoices
+from plumbob.errors import DataError, IdentityError, SettingsError, TransportError
 from plumbob.plan import PARTY_NAME, Key, Plan, suggestion
 from plumbob.transport.address import Address, Proxy
 from plumbob.transport.identity import (
@@ -37,6 +40,7 @@ from plumbob.transport.station import Connection, Pace, Peer, Station
 
 SETTINGS_FILE = "party.toml"
 PEERS = "peers"
+TABLE = "table"
 HEAD = "# This party's own settings. Nothing here is sent to a peer, but for `address` in an invitation.\n"
 
 KEYS = (
@@ -53,6 +57,13 @@ KEYS = (
         "most_rows", "", 0, "rows of one plan that are answered to `predict`, over all sessions; 0 = any number", low=0
     ),
     Key("label_epsilon", "", 0.0, "epsilon of one label over all runs with sound noise; 0 = that of the plan", low=0),
+    Key(
+        "most_epsilon",
+        "",
+        0.0,
+        "epsilon that all runs with noise for whole rows may spend on a row together; 0 = what the plan promises",
+        low=0,
+    ),
 )
 NAMES = tuple(key.name for key in KEYS)
 
@@ -72,6 +83,9 @@ class Settings:
     patience: float = 600.0
     most_rows: int = 0
     label_epsilon: float = 0.0
+    most_epsilon: float = 0.0
+    reading: ColumnChoices = field(default_factory=ColumnChoices)
+    """How the table's columns are read; `[table]` in the file."""
     addresses: Mapping[str, str] = field(default_factory=dict)
     """Where each peer is dialled, by its name; `[peers.NAME] address` in the file."""
 
@@ -95,20 +109,72 @@ class Settings:
             tree = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             raise SettingsError(f"{SETTINGS_FILE}: not valid TOML: {error}") from error
-        mistakes = [
-            f"{name}: unknown key{suggestion(name, (*NAMES, PEERS))}" for name in tree if name not in (*NAMES, PEERS)
-        ]
+        known = (*NAMES, TABLE, PEERS)
+        mistakes = [f"{name}: unknown key{suggestion(name, known)}" for name in tree if name not in known]
         if "name" not in tree:
             mistakes.append("name: say who this party is")
         addresses = _read_peers(tree.get(PEERS, {}), mistakes)
+        reading = _read_choices(tree.get(TABLE, {}), mistakes)
         _raise_if_any(mistakes)
-        return cls(**{name: value for name, value in tree.items() if name in NAMES}, addresses=addresses)
+        values = {name: value for name, value in tree.items() if name in NAMES}
+        return cls(**values, reading=reading, addresses=addresses)
 
     def to_toml(self) -> str:
         """The whole file with every key explained."""
         lines = [f"{key.name} = {_toml_value(getattr(self, key.name))}" for key in KEYS]
         body = "".join(f"{line:<36} # {key.comment}\n" for line, key in zip(lines, KEYS, strict=True))
-        return HEAD + body + "".join(_peer_section(name, at) for name, at in self.addresses.items())
+        return (
+            HEAD
+            + body
+            + _table_section(self.reading)
+            + "".join(_peer_section(name, at) for name, at in self.addresses.items())
+        )
+
+
+class _Table(msgspec.Struct, forbid_unknown_fields=True):
+    """`[table]`, as it is written."""
+
+    columns: list[str] = []
+    drop: list[str] = []
+    na: list[str] = []
+    steps: list[str] = []
+    positive: str = ""
+    types: dict[str, str] = {}
+
+
+def _read_choices(tree: object, mistakes: list[str]) -> ColumnChoices:
+    try:
+        table = msgspec.convert(tree, _Table, strict=True)
+        return ColumnChoices(
+            tuple(table.columns) or None,
+            tuple(table.drop),
+            table.types,
+            tuple(table.na),
+            tuple(table.steps),
+            table.positive or None,
+        )
+    except (msgspec.ValidationError, DataError) as error:
+        mistakes.append(f"{TABLE}: {error}")
+        return ColumnChoices()
+
+
+def _table_section(reading: ColumnChoices) -> str:
+    """How the table is read, every key explained."""
+    lines = {
+        f"columns = {_toml_list(reading.columns or ())}": "the features, in this order; [] = all columns",
+        f"drop = {_toml_list(reading.drop)}": "columns that are no features",
+        f"na = {_toml_list(reading.gaps)}": 'cells that mean a gap, besides empty ones and NA: ["?", " "]',
+        f"steps = {_toml_list(reading.stepped)}": "columns whose bins are encoded step by step",
+        f"positive = {_toml_value(reading.positive or '')}": 'the class to predict; "" = the second one, sorted',
+    }
+    body = "".join(f"{line:<36} # {comment}\n" for line, comment in lines.items())
+    types = "".join(f"{_toml_value(name)} = {_toml_value(kind)}\n" for name, kind in reading.types.items())
+    head = "[table.types]                        # number, category, boolean, date, date:FORMAT, low<mid<high\n"
+    return f"\n[{TABLE}]\n{body}\n{head}{types}"
+
+
+def _toml_list(values: Iterable[str]) -> str:
+    return f"[{', '.join(map(_toml_value, values))}]"
 
 
 def _tried(key: str, text: str, parse: Callable[[str], object]) -> Iterator[str]:
@@ -185,7 +251,7 @@ class Home:
         unknown = [name for name in settings.addresses if name not in pinned]
         if unknown:
             raise SettingsError(
-                f"{SETTINGS_FILE}: [peers.{unknown[0]}] is nobody that was joined{suggestion(unknown[0], list(pinned))}"
+                f"{SETTINGS_FILE}: [peers.{unknown[0]}] is not a joined peer{suggestion(unknown[0], list(pinned))}"
                 "; type: plumbob party join TOKEN, or take the section out"
             )
         return cls(folder, identity, settings, pinned)
@@ -254,15 +320,22 @@ class Home:
         write_over(self.folder / SETTINGS_FILE, settings.encode())
         return self.open(self.folder)
 
+    def with_settings(self, settings: Settings) -> Self:
+        """The home with other settings, on the disk too; comments of people's own in the file are not kept."""
+        write_over(self.folder / SETTINGS_FILE, settings.to_toml().encode())
+        return self.open(self.folder)
+
     def _refuse(self, invitation: Invitation, replace: bool) -> None:
         name, certificate = invitation.name, invitation.certificate
         if certificate == self.identity.certificate:
             raise IdentityError("this is our own invitation: send it to the peer, and join the one that it sends back")
         if name.lower() == self.identity.name.lower():
-            raise IdentityError(f"the peer is called {name}, as we are: one side must make an identity of another name")
+            raise IdentityError(
+                f"the peer has the same name as this party ({name}); one side must create an identity with another name"
+            )
         for other in self.pinned:
             if other != name and other.lower() == name.lower():
-                raise IdentityError(f"{other} is pinned already, and {name} differs in large and small letters only")
+                raise IdentityError(f"{other} is pinned already, and {name} differs only in upper/lower case")
         known = self.pinned.get(name)
         # Who has the pinned key may say that it holds for longer; anything else is for people to compare.
         if known is not None and known != certificate and not replace and not certificate.renews(known):

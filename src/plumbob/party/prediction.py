@@ -18,6 +18,7 @@ from plumbob.party.home import Home
 from plumbob.party.seat import Seat
 from plumbob.plan import Plan
 from plumbob.protocol.journal import SqliteJournal
+from plumbob.protocol.lattice_prediction import largest_reply
 from plumbob.protocol.part import Part
 from plumbob.protocol.prediction import SCORE_BYTES, Answerer, Asker, Served
 from plumbob.protocol.shares import PREDICTED_AT_ONCE
@@ -35,7 +36,8 @@ Progress = Callable[[int, int], None]
 def largest_message(plan: Plan) -> int:
     """Bytes: a query, its answers, or, where weights stay shared, ciphertexts for some rows or columns."""
     ciphertexts = max(PREDICTED_AT_ONCE, plan.columns + 1) * 2 * plan.key_bits // 8
-    return sizes.ROOM + max(ciphertexts, ROWS_AT_ONCE * SCORE_BYTES)
+    lattices = largest_reply(plan) if plan.scheme == "lattice" else 0
+    return sizes.ROOM + max(ciphertexts, lattices, ROWS_AT_ONCE * SCORE_BYTES)
 
 
 def ask(

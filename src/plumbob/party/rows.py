@@ -1,11 +1,13 @@
 """A party's own rows, as its settings name them and as a plan wants them."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from plumbob.data import Table, in_agreed_order, read_table
-from plumbob.data.encoder import fit_encoder
+from plumbob.data import Table, in_agreed_order, read_table, shaped
+from plumbob.data.encoder import choices_of, fit_encoder
+from plumbob.data.encoding import find_full_shapes
 from plumbob.errors import DataError
 from plumbob.party import alignment
 from plumbob.party.home import Home
@@ -21,12 +23,18 @@ def own_table(home: Home, plan: Plan, data: Path | None = None) -> Table:
     label = (home.settings.label_column or None) if is_label_party else None
     if is_label_party and label is None:
         raise DataError("label_column in party.toml: name the column that holds the label")
-    return read_table(file, home.settings.id_column, label)
+    return shaped(read_table(file, home.settings.id_column, label, choices=home.settings.reading), plan)
 
 
 def aligned_table(home: Home, plan: Plan) -> Table:
     """The common rows of it; raises DataError before there are any."""
-    return in_agreed_order(own_table(home, plan), alignment.kept_for(home, plan).ids)
+    whole = own_table(home, plan)
+    common = in_agreed_order(whole, alignment.kept_for(home, plan).ids)
+    choices = choices_of(plan)
+    if choices.is_full and encoded_width(common, plan) != plan.party(home.identity.name).features:
+        # The plan may count categories that no common row has; they stay, as constant columns.
+        return replace(common, shapes=find_full_shapes(whole, choices))
+    return common
 
 
 def aligned_rows(home: Home, plan: Plan) -> int:
@@ -37,7 +45,7 @@ def aligned_rows(home: Home, plan: Plan) -> int:
         return 0
 
 
-def encoded_columns(table: Table, plan: Plan) -> int:
+def encoded_width(table: Table, plan: Plan) -> int:
     """How many columns training would see; raises DataError where it would refuse the values."""
     return len(fit_encoder(table, np.arange(len(table)), plan).names)
 

@@ -3,23 +3,29 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from plumbob.crypto import Randomness, engines
+from plumbob.crypto import KERNEL, Randomness, engines
 from plumbob.crypto.engines.interface import Engine
 from plumbob.data import Table
 from plumbob.errors import IdentityError, SettingsError
 from plumbob.party.conversation import Conversation, Station, Topic, conversation
 from plumbob.party.home import Home
+from plumbob.party.row_budget import RowBudget
 from plumbob.party.signature import Seal
 from plumbob.party.status import Status, kept_up_to_date
 from plumbob.plan import Plan
+from plumbob.privacy.rows import total_rho
 from plumbob.protocol.channel import PATIENCE
 from plumbob.protocol.handshake import Desk
 from plumbob.protocol.journal import SqliteJournal
 from plumbob.transport import Connection
 from plumbob.transport.greeting import Purpose
 from plumbob.transport.reliable import FRAME
+
+ROW_BUDGET = "row-budget.db"
+BOOKED_AS = "row budget"  # The fact in the journal under which name this run was booked.
 
 Tell = Callable[[str], None]
 StationFor = Callable[[Callable[[Connection], None]], Station]
@@ -43,6 +49,10 @@ class Seat:
     """Under which the rows are, or were, aligned."""
     seal: Seal | None = None
     """Signatures to swap before anything else; None only where a test has nobody to sign."""
+    row_budget: RowBudget | None = None
+    """Where runs with noise for whole rows are booked; None only where a test keeps no ledger."""
+    most_epsilon: float = 0.0
+    """That these may spend on a row together; 0 = what the plan promises."""
 
     @contextmanager
     def talk(
@@ -70,7 +80,19 @@ class Seat:
 
     def desk(self, talk: Conversation, journal: SqliteJournal, randomness: Randomness) -> Desk:
         """What the protocol's party works with."""
-        return Desk(self.name, self.plan, talk.channels, self.engine, randomness, journal=journal)
+        spend = partial(self._spend_rows, journal)
+        return Desk(self.name, self.plan, talk.channels, self.engine, randomness, journal=journal, spend_rows=spend)
+
+    def _spend_rows(self, journal: SqliteJournal, rho: float) -> None:
+        """Book the run under a name that its journal keeps, so that a restart does not pay again."""
+        if self.row_budget is None or self.table is None:
+            return
+        run = journal.fact(BOOKED_AS)
+        if run is None:
+            run = KERNEL.draw(16)
+            journal.note(BOOKED_AS, run)
+        most_rho = total_rho(self.most_epsilon or self.plan.epsilon, self.plan.delta)
+        self.row_budget.book(run.hex(), self.table.ids, rho, most_rho)
 
 
 def seat_at(home: Home, plan: Plan, table: Table | None, folder: Path, largest_message: int, tell: Tell) -> Seat:
@@ -84,7 +106,18 @@ def seat_at(home: Home, plan: Plan, table: Table | None, folder: Path, largest_m
         return home.station(peers, largest_message + FRAME.size, on_connection, tell)
 
     engine = engines.choose(settings.engine)
-    return Seat(home.identity.name, plan, table, folder, station_for, engine, settings.patience, tell=tell)
+    return Seat(
+        home.identity.name,
+        plan,
+        table,
+        folder,
+        station_for,
+        engine,
+        settings.patience,
+        tell=tell,
+        row_budget=RowBudget(home.folder / ROW_BUDGET),
+        most_epsilon=settings.most_epsilon,
+    )
 
 
 def refuse_strangers(home: Home, plan: Plan) -> None:

@@ -3,6 +3,7 @@
 from plumbob.data import largest_batch
 from plumbob.plan import Plan
 from plumbob.protocol.channel import LONGEST_TEXT
+from plumbob.protocol.lattice_sets import LatticeShape
 from plumbob.protocol.messages import HEADER
 from plumbob.protocol.widths import MINIMAX_TERMS
 
@@ -16,6 +17,8 @@ def largest_message(plan: Plan, rows: int = 0) -> int:
     with `batches = "full"` that needs the rows.
     """
     rows = rows or plan.rows
+    if (plan.protocol, plan.scheme) == ("shares", "lattice"):
+        return LatticeShape(plan, max(rows, 1)).largest_message + HEADER.size + LONGEST_TEXT + ROOM
     # A Paillier ciphertext is twice as long as its key, and no other is longer.
     ciphertext = 2 * plan.key_bits // 8
     longest = largest_batch(rows, plan) if rows else 2 * plan.batch_size

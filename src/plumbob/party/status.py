@@ -12,9 +12,9 @@ from pathlib import Path
 import msgspec
 
 from plumbob.protocol.channel import Channel
+from plumbob.run_folder import STATUS
 from plumbob.transport.reliable import ReliableLink
 
-FILE = "status.json"
 SECONDS_BETWEEN = 1.0
 
 
@@ -42,7 +42,7 @@ class Status:
         """For people."""
         where = f"{self.purpose}, {f'step {self.step} of {self.steps}' if self.steps else 'before the first step'}"
         if not self.is_alive:
-            return f"{where}; no process is at work, start the same command again to go on"
+            return f"{where}; not running; run the same command again to resume"
         if self.absent:
             return f"{where}; waiting for {', '.join(self.absent)} to connect"
         if self.waiting_for:
@@ -66,9 +66,9 @@ def kept_up_to_date(folder: Path, status: Status) -> Iterator[Watch]:
 
     def write() -> None:
         while not ended.wait(SECONDS_BETWEEN):
-            _write(folder / FILE, status, watch, time.time())
+            _write(folder / STATUS, status, watch, time.time())
 
-    _write(folder / FILE, status, watch, time.time())
+    _write(folder / STATUS, status, watch, time.time())
     thread = threading.Thread(target=write, name="status", daemon=True)
     thread.start()
     try:
@@ -77,13 +77,13 @@ def kept_up_to_date(folder: Path, status: Status) -> Iterator[Watch]:
         ended.set()
         thread.join()
         # Long ago: nobody is at work any more.
-        _write(folder / FILE, status, watch, 0.0)
+        _write(folder / STATUS, status, watch, 0.0)
 
 
 def read_status(folder: Path) -> Status | None:
     """What the last process wrote; None if there is nothing that can be read."""
     try:
-        return msgspec.json.decode((folder / FILE).read_bytes(), type=Status)
+        return msgspec.json.decode((folder / STATUS).read_bytes(), type=Status)
     except (OSError, msgspec.DecodeError):
         return None
 

@@ -1,15 +1,7 @@
-"""One organisation's part in training: the same party as in a simulation, with a journal and real links.
-
-folder/
-  plan.toml, run.json, report.html      what may be shown
-  journal.db                            while the run lasts
-  parties/NAME/part.json, transcript.npz
-"""
+"""One organisation's part in training: the same party as in a simulation, with a journal and real links."""
 
 import time
-from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 
 from plumbob.crypto import Randomness
 from plumbob.data import Batch
@@ -21,13 +13,13 @@ from plumbob.party.status import Status
 from plumbob.protocol.arbiter import Arbiter
 from plumbob.protocol.cast import player
 from plumbob.protocol.channel import compare_streams
-from plumbob.protocol.journal import SqliteJournal, settle
+from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.outcome import party_record, run_record
 from plumbob.protocol.party import Progress, TrainingParty
 from plumbob.record import RunRecord
+from plumbob.run_folder import JOURNAL as JOURNAL
+from plumbob.run_folder import RunFolder
 
-JOURNAL = "journal.db"
-SETTLED = {".json", ".npz", ".toml", ".signature"}
 OVER = "over"  # The fact in the journal that all results are written,
 PARTED = "parted"  # and that every peer has what it needs from here;
 LATE = "late"  # until then, who did not say so.
@@ -36,14 +28,14 @@ LATE = "late"  # until then, who did not say so.
 def train(seat: Seat, journal: SqliteJournal, randomness: Randomness, progress: Progress | None = None) -> RunRecord:
     """From wherever the journal stands to the end. Returns when the peers have what they need, or do not ask for it."""
     _refuse_changed_data(seat, journal)
+    folder = RunFolder(seat.folder)
     if journal.fact(OVER) is None:
         started = time.perf_counter()
         status = Status("train")
         with seat.talk("train", journal, status) as talk:
             record, absurd = _trained(seat, talk, journal, randomness, _followed(status, progress))
-            _saved(seat.folder, replace(record, seconds=time.perf_counter() - started))
-            # The parent too: it holds the name of this folder.
-            settle([seat.folder.parent, seat.folder, *_written_in(seat.folder)])
+            folder.keep(replace(record, seconds=time.perf_counter() - started))
+            folder.settle()
             journal.note(OVER, b"")
             _part(seat, talk, journal)
         # Only now, with the peers gone: what we think of our weights is not theirs to know.
@@ -53,7 +45,7 @@ def train(seat: Seat, journal: SqliteJournal, randomness: Randomness, progress: 
         _wait_for_the_late(seat, journal)
     if journal.fact(PARTED) is not None:
         journal.forget()
-    return RunRecord.load(seat.folder)
+    return folder.record()
 
 
 def give_up_the_late(journal: SqliteJournal) -> None:
@@ -83,7 +75,10 @@ def _followed(status: Status, progress: Progress | None) -> Progress:
 def _part(seat: Seat, talk: Conversation, journal: SqliteJournal) -> None:
     if late := talk.part():
         journal.note(LATE, ", ".join(late).encode())
-        seat.tell(f"{', '.join(late)}: did not say that it has everything; if it still waits, start this again")
+        seat.tell(
+            f"{', '.join(late)}: did not confirm that it received everything; if it is still waiting, "
+            "run this command again"
+        )
     else:
         journal.note(PARTED, b"")
 
@@ -91,19 +86,20 @@ def _part(seat: Seat, talk: Conversation, journal: SqliteJournal) -> None:
 def _trained(
     seat: Seat, talk: Conversation, journal: SqliteJournal, randomness: Randomness, progress: Progress
 ) -> tuple[RunRecord, DivergenceError | None]:
+    folder = RunFolder(seat.folder)
     if seat.seal is not None:
-        _keep_signatures(seat, swap_signatures(talk.channels, seat.seal, seat.plan))
+        for name, signature in swap_signatures(talk.channels, seat.seal, seat.plan).items():
+            folder.keep_signature(name, signature)
     desk = seat.desk(talk, journal, randomness)
     party = player(desk, seat.table, progress)
     transcript = party.run()
     part = party.part() if isinstance(party, TrainingParty) else None
     shown = party_record(seat.plan, seat.name, part, desk, getattr(party, "noise_draws", 0))
     compare_streams(talk.channels.values())
-    own = seat.folder / "parties" / seat.name
-    own.mkdir(mode=0o700, parents=True, exist_ok=True)
-    transcript.save(own / "transcript.npz")
+    folder.make_party_folder(seat.name)
+    transcript.save(folder.transcript_file(seat.name))
     if part is not None:
-        part.save(own / "part.json")
+        part.save(folder.part_file(seat.name))
     rows = len(transcript.X) if isinstance(party, TrainingParty) else party.training_rows
     record = run_record(seat.plan, desk.engine.name, randomness, [shown], rows, transcript.seed)
     absurd = _absurd(party)
@@ -122,22 +118,6 @@ def _absurd(party: TrainingParty | Arbiter) -> DivergenceError | None:
     return None
 
 
-def _keep_signatures(seat: Seat, signatures: Mapping[str, bytes]) -> None:
-    folder = seat.folder / "signatures"
-    folder.mkdir(exist_ok=True)
-    for name, signature in signatures.items():
-        (folder / f"{name}.signature").write_bytes(signature)
-
-
-def _saved(folder: Path, record: RunRecord) -> None:
-    (folder / "plan.toml").write_text(record.plan, encoding="utf-8")
-    record.save(folder)
-
-
-def _written_in(folder: Path) -> list[Path]:
-    return [path for path in folder.rglob("*") if path.is_dir() or path.suffix in SETTLED]
-
-
 def _refuse_changed_data(seat: Seat, journal: SqliteJournal) -> None:
     """A run goes on with the rows that it began with."""
     digest = b"" if seat.table is None else seat.table.digest()
@@ -146,6 +126,6 @@ def _refuse_changed_data(seat: Seat, journal: SqliteJournal) -> None:
         journal.note("data", digest)
     elif found != digest:
         raise DataError(
-            f"{seat.name}: rows, columns or labels are not those that this run began with; bring them back, or begin a "
+            f"{seat.name}: the rows, columns or labels have changed since this run started; restore them, or start a "
             "new run"
         )

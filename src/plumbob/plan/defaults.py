@@ -10,7 +10,7 @@ from typing import Any
 from plumbob.plan.keys import Key
 from plumbob.plan.settings import KEYS
 
-SCHEME_OF_SHARES = "paillier"
+SCHEME_OF_SHARES = "lattice"
 THE_PAPERS: Mapping[str, Any] = MappingProxyType(
     {
         "scale": "standard",
@@ -45,5 +45,6 @@ def default_of(key: Key, version: int, protocol: str, scheme: str | None) -> Any
 def with_defaults(values: Mapping[str, Any], version: int) -> dict[str, Any]:
     """The same values, with the defaults of their version, protocol and scheme where nothing was said."""
     protocol, scheme = values.get("protocol", "shares"), values.get("scheme")
-    said = {name: value for name, value in values.items() if value is not None}
+    unsaid = {key.name for key in KEYS if key.is_fitted and values.get(key.name) is None}
+    said = {name: value for name, value in values.items() if name not in unsaid}
     return {key.name: default_of(key, version, protocol, scheme) for key in KEYS} | said

@@ -20,6 +20,7 @@ from plumbob.plan.settings import (
 PARTY_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
 PROFILE_BITS = (2048, 3072)
 LEAST_L2_OF_LONG_RUNS = 0.01
+BOUNDED_SIGMOIDS = ("fourier", "exact", "piecewise")
 # What version 1 would have refused, so that no earlier plan can say it.
 CHOICES_OF_VERSION_2: Mapping[str, tuple[object, ...]] = {
     "scale": ("whitened", "public"),
@@ -158,7 +159,14 @@ def _protocol_mistakes(plan: Settings) -> Mistakes:
             else f'"{protocol}" has no arbiter, but the plan names one; remove it or set protocol = "arbiter"'
         )
         yield {"protocol", "parties"}, f"crypto.protocol: {text}"
-    if plan.class_weight != "none" and protocol != "clear":
+    is_lattice = (protocol, plan.scheme) == ("shares", "lattice")
+    if plan.class_weight != "none" and is_lattice and plan.learning_rate:
+        yield (
+            {"class_weight", "protocol", "scheme", "learning_rate"},
+            f'model.class_weight: "{plan.class_weight}" over "shares" needs the public rate, learning_rate = 0: no row'
+            " then weighs more than 1",
+        )
+    if plan.class_weight != "none" and protocol != "clear" and not is_lattice:
         yield (
             {"class_weight", "protocol"},
             f'model.class_weight: "{plan.class_weight}" over "{protocol}": the weights depend on the labels, and the'
@@ -237,8 +245,6 @@ def _descent_mistakes(plan: Settings) -> Mistakes:
 
 
 def _scheme_mistakes(plan: Settings) -> Mistakes:
-    if plan.scheme == "lattice" and plan.protocol == "shares":
-        yield {"scheme", "protocol"}, 'crypto.scheme: "lattice" is not carried yet; set "paillier"'
     if plan.scheme == "lattice" and plan.protocol in ("exchange", "arbiter"):
         yield (
             {"scheme", "protocol"},
@@ -280,6 +286,60 @@ def _key_mistakes(plan: Settings) -> Mistakes:
         )
 
 
+def _row_mistakes(plan: Settings) -> Mistakes:
+    """A promise about whole rows that would be false is not made (docs/privacy.md)."""
+    if plan.protocol in ("exchange", "arbiter"):
+        yield (
+            {"noise", "protocol"},
+            f'privacy.noise: "rows" over "{plan.protocol}": each party gets gradients from released residuals of'
+            ' single rows there, so only labels can be protected; set "sound", or protocol = "shares"',
+        )
+        return
+    if (plan.protocol, plan.scheme) == ("shares", "paillier"):
+        yield (
+            {"noise", "protocol", "scheme"},
+            'privacy.noise: "rows" with scheme = "paillier": its residuals have no bound, so one row could move the'
+            ' model without limit; set scheme = "lattice"',
+        )
+        return
+    if plan.sigmoid not in BOUNDED_SIGMOIDS:
+        yield (
+            {"noise", "sigmoid"},
+            f'model.sigmoid: "{plan.sigmoid}" with noise = "rows": its residuals have no bound, so one row could move'
+            ' the model without limit; set "fourier"',
+        )
+    if plan.scale not in ("whitened", "none"):
+        yield (
+            {"noise", "scale"},
+            f'data.scale: "{plan.scale}" with noise = "rows": means and deviations depend on every row and are not paid'
+            ' for; set "whitened", whose noisy ranges and covariance are',
+        )
+    if plan.batches != "full":
+        yield (
+            {"noise", "batches"},
+            f'model.batches: "{plan.batches}" with noise = "rows": each pass must be one noisy sum over all rows; set'
+            ' "full"',
+        )
+    if plan.bins:
+        yield (
+            {"noise", "bins"},
+            f'data.bins: {plan.bins} with noise = "rows": quantile bins depend on every row and are not paid for; set'
+            " 0",
+        )
+    if plan.class_weight != "none":
+        yield (
+            {"noise", "class_weight"},
+            f'model.class_weight: "{plan.class_weight}" with noise = "rows": the weights depend on every label and are'
+            ' not paid for; set "none"',
+        )
+    if plan.label_flip_epsilon:
+        yield (
+            {"noise", "label_flip_epsilon"},
+            'privacy.label_flip_epsilon: with noise = "rows" flipped labels would enlarge the residuals beyond their'
+            " bound; set 0",
+        )
+
+
 def _noise_mistakes(plan: Settings) -> Mistakes:
     if plan.noise == "std" and plan.noise_std == 0:
         yield {"noise", "noise_std"}, 'privacy.noise_std: noise = "std" needs it above 0, got 0'
@@ -289,10 +349,7 @@ def _noise_mistakes(plan: Settings) -> Mistakes:
             f'privacy.noise_std: used with noise = "std" only, got {plan.noise_std:g} with noise = "{plan.noise}"',
         )
     if plan.noise == "rows":
-        yield (
-            {"noise"},
-            'privacy.noise: "rows", a promise about whole rows, is not carried yet; "sound" protects labels',
-        )
+        yield from _row_mistakes(plan)
     if plan.noise in ("none", "rows"):
         return
     if plan.protocol == "shares":

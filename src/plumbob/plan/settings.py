@@ -54,7 +54,7 @@ class Settings:
     parties: tuple[Party, ...]
     title: str = key("", "")
 
-    rows: int = key("data", 0, "aligned rows if known, 0 = not yet", low=0)
+    rows: int = key("data", 0, "number of aligned rows; 0 = not known yet", low=0)
     scale: str = one_of(
         "data",
         "whitened standard public none",
@@ -130,7 +130,11 @@ class Settings:
         is_fitted=True,
     )
     key_bits: int = key(
-        "crypto", 2048, "less only with test_only_keys = true, and the record says so", low=256, most=LARGEST_KEY_BITS
+        "crypto",
+        2048,
+        "shorter keys only with test_only_keys = true (noted in the record)",
+        low=256,
+        most=LARGEST_KEY_BITS,
     )
     test_only_keys: bool = key("crypto", False, "keys too short to protect anything: experiments and tests only")
     trust_peer_keys: bool = key("crypto", False, "accept keys that carry no proof, as okamoto-uchiyama needs")
@@ -225,7 +229,12 @@ class Settings:
 
         Clipping rows undoes the centring, so that the intercept's column counts as one more.
         """
-        return self.learning_rate or 4.0 / (self.blocks + (self.row_norm > 0))
+        return self.learning_rate or 4.0 / (self.blocks + (self.joint_norm > 0))
+
+    @property
+    def joint_norm(self) -> float:
+        """What rows are clipped to: `row_norm`, or sqrt of all columns under noise for whole rows; 0 = not at all."""
+        return self.row_norm or (math.sqrt(self.columns) if self.noise == "rows" else 0.0)
 
     def held_out(self, rows: int) -> int:
         """How many of so many aligned rows are kept for testing."""

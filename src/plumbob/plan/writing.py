@@ -42,7 +42,7 @@ def to_toml(settings: Settings) -> str:
             line = f"{key.in_file} = {toml_value(getattr(settings, key.name))}"
             sections[key.section].append(f"{line:<28} # {key.comment}" if key.comment else line)
     line = f"heuristic = {_inline(asdict(settings.heuristic))}"
-    sections["privacy"].append(f"{line}        # e = 0: the epochs really run")
+    sections["privacy"].append(f"{line}        # e = 0: use the actual number of epochs")
     sections["tolerance"][0] += '                  # advantage over the best baseline above which a finding "leaks"'
     return _head(settings) + "".join("\n".join(lines) + "\n" for lines in sections.values())
 

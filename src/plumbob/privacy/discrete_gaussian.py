@@ -2,14 +2,24 @@
 
 The sampler of Canonne, Kamath and Steinke (The Discrete Gaussian for Differential Privacy, 2020, algorithms 1 to 3):
 a discrete Laplace proposal, accepted with a probability exp(-gamma) that is decided by coin flips.
+
+`sample` takes any rational variance; `sample_many` takes a whole deviation and is made for many draws at once. The time
+of a draw depends on its size, so that a party draws the noise of a whole run before the first pass: what a peer could
+time is then one sum over all draws (docs/privacy.md).
 """
 
 from collections.abc import Callable
 from fractions import Fraction
 from math import floor, isqrt
 
+from plumbob.errors import PrivacyError
+
+POOL_BYTES = 256
+
 Below = Callable[[int], int]
 """Uniform in [0, bound): where the randomness comes from."""
+Draw = Callable[[int], bytes]
+"""This many uniform bytes: the same, for many draws at once."""
 
 
 def sample(variance: Fraction, below: Below) -> int:
@@ -52,3 +62,85 @@ def _small_exponential_coin(gamma: Fraction, below: Below) -> bool:
     while below(gamma.denominator * count) < gamma.numerator:
         count += 1
     return count % 2 == 1
+
+
+def sample_many(std: int, count: int, draw: Draw) -> list[int]:
+    """`count` independent integers x, each with probability proportional to exp(-x**2 / (2 std**2))."""
+    if std < 1:
+        raise PrivacyError(f"expected a deviation of at least one unit, got {std}; use finer units")
+    below = pooled(draw)
+    return [_sample_whole(std, below) for _ in range(count)]
+
+
+def _sample_whole(std: int, below: Below) -> int:
+    """As `sample`; with a whole deviation as the proposal's scale every probability is a ratio of whole numbers."""
+    doubled_variance = 2 * std * std
+    while True:
+        proposal = _whole_laplace(std, below)
+        if ratio_coin((abs(proposal) - std) ** 2, doubled_variance, below):
+            return proposal
+
+
+def _whole_laplace(scale: int, below: Below) -> int:
+    while True:
+        fraction = below(scale)
+        if not _small_ratio_coin(fraction, scale, below):
+            continue
+        whole = 0
+        while _small_ratio_coin(1, 1, below):
+            whole += 1
+        magnitude = fraction + scale * whole
+        is_negative = below(2) == 1
+        if magnitude or not is_negative:
+            return -magnitude if is_negative else magnitude
+
+
+def ratio_coin(numerator: int, denominator: int, below: Below) -> bool:
+    """True with probability exp(-numerator / denominator)."""
+    while numerator > denominator:
+        if not _small_ratio_coin(1, 1, below):
+            return False
+        numerator -= denominator
+    return _small_ratio_coin(numerator, denominator, below)
+
+
+def _small_ratio_coin(numerator: int, denominator: int, below: Below) -> bool:
+    """The same for a ratio of at most 1."""
+    count = 1
+    while below(denominator * count) < numerator:
+        count += 1
+    return count % 2 == 1
+
+
+def pooled(draw: Draw) -> Below:
+    """Uniform integers from bytes that are drawn by the hundred; for one call's draws, never for longer."""
+    return _Pool(draw).below
+
+
+class _Pool:
+    """Uniform integers from bytes that are drawn by the hundred: a system call for each takes longer than its use.
+
+    It lives as long as one call of `sample_many`, so nothing of it is left to be drawn twice.
+    """
+
+    def __init__(self, draw: Draw) -> None:
+        self._draw = draw
+        self._bits = 0
+        self._count = 0
+
+    def below(self, bound: int) -> int:
+        """Uniform in [0, bound), by rejection."""
+        bits = (bound - 1).bit_length()
+        while True:
+            value = self._take(bits)
+            if value < bound:
+                return value
+
+    def _take(self, bits: int) -> int:
+        while self._count < bits:
+            self._bits |= int.from_bytes(self._draw(POOL_BYTES), "little") << self._count
+            self._count += 8 * POOL_BYTES
+        value = self._bits & ((1 << bits) - 1)
+        self._bits >>= bits
+        self._count -= bits
+        return value

@@ -220,8 +220,8 @@ class AlignmentParty:
         for peer in self.desk.data_peers:
             if self.sizes[peer] > self._most_ids:
                 raise RemoteProtocolError(
-                    f"{peer}: brings {self.sizes[peer]} ids, at most {self._most_ids} are taken; if so many are right, "
-                    "say a larger --at-most"
+                    f"{peer}: submitted {self.sizes[peer]} ids, the limit is {self._most_ids}; "
+                    "if that is expected, raise --at-most"
                 )
 
     @cached_property

@@ -98,6 +98,8 @@ class Arbiter:
 
     training_rows: int
     """Heard from the others."""
+    key: PrivateKey
+    """Made in `run`; it stays in this object."""
 
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
@@ -106,7 +108,7 @@ class Arbiter:
     def run(self) -> Transcript:
         """Decrypt what each party sends, step by step."""
         identity, rows = greet(self.desk)
-        key = make_key(self.desk)
+        key = self.key = make_key(self.desk)
         offer_key(self.desk, identity, key)
         training_rows = self.training_rows = rows - self.plan.held_out(rows)
         widths = widths_for(self.plan, training_rows)

@@ -1,9 +1,11 @@
 """Which class plays which party: by the plan's protocol, and by whether there are rows."""
 
 from plumbob.data import Table
+from plumbob.plan import Plan
 from plumbob.protocol.arbiter import Arbiter, ArbitratedParty
 from plumbob.protocol.exchange import ExchangeParty
 from plumbob.protocol.handshake import Desk
+from plumbob.protocol.lattice_shares import LatticeParty
 from plumbob.protocol.party import Progress, TrainingParty
 from plumbob.protocol.shares import SharesParty
 
@@ -20,4 +22,9 @@ def player(
     """The party at this desk; without a table it is the arbiter. `instead` is a class that overrides a step."""
     if table is None:
         return Arbiter(desk)
-    return (instead or PROTOCOLS[desk.plan.protocol])(desk, table, progress)
+    return (instead or _class_for(desk.plan))(desk, table, progress)
+
+
+def _class_for(plan: Plan) -> type[TrainingParty]:
+    is_lattice = (plan.protocol, plan.scheme) == ("shares", "lattice")
+    return LatticeParty if is_lattice else PROTOCOLS[plan.protocol]

@@ -1,7 +1,7 @@
 """A channel to one peer: messages in order, each one the message that is due.
 
-`receive` says what it accepts. Anything else, another kind, another step, another size, a repeated or a missing
-message, ends the run with a RemoteProtocolError.
+`receive` says what it accepts, in the order of the protocol's table (order.py). Anything else, another kind, another
+step, another size, a repeated or a missing message, ends the run with a RemoteProtocolError.
 """
 
 import hashlib
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from plumbob.errors import RemoteProtocolError, TransportError
 from plumbob.protocol.journal import NO_JOURNAL, Journal
 from plumbob.protocol.messages import Kind, Message, decode
+from plumbob.protocol.order import STEPS, Order
 from plumbob.transport import Link
 
 PATIENCE = 600.0  # Seconds to wait for a peer that is still calculating.
@@ -45,6 +46,11 @@ class Channel:
         self._patience = patience
         self._journal = journal
         self._sent = self._received = NOTHING
+        self._order: Order | None = None
+
+    def follow(self, protocol: str) -> None:
+        """From now on, wait only for what is due in this protocol's table, where it has one."""
+        self._order = Order(protocol) if protocol in STEPS else None
 
     def send(self, kind: Kind, step: int, body: bytes) -> None:
         data = Message(kind, step, self.traffic.messages_sent, body).encode()
@@ -57,6 +63,8 @@ class Channel:
 
     def receive(self, kind: Kind, step: int, size: int | None) -> bytes:
         """The body of the message that is due; `size` None only where the body is text that is checked by itself."""
+        if self._order is not None:
+            self._order.take(kind, step)
         replayed = self._journal.arrived(self.peer)
         data = self._next(kind) if replayed is None else replayed
         message = self._decoded(data)
@@ -132,5 +140,5 @@ def compare_streams(channels: Iterable[Channel]) -> None:
     for channel, (sent, received) in expected:
         if channel.receive(Kind.STREAM_HASHES, 0, 2 * len(NOTHING)) != bytes.fromhex(received + sent):
             raise RemoteProtocolError(
-                f"{channel.peer}: what it sent or got is not what we got or sent; the two results differ, begin anew"
+                f"{channel.peer}: the two sides' message logs differ, so their results would too; start over with --new"
             )

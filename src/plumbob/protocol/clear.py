@@ -1,6 +1,6 @@
 """`clear`: the oracle. No cryptography and no messages; every party gets exactly its own gradient.
 
-It is what the encrypted protocols are tested against, and it carries all four approximations. What it leaves behind is
+It is what the encrypted protocols are tested against, and it carries every approximation. What it leaves behind is
 what they leave: one transcript a party.
 """
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from plumbob.data import Batch, Shard, Table, batches, build_shard, steps_per_epoch, stream
 from plumbob.errors import DataError
@@ -16,7 +17,7 @@ from plumbob.model import logistic
 from plumbob.model.sigmoid import SIGMOIDS, Sigmoid
 from plumbob.model.starts import starting_weights
 from plumbob.plan import Plan
-from plumbob.protocol import defences
+from plumbob.protocol import defences, row_noise
 from plumbob.protocol.journal import Resumed, State
 from plumbob.protocol.party import Progress
 from plumbob.protocol.transcript import Matrix, Transcript, Vector
@@ -29,8 +30,8 @@ class OpenParty:
 
     name: str
     shard: Shard
-    weights: Vector
-    penalties: Vector
+    descent: logistic.Descent
+    penalties: Vector | Matrix
     start: Vector
     sums: list[Vector]
     own_noise: list[Vector]
@@ -60,23 +61,28 @@ def train_clear(
     steps = steps_per_epoch(rows, plan) * plan.passes
     generator = stream(seed, "noise")
     labels = _labels(plan, parties[0], seed)
+    on_sums = _noise_on_sums(plan, parties, generator)
     finished = kept = 0 if keeper is None else _take_up(parties, keeper.resumed())
     for batch in batches(seed, rows, plan):
         # Drawn also for steps that an earlier start finished: the next one goes on where they left the generator.
         noise = _noise(plan, len(batch), generator)
         if batch.step <= finished:
             continue
-        _step(plan, parties, batch, labels, noise)
+        _step(plan, parties, batch, labels, noise, on_sums)
         if keeper is not None and keeper.is_due():
-            keeper.finish(
-                batch.step, _results(parties, kept), {party.name: party.weights.tobytes() for party in parties}
-            )
+            keeper.finish(batch.step, _results(parties, kept), _state(parties))
             kept = batch.step
         if progress is not None:
             progress(batch, steps)
     return [_transcript(plan, party, seed, labels.signs) for party in parties], {
         party.name: party.shard for party in parties
     }
+
+
+def _state(parties: list[OpenParty]) -> State:
+    """What the next step depends on."""
+    weights = {party.name: party.descent.weights.tobytes() for party in parties}
+    return {**weights, **{f"velocity/{party.name}": party.descent.velocity.tobytes() for party in parties}}
 
 
 def _results(parties: list[OpenParty], after: int) -> State:
@@ -97,10 +103,11 @@ def _take_up(parties: list[OpenParty], resumed: Resumed | None) -> int:
         return list(np.frombuffer(data).reshape(resumed.step, columns))
 
     for party in parties:
-        party.weights = np.frombuffer(resumed.state[party.name])
-        party.sums = joined(f"sums/{party.name}", len(party.weights))
+        reached = (np.frombuffer(resumed.state[name]) for name in (party.name, f"velocity/{party.name}"))
+        party.descent = logistic.Descent(*reached)
+        party.sums = joined(f"sums/{party.name}", len(party.descent.weights))
         if f"noise/{party.name}" in resumed.results[0]:
-            party.own_noise = joined(f"noise/{party.name}", len(party.weights))
+            party.own_noise = joined(f"noise/{party.name}", len(party.descent.weights))
     return resumed.step
 
 
@@ -108,14 +115,28 @@ def _seated(plan: Plan, tables: Mapping[str, Table], seed: bytes) -> list[OpenPa
     joint_start = starting_weights(plan.start, plan.columns, stream(seed, "starting weights"))
     parties, before = [], 0
     for party in plan.learners:
-        shard = build_shard(tables[party.name], plan, party.name, seed)
+        # From the seed, like all noise here.
+        draw = stream(seed, f"home of {party.name}").bytes
+        treatment = row_noise.treatment(plan, party.name, draw)
+        shard = build_shard(tables[party.name], plan, party.name, seed, treatment)
         columns = columns_of(plan, party.name)
         start = np.zeros(columns)
         start[: party.features] = joint_start[before : before + party.features]
-        penalties = logistic.penalties(plan.l2, columns, shard.has_intercept)
-        parties.append(OpenParty(party.name, shard, start, penalties, start, [], []))
+        descent = logistic.Descent.from_start(start)
+        parties.append(OpenParty(party.name, shard, descent, shard.penalties(plan.l2), start, [], []))
         before += party.features
     return parties
+
+
+def _noise_on_sums(plan: Plan, parties: list[OpenParty], generator: np.random.Generator) -> list[Matrix] | None:
+    """For each party, what everybody's draws add to its sums in each pass; None where noise is on residuals."""
+    if (cost := row_noise.row_cost(plan)) is None:
+        return None
+    columns = [len(party.start) for party in parties]
+    drawn: Matrix = np.sum(
+        [row_noise.noise_of_a_run(plan, cost, sum(columns), generator.bytes) for _ in parties], axis=0
+    )
+    return np.split(drawn, np.cumsum(columns)[:-1], axis=1)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -132,7 +153,14 @@ def _labels(plan: Plan, label_party: OpenParty, seed: bytes) -> Labels:
         raise DataError(f"{label_party.name}: expected labels, its table has none")
     drawn = defences.random_bytes_for_flips(seed, len(y))
     signs = defences.flipped_signs(logistic.signs_of(y), plan.label_flip_epsilon, drawn)
-    return Labels(signs, np.ones(len(y)) if plan.class_weight == "none" else logistic.class_weights(y))
+    return Labels(signs, row_weights(plan, y))
+
+
+def row_weights(plan: Plan, y: ArrayLike) -> Vector:
+    """How much each training row counts; under the public rate none counts for more than 1."""
+    if plan.class_weight == "none":
+        return np.ones(np.shape(y))
+    return logistic.class_weights(y) if plan.learning_rate else logistic.bounded_class_weights(y)
 
 
 def _noise(plan: Plan, rows: int, generator: np.random.Generator) -> tuple[Matrix, Matrix]:
@@ -145,24 +173,36 @@ def _noise(plan: Plan, rows: int, generator: np.random.Generator) -> tuple[Matri
     return drawn.sum(axis=0) - drawn + own, own
 
 
-def _step(plan: Plan, parties: list[OpenParty], batch: Batch, labels: Labels, noise: tuple[Matrix, Matrix]) -> None:
+def _step(
+    plan: Plan,
+    parties: list[OpenParty],
+    batch: Batch,
+    labels: Labels,
+    noise: tuple[Matrix, Matrix],
+    on_sums: list[Matrix] | None,
+) -> None:
     sigmoid = SIGMOIDS[plan.sigmoid]
     # A full batch is the table itself, in its order: a copy in every step would take longer than the rest.
     features = [party.shard.X if plan.batches == "full" else party.shard.X[batch.rows] for party in parties]
-    scores = [X @ party.weights for X, party in zip(features, parties, strict=True)]
+    scores = [X @ party.descent.weights for X, party in zip(features, parties, strict=True)]
     residuals = sigmoid.residuals(np.sum(scores, axis=0), labels.signs[batch.rows]) * labels.weights[batch.rows]
+    if on_sums is not None:
+        residuals = row_noise.cut_residuals(plan, residuals)
     for party, X, added, own in zip(parties, features, *noise, strict=True):
-        party.sums.append((residuals + added) @ X)
+        party.sums.append(logistic.residual_sums(X, residuals + added))
         if own.any():
             party.own_noise.append(own @ X)
+    if on_sums is not None:
+        for party, drawn in zip(parties, on_sums, strict=True):
+            party.sums[-1] = party.sums[-1] + drawn[batch.step - 1]
     for party, own_scores in zip(parties, scores, strict=True):
         _descend(plan, sigmoid, party, batch, own_scores)
 
 
 def _descend(plan: Plan, sigmoid: Sigmoid, party: OpenParty, batch: Batch, scores: Vector) -> None:
-    gradient = party.sums[-1] * (sigmoid.gradient_scale / len(batch))
+    gradient = logistic.gradient(party.sums[-1], len(batch), sigmoid)
     logistic.stop_if_diverging(scores, gradient, sigmoid, batch.step)
-    party.weights = logistic.updated(party.weights, gradient, plan.rate, party.penalties)
+    party.descent = party.descent.after(gradient, plan.rate, plan.momentum, party.penalties)
 
 
 def _transcript(plan: Plan, party: OpenParty, seed: bytes, signs: Vector) -> Transcript:
@@ -174,7 +214,7 @@ def _transcript(plan: Plan, party: OpenParty, seed: bytes, signs: Vector) -> Tra
         y=party.shard.y,
         start=party.start,
         sums=np.array(party.sums).reshape(len(party.sums), -1),
-        weights=party.weights,
+        weights=party.descent.weights,
         own_noise=np.array(party.own_noise) if party.own_noise else None,
         flipped=defences.flipped_labels(plan, party.shard.y, signs),
     )

@@ -1,5 +1,16 @@
 """`exchange`: the paper's Protocol 1, for two and for more parties. Each party ends every step with its own gradient.
 
+Line numbers are those of Protocol 1, in which B helps A; here everybody does both at once. Lines 5 to 11 are in
+primitive.py, and order.py has who sends what in a table.
+
+    1-4   every helper computes its part of the residuals and encrypts it     `own_terms`, `lend`
+    5     and sends it                                                        `lend`
+    6-8   the learner multiplies it with its own columns                      `ask`
+    9-10  masks the sums and sends them                                       `ask`
+    11    the helper decrypts and sends back                                  `answer`
+    12    the learner takes the mask off and adds its own part                `collect`, `logistic.residual_sums`
+    out   its gradient is the sums' mean over the batch, over 4               `descend`, `logistic.gradient`
+
 In a step every party is a helper to all others and a learner toward all others. With three and more, a learner gets
 only the sum over its helpers: each helper adds a mask that cancels against the other helpers', so that the view is the
 same as with one helper, also for a learner that cheats. `minimax` (two parties) sends three vectors instead of one:
@@ -39,15 +50,21 @@ class ExchangeParty(TrainingParty):
         self.pair_keys = agree_pair_keys(self.desk, self.session) if len(self.peer_keys) > 1 else {}
 
     def step(self, batch: Batch) -> Vector:
+        # Lines 1 to 4.
         scores = self.own_scores(batch)
         terms = self.own_terms(scores, batch)
         released = self.encode_released(batch, terms)
+        # Line 5.
         self.lend(batch, released)
+        # Lines 6 to 10.
         masks = self.ask(batch, self.coefficients(batch, scores))
+        # Line 11.
         self.answer(batch)
+        # Line 12.
         helper_sums = self.collect(batch, masks)
         self.refuse_steering(batch, scores, helper_sums)
-        sums: Vector = self.own_part(terms, released) @ self.shard.X[batch.rows] + helper_sums
+        own = self.own_part(terms, released)
+        sums = logistic.residual_sums(self.shard.X[batch.rows], own, helper_sums)
         # Last, because both gradients of a step must see the same weights.
         self.descend(batch, scores, sums)
         return sums

@@ -5,7 +5,7 @@ Every step is one message to every peer and one from every peer. Whatever differ
 
 import hashlib
 import hmac
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -65,6 +65,8 @@ class Desk:
     keys: list[PrivateKey | PublicKey] = field(default_factory=list)
     """Every key that this party made or admitted, for the receipt."""
     journal: Journal = NO_JOURNAL
+    spend_rows: Callable[[float], None] = lambda rho: None
+    """Hears what a run costs for each row, before anything that depends on one leaves; it may refuse the run."""
 
     @property
     def data_peers(self) -> dict[str, Channel]:
@@ -138,6 +140,8 @@ def greet_peers(desk: Desk, rows: int | None, purpose: Purpose) -> tuple[bytes, 
     channels = desk.channels if purpose == "train" else desk.data_peers
     ours = Hello(1, desk.name, purpose, plan_hash, rows, nonces[desk.name])
     for channel in channels.values():
+        if purpose == "train":
+            channel.follow(desk.plan.protocol)
         channel.send(Kind.HELLO, 0, msgspec.json.encode(ours))
     heard = {}
     for peer, channel in channels.items():
@@ -169,12 +173,12 @@ def _refuse_difference(peer: str, what: str, ours: object, theirs: object) -> No
     if ours != theirs:
         # As a literal, and cut: a peer's text must not draw on our terminal or fill our log.
         shown = repr(theirs)[:SHOWN]
-        raise RemoteProtocolError(f"{peer}: our {what} is {ours!r}, theirs is {shown}; bring both to the same")
+        raise RemoteProtocolError(f"{peer}: our {what} is {ours!r}, theirs is {shown}; make them match")
 
 
 def _refuse_no_rows(peer: str, rows: int | None) -> None:
     if rows is None or rows < 1:
-        raise RemoteProtocolError(f"{peer}: expected it to name its aligned rows, at least 1; it did not")
+        raise RemoteProtocolError(f"{peer}: it did not report its number of aligned rows (at least 1)")
 
 
 def _draw_seed(desk: Desk, identity: bytes) -> bytes:

@@ -19,7 +19,7 @@ import hashlib
 import os
 import sqlite3
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -364,8 +364,8 @@ def remains_of(path: Path) -> Remains:
 
 
 CHANGED = (
-    "what was calculated again after the restart is not what was sent before it. Data, plan or program changed since; "
-    "bring back what they were, or begin a new run"
+    "replaying the step after the restart gave different bytes from those already sent: the data, plan or program has "
+    "changed; restore them, or start a new run"
 )
 
 
@@ -394,16 +394,6 @@ def _decoded(data: bytes) -> dict[str, bytes]:
     return msgspec.msgpack.decode(data, type=dict[str, bytes])
 
 
-def settle(paths: Iterable[Path]) -> None:
-    """All are on the disk, not only on their way: the journal that could make them again is about to go."""
-    for path in paths:
-        handle = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-
-
 def locked(path: Path) -> int:
     """A handle that keeps others out until it is closed: two processes on one journal would both send."""
     lock = os.open(path.with_suffix(".lock"), os.O_CREAT | os.O_RDWR, 0o600)
@@ -411,5 +401,5 @@ def locked(path: Path) -> int:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         os.close(lock)
-        raise JournalError(f"{path}: another process is at work on this run; wait for it, or stop it first") from None
+        raise JournalError(f"{path}: another process is using this run; wait for it or stop it") from None
     return lock

@@ -46,12 +46,23 @@ class Kind(IntEnum):
     BOUND_SHARE = (
         17  # shares, never opened: ciphertexts of the sender's share of the receiver's weights, once and for all
     )
+    LATTICE_KEYS = 40  # shares by lattices: the public keys of all products whose vectors the sender encrypts
+    KEY_CHALLENGES = 41  # The four messages that test them, all keys at once
+    KEY_COMMITMENTS = 42
+    KEY_REVEALS = 43
+    KEY_NONCES = 44  # A byte for each key, whether another test is needed, and its nonce
+    LATTICE_REQUEST = 45  # Encrypted vectors
+    LATTICE_REPLY = 46  # Their products with the sender's numbers, as the receiver's shares, encrypted
     BLINDED_IDS = 20  # alignment: points under one scalar more than before, to the next party
     TWICE_BLINDED_IDS = 21  # alignment of two: the receiver's own points, back in its order
     SHUFFLED_IDS = 22  # alignment: points under everybody's scalar, sorted
     UNBLINDED_IDS = 23  # alignment of three and more: common points under one scalar less than before
     ALIGNMENT_OPENING = 24  # How many ids, in which chunks, and whether the size comes first
     ALIGNMENT_DECISION = 25  # One byte: go on from the size to the ids, or not
+    PROPOSAL_ROLE = 50  # proposal: whether the sender has the label
+    PROPOSAL_DRAFT = 51  # proposal: the label party's plan, without columns, compressed TOML
+    PROPOSAL_WIDTH = 52  # proposal: how many columns the sender's table gives under that draft
+    PROPOSAL_PLAN = 53  # proposal: the plan with all columns, compressed TOML
     RETURN_COMMITMENT = 26  # alignment of two: a hash over the list that will be returned, and the scalar's point
     RETURN_SIGNS = 27  # alignment of two: which sign each returned point has
     RETURN_CHALLENGE = 28  # alignment of two: the salt of the commitment, and what the peer's proof is asked about
@@ -81,10 +92,10 @@ def decode(data: bytes) -> Message:
     magic, version, kind, step, sequence, size = HEADER.unpack_from(data)
     if magic != MAGIC or version != VERSION:
         raise RemoteProtocolError(
-            f"expected a Plumbob message of version {VERSION}; is the peer's version another one?"
+            f"expected a Plumbob message of version {VERSION}; is the peer running a different version?"
         )
     if kind not in Kind.__members__.values():
-        raise RemoteProtocolError(f"message kind {kind} is unknown; is the peer's version another one?")
+        raise RemoteProtocolError(f"message kind {kind} is unknown; is the peer running a different version?")
     if size != len(data) - HEADER.size:
         raise RemoteProtocolError(f"the header announces a body of {size} bytes, {len(data) - HEADER.size} came")
     return Message(Kind(kind), step, sequence, data[HEADER.size :])

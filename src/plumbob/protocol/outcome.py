@@ -24,6 +24,7 @@ def run_record(
     return RunRecord(
         plumbob=__version__,
         plan=plan.to_toml(),
+        parsed_plan=plan,
         plan_hash=plan.hash(),
         protocol=plan.protocol,
         engine=engine,
@@ -51,6 +52,7 @@ def unfinished_record(plan: Plan, rows: int, status: str, steps: int = 0, second
     return RunRecord(
         plumbob=__version__,
         plan=plan.to_toml(),
+        parsed_plan=plan,
         plan_hash=plan.hash(),
         protocol=plan.protocol,
         engine="",

@@ -3,6 +3,7 @@
 The joint score of a person is the sum of the parties' partial scores.
 """
 
+import base64
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,9 +15,11 @@ import numpy as np
 from plumbob.data import Encoder, Shard, Source, Table, store
 from plumbob.data.encoder import ALL_ROWS, Rows
 from plumbob.data.encoding import AnySource, restored_source, stored_source
+from plumbob.data.whitening import CLIP, Whitening, penalties_of
 from plumbob.errors import DataError
 from plumbob.plan import Party
 from plumbob.protocol.bound_shares import BoundShares
+from plumbob.protocol.lattice_bound import BoundLattice
 from plumbob.protocol.transcript import Matrix, Vector
 
 FORMAT = 3
@@ -37,12 +40,26 @@ class Part:
     shares: dict[str, list[int]] = field(default_factory=dict)
     run: str = ""
     """Which run it comes from: parts of different runs do not add up to a model. Empty for `clear`."""
-    bound: BoundShares | None = None
+    whitening: Whitening | None = None
+    """How this party turned its standardised columns, where the plan says so."""
+    positive_share: float | None = None
+    """Of the training rows, at the label party: where a threshold that balances both classes lies."""
+    bound: BoundShares | BoundLattice | None = None
     """What prediction on shares works with, fixed when training ended; None where weights are opened."""
 
     @classmethod
     def of(cls, party: Party, shard: Shard, weights: Vector | None, classes: tuple[Any, Any] | None) -> "Part":
-        return cls(party.name, party.role, shard.encoder, weights, shard.has_intercept, len(shard), classes)
+        return cls(
+            party.name,
+            party.role,
+            shard.encoder,
+            weights,
+            shard.has_intercept,
+            len(shard),
+            classes,
+            whitening=shard.whitening,
+            positive_share=None if shard.y is None else float(shard.y.mean()),
+        )
 
     @property
     def model(self) -> str:
@@ -52,24 +69,42 @@ class Part:
     def encode(self, table: Table, rows: Rows = ALL_ROWS) -> Matrix:
         """Own columns of new rows, as training saw them, with the intercept's column where there is one."""
         X = self.encoder.encode(table, rows)
+        if self.whitening is not None:
+            X = self.whitening.apply(X)
         return np.hstack([X, np.ones((len(X), 1))]) if self.has_intercept else X
+
+    def penalties(self, l2: float) -> Vector | Matrix:
+        """By what the weights were multiplied for the penalty's gradient."""
+        return penalties_of(l2, len(self.encoder.names), self.has_intercept, self.whitening)
 
     def partial_scores(self, table: Table) -> Vector:
         """This party's part of new rows' scores."""
         if self.weights is None:
             raise DataError('the weights were never opened (open = "never"); predict through the protocol instead')
         scores = np.empty(len(table))
+        weights, offset = self._on_encoded_columns()
         for piece in store.pieces(len(table)):
-            scores[piece] = self.encode(table, piece) @ self.weights
+            scores[piece] = self.encoder.encode(table, piece) @ weights + offset
         return scores
 
     def in_input_units(self) -> tuple[Vector, float]:
         """(coefficients, offset) in the units of the party's own table; the offset holds the intercept."""
         if self.weights is None:
             raise DataError('the weights were never opened (open = "never")')
+        weights, before = self._on_encoded_columns()
+        coefficients, offset = self.encoder.in_input_units(weights)
+        return coefficients, before + offset
+
+    def _on_encoded_columns(self) -> tuple[Vector, float]:
+        """(weights, offset) for columns as the encoder gives them; the offset holds the intercept."""
+        if self.weights is None:
+            raise DataError('the weights were never opened (open = "never")')
         own = len(self.encoder.names)
-        coefficients, offset = self.encoder.in_input_units(self.weights[:own])
-        return coefficients, offset + float(self.weights[own:].sum())
+        weights, intercept = self.weights[:own], float(self.weights[own:].sum())
+        if self.whitening is None:
+            return weights, intercept
+        standard, offset = self.whitening.in_standard_units(weights)
+        return standard, intercept + offset
 
     def save(self, path: Path) -> None:
         """As JSON; shares are texts there, because they are wider than other readers' numbers."""
@@ -82,15 +117,20 @@ class Part:
             "fill": None if encoder.fill is None else encoder.fill.tolist(),
             "shift": encoder.shift.tolist(),
             "factor": encoder.factor.tolist(),
+            "types": dict(encoder.types),
+            "gaps": encoder.gaps,
             "weights": None if self.weights is None else self.weights.tolist(),
             "has_intercept": self.has_intercept,
             "training_rows": self.training_rows,
             "classes": self.classes,
+            "positive_share": self.positive_share,
             "run": self.run,
             "shares": {name: [str(value) for value in share] for name, share in self.shares.items()},
         }
+        if self.whitening is not None:
+            stored["whitening"] = _stored_whitening(self.whitening)
         if self.bound is not None:
-            stored["bound"] = _stored_bound(self.bound)
+            stored |= _stored_bound(self.bound)
         path.write_text(json.dumps(stored, indent=1, allow_nan=False), encoding="utf-8")
 
     @classmethod
@@ -104,7 +144,8 @@ class Part:
             stored = msgspec.json.decode(data, type=_Stored)
             sources = tuple(_source(source) for source in stored.sources)
             shares = {name: [int(value) for value in share] for name, share in stored.shares.items()}
-            bound = None if stored.bound is None else stored.bound.read()
+            kept = stored.bound or stored.bound_lattice
+            bound = None if kept is None else kept.read()
         except (OSError, ValueError, RecursionError) as error:
             raise DataError(f"{path}: expected a party's part of a model; it is missing or damaged") from error
         encoder = Encoder(
@@ -112,6 +153,8 @@ class Part:
             fill=None if stored.fill is None else np.array(stored.fill, dtype=np.float64),
             shift=np.array(stored.shift, dtype=np.float64),
             factor=np.array(stored.factor, dtype=np.float64),
+            types=stored.types,
+            gaps=stored.gaps,
         )
         weights = None if stored.weights is None else np.array(stored.weights, dtype=np.float64)
         part = cls(
@@ -122,8 +165,10 @@ class Part:
             has_intercept=stored.has_intercept,
             training_rows=stored.training_rows,
             classes=stored.classes,
+            positive_share=stored.positive_share,
             shares=shares,
             run=stored.run,
+            whitening=None if stored.whitening is None else stored.whitening.read(),
             bound=bound,
         )
         if not part._fits_together():
@@ -134,6 +179,9 @@ class Part:
         columns = len(self.encoder.names)
         fitted = (self.encoder.fill, self.encoder.shift, self.encoder.factor)
         is_whole = self.weights is None or len(self.weights) == columns + self.has_intercept
+        if self.whitening is not None:
+            shapes = (self.whitening.centre.shape, self.whitening.matrix.shape)
+            is_whole = is_whole and shapes == ((columns,), (columns, columns))
         return is_whole and all(values is None or len(values) == columns for values in fitted)
 
 
@@ -164,7 +212,38 @@ class _StoredBound(msgspec.Struct, forbid_unknown_fields=True):
         return bound
 
 
-def _stored_bound(bound: BoundShares) -> dict[str, Any]:
+class _StoredBoundLattice(msgspec.Struct, forbid_unknown_fields=True):
+    """The same by lattices."""
+
+    session: str
+    lattice_set: int
+    seed: str
+    own_key: str
+    peers_key: str
+    supplied: str
+    received: str
+    hash: str
+
+    def read(self) -> BoundLattice:
+        """ValueError where they are not what their hash says."""
+        texts = (self.seed, self.own_key, self.peers_key, self.supplied, self.received)
+        bound = BoundLattice(bytes.fromhex(self.session), self.lattice_set, *(base64.b64decode(text) for text in texts))
+        if bound.hash() != self.hash:
+            raise ValueError("the bound shares do not have their hash")
+        return bound
+
+
+def _stored_bound(bound: BoundShares | BoundLattice) -> dict[str, Any]:
+    """By the name of their field."""
+    if isinstance(bound, BoundShares):
+        return {"bound": _stored_paillier(bound)}
+    names = ("seed", "own_key", "peers_key", "supplied", "received")
+    texts = {name: base64.b64encode(getattr(bound, name)).decode() for name in names}
+    whole = {"session": bound.session.hex(), "lattice_set": bound.lattice_set, **texts, "hash": bound.hash()}
+    return {"bound_lattice": whole}
+
+
+def _stored_paillier(bound: BoundShares) -> dict[str, Any]:
     return {
         "factors": [str(factor) for factor in bound.factors],
         "own_key": bound.own_key.hex(),
@@ -173,6 +252,30 @@ def _stored_bound(bound: BoundShares) -> dict[str, Any]:
         "received": bound.received.hex(),
         "hash": bound.hash(),
     }
+
+
+def _stored_whitening(whitening: Whitening) -> dict[str, Any]:
+    stored: dict[str, Any] = {"centre": whitening.centre.tolist(), "matrix": whitening.matrix.tolist()}
+    # Left out where they are the usual ones, so that such a part is the same file as before.
+    usual = Whitening(whitening.centre, whitening.matrix)
+    limits = {"clip": whitening.clip, "norm": whitening.norm}
+    return stored | {name: value for name, value in limits.items() if value != getattr(usual, name)}
+
+
+class _StoredWhitening(msgspec.Struct, forbid_unknown_fields=True):
+    """The centre, and the matrix row by row."""
+
+    centre: list[float]
+    matrix: list[list[float]]
+    clip: float = CLIP
+    norm: float = 0.0
+
+    def read(self) -> Whitening:
+        columns = len(self.centre)
+        if any(len(row) != columns for row in self.matrix):
+            raise DataError("the part's whitening is damaged; take the part from a copy of the run's folder")
+        matrix = np.array(self.matrix, dtype=np.float64).reshape(len(self.matrix), columns)
+        return Whitening(np.array(self.centre, dtype=np.float64), matrix, self.clip, self.norm)
 
 
 class _Stored(msgspec.Struct, forbid_unknown_fields=True):
@@ -191,4 +294,9 @@ class _Stored(msgspec.Struct, forbid_unknown_fields=True):
     classes: tuple[Any, Any] | None
     run: str
     shares: dict[str, list[str]]
+    whitening: _StoredWhitening | None = None
+    types: dict[str, str] = {}
+    gaps: tuple[str, ...] = ()
+    positive_share: float | None = None
     bound: _StoredBound | None = None
+    bound_lattice: _StoredBoundLattice | None = None

@@ -23,7 +23,7 @@ from plumbob.plan import Plan
 from plumbob.privacy import discrete_gaussian
 from plumbob.privacy.budget import BudgetLedger
 from plumbob.privacy.randomised_response import label_scale
-from plumbob.protocol import defences
+from plumbob.protocol import defences, row_noise
 from plumbob.protocol.handshake import Desk, Session, agree
 from plumbob.protocol.journal import State
 from plumbob.protocol.part import Part
@@ -81,7 +81,10 @@ class TrainingParty(ABC):
     def set_up(self) -> None:
         """Everything before the first step. All that is drawn only once is drawn here."""
         self.session = agree(self.desk, self.table.ids)
-        self.shard = build_shard(self.table, self.plan, self.desk.name, self.session.seed)
+        if self.plan.noise == "rows":
+            self.desk.spend_rows(row_noise.rho_of_a_run(self.plan))
+        treatment = row_noise.treatment(self.plan, self.desk.name, self.desk.randomness.draw)
+        self.shard = build_shard(self.table, self.plan, self.desk.name, self.session.seed, treatment)
         self.widths = widths_for(self.plan, len(self.shard))
         # All of them before a key is made: a run must not end in the middle because of a row that comes late.
         for piece in store.pieces(len(self.shard)):
@@ -167,8 +170,8 @@ class TrainingParty(ABC):
         return self.widths.features.encode(self.shard.X[batch.rows], "features")
 
     @property
-    def penalties(self) -> Vector:
-        return logistic.penalties(self.plan.l2, self.columns, self.shard.has_intercept)
+    def penalties(self) -> Vector | Matrix:
+        return self.shard.penalties(self.plan.l2)
 
     def signs(self, batch: Batch) -> Vector | None:
         """The labels of a batch as -1/+1, at the label party; flipped and scaled where the plan says so."""
@@ -209,7 +212,7 @@ class TrainingParty(ABC):
 
     def descend(self, batch: Batch, scores: Vector, sums: Vector) -> None:
         """Update the weights with the gradient that these sums are."""
-        gradient = sums * (self.sigmoid.gradient_scale / len(batch))
+        gradient = logistic.gradient(sums, len(batch), self.sigmoid)
         logistic.stop_if_diverging(scores, gradient, self.sigmoid, batch.step)
         self.weights = logistic.updated(self.weights, gradient, self.plan.rate, self.penalties)
 

@@ -1,6 +1,6 @@
 """Prediction: the label party asks for rows of the aligned list, the others answer, and only it gets scores.
 
-Opened weights: each feature party answers with its part of the scores. With three and more parties it adds masks that
+Opened weights: each feature party answers with its part of the scores. With three or more parties it adds masks that
 cancel in the sum over all of them, so that the label party gets that sum and nothing of a single one. A mask belongs to
 its row: who asks two parties for different rows gets nothing. With two parties the sum is the peer's part.
 
@@ -20,6 +20,7 @@ from plumbob.errors import BudgetExceededError, LocalProtocolError, PlanError, R
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.exchange import pair_mask
 from plumbob.protocol.handshake import Desk, Session, agree, agree_pair_keys
+from plumbob.protocol.lattice_prediction import LatticePredictor
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.part import Part
 from plumbob.protocol.shares import SharesParty
@@ -75,8 +76,8 @@ class Asker:
         if refusing := [peer for peer, verdict in verdicts.items() if verdict != WILL_ANSWER]:
             self.end(leaving_out=refusing)
             raise BudgetExceededError(
-                f"{', '.join(refusing)}: {len(rows)} rows more are above the limit that was set there; ask for fewer, "
-                "or agree on another limit"
+                f"{', '.join(refusing)}: {len(rows)} more rows would exceed its limit; request fewer, "
+                "or agree on a higher limit"
             )
         scores = self._scoring.collect(self._step, rows)
         self.desk.finish_step(self._step, {}, {})
@@ -152,7 +153,7 @@ class Answerer:
         if self._most_rows is not None and self._answered + asked > self._most_rows:
             self._channel.send(Kind.QUERY_VERDICT, step, TOO_MANY_ROWS)
             raise BudgetExceededError(
-                f"{self._asker} asked for {asked} rows after {self._answered}; {self._most_rows} are the most"
+                f"{self._asker} asked for {asked} rows after {self._answered}; {self._most_rows} is the limit"
             )
         self._answered += asked
         # First, so that a session that breaks off has counted too much rather than too little.
@@ -224,11 +225,29 @@ class OpenedScoring:
         return self._desk.plan.label_party.name
 
 
+class Predictor(Protocol):
+    """One of two parties that score rows on shares."""
+
+    def predict(self, part: Part) -> Vector | None:
+        """All rows of the table, in a session of their own."""
+
+    def prepare_prediction(self, part: Part, session: Session) -> None:
+        """Before the first rows are scored."""
+
+    def open_scores(self, step: int, rows: Sequence[int]) -> Vector | None:
+        """At the label party, the scores."""
+
+
+def predictor(desk: Desk, table: Table) -> Predictor:
+    """By the scheme that the shares were made with."""
+    return LatticePredictor(desk, table) if desk.plan.scheme == "lattice" else SharesParty(desk, table)
+
+
 class SharedScoring:
     """From weights that nobody has: two parties, each with a share of both."""
 
     def __init__(self, desk: Desk, session: Session, table: Table, part: Part) -> None:
-        self._party = SharesParty(desk, table)
+        self._party = predictor(desk, table)
         self._party.prepare_prediction(part, session)
 
     def collect(self, step: int, rows: Sequence[int]) -> Vector:

@@ -1,8 +1,8 @@
 """The one primitive: a learner holds a matrix X, a helper a vector v and a key, and each ends with a share of v @ X.
 
-    helper -> learner   the ciphertexts of v
-    learner -> helper   the packed sums v @ X plus a mask r, freshly randomised
-    helper              decrypts D = v @ X + r
+    helper -> learner   the ciphertexts of v                                          Protocol 1, line 5
+    learner -> helper   the packed sums v @ X plus a mask r, freshly randomised       lines 6 to 10
+    helper              decrypts D = v @ X + r                                        line 11
 
 The learner's share is -r, the helper's D. `exchange` hands D back, truncated; `shares` leaves both where they are.
 """
@@ -58,7 +58,9 @@ class Learner:
 
     def ask_about(self, step: int, lent: EncryptedVector, X: Encoded) -> list[int]:
         """`ask`, with ciphertexts that are here already."""
+        # Lines 6 to 8.
         enc_sums = self._slots.pack(lent @ X)
+        # Lines 9 and 10; the paper subtracts its mask, here it is added.
         mask = self._key.random_mask(len(enc_sums), self._slots.masked_bits)
         # The old randomness is known to the key's owner: a fresh one hides X from it.
         masked = (enc_sums + mask).randomised()

@@ -81,7 +81,8 @@ class SharesParty(TrainingParty):
         residuals = added(self.shared_scores(batch.step, X), self._shifted_labels(batch))
         gradient, peers_gradient = self.shared_gradients(batch.step, X, residuals)
         size = StepSize.of(self.plan, len(batch))
-        self.own = self._descended(self.own, gradient, size, self.penalties)
+        own_penalties = logistic.penalties(self.plan.l2, self.columns, self.shard.has_intercept)
+        self.own = self._descended(self.own, gradient, size, own_penalties)
         peers_penalties = logistic.penalties(self.plan.l2, self._peer_columns, self._peer_has_intercept)
         self.peers = self._descended(self.peers, peers_gradient, size, peers_penalties)
         return np.zeros(0)
@@ -188,7 +189,7 @@ class SharesParty(TrainingParty):
         self.widths = replace(widths_for(self.plan, part.training_rows), features=wider)
         self.longest_sum = max(PREDICTED_AT_ONCE, self.columns, self._peer_columns)
         self.own, self.peers = self._shares_in(part)
-        if part.bound is None:
+        if not isinstance(part.bound, BoundShares):
             raise DataError(
                 "this model was trained before the shares used for prediction were bound; train it again to predict "
                 "with a peer, or predict where all parts are on one machine"

@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 from plumbob.crypto import Encoding, PublicKey, Slots
 from plumbob.crypto.engines import Shape
 from plumbob.data import largest_batch
+from plumbob.data.whitening import CLIP, gamma_for
 from plumbob.errors import PlanError, RemoteProtocolError
 from plumbob.plan import Plan
 from plumbob.protocol.defences import largest_released
 
 UNSCALED_BITS = 7  # Without scaling or clipping, features must stay below 128.
+LATTICE_BITS = 7  # Integer bits of an entry of a lattice product's matrix.
 SCORE_BITS = 10  # Beyond 1024 a run has diverged, and the guard of `model.logistic` stops it.
 MINIMAX_BITS = 24  # Fraction bits of a feature times a power of the own score.
 ASSUMED_ROWS = 10_000  # Where a plan does not say; used for nothing that travels.
@@ -71,15 +73,27 @@ def usual_shape(plan: Plan) -> Shape:
 
 def feature_integer_bits(plan: Plan, training_rows: int) -> int:
     """A standardised column of n rows stays within sqrt(n - 1), a clipped row within its norm; the intercept is 1."""
-    if plan.row_norm > 0:
-        bound = plan.row_norm
+    if (plan.protocol, plan.scheme) == ("shares", "lattice"):
+        return LATTICE_BITS
+    if plan.joint_norm > 0:
+        bound = plan.joint_norm
     elif plan.scale == "standard":
         bound = math.sqrt(training_rows)
+    elif plan.scale == "whitened":
+        bound = largest_whitened(plan, training_rows)
     else:
         return UNSCALED_BITS
     # Features are rounded after scaling and clipping, which can take them up to their bound's next multiple.
     bound += 2.0**-plan.feature_bits
     return max(1, math.floor(math.log2(max(bound, 1.0))) + 1)
+
+
+def largest_whitened(plan: Plan, training_rows: int) -> float:
+    """No whitened column has more than one deviation; nor can it exceed a row of clipped columns, whitened."""
+    widest = max(party.features for party in plan.learners)
+    # Clipped to +-5 and centred again, an entry is at most 10; the matrix is at most 1 / sqrt(gamma).
+    by_columns = 2.0 * CLIP * math.sqrt(widest / gamma_for(plan.l2, plan.blocks))
+    return min(math.sqrt(training_rows), by_columns)
 
 
 def _residual_integer_bits(plan: Plan) -> int:

@@ -110,7 +110,7 @@ def epoch_charts(curves: Sequence[AttackCurve]) -> Iterator[Chart]:
             f"What {by} could claim of {against}'s {what}, had training ended earlier",
             "Each attack on what was seen up to an epoch's end, with 95 % intervals; dashed, what needs no attack.",
             Axis("epoch"),
-            Axis("labels claimed rightly" if is_labels else "explained (R²)", low=0.0, high=1.0, unit="percent"),
+            Axis("labels recovered correctly" if is_labels else "explained (R²)", low=0.0, high=1.0, unit="percent"),
             [*(curve_series(one, one.attack if is_labels else f"{one.attack}, {one.target}") for one in group),
              *references(group)],
         )  # fmt: skip

@@ -57,7 +57,7 @@ def render(title: str, sections: Sequence[Section], about: str = "", styles: Seq
     )
     body = tag("main", *(section_of(one, f"part-{place}") for place, one in enumerate(sections, 1)), id="main")
     skip = tag("a", "Skip to the findings", class_="skip", href="#main")
-    footer = tag("footer", "This file is complete: it loads nothing, and opens without a network.")
+    footer = tag("footer", "This page is self-contained: it loads nothing and works offline.")
     return frame(title, joined(skip, masthead, body, footer), styles)
 
 

@@ -5,7 +5,10 @@ import json
 from collections.abc import Iterator, Sequence
 
 from plumbob.plan import Plan
+from plumbob.privacy.rows import RowCost
 from plumbob.protocol.defences import label_cost, noise_std
+from plumbob.protocol.lattice_sets import LatticeShape, most_opened_bits
+from plumbob.protocol.row_noise import norms, row_cost
 from plumbob.record import PartyRecord, RunRecord
 
 
@@ -34,17 +37,45 @@ def keys_in_words(record: RunRecord) -> str:
         return "none: clear uses no cryptography and protects nothing"
     if record.is_calculated:
         return "none: calculated in the clear"
-    plan = Plan.from_toml(record.plan)
+    plan = record.parsed_plan
+    if plan.scheme == "lattice":
+        return _lattice_in_words(plan, record.rows)
     return f"{plan.scheme}, {plan.key_bits} bits, profile {record.key_profile}"
+
+
+def _lattice_in_words(plan: Plan, rows: int) -> str:
+    """Parameter sets, keys, the series, what can be carried out, and how often shares are cut wrongly."""
+    shape = LatticeShape(plan, max(rows, 1))
+    numbers = ", ".join(str(one.number) for one in shape.profile)
+    return (
+        f"lattice profile {shape.number} (parameter sets {numbers}, 128 bits); {shape.keys_in_all} keys, each tested "
+        f"before use; Fourier series of period 64 with 8 harmonics; at most {most_opened_bits(plan, max(rows, 1))} "
+        f"bits opened to one party can be carried out by a dishonest one; shares are cut wrongly in at most one of "
+        f"2**{-shape.failure_bits:.0f} runs"
+    )
 
 
 def noise_in_words(plan: Plan) -> str:
     """Its kind, each party's deviation and, where that is a promise, what a label costs."""
     if plan.noise == "none":
         return "none"
+    if (of_rows := row_cost(plan)) is not None:
+        return _row_noise_in_words(plan, of_rows)
     stds = ", ".join(f"{party.name} std {noise_std(plan, party.role):.4g}" for party in plan.learners)
     cost = label_cost(plan)
     if cost is None:
         return f"{plan.noise}: {stds}"
     proved, analytic = cost.zcdp_epsilon(plan.delta), cost.analytic_epsilon(plan.delta)
     return f"{plan.noise}: {stds}; a label costs epsilon {proved:.3g} (zCDP, proved) or {analytic:.3g} (analytic)"
+
+
+def _row_noise_in_words(plan: Plan, cost: RowCost) -> str:
+    """Norms, deviation, sensitivity, passes, what was spent at home, the accountant and its figure."""
+    limits = ", ".join(f"{norm:.4g}" for norm in norms(plan))
+    at_home = f", {sum(cost.at_home) / cost.rho:.0%} of the budget spent on scaling at home" if cost.at_home else ""
+    return (
+        f"rows: rows clipped to {limits}; every party adds noise of {cost.std / cost.sensitivity:.4g} sensitivities"
+        f" (sigma {cost.std}, Delta {cost.sensitivity} units) in each of {cost.passes} passes{at_home}; a row costs"
+        f" epsilon {cost.epsilon(plan.delta):.3g} at delta {plan.delta:g} (zCDP, proved); a privacy loss distribution"
+        f" says {cost.unproved_epsilon(plan.delta):.3g}, which is not proved for what is drawn"
+    )

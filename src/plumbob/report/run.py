@@ -6,6 +6,7 @@ from markupsafe import Markup
 
 from plumbob.checking.agreement import agreements
 from plumbob.checking.forecast import NOT_APPLICABLE
+from plumbob.checking.key_rules import KEYS as WEAK_KEYS
 from plumbob.plan import KEYS, Key, Plan
 from plumbob.record import Finding, PartyRecord, RunRecord
 from plumbob.report.beside import agreement_section, theorems_section
@@ -15,7 +16,7 @@ from plumbob.report.markup import NOTHING, joined, tag
 from plumbob.report.page import Section, Table, bullets, facts_list, folded, render, table_of
 from plumbob.report.receipt import compared_streams, keys_in_words, noise_in_words, transcript_hash
 from plumbob.report.scale import shown as number
-from plumbob.report.verdicts import badge, verdict_list, verdicts_of
+from plumbob.report.verdicts import badge, partial, verdict_list, verdicts_of
 
 METRICS = {
     "auc": "AUC",
@@ -31,13 +32,14 @@ LEDGER = (
     "takes no equation away: it blurs them."
 )
 ADVANTAGE = (
-    "Reached: the share of labels claimed rightly, for scores and features R². Advantage: the part of what the best "
+    "Reached: the share of labels recovered correctly, for scores and features R². Advantage: the "
+    "part of what the best "
     "baseline leaves unknown that the attack finds out, at the lower end of its 95 % interval. What leaks a little is "
     "called degrades on the command line, and what has nothing to attack not applicable."
 )
 NO_CLAIM = "No attack had anything to work on."
 RECEIPT = (
-    "What was really on in this run. Each party has hashed the bytes that it sent and received: two parties that "
+    "What this run actually used. Each party has hashed the bytes that it sent and received: two parties that "
     "compare theirs see whether they took part in the same run."
 )
 ROLES = {"label": "holds the label", "features": "holds columns only", "arbiter": "holds the key"}
@@ -47,12 +49,12 @@ WARNING_CALCULATED = (
     "Calculated in the clear: nothing was encrypted and nothing was sent. Views and weights are those of the plan's "
     "protocol up to rounding; its time and traffic are not, and attacks that tamper with messages were left out."
 )
-WARNING_RANDOMNESS = "The randomness did not come from the kernel: nothing in this run was secret."
+WARNING_RANDOMNESS = "The randomness did not come from the operating system: nothing in this run was secret."
 
 
 def page_of(record: RunRecord) -> str:
     """The page of a run: the verdict first, then how it came about. What the record does not hold is left out."""
-    title = Plan.from_toml(record.plan).title or f"A run with {record.protocol}"
+    title = record.parsed_plan.title or f"A run with {record.protocol}"
     return render(title, list(sections_of(record)), summary(record))
 
 
@@ -73,19 +75,35 @@ def limits_section(record: RunRecord) -> Section:
     """What this plan leaves open, and the run's own notes; where `check` was wrong is told beside its predictions."""
     told = {str(one) for one in agreements(record.predicted, record.findings)}
     notes = [note for note in record.notes if note not in told]
-    return Section("What is not protected", special=bullets([*limits_of(Plan.from_toml(record.plan)), *notes]))
+    return Section("What is not protected", special=bullets([*limits_of(record.parsed_plan), *notes]))
 
 
 def verdict_section(record: RunRecord) -> Section:
     """One sentence for each party and target, and the utility beside it."""
     heading = "The verdict" if record.findings else "What the plan lets happen"
+    left_out = attacks_not_run(record)
     verdicts = verdicts_of(record.findings or record.predicted, is_prediction=not record.findings)
-    sentences = [] if record.is_finished else [f"The run did not come to its end: {record.status}."]
+    verdicts = [partial(one) for one in verdicts] if left_out else verdicts
+    sentences = [] if record.is_finished else [f"The run did not finish: {record.status}."]
+    if left_out:
+        sentences.append(partial_sentence(left_out))
     if not record.findings and verdicts:
-        sentences.append("Nobody attacked this run. This is what `check` says of its plan, from its numbers alone.")
+        sentences.append("This run has not been attacked. What follows is `check`'s prediction from the plan alone.")
     facts = facts_list(_utility(record))
     warned = (tag("p", line, class_="warning") for line in warnings(record))
     return Section(heading, sentences, special=joined(*warned, verdict_list(verdicts), facts))
+
+
+def attacks_not_run(record: RunRecord) -> list[str]:
+    """The attacks that `check` names for this plan and an audit of it left out; none where nobody attacked at all."""
+    run = {finding.attack for finding in record.findings}
+    named = dict.fromkeys(finding.attack for finding in record.predicted)
+    return [name for name in named if run and name not in run and name != WEAK_KEYS]
+
+
+def partial_sentence(left_out: Sequence[str]) -> str:
+    """That an audit with some of the attacks decides nothing."""
+    return f"This audit is partial and says nothing about safety. These attacks were not run: {', '.join(left_out)}."
 
 
 def _utility(record: RunRecord) -> Iterator[tuple[str, str, str]]:
@@ -160,7 +178,7 @@ def quality_sections(record: RunRecord) -> Iterator[Section]:
 
 def plan_section(record: RunRecord) -> Section:
     """Who takes part, what was switched on, and the whole plan to unfold."""
-    plan = Plan.from_toml(record.plan)
+    plan = record.parsed_plan
     parties = Table(
         ["party", "role", "columns"], [[one.name, ROLES[one.role], str(one.features)] for one in plan.parties]
     )
@@ -196,7 +214,7 @@ def receipt_section(record: RunRecord) -> Section:
 
 def receipt_lines(record: RunRecord) -> list[list[str]]:
     """(what, value) each."""
-    noise = noise_in_words(Plan.from_toml(record.plan))
+    noise = noise_in_words(record.parsed_plan)
     lines = [["plan hash", record.plan_hash], ["keys", keys_in_words(record)], ["noise", noise]]
     lines += [["randomness", record.randomness], ["leaks accepted", _setting(record.accepted_leaks)]]
     lines.append(["Plumbob", record.plumbob])
@@ -211,7 +229,9 @@ def receipt_lines(record: RunRecord) -> list[list[str]]:
 
 def summary(record: RunRecord) -> str:
     """One line: what ran, on how much, how long."""
-    keys = f", {Plan.from_toml(record.plan).key_bits}-bit keys" if record.is_encrypted else ""
+    plan = record.parsed_plan
+    named = "lattice keys" if plan.scheme == "lattice" else f"{plan.key_bits}-bit keys"
+    keys = f", {named}" if record.is_encrypted else ""
     if record.is_calculated:
         keys = ", calculated in the clear"
     engine = "" if record.engine in ("", "none") else f", engine {record.engine}"
@@ -244,7 +264,7 @@ def findings_table(findings: Sequence[Finding]) -> Table:
         ]
         for finding in findings
     ]
-    return Table(header, rows, "rate: share of labels claimed rightly, for scores and features R^2")
+    return Table(header, rows, "rate: share of labels recovered correctly, for scores and features R^2")
 
 
 def reasons(findings: Sequence[Finding]) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """The verdict in one sentence for each party and target, in words for who must say yes or no."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from markupsafe import Markup
@@ -16,6 +16,9 @@ WORDS = {LEAKS: "leaks", DEGRADES: "leaks a little", BLOCKED: "blocked", NOT_APP
 UNDECIDED = "may leak"
 """`degrades` before a run: it depends on the data, so that it may be much."""
 CLASSES = {LEAKS: "leaks", DEGRADES: "degrades", BLOCKED: "blocked", NOT_APPLICABLE: "blocked"}
+
+PARTIAL = "not fully tested"
+"""What takes the place of `blocked` where attacks were left out."""
 
 CHOOSES = "label-chosen-rows"
 """The attack that is judged on the rows that it chose."""
@@ -39,6 +42,13 @@ def verdicts_of(findings: Sequence[Finding], is_prediction: bool = False) -> lis
     ordered = sorted(findings, key=lambda one: (one.by, one.against, _kind(one)))
     grouped = [list(group) for _, group in groupby(ordered, key=lambda one: (one.by, one.against, _kind(one)))]
     return sorted((say(worst(group)) for group in grouped), key=lambda one: _rank(one.verdict))
+
+
+def partial(one: Verdict) -> Verdict:
+    """The same after an audit that left attacks out: what leaked leaks, and nothing else is settled."""
+    if one.verdict in (LEAKS, DEGRADES):
+        return one
+    return replace(one, verdict=PARTIAL, says=f"{one.says.rstrip('.')} by the attacks that were run; others were not.")
 
 
 def worst(findings: Iterable[Finding]) -> Finding:

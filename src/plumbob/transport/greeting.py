@@ -17,7 +17,7 @@ from plumbob.transport.link import Connection
 VERSION = 1
 LARGEST_GREETING = 1024  # bytes
 
-Purpose = Literal["doctor", "align", "train", "predict"]
+Purpose = Literal["doctor", "propose", "align", "train", "predict"]
 Hash = Annotated[str, msgspec.Meta(pattern=r"\A([0-9a-f]{64})?\Z")]
 ListName = Annotated[str, msgspec.Meta(pattern=rf"\A({PARTY_NAME.pattern})?\Z")]
 RunId = Annotated[str, msgspec.Meta(pattern=r"\A([0-9a-f]{2}){0,32}\Z")]

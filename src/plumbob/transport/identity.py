@@ -123,7 +123,8 @@ class Identity:
         """A new key and certificate in a folder that only the owner can enter; never over an old one."""
         if not PARTY_NAME.fullmatch(name):
             raise IdentityError(
-                f'"{name[:40]}" is no party name: expected up to 32 letters, digits, "-" and "_", first no sign'
+                f'"{name[:40]}" is no party name: expected up to 32 letters, digits, "-" and "_", '
+                "starting with a letter or digit"
             )
         _refuse_days(days)
         make_private_folder(folder)
@@ -216,7 +217,7 @@ def refuse_loose(path: Path) -> None:
         raise IdentityError(f"{path}: not there ({type(error).__name__}); type: plumbob party init NAME") from error
     if stat.S_IMODE(status.st_mode) & 0o077:
         mode = "700" if stat.S_ISDIR(status.st_mode) else "600"
-        raise IdentityError(f"{path}: others on this machine may use it; type: chmod {mode} {shlex.quote(str(path))}")
+        raise IdentityError(f"{path}: accessible to other users; run: chmod {mode} {shlex.quote(str(path))}")
 
 
 def _read_key(file: Path) -> ec.EllipticCurvePrivateKey:

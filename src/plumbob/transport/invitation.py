@@ -1,7 +1,7 @@
 """An invitation: one line to paste, with a party's name, certificate and address.
 
 It is not secret, and it is not proof either: whoever can change it on its way can put in another certificate. So both
-sides read the fingerprints to each other over another way, a telephone say.
+sides read the fingerprints to each other over a separate channel, a telephone say.
 """
 
 import base64

@@ -21,7 +21,7 @@ class MemoryLink:
         try:
             data = self._incoming.get(timeout=seconds)
         except queue.Empty:
-            raise DeadlineError(f"expected a message within {seconds:g} s, none came") from None
+            raise DeadlineError(f"no message arrived within {seconds:g} s") from None
         if data is None:
             # Left in place, so that every later call hears it too.
             self._incoming.put(None)

@@ -58,5 +58,5 @@ def _refuse_unless_open(status: int, proxy: Proxy, target: Address) -> None:
     if status == 407:
         raise IdentityError(f"the proxy {proxy.address} wants another user and password; set them in `proxy`")
     if status in (403, 405):
-        raise TransportError(f"the proxy {proxy.address} does not allow CONNECT to {target}; ask who runs it")
+        raise TransportError(f"the proxy {proxy.address} does not allow CONNECT to {target}; ask its administrator")
     raise TransportError(f"the proxy {proxy.address} cannot reach {target} (HTTP {status})")

@@ -131,7 +131,7 @@ class ReliableLink:
             if self._is_closed:
                 raise TransportError("this end is closed")
         state = "it is connected" if self.is_connected else "there is no connection to it"
-        raise TransportError(f"expected a message within {seconds:g} s, none came; {state}{self._last_end}")
+        raise TransportError(f"no message arrived within {seconds:g} s; {state}{self._last_end}")
 
     def say_goodbye(self) -> None:
         """Nothing more will be sent: told to the peer behind everything that was."""
@@ -231,12 +231,12 @@ class ReliableLink:
         if known and theirs.run != known:
             raise RemoteProtocolError(
                 f"{self.peer}: began a new run, we are in the middle of one with it; it must bring its journal back, "
-                "or both begin anew (--new)"
+                "or both start over with --new"
             )
         if theirs.knows and theirs.knows != ours.run:
             raise LocalProtocolError(
-                f"{self.peer}: is in the middle of a run with us that this journal is not of; bring the journal back, "
-                "or both begin anew (--new)"
+                f"{self.peer}: is in the middle of a run that this journal does not belong to; bring the journal back, "
+                "or both start over with --new"
             )
         with self._changed:
             # Together: a confirmation that comes in between moves both.
@@ -244,7 +244,8 @@ class ReliableLink:
         if theirs.received > sent:
             raise LocalProtocolError(
                 f"{self.peer}: has {theirs.received} messages of ours, our journal knows of {sent}: it is older than "
-                "what was sent. To go on would draw anew what has left already; bring the newer journal back"
+                "what was sent. Resuming would redraw randomness that has already been used; bring "
+                "the newer journal back"
             )
         if theirs.received < first:
             self._outdated += 1
@@ -356,7 +357,7 @@ class ReliableLink:
             if self._digests.get(number, digest) != digest:
                 raise RemoteProtocolError(
                     f"{self.peer}: sent message {number} a second time with other contents; two versions of one step "
-                    "are how secrets are pried open, so the run stops"
+                    "could expose secrets, so the run stops"
                 )
             return
         if number > self._expected:

@@ -315,7 +315,7 @@ def _refuse_wrong_peers(identity: Identity, peers: Sequence[Peer], listen: str |
 def _refuse_stale(certificate: Certificate) -> None:
     mistake = certificate.mistake_at(now())
     if mistake is not None:
-        raise IdentityError(f"our own identity does not hold: {mistake}")
+        raise IdentityError(f"our certificate is not valid: {mistake}")
 
 
 def _listening(address: Address) -> socket.socket:
@@ -326,7 +326,8 @@ def _listening(address: Address) -> socket.socket:
         return socket.create_server((address.host, address.port), family=family, dualstack_ipv6=both)
     except OSError as error:
         raise TransportError(
-            f"cannot listen on {address}: {_plainly(error)}; choose another `listen`, or end what uses this port"
+            f"cannot listen on {address}: {_plainly(error)}; choose another `listen`, or stop the "
+            "program that uses this port"
         ) from error
 
 

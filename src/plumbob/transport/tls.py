@@ -96,7 +96,7 @@ def proven_peer(sock: ssl.SSLSocket, peers: Sequence[Peer]) -> Peer:
         if shown == peer.certificate:
             return peer
     # The chain was accepted, so a pinned key signed it: still nobody we know.
-    raise IdentityError("a certificate that is none of the pinned ones, although one of them vouches for it")
+    raise IdentityError("the certificate is not pinned, although a pinned key signed it")
 
 
 def _say_farewell(sock: ssl.SSLSocket) -> None:
@@ -119,7 +119,7 @@ def caller_refused(error: OSError, where: str, peers: Sequence[Peer]) -> Transpo
             return IdentityError(f"{where} was refused: {_out_of_time(peers)}")
         return IdentityError(
             f"{where} was refused: it showed a certificate that is not pinned here; "
-            "if it is a peer, let it send you `plumbob party invite` and join that"
+            "if it is a peer, ask it for the output of `plumbob party invite` and join that"
         )
     if reason == "PEER_DID_NOT_RETURN_A_CERTIFICATE":
         return IdentityError(f"{where} was refused: it showed no certificate; only pinned parties may call")
@@ -148,7 +148,7 @@ def peer_refused(error: OSError, peer: Peer) -> TransportError:
             f"{peer.name} has a new identity; compare fingerprints, then type: plumbob party join TOKEN --replace"
         )
     if any(word in reason for word in NOT_VALID_THERE):
-        return IdentityError(f"{where} says that our certificate does not hold today; compare the clocks of both sides")
+        return IdentityError(f"{where} rejects our certificate as not currently valid; compare both clocks")
     if any(word in reason for word in NOT_PINNED_THERE):
         return IdentityError(
             f"{where} does not know our certificate; send `plumbob party invite` and let {peer.name} join that"

@@ -384,7 +384,7 @@ def answered(sock: ssl.SSLSocket, peer: str, largest: int, pace: Pace, deadline:
             protocol.send_response(protocol.accept(request) if is_ours else protocol.reject(404, "not here\n"))
         _flush(sock, protocol, deadline)
         if protocol.state is not OPEN:
-            raise TransportError(f"{peer} called, but not as Plumbob does; compare versions")
+            raise TransportError(f"{peer} connected but did not speak the Plumbob protocol; compare versions")
     return _started(WebSocketConnection(sock, protocol, peer, largest, pace), events[1:])
 
 

@@ -16,6 +16,7 @@ from plumbob import crypto
 from plumbob.crypto import Encoding, Slots, engines, profiles
 from plumbob.crypto.engines.interface import Engine
 from plumbob.crypto.profiles import Profile
+from plumbob.workshop import bench_lattice
 
 FEATURES = Encoding(fraction_bits=16, integer_bits=2)
 RESIDUALS = Encoding(fraction_bits=20, integer_bits=4)
@@ -99,6 +100,7 @@ def run(quick: bool, progress: Callable[[str], None]) -> dict[str, object]:
             if engine.name == "cuda":
                 direction.run(Stopwatch())  # Its kernels are compiled, or loaded, when they are first used.
             measured.setdefault(engine.name, {})[str(columns)] = iteration_seconds(direction, rounds)
+    passes = bench_lattice.measure(rounds, progress)
     best = min(measured, key=lambda name: measured[name]["392"]["total"])
     totals = {columns: stages["total"] for columns, stages in measured[best].items()}
     # The kernel's name tells its instruction set too; scripts ask for the engine as a plan names it.
@@ -106,8 +108,9 @@ def run(quick: bool, progress: Callable[[str], None]) -> dict[str, object]:
         "engine": best.partition("-")[0],
         "iteration_s": totals,
         "engines": measured,
+        "lattice_pass_s": {name: cost.total for name, cost in passes.items()},
         "rounds": rounds,
-        "lines": _lines(measured),
+        "lines": [*_lines(measured), *bench_lattice.lines(passes)],
     }
 
 

@@ -20,10 +20,11 @@ from plumbob.record import RunRecord
 from plumbob.report.page import as_text
 from plumbob.report.run import findings_table, quality_table, reasons
 from plumbob.report.run import page_of as run_page
-from plumbob.workshop.attacks import PASSIVE
+from plumbob.run_folder import REPORT, RunFolder
 from plumbob.workshop.auditor import audit
 from plumbob.workshop.auditor.defences import in_clear, outcome_of
 from plumbob.workshop.auditor.filing import with_findings
+from plumbob.workshop.auditor.redteam import passive_names
 from plumbob.workshop.auditor.truth import Truth
 from plumbob.workshop.pages.defences import defences_table
 from plumbob.workshop.pages.ways import Way, page_of
@@ -47,9 +48,7 @@ STORIES = {
     ),
     "shares": "nobody sees a gradient, and the weights stay shared: the parties score new rows together",
 }
-ON_RECORDS = tuple(dict.fromkeys(attack.name for attack in PASSIVE))
-# Active attacks train again; this one reads labels from opened weights too, so that it belongs in the comparison.
-ATTACKS = (*ON_RECORDS, "label-chosen-rows")
+ON_RECORDS = tuple(passive_names())
 FOLDERS = {name: name.replace(" ", "-") for name in RUNS}
 
 
@@ -60,7 +59,8 @@ class Settings:
     epochs: int
     key_bits: int = 2048
     engine: str = "auto"
-    attacks: Sequence[str] = ATTACKS
+    attacks: Sequence[str] | None = None
+    """Those to run; None: all."""
 
     @classmethod
     def for_this_machine(cls) -> "Settings":
@@ -82,7 +82,7 @@ def run(out: Path, progress: Callable[[str], None], settings: Settings | None = 
     difference = _difference_from_clear(runs["exchange"], chosen, loaded)
     seconds = time.perf_counter() - started
     about, sentences = _about(ways[0].record), _sentences(difference, seconds)
-    report = out / "report.html"
+    report = out / REPORT
     report.write_text(page_of(TITLE, about, sentences, ways), encoding="utf-8")
     return {
         "out": str(out),
@@ -124,7 +124,7 @@ def _way(name: str, run: Run) -> Way:
 def _save(run: Run, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     run.save(folder)
-    (folder / "report.html").write_text(run_page(run.record), encoding="utf-8")
+    RunFolder(folder).keep_page(run_page(run.record))
 
 
 def _trained(name: str, settings: Settings, loaded: LoadedTables, progress: Callable[[str], None]) -> Run:
@@ -153,7 +153,7 @@ def largest_difference(model: JointModel, other: JointModel) -> float:
 
 
 def _about(record: RunRecord) -> str:
-    bank, fund = (party.features for party in Plan.from_toml(record.plan).learners)
+    bank, fund = (party.features for party in record.parsed_plan.learners)
     return (
         f"{DATASET}: {record.rows} people; the bank holds the label and {bank} columns, the fund {fund}; "
         f"{record.steps} steps, engine {record.engine}."

@@ -50,7 +50,7 @@ def _residuals(X: Matrix, y: NDArray[np.int64], weights: Matrix) -> Matrix:
         rows = np.arange(10) + 10 * (step % (len(X) // 10))
         residuals = taylor.residuals(X[rows] @ weights, signs[rows])
         found.append(residuals)
-        weights = weights - 0.1 * logistic.gradient(X[rows], residuals, 0.0, taylor)
+        weights = weights - 0.1 * logistic.gradient(logistic.residual_sums(X[rows], residuals), len(X[rows]), taylor)
     return np.array(found)
 
 

@@ -101,7 +101,7 @@ def test_what_cannot_be_had_is_said() -> None:
     found = {one.defence: one for one in compare(plan, Workshop(tables, only=["label-counts"]))}
     assert "exactly two parties" in found["shares"].refused
     assert found["none"].auc is not None
-    assert any(line.startswith("shares cannot be had here") for line in sentences(list(found.values())))
+    assert any(line.startswith("shares is not available here") for line in sentences(list(found.values())))
 
 
 def test_the_plan_itself_is_compared() -> None:

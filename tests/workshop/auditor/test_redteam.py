@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import plumbob
+from plumbob.checking.coalitions import coalitions
 from plumbob.checking.figures import Figures
 from plumbob.errors import DataError
 from plumbob.protocol.exchange import ExchangeParty
@@ -17,6 +18,7 @@ from plumbob.workshop.attacks.active.chosen_rows import CHOSEN_ROWS
 from plumbob.workshop.attacks.active.packing import PACKING_BY_FEATURE_PARTY
 from plumbob.workshop.attacks.label_sign import LABEL_SIGN
 from plumbob.workshop.auditor import redteam
+from plumbob.workshop.auditor.coalitions import merged_truth
 from plumbob.workshop.auditor.score import scored
 from plumbob.workshop.auditor.truth import Truth
 from plumbob.workshop.simulation import train
@@ -142,6 +144,33 @@ def test_the_run_again_is_the_same_run(keys: dict[str, Any]) -> None:
     truth = Truth.of(run)
     again = train(redteam.plan_again(truth.plan), redteam.tables_again(truth))
     np.testing.assert_allclose(weights_of(again), weights_of(run), atol=1e-5)
+
+
+# Coalitions.
+
+
+@pytest.mark.parametrize("protocol", ["clear", "exchange"])
+def test_a_coalition_reads_what_no_member_reads_alone(protocol: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two feature parties with 5 columns each solve batches of 10 rows only together."""
+    monkeypatch.setattr(redteam, "PASSIVE", (LABEL_SIGN,))
+    monkeypatch.setattr(redteam, "ACTIVE", ())
+    keys: dict[str, Any] = {"learning_rate": 0.01, "batch_size": 10, "epochs": 1, "row_norm": 1.0}
+    plan = plan_for((4, 5, 5), protocol=protocol, **keys)
+    found = {one.by: one for one in plumbob.audit(trained(plan, cut("breast-cancer", 100, 14)))}
+    together = found["features+features-2"]
+    assert (together.verdict, together.against, together.determined) == ("leaks", "label", 1.0)
+    assert together.rate == 1.0
+    assert all((found[name].rate or 0.0) < 1.0 for name in ("features", "features-2"))
+
+
+def test_the_intercept_stays_the_last_column_of_a_coalition() -> None:
+    """A coalition that holds the label attacks as a label party does, whose last column is the intercept."""
+    run = trained(plan_for((2, 1, 2), protocol="clear"), cut("breast-cancer", 40, 5))
+    truth = Truth.of(run)
+    (with_label, *_) = [one for one in coalitions(truth.plan) if "label" in one.members]
+    view = merged_truth(truth, with_label).views["coalition"]
+    assert np.all(view.X[:, -1] == 1.0)
+    np.testing.assert_allclose(view.weights_before[-1][:2], truth.views["label"].weights_before[-1][:2])
 
 
 # Weights opened by `shares`.

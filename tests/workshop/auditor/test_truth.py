@@ -53,7 +53,7 @@ def test_folder_without_recording(run: Run, tmp_path: Path) -> None:
 def test_unfinished_run(run: Run, tmp_path: Path) -> None:
     """A run that never came to its end is not audited."""
     unfinished_record(run.model.plan, 40, "interrupted at step 3 of 8").save(tmp_path)
-    with pytest.raises(DataError, match="did not come to its end"):
+    with pytest.raises(DataError, match="did not finish"):
         Truth.of(tmp_path)
 
 

@@ -75,7 +75,7 @@ def test_nonsense_is_refused(body: Any) -> None:
 def test_each_mistake_names_its_key() -> None:
     """So that the page can show it beside its control."""
     with pytest.raises(PlanError) as error:
-        asked(wish(epochs=0, delta=2.0, tolerance_labels=3.0))
+        asked(wish(epochs=-1, delta=2.0, tolerance_labels=3.0))
     assert [mistake["key"] for mistake in mistakes(error.value)] == ["epochs", "delta", "tolerance_labels"]
 
 

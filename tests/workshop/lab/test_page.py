@@ -149,6 +149,19 @@ def test_a_mistake_is_shown_where_it_was_made(tab: Tab, lab: OpenLab) -> None:
     assert quiet(tab, lab)
 
 
+def test_no_choice_weakens_another_silently(tab: Tab, lab: OpenLab) -> None:
+    """Away from shares and back again, or to three parties and back, the weights stay shared."""
+    page = shown(tab, lab)
+    page.locator("#key-protocol").select_option("shares")
+    expect(page.locator("#key-open")).to_have_value("never")
+    page.locator("#key-protocol").select_option("exchange")
+    page.locator("#key-protocol").select_option("shares")
+    page.locator("#parties").select_option("3")
+    page.locator("#parties").select_option("2")
+    expect(page.locator("#key-protocol")).to_have_value("shares")
+    expect(page.locator("#key-open")).to_have_value("never")
+
+
 def test_what_goes_together_is_set_together(tab: Tab, lab: OpenLab) -> None:
     """Choosing noise gives a plan that can be run; choosing shares takes the noise away again."""
     page = shown(tab, lab)
@@ -161,7 +174,9 @@ def test_what_goes_together_is_set_together(tab: Tab, lab: OpenLab) -> None:
     page.locator("#data").select_option("digits-01")
     expect(page.locator("#columns-0")).to_have_attribute("max", "63")
     page.locator("#parties").select_option("3")
-    expect(page.locator("#key-protocol")).to_have_value("exchange")
+    expect(page.locator("#key-protocol")).to_have_value("shares")
+    page.locator("#parties").select_option("2")
+    expect(page.locator("#key-protocol")).to_have_value("shares")
     page.locator("#data").select_option("")
     page.locator("#rows").fill("5000")
     expect(page.locator("#mistakes")).to_be_empty()

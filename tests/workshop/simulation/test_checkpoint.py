@@ -21,8 +21,9 @@ from plumbob.protocol.channel import Channel
 from plumbob.protocol.handshake import Desk
 from plumbob.protocol.party import TrainingParty
 from plumbob.record import RunRecord
+from plumbob.run_folder import JOURNAL, UNFINISHED
 from plumbob.workshop.simulation import Run, checkpoint, train
-from plumbob.workshop.simulation.checkpoint import FILE, FOLDER, unfinished
+from plumbob.workshop.simulation.checkpoint import unfinished
 from tests.crypto.support import seeded
 from tests.party.test_full_disk import files_up_to
 from tests.protocol.support import Tables, made_up, plan_for, tables_for, weights_of
@@ -147,7 +148,7 @@ def test_a_run_that_stopped_goes_on(plan: Plan, tmp_path: Path) -> None:
     expected = whole(plan, "until 1")
     assert expected.record.steps == STEPS
     assert_same(started(plan, tmp_path, "the rest"), expected)
-    assert not (tmp_path / FOLDER).exists()
+    assert not (tmp_path / UNFINISHED).exists()
 
 
 @pytest.mark.usefixtures("every_step")
@@ -162,7 +163,7 @@ def test_parties_that_stopped_in_different_steps(name: str, monkeypatch: pytest.
         out.mkdir()
         with suppress(StoppedError), messages_up_to(last, monkeypatch):
             started(plan, out, "0")
-        stops += (out / FOLDER).exists()
+        stops += (out / UNFINISHED).exists()
         assert_same(started(plan, out, "0"), expected)
     assert stops > 3
 
@@ -249,12 +250,12 @@ def test_another_run_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     changed, flipped = tables_for(plan, X, y), tables_for(plan, made_up(columns=5)[0], 1 - y)
     for what, tables in {"plan": tables_of(plan), "data": changed, "data ": flipped}.items():
         other = plan.replace(learning_rate=0.2) if what == "plan" else plan
-        message = f"its {what.strip()} was another one; bring that {what.strip()} back .* --out, or add --new"
+        message = f"with a different {what.strip()}; restore it to resume, .* --out, or add --new"
         with pytest.raises(DataError, match=message), unfinished(tmp_path, other, tables):
             pass
     with monkeypatch.context() as patch:
         patch.setattr(checkpoint, "__version__", "0.0.0")
-        with pytest.raises(DataError, match="its version"), unfinished(tmp_path, plan, tables_of(plan)):
+        with pytest.raises(DataError, match="with a different version"), unfinished(tmp_path, plan, tables_of(plan)):
             pass
     assert_same(started(plan, tmp_path, "first"), whole(plan))
 
@@ -267,20 +268,20 @@ def test_a_new_run_forgets_the_old_one(tmp_path: Path) -> None:
         started(plan, tmp_path, "first", 2)
     with (
         unfinished(tmp_path, plan, tables_of(plan)),
-        pytest.raises(JournalError, match="another process is at work"),
+        pytest.raises(JournalError, match="another process is using this run"),
         unfinished(tmp_path, plan, tables_of(plan), is_new=True),
     ):
         pass
     with pytest.raises(StoppedError):
         started(plan, tmp_path, "first", 2)
-    (tmp_path / FOLDER / FILE).write_bytes(b"not a journal" * 1000)
-    for leftover in (tmp_path / FOLDER).glob(f"{FILE}-*"):
+    (tmp_path / UNFINISHED / JOURNAL).write_bytes(b"not a journal" * 1000)
+    for leftover in (tmp_path / UNFINISHED).glob(f"{JOURNAL}-*"):
         leftover.unlink()
     with pytest.raises(JournalError, match="cannot be opened"):
         started(plan, tmp_path, "first")
     with unfinished(tmp_path, plan.replace(l2=0.5), tables_of(plan), is_new=True) as kept:
         assert kept.step == 0
-    assert not (tmp_path / FOLDER).exists()
+    assert not (tmp_path / UNFINISHED).exists()
 
 
 @pytest.mark.usefixtures("every_step")
@@ -290,13 +291,13 @@ def test_a_damaged_set_up_is_noticed(tmp_path: Path) -> None:
     with pytest.raises(StoppedError):
         started(plan, tmp_path, "first", 2)
     for change in ("substr(value, 1, 100)", "value || x'00'"):
-        with sqlite3.connect(tmp_path / FOLDER / FILE) as database:
+        with sqlite3.connect(tmp_path / UNFINISHED / JOURNAL) as database:
             (before,) = database.execute("SELECT value FROM facts WHERE name = 'draws/label'").fetchone()
             changed = f"UPDATE facts SET value = CAST({change} AS BLOB) WHERE name = 'draws/label'"  # noqa: S608  # Ours.
             database.execute(changed)
-        with pytest.raises(LocalProtocolError, match="begin a new run"):
+        with pytest.raises(LocalProtocolError, match="start a new run"):
             started(plan, tmp_path, "second")
-        with sqlite3.connect(tmp_path / FOLDER / FILE) as database:
+        with sqlite3.connect(tmp_path / UNFINISHED / JOURNAL) as database:
             database.execute("UPDATE facts SET value = ? WHERE name = 'draws/label'", (before,))
         database.close()
     assert_same(started(plan, tmp_path, "second"), whole(plan))
@@ -308,11 +309,11 @@ def test_nothing_is_left_where_nothing_could_go_on(tmp_path: Path) -> None:
     tables = tables_of(PLANS["clear"])
     with pytest.raises(StoppedError), unfinished(tmp_path, PLANS["clear"], tables):
         raise StoppedError
-    assert not (tmp_path / FOLDER).exists()
+    assert not (tmp_path / UNFINISHED).exists()
     diverging = plan_for((2, 3), protocol="exchange", learning_rate=900.0, epochs=4)
     with pytest.raises(DivergenceError):
         started(diverging, tmp_path, "first")
-    assert not (tmp_path / FOLDER).exists()
+    assert not (tmp_path / UNFINISHED).exists()
 
 
 @pytest.mark.usefixtures("every_step")
@@ -324,10 +325,10 @@ def test_only_the_owner_can_look(tmp_path: Path) -> None:
             started(plan, tmp_path, "first", 3)
     finally:
         os.umask(before)
-    folder = tmp_path / FOLDER
+    folder = tmp_path / UNFINISHED
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert {stat.S_IMODE(file.stat().st_mode) for file in folder.iterdir()} == {0o600}
-    database = sqlite3.connect(folder / FILE)
+    database = sqlite3.connect(folder / JOURNAL)
     for table in ("sent", "received", "draws"):
         assert database.execute(f"SELECT COUNT(*) FROM {table}").fetchone() == (0,)  # noqa: S608  # Names above.
     assert database.execute("SELECT COUNT(*) FROM results").fetchone() == (3,)

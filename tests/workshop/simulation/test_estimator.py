@@ -18,6 +18,7 @@ from plumbob.errors import PlanError
 from plumbob.plan import KEYS, Plan
 
 TEST_KEYS: dict[str, Any] = {"test_only_keys": True, "key_bits": 768}
+OPENED = {"scheme": "paillier", "open": "own"}
 
 
 @pytest.fixture(scope="module")
@@ -57,20 +58,19 @@ def test_scikit_learn_accepts_the_encrypted_protocols(estimator: VerticalLogisti
 
 
 def test_its_parameters_are_the_plans_keys() -> None:
-    """Each key of the plan is a parameter of the same name and default; only `seed`, `rows` and `title` differ."""
+    """Each key of the plan is a parameter of the same name and default, "auto" where that depends on the protocol."""
     parameters = inspect.signature(VerticalLogisticRegression).parameters
     for key in KEYS:
         if key.name not in ("seed", "rows", "title"):
-            assert parameters[key.name].default == key.default, key.name
+            assert parameters[key.name].default == ("auto" if key.is_fitted else key.default), key.name
 
 
 @pytest.mark.parametrize("protocol", ["exchange", "arbiter", "shares"])
 def test_encrypted_coefficients_equal_the_clear_ones(data: tuple[Any, Any], protocol: str) -> None:
     """With the same random_state, coef_ and intercept_ agree in the units that were passed in."""
     clear = VerticalLogisticRegression((3, 5), "clear", epochs=2, batch_size=50, random_state=4).fit(*data)
-    other = VerticalLogisticRegression((3, 5), protocol, epochs=2, batch_size=50, random_state=4, **TEST_KEYS).fit(
-        *data
-    )
+    settings = {**TEST_KEYS, **(OPENED if protocol == "shares" else {})}
+    other = VerticalLogisticRegression((3, 5), protocol, epochs=2, batch_size=50, random_state=4, **settings).fit(*data)
     deviations = data[0].std(axis=0)
     assert np.abs((clear.coef_ - other.coef_) * deviations).max() < 1e-6
     assert clear.decision_function(data[0]) == pytest.approx(other.decision_function(data[0]), abs=1e-5)
@@ -157,9 +157,9 @@ def test_the_same_state_gives_the_same_model(data: tuple[Any, Any]) -> None:
 
 def test_weights_that_were_never_opened_are_nowhere(data: tuple[Any, Any]) -> None:
     """With open = "never" there is no coef_, and predictions still equal those of opened weights."""
-    settings: dict[str, Any] = {"epochs": 1, "batch_size": 50, "random_state": 2, **TEST_KEYS}
+    settings: dict[str, Any] = {"epochs": 1, "batch_size": 50, "random_state": 2, "scheme": "paillier", **TEST_KEYS}
     closed = VerticalLogisticRegression((3, 5), "shares", open="never", **settings).fit(*data)
-    opened = VerticalLogisticRegression((3, 5), "shares", **settings).fit(*data)
+    opened = VerticalLogisticRegression((3, 5), "shares", open="own", **settings).fit(*data)
     assert not hasattr(closed, "coef_")
     assert "never opened" in closed.summary()
     with pytest.raises(AttributeError, match="the weights stayed shared"):

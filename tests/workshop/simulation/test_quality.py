@@ -75,7 +75,7 @@ def test_epochs_end_at_the_final_weights(keys: dict[str, object]) -> None:
     plan = clear_plan(**keys)
     run, loaded = trained(plan)
     for name, part in run.model.parts.items():
-        walked = list(epoch_weights(plan, run.transcripts[name], part.has_intercept))
+        walked = list(epoch_weights(plan, run.transcripts[name], part.penalties(plan.l2)))
         assert len(walked) == plan.epochs
         np.testing.assert_allclose(walked[-1], run.transcripts[name].weights, atol=1e-12)
     record = assessed(run, loaded.tables, loaded.test).record

@@ -85,7 +85,7 @@ def cuda_is_usable() -> bool:
 @cache
 def _say_once_that_native_is_missing() -> None:
     warnings.warn(
-        "the native kernel was not built: the Python engine serves, several times slower. "
+        "the native kernel was not built; falling back to the Python engine, which is several times slower. "
         "Install a C++ compiler and reinstall plumbob for speed",
         RuntimeWarning,
         stacklevel=4,

@@ -1,4 +1,8 @@
-"""View in, claim out. Adding an attack: one file with one function, and one line in `PASSIVE` or `ACTIVE`."""
+"""View in, claim out.
+
+Adding an attack: one file with one function, one line in `PASSIVE` or `ACTIVE`, and its entry in the catalogue on the
+party floor (plumbob/checking/catalogue.py), which is found by its name.
+"""
 
 from plumbob.workshop.attacks.active.chosen_rows import CHOSEN_ROWS
 from plumbob.workshop.attacks.active.claimed_width import CLAIMED_WIDTH_BY_FEATURE_PARTY, CLAIMED_WIDTH_BY_LABEL_PARTY

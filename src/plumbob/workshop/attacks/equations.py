@@ -1,7 +1,7 @@
 """What the attacks share: a party's sums as linear equations in the residuals of a batch.
 
-For each step a party knows X and `sums = residuals @ X`, one equation a column. Whether they fix a residual is a matter
-of the rank of X and not of rows against columns: real columns are constant, repeated or nearly dependent.
+For each step a party knows X and `sums = residuals @ X`, one equation per column. Whether they fix a residual is a
+matter of the rank of X and not of rows against columns: real columns are constant, repeated or nearly dependent.
 """
 
 import math

@@ -168,5 +168,4 @@ FEATURE_CHAIN = Attack(
     "feature-chain",
     "label",
     recover_chained_feature,
-    "beyond Lemma 3.3",
 )

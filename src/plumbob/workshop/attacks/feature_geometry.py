@@ -201,5 +201,4 @@ FEATURE_GEOMETRY = Attack(
     "feature-geometry",
     "label",
     recover_geometry,
-    "beyond Theorem 3.6",
 )

@@ -299,10 +299,9 @@ def _fold(view: View, history: ScoreHistory) -> tuple[Condition, ...]:
     return (Condition("largest joint score", largest, f"below {FOLD:.2f}", largest < FOLD, "Theorem E.2"),)
 
 
-FEATURE_SINGLE_BY_LABEL_PARTY = Attack("feature-single", "label", recover_single_feature, "Theorem 3.5")
+FEATURE_SINGLE_BY_LABEL_PARTY = Attack("feature-single", "label", recover_single_feature)
 FEATURE_SINGLE_BY_FEATURE_PARTY = Attack(
     "feature-single",
     "features",
     recover_single_feature,
-    "Remark 4.9",
 )

@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from plumbob.checking.catalogue import entry_for
 from plumbob.data import Batch, batches
 from plumbob.errors import DataError
 from plumbob.model import logistic
@@ -48,9 +49,13 @@ class View:
     """At the label party, the labels that it turned over before training, where the plan has it do so."""
 
     @classmethod
-    def of(cls, transcript: Transcript) -> "View":
-        """From what one party really saw. A truncated or foreign transcript is refused."""
-        plan = Plan.from_toml(transcript.plan)
+    def of(cls, transcript: Transcript, plan: Plan | None = None) -> "View":
+        """From what one party really saw. A truncated or foreign transcript is refused.
+
+        Whoever holds the run's plan gives it, so that the transcript's copy is compared and not parsed again.
+        """
+        if plan is None or transcript.plan != plan.to_toml():
+            plan = Plan.from_toml(transcript.plan)
         view = cls(
             transcript.party,
             plan,
@@ -109,12 +114,12 @@ class View:
         """Own weights before each step, replayed from the start and the sums."""
         has_intercept = self.plan.intercept and self.is_label_party
         penalties = logistic.penalties(self.plan.l2, self.X.shape[1], has_intercept)
-        weights, history = self.start, []
+        descent, history = logistic.Descent.from_start(self.start), []
         returned = self.sums if self.own_noise is None else self.sums + self.own_noise
         for batch, sums in zip(self.batches, returned, strict=True):
-            history.append(weights)
-            gradient = sums * (self.sigmoid.gradient_scale / len(batch))
-            weights = logistic.updated(weights, gradient, self.plan.rate, penalties)
+            history.append(descent.weights)
+            gradient = logistic.gradient(sums, len(batch), self.sigmoid)
+            descent = descent.after(gradient, self.plan.rate, self.plan.momentum, penalties)
         return np.array(history)
 
     @property
@@ -210,8 +215,11 @@ class Attack:
     name: str
     by: Literal["label", "features"]
     run: Callable[[View], Claim | NotApplicable]
-    reference: str
-    """The theorem or section of the paper, or where it goes beyond."""
+    reference: str = ""
+    """The theorem or section of the paper, or where it goes beyond; without it, what the catalogue says."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reference", self.reference or entry_for(self.name, self.by, self.target).reference)
 
     @property
     def target(self) -> Literal["labels", "features"]:

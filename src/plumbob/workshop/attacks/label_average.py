@@ -66,5 +66,4 @@ LABEL_AVERAGE = Attack(
     name="label-average",
     by="features",
     run=recover_labels,
-    reference="beyond the paper: against Algorithm 3",
 )

@@ -205,5 +205,4 @@ LABEL_COUNTS = Attack(
     name="label-counts",
     by="features",
     run=recover_labels,
-    reference="beyond the paper: section 4 at the first step from zero weights",
 )

@@ -274,5 +274,4 @@ LABEL_ONLY = Attack(
     name="label-only",
     by="features",
     run=recover_labels,
-    reference="Theorem 4.1; beyond it: more rows than columns, and the first step from zero weights",
 )

@@ -207,5 +207,4 @@ LABEL_SIGN = Attack(
     name="label-sign",
     by="features",
     run=recover_labels,
-    reference="Criterion 4.2, Corollary 4.5, Theorems 4.6 and 4.10; beyond it: own scores subtracted, solved by rank",
 )

@@ -202,5 +202,4 @@ LABEL_STACKED = Attack(
     name="label-stacked",
     by="features",
     run=recover_labels,
-    reference="beyond the paper: the equations of all steps stacked, far past batch size <= columns",
 )

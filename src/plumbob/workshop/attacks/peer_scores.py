@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plumbob.checking.catalogue import entry_for
 from plumbob.data import Batch
 from plumbob.model import logistic
 from plumbob.model.sigmoid import CUBIC, LINEAR, Sigmoid
@@ -269,5 +270,5 @@ PEER_SCORES = Attack(
     "feature-geometry",
     "label",
     recover_scores,
-    "Corollary 3.2",
+    entry_for("feature-geometry", "label", "scores").reference,
 )

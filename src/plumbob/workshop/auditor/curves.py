@@ -40,7 +40,8 @@ def seen_ledger(truth: Truth) -> list[LedgerCurve]:
 def attack_curves(truth: Truth, findings: Sequence[Finding], seconds: float = SECONDS) -> list[AttackCurve]:
     """One for each passive attack that claimed something; the findings are of the whole run."""
     passive = {attack.name for attack in PASSIVE}
-    claimed = [one for one in findings if one.rate is not None and one.attack in passive]
+    # A coalition has no view of its own in the run, and no curve.
+    claimed = [one for one in findings if one.rate is not None and one.attack in passive and one.by in truth.views]
     by_epoch = {_key(one): {truth.plan.passes: one} for one in claimed}
     attackers = list(dict.fromkeys((attack, by) for attack, by, _, _ in by_epoch))
     started = time.monotonic()

@@ -49,7 +49,7 @@ class Defence:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one defence came to; where it cannot be had for these data, `refused` says why and the rest is empty."""
+    """What one defence came to; where it is not available for these data, `refused` says why and the rest is empty."""
 
     defence: str
     flags: str
@@ -187,7 +187,7 @@ def outcome_of(run: Run, findings: list[Finding], name: str, measured: bool) -> 
 def _with_predicted_leaks(outcome: Outcome, run: Run) -> dict[str, str]:
     """An attack that was not run counts with what `check` says of it, where that is a leak: no verdict may flatter."""
     tried = {finding.attack for finding in outcome.findings}
-    predicted = predictions(Plan.from_toml(run.record.plan), run.record.rows)
+    predicted = predictions(run.record.parsed_plan, run.record.rows)
     leaking = [one for one in predicted if one.attack not in tried and one.verdict == LEAKS]
     found = {
         LABELS: any(one.target == "labels" for one in leaking),
@@ -219,7 +219,12 @@ def as_seen_under(plan: Plan, run: Run) -> Run:
     """A run of `clear` with the views that the plan's own protocol would have given."""
     transcripts = {name: _as_seen(plan, transcript) for name, transcript in run.transcripts.items()}
     record = replace(
-        run.record, plan=plan.to_toml(), plan_hash=plan.hash(), protocol=plan.protocol, transcripts=transcripts
+        run.record,
+        plan=plan.to_toml(),
+        parsed_plan=plan,
+        plan_hash=plan.hash(),
+        protocol=plan.protocol,
+        transcripts=transcripts,
     )
     return Run(record, transcripts, run.model)
 

@@ -1,7 +1,7 @@
 """The red team: every passive attack on every party's view of a run, every active one in a run of its own.
 
 An active attack needs a run to take part in. It gets one on the same rows, rebuilt from the transcripts, with the same
-plan but for its length: one epoch visits every row, and only against noise more visits tell more.
+plan and as many epochs.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -11,11 +11,15 @@ from typing import TypeVar
 import numpy as np
 
 from plumbob.checking.advice import ON_OPENED_WEIGHTS
+from plumbob.checking.arbiter_rules import ATTACK as ARBITER
 from plumbob.data import Column, Table
 from plumbob.errors import DataError, RemoteProtocolError
 from plumbob.plan import Plan, suggestion
 from plumbob.record import Finding
 from plumbob.workshop.attacks import ACTIVE, PASSIVE, ActiveAttack, Attack, NotApplicable
+from plumbob.workshop.auditor.arbiter import arbiter_audit
+from plumbob.workshop.auditor.coalitions import findings_together
+from plumbob.workshop.auditor.prediction import prediction_audit
 from plumbob.workshop.auditor.score import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE, scored, without_claim
 from plumbob.workshop.auditor.truth import Source, Truth
 from plumbob.workshop.simulation import train
@@ -29,10 +33,13 @@ Kind = TypeVar("Kind", Attack, ActiveAttack)
 ORDER = (LEAKS, DEGRADES, BLOCKED, NOT_APPLICABLE)
 
 
-def audit(record: Source, only: Sequence[str] | None = None, progress: Tell | None = None) -> list[Finding]:
+def audit(
+    record: Source, only: Sequence[str] | None = None, progress: Tell | None = None, predicted: int = 0
+) -> list[Finding]:
     """Attack a recorded run: a `RunRecord` with its transcripts, a `Run`, or a run's folder.
 
-    `only` names the attacks to run; without it, all. One finding for each attack, attacker, victim and target.
+    `only` names the attacks to run; without it, all. `predicted` are rows to be scored later, whose scores are
+    attacked too. One finding for each attack, attacker, victim and target.
     """
     # One name is a sequence of letters, too, and those are no attacks.
     only = [only] if isinstance(only, str) else only
@@ -46,13 +53,25 @@ def audit(record: Source, only: Sequence[str] | None = None, progress: Tell | No
         for active in chosen(ACTIVE, view.role, only):
             _tell(progress, f"{active.name} by {name}, in a run of its own")
             findings += acted_out(active, name, truth)
+    together = findings_together(truth, lambda role: chosen(PASSIVE, role, only), lambda line: _tell(progress, line))
+    findings += together
+    if truth.plan.protocol == "arbiter" and (only is None or ARBITER in only):
+        again = plan_again(truth.plan), tables_again(truth)
+        findings += arbiter_audit(truth, *again, lambda line: _tell(progress, line))
+    findings += prediction_audit(truth, predicted) if predicted else []
     judged = (_on_opened_weights(truth.plan, finding) for finding in findings)
     return sorted(one_each(judged), key=lambda finding: ORDER.index(finding.verdict))
 
 
+def not_run(only: Sequence[str] | None, plan: Plan) -> list[str]:
+    """The names of the attacks that `only` leaves out: what they would have found, nobody knows."""
+    known = [*names(), ARBITER] if plan.protocol == "arbiter" else names()
+    return [] if only is None else [name for name in known if name not in only]
+
+
 def refuse_unknown(only: Sequence[str] | None) -> None:
     """A name that no attack has."""
-    known = names()
+    known = [*names(), ARBITER]
     if unknown := [name for name in only or () if name not in known]:
         close = suggestion(unknown[0], known)
         raise DataError(f"no attack {', '.join(unknown)}; expected some of {', '.join(known)}{close}")
@@ -90,10 +109,9 @@ def acted_out(attack: ActiveAttack, by: str, truth: Truth) -> list[Finding]:
 
 def plan_again(plan: Plan) -> Plan:
     """The same training of rows that are prepared already, with the same widths."""
-    epochs = 1 if plan.noise == "none" else plan.passes
     # Scaling what is scaled changes nothing, and the plan's widths rest on it; scaling what was clipped would.
     scale = "none" if plan.row_norm else plan.scale
-    return plan.replace(scale=scale, missing="refuse", categorical="refuse", test_share=0.0, rows=0, epochs=epochs)
+    return plan.replace(scale=scale, missing="refuse", categorical="refuse", test_share=0.0, rows=0)
 
 
 def tables_again(truth: Truth) -> dict[str, Table]:
@@ -135,5 +153,6 @@ def _on_opened_weights(plan: Plan, finding: Finding) -> Finding:
         return replace(finding, verdict=BLOCKED, why="No sums were seen, and the weights were never opened.", fix="")
     if finding.verdict == NOT_APPLICABLE:
         return finding
-    equations = f"The weights opened at the end are {plan.party(finding.by).features} equations per run about labels."
+    columns = sum(plan.party(name).features for name in finding.by.split("+"))
+    equations = f"The weights opened at the end are {columns} equations per run about labels."
     return replace(finding, why=f"{equations} {finding.why}")

@@ -133,7 +133,7 @@ def _labels(attack: Named, by: str, claim: LabelClaim, truth: Truth) -> Finding:
 
 
 def _claimed(claim: LabelClaim, is_answered: Flags, truth: Truth, rows: NDArray[np.intp]) -> Answers:
-    """A row without an answer counts as the larger class and stands in the middle of the ranking."""
+    """A row without an answer counts as the larger class and is ranked in the middle."""
     guesses = np.where(is_answered, claim.beliefs > 0, _majority(truth))
     ranking = np.where(is_answered, claim.beliefs, 0.0)
     return Answers(truth.is_positive[rows], guesses[rows], ranking[rows])
@@ -187,7 +187,8 @@ def _why_labels(
 ) -> str:
     low, high = ends["accuracy"]
     text = (
-        f"{_share(found['accuracy'])} of {n} labels claimed rightly (95 % interval {_share(low)} to {_share(high)}) "
+        f"{_share(found['accuracy'])} of {n} labels recovered correctly (95 % interval {_share(low)} "
+        f"to {_share(high)}) "
         f"against {_share(best['accuracy'])} by the best baseline"
     )
     if "AUC" in found:
@@ -331,8 +332,8 @@ def _why_values(
 
 
 def _advantage(lower_end: float, baseline: float) -> float:
-    """How much of what the baseline leaves unknown is known; 0 if it leaves nothing."""
-    return (lower_end - baseline) / (1 - baseline) if baseline < 1 else 0.0
+    """How much of what the baseline leaves unknown is known; 0 if it leaves nothing, or if the claim is worse."""
+    return max(0.0, (lower_end - baseline) / (1 - baseline)) if baseline < 1 else 0.0
 
 
 def _verdict(advantage: float, tolerance: float) -> str:

@@ -12,6 +12,7 @@ from plumbob.errors import DataError
 from plumbob.plan import Plan
 from plumbob.protocol.transcript import Transcript
 from plumbob.record import RunRecord
+from plumbob.run_folder import RunFolder
 from plumbob.workshop.attacks import View
 from plumbob.workshop.simulation import Run
 
@@ -34,14 +35,14 @@ class Truth:
     def of(cls, source: Source) -> "Truth":
         """From whatever holds the transcripts; refuses a run without them, and transcripts that do not fit together."""
         record, transcripts = _opened(source)
-        plan = Plan.from_toml(record.plan)
+        plan = record.parsed_plan
         absent = [party.name for party in plan.learners if party.name not in transcripts]
         if absent:
             raise DataError(
                 f"nothing was recorded of {', '.join(absent)}, so there is nothing to attack; train with record=True,"
                 " or give the folder that `plumbob train` wrote"
             )
-        views = {party.name: View.of(transcripts[party.name]) for party in plan.learners}
+        views = {party.name: View.of(transcripts[party.name], plan) for party in plan.learners}
         _refuse_strangers(plan, views)
         return cls(plan, views)
 
@@ -79,12 +80,11 @@ def _opened(source: Source) -> tuple[RunRecord, Mapping[str, Transcript]]:
         return source.record, source.transcripts
     if isinstance(source, RunRecord):
         return source, source.transcripts
-    folder = Path(source)
-    record = RunRecord.load(folder)
+    folder = RunFolder(Path(source))
+    record = folder.record()
     if not record.is_finished:
-        raise DataError(f"{folder}: the run did not come to its end ({record.status}); train it again")
-    names = [party.name for party in Plan.from_toml(record.plan).learners]
-    files = {name: folder / "parties" / name / "transcript.npz" for name in names}
+        raise DataError(f"{folder.path}: the run did not finish ({record.status}); train it again")
+    files = {party.name: folder.transcript_file(party.name) for party in record.parsed_plan.learners}
     return record, {name: Transcript.load(file) for name, file in files.items() if file.exists()}
 
 

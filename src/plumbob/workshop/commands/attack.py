@@ -6,16 +6,17 @@ from pathlib import Path
 
 from plumbob.checking.advice import notes_for
 from plumbob.checking.agreement import Agreement, agreements
+from plumbob.checking.check import summary
 from plumbob.commands import results
 from plumbob.plan import Plan
 from plumbob.record import Finding, RunRecord
 from plumbob.report.beside import kept_sentence, theorems_table
 from plumbob.report.page import as_text
-from plumbob.report.run import conditions_table, findings_table, reasons
+from plumbob.report.run import conditions_table, findings_table, partial_sentence, reasons
+from plumbob.run_folder import RunFolder
 from plumbob.workshop.auditor import audit
 from plumbob.workshop.auditor.filing import with_findings
-from plumbob.workshop.auditor.redteam import names, refuse_unknown
-from plumbob.workshop.auditor.score import LEAKS
+from plumbob.workshop.auditor.redteam import names, not_run, refuse_unknown
 from plumbob.workshop.auditor.truth import Truth
 from plumbob.workshop.commands import train
 
@@ -31,12 +32,14 @@ def told_apart(words: Sequence[str], only: Sequence[str]) -> tuple[list[str], li
 def run(folder: Path, only: Sequence[str] | None, tell: Tell, keep: bool = False) -> dict[str, object]:
     """Findings about the run in this folder, which stays as it is unless they are to be kept in it."""
     findings = audit(folder, only, tell)
-    record = RunRecord.load(folder)
-    notes = list(notes_for(Plan.from_toml(record.plan)))
+    record = RunFolder(folder).record()
+    notes = list(notes_for(record.parsed_plan))
     if keep:
         file_findings(record, Truth.of(folder), _beside(record.findings, findings), folder)
     listed = [asdict(finding) for finding in findings]
-    return {"out": str(folder), "findings": listed, "notes": notes, "lines": [*lines_of(findings), *notes]}
+    left_out = not_run(only, Plan.from_toml(record.plan))
+    lines = [*lines_of(findings), *partial_lines(left_out), *notes]
+    return {"out": str(folder), "findings": listed, "attacks_not_run": left_out, "notes": notes, "lines": lines}
 
 
 def _beside(kept: Sequence[Finding], new: Sequence[Finding]) -> list[Finding]:
@@ -46,18 +49,26 @@ def _beside(kept: Sequence[Finding], new: Sequence[Finding]) -> list[Finding]:
 
 
 def audit_plan(
-    plan: Plan, inputs: train.Inputs, out: Path, means: train.Means, only: Sequence[str] | None, tell: Tell
+    plan: Plan,
+    inputs: train.Inputs,
+    out: Path,
+    means: train.Means,
+    only: Sequence[str] | None,
+    tell: Tell,
+    predicted: int = 0,
 ) -> dict[str, object]:
     """Train, attack, score, report."""
     # Before hours of training, not after them.
     refuse_unknown(only)
     finished = train.carry_out(plan, inputs, out, means)
-    findings = audit(finished, only, tell)
+    findings = audit(finished, only, tell, predicted)
     record = file_findings(finished.record, Truth.of(finished), findings, out)
     compared = agreements(record.predicted, findings)
-    result = {**train.shown(record, inputs, out), "agreement": [asdict(one) for one in compared]}
-    lines = [*lines_of(findings), *beside_lines(record, compared), *record.notes, *results.lines_of(record, out)]
-    return {**result, "lines": lines}
+    left_out = not_run(only, plan)
+    agreement = [asdict(one) for one in compared]
+    result = {**train.shown(record, inputs, out), "agreement": agreement, "attacks_not_run": left_out}
+    lines = [*lines_of(findings), *partial_lines(left_out), *beside_lines(record, compared), *record.notes]
+    return {**result, "lines": [*lines, *results.lines_of(record, out)]}
 
 
 def file_findings(record: RunRecord, truth: Truth, findings: Sequence[Finding], folder: Path) -> RunRecord:
@@ -67,7 +78,7 @@ def file_findings(record: RunRecord, truth: Truth, findings: Sequence[Finding], 
     # Once each, however often a run is attacked.
     notes = dict.fromkeys([*filed.notes, *notes_for(truth.plan), *disagreements])
     filed = replace(filed, notes=list(notes))
-    filed.save(folder)
+    RunFolder(folder).keep(filed)
     results.write_report(filed, folder)
     return filed
 
@@ -85,12 +96,12 @@ def lines_of(findings: Sequence[Finding]) -> list[str]:
     """Findings for people: the table, why, and theory beside practice."""
     if not findings:
         return ["no attack was run"]
+    headline = summary(findings)
     conditions = conditions_table(findings)
     theory = ["", "theory beside practice:", *as_text(conditions)] if conditions.rows else []
-    return [*as_text(findings_table(findings)), "", *reasons(findings), *theory, ""]
+    return [headline, "", *as_text(findings_table(findings)), "", *reasons(findings), *theory, ""]
 
 
-def leaks(result: dict[str, object]) -> bool:
-    """Whether something in a verb's result is above the plan's tolerance."""
-    findings = result["findings"]
-    return isinstance(findings, list) and any(finding["verdict"] == LEAKS for finding in findings)
+def partial_lines(left_out: Sequence[str]) -> list[str]:
+    """That an audit with some of the attacks decides nothing."""
+    return [partial_sentence(left_out), ""] if left_out else []

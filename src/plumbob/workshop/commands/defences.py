@@ -9,8 +9,9 @@ from plumbob.commands import results
 from plumbob.commands.estimate import estimate
 from plumbob.plan import Plan
 from plumbob.report.page import as_text
+from plumbob.run_folder import REPORT
 from plumbob.workshop.auditor.defences import Outcome, Workshop, compare
-from plumbob.workshop.auditor.redteam import refuse_unknown
+from plumbob.workshop.auditor.redteam import not_run, refuse_unknown
 from plumbob.workshop.commands import train
 from plumbob.workshop.pages.defences import defences_table, page_of, sentences
 from plumbob.workshop.simulation.files import load_tables
@@ -35,7 +36,7 @@ def run(
         loaded.tables, loaded.test, encrypted, only, means.engine, means.jobs, _cost_with(means.jobs), tell
     )
     outcomes = compare(plan, workshop)
-    report = results.report_in(out)
+    report = out / REPORT
     report.write_text(page_of(plan.title or "Defences side by side", outcomes), encoding="utf-8")
     result = {
         "out": str(out),
@@ -43,6 +44,7 @@ def run(
         "data": inputs.source,
         "plan_hash": plan.hash(),
         "findings": [asdict(finding) for one in outcomes if one.is_plan for finding in one.findings],
+        "attacks_not_run": not_run(workshop.attacks(), plan),
         "defences": [one.to_dict() for one in outcomes],
         "notes": list(sentences(outcomes)),
     }

@@ -3,22 +3,31 @@
 from pathlib import Path
 
 from plumbob.errors import DataError
-from plumbob.plan import Plan
+from plumbob.run_folder import RunFolder
 from plumbob.workshop.simulation.export import export, refuse_unfinished
+from plumbob.workshop.simulation.scorecard import Scale
+
+__all__ = ["Scale", "refuse_absent_parts", "run"]
 
 
-def run(folder: Path, to: str, party: str | None, out: Path | None) -> dict[str, object]:
+def run(
+    folder: Path,
+    to: str,
+    party: str | None,
+    out: Path | None,
+    scale: Scale = Scale(),  # noqa: B008  # Frozen.
+) -> dict[str, object]:
     """Where it was written."""
     refuse_absent_parts(folder, party)
-    target = export(folder, to, party, out)
+    target = export(folder, to, party, out, scale)
     return {"out": str(target), "to": to, "party": party, "lines": [str(target)]}
 
 
 def refuse_absent_parts(folder: Path, party: str | None = None) -> None:
     """The parts that are needed, one or all: the folder of a run on a network holds the own one only."""
-    plan = Plan.from_toml(refuse_unfinished(folder).plan)
+    plan = refuse_unfinished(folder).parsed_plan
     needed = plan.learners if party is None else (plan.party(party),)
-    held = [one.name for one in plan.learners if (folder / "parties" / one.name / "part.json").exists()]
+    held = [one.name for one in plan.learners if RunFolder(folder).part_file(one.name).exists()]
     if absent := [one.name for one in needed if one.name not in held]:
         raise DataError(
             f"{folder}: the part of {', '.join(absent)} is not here, only that of {', '.join(held) or 'nobody'}; use"

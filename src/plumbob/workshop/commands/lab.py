@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from plumbob.errors import PlumbobError
 from plumbob.plan import Plan
-from plumbob.record import RunRecord
+from plumbob.run_folder import RunFolder
 
 if TYPE_CHECKING:
     from plumbob.workshop.lab.server import Lab
@@ -64,8 +64,8 @@ def lab_for(folder: Path | None, out: Path, data_dir: Path | None) -> "Lab":
     if folder is None:
         first = chosen(FIRST, FIRST.rows, shape_like(FIRST.rows, FIRST.columns))
     else:
-        record = RunRecord.load(folder)
-        plan = Plan.from_toml(record.plan)
+        record = RunFolder(folder).record()
+        plan = record.parsed_plan
         rows = plan.rows or record.rows
         first = chosen(plan, rows, shape_like(rows, plan.columns))
     return Lab(Runs(out, folder), Tools(_estimator(), WORKER), first, data_dir)

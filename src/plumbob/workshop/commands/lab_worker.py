@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from plumbob.commands.progress import Step, StepProgress
 from plumbob.errors import PlumbobError
 from plumbob.plan import Plan
 from plumbob.record import Finding
+from plumbob.run_folder import RunFolder
 from plumbob.workshop.auditor.defences import as_seen_under, in_clear
 from plumbob.workshop.auditor.redteam import ORDER, audit, names, passive_names
 from plumbob.workshop.auditor.truth import Truth
@@ -110,8 +110,9 @@ def _trained(job: Job, loaded: LoadedTables, emit: Emit) -> Run:
     begun = training.begin(job.plan, loaded, job.out)
     computed = in_clear(job.plan) if job.is_calculated else job.plan
     watch = EpochWatch(computed, loaded.test, lambda epoch, metrics: _tell_epoch(emit, epoch, metrics))
-    work = partial(train, computed, loaded.tables, cast=watch.cast())
-    trained = training.marked(work, begun, job.out, EventProgress(emit))
+    progress = EventProgress(emit)
+    with training.marked(begun, RunFolder(job.out), progress):
+        trained = train(computed, loaded.tables, cast=watch.cast(), progress=progress)
     finished = assessed(trained, loaded.tables, loaded.test)
     if job.is_calculated:
         finished = _as_calculated(job.plan, finished)

@@ -1,18 +1,34 @@
 """`predict`: scores of new rows, to a CSV file; weights that were never opened stay so."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
-from plumbob.commands.scores import write_scores
+from plumbob.commands.scores import threshold_of, unseen_line, write_scores
 from plumbob.workshop.commands.export import refuse_absent_parts
 from plumbob.workshop.commands.train import Inputs
 from plumbob.workshop.simulation import JointModel
 from plumbob.workshop.simulation.files import load_new_rows
 
 
-def run(folder: Path, inputs: Inputs, out: Path) -> dict[str, object]:
+@dataclass(frozen=True)
+class Choices:
+    """What becomes of unusual rows, and from which probability on a row is positive."""
+
+    threshold: str | None = None
+    cost: str | None = None
+    gaps: tuple[str, ...] = ()
+    is_strict: bool = False
+
+
+def run(folder: Path, inputs: Inputs, out: Path, choices: Choices = Choices()) -> dict[str, object]:  # noqa: B008  # Frozen.
     """All parties' parts are here, and so are their new rows."""
     refuse_absent_parts(folder)
     model = JointModel.load(folder)
-    loaded = load_new_rows(model, inputs.data, inputs.id_column, inputs.data_dir)
-    ids = loaded.tables[model.plan.label_party.name].ids
-    return write_scores(out, ids, model.scores(loaded.tables), model.classes, remark=loaded.left_out)
+    label_party = model.plan.label_party.name
+    threshold = threshold_of(choices.threshold, choices.cost, model.parts[label_party].positive_share)
+    loaded = load_new_rows(model, inputs.data, inputs.id_column, inputs.data_dir, choices.gaps, choices.is_strict)
+    ids = loaded.tables[label_party].ids
+    unusual = [unseen_line(party, unseen, len(ids)) for party, unseen in loaded.unseen.items()]
+    scores = model.scores(loaded.tables)
+    result = write_scores(out, ids, scores, model.classes, [loaded.left_out, *unusual], threshold)
+    return {**result, "unseen": {party: unseen for party, unseen in loaded.unseen.items() if unseen}}

@@ -1,38 +1,36 @@
 """`train`: all parties on this machine, from tables to a folder with record, parts, transcripts and report.
 
-The folder says at any moment what it holds: run.json is there from the start, and its status is `finished` only at
-the end. Until then it also holds what a later start needs to go on. A finished run that lay there before is set aside
-in earlier-run/ until the new one is finished too.
+Until the run is finished its folder also holds what a later start needs to go on. A finished run that lay there before
+is set aside until the new one is finished too.
 """
 
 import shlex
-import shutil
 import sys
 import time
-from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from plumbob.checking.filing import with_predictions
-from plumbob.checking.key_rules import ATTACK as KEYS
+from plumbob.checking.key_rules import KEYS
 from plumbob.commands.check import refuse_leaks
+from plumbob.commands.flags import plan_from
 from plumbob.commands.progress import StepProgress
-from plumbob.commands.results import lines_of, make_folder, report_in, write_report
+from plumbob.commands.results import lines_of, make_folder, write_report
+from plumbob.commands.tables import SUGGESTED_BINS, SUGGESTED_TEST_SHARE
 from plumbob.crypto import engines
+from plumbob.data import ColumnChoices, column_names
 from plumbob.errors import DataError
 from plumbob.plan import Plan
-from plumbob.protocol.journal import settle
 from plumbob.protocol.outcome import unfinished_record
 from plumbob.record import RunRecord
+from plumbob.run_folder import RunFolder
 from plumbob.workshop.simulation import Run, train
 from plumbob.workshop.simulation.checkpoint import Checkpoint, unfinished
-from plumbob.workshop.simulation.files import LoadedTables, load_tables
+from plumbob.workshop.simulation.files import LoadedTables, Testing, encoded_widths, load_tables
 from plumbob.workshop.simulation.quality import assessed
-
-EARLIER = "earlier-run"
-RUN_FILES = ("plan.toml", "run.json", "report.html", "parties")
 
 
 @dataclass(frozen=True)
@@ -43,6 +41,8 @@ class Inputs:
     id_column: str | None = None
     label_column: str | None = None
     data_dir: Path | None = None
+    reading: ColumnChoices = field(default_factory=ColumnChoices)
+    testing: Testing = field(default_factory=Testing)
 
     @property
     def source(self) -> str:
@@ -78,9 +78,7 @@ def carry_out(plan: Plan, inputs: Inputs, out: Path, means: Means) -> Run:
 def begin(plan: Plan, loaded: LoadedTables, out: Path, accepted_leaks: bool = False) -> RunRecord:
     """The folder, with a record that says that the run is under way."""
     make_folder(out)
-    _set_aside_finished_run(out)
-    # An earlier run's page must not be taken for that of one which did not end.
-    report_in(out).unlink(missing_ok=True)
+    RunFolder(out).set_finished_run_aside()
     rows = len(loaded.tables[plan.label_party.name])
     rows -= plan.held_out(rows)
     begun = replace(unfinished_record(plan, rows, "running"), accepted_leaks=accepted_leaks)
@@ -88,32 +86,45 @@ def begin(plan: Plan, loaded: LoadedTables, out: Path, accepted_leaks: bool = Fa
     return begun
 
 
-def _set_aside_finished_run(out: Path) -> None:
-    """Hours of training must not be lost to a mistake in the next call."""
-    try:
-        is_finished = RunRecord.load(out).is_finished
-    except DataError:
-        return
-    if is_finished:
-        aside = out / EARLIER
-        _remove_run(aside)
-        aside.mkdir(exist_ok=True)
-        for name in RUN_FILES:
-            if (out / name).exists():
-                (out / name).rename(aside / name)
-
-
-def _remove_run(folder: Path) -> None:
-    """What a run left, and nothing else that somebody may have put there."""
-    for name in RUN_FILES:
-        path = folder / name
-        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
-    if folder.exists() and not any(folder.iterdir()):
-        folder.rmdir()
-
-
 def _loaded(plan: Plan, inputs: Inputs) -> LoadedTables:
-    return load_tables(plan, inputs.data, inputs.id_column, inputs.label_column, inputs.data_dir)
+    return load_tables(
+        plan,
+        inputs.data,
+        inputs.id_column,
+        inputs.label_column,
+        inputs.data_dir,
+        inputs.reading,
+        inputs.testing,
+    )
+
+
+def plan_for(file: Path | None, keys: Mapping[str, Any], inputs: Inputs) -> Plan:
+    """The plan in a file or from flags; from neither, one that fits the parties' files, as `propose` drafts it."""
+    if file is not None or "features" in keys or inputs.source != "files":
+        return plan_from(file, keys)
+    return drafted_plan(inputs, keys)
+
+
+def drafted_plan(inputs: Inputs, keys: Mapping[str, Any]) -> Plan:
+    """A plan whose parties are those of the files; the one whose file has the label's column comes first."""
+    files = dict(pair.split("=", 1) for pair in inputs.data if "=" in pair)
+    holders = [party for party, file in files.items() if inputs.label_column in column_names(Path(file))]
+    if len(holders) != 1:
+        found = "no file has" if not holders else "more than one file has"
+        raise DataError(f"--label {inputs.label_column or ''}: {found} the label's column; expected one")
+    names = [holders[0], *(party for party in files if party != holders[0])]
+    has_own_test = bool(inputs.testing.files) or inputs.testing.split_by is not None
+    suggested = {"bins": SUGGESTED_BINS, "test_share": 0.0 if has_own_test else SUGGESTED_TEST_SHARE}
+    draft = Plan.for_columns([1] * len(names), **{**suggested, **keys})
+    parties = tuple(replace(party, name=name) for party, name in zip(draft.parties, names, strict=False))
+    widths = party_widths(draft.replace(parties=parties), inputs)
+    sized = tuple(replace(party, features=widths[party.name]) for party in parties)
+    return draft.replace(parties=sized)
+
+
+def party_widths(plan: Plan, inputs: Inputs) -> dict[str, int]:
+    """How many columns each party's file gives under this plan."""
+    return encoded_widths(plan, inputs.data, inputs.id_column, inputs.label_column, inputs.reading, inputs.testing)
 
 
 def _carried_out(plan: Plan, loaded: LoadedTables, out: Path, means: Means) -> Run:
@@ -128,7 +139,7 @@ def _carried_out(plan: Plan, loaded: LoadedTables, out: Path, means: Means) -> R
             progress.say(loaded.left_out)
         if checkpoint.step:
             progress.reached = checkpoint.step
-            progress.say(f"going on after step {checkpoint.step} of a run that was interrupted; --new would begin anew")
+            progress.say(f"resuming after step {checkpoint.step} (use --new to start over)")
         try:
             return _trained_and_saved(plan, loaded, out, means, progress, checkpoint)
         except KeyboardInterrupt:
@@ -145,22 +156,19 @@ def same_command() -> str:
 def _trained_and_saved(
     plan: Plan, loaded: LoadedTables, out: Path, means: Means, progress: StepProgress, checkpoint: Checkpoint
 ) -> Run:
-    begun = begin(plan, loaded, out, means.accept_leaks)
-    work = partial(train, plan, loaded.tables, engine=means.engine, jobs=means.jobs, checkpoint=checkpoint)
-    trained = marked(work, begun, out, progress)
+    folder = RunFolder(out)
+    with marked(begin(plan, loaded, out, means.accept_leaks), folder, progress):
+        trained = train(
+            plan, loaded.tables, engine=means.engine, jobs=means.jobs, progress=progress, checkpoint=checkpoint
+        )
     finished = assessed(trained, loaded.tables, loaded.test)
     record = replace(finished.record, accepted_leaks=means.accept_leaks)
     finished = replace(finished, record=with_predictions(record))
     finished.save(out)
     write_report(finished.record, out)
-    settle([out, *_files_of_run(out)])  # What could make them again, and the run before, are about to go.
-    _remove_run(out / EARLIER)
+    folder.settle()
+    folder.earlier.remove_run()
     return finished
-
-
-def _files_of_run(out: Path) -> list[Path]:
-    written = [out / name for name in RUN_FILES if (out / name).exists()]
-    return [*written, *(path for folder in written if folder.is_dir() for path in folder.rglob("*"))]
 
 
 def _refuse_engine(plan: Plan, name: str) -> None:
@@ -171,23 +179,24 @@ def _refuse_engine(plan: Plan, name: str) -> None:
 
 def shown(record: RunRecord, inputs: Inputs, out: Path) -> dict[str, object]:
     """For people, and for programs."""
-    places = {"out": str(out), "report": str(report_in(out)), "data": inputs.source}
+    places = {"out": str(out), "report": str(RunFolder(out).report_file), "data": inputs.source}
     return {**places, **record.to_dict(), "lines": lines_of(record, out)}
 
 
-def marked(work: Callable[..., Run], begun: RunRecord, out: Path, progress: StepProgress) -> Run:
+@contextmanager
+def marked(begun: RunRecord, folder: RunFolder, progress: StepProgress) -> Iterator[None]:
     """The run.json of a run that does not come to its end says so, and how far it came."""
     started = time.perf_counter()
     try:
-        return work(progress=progress)
+        yield
     except (KeyboardInterrupt, Exception) as error:
         word = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
         status = f"{word} {progress.where}"
-        aside = out / EARLIER
-        earlier = f"; the run that was there before is in {aside}" if (aside / "run.json").exists() else ""
+        aside = folder.earlier
+        earlier = f"; the run that was there before is in {aside.path}" if aside.record_file.exists() else ""
         # On a full disk the reason for stopping says more than that this could not be written either.
         with suppress(OSError):
             seconds = time.perf_counter() - started
-            replace(begun, status=status, steps=progress.reached, seconds=seconds).save(out)
-            progress.say(f"{status}; {out / 'run.json'} says so{earlier}")
+            replace(begun, status=status, steps=progress.reached, seconds=seconds).save(folder.path)
+            progress.say(f"{status}; {folder.record_file} says so{earlier}")
         raise

@@ -11,7 +11,7 @@ from plumbob.plan import KEYS, Party, Plan
 from plumbob.record import Finding
 from plumbob.workshop.lab.choices import LARGEST_COLUMNS, LARGEST_OF_KEYS, LARGEST_ROWS, SHAPES
 
-FLAG = re.compile(r"--([a-z0-9-]+) ([^\s,]+)")
+FLAG = re.compile(r"--([a-z0-9-]+)(?: (?!--)([^\s,]+))?")
 BEYOND = "expected numbers that can be calculated with: one is far too large or too small"
 PARTS = {"data", "rows", "names", "features", "keys", "heuristic"}
 
@@ -59,14 +59,15 @@ def shown(finding: Finding) -> dict[str, Any]:
 def fixes(fix: str) -> list[dict[str, Any]]:
     """Flags to type, `--a 1 --b 2, or --c 3`, as keys to set."""
     ways = [FLAG.findall(way) for way in fix.split(", or ")] if fix else []
-    return [{"flags": " ".join(f"--{name} {value}" for name, value in way), "keys": _keys(way)} for way in ways]
+    return [{"flags": " ".join(f"--{name} {value}".strip() for name, value in way), "keys": _keys(way)} for way in ways]
 
 
 def _keys(flags: Sequence[tuple[str, str]]) -> dict[str, Any]:
     """Flags by the names and in the types of the plan, with what a plan would refuse to keep beside them put right."""
     kinds = {key.name: type(key.default) for key in KEYS}
     named = {flag.replace("-", "_"): value for flag, value in flags}
-    keys = {name: kinds[name](value) for name, value in named.items()}
+    switched_off = {name.removeprefix("no_"): False for name, value in named.items() if not value}
+    keys = {name: kinds[name](value) for name, value in named.items() if value} | switched_off
     if keys.get("noise", "std") != "std":
         keys.setdefault("noise_std", 0.0)
     if keys.get("protocol", "arbiter") != "arbiter":

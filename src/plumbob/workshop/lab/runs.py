@@ -8,8 +8,8 @@ from typing import Any
 
 from plumbob.checking.check import ORDER
 from plumbob.errors import DataError, PlumbobError
-from plumbob.plan import Plan
 from plumbob.record import Finding, RunRecord
+from plumbob.run_folder import RunFolder
 from plumbob.workshop.lab.choices import chosen, shape_like
 
 NAME = re.compile(r"\d{3,6}-[a-z]+")
@@ -46,11 +46,11 @@ class Runs:
         return name, self.folder / name
 
     def record(self, name: str) -> RunRecord:
-        return RunRecord.load(self.path(name))
+        return RunFolder(self.path(name)).record()
 
     def report(self, name: str) -> str:
         """The page of a run that came to its end."""
-        path = self.path(name) / "report.html"
+        path = RunFolder(self.path(name)).report_file
         if not path.is_file():
             raise DataError("this run has no report")
         return path.read_text(encoding="utf-8")
@@ -66,7 +66,7 @@ class Runs:
 
 def described(name: str, record: RunRecord, folder: Path) -> dict[str, Any]:
     """One run as the page compares it: what it was, how good its model is, the worst that was found."""
-    plan = Plan.from_toml(record.plan)
+    plan = record.parsed_plan
     rows = plan.rows or record.rows
     quality = next(iter(record.quality.values()), {}).get("joint", {})
     return {
@@ -78,7 +78,7 @@ def described(name: str, record: RunRecord, folder: Path) -> dict[str, Any]:
         "status": record.status,
         "is_finished": record.is_finished,
         "is_calculated": record.is_calculated,
-        "has_report": (folder / "report.html").is_file(),
+        "has_report": RunFolder(folder).report_file.is_file(),
         "seconds": record.seconds,
         "bytes": sum(party.bytes_sent for party in record.parties),
         "auc": quality.get("auc"),

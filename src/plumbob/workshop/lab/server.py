@@ -126,7 +126,7 @@ class Lab:
         """Start a run; refused while another is under way."""
         body = await _json(request)
         if not isinstance(body, dict) or not isinstance(body.get("is_calculated"), bool):
-            raise DataError("expected a wish, and whether it is to be calculated in the clear")
+            raise DataError("expected a request and whether to compute it in the clear")
         wish = answers.asked(body.get("wish"))
         if not wish.data:
             raise DataError("there are no data to run on: choose a data set")
@@ -255,7 +255,7 @@ def bound(port: int) -> socket.socket:
         listener.listen()
     except OSError as error:
         listener.close()
-        raise TransportError(f"port {port} cannot be had ({error.strerror}); give another one, or none") from error
+        raise TransportError(f"port {port} is not available ({error.strerror}); give another one, or none") from error
     return listener
 
 

@@ -111,7 +111,7 @@ def sentences(outcomes: Sequence[Outcome]) -> Iterator[str]:
         if one.is_plan:
             yield f'Of these, "{one.defence}" is {AS_PLANNED}.'
         if one.refused:
-            yield f"{one.defence} cannot be had here: {one.refused}"
+            yield f"{one.defence} is not available here: {one.refused}"
 
 
 def defences_table(outcomes: Sequence[Outcome]) -> Table:

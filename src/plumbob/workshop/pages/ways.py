@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from plumbob.plan import Plan
 from plumbob.record import AttackCurve, LedgerCurve, RunRecord
 from plumbob.report.chart import Axis, Chart, Series
 from plumbob.report.figures import curve_series, references
@@ -57,7 +56,7 @@ def sections_of(sentences: Sequence[str], ways: Sequence[Way]) -> Iterator[Secti
     yield plan_section(first)
     lines = [[f"{way.name}, {what}", value] for way in ways for what, value in receipt_lines(way.record)]
     yield Section("The receipt", table=Table(["what", "value"], lines))
-    limits = dict.fromkeys(line for way in ways for line in limits_of(Plan.from_toml(way.record.plan)))
+    limits = dict.fromkeys(line for way in ways for line in limits_of(way.record.parsed_plan))
     yield Section("What is not protected", special=bullets(limits))
 
 
@@ -116,7 +115,7 @@ def _epochs_chart(ways: Sequence[Way]) -> Iterator[Chart]:
         f"{attacks}: each on what was seen up to an epoch's end, "
         "with 95 % intervals. Dashed, what needs no attack. A way that is missing gave attacks nothing to work on.",
         Axis("epoch"),
-        Axis("labels claimed rightly", low=0.0, high=1.0, unit="percent"),
+        Axis("labels recovered correctly", low=0.0, high=1.0, unit="percent"),
         [*(curve_series(one, name) for name, one in best), *references([one for _, one in best])],
     )
 

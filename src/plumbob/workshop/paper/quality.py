@@ -87,7 +87,7 @@ def measured(run: Run, test: Mapping[str, Table]) -> dict[str, list[float]]:
     released = Released.of(run)
     plan, parts = run.model.plan, run.model.parts
     weights = {
-        name: np.array(list(epoch_weights(plan, run.transcripts[name], part.has_intercept)))
+        name: np.array(list(epoch_weights(plan, run.transcripts[name], part.penalties(plan.l2))))
         for name, part in parts.items()
     }
     training: Matrix = np.sum([weights[name] @ run.transcripts[name].X.T for name in parts], axis=0)

@@ -4,8 +4,6 @@ On a network every party keeps a journal of its own, with each message in it, be
 Parties in one process stop together. So they go back together, to the last step that all had finished and that is on
 the disk, and no message needs to be kept. What was drawn before the first step (keys, the seed, flipped labels) is
 drawn again from what is kept. What a lost step drew is drawn anew: it never left this process.
-
-    OUT/.unfinished/journal.db      until the run is over; the owner's alone: draws are what keys are made of
 """
 
 import io
@@ -26,10 +24,9 @@ from plumbob.errors import DataError, DivergenceError, LocalProtocolError
 from plumbob.plan import Plan
 from plumbob.protocol.handshake import hash_fields
 from plumbob.protocol.journal import CHANGED, NoJournal, Resumed, SqliteJournal, State, locked
+from plumbob.run_folder import JOURNAL, RunFolder
 from plumbob.transport.identity import make_private_folder
 
-FOLDER = ".unfinished"
-FILE = "journal.db"
 SECONDS_BETWEEN_WRITES = 1.0
 REST = 100.0  # So many times as long as a write took nothing is written: a disk that is slow to answer slows no run.
 LONGEST_REST = 10.0  # Seconds; later there would only be more to write.
@@ -164,13 +161,14 @@ def unfinished(out: Path, plan: Plan, tables: Mapping[str, Table], is_new: bool 
     from. Raises DataError where what was left is of another plan or other data, JournalError where it cannot be
     written or another process is at work on it.
     """
-    folder = out / FOLDER
+    folder = RunFolder(out).unfinished
+    file = folder / JOURNAL
     if is_new and folder.exists():
-        os.close(locked(folder / FILE))
+        os.close(locked(file))
         shutil.rmtree(folder)
     make_private_folder(folder)
     about, is_over = _about(plan, tables), False
-    store = SqliteJournal(folder / FILE)
+    store = SqliteJournal(file)
     try:
         _refuse_another(out, store.resumed(), about)
         checkpoint = Checkpoint(store, about)
@@ -198,8 +196,8 @@ def _refuse_another(out: Path, found: Resumed | None, about: State) -> None:
         if found is not None and found.state[key] != value:
             what = key.removeprefix("/")
             raise DataError(
-                f"{out}: an interrupted run lies here, and its {what} was another one; bring that {what} back to go on "
-                "with it, choose another --out, or add --new to begin anew"
+                f"{out}: this folder holds an interrupted run with a different {what}; restore it to resume, "
+                "choose another --out, or add --new to start over"
             )
 
 

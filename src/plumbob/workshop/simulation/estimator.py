@@ -18,6 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from plumbob.data import Table, column_counts, split_array
+from plumbob.data.encoder import fit_encoder
 from plumbob.plan import KEYS, Heuristic, Plan
 from plumbob.workshop.simulation.training import JointModel, Run, train
 
@@ -128,12 +129,14 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Train between the parties; X holds everybody's columns, y any two classes."""
         jobs, keep_bytes = self._jobs(), self._keeps_bytes()
-        checked, labels = validate_data(self, X, y, dtype=np.float64)
+        checked, labels = validate_data(self, X, y, dtype=np.float64, ensure_all_finite=self._finite())
         self.classes_, coded = _two_classes(labels)
         widths = column_counts(checked.shape[1], self._split_of(checked.shape[1]))
+        split = split_array(checked, coded, widths)
         plan = self._plan(widths, len(checked))
-        names = [party.name for party in plan.learners]
-        tables = dict(zip(names, split_array(checked, coded, widths), strict=True))
+        if plan.bins:
+            plan = plan.replace(features=[_encoded_width(table, plan) for table in split])
+        tables = dict(zip([party.name for party in plan.learners], split, strict=True))
         run = train(plan, tables, engine=self.engine, jobs=jobs, keep_bytes=keep_bytes)
         self._keep(run, widths)
         return self
@@ -141,7 +144,7 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
     def decision_function(self, X: ArrayLike) -> Vector:
         """Joint scores; above 0 means the second class."""
         check_is_fitted(self)
-        checked = validate_data(self, X, dtype=np.float64, reset=False)
+        checked = validate_data(self, X, dtype=np.float64, reset=False, ensure_all_finite=self._finite())
         return self.model_.scores(self._tables(checked))
 
     def predict_proba(self, X: ArrayLike) -> Vector:
@@ -162,12 +165,16 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         lines, column = [], 0
         for party, width in zip(self.model_.plan.learners, self.split_, strict=True):
             lines.append(f"{party.name} ({party.role}, {width} columns)")
+            part = self.model_.parts[party.name]
+            if self.model_.plan.bins and part.weights is not None:
+                weights = zip(part.encoder.names, part.in_input_units()[0].tolist(), strict=True)
+                lines += [_weight_line(name, weight) for name, weight in weights]
+                continue
             if not hasattr(self, "coef_"):
                 lines.append('  weights were never opened (open = "never")')
                 continue
             for place in range(column, column + width):
-                weight = self.coef_[0, place]
-                lines.append(f"  {names[place]!s:<32} weight {weight:>12.6g}  odds ratio {np.exp(weight):>12.6g}")
+                lines.append(_weight_line(str(names[place]), self.coef_[0, place]))
             column += width
         if hasattr(self, "intercept_"):
             lines.append(f"intercept {self.intercept_[0]:.6g}")
@@ -176,11 +183,19 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
     def __getattr__(self, name: str) -> Any:
         """Weights that stay shared are missing for a reason, which whoever asks for them should hear."""
         if name in ("coef_", "intercept_") and "model_" in self.__dict__:
+            if self.__dict__["model_"].plan.bins:
+                raise AttributeError(
+                    f"{name} does not exist: with bins a score is no sum over your columns; see `summary()`"
+                )
             raise AttributeError(
                 f'{name} does not exist: the plan says open = "never", so the weights stayed shared and no party has '
                 'them; predict works without them, and open = "own" opens them'
             )
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def _finite(self) -> bool | str:
+        """Whether gaps may come: where they are filled, or have a bin of their own."""
+        return "allow-nan" if self.missing == "mean" or self.bins else True
 
     def _split_of(self, columns: int) -> Sequence[int] | None:
         return self.split if self.split is not None or columns > 1 else (0, 1)
@@ -230,7 +245,8 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         self.record_ = run.record if self.record else replace(run.record, transcripts={})
         self.n_iter_ = run.record.steps
         parts = list(run.model.parts.values())
-        if all(part.weights is not None for part in parts):
+        # With bins the score is no sum over the columns that were passed in, so there is no coefficient for them.
+        if all(part.weights is not None for part in parts) and not run.model.plan.bins:
             in_units = [part.in_input_units() for part in parts]
             self.coef_ = np.concatenate([coefficients for coefficients, _ in in_units])[None, :]
             self.intercept_ = np.array([sum(offset for _, offset in in_units)])
@@ -241,8 +257,16 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
-        tags.input_tags.allow_nan = self.missing == "mean"
+        tags.input_tags.allow_nan = self.missing == "mean" or self.bins > 0
         return tags
+
+
+def _weight_line(name: str, weight: float) -> str:
+    return f"  {name:<32} weight {weight:>12.6g}  odds ratio {np.exp(weight):>12.6g}"
+
+
+def _encoded_width(table: Table, plan: Plan) -> int:
+    return len(fit_encoder(table, np.arange(len(table)), plan).names)
 
 
 def _two_classes(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:

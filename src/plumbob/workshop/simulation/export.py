@@ -12,13 +12,16 @@ from typing import Any
 
 import numpy as np
 
+from plumbob.data.encoding import stored_source
 from plumbob.errors import DataError
 from plumbob.protocol.part import Part
 from plumbob.protocol.transcript import Vector
 from plumbob.record import RunRecord
+from plumbob.run_folder import RunFolder
+from plumbob.workshop.simulation.scorecard import Scale, as_csv, scorecard
 from plumbob.workshop.simulation.training import JointModel
 
-FORMATS = ("json", "skops", "onnx")
+FORMATS = ("json", "skops", "onnx", "scorecard")
 FORMAT = 1
 MISSING_EXTRA = "export to {format} needs {package}, which is not installed: pip install 'plumbob[export]'"
 
@@ -33,6 +36,8 @@ class LinearScores:
     intercept: float
     fill: Vector | None
     classes: tuple[Any, Any] | None
+    sources: tuple[dict[str, Any], ...] = ()
+    """How the columns of the parties' tables become these, in order: bins, levels, or as they are."""
 
 
 def merged(model: JointModel) -> LinearScores:
@@ -43,16 +48,24 @@ def merged(model: JointModel) -> LinearScores:
 
 def own_part(folder: Path, party: str) -> LinearScores:
     """One party's part, from its own folder."""
-    return _joined([Part.load(folder / "parties" / party / "part.json")], None)
+    return _joined([Part.load(RunFolder(folder).part_file(party))], None)
 
 
-def export(folder: Path, to: str, party: str | None = None, out: Path | None = None) -> Path:
+def export(
+    folder: Path,
+    to: str,
+    party: str | None = None,
+    out: Path | None = None,
+    scale: Scale = Scale(),  # noqa: B008  # Frozen.
+) -> Path:
     """Write the model of a run's folder and return the file's path."""
     if to not in FORMATS:
         raise DataError(f"cannot export to {to!r}; expected one of {', '.join(FORMATS)}")
     refuse_unfinished(folder)
+    if to == "scorecard":
+        return _export_scorecard(folder, party, out, scale)
     model = merged(JointModel.load(folder)) if party is None else own_part(folder, party)
-    place = folder if party is None else folder / "parties" / party
+    place = folder if party is None else RunFolder(folder).party_folder(party)
     target = out or place / f"model.{to}"
     content = {"json": as_json, "skops": as_skops, "onnx": as_onnx}[to](model)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -60,9 +73,21 @@ def export(folder: Path, to: str, party: str | None = None, out: Path | None = N
     return target
 
 
+def _export_scorecard(folder: Path, party: str | None, out: Path | None, scale: Scale) -> Path:
+    """One party's own table; a model belongs to nobody alone, so a party must be named."""
+    if party is None:
+        raise DataError("a scorecard is one party's own table; name the party with --party")
+    run = RunFolder(folder)
+    target = out or run.party_folder(party) / "scorecard.csv"
+    content = as_csv(party, scorecard(Part.load(run.part_file(party)), scale))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(content)
+    return target
+
+
 def refuse_unfinished(folder: Path) -> RunRecord:
     """The record of a run that came to its end; any other has no model."""
-    record = RunRecord.load(folder)
+    record = RunFolder(folder).record()
     if not record.is_finished:
         raise DataError(f"{folder}: this run is not finished ({record.status}), so it has no model; train again")
     return record
@@ -75,6 +100,7 @@ def as_json(model: LinearScores) -> bytes:
         "kind": "logistic regression" if model.classes is not None else "partial score",
         "parties": model.parties,
         "columns": model.columns,
+        "sources": model.sources,
         "coefficients": model.coefficients.tolist(),
         "intercept": model.intercept,
         "fill": None if model.fill is None else model.fill.tolist(),
@@ -153,4 +179,7 @@ def _joined(parts: Sequence[Part], classes: tuple[Any, Any] | None) -> LinearSco
         if any(fill is None for fill in fills)
         else np.concatenate([fill for fill in fills if fill is not None]),
         classes=classes,
+        sources=tuple(
+            {"party": part.party, **stored_source(source)} for part in parts for source in part.encoder.sources
+        ),
     )

@@ -3,22 +3,36 @@
 Whatever would stop a run later for the data's sake stops it here, with the party's name, before a key is made.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plumbob import datasets
-from plumbob.data import Column, Table, align, read_table, steps_per_epoch, store
+from plumbob.data import (
+    Column,
+    ColumnChoices,
+    Table,
+    align,
+    column_names,
+    in_agreed_order,
+    read_table,
+    shaped,
+    steps_per_epoch,
+    store,
+)
 from plumbob.data.encoder import Encoder, fit_encoder
 from plumbob.errors import DataError
-from plumbob.plan import Plan
+from plumbob.plan import Plan, suggestion
 from plumbob.workshop.simulation.training import JointModel
 
 SHOWN_COLUMNS = 6
+NEWEST_SHARE = 0.2
+"""Of the rows that are held out when they are split by time."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -30,6 +44,8 @@ class LoadedTables:
     test: dict[str, Table] = field(default_factory=dict)
     rows_read: dict[str, int] = field(default_factory=dict)
     """How many rows each party's file has; in the tables are those that all of them have."""
+    unseen: dict[str, dict[str, int]] = field(default_factory=dict)
+    """Of rows to predict, by party and column: levels and gaps that training never saw."""
 
     @property
     def left_out(self) -> str:
@@ -40,26 +56,111 @@ class LoadedTables:
         return f"{common} rows in common ({_listed(self.rows_read)}); the others are left out"
 
 
+@dataclass(frozen=True)
+class Testing:
+    """On which rows the model is judged, where neither a data set nor the plan says so."""
+
+    files: Sequence[str] = ()
+    """PARTY=FILE for each party."""
+    split_by: str | None = None
+    """A column with dates or numbers: the newest rows are held out."""
+
+
 def load_tables(
     plan: Plan,
     given: Sequence[str],
     id_column: str | None = None,
     label_column: str | None = None,
     data_dir: Path | None = None,
+    reading: ColumnChoices = ColumnChoices(),  # noqa: B008  # Frozen.
+    testing: Testing = Testing(),  # noqa: B008  # Frozen.
 ) -> LoadedTables:
     """Training data: the name of a known data set, whose columns the plan cuts up, or PARTY=FILE for each party."""
     if (name := _dataset_name(given)) is not None:
         training, test = (split_dataset(plan, name, part, data_dir) for part in ("train", "test"))
         loaded = LoadedTables(name, training, test)
     else:
-        read = _read_training_files(plan, _files(plan, given), id_column, label_column)
-        loaded = LoadedTables("files", _aligned(read, id_column), rows_read=_sizes(read))
+        loaded = _load_files(plan, _files(plan, given), id_column, label_column, reading, testing)
     _refuse_unfit(plan, loaded.tables, id_column)
     return loaded
 
 
+def _load_files(
+    plan: Plan,
+    files: Mapping[str, Path],
+    id_column: str | None,
+    label_column: str | None,
+    reading: ColumnChoices,
+    testing: Testing,
+) -> LoadedTables:
+    """One file for each party, with files of test rows beside them or the newest rows held out, if that is wished."""
+    if testing.split_by is not None:
+        reading = replace(reading, drop=(*reading.drop, testing.split_by))
+    read = _read_training_files(plan, files, id_column, label_column, reading)
+    # Shapes are those of the whole files, as between organisations, whose common rows are not known yet.
+    shaped_tables = {party: table if plan.version == 1 else shaped(table, plan) for party, table in read.items()}
+    aligned, sizes = _aligned(shaped_tables, id_column), _sizes(read)
+    if testing.split_by is not None:
+        is_new = _newest(files, id_column, testing.split_by, aligned[plan.label_party.name].ids)
+        training = {party: table.take(np.flatnonzero(~is_new)) for party, table in aligned.items()}
+        held_out = {party: table.take(np.flatnonzero(is_new)) for party, table in aligned.items()}
+        return LoadedTables("files", training, held_out, sizes)
+    test: dict[str, Table] = {}
+    if testing.files:
+        new = _read_training_files(plan, _files(plan, testing.files), id_column, label_column, reading)
+        test = _aligned(new, id_column)
+        _refuse_other_classes(plan, aligned, test)
+    return LoadedTables("files", aligned, test, sizes)
+
+
+def encoded_widths(
+    plan: Plan,
+    given: Sequence[str],
+    id_column: str | None,
+    label_column: str | None,
+    reading: ColumnChoices,
+    testing: Testing,
+) -> dict[str, int]:
+    """How many columns each party's file gives under a plan, whatever its parties' features say."""
+    if testing.split_by is not None:
+        reading = replace(reading, drop=(*reading.drop, testing.split_by))
+    tables = _read_training_files(plan, _files(plan, given), id_column, label_column, reading)
+    widths = {}
+    for party, table in tables.items():
+        with _said_by(party):
+            widths[party] = len(fit_encoder(table, np.arange(len(table)), plan).names)
+    return widths
+
+
+def _newest(files: Mapping[str, Path], id_column: str | None, column: str, ids: Sequence[str]) -> NDArray[np.bool_]:
+    """Which of the aligned rows are the newest fifth by this column, of whichever party has it."""
+    holders = [file for file in files.values() if column in column_names(file)]
+    if len(holders) != 1:
+        found = "no file has" if not holders else "more than one file has"
+        raise DataError(f"--split-by {column}: {found} this column; expected one file with it")
+    table = read_table(holders[0], id_column, columns=[column])
+    (times,) = (table if id_column is None else in_agreed_order(table, ids)).columns
+    if times.is_text or times.is_missing.any():
+        raise DataError(f"--split-by {column}: expected a date or a number in every row; correct them")
+    order = np.argsort(times.values.astype(np.float64, copy=False), kind="stable")
+    is_new = np.zeros(len(order), dtype=bool)
+    is_new[order[len(order) - round(NEWEST_SHARE * len(order)) :]] = True
+    return is_new
+
+
+def _refuse_other_classes(plan: Plan, training: Mapping[str, Table], test: Mapping[str, Table]) -> None:
+    name = plan.label_party.name
+    if training[name].classes != test[name].classes:
+        raise DataError(f"{name}: the test file's two classes are not those of the training file; correct its labels")
+
+
 def load_new_rows(
-    model: JointModel, given: Sequence[str], id_column: str | None = None, data_dir: Path | None = None
+    model: JointModel,
+    given: Sequence[str],
+    id_column: str | None = None,
+    data_dir: Path | None = None,
+    gaps: Sequence[str] = (),
+    is_strict: bool = False,
 ) -> LoadedTables:
     """Rows to predict: a known data set's test part, or PARTY=FILE; of a file, only the model's columns are read."""
     if (name := _dataset_name(given)) is not None:
@@ -67,13 +168,16 @@ def load_new_rows(
     tables = {}
     for party, file in _files(model.plan, given).items():
         with _said_by(party):
-            columns = [source.name for source in model.parts[party].encoder.sources]
-            tables[party] = read_table(file, id_column, columns=columns)
+            reading = model.parts[party].encoder.reading
+            tables[party] = read_table(file, id_column, choices=replace(reading, gaps=(*reading.gaps, *gaps)))
     aligned = _aligned(tables, id_column)
     for party, table in aligned.items():
         with _said_by(party):
+            if is_strict:
+                model.parts[party].encoder.refuse_unseen(table)
             _refuse_cells(table, model.parts[party].encoder)
-    return LoadedTables("files", aligned, rows_read=_sizes(tables))
+    unseen = {party: model.parts[party].encoder.unseen(table) for party, table in aligned.items()}
+    return LoadedTables("files", aligned, rows_read=_sizes(tables), unseen=unseen)
 
 
 def split_dataset(plan: Plan, name: str, part: str = "train", data_dir: Path | None = None) -> dict[str, Table]:
@@ -122,19 +226,32 @@ def _files(plan: Plan, given: Sequence[str]) -> dict[str, Path]:
 
 
 def _read_training_files(
-    plan: Plan, files: Mapping[str, Path], id_column: str | None, label_column: str | None
+    plan: Plan, files: Mapping[str, Path], id_column: str | None, label_column: str | None, reading: ColumnChoices
 ) -> dict[str, Table]:
     if label_column is None:
         raise DataError(f"name the column that holds the label in {plan.label_party.name}'s file: --label COLUMN")
-    tables = {}
+    known = {}
     for party, file in files.items():
         with _said_by(party):
+            known[party] = column_names(file)
+    _refuse_unknown(reading, {name for names in known.values() for name in names})
+    tables = {}
+    for party, file in files.items():
+        own = reading.about(known[party])
+        with _said_by(party):
             if plan.party(party).role == "label":
-                tables[party] = read_table(file, id_column, label_column)
+                tables[party] = read_table(file, id_column, label_column, choices=own)
             else:
-                tables[party] = read_table(file, id_column)
+                tables[party] = read_table(file, id_column, choices=replace(own, positive=None))
                 _refuse_label_column(tables[party], label_column)
     return tables
+
+
+def _refuse_unknown(reading: ColumnChoices, known: Collection[str]) -> None:
+    wanted = [*(reading.columns or ()), *reading.drop, *reading.types, *reading.stepped]
+    if absent := [name for name in wanted if name not in known]:
+        close = suggestion(absent[0], sorted(known))
+        raise DataError(f"no column {', '.join(map(repr, absent))} in any party's file{close}")
 
 
 def _refuse_label_column(table: Table, label_column: str) -> None:
@@ -189,7 +306,7 @@ def _refuse_other_width(plan: Plan, party: str, table: Table, width: int, id_col
     # Of a text only the column's own name: the encoded ones hold its values.
     names = [repr(column.name) for column in table.columns]
     more = f" and {len(names) - SHOWN_COLUMNS} more" if len(names) > SHOWN_COLUMNS else ""
-    after = " after encoding" if plan.categorical == "one-hot" else ""
+    after = " after encoding" if plan.categorical == "one-hot" or plan.bins else ""
     if width > features and id_column is None:
         reason = "if one of them is the rows' id, name it with --id"
     else:

@@ -81,24 +81,24 @@ def epoch_scores(run: Run, tables: Mapping[str, Table]) -> Iterator[Vector]:
     if plan.protocol == "shares":
         return
     encoded = {name: part.encode(tables[name]) for name, part in parts.items()}
-    weights = {name: list(epoch_weights(plan, run.transcripts[name], parts[name].has_intercept)) for name in parts}
+    weights = {name: list(epoch_weights(plan, run.transcripts[name], parts[name].penalties(plan.l2))) for name in parts}
     for epoch in range(plan.passes):
         scores: Vector = np.sum([X @ weights[name][epoch] for name, X in encoded.items()], axis=0)
         yield scores
 
 
-def epoch_weights(plan: Plan, transcript: Transcript, has_intercept: bool) -> Iterator[Vector]:
+def epoch_weights(plan: Plan, transcript: Transcript, penalties: Vector | Matrix) -> Iterator[Vector]:
     """A party's weights after each epoch, by walking again from its start along the sums that it learnt."""
-    scale = SIGMOIDS[plan.sigmoid].gradient_scale
-    weights = transcript.start
-    penalties = logistic.penalties(plan.l2, len(weights), has_intercept)
+    sigmoid = SIGMOIDS[plan.sigmoid]
+    descent = logistic.Descent.from_start(transcript.start)
     epoch = 1
     for batch, sums in zip(batches(transcript.seed, len(transcript.X), plan), transcript.sums, strict=True):
         if batch.epoch != epoch:
-            yield weights
+            yield descent.weights
             epoch = batch.epoch
-        weights = logistic.updated(weights, sums * (scale / len(batch)), plan.rate, penalties)
-    yield weights
+        gradient = logistic.gradient(sums, len(batch), sigmoid)
+        descent = descent.after(gradient, plan.rate, plan.momentum, penalties)
+    yield descent.weights
 
 
 def _rows_of(run: Run, tables: Mapping[str, Table]) -> tuple[Any, Any]:

@@ -29,10 +29,11 @@ from plumbob.protocol.handshake import Desk
 from plumbob.protocol.outcome import party_record, run_record
 from plumbob.protocol.part import Part
 from plumbob.protocol.party import Progress, TrainingParty
-from plumbob.protocol.shares import SharesParty
+from plumbob.protocol.prediction import predictor
 from plumbob.protocol.transcript import Transcript, Vector
 from plumbob.protocol.widths import usual_shape
 from plumbob.record import RunRecord
+from plumbob.run_folder import RunFolder
 from plumbob.transport import linked_pair
 from plumbob.workshop.simulation.checkpoint import Checkpoint
 
@@ -66,18 +67,17 @@ class JointModel:
 
     def save(self, folder: Path) -> None:
         """Each part in its party's own folder."""
+        place = RunFolder(folder)
         for name, part in self.parts.items():
-            own = folder / "parties" / name
-            own.mkdir(mode=0o700, parents=True, exist_ok=True)
-            part.save(own / "part.json")
+            place.make_party_folder(name)
+            part.save(place.part_file(name))
 
     @classmethod
     def load(cls, folder: Path) -> "JointModel":
         """Where all parts of a run are here."""
-        plan = Plan.from_toml(RunRecord.load(folder).plan)
-        return cls(
-            plan, {party.name: Part.load(folder / "parties" / party.name / "part.json") for party in plan.learners}
-        )
+        place = RunFolder(folder)
+        plan = place.plan()
+        return cls(plan, {party.name: Part.load(place.part_file(party.name)) for party in plan.learners})
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -93,12 +93,11 @@ class Run:
     def save(self, folder: Path) -> None:
         """Record, plan, parts and transcripts; a party's own files lie in its own folder."""
         self.model.save(folder)
+        place = RunFolder(folder)
         for name, transcript in self.transcripts.items():
-            own = folder / "parties" / name
-            own.mkdir(mode=0o700, parents=True, exist_ok=True)
-            transcript.save(own / "transcript.npz")
-        (folder / "plan.toml").write_text(self.record.plan, encoding="utf-8")
-        self.record.save(folder)
+            place.make_party_folder(name)
+            transcript.save(place.transcript_file(name))
+        place.keep(self.record)
 
 
 def train(
@@ -279,7 +278,7 @@ def scores_on_shares(model: JointModel, tables: Mapping[str, Table]) -> Vector:
     if not len(tables[model.plan.label_party.name]):
         return np.zeros(0)
     desks = seat(model.plan, "auto", None, KERNEL)
-    parties = {name: SharesParty(desk, tables[name]) for name, desk in desks.items()}
+    parties = {name: predictor(desk, tables[name]) for name, desk in desks.items()}
     results = run_together({name: partial(party.predict, model.parts[name]) for name, party in parties.items()}, desks)
     scores = results[model.plan.label_party.name]
     if scores is None:

@@ -367,5 +367,4 @@ CHOSEN_ROWS = ActiveAttack(
     name="label-chosen-rows",
     by="features",
     arm=arm,
-    reference="Beyond the paper: chosen inputs, superincreasing columns",
 )

@@ -88,14 +88,13 @@ def arm(plan: Plan, name: str) -> type[TrainingParty] | NotApplicable:
     return ClaimedWidthParty
 
 
-def _attack(by: Literal["label", "features"], what: str) -> ActiveAttack:
+def _attack(by: Literal["label", "features"]) -> ActiveAttack:
     return ActiveAttack(
         name="claimed-width",
         by=by,
         arm=arm,
-        reference="Section 5.2, last paragraph on the choice of u",
     )
 
 
-CLAIMED_WIDTH_BY_FEATURE_PARTY = _attack("features", "everybody's labels")
-CLAIMED_WIDTH_BY_LABEL_PARTY = _attack("label", "everybody's partial scores")
+CLAIMED_WIDTH_BY_FEATURE_PARTY = _attack("features")
+CLAIMED_WIDTH_BY_LABEL_PARTY = _attack("label")

@@ -17,6 +17,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from plumbob.checking.catalogue import entry_for
 from plumbob.errors import DataError
 from plumbob.plan import Plan
 from plumbob.protocol.party import TrainingParty
@@ -33,7 +34,11 @@ class ActiveAttack:
     by: Literal["label", "features"]
     arm: Callable[[Plan, str], type[TrainingParty] | NotApplicable]
     """The class that plays the named party's part under this plan."""
-    reference: str
+    reference: str = ""
+    """The theorem or section of the paper, or where it goes beyond; without it, what the catalogue says."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reference", self.reference or entry_for(self.name, self.by, self.target).reference)
 
     @property
     def target(self) -> Literal["labels", "scores"]:

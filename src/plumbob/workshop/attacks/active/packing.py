@@ -314,14 +314,13 @@ def arm(plan: Plan, name: str) -> type[TrainingParty] | NotApplicable:
     return OneHotPacking if plan.replies == "paper" else TruncatedPacking
 
 
-def _attack(by: Literal["label", "features"], what: str) -> ActiveAttack:
+def _attack(by: Literal["label", "features"]) -> ActiveAttack:
     return ActiveAttack(
         name="packing",
         by=by,
         arm=arm,
-        reference="Section 5.2, Algorithm 2; one-hot slots go beyond it",
     )
 
 
-PACKING_BY_FEATURE_PARTY = _attack("features", "everybody's labels")
-PACKING_BY_LABEL_PARTY = _attack("label", "everybody's partial scores")
+PACKING_BY_FEATURE_PARTY = _attack("features")
+PACKING_BY_LABEL_PARTY = _attack("label")

@@ -9,7 +9,7 @@ const SAYINGS = {
     clear: "No cryptography; each party gets its own gradient. For research.",
     exchange: "Encrypted. Each party sees its own gradient in every step.",
     arbiter: "A third party holds the key. Each party sees its own gradient.",
-    shares: "Encrypted and shared. Nobody sees a gradient; weights are opened at the end.",
+    shares: "Encrypted and shared. Nobody sees a gradient, and the weights stay shared unless you open them.",
   },
   noise: {
     none: "",
@@ -48,7 +48,8 @@ const IN_SIGHT_IF = {
 const ALONG = {
   protocol: (keys) => {
     if (keys.protocol !== "shares") return { open: "own" };
-    return { noise: "none", noise_std: 0, replies: keys.replies === "paper" ? "packed" : keys.replies };
+    // Coming back to shares, weights stay shared again: no choice may weaken another one silently.
+    return { open: "never", noise: "none", noise_std: 0, replies: keys.replies === "paper" ? "packed" : keys.replies };
   },
   noise: (keys) => ({
     noise_std: keys.noise === "std" ? keys.noise_std || 1 : 0,
@@ -98,8 +99,6 @@ export class Controls {
   }
 
   update() {
-    const { keys, names } = this.state;
-    if (names.length > 2 && keys.protocol === "shares") keys.protocol = "exchange";
     this.show();
     this.changed();
   }

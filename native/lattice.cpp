@@ -1,0 +1,747 @@
+#include "lattice.h"
+
+#include <atomic>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <stdexcept>
+#include <system_error>
+#include <thread>
+
+#include "lattice_common.h"
+
+namespace plumbob {
+namespace {
+
+constexpr std::uint32_t kSmallStream = 0xFFFFFFFF;
+constexpr unsigned kHighBytes = 40;
+
+// Room for numbers that are written before they are read: it is not filled, and a worker uses it again and again.
+class Room {
+public:
+    explicit Room(std::size_t size) : data_(new std::uint64_t[size]) {}
+    std::uint64_t* data() const { return data_.get(); }
+    std::uint64_t& operator[](std::size_t index) const { return data_[index]; }
+
+private:
+    std::unique_ptr<std::uint64_t[]> data_;
+};
+
+// Calls work(room, item) for each item, on several threads that live as long as the call. Each thread has one room.
+template <class Work>
+void for_each_item(unsigned threads, std::size_t items, std::size_t size, Work work) {
+    std::atomic<std::size_t> next{0};
+    const std::size_t parts = std::max<std::size_t>(1, std::min<std::size_t>(threads, items));
+    std::vector<std::exception_ptr> failures(parts);
+    auto part = [&](std::size_t index) {
+        try {
+            const Room room(size);
+            for (std::size_t item = next++; item < items; item = next++) work(room.data(), item);
+        } catch (...) {
+            failures[index] = std::current_exception();
+        }
+    };
+    std::vector<std::thread> helpers;
+    helpers.reserve(parts);
+    try {
+        for (std::size_t index = 1; index < parts; ++index) helpers.emplace_back(part, index);
+    } catch (const std::system_error&) {
+        // The system has no thread left for us: the items that are left are done here.
+    }
+    part(0);
+    for (auto& helper : helpers) helper.join();
+    for (const auto& failure : failures) {
+        if (failure) std::rethrow_exception(failure);
+    }
+}
+
+std::uint64_t multiply_mod(std::uint64_t a, std::uint64_t b, std::uint64_t p) {
+    return static_cast<std::uint64_t>(static_cast<Wide>(a) * b % p);
+}
+
+std::uint64_t power_mod(std::uint64_t base, std::uint64_t exponent, std::uint64_t p) {
+    std::uint64_t result = 1;
+    for (; exponent > 0; exponent /= 2, base = multiply_mod(base, base, p)) {
+        if (exponent % 2 == 1) result = multiply_mod(result, base, p);
+    }
+    return result;
+}
+
+std::uint64_t invert_mod(std::uint64_t value, std::uint64_t p) { return power_mod(value % p, p - 2, p); }
+
+std::uint64_t negate_mod(std::uint64_t value, std::uint64_t p) { return value == 0 ? 0 : p - value; }
+
+Factor make_factor(std::uint64_t value, std::uint64_t p) {
+    return {value, static_cast<std::uint64_t>((static_cast<Wide>(value) << 64) / p),
+            static_cast<std::uint64_t>((static_cast<Wide>(value) << 52) / p)};
+}
+
+std::uint64_t times(std::uint64_t x, const Factor& factor, std::uint64_t p) {
+    return multiply_lazily(x, factor.value, factor.quotient, p);
+}
+
+std::uint64_t bits_of(double value) {
+    std::uint64_t bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+std::size_t reverse_bits(std::size_t value, unsigned bits) {
+    std::size_t result = 0;
+    for (unsigned k = 0; k < bits; ++k) result |= (value >> k & 1) << (bits - 1 - k);
+    return result;
+}
+
+}  // namespace
+
+LatticePrime Lattice::make_prime(std::uint64_t p, std::uint64_t root) {
+    unsigned bits = 0;
+    while (std::size_t{1} << bits < degree_) ++bits;
+    Words64 powers(degree_), inverses(degree_);
+    const std::uint64_t inverse_root = invert_mod(root, p);
+    std::uint64_t power = 1, inverse = 1;
+    for (std::size_t k = 0; k < degree_; ++k) {
+        powers[reverse_bits(k, bits)] = power;
+        inverses[reverse_bits(k, bits)] = inverse;
+        power = multiply_mod(power, root, p);
+        inverse = multiply_mod(inverse, inverse_root, p);
+    }
+    tables_.push_back(std::make_unique<Tables>());
+    Tables& t = *tables_.back();
+    const bool is_double = core_.quotient_bits == 0;
+    auto stored = [&](std::uint64_t w) { return is_double ? bits_of(static_cast<double>(w)) : w; };
+    auto quotient = [&](std::uint64_t w) {
+        if (is_double) return bits_of(static_cast<double>(w) / static_cast<double>(p));
+        const Factor factor = make_factor(w, p);
+        return core_.quotient_bits == 64 ? factor.quotient : factor.quotient52;
+    };
+    auto fill = [&](const Words64& from, Words64& values, Words64& quotients, Words64& tail) {
+        for (std::uint64_t w : from) values.push_back(stored(w)), quotients.push_back(quotient(w));
+        // Which block each lane of the tail's vectors belongs to, relative to the two blocks a, b that it holds.
+        const unsigned lanes = core_.lanes;
+        for (std::size_t pair = 0; lanes > 1 && pair < degree_ / (2 * lanes); ++pair) {
+            const std::size_t a = 2 * pair, b = a + 1;
+            std::vector<std::vector<std::size_t>> order;
+            if (lanes == 8) {
+                order = {{a, a, a, a, b, b, b, b},
+                         {2 * a, 2 * a, 2 * b, 2 * b, 2 * a + 1, 2 * a + 1, 2 * b + 1, 2 * b + 1},
+                         {4 * a, 4 * b, 4 * a + 2, 4 * b + 2, 4 * a + 1, 4 * b + 1, 4 * a + 3, 4 * b + 3}};
+            } else {
+                order = {{a, a, b, b}, {2 * a, 2 * a + 1, 2 * b, 2 * b + 1}};
+            }
+            std::size_t blocks = degree_ / lanes;
+            for (const auto& stage : order) {
+                for (std::size_t block : stage) tail.push_back(stored(from[blocks + block]));
+                for (std::size_t block : stage) tail.push_back(quotient(from[blocks + block]));
+                blocks *= 2;
+            }
+        }
+    };
+    fill(powers, t.forward, t.forward_quotients, t.forward_tail);
+    fill(inverses, t.inverse, t.inverse_quotients, t.inverse_tail);
+    return {p,
+            degree_,
+            t.forward.data(),
+            t.forward_quotients.data(),
+            t.inverse.data(),
+            t.inverse_quotients.data(),
+            t.forward_tail.data(),
+            t.inverse_tail.data(),
+            make_factor(invert_mod(degree_, p), p),
+            make_factor((std::uint64_t{1} << 52) % p, p)};
+}
+
+Lattice::Lattice(const LatticeCore& core, std::size_t degree, const Words64& primes, const Words64& roots,
+                 const Words64& slot_primes, const Words64& slot_roots)
+    : core_(core), degree_(degree) {
+    for (std::size_t i = 0; i < primes.size(); ++i) primes_.push_back(make_prime(primes[i], roots[i]));
+    for (std::size_t j = 0; j < slot_primes.size(); ++j) slot_primes_.push_back(make_prime(slot_primes[j], slot_roots[j]));
+    Wide modulus = 1;
+    for (std::uint64_t p : primes) modulus *= p;
+    modulus_low_[0] = static_cast<std::uint64_t>(modulus), modulus_low_[1] = static_cast<std::uint64_t>(modulus >> 64);
+    for (std::size_t i = 0; i < primes.size(); ++i) {
+        const std::uint64_t p = primes[i];
+        std::uint64_t rest = 1;
+        for (std::size_t j = 0; j < primes.size(); ++j) rest = i == j ? rest : multiply_mod(rest, primes[j] % p, p);
+        rest_inverses_.push_back(make_factor(invert_mod(rest, p), p));
+        // Long division of 2^256 by p, limb by limb from the top.
+        Words64 reciprocal(4);
+        Wide remainder = 1;
+        for (int limb = 3; limb >= 0; --limb) {
+            const Wide value = remainder << 64;
+            reciprocal[limb] = static_cast<std::uint64_t>(value / p);
+            remainder = value % p;
+        }
+        reciprocals_.push_back(reciprocal);
+        mixed_.emplace_back();
+        for (std::size_t j = 0; j < i; ++j) mixed_[i].push_back(make_factor(invert_mod(primes[j], p), p));
+    }
+    for (std::uint64_t p : slot_primes) slot_modulus_ *= p;
+    for (std::size_t j = 0; j < slot_primes.size(); ++j) {
+        const std::uint64_t p = slot_primes[j];
+        slot_parts_[j] = slot_modulus_ / p;
+        const std::uint64_t inverse = invert_mod(static_cast<std::uint64_t>(slot_parts_[j] % p), p);
+        std::uint64_t scale = inverse;
+        for (std::uint64_t each : primes) scale = multiply_mod(scale, each % p, p);
+        slot_inverses_.push_back(make_factor(inverse, p));
+        slot_scales_.push_back(make_factor(scale, p));
+        slot_bits_.push_back({make_factor(1, p), make_factor(power_mod(2, 50, p), p), make_factor(power_mod(2, 100, p), p)});
+    }
+    for (std::uint64_t p : primes) {
+        Words64 rests, negatives;
+        for (std::size_t j = 0; j < slot_primes.size(); ++j) {
+            rests.push_back(static_cast<std::uint64_t>(slot_parts_[j] % p));
+            negatives.push_back(negate_mod(invert_mod(slot_primes[j], p), p));
+        }
+        rests.push_back(negate_mod(static_cast<std::uint64_t>(slot_modulus_ % p), p));
+        slot_rests_.push_back(rests);
+        slot_negatives_.push_back(negatives);
+    }
+}
+
+// Streams.
+
+void Lattice::uniform_part(const StreamKey& key, std::uint64_t index, std::size_t part, std::uint64_t* out) const {
+    const std::uint32_t nonce[3] = {static_cast<std::uint32_t>(part), static_cast<std::uint32_t>(index),
+                                    static_cast<std::uint32_t>(index >> 32)};
+    const std::uint64_t p = primes_[part].value;
+    core_.stream(key.words, nonce, 0, out, degree_ / kWordsPerStreamBlock);
+    if (core_.cut(primes_[part], out) >> 63 == 0) return;
+    // Public or not, a refused word says nothing about those that are kept.
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < degree_; ++i) {
+        if (out[i] < p) out[kept++] = out[i];
+    }
+    std::uint64_t more[kWordsPerStreamBlock];
+    for (std::uint32_t block = static_cast<std::uint32_t>(degree_ / kWordsPerStreamBlock); kept < degree_; ++block) {
+        core_.stream(key.words, nonce, block, more, 1);
+        for (unsigned k = 0; k < kWordsPerStreamBlock && kept < degree_; ++k) {
+            if ((more[k] & kLow50) < p) out[kept++] = more[k] & kLow50;
+        }
+    }
+}
+
+void Lattice::uniform(const StreamKey& key, std::uint64_t index, std::uint64_t* out) const {
+    for (std::size_t part = 0; part < primes(); ++part) uniform_part(key, index, part, out + part * degree_);
+}
+
+// Bytes modulo three; the byte 255 is refused. Which bytes were refused is all that the time depends on.
+void Lattice::small_ternary(const StreamKey& key, std::uint64_t index, std::int8_t* out) const {
+    const std::uint32_t nonce[3] = {kSmallStream, static_cast<std::uint32_t>(index),
+                                    static_cast<std::uint32_t>(index >> 32)};
+    constexpr unsigned kBlocks = 16;
+    std::uint64_t words[kBlocks * kWordsPerStreamBlock];
+    std::uint8_t bytes[sizeof words];
+    std::size_t kept = 0;
+    for (std::uint32_t block = 0; kept < degree_; block += kBlocks) {
+        core_.stream(key.words, nonce, block, words, kBlocks);
+        std::memcpy(bytes, words, sizeof words);
+        for (std::size_t k = 0; k < sizeof bytes && kept < degree_; ++k) {
+            const unsigned value = bytes[k];
+            out[kept] = static_cast<std::int8_t>(static_cast<int>(value - 3 * (value * 171 >> 9)) - 1);
+            kept += (value + 1) >> 8 ^ 1;
+        }
+    }
+}
+
+void Lattice::small_errors(const StreamKey& key, std::uint64_t index, std::int8_t* out) const {
+    const std::uint32_t nonce[3] = {kSmallStream, static_cast<std::uint32_t>(index),
+                                    static_cast<std::uint32_t>(index >> 32)};
+    constexpr std::uint64_t kCoins = (std::uint64_t{1} << 21) - 1;
+    constexpr std::size_t kBlocks = 16, kWords = kBlocks * kWordsPerStreamBlock;
+    std::uint64_t words[kWords];
+    for (std::size_t first = 0; first < degree_; first += kWords) {
+        const std::size_t count = std::min(kWords, degree_ - first);
+        core_.stream(key.words, nonce, static_cast<std::uint32_t>(first / kWordsPerStreamBlock), words,
+                     count / kWordsPerStreamBlock);
+        for (std::size_t i = 0; i < count; ++i) {
+            // Both groups of coins are counted at once, in the halves of a word.
+            std::uint64_t x = (words[i] & kCoins) | (words[i] >> 21 & kCoins) << 32;
+            x -= x >> 1 & 0x5555555555555555;
+            x = (x & 0x3333333333333333) + (x >> 2 & 0x3333333333333333);
+            x = (x + (x >> 4)) & 0x0f0f0f0f0f0f0f0f;
+            x += x >> 8;
+            x += x >> 16;
+            out[first + i] = static_cast<std::int8_t>(static_cast<int>(x & 63) - static_cast<int>(x >> 32 & 63));
+        }
+    }
+}
+
+void Lattice::transform_small(const std::int8_t* values, std::size_t part, std::uint64_t* out) const {
+    core_.from_bytes(primes_[part], out, values);
+    core_.forward(primes_[part], out);
+}
+
+void Lattice::ternary(const StreamKey& key, std::uint64_t index, std::uint64_t* out) const {
+    std::vector<std::int8_t> small(degree_);
+    small_ternary(key, index, small.data());
+    for (std::size_t part = 0; part < primes(); ++part) transform_small(small.data(), part, out + part * degree_);
+}
+
+void Lattice::errors(const StreamKey& key, std::uint64_t index, std::uint64_t* out) const {
+    std::vector<std::int8_t> small(degree_);
+    small_errors(key, index, small.data());
+    for (std::size_t part = 0; part < primes(); ++part) transform_small(small.data(), part, out + part * degree_);
+}
+
+void Lattice::transform(const std::int32_t* coefficients, std::uint64_t* out) const {
+    for (std::size_t part = 0; part < primes(); ++part, out += degree_) {
+        core_.from_integers(primes_[part], out, coefficients);
+        core_.forward(primes_[part], out);
+    }
+}
+
+void Lattice::transform_all(const std::int32_t* coefficients, std::size_t count, std::uint64_t* out,
+                            unsigned threads) const {
+    for_each_item(threads, count, 0, [&](std::uint64_t*, std::size_t index) {
+        transform(coefficients + index * degree_, out + index * words());
+    });
+}
+
+void Lattice::combine(const std::uint64_t* first, const std::uint64_t* second, const std::uint64_t* third,
+                      std::uint64_t* out) const {
+    std::memcpy(out, first, 8 * words());
+    for (std::size_t part = 0; part < primes(); ++part) {
+        const std::uint64_t *left = second + part * degree_, *right = third + part * degree_;
+        core_.dot(primes_[part], out + part * degree_, &left, &right, 1);
+    }
+}
+
+void Lattice::pack(const std::uint64_t* values, std::uint8_t* out) const {
+    for (std::size_t part = 0; part < primes(); ++part) {
+        core_.pack(primes_[part], out + part * packed_bytes(), values + part * degree_);
+    }
+}
+
+bool Lattice::unpack(const std::uint8_t* packed, std::uint64_t* out) const {
+    std::uint64_t refused = 0;
+    for (std::size_t part = 0; part < primes(); ++part) {
+        refused |= core_.unpack(primes_[part], out + part * degree_, packed + part * packed_bytes());
+    }
+    return refused >> 63 == 0;
+}
+
+// Encryption.
+
+// What both kinds have in common: errors and a constant are added, then a times the secret.
+void Lattice::finish_encryption(const std::uint64_t* secret, const StreamKey& uniform_key, std::uint64_t index,
+                                std::size_t part, const std::int8_t* errors, std::uint64_t constant,
+                                std::uint64_t* data, std::uint8_t* out) const {
+    const LatticePrime& prime = primes_[part];
+    core_.add_small(prime, data, errors, constant);
+    core_.forward(prime, data);
+    std::uint64_t* a = data + degree_;
+    uniform_part(uniform_key, index, part, a);
+    const std::uint64_t *left = a, *right = secret + part * degree_;
+    core_.dot(prime, data, &left, &right, 1);
+    core_.pack(prime, out + part * packed_bytes(), data);
+}
+
+// round(q m / 2^bits) = (q m + h - r) / 2^bits, with h half of 2^bits and r = (q m + h) modulo 2^bits. Modulo p, which
+// divides q, only (h - r) / 2^bits is left of it.
+void Lattice::encrypt(const std::uint64_t* secret, const StreamKey& uniform_key, const StreamKey& error_key,
+                      std::size_t count, const std::uint64_t* messages, unsigned bits, std::uint8_t* out,
+                      unsigned threads) const {
+    const Wide modulus = static_cast<Wide>(modulus_low_[1]) << 64 | modulus_low_[0];
+    const Wide half = static_cast<Wide>(1) << (bits - 1);
+    const Wide mask = bits == 128 ? ~static_cast<Wide>(0) : (half << 1) - 1;
+    for_each_item(threads, count, 6 * degree_, [&](std::uint64_t* chunks, std::size_t index) {
+        std::uint64_t* data = chunks + 3 * degree_;
+        std::int8_t* errors = reinterpret_cast<std::int8_t*>(chunks + 5 * degree_);
+        small_errors(error_key, index, errors);
+        const std::uint64_t* message = messages + 2 * index * degree_;
+        for (std::size_t i = 0; i < degree_; ++i) {
+            const Wide m = static_cast<Wide>(message[2 * i + 1]) << 64 | message[2 * i];
+            const Wide r = (modulus * m + half) & mask;
+            chunks[i] = static_cast<std::uint64_t>(r) & kLow50;
+            chunks[degree_ + i] = static_cast<std::uint64_t>(r >> 50) & kLow50;
+            chunks[2 * degree_ + i] = static_cast<std::uint64_t>(r >> 100);
+        }
+        for (std::size_t part = 0; part < primes(); ++part) {
+            const std::uint64_t p = primes_[part].value;
+            const std::uint64_t scale = invert_mod(power_mod(2, bits, p), p);
+            const std::uint64_t step = std::uint64_t{1} << 50;
+            std::uint64_t factors[3];
+            factors[0] = negate_mod(scale, p);
+            factors[1] = multiply_mod(factors[0], step % p, p);
+            factors[2] = multiply_mod(factors[1], step % p, p);
+            const std::uint64_t* lefts[3] = {chunks, chunks + degree_, chunks + 2 * degree_};
+            core_.linear(primes_[part], data, lefts, factors, 3);
+            const std::uint64_t constant = multiply_mod(scale, power_mod(2, bits - 1, p), p);
+            finish_encryption(secret, uniform_key, index, part, errors, constant, data,
+                              out + index * primes() * packed_bytes());
+        }
+    });
+}
+
+// Coefficients of the polynomial with these slots, as weights modulo each slot prime.
+void Lattice::slot_weights(const std::int32_t* values, bool scaled_by_modulus, std::uint64_t* out) const {
+    for (std::size_t j = 0; j < slot_primes_.size(); ++j, out += degree_) {
+        core_.from_integers(slot_primes_[j], out, values);
+        core_.inverse(slot_primes_[j], out);
+        core_.scale(slot_primes_[j], out, out, scaled_by_modulus ? slot_scales_[j] : slot_inverses_[j]);
+    }
+}
+
+// floor(w q / t_j) = (w q - r) / t_j with r = w q modulo t_j: modulo p, which divides q, that is -r / t_j.
+void Lattice::encrypt_slots(const std::uint64_t* secret, const StreamKey& uniform_key, const StreamKey& error_key,
+                            std::size_t count, const std::int32_t* values, std::uint8_t* out, unsigned threads) const {
+    for_each_item(threads, count, (kSlotPrimes + 3) * degree_, [&](std::uint64_t* weights, std::size_t index) {
+        std::uint64_t* data = weights + kSlotPrimes * degree_;
+        std::int8_t* errors = reinterpret_cast<std::int8_t*>(data + 2 * degree_);
+        small_errors(error_key, index, errors);
+        slot_weights(values + index * degree_, true, weights);
+        const std::uint64_t* lefts[kSlotPrimes];
+        for (std::size_t j = 0; j < kSlotPrimes; ++j) lefts[j] = weights + j * degree_;
+        for (std::size_t part = 0; part < primes(); ++part) {
+            core_.linear(primes_[part], data, lefts, slot_negatives_[part].data(), kSlotPrimes);
+            finish_encryption(secret, uniform_key, index, part, errors, 0, data,
+                              out + index * primes() * packed_bytes());
+        }
+    });
+}
+
+// Fractions x / q modulo 1 in units of 2^-256, four words each, from coefficients modulo each prime.
+void Lattice::fractions(const std::uint64_t* coefficients, std::uint64_t* out) const {
+    std::memset(out, 0, 32 * degree_);
+    const Room scaled(degree_);
+    for (std::size_t part = 0; part < primes(); ++part) {
+        core_.scale(primes_[part], scaled.data(), coefficients + part * degree_, rest_inverses_[part]);
+        const std::uint64_t* reciprocal = reciprocals_[part].data();
+        for (std::size_t i = 0; i < degree_; ++i) {
+            Wide carry = 0;
+            for (int limb = 0; limb < 4; ++limb) {
+                carry += static_cast<Wide>(scaled[i]) * reciprocal[limb] + out[4 * i + limb];
+                out[4 * i + limb] = static_cast<std::uint64_t>(carry);
+                carry >>= 64;
+            }
+        }
+    }
+}
+
+namespace {
+
+// round(2^bits x) modulo 2^bits for a fraction x, 1 <= bits <= 128.
+Wide fraction_bits(const std::uint64_t* fraction, unsigned bits) {
+    Wide high = static_cast<Wide>(fraction[3]) << 64 | fraction[2];
+    if (bits == 128) return high + (fraction[1] >> 63);
+    high += static_cast<Wide>(1) << (127 - bits);
+    return high >> (128 - bits);
+}
+
+void store_pair(std::uint64_t* at, Wide value) {
+    at[0] = static_cast<std::uint64_t>(value), at[1] = static_cast<std::uint64_t>(value >> 64);
+}
+
+}  // namespace
+
+// Replies.
+
+bool Lattice::reply(const StreamKey& uniform_key, const std::uint8_t* packed, std::size_t requests,
+                    const std::uint64_t* matrix, std::size_t replies, const ReplyKeys& keys, unsigned reply_bits,
+                    unsigned share_bits, std::uint8_t* sent, std::uint64_t* shares, unsigned threads) const {
+    const std::size_t parts = primes(), all = words();
+    // The last one is the owner's key, which is multiplied with u.
+    const Room received(requests * all), expanded((requests + 1) * all);
+    std::atomic<std::uint64_t> refused{0};
+    for_each_item(threads, (requests + 1) * parts, 0, [&](std::uint64_t*, std::size_t item) {
+        const std::size_t index = item / parts, part = item % parts, at = index * all + part * degree_;
+        const bool is_key = index == requests;
+        uniform_part(is_key ? keys.a : uniform_key, is_key ? 0 : index, part, expanded.data() + at);
+        if (is_key) return;
+        refused |= core_.unpack(primes_[part], received.data() + at, packed + (index * parts + part) * packed_bytes());
+    });
+    if (refused >> 63 != 0) return false;
+    const std::size_t size = 2 * all + 6 * degree_;
+    for_each_item(threads, replies, size, [&](std::uint64_t* room, std::size_t index) {
+        std::uint64_t *own = room, *answer = own + all, *secret = answer + all, *fraction = secret + degree_;
+        std::int8_t* u = reinterpret_cast<std::int8_t*>(fraction + 4 * degree_);
+        std::int8_t* errors = u + degree_;
+        small_ternary(keys.secret, index, u);
+        small_errors(keys.errors, index, errors);
+        std::vector<const std::uint64_t*> left(requests + 1), right(requests + 1);
+        for (std::size_t part = 0; part < parts; ++part) {
+            const LatticePrime& prime = primes_[part];
+            const std::size_t at = part * degree_;
+            transform_small(u, part, secret);
+            for (std::size_t k = 0; k < requests; ++k) {
+                left[k] = received.data() + k * all + at;
+                right[k] = matrix + (index * requests + k) * all + at;
+            }
+            left[requests] = keys.b + at, right[requests] = secret;
+            std::memset(own + at, 0, 8 * degree_);
+            core_.dot(prime, own + at, left.data(), right.data(), requests + 1);
+            // -(c1 Z) first, then a u + e2 less that.
+            std::uint64_t* opposite = fraction;
+            for (std::size_t k = 0; k < requests; ++k) left[k] = expanded.data() + k * all + at;
+            std::memset(opposite, 0, 8 * degree_);
+            core_.dot(prime, opposite, left.data(), right.data(), requests);
+            transform_small(errors, part, answer + at);
+            const std::uint64_t *a = expanded.data() + requests * all + at, *s = secret;
+            core_.dot(prime, answer + at, &a, &s, 1);
+            core_.subtract(prime, answer + at, answer + at, opposite);
+            core_.inverse(prime, own + at);
+            core_.inverse(prime, answer + at);
+        }
+        fractions(own, fraction);
+        for (std::size_t i = 0; i < degree_; ++i) {
+            store_pair(shares + 2 * (index * degree_ + i), fraction_bits(fraction + 4 * i, share_bits));
+        }
+        fractions(answer, fraction);
+        std::uint8_t* target = sent + index * degree_ * (reply_bits / 8);
+        for (std::size_t i = 0; i < degree_; ++i, target += reply_bits / 8) {
+            const Wide value = fraction_bits(fraction + 4 * i, reply_bits);
+            std::memcpy(target, &value, reply_bits / 8);
+        }
+    });
+    return true;
+}
+
+bool Lattice::reply_slots(const StreamKey& uniform_key, const std::uint8_t* packed, std::size_t blocks,
+                          std::size_t terms, const std::int32_t* values, const ReplyKeys& keys, std::uint8_t* sent,
+                          std::uint64_t* shares, unsigned threads) const {
+    const std::size_t parts = primes();
+    constexpr std::size_t kWeights = kSlotPrimes + 1;
+    std::atomic<std::uint64_t> refused{0};
+    const Room weights(kWeights * terms * degree_), own(words());
+    std::vector<std::int8_t> u(degree_), errors(degree_);
+    for (std::size_t block = 0; block < blocks; ++block) {
+        small_ternary(keys.secret, block, u.data());
+        small_errors(keys.errors, block, errors.data());
+        for_each_item(threads, terms, 0, [&](std::uint64_t*, std::size_t term) {
+            std::uint64_t* w = weights.data() + term * kWeights * degree_;
+            slot_weights(values + (block * terms + term) * degree_, false, w);
+            // How many of the weights are taken as negative: t is subtracted for each.
+            std::uint64_t* wraps = w + kSlotPrimes * degree_;
+            std::memset(wraps, 0, 8 * degree_);
+            for (std::size_t j = 0; j < kSlotPrimes; ++j) {
+                const std::uint64_t half = slot_primes_[j].value / 2;
+                for (std::size_t i = 0; i < degree_; ++i) wraps[i] += (half - w[j * degree_ + i]) >> 63;
+            }
+        });
+        for_each_item(threads, parts, 4 * degree_, [&](std::uint64_t* plain, std::size_t part) {
+            const LatticePrime& prime = primes_[part];
+            std::uint64_t *received = plain + degree_, *expanded = received + degree_, *opposite = expanded + degree_;
+            std::uint64_t* sum = own.data() + part * degree_;
+            std::memset(sum, 0, 8 * degree_);
+            std::memset(opposite, 0, 8 * degree_);
+            // Term by term, so that all of this stays in the cache.
+            for (std::size_t term = 0; term < terms; ++term) {
+                const std::uint64_t* lefts[kWeights];
+                for (std::size_t j = 0; j < kWeights; ++j) lefts[j] = weights.data() + (term * kWeights + j) * degree_;
+                core_.linear(prime, plain, lefts, slot_rests_[part].data(), kWeights);
+                core_.forward(prime, plain);
+                const std::size_t index = block * terms + term;
+                refused |= core_.unpack(prime, received, packed + (index * parts + part) * packed_bytes());
+                uniform_part(uniform_key, index, part, expanded);
+                const std::uint64_t *c0 = received, *c1 = expanded, *factor = plain;
+                core_.dot(prime, sum, &c0, &factor, 1);
+                core_.dot(prime, opposite, &c1, &factor, 1);
+            }
+            transform_small(u.data(), part, plain);
+            const std::uint64_t *b = keys.b + part * degree_, *a = expanded, *secret = plain;
+            core_.dot(prime, sum, &b, &secret, 1);
+            uniform_part(keys.a, 0, part, expanded);
+            transform_small(errors.data(), part, received);
+            core_.dot(prime, received, &a, &secret, 1);
+            core_.subtract(prime, received, received, opposite);
+            core_.pack(prime, sent + (block * parts + part) * packed_bytes(), received);
+        });
+        if (refused >> 63 != 0) return false;
+        slot_shares(own.data(), shares + 2 * block * degree_);
+    }
+    return true;
+}
+
+// From a polynomial modulo q, transformed, to the slots of round(t x / q) modulo t.
+void Lattice::slot_shares(std::uint64_t* value, std::uint64_t* shares) const {
+    for (std::size_t part = 0; part < primes(); ++part) core_.inverse(primes_[part], value + part * degree_);
+    const Room fraction(4 * degree_), slots(kSlotPrimes * degree_);
+    fractions(value, fraction.data());
+    const std::uint64_t low = static_cast<std::uint64_t>(slot_modulus_), high = static_cast<std::uint64_t>(slot_modulus_ >> 64);
+    for (std::size_t i = 0; i < degree_; ++i) {
+        const std::uint64_t* f = fraction.data() + 4 * i;
+        // The product with t, 384 bits, of which the upper 128 are kept after adding a half.
+        std::uint64_t product[6] = {};
+        Wide carry = 0;
+        for (int k = 0; k < 4; ++k) {
+            carry += static_cast<Wide>(f[k]) * low;
+            product[k] = static_cast<std::uint64_t>(carry);
+            carry >>= 64;
+        }
+        product[4] = static_cast<std::uint64_t>(carry);
+        carry = 0;
+        for (int k = 0; k < 4; ++k) {
+            carry += static_cast<Wide>(f[k]) * high + product[k + 1];
+            product[k + 1] = static_cast<std::uint64_t>(carry);
+            carry >>= 64;
+        }
+        product[5] = static_cast<std::uint64_t>(carry);
+        const Wide rounded = (static_cast<Wide>(product[5]) << 64 | product[4]) + (product[3] >> 63);
+        const std::uint64_t chunks[3] = {static_cast<std::uint64_t>(rounded) & kLow50,
+                                         static_cast<std::uint64_t>(rounded >> 50) & kLow50,
+                                         static_cast<std::uint64_t>(rounded >> 100)};
+        for (std::size_t j = 0; j < kSlotPrimes; ++j) {
+            const std::uint64_t p = slot_primes_[j].value;
+            std::uint64_t sum = 0;
+            for (int k = 0; k < 3; ++k) sum += times(chunks[k], slot_bits_[j][k], p);
+            slots[j * degree_ + i] = reduce_once(reduce_once(reduce_once(sum, 4 * p), 2 * p), p);
+        }
+    }
+    for (std::size_t j = 0; j < kSlotPrimes; ++j) {
+        core_.forward(slot_primes_[j], slots.data() + j * degree_);
+        core_.scale(slot_primes_[j], slots.data() + j * degree_, slots.data() + j * degree_, slot_inverses_[j]);
+    }
+    for (std::size_t i = 0; i < degree_; ++i) {
+        Wide sum = 0;
+        for (std::size_t j = 0; j < kSlotPrimes; ++j) sum += slots[j * degree_ + i] * slot_parts_[j];
+        for (int k = 0; k < 2; ++k) {
+            const Wide less = sum - slot_modulus_;
+            sum = less + (slot_modulus_ & (0 - (less >> 127)));
+        }
+        store_pair(shares + 2 * i, sum);
+    }
+}
+
+bool Lattice::open_slots(const std::uint64_t* secret, const std::uint8_t* packed, std::size_t count,
+                         std::uint64_t* shares, unsigned threads) const {
+    std::atomic<bool> is_refused{false};
+    for_each_item(threads, count, 2 * words(), [&](std::uint64_t* value, std::size_t index) {
+        if (!unpack(packed + index * primes() * packed_bytes(), value)) {
+            is_refused = true;
+            return;
+        }
+        std::uint64_t* product = value + words();
+        std::memset(product, 0, 8 * words());
+        for (std::size_t part = 0; part < primes(); ++part) {
+            const std::uint64_t *left = value + part * degree_, *right = secret + part * degree_;
+            core_.dot(primes_[part], product + part * degree_, &left, &right, 1);
+        }
+        slot_shares(product, shares + 2 * index * degree_);
+    });
+    return !is_refused;
+}
+
+// The exact product of a reply and the secret: its size is below a quarter of the primes' product, so that the last
+// digit in mixed radix shows its sign.
+void Lattice::open(const std::uint64_t* secret, const std::uint8_t* packed, std::size_t replies, unsigned reply_bits,
+                   unsigned share_bits, std::uint64_t* shares, unsigned threads) const {
+    unsigned degree_bits = 0;
+    while (std::size_t{1} << degree_bits < degree_) ++degree_bits;
+    // Each prime has more than 49.9 bits.
+    const std::size_t parts = (10 * (reply_bits + degree_bits + 1) + 498) / 499;
+    const unsigned dropped = reply_bits - share_bits;
+    const Wide half = static_cast<Wide>(1) << (dropped - 1);
+    const Wide mask = share_bits == 128 ? ~static_cast<Wide>(0) : (static_cast<Wide>(1) << share_bits) - 1;
+    for_each_item(threads, replies, (5 + parts) * degree_, [&](std::uint64_t* chunks, std::size_t index) {
+        std::uint64_t *values = chunks + 4 * degree_, *plain = values + parts * degree_;
+        const std::uint8_t* from = packed + index * degree_ * (reply_bits / 8);
+        for (std::size_t i = 0; i < degree_; ++i, from += reply_bits / 8) {
+            Wide value = 0;
+            std::memcpy(&value, from, reply_bits / 8);
+            chunks[i] = static_cast<std::uint64_t>(value) & kLow50;
+            chunks[degree_ + i] = static_cast<std::uint64_t>(value >> 50) & kLow50;
+            chunks[2 * degree_ + i] = static_cast<std::uint64_t>(value >> 100);
+            chunks[3 * degree_ + i] = static_cast<std::uint64_t>(value >> (reply_bits - 1));
+        }
+        const std::uint64_t* lefts[4];
+        for (int k = 0; k < 4; ++k) lefts[k] = chunks + k * degree_;
+        for (std::size_t part = 0; part < parts; ++part) {
+            const LatticePrime& prime = primes_[part];
+            const std::uint64_t p = prime.value;
+            const std::uint64_t factors[4] = {1, power_mod(2, 50, p), power_mod(2, 100, p),
+                                              negate_mod(power_mod(2, reply_bits, p), p)};
+            std::uint64_t* at = values + part * degree_;
+            core_.linear(prime, plain, lefts, factors, 4);
+            core_.forward(prime, plain);
+            const std::uint64_t *left = plain, *right = secret + part * degree_;
+            std::memset(at, 0, 8 * degree_);
+            core_.dot(prime, at, &left, &right, 1);
+            core_.inverse(prime, at);
+        }
+        for (std::size_t i = 0; i < degree_; ++i) {
+            Wide value = 0, weight = 1;
+            std::uint64_t digits[kMostPrimes];
+            for (std::size_t part = 0; part < parts; ++part) {
+                const std::uint64_t p = primes_[part].value;
+                std::uint64_t digit = values[part * degree_ + i];
+                for (std::size_t k = 0; k < part; ++k) {
+                    const std::uint64_t less = digit + p - reduce_once(digits[k], p);
+                    digit = reduce_once(times(less, mixed_[part][k], p), p);
+                }
+                digits[part] = digit;
+                value += weight * digit;
+                weight *= p;
+            }
+            const std::uint64_t is_negative = (primes_[parts - 1].value / 2 - digits[parts - 1]) >> 63;
+            value -= weight & (0 - static_cast<Wide>(is_negative));
+            // Signed: what is above bit 127 of the shifted number is cut off by the mask.
+            const Wide rounded = static_cast<Wide>(static_cast<__int128>(value + half) >> dropped);
+            store_pair(shares + 2 * (index * degree_ + i), rounded & mask);
+        }
+    });
+}
+
+void Lattice::high_bits(const std::uint64_t* value, unsigned dropped, std::uint8_t* out) const {
+    Words64 values(value, value + words());
+    for (std::size_t part = 0; part < primes(); ++part) core_.inverse(primes_[part], values.data() + part * degree_);
+    for (std::size_t i = 0; i < degree_; ++i) {
+        std::uint64_t digits[kMostPrimes];
+        for (std::size_t part = 0; part < primes(); ++part) {
+            const std::uint64_t p = primes_[part].value;
+            std::uint64_t digit = values[part * degree_ + i];
+            for (std::size_t k = 0; k < part; ++k) {
+                const std::uint64_t less = digit + p - reduce_once(digits[k], p);
+                digit = reduce_once(times(less, mixed_[part][k], p), p);
+            }
+            digits[part] = digit;
+        }
+        // Horner, from the last digit: number = number * p + digit.
+        std::uint64_t number[6] = {};
+        for (std::size_t part = primes(); part-- > 0;) {
+            Wide carry = digits[part];
+            for (int limb = 0; limb < 5; ++limb) {
+                carry += static_cast<Wide>(number[limb]) * primes_[part].value;
+                number[limb] = static_cast<std::uint64_t>(carry);
+                carry >>= 64;
+            }
+        }
+        std::uint64_t shifted[5];
+        for (int limb = 0; limb < 5; ++limb) shifted[limb] = number[limb] >> dropped | number[limb + 1] << (64 - dropped);
+        std::memcpy(out + kHighBytes * i, shifted, kHighBytes);
+    }
+}
+
+// Sines.
+
+namespace {
+
+constexpr std::int64_t kSine[6] = {1686629713, -693598663, 85569264, -5026851, 172032, -3670};
+
+inline std::int32_t sine_of(std::uint32_t angle) {
+    const std::int64_t x = static_cast<std::int32_t>(angle);
+    const std::int64_t sign = x >> 63;
+    const std::int64_t size = (x ^ sign) - sign;
+    const std::int64_t beyond = ((std::int64_t{1} << 30) - size) >> 63;
+    const std::int64_t folded = size + (beyond & ((std::int64_t{1} << 31) - 2 * size));
+    const std::int64_t square = folded * folded >> 30;
+    std::int64_t total = kSine[5];
+    for (int k = 4; k >= 0; --k) total = kSine[k] + (total * square >> 30);
+    const std::int64_t result = total * folded >> 30;
+    return static_cast<std::int32_t>((result ^ sign) - sign);
+}
+
+}  // namespace
+
+void sines(const std::uint32_t* angles, std::size_t count, std::int32_t* sine, std::int32_t* cosine, unsigned threads) {
+    constexpr std::size_t kPiece = 65536;
+    for_each_item(threads, (count + kPiece - 1) / kPiece, 0, [&](std::uint64_t*, std::size_t piece) {
+        const std::size_t end = std::min(count, (piece + 1) * kPiece);
+        for (std::size_t i = piece * kPiece; i < end; ++i) {
+            sine[i] = sine_of(angles[i]);
+            cosine[i] = sine_of(angles[i] + (std::uint32_t{1} << 30));
+        }
+    });
+}
+
+}  // namespace plumbob

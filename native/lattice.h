@@ -1,0 +1,105 @@
+// Polynomials modulo x^degree + 1 and several primes: what the lattice products consist of.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "lattice_core.h"
+
+namespace plumbob {
+
+using Words64 = std::vector<std::uint64_t>;
+
+// Little-endian numbers of up to 128 bits, two words each.
+struct StreamKey {
+    std::uint32_t words[8];
+};
+
+class Lattice {
+public:
+    // Roots are of x^degree + 1, modulo each prime; slot primes may be missing.
+    Lattice(const LatticeCore& core, std::size_t degree, const Words64& primes, const Words64& roots,
+            const Words64& slot_primes, const Words64& slot_roots);
+    Lattice(const Lattice&) = delete;
+
+    std::size_t degree() const { return degree_; }
+    std::size_t primes() const { return primes_.size(); }
+    bool has_slots() const { return !slot_primes_.empty(); }
+    std::size_t packed_bytes() const { return degree_ * kPrimeBits / 8; }  // of a polynomial modulo one prime
+    std::size_t words() const { return degree_ * primes_.size(); }         // of a polynomial modulo all of them
+
+    // One polynomial each, transformed; `out` has words() words.
+    void uniform(const StreamKey& key, std::uint64_t index, std::uint64_t* out) const;
+    void ternary(const StreamKey& key, std::uint64_t index, std::uint64_t* out) const;
+    void errors(const StreamKey& key, std::uint64_t index, std::uint64_t* out) const;
+    void transform(const std::int32_t* coefficients, std::uint64_t* out) const;
+    void transform_all(const std::int32_t* coefficients, std::size_t count, std::uint64_t* out, unsigned threads) const;
+    // out = first + second * third.
+    void combine(const std::uint64_t* first, const std::uint64_t* second, const std::uint64_t* third,
+                 std::uint64_t* out) const;
+    void pack(const std::uint64_t* values, std::uint8_t* out) const;
+    // False if a residue is not below its prime.
+    bool unpack(const std::uint8_t* packed, std::uint64_t* out) const;
+    // Coefficients in [0, q) without their lowest bits, 40 bytes each.
+    void high_bits(const std::uint64_t* value, unsigned dropped, std::uint8_t* out) const;
+
+    void encrypt(const std::uint64_t* secret, const StreamKey& uniform_key, const StreamKey& error_key, std::size_t count,
+                 const std::uint64_t* messages, unsigned bits, std::uint8_t* out, unsigned threads) const;
+    void encrypt_slots(const std::uint64_t* secret, const StreamKey& uniform_key, const StreamKey& error_key,
+                       std::size_t count, const std::int32_t* values, std::uint8_t* out, unsigned threads) const;
+
+    struct ReplyKeys {
+        const std::uint64_t* b;
+        StreamKey a, secret, errors;
+    };
+
+    bool reply(const StreamKey& uniform_key, const std::uint8_t* packed, std::size_t requests, const std::uint64_t* matrix,
+               std::size_t replies, const ReplyKeys& keys, unsigned reply_bits, unsigned share_bits, std::uint8_t* sent,
+               std::uint64_t* shares, unsigned threads) const;
+    bool reply_slots(const StreamKey& uniform_key, const std::uint8_t* packed, std::size_t blocks, std::size_t terms,
+                     const std::int32_t* values, const ReplyKeys& keys, std::uint8_t* sent, std::uint64_t* shares,
+                     unsigned threads) const;
+    void open(const std::uint64_t* secret, const std::uint8_t* packed, std::size_t replies, unsigned reply_bits,
+              unsigned share_bits, std::uint64_t* shares, unsigned threads) const;
+    bool open_slots(const std::uint64_t* secret, const std::uint8_t* packed, std::size_t count, std::uint64_t* shares,
+                    unsigned threads) const;
+
+private:
+    struct Tables {
+        Words64 forward, forward_quotients, inverse, inverse_quotients, forward_tail, inverse_tail;
+    };
+
+    LatticePrime make_prime(std::uint64_t value, std::uint64_t root);
+    void uniform_part(const StreamKey& key, std::uint64_t index, std::size_t part, std::uint64_t* out) const;
+    void small_errors(const StreamKey& key, std::uint64_t index, std::int8_t* out) const;
+    void small_ternary(const StreamKey& key, std::uint64_t index, std::int8_t* out) const;
+    void transform_small(const std::int8_t* values, std::size_t part, std::uint64_t* out) const;
+    void finish_encryption(const std::uint64_t* secret, const StreamKey& uniform_key, std::uint64_t index,
+                           std::size_t part, const std::int8_t* errors, std::uint64_t constant, std::uint64_t* data,
+                           std::uint8_t* out) const;
+    void slot_weights(const std::int32_t* values, bool scaled_by_modulus, std::uint64_t* out) const;
+    void fractions(const std::uint64_t* coefficients, std::uint64_t* out) const;
+    void slot_shares(std::uint64_t* coefficients, std::uint64_t* shares) const;
+
+    const LatticeCore& core_;
+    std::size_t degree_;
+    std::vector<std::unique_ptr<Tables>> tables_;
+    std::vector<LatticePrime> primes_, slot_primes_;
+    std::vector<Factor> rest_inverses_;           // (q / p_i)^-1 modulo p_i
+    std::vector<Words64> reciprocals_;            // floor(2^256 / p_i)
+    std::vector<std::vector<Factor>> mixed_;      // p_j^-1 modulo p_i, for j < i
+    std::uint64_t modulus_low_[2];                // q modulo 2^128
+    std::vector<Factor> slot_inverses_;           // (t / t_j)^-1 modulo t_j
+    std::vector<Factor> slot_scales_;             // q (t / t_j)^-1 modulo t_j
+    std::vector<Words64> slot_rests_;             // t / t_j modulo p_i, and -t modulo p_i at the end
+    std::vector<Words64> slot_negatives_;         // -1 / t_j modulo p_i
+    std::vector<std::vector<Factor>> slot_bits_;  // 1, 2^50 and 2^100 modulo t_j
+    unsigned __int128 slot_modulus_ = 1;
+    unsigned __int128 slot_parts_[kSlotPrimes] = {};  // t / t_j
+};
+
+// out holds sines, then cosines, of angles in units of a turn / 2^32, with 30 fraction bits.
+void sines(const std::uint32_t* angles, std::size_t count, std::int32_t* sine, std::int32_t* cosine, unsigned threads);
+
+}  // namespace plumbob

@@ -1,0 +1,260 @@
+// The lattice core for AVX-512 with IFMA: eight residues at a time, with products of 52 bits.
+#include <immintrin.h>
+
+#include "lattice_common.h"
+
+namespace plumbob {
+namespace {
+
+using Vector = __m512i;
+
+inline Vector load(const std::uint64_t* address) { return _mm512_loadu_si512(address); }
+inline void store(std::uint64_t* address, Vector value) { _mm512_storeu_si512(address, value); }
+inline Vector all(std::uint64_t value) { return _mm512_set1_epi64(static_cast<long long>(value)); }
+// Where the difference is negative it is huge without a sign, so the smaller one is right.
+inline Vector reduce(Vector x, Vector bound) { return _mm512_min_epu64(x, _mm512_sub_epi64(x, bound)); }
+
+struct Prime {
+    Vector value, twice, negative, low;
+
+    explicit Prime(std::uint64_t p)
+        : value(all(p)), twice(all(2 * p)), negative(all((std::uint64_t{1} << 52) - p)), low(all(kLow52)) {}
+
+    // Below 2 p, for x below 2^52.
+    Vector multiply(Vector x, Vector factor, Vector quotient) const {
+        const Vector zero = _mm512_setzero_si512();
+        const Vector estimate = _mm512_madd52hi_epu64(zero, x, quotient);
+        const Vector product = _mm512_madd52lo_epu64(zero, x, factor);
+        return _mm512_and_si512(_mm512_madd52lo_epu64(product, estimate, negative), low);
+    }
+
+    // Values below 4 p before and after.
+    void forward(Vector& x, Vector& y, Vector factor, Vector quotient) const {
+        const Vector reduced = reduce(x, twice);
+        const Vector product = multiply(y, factor, quotient);
+        x = _mm512_add_epi64(reduced, product);
+        y = _mm512_add_epi64(_mm512_sub_epi64(reduced, product), twice);
+    }
+
+    // Values below 2 p before and after.
+    void inverse(Vector& x, Vector& y, Vector factor, Vector quotient) const {
+        const Vector difference = _mm512_add_epi64(_mm512_sub_epi64(x, y), twice);
+        x = reduce(_mm512_add_epi64(x, y), twice);
+        y = multiply(difference, factor, quotient);
+    }
+};
+
+inline Vector pick(Vector first, Vector second, Vector order) { return _mm512_permutex2var_epi64(first, order, second); }
+
+void forward_tail(const LatticePrime& prime, const Prime& p, std::uint64_t* values, std::size_t begin, std::size_t end) {
+    const Vector lower_halves = _mm512_setr_epi64(0, 1, 2, 3, 8, 9, 10, 11);
+    const Vector upper_halves = _mm512_setr_epi64(4, 5, 6, 7, 12, 13, 14, 15);
+    const Vector lower_pairs = _mm512_setr_epi64(0, 1, 4, 5, 8, 9, 12, 13);
+    const Vector upper_pairs = _mm512_setr_epi64(2, 3, 6, 7, 10, 11, 14, 15);
+    const Vector even = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14);
+    const Vector odd = _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15);
+    const Vector first = _mm512_setr_epi64(0, 8, 4, 12, 2, 10, 6, 14);
+    const Vector second = _mm512_setr_epi64(1, 9, 5, 13, 3, 11, 7, 15);
+    const std::uint64_t* factors = prime.forward_tail + 3 * begin;
+    for (std::size_t i = begin; i < end; i += 16, factors += 48) {
+        const Vector a = load(values + i), b = load(values + i + 8);
+        Vector x = pick(a, b, lower_halves), y = pick(a, b, upper_halves);
+        p.forward(x, y, load(factors), load(factors + 8));
+        Vector u = pick(x, y, lower_pairs), v = pick(x, y, upper_pairs);
+        p.forward(u, v, load(factors + 16), load(factors + 24));
+        x = pick(u, v, even), y = pick(u, v, odd);
+        p.forward(x, y, load(factors + 32), load(factors + 40));
+        x = reduce(reduce(x, p.twice), p.value), y = reduce(reduce(y, p.twice), p.value);
+        store(values + i, pick(x, y, first));
+        store(values + i + 8, pick(x, y, second));
+    }
+}
+
+void inverse_tail(const LatticePrime& prime, const Prime& p, std::uint64_t* values, std::size_t begin, std::size_t end) {
+    const Vector even = _mm512_setr_epi64(0, 8, 4, 12, 2, 10, 6, 14);
+    const Vector odd = _mm512_setr_epi64(1, 9, 5, 13, 3, 11, 7, 15);
+    const Vector lower_pairs = _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11);
+    const Vector upper_pairs = _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15);
+    const Vector lower_halves = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11);
+    const Vector upper_halves = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
+    const Vector first = _mm512_setr_epi64(0, 1, 2, 3, 8, 9, 10, 11);
+    const Vector second = _mm512_setr_epi64(4, 5, 6, 7, 12, 13, 14, 15);
+    const std::uint64_t* factors = prime.inverse_tail + 3 * begin;
+    for (std::size_t i = begin; i < end; i += 16, factors += 48) {
+        const Vector a = load(values + i), b = load(values + i + 8);
+        Vector x = pick(a, b, even), y = pick(a, b, odd);
+        p.inverse(x, y, load(factors + 32), load(factors + 40));
+        Vector u = pick(x, y, lower_pairs), v = pick(x, y, upper_pairs);
+        p.inverse(u, v, load(factors + 16), load(factors + 24));
+        x = pick(u, v, lower_halves), y = pick(u, v, upper_halves);
+        p.inverse(x, y, load(factors), load(factors + 8));
+        store(values + i, pick(x, y, first));
+        store(values + i + 8, pick(x, y, second));
+    }
+}
+
+// Transforms take two strides at once, so that values are loaded and stored half as often, and finish one part that
+// fits into the first cache before they begin the next.
+constexpr std::size_t kCached = 2048;
+
+struct Range {
+    const LatticePrime& prime;
+    const Prime& p;
+    std::uint64_t* values;
+
+    void forward_step(std::size_t block, std::size_t length) const {
+        const std::size_t one = prime.degree / length + block, two = 2 * one, three = two + 1, quarter = length / 4;
+        const std::uint64_t *w = prime.forward, *q = prime.forward_quotients;
+        const Vector w1 = all(w[one]), q1 = all(q[one]), w2 = all(w[two]), q2 = all(q[two]);
+        const Vector w3 = all(w[three]), q3 = all(q[three]);
+        std::uint64_t* at = values + block * length;
+        for (std::size_t i = 0; i < quarter; i += 8, at += 8) {
+            Vector x0 = load(at), x1 = load(at + quarter), x2 = load(at + 2 * quarter), x3 = load(at + 3 * quarter);
+            p.forward(x0, x2, w1, q1), p.forward(x1, x3, w1, q1);
+            p.forward(x0, x1, w2, q2), p.forward(x2, x3, w3, q3);
+            store(at, x0), store(at + quarter, x1), store(at + 2 * quarter, x2), store(at + 3 * quarter, x3);
+        }
+    }
+
+    void inverse_step(std::size_t block, std::size_t length) const {
+        const std::size_t one = prime.degree / length + block, two = 2 * one, three = two + 1, quarter = length / 4;
+        const std::uint64_t *w = prime.inverse, *q = prime.inverse_quotients;
+        const Vector w1 = all(w[one]), q1 = all(q[one]), w2 = all(w[two]), q2 = all(q[two]);
+        const Vector w3 = all(w[three]), q3 = all(q[three]);
+        std::uint64_t* at = values + block * length;
+        for (std::size_t i = 0; i < quarter; i += 8, at += 8) {
+            Vector x0 = load(at), x1 = load(at + quarter), x2 = load(at + 2 * quarter), x3 = load(at + 3 * quarter);
+            p.inverse(x0, x1, w2, q2), p.inverse(x2, x3, w3, q3);
+            p.inverse(x0, x2, w1, q1), p.inverse(x1, x3, w1, q1);
+            store(at, x0), store(at + quarter, x1), store(at + 2 * quarter, x2), store(at + 3 * quarter, x3);
+        }
+    }
+
+    // Blocks of this length, from `first` on: all strides that are left.
+    void forward(std::size_t first, std::size_t count, std::size_t length) const {
+        const std::size_t begin = first * length, end = (first + count) * length;
+        for (; length >= 32; first *= 4, count *= 4, length /= 4) {
+            if (count == 1 && length > kCached) {
+                forward_step(first, length);
+                for (std::size_t k = 0; k < 4; ++k) forward(4 * first + k, 1, length / 4);
+                return;
+            }
+            for (std::size_t block = first; block < first + count; ++block) forward_step(block, length);
+        }
+        if (length == 16) {
+            for (std::size_t block = first; block < first + count; ++block) {
+                const std::size_t one = prime.degree / 16 + block;
+                std::uint64_t* at = values + 16 * block;
+                Vector x = load(at), y = load(at + 8);
+                p.forward(x, y, all(prime.forward[one]), all(prime.forward_quotients[one]));
+                store(at, x), store(at + 8, y);
+            }
+        }
+        forward_tail(prime, p, values, begin, end);
+    }
+
+    // One block of this length: all strides inside it.
+    void inverse(std::size_t block, std::size_t length) const {
+        if (length > kCached) {
+            for (std::size_t k = 0; k < 4; ++k) inverse(4 * block + k, length / 4);
+            inverse_step(block, length);
+            return;
+        }
+        const std::size_t begin = block * length;
+        inverse_tail(prime, p, values, begin, begin + length);
+        std::size_t done = 8;
+        // An odd number of strides leaves one that stands alone: the smallest.
+        bool is_odd = false;
+        for (std::size_t left = length / 8; left > 1; left /= 2) is_odd = !is_odd;
+        if (is_odd) {
+            for (std::size_t at = begin; at < begin + length; at += 16) {
+                const std::size_t one = (prime.degree + at) / 16;
+                Vector x = load(values + at), y = load(values + at + 8);
+                p.inverse(x, y, all(prime.inverse[one]), all(prime.inverse_quotients[one]));
+                store(values + at, x), store(values + at + 8, y);
+            }
+            done = 16;
+        }
+        for (done *= 4; done <= length; done *= 4) {
+            for (std::size_t each = begin / done; each < (begin + length) / done; ++each) inverse_step(each, done);
+        }
+    }
+};
+
+void forward(const LatticePrime& prime, std::uint64_t* values) {
+    const Prime p(prime.value);
+    Range{prime, p, values}.forward(0, 1, prime.degree);
+}
+
+void scale(const LatticePrime& prime, std::uint64_t* out, const std::uint64_t* value, const Factor& factor) {
+    const Prime p(prime.value);
+    const Vector w = all(factor.value), q = all(factor.quotient52);
+    for (std::size_t i = 0; i < prime.degree; i += 8) {
+        store(out + i, reduce(p.multiply(load(value + i), w, q), p.value));
+    }
+}
+
+void inverse(const LatticePrime& prime, std::uint64_t* values) {
+    const Prime p(prime.value);
+    Range{prime, p, values}.inverse(0, prime.degree);
+    scale(prime, values, values, prime.degree_inverse);
+}
+
+struct Sum {
+    Vector low = _mm512_setzero_si512(), high = _mm512_setzero_si512();
+
+    void add(Vector left, Vector right) {
+        low = _mm512_madd52lo_epu64(low, left, right);
+        high = _mm512_madd52hi_epu64(high, left, right);
+    }
+
+    Vector reduced(const Prime& p, Vector carry, Vector quotient) const {
+        const Vector above = _mm512_add_epi64(high, _mm512_srli_epi64(low, 52));
+        const Vector rest = _mm512_and_si512(low, p.low);
+        Vector value = _mm512_add_epi64(p.multiply(above, carry, quotient), rest);
+        const Vector four = _mm512_add_epi64(p.twice, p.twice);
+        value = reduce(reduce(value, _mm512_add_epi64(four, four)), four);
+        return reduce(reduce(value, p.twice), p.value);
+    }
+};
+
+void dot(const LatticePrime& prime, std::uint64_t* out, const std::uint64_t* const* left,
+         const std::uint64_t* const* right, std::size_t count) {
+    const Prime p(prime.value);
+    const Vector carry = all(prime.carry.value), quotient = all(prime.carry.quotient52);
+    for (std::size_t i = 0; i < prime.degree; i += 16) {
+        Vector total = load(out + i), other = load(out + i + 8);
+        for (std::size_t first = 0; first < count; first += kChunk - 1) {
+            const std::size_t end = first + kChunk - 1 < count ? first + kChunk - 1 : count;
+            Sum sum, next;
+            for (std::size_t k = first; k < end; ++k) {
+                sum.add(load(left[k] + i), load(right[k] + i));
+                next.add(load(left[k] + i + 8), load(right[k] + i + 8));
+            }
+            total = reduce(_mm512_add_epi64(total, sum.reduced(p, carry, quotient)), p.value);
+            other = reduce(_mm512_add_epi64(other, next.reduced(p, carry, quotient)), p.value);
+        }
+        store(out + i, total);
+        store(out + i + 8, other);
+    }
+}
+
+void linear(const LatticePrime& prime, std::uint64_t* out, const std::uint64_t* const* left, const std::uint64_t* factors,
+            std::size_t count) {
+    const Prime p(prime.value);
+    const Vector carry = all(prime.carry.value), quotient = all(prime.carry.quotient52);
+    for (std::size_t i = 0; i < prime.degree; i += 8) {
+        Sum sum;
+        for (std::size_t k = 0; k < count; ++k) sum.add(load(left[k] + i), all(factors[k]));
+        store(out + i, sum.reduced(p, carry, quotient));
+    }
+}
+
+}  // namespace
+
+const LatticeCore avx512ifma_lattice_core = {
+    52, 8, forward, inverse, dot, linear, scale,
+    from_bytes, from_integers, add_small, subtract, cut, pack, unpack, Cipher<Words16>::stream,
+};
+
+}  // namespace plumbob

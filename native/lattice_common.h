@@ -1,0 +1,192 @@
+// What every lattice core shares as source, not as code: each file that includes this compiles it for its own
+// instruction set, so everything here has internal linkage.
+#pragma once
+
+#include <cstring>
+
+#include "lattice_core.h"
+
+namespace plumbob {
+namespace {
+
+using Wide = unsigned __int128;
+
+constexpr std::uint64_t kLow50 = (std::uint64_t{1} << kPrimeBits) - 1;
+constexpr std::uint64_t kLow52 = (std::uint64_t{1} << 52) - 1;
+// So many products of 100 bits leave the part above 2^52 below 2^52.
+constexpr std::size_t kChunk = 15;
+
+// x - bound where that is not negative, x otherwise.
+inline std::uint64_t reduce_once(std::uint64_t x, std::uint64_t bound) {
+    const std::uint64_t less = x - bound;
+    return less + (bound & (0 - (less >> 63)));
+}
+
+inline std::uint64_t multiply_lazily(std::uint64_t x, std::uint64_t factor, std::uint64_t quotient, std::uint64_t prime) {
+    const std::uint64_t estimate = static_cast<std::uint64_t>(static_cast<Wide>(x) * quotient >> 64);
+    return x * factor - estimate * prime;
+}
+
+// A sum of at most kChunk products, reduced. The prime is above 2^49.
+inline std::uint64_t reduce_sum(const LatticePrime& prime, Wide sum) {
+    const std::uint64_t p = prime.value;
+    const std::uint64_t high = static_cast<std::uint64_t>(sum >> 52);
+    std::uint64_t value = multiply_lazily(high, prime.carry.value, prime.carry.quotient, p);
+    value += static_cast<std::uint64_t>(sum) & kLow52;
+    value = reduce_once(value, 8 * p);
+    value = reduce_once(value, 4 * p);
+    value = reduce_once(value, 2 * p);
+    return reduce_once(value, p);
+}
+
+[[maybe_unused]] void dot_scalar(const LatticePrime& prime, std::uint64_t* out, const std::uint64_t* const* left,
+                                 const std::uint64_t* const* right, std::size_t count) {
+    for (std::size_t i = 0; i < prime.degree; ++i) {
+        std::uint64_t total = out[i];
+        for (std::size_t first = 0; first < count; first += kChunk) {
+            const std::size_t end = first + kChunk < count ? first + kChunk : count;
+            Wide sum = total;
+            for (std::size_t k = first; k < end; ++k) sum += static_cast<Wide>(left[k][i]) * right[k][i];
+            total = reduce_sum(prime, sum);
+        }
+        out[i] = total;
+    }
+}
+
+[[maybe_unused]] void linear_scalar(const LatticePrime& prime, std::uint64_t* out, const std::uint64_t* const* left,
+                                    const std::uint64_t* factors, std::size_t count) {
+    for (std::size_t i = 0; i < prime.degree; ++i) {
+        Wide sum = 0;
+        for (std::size_t k = 0; k < count; ++k) sum += static_cast<Wide>(left[k][i]) * factors[k];
+        out[i] = reduce_sum(prime, sum);
+    }
+}
+
+[[maybe_unused]] void scale_scalar(const LatticePrime& prime, std::uint64_t* out, const std::uint64_t* value,
+                                   const Factor& factor) {
+    for (std::size_t i = 0; i < prime.degree; ++i) {
+        out[i] = reduce_once(multiply_lazily(value[i], factor.value, factor.quotient, prime.value), prime.value);
+    }
+}
+
+// These loops are left to the compiler, which has more to work with where the instruction set has.
+
+[[maybe_unused]] void from_bytes(const LatticePrime& prime, std::uint64_t* out, const std::int8_t* small) {
+    const std::uint64_t p = prime.value;
+    for (std::size_t i = 0; i < prime.degree; ++i) {
+        const std::int64_t value = small[i];
+        out[i] = static_cast<std::uint64_t>(value) + (p & static_cast<std::uint64_t>(value >> 63));
+    }
+}
+
+[[maybe_unused]] void from_integers(const LatticePrime& prime, std::uint64_t* out, const std::int32_t* small) {
+    const std::uint64_t p = prime.value;
+    for (std::size_t i = 0; i < prime.degree; ++i) {
+        const std::int64_t value = small[i];
+        out[i] = static_cast<std::uint64_t>(value) + (p & static_cast<std::uint64_t>(value >> 63));
+    }
+}
+
+[[maybe_unused]] void add_small(const LatticePrime& prime, std::uint64_t* values, const std::int8_t* small,
+                                std::uint64_t constant) {
+    const std::uint64_t p = prime.value;
+    for (std::size_t i = 0; i < prime.degree; ++i) {
+        const std::int64_t value = small[i];
+        const std::uint64_t sum = values[i] + constant + static_cast<std::uint64_t>(value) +
+                                  (p & static_cast<std::uint64_t>(value >> 63));
+        values[i] = reduce_once(reduce_once(sum, 2 * p), p);
+    }
+}
+
+[[maybe_unused]] void subtract(const LatticePrime& prime, std::uint64_t* out, const std::uint64_t* left,
+                               const std::uint64_t* right) {
+    const std::uint64_t p = prime.value;
+    for (std::size_t i = 0; i < prime.degree; ++i) out[i] = reduce_once(left[i] + p - right[i], p);
+}
+
+[[maybe_unused]] std::uint64_t cut(const LatticePrime& prime, std::uint64_t* words) {
+    const std::uint64_t p = prime.value;
+    std::uint64_t refused = 0;
+    for (std::size_t i = 0; i < prime.degree; ++i) {
+        words[i] &= kLow50;
+        refused |= p - 1 - words[i];
+    }
+    return refused;
+}
+
+[[maybe_unused]] void pack(const LatticePrime& prime, std::uint8_t* out, const std::uint64_t* values) {
+    for (std::size_t i = 0; i < prime.degree; i += 4, out += 25) {
+        const std::uint64_t a = values[i], b = values[i + 1], c = values[i + 2], d = values[i + 3];
+        const std::uint64_t words[3] = {a | b << 50, b >> 14 | c << 36, c >> 28 | d << 22};
+        std::memcpy(out, words, 24);
+        out[24] = static_cast<std::uint8_t>(d >> 42);
+    }
+}
+
+[[maybe_unused]] std::uint64_t unpack(const LatticePrime& prime, std::uint64_t* out, const std::uint8_t* packed) {
+    const std::uint64_t p = prime.value;
+    std::uint64_t refused = 0;
+    for (std::size_t i = 0; i < prime.degree; i += 4, packed += 25) {
+        std::uint64_t w[3];
+        std::memcpy(w, packed, 24);
+        out[i] = w[0] & kLow50;
+        out[i + 1] = (w[0] >> 50 | w[1] << 14) & kLow50;
+        out[i + 2] = (w[1] >> 36 | w[2] << 28) & kLow50;
+        out[i + 3] = w[2] >> 22 | static_cast<std::uint64_t>(packed[24]) << 42;
+        for (int k = 0; k < 4; ++k) refused |= p - 1 - out[i + k];
+    }
+    return refused;
+}
+
+// ChaCha20 with a block per lane. The compiler turns each operation into whatever the instruction set has.
+typedef std::uint32_t Words4 __attribute__((vector_size(16)));
+typedef std::uint32_t Words8 __attribute__((vector_size(32)));
+typedef std::uint32_t Words16 __attribute__((vector_size(64)));
+
+template <class Vector>
+struct Cipher {
+    static constexpr unsigned kLanes = sizeof(Vector) / 4;
+
+    static void rotate(Vector& x, int count) { x = x << count | x >> (32 - count); }
+
+    static void quarter(Vector& a, Vector& b, Vector& c, Vector& d) {
+        a += b, d ^= a, rotate(d, 16);
+        c += d, b ^= c, rotate(b, 12);
+        a += b, d ^= a, rotate(d, 8);
+        c += d, b ^= c, rotate(b, 7);
+    }
+
+    static void blocks(const Vector (&start)[16], std::uint32_t* out) {
+        Vector s[16];
+        for (int k = 0; k < 16; ++k) s[k] = start[k];
+        for (int round = 0; round < 10; ++round) {
+            for (int k = 0; k < 4; ++k) quarter(s[k], s[4 + k], s[8 + k], s[12 + k]);
+            for (int k = 0; k < 4; ++k) quarter(s[k], s[4 + (k + 1) % 4], s[8 + (k + 2) % 4], s[12 + (k + 3) % 4]);
+        }
+        for (int k = 0; k < 16; ++k) s[k] += start[k];
+        for (unsigned lane = 0; lane < kLanes; ++lane) {
+            for (int k = 0; k < 16; ++k) out[16 * lane + k] = s[k][lane];
+        }
+    }
+
+    static void stream(const std::uint32_t key[8], const std::uint32_t nonce[3], std::uint32_t first, std::uint64_t* out,
+                       std::size_t count) {
+        const std::uint32_t constants[4] = {0x61707865, 0x3320646e, 0x79622d32, 0x6b206574};
+        Vector start[16];
+        for (int k = 0; k < 4; ++k) start[k] = Vector{} + constants[k];
+        for (int k = 0; k < 8; ++k) start[4 + k] = Vector{} + key[k];
+        for (unsigned lane = 0; lane < kLanes; ++lane) start[12][lane] = first + lane;
+        for (int k = 0; k < 3; ++k) start[13 + k] = Vector{} + nonce[k];
+        alignas(64) std::uint32_t last[16 * kLanes];
+        for (std::size_t done = 0; done < count; done += kLanes) {
+            const std::size_t left = count - done;
+            std::uint32_t* target = left >= kLanes ? reinterpret_cast<std::uint32_t*>(out) + 16 * done : last;
+            blocks(start, target);
+            if (left < kLanes) std::memcpy(reinterpret_cast<std::uint32_t*>(out) + 16 * done, last, 64 * left);
+            start[12] += kLanes;
+        }
+    }
+};
+
+}  // namespace
+}  // namespace plumbob

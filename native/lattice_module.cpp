@@ -1,0 +1,324 @@
+// The lattice kernel's part of the Python module: checks shapes, lets go of the interpreter, calls the algorithms.
+#include "lattice_module.h"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstring>
+#include <string>
+
+#include "lattice.h"
+
+namespace nb = nanobind;
+
+namespace plumbob {
+namespace {
+
+using Numbers = nb::ndarray<const std::uint64_t, nb::c_contig, nb::device::cpu>;
+using Bytes = nb::ndarray<const std::uint8_t, nb::c_contig, nb::device::cpu>;
+using Smalls = nb::ndarray<const std::int32_t, nb::c_contig, nb::device::cpu>;
+using Angles = nb::ndarray<const std::uint32_t, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Result = nb::ndarray<nb::numpy, T>;
+using Handle = std::shared_ptr<Lattice>;
+
+struct LatticePath {
+    const char* name;
+    const LatticeCore* core;
+};
+
+// What this machine can run, best first.
+std::vector<LatticePath> lattice_paths() {
+    std::vector<LatticePath> found;
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512ifma"))
+        found.push_back({"avx512ifma", &avx512ifma_lattice_core});
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) found.push_back({"avx2", &avx2_lattice_core});
+#endif
+    found.push_back({"portable", &portable_lattice_core});
+    return found;
+}
+
+void require(bool condition, const char* message) {
+    if (!condition) throw nb::value_error(message);
+}
+
+Handle make_lattice(const std::string& name, std::size_t degree, const Words64& primes, const Words64& roots,
+                    const Words64& slot_primes, const Words64& slot_roots) {
+    require(degree >= 16 && degree <= kMostDegree && (degree & (degree - 1)) == 0, "expected a power of two as degree");
+    require(!primes.empty() && primes.size() <= kMostPrimes && roots.size() == primes.size(),
+            "expected one to six primes and a root for each");
+    require((slot_primes.empty() || slot_primes.size() == kSlotPrimes) && slot_roots.size() == slot_primes.size(),
+            "expected no or three slot primes and a root for each");
+    for (std::uint64_t p : primes) require(p >> 49 == 1 && p % (2 * degree) == 1, "expected primes of 50 bits");
+    for (std::uint64_t p : slot_primes) require(p >> 35 == 1 && p % (2 * degree) == 1, "expected slot primes of 36 bits");
+    for (const LatticePath& path : lattice_paths()) {
+        if (name == path.name) {
+            return std::make_shared<Lattice>(*path.core, degree, primes, roots, slot_primes, slot_roots);
+        }
+    }
+    throw nb::value_error("expected a path that this machine has: see lattice_paths()");
+}
+
+template <class T>
+Result<T> make_result(std::vector<std::size_t> shape) {
+    std::size_t size = 1;
+    for (std::size_t each : shape) size *= each;
+    auto* data = new T[size];
+    nb::capsule owner(data, [](void* pointer) noexcept { delete[] static_cast<T*>(pointer); });
+    return Result<T>(data, shape.size(), shape.data(), owner);
+}
+
+StreamKey stream_key(const nb::bytes& key) {
+    require(key.size() == 32, "expected a stream key of 32 bytes");
+    StreamKey result;
+    std::memcpy(result.words, key.c_str(), 32);
+    return result;
+}
+
+void require_polynomial(const Lattice& lattice, const Numbers& value) {
+    require(value.ndim() == 2 && value.shape(0) == lattice.primes() && value.shape(1) == lattice.degree(),
+            "expected residues of shape (primes, degree)");
+}
+
+void require_packed(const Lattice& lattice, const Bytes& packed) {
+    require(packed.ndim() == 3 && packed.shape(1) == lattice.primes() && packed.shape(2) == lattice.packed_bytes(),
+            "expected packed polynomials of shape (count, primes, bytes)");
+}
+
+void require_smalls(const Lattice& lattice, const Smalls& values, std::size_t dimensions) {
+    require(values.ndim() == dimensions && values.shape(dimensions - 1) == lattice.degree(),
+            "expected small numbers whose last axis is the degree");
+}
+
+void require_widths(const Lattice& lattice, unsigned reply_bits, unsigned share_bits) {
+    require(reply_bits % 8 == 0 && reply_bits >= 8 && reply_bits <= 128 && share_bits >= 1 && share_bits < reply_bits,
+            "expected replies of 1 to 16 bytes that are wider than shares");
+    require(10 * (reply_bits + 15) <= 499 * lattice.primes(), "expected replies that the primes hold");
+}
+
+Result<std::uint64_t> uniform(const Handle& lattice, const nb::bytes& key, std::uint64_t index) {
+    const StreamKey stream = stream_key(key);
+    auto result = make_result<std::uint64_t>({lattice->primes(), lattice->degree()});
+    nb::gil_scoped_release unlocked;
+    lattice->uniform(stream, index, result.data());
+    return result;
+}
+
+Result<std::uint64_t> ternary(const Handle& lattice, const nb::bytes& key, std::uint64_t index) {
+    const StreamKey stream = stream_key(key);
+    auto result = make_result<std::uint64_t>({lattice->primes(), lattice->degree()});
+    nb::gil_scoped_release unlocked;
+    lattice->ternary(stream, index, result.data());
+    return result;
+}
+
+Result<std::uint64_t> errors(const Handle& lattice, const nb::bytes& key, std::uint64_t index) {
+    const StreamKey stream = stream_key(key);
+    auto result = make_result<std::uint64_t>({lattice->primes(), lattice->degree()});
+    nb::gil_scoped_release unlocked;
+    lattice->errors(stream, index, result.data());
+    return result;
+}
+
+Result<std::uint64_t> transform(const Handle& lattice, Smalls coefficients, unsigned threads) {
+    require_smalls(*lattice, coefficients, 2);
+    const std::size_t count = coefficients.shape(0);
+    auto result = make_result<std::uint64_t>({count, lattice->primes(), lattice->degree()});
+    nb::gil_scoped_release unlocked;
+    lattice->transform_all(coefficients.data(), count, result.data(), threads);
+    return result;
+}
+
+Result<std::uint64_t> combine(const Handle& lattice, Numbers first, Numbers second, Numbers third) {
+    require_polynomial(*lattice, first);
+    require_polynomial(*lattice, second);
+    require_polynomial(*lattice, third);
+    auto result = make_result<std::uint64_t>({lattice->primes(), lattice->degree()});
+    nb::gil_scoped_release unlocked;
+    lattice->combine(first.data(), second.data(), third.data(), result.data());
+    return result;
+}
+
+Result<std::uint8_t> pack(const Handle& lattice, Numbers value) {
+    require_polynomial(*lattice, value);
+    auto result = make_result<std::uint8_t>({lattice->primes(), lattice->packed_bytes()});
+    lattice->pack(value.data(), result.data());
+    return result;
+}
+
+Result<std::uint64_t> unpack(const Handle& lattice, Bytes packed) {
+    require_packed(*lattice, packed);
+    const std::size_t count = packed.shape(0), words = lattice->words(), bytes = lattice->primes() * lattice->packed_bytes();
+    auto result = make_result<std::uint64_t>({count, lattice->primes(), lattice->degree()});
+    for (std::size_t index = 0; index < count; ++index) {
+        require(lattice->unpack(packed.data() + index * bytes, result.data() + index * words),
+                "expected residues below their primes");
+    }
+    return result;
+}
+
+nb::bytes high_bits(const Handle& lattice, Numbers value, unsigned dropped) {
+    require_polynomial(*lattice, value);
+    require(dropped >= 1 && dropped <= 63, "expected to drop 1 to 63 bits");
+    std::vector<std::uint8_t> out(40 * lattice->degree());
+    {
+        nb::gil_scoped_release unlocked;
+        lattice->high_bits(value.data(), dropped, out.data());
+    }
+    return nb::bytes(reinterpret_cast<const char*>(out.data()), out.size());
+}
+
+// A request of many megabytes is written where Python keeps it, behind its prefix: no copy is made.
+nb::bytes make_bytes(const nb::bytes& prefix, std::size_t size, std::uint8_t*& data) {
+    PyObject* object = PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(prefix.size() + size));
+    if (object == nullptr) throw nb::python_error();
+    std::memcpy(PyBytes_AS_STRING(object), prefix.c_str(), prefix.size());
+    data = reinterpret_cast<std::uint8_t*>(PyBytes_AS_STRING(object)) + prefix.size();
+    return nb::steal<nb::bytes>(object);
+}
+
+nb::bytes encrypt(const Handle& lattice, Numbers secret, const nb::bytes& uniform_key, const nb::bytes& error_key,
+                  Numbers messages, unsigned bits, const nb::bytes& prefix, unsigned threads) {
+    require_polynomial(*lattice, secret);
+    require(messages.ndim() == 3 && messages.shape(1) == lattice->degree() && messages.shape(2) == 2,
+            "expected messages of shape (count, degree, 2)");
+    require(bits >= 1 && bits <= 128, "expected 1 to 128 bits");
+    const StreamKey first = stream_key(uniform_key), second = stream_key(error_key);
+    std::uint8_t* data = nullptr;
+    nb::bytes result = make_bytes(prefix, messages.shape(0) * lattice->primes() * lattice->packed_bytes(), data);
+    nb::gil_scoped_release unlocked;
+    lattice->encrypt(secret.data(), first, second, messages.shape(0), messages.data(), bits, data, threads);
+    return result;
+}
+
+nb::bytes encrypt_slots(const Handle& lattice, Numbers secret, const nb::bytes& uniform_key, const nb::bytes& error_key,
+                        Smalls values, const nb::bytes& prefix, unsigned threads) {
+    require(lattice->has_slots(), "expected a lattice with slots");
+    require_polynomial(*lattice, secret);
+    require_smalls(*lattice, values, 2);
+    const StreamKey first = stream_key(uniform_key), second = stream_key(error_key);
+    std::uint8_t* data = nullptr;
+    nb::bytes result = make_bytes(prefix, values.shape(0) * lattice->primes() * lattice->packed_bytes(), data);
+    nb::gil_scoped_release unlocked;
+    lattice->encrypt_slots(secret.data(), first, second, values.shape(0), values.data(), data, threads);
+    return result;
+}
+
+Lattice::ReplyKeys reply_keys(const Lattice& lattice, const Numbers& b, const nb::bytes& a, const nb::bytes& secret,
+                              const nb::bytes& errors) {
+    require_polynomial(lattice, b);
+    return {b.data(), stream_key(a), stream_key(secret), stream_key(errors)};
+}
+
+nb::tuple reply(const Handle& lattice, const nb::bytes& uniform_key, Bytes packed, Numbers matrix, Numbers b,
+                const nb::bytes& a, const nb::bytes& secret_key, const nb::bytes& error_key, unsigned reply_bits,
+                unsigned share_bits, unsigned threads) {
+    require_packed(*lattice, packed);
+    require_widths(*lattice, reply_bits, share_bits);
+    require(matrix.ndim() == 4 && matrix.shape(1) == packed.shape(0) && matrix.shape(2) == lattice->primes() &&
+                matrix.shape(3) == lattice->degree(),
+            "expected a matrix of shape (replies, requests, primes, degree)");
+    const Lattice::ReplyKeys keys = reply_keys(*lattice, b, a, secret_key, error_key);
+    const StreamKey stream = stream_key(uniform_key);
+    const std::size_t replies = matrix.shape(0), degree = lattice->degree();
+    auto sent = make_result<std::uint8_t>({replies, degree, reply_bits / 8});
+    auto shares = make_result<std::uint64_t>({replies, degree, 2});
+    bool is_right = false;
+    {
+        nb::gil_scoped_release unlocked;
+        is_right = lattice->reply(stream, packed.data(), packed.shape(0), matrix.data(), replies, keys, reply_bits,
+                                  share_bits, sent.data(), shares.data(), threads);
+    }
+    require(is_right, "expected residues below their primes");
+    return nb::make_tuple(sent, shares);
+}
+
+nb::tuple reply_slots(const Handle& lattice, const nb::bytes& uniform_key, Bytes packed, Smalls values, Numbers b,
+                      const nb::bytes& a, const nb::bytes& secret_key, const nb::bytes& error_key, unsigned threads) {
+    require(lattice->has_slots(), "expected a lattice with slots");
+    require_packed(*lattice, packed);
+    require_smalls(*lattice, values, 3);
+    const std::size_t blocks = values.shape(0), terms = values.shape(1);
+    require(packed.shape(0) == blocks * terms, "expected a polynomial for each block and term");
+    const Lattice::ReplyKeys keys = reply_keys(*lattice, b, a, secret_key, error_key);
+    const StreamKey stream = stream_key(uniform_key);
+    auto sent = make_result<std::uint8_t>({blocks, lattice->primes(), lattice->packed_bytes()});
+    auto shares = make_result<std::uint64_t>({blocks, lattice->degree(), 2});
+    bool is_right = false;
+    {
+        nb::gil_scoped_release unlocked;
+        is_right = lattice->reply_slots(stream, packed.data(), blocks, terms, values.data(), keys, sent.data(),
+                                        shares.data(), threads);
+    }
+    require(is_right, "expected residues below their primes");
+    return nb::make_tuple(sent, shares);
+}
+
+Result<std::uint64_t> open(const Handle& lattice, Numbers secret, Bytes packed, unsigned reply_bits, unsigned share_bits,
+                           unsigned threads) {
+    require_polynomial(*lattice, secret);
+    require_widths(*lattice, reply_bits, share_bits);
+    require(packed.ndim() == 3 && packed.shape(1) == lattice->degree() && packed.shape(2) == reply_bits / 8,
+            "expected replies of shape (count, degree, bytes)");
+    auto shares = make_result<std::uint64_t>({packed.shape(0), lattice->degree(), 2});
+    nb::gil_scoped_release unlocked;
+    lattice->open(secret.data(), packed.data(), packed.shape(0), reply_bits, share_bits, shares.data(), threads);
+    return shares;
+}
+
+Result<std::uint64_t> open_slots(const Handle& lattice, Numbers secret, Bytes packed, unsigned threads) {
+    require(lattice->has_slots(), "expected a lattice with slots");
+    require_polynomial(*lattice, secret);
+    require_packed(*lattice, packed);
+    auto shares = make_result<std::uint64_t>({packed.shape(0), lattice->degree(), 2});
+    bool is_right = false;
+    {
+        nb::gil_scoped_release unlocked;
+        is_right = lattice->open_slots(secret.data(), packed.data(), packed.shape(0), shares.data(), threads);
+    }
+    require(is_right, "expected residues below their primes");
+    return shares;
+}
+
+nb::tuple sines_of(Angles angles, unsigned threads) {
+    auto sine = make_result<std::int32_t>({angles.size()}), cosine = make_result<std::int32_t>({angles.size()});
+    {
+        nb::gil_scoped_release unlocked;
+        sines(angles.data(), angles.size(), sine.data(), cosine.data(), threads);
+    }
+    return nb::make_tuple(sine, cosine);
+}
+
+}  // namespace
+
+void add_lattice(nb::module_& module) {
+    nb::class_<Lattice>(module, "Lattice");
+    module.def("lattice", make_lattice);
+    module.def("lattice_paths", [] {
+        std::vector<std::string> names;
+        for (const LatticePath& path : lattice_paths()) names.emplace_back(path.name);
+        return names;
+    });
+    module.def("lattice_uniform", uniform);
+    module.def("lattice_ternary", ternary);
+    module.def("lattice_errors", errors);
+    module.def("lattice_transform", transform);
+    module.def("lattice_combine", combine);
+    module.def("lattice_pack", pack);
+    module.def("lattice_unpack", unpack);
+    module.def("lattice_high_bits", high_bits);
+    module.def("lattice_encrypt", encrypt);
+    module.def("lattice_encrypt_slots", encrypt_slots);
+    module.def("lattice_reply", reply);
+    module.def("lattice_reply_slots", reply_slots);
+    module.def("lattice_open", open);
+    module.def("lattice_open_slots", open_slots);
+    module.def("lattice_sines", sines_of);
+}
+
+}  // namespace plumbob

@@ -1,0 +1,51 @@
+"""Coalitions: with three or more parties, all but one may lay what they have together against the one that is left.
+
+A coalition is one party with all its members' columns. So the plan is taken as one of two parties, and judged by the
+same rules. A coalition that holds the label attacks as the label party, any other as a feature party.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from plumbob.plan import Party, Plan
+
+JOINT, ALONE = "coalition", "victim"
+"""The names of the two in a merged plan, which may hold no `+`."""
+
+
+@dataclass(frozen=True)
+class Coalition:
+    """All parties but one, as one."""
+
+    plan: Plan
+    """Of two parties: the coalition and the one that is left."""
+    members: tuple[str, ...]
+    victim: str
+
+    @property
+    def name(self) -> str:
+        return "+".join(self.members)
+
+    def renamed(self, text: str) -> str:
+        """The same with the real names."""
+        return text.replace(JOINT, self.name).replace(ALONE, self.victim)
+
+
+def coalitions(plan: Plan) -> Iterator[Coalition]:
+    """One against each party; none where there are only two."""
+    if len(plan.learners) < 3:
+        return
+    for victim in plan.learners:
+        members = tuple(party for party in plan.learners if party is not victim)
+        if victim.features or victim.role == "label":
+            yield Coalition(_merged(plan, members, victim), tuple(party.name for party in members), victim.name)
+
+
+def _merged(plan: Plan, members: tuple[Party, ...], victim: Party) -> Plan:
+    columns = sum(party.features for party in members)
+    if victim.role == "label":
+        parties = (Party(ALONE, "label", victim.features), Party(JOINT, "features", columns))
+    else:
+        parties = (Party(JOINT, "label", columns), Party(ALONE, "features", victim.features))
+    arbiters = tuple(party for party in plan.parties if party.role == "arbiter")
+    return plan.replace(parties=(*parties, *arbiters))

@@ -1,0 +1,86 @@
+"""What scores that are asked for after training give away: judged for a given number of predicted rows.
+
+A score is affine in a row's columns. The label party knows its own, so each score is an equation about the peers'
+weights where it knows their columns of that row, and about the peers' columns where it knows the weights: equation
+solving (Luo et al., Feature inference attack on model predictions in vertical federated learning, ICDE 2021).
+"""
+
+from collections.abc import Iterator
+
+from plumbob.checking.forecast import BLOCKED, DEGRADES, LEAKS
+from plumbob.plan import Plan
+from plumbob.record import Finding
+
+ATTACK = "prediction-equations"
+STORY = (
+    "A score is a sum of columns times weights. Whoever knows a few rows solves for the weights, and each further "
+    "score is then an equation about columns that nobody showed."
+)
+REFERENCE = "Luo et al., ICDE 2021: equation solving"
+PREDICTION = "prediction"
+
+
+def prediction_findings(plan: Plan, predicted: int) -> Iterator[Finding]:
+    """By the label party, which sees scores, and by each feature party, which sees none."""
+    if predicted < 1:
+        return
+    for party in plan.feature_parties:
+        if party.features:
+            yield _weights(plan, party.name, predicted)
+            yield _columns(plan, party.name, predicted)
+        yield _by_feature_party(plan, party.name, predicted)
+
+
+def unknown_weights(plan: Plan) -> int:
+    """Numbers that known rows must fix before a score says something about unknown ones; an offset is among them."""
+    theirs = sum(party.features for party in plan.feature_parties)
+    return (plan.columns if _is_shared(plan) else theirs) + 1
+
+
+def recommended_rows(plan: Plan) -> int:
+    """The most rows to answer with which not even known rows fix the weights."""
+    return unknown_weights(plan) - 1
+
+
+def answered_rows(plan: Plan, asked: int, trained: int = 0) -> int:
+    """What the plan's limit leaves of the rows that somebody asks for."""
+    limit = plan.most_rows or (trained if _is_shared(plan) else 0)
+    return min(asked, limit) if limit else asked
+
+
+def _is_shared(plan: Plan) -> bool:
+    return plan.protocol == "shares" and plan.open == "never"
+
+
+def _weights(plan: Plan, against: str, predicted: int) -> Finding:
+    needed = unknown_weights(plan)
+    if predicted < needed:
+        why = f"{predicted} scores are fewer equations than the {needed} unknown weights."
+        return _finding(plan, against, "weights", BLOCKED, why)
+    why = (
+        f"{predicted} scores: if {plan.label_party.name} knows the columns of {needed} of these rows from elsewhere, "
+        f"they give it the weights exactly. Fewer than {needed} rows never do."
+    )
+    return _finding(plan, against, "weights", DEGRADES, why)
+
+
+def _columns(plan: Plan, against: str, predicted: int) -> Finding:
+    theirs = sum(party.features for party in plan.feature_parties)
+    if theirs == 1 and not _is_shared(plan):
+        why = f"{against} has one column, and each score minus one's own part is that column times one number."
+        return _finding(plan, against, "features", LEAKS, why)
+    if predicted < unknown_weights(plan):
+        why = f"{predicted} scores cannot fix the weights, and without weights a score says nothing about a column."
+        return _finding(plan, against, "features", BLOCKED, why)
+    why = f"With the weights known, each score is one equation about {theirs} unknown columns of its row."
+    return _finding(plan, against, "features", DEGRADES, why)
+
+
+def _by_feature_party(plan: Plan, by: str, predicted: int) -> Finding:
+    why = f"{by} learns which {predicted} rows are scored, when and how often, but no score and no label."
+    return Finding(ATTACK, by, plan.label_party.name, "labels", BLOCKED, why, REFERENCE, "", stage=PREDICTION)
+
+
+def _finding(plan: Plan, against: str, target: str, verdict: str, why: str) -> Finding:
+    fix = f"--most-rows {recommended_rows(plan)}" if verdict == DEGRADES else ""
+    return Finding(ATTACK, plan.label_party.name, against, target, verdict, why, REFERENCE, fix, stage=PREDICTION)

@@ -1,0 +1,76 @@
+"""`plan new --data`: a plan whose columns are those that tables give, one party's own or everybody's."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from plumbob.commands.flags import plan_from
+from plumbob.commands.plans import new as new_plan
+from plumbob.commands.table_flags import TableFlags
+from plumbob.commands.tables import SUGGESTED_BINS, SUGGESTED_TEST_SHARE, chosen
+from plumbob.data import column_names, read_table
+from plumbob.data.encoder import choices_of
+from plumbob.data.summary import TableSummary, summarise
+from plumbob.errors import DataError
+from plumbob.plan import Plan
+
+PEER = 1  # Columns of a party whose table is not here, until it says how many.
+
+
+@dataclass(frozen=True)
+class Files:
+    """The tables, as the command line names them."""
+
+    data: Sequence[str]
+    id_column: str | None
+    label_column: str | None
+    flags: TableFlags
+
+
+def new(keys: Mapping[str, Any], names: str | None, out: Path | None, files: Files) -> dict[str, object]:
+    """The plan, and what each table gives under it."""
+    tables = dict(_named(word, place) for place, word in enumerate(files.data))
+    if files.label_column is not None:
+        tables = dict(sorted(tables.items(), key=lambda named: files.label_column not in column_names(named[1])))
+    keys = {"bins": SUGGESTED_BINS, "test_share": SUGGESTED_TEST_SHARE, **keys}
+    plan = plan_from(None, {"features": [PEER] * max(2, len(tables)), **keys})
+    summaries = {name: _summary(file, files, plan) for name, file in tables.items()}
+    widths = [summary.width for summary in summaries.values()]
+    if len(tables) == 1:
+        # Without the label this party is the second one.
+        widths = [*widths, PEER] if files.label_column is not None else [PEER, *widths]
+    named = names if names is not None or len(tables) == 1 else ",".join(tables)
+    result = new_plan({**keys, "features": widths}, named, out)
+    shown = [line for name, summary in summaries.items() for line in (f"# {name}", *_commented(summary))]
+    missing = "# the other party's columns are not known here: `plumbob party propose` asks for them"
+    lines = [*shown, *([missing] if len(tables) == 1 else []), *_lines(result)]
+    return {**result, "tables": {name: summary.to_dict() for name, summary in summaries.items()}, "lines": lines}
+
+
+def _named(word: str, place: int) -> tuple[str, Path]:
+    """PARTY=FILE, or a file alone, which is this party's own."""
+    party, separator, file = word.partition("=")
+    if separator:
+        return party, Path(file)
+    if place:
+        raise DataError(f"--data {word}: expected PARTY=FILE where there is more than one table")
+    return "own table", Path(word)
+
+
+def _summary(file: Path, files: Files, plan: Plan) -> TableSummary:
+    known = column_names(file)
+    label = files.label_column if files.label_column in known else None
+    reading = chosen(files.flags).about(known)
+    if label is None:
+        reading = replace(reading, positive=None)
+    return summarise(read_table(file, files.id_column, label, choices=reading), choices_of(plan))
+
+
+def _commented(summary: TableSummary) -> list[str]:
+    return [f"#   {line}" for line in summary.lines()]
+
+
+def _lines(result: Mapping[str, object]) -> list[str]:
+    lines = result["lines"]
+    return [str(line) for line in lines] if isinstance(lines, list) else []

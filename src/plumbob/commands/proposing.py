@@ -1,0 +1,75 @@
+"""`party propose`: one plan from everybody's tables, written to the same file at every party."""
+
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from plumbob.commands.plans import shown
+from plumbob.commands.table_flags import TableFlags
+from plumbob.commands.tables import SUGGESTED_BINS, SUGGESTED_TEST_SHARE, chosen
+from plumbob.data import Table, read_table
+from plumbob.data.encoder import choices_of
+from plumbob.data.summary import summarise
+from plumbob.errors import PlanError
+from plumbob.party import training
+from plumbob.party.home import Home
+from plumbob.party.proposal import Proposal, propose
+from plumbob.plan import Party, Plan
+from plumbob.protocol.journal import SqliteJournal
+
+Tell = Callable[[str], None]
+
+
+def run(folder: Path, keys: Mapping[str, Any], table: TableFlags, out: Path, tell: Tell) -> dict[str, object]:
+    """The plan, its file, and what this party's own table gives under it."""
+    if out.exists():
+        raise PlanError(f"{out}: there is a file already; remove it, or choose another name with --out")
+    home = _with_choices(Home.open(folder), table)
+    own, has_label = _own_table(home), bool(home.settings.label_column)
+    if keys and not has_label:
+        raise PlanError("the party that has the label chooses the plan's keys; leave the flags out here")
+
+    def draft(parties: tuple[Party, ...]) -> Plan:
+        suggested = {"bins": SUGGESTED_BINS, "test_share": SUGGESTED_TEST_SHARE}
+        widths = [party.features for party in parties]
+        return Plan.for_columns(widths, **{**suggested, **keys}).replace(parties=parties)
+
+    plan = _proposed(home, Proposal(own, has_label, draft), tell)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(plan.to_toml(), encoding="utf-8")
+    summary = summarise(own, choices_of(plan))
+    widths = ", ".join(f"{party.name} {party.features}" for party in plan.learners)
+    lines = [
+        *summary.lines(),
+        f"the plan: {plan.protocol}, {widths} columns; {out}  {plan.hash()}",
+        f"next, on all sides: plumbob party align {out}; then plumbob party sign {out}; then plumbob party train {out}",
+    ]
+    return {**shown(plan), "out": str(out), "table": summary.to_dict(), "lines": lines}
+
+
+def _with_choices(home: Home, table: TableFlags) -> Home:
+    """What the flags say is kept for the commands that follow."""
+    if not table:
+        return home
+    return home.with_settings(replace(home.settings, reading=chosen(table, home.settings.reading)))
+
+
+def _own_table(home: Home) -> Table:
+    settings = home.settings
+    return read_table(home.data_file, settings.id_column, settings.label_column or None, choices=settings.reading)
+
+
+def _proposed(home: Home, proposal: Proposal, tell: Tell) -> Plan:
+    """A session leaves nothing behind: proposed again, everything is said again."""
+    place = Path(tempfile.mkdtemp(prefix="propose-", dir=home.folder))
+    try:
+        journal = SqliteJournal(place / training.JOURNAL)
+        try:
+            return propose(home, proposal, journal, tell)
+        finally:
+            journal.close()
+    finally:
+        shutil.rmtree(place, ignore_errors=True)

@@ -1,0 +1,53 @@
+"""Products of private matrices and encrypted vectors by RLWE, ending in additive shares. docs/lattice.md is the proof.
+
+layout = Layout.choose(sets.SCORES, "scores", rows, columns, input_bits=51, output_bits=32)
+owner = Owner(OwnerKey(engine, layout.parameters, context, KERNEL.draw(32)), layout)
+answer = Evaluator(Matrix(engine, layout, entries), tested_key, KERNEL.draw(32), Register()).reply(request)
+share = owner.open(answer.reply)        # share + answer.share is the product modulo 2**output_bits
+"""
+
+from plumbob.crypto.lattice import angles, local, pairs, sets
+from plumbob.crypto.lattice.context import Context
+from plumbob.crypto.lattice.engine import choose
+from plumbob.crypto.lattice.interface import LatticeEngine, Pairs, Small
+from plumbob.crypto.lattice.key_test import MOST_TESTS, KeyProof, KeyTest
+from plumbob.crypto.lattice.layout import Layout, SlotLayout
+from plumbob.crypto.lattice.products import (
+    Answer,
+    Evaluator,
+    Matrix,
+    Owner,
+    OwnerKey,
+    Register,
+    SlotEvaluator,
+    SlotOwner,
+    TestedKey,
+)
+from plumbob.crypto.lattice.sets import ParameterSet
+
+__all__ = [
+    "MOST_TESTS",
+    "Answer",
+    "Context",
+    "Evaluator",
+    "KeyProof",
+    "KeyTest",
+    "LatticeEngine",
+    "Layout",
+    "Matrix",
+    "Owner",
+    "OwnerKey",
+    "Pairs",
+    "ParameterSet",
+    "Register",
+    "SlotEvaluator",
+    "SlotLayout",
+    "SlotOwner",
+    "Small",
+    "TestedKey",
+    "angles",
+    "choose",
+    "local",
+    "pairs",
+    "sets",
+]

@@ -1,0 +1,24 @@
+"""Which engine calculates with polynomials: the kernel where it was built, the reference otherwise."""
+
+from plumbob.crypto.lattice.interface import LatticeEngine
+from plumbob.crypto.lattice.reference import ReferenceEngine
+from plumbob.errors import CryptoError
+
+NAMES = ("auto", "native", "python")
+
+
+def choose(name: str = "auto", threads: int | None = None) -> LatticeEngine:
+    """The engine of that name, on `threads` threads (None: every core)."""
+    if name not in NAMES:
+        raise CryptoError(f"lattice engine {name!r}: expected one of {', '.join(NAMES)}")
+    if name == "python":
+        return ReferenceEngine()
+    try:
+        from plumbob.crypto.lattice.native import NativeLatticeEngine  # Only here may the compiled kernel be needed.
+    except ImportError:
+        if name == "native":
+            raise CryptoError(
+                "lattice engine 'native' was not built here: install a C++ compiler and reinstall; or use 'python'"
+            ) from None
+        return ReferenceEngine()
+    return NativeLatticeEngine(threads=threads)

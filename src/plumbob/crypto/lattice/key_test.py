@@ -1,0 +1,123 @@
+"""The test of an owner's public key before its first use, in four messages. docs/lattice.md gives the reasons.
+
+1. The evaluator sends X0 = b u + e1 + rho and X1 = a u + e2, all drawn from sigma; rho is uniform modulo q.
+2. The owner commits to a nonce and to the high bits of X0 + X1 s.
+3. The evaluator reveals sigma. The owner draws everything again, and ends the run if X0 or X1 differ.
+4. If its high bits are those of rho, the owner reveals the nonce; if noise carried over, as in 1 to 3 of 100 honest
+   tests, it asks for another test.
+"""
+
+import hashlib
+import hmac
+
+import numpy as np
+
+from plumbob.crypto.lattice.context import SEED_BYTES, Context, derive, expand, join
+from plumbob.crypto.lattice.interface import LatticeEngine
+from plumbob.crypto.lattice.products import (
+    OwnerKey,
+    TestedKey,
+    check_length,
+    key_stream,
+    polynomials,
+    refusing_residues,
+)
+from plumbob.crypto.lattice.sets import ParameterSet
+from plumbob.errors import KeyRefusedError
+
+DROPPED_BITS = 26
+"""Noise is far below 2**26; what is above it is compared."""
+MOST_TESTS = 16
+"""An honest key fails this many in a row with probability 2**-80."""
+STREAMS = ("u", "first errors", "second errors", "rho")
+
+
+class KeyTest:
+    """The evaluator's side, for one key and one sigma from the kernel."""
+
+    def __init__(
+        self, engine: LatticeEngine, parameters: ParameterSet, context: Context, public: bytes, sigma: bytes
+    ) -> None:
+        check_length("public key", public, parameters.polynomial_bytes)
+        self.engine, self.parameters, self.context, self._sigma = engine, parameters, context, sigma
+        with refusing_residues():
+            self._residues = engine.unpack(parameters, polynomials(parameters, public, 1)[0])
+        self._digest = hashlib.sha256(public).digest()
+        self._commitment: bytes | None = None
+
+    def challenge(self) -> bytes:
+        """X0 and X1."""
+        return _challenge(self.engine, self.parameters, self.context, self._residues, self._sigma)
+
+    def reveal(self, commitment: bytes) -> bytes:
+        """Sigma, once the owner is bound to what it decrypted."""
+        check_length("commitment", commitment, SEED_BYTES)
+        if self._commitment is not None:
+            raise KeyRefusedError("a second commitment in one test of a key: expected one; end the run")
+        self._commitment = commitment
+        return self._sigma
+
+    def finish(self, nonce: bytes) -> TestedKey:
+        """The key, if the owner had committed to rho's high bits."""
+        check_length("nonce", nonce, SEED_BYTES)
+        expected = _commitment(nonce, _rho(self.engine, self.parameters, self.context, self._sigma))
+        if self._commitment is None or not hmac.compare_digest(self._commitment, expected):
+            raise KeyRefusedError(
+                "the owner's key failed its test: it does not decrypt what was encrypted for it; end the run and ask "
+                "the owner to reinstall"
+            )
+        return TestedKey(self.parameters, self.context, self._residues, self._digest)
+
+
+class KeyProof:
+    """The owner's side of one test."""
+
+    def __init__(self, key: OwnerKey, public: bytes, nonce: bytes) -> None:
+        self.key, self._nonce = key, nonce
+        self._residues = key.engine.unpack(key.parameters, polynomials(key.parameters, public, 1)[0])
+        self._challenge: bytes | None = None
+        self._high_bits = b""
+
+    def commit(self, challenge: bytes) -> bytes:
+        """Bound to the high bits of X0 + X1 s, which are never sent: they would give the secret away."""
+        parameters, engine = self.key.parameters, self.key.engine
+        check_length("challenge", challenge, 2 * parameters.polynomial_bytes)
+        if self._challenge is not None:
+            raise KeyRefusedError("a second challenge in one test of a key: expected one; end the run")
+        with refusing_residues():
+            first, second = engine.unpack(parameters, polynomials(parameters, challenge, 2))
+        decrypted = engine.combine(parameters, first, second, self.key.secret)
+        self._challenge, self._high_bits = challenge, engine.high_bits(parameters, decrypted, DROPPED_BITS)
+        return _commitment(self._nonce, self._high_bits)
+
+    def reveal(self, sigma: bytes) -> bytes | None:
+        """The nonce; None if noise carried over and another test is needed."""
+        parameters, engine, context = self.key.parameters, self.key.engine, self.key.context
+        check_length("sigma", sigma, SEED_BYTES)
+        drawn = _challenge(engine, parameters, context, self._residues, sigma)
+        if self._challenge is None or not hmac.compare_digest(drawn, self._challenge):
+            raise KeyRefusedError(
+                "the challenge was not drawn as it should be: it would have read this key; end the run"
+            )
+        matches = hmac.compare_digest(self._high_bits, _rho(engine, parameters, context, sigma))
+        return self._nonce if matches else None
+
+
+def _challenge(
+    engine: LatticeEngine, parameters: ParameterSet, context: Context, residues: np.ndarray, sigma: bytes
+) -> bytes:
+    streams = tuple(_stream(parameters, context, sigma, label) for label in STREAMS)
+    return engine.challenge(parameters, (residues, key_stream(parameters, context)), streams).tobytes()
+
+
+def _rho(engine: LatticeEngine, parameters: ParameterSet, context: Context, sigma: bytes) -> bytes:
+    drawn = engine.uniform(parameters, _stream(parameters, context, sigma, STREAMS[-1]))
+    return engine.high_bits(parameters, drawn, DROPPED_BITS)
+
+
+def _stream(parameters: ParameterSet, context: Context, sigma: bytes, label: str) -> bytes:
+    return derive(sigma, f"key test {label}", context.encode(parameters))
+
+
+def _commitment(nonce: bytes, high_bits: bytes) -> bytes:
+    return expand("commitment", join(nonce, high_bits))

@@ -1,0 +1,231 @@
+"""Where numbers stand in polynomials, so that one product of polynomials is many inner products.
+
+Row i and column j of a matrix, in groups of g columns, stand at x**(i g + g - 1 - j). For scores, v_j stands at x**j
+and the answer for row i appears at x**(i g + g - 1). For gradients, r_i stands at x**(-i g) = -x**(degree - i g), and
+the answer for column j at x**(g - 1 - j). No other product lands there: docs/lattice.md has the proof.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plumbob.crypto.lattice.interface import Pairs, Small
+from plumbob.crypto.lattice.pairs import negate, reduce
+from plumbob.crypto.lattice.sets import LARGEST_ERROR, ParameterSet
+from plumbob.errors import CryptoError
+
+Direction = Literal["scores", "gradients"]
+ENTRY_BITS = 21
+"""Of an entry of a matrix, with its sign."""
+MOST_OUTPUT_BITS = 112
+ERROR_SQUARE = 19.5
+"""Mean square of an error in slots: 10.5 of the draw, and less than 9 of rounding q m / t."""
+SPARE = 64
+"""The worst noise of a product is at most a unit of the output divided by this."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """One product of a private matrix with an encrypted vector; the shape is public."""
+
+    parameters: ParameterSet
+    direction: Direction
+    rows: int
+    columns: int
+    group: int
+    input_bits: int
+    output_bits: int
+
+    @classmethod
+    def choose(
+        cls,
+        parameters: ParameterSet,
+        direction: Direction,
+        rows: int,
+        columns: int,
+        input_bits: int,
+        output_bits: int,
+    ) -> "Layout":
+        """The layout that sends the fewest bytes."""
+        widest = max(1, min(columns, parameters.degree))
+        candidates = (
+            cls(parameters, direction, rows, columns, group, input_bits, output_bits) for group in range(1, widest + 1)
+        )
+        return min(candidates, key=lambda layout: layout.total_bytes)
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.output_bits <= min(self.input_bits, MOST_OUTPUT_BITS) or self.input_bits > 128:
+            raise CryptoError(
+                f"a product from {self.input_bits} to {self.output_bits} bits: expected at most 128 and "
+                f"{MOST_OUTPUT_BITS}, and no more out than in"
+            )
+        if self.worst_noise * SPARE << self.output_bits > self.parameters.modulus:
+            raise CryptoError(
+                f"{self.direction} of {self.rows} rows and {self.columns} columns with {self.output_bits} output bits: "
+                f"the noise may reach the last bit with parameter set {self.parameters.number}; use fewer output bits"
+            )
+        # The owner multiplies a reply with its secret exactly, which takes two spare bits.
+        if self.reply_bits + self.parameters.degree.bit_length() > self.parameters.modulus_bits - 1:
+            raise CryptoError(f"{self.output_bits} output bits are too many for set {self.parameters.number}")
+
+    @property
+    def rows_per_block(self) -> int:
+        return self.parameters.degree // self.group
+
+    @property
+    def blocks(self) -> int:
+        return -(-self.rows // self.rows_per_block)
+
+    @property
+    def groups(self) -> int:
+        return -(-self.columns // self.group)
+
+    @property
+    def is_empty(self) -> bool:
+        return self.rows == 0 or self.columns == 0
+
+    @property
+    def inputs(self) -> int:
+        """Numbers that the owner encrypts."""
+        return self.columns if self.direction == "scores" else self.rows
+
+    @property
+    def outputs(self) -> int:
+        """Numbers that both end with shares of."""
+        return self.rows if self.direction == "scores" else self.columns
+
+    @property
+    def requests(self) -> int:
+        """Polynomials in a request."""
+        return 0 if self.is_empty else self.groups if self.direction == "scores" else self.blocks
+
+    @property
+    def replies(self) -> int:
+        """Polynomials in a reply."""
+        return 0 if self.is_empty else self.blocks if self.direction == "scores" else self.groups
+
+    @property
+    def reply_bits(self) -> int:
+        """Of a coefficient that is sent back: eight more than the output has, nine at degree 16384; whole bytes."""
+        guard = 8 + max(0, self.parameters.degree.bit_length() - 14)
+        return 8 * -(-(self.output_bits + guard) // 8)
+
+    @property
+    def request_bytes(self) -> int:
+        return self.requests * self.parameters.polynomial_bytes
+
+    @property
+    def reply_bytes(self) -> int:
+        return self.replies * self.parameters.degree * self.reply_bits // 8
+
+    @property
+    def total_bytes(self) -> int:
+        return self.request_bytes + self.reply_bytes
+
+    @property
+    def worst_noise(self) -> int:
+        """Of a coefficient of the product modulo q, before replies are rounded: no draw exceeds it."""
+        products = (LARGEST_ERROR + 1) * self.inputs << (ENTRY_BITS - 1)
+        return products + 2 * LARGEST_ERROR * self.parameters.degree
+
+    @property
+    def failure_chance(self) -> float:
+        """That any output of one product is off by a unit more than rounding explains: see docs/lattice.md.
+
+        The dropped bits of a reply are uniform and independent, by RLWE, and at most three quarters of the secret's
+        coefficients are not zero.
+        """
+        allowed = (1 - 1 / SPARE) * 2 ** (self.reply_bits - self.output_bits)
+        weight = 3 / 4 * self.parameters.degree
+        return min(1.0, 2 * self.outputs * math.exp(-6 * allowed**2 / weight))
+
+    def place_inputs(self, values: Pairs) -> Pairs:
+        """The owner's numbers as polynomials (requests, degree, 2)."""
+        placed = np.zeros((self.requests, self.parameters.degree, 2), dtype=np.uint64)
+        if self.is_empty:
+            return placed
+        if self.direction == "scores":
+            index = np.arange(self.inputs)
+            placed[index // self.group, index % self.group] = reduce(values, self.input_bits)
+            return placed
+        block, offset = self._row_places()
+        signed = np.where((offset == 0)[:, None], values, negate(values))
+        placed[block, -offset % self.parameters.degree] = reduce(signed, self.input_bits)
+        return placed
+
+    def take_outputs(self, coefficients: Pairs) -> Pairs:
+        """The answers among all coefficients (replies, degree, 2)."""
+        if self.is_empty:
+            return np.zeros((self.outputs, 2), dtype=np.uint64)
+        if self.direction == "scores":
+            block, offset = self._row_places()
+            return coefficients[block, offset + self.group - 1]
+        index = np.arange(self.outputs)
+        return coefficients[index // self.group, self.group - 1 - index % self.group]
+
+    def place_rows(self, matrix: Small, block: int) -> Small:
+        """One block of rows as polynomials (groups, degree)."""
+        first = block * self.rows_per_block
+        rows = matrix[first : first + self.rows_per_block]
+        padded = np.zeros((len(rows), self.groups * self.group), dtype=np.int32)
+        padded[:, : self.columns] = rows
+        reversed_groups = padded.reshape(len(rows), self.groups, self.group)[:, :, ::-1]
+        placed = np.zeros((self.groups, self.parameters.degree), dtype=np.int32)
+        placed[:, : len(rows) * self.group] = reversed_groups.transpose(1, 0, 2).reshape(self.groups, -1)
+        return placed
+
+    def _row_places(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        index = np.arange(self.rows)
+        return index // self.rows_per_block, index % self.rows_per_block * self.group
+
+
+@dataclass(frozen=True)
+class SlotLayout:
+    """Inner products between two private vectors of `terms` small numbers, one for each row."""
+
+    parameters: ParameterSet
+    rows: int
+    terms: int
+
+    def __post_init__(self) -> None:
+        if not self.parameters.has_slots:
+            raise CryptoError(f"parameter set {self.parameters.number} has no slots: use the one for slots")
+
+    @property
+    def blocks(self) -> int:
+        return -(-self.rows // self.parameters.degree) if self.terms else 0
+
+    @property
+    def request_bytes(self) -> int:
+        return self.blocks * self.terms * self.parameters.polynomial_bytes
+
+    @property
+    def reply_bytes(self) -> int:
+        return self.blocks * self.parameters.polynomial_bytes
+
+    @property
+    def total_bytes(self) -> int:
+        return self.request_bytes + self.reply_bytes
+
+    def failure_chance(self, largest: int) -> float:
+        """That one product gives any wrong share, if no inner product exceeds `largest`: see docs/lattice.md.
+
+        One coefficient that is rounded the wrong way spoils a block, and one share that does not wrap spoils a row.
+        """
+        modulus, degree = self.parameters.slot_modulus, self.parameters.degree
+        noise = 3 / 2 * modulus * math.sqrt(ERROR_SQUARE * degree * self.terms)
+        rounding = self.blocks * degree * noise * modulus / self.parameters.modulus
+        return min(1.0, rounding + self.rows * largest / modulus)
+
+    def place(self, values: Small) -> Small:
+        """Numbers (terms, rows) as slots (blocks, terms, degree); slots without a row hold zero."""
+        placed = np.zeros((self.terms, self.blocks * self.parameters.degree), dtype=np.int32)
+        placed[:, : self.rows] = values
+        return np.ascontiguousarray(placed.reshape(self.terms, self.blocks, self.parameters.degree).transpose(1, 0, 2))
+
+    def take(self, slots: Pairs) -> Pairs:
+        """The rows' slots (rows, 2)."""
+        return slots.reshape(-1, 2)[: self.rows]

@@ -1,0 +1,140 @@
+"""The fast engine: the C++ kernel in `native/`, several residues per instruction and several threads, without the GIL.
+
+Importing this module raises ImportError where the kernel was not built.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plumbob.crypto.engines import _kernel
+from plumbob.crypto.engines.interface import cores
+from plumbob.crypto.lattice.interface import Packed, Pairs, Residues, Small
+from plumbob.crypto.lattice.sets import ParameterSet
+from plumbob.crypto.lattice.transform import root
+
+
+def available_paths() -> list[str]:
+    """The instruction sets that the kernel can use on this machine, best first; "portable" is always the last."""
+    return _kernel.lattice_paths()
+
+
+class NativeLatticeEngine:
+    """One path through the kernel (default: the best one here) on a number of threads (default: all we may use)."""
+
+    def __init__(self, path: str | None = None, threads: int | None = None) -> None:
+        paths = available_paths()
+        self.path = paths[0] if path is None else path
+        if self.path not in paths:
+            raise ValueError(f"expected a path among {', '.join(paths)}, got {self.path!r}: this machine has no other")
+        self.threads = cores() if threads is None else threads
+        if self.threads < 1:
+            raise ValueError(f"expected at least one thread, got {self.threads}: leave it out for all cores")
+        self._prepared: dict[ParameterSet, Any] = {}
+
+    @property
+    def name(self) -> str:
+        return f"native-{self.path}"
+
+    def secret(self, parameters: ParameterSet, key: bytes) -> Residues:
+        return _kernel.lattice_ternary(self._lattice(parameters), key, 0)
+
+    def public_key(self, parameters: ParameterSet, secret: Residues, uniform: bytes, errors: bytes) -> Packed:
+        lattice = self._lattice(parameters)
+        primes = np.array(parameters.primes, dtype=np.uint64)[:, None]
+        noise, a = _kernel.lattice_errors(lattice, errors, 0), _kernel.lattice_uniform(lattice, uniform, 0)
+        return _kernel.lattice_pack(lattice, _kernel.lattice_combine(lattice, noise, a, (primes - secret) % primes))
+
+    def unpack(self, parameters: ParameterSet, packed: Packed) -> Residues:
+        shaped = packed.reshape(-1, *packed.shape[-2:])
+        return _kernel.lattice_unpack(self._lattice(parameters), shaped).reshape(
+            *packed.shape[:-2], len(parameters.primes), parameters.degree
+        )
+
+    def transform(self, parameters: ParameterSet, coefficients: Small) -> Residues:
+        return _kernel.lattice_transform(self._lattice(parameters), np.ascontiguousarray(coefficients), self.threads)
+
+    def encrypt(
+        self,
+        parameters: ParameterSet,
+        secret: Residues,
+        keys: tuple[bytes, bytes],
+        messages: Pairs,
+        bits: int,
+        seed: bytes,
+    ) -> bytes:
+        contiguous = np.ascontiguousarray(messages)
+        return _kernel.lattice_encrypt(self._lattice(parameters), secret, *keys, contiguous, bits, seed, self.threads)
+
+    def encrypt_slots(
+        self, parameters: ParameterSet, secret: Residues, keys: tuple[bytes, bytes], values: Small, seed: bytes
+    ) -> bytes:
+        contiguous = np.ascontiguousarray(values)
+        return _kernel.lattice_encrypt_slots(self._lattice(parameters), secret, *keys, contiguous, seed, self.threads)
+
+    def reply(
+        self,
+        parameters: ParameterSet,
+        uniform: bytes,
+        packed: Packed,
+        matrix: Residues,
+        key: tuple[Residues, bytes],
+        streams: tuple[bytes, bytes],
+        bits: tuple[int, int],
+    ) -> tuple[Packed, Pairs]:
+        return _kernel.lattice_reply(
+            self._lattice(parameters), uniform, packed, matrix, *key, *streams, *bits, self.threads
+        )
+
+    def reply_slots(
+        self,
+        parameters: ParameterSet,
+        uniform: bytes,
+        packed: Packed,
+        values: Small,
+        key: tuple[Residues, bytes],
+        streams: tuple[bytes, bytes],
+    ) -> tuple[Packed, Pairs]:
+        return _kernel.lattice_reply_slots(
+            self._lattice(parameters), uniform, packed, np.ascontiguousarray(values), *key, *streams, self.threads
+        )
+
+    def open(self, parameters: ParameterSet, secret: Residues, packed: Packed, bits: tuple[int, int]) -> Pairs:
+        return _kernel.lattice_open(self._lattice(parameters), secret, packed, *bits, self.threads)
+
+    def open_slots(self, parameters: ParameterSet, secret: Residues, packed: Packed) -> Pairs:
+        return _kernel.lattice_open_slots(self._lattice(parameters), secret, packed, self.threads)
+
+    def challenge(self, parameters: ParameterSet, key: tuple[Residues, bytes], streams: tuple[bytes, ...]) -> Packed:
+        lattice = self._lattice(parameters)
+        u = _kernel.lattice_ternary(lattice, streams[0], 0)
+        first, second = (_kernel.lattice_errors(lattice, stream, 0) for stream in streams[1:3])
+        a, rho = (_kernel.lattice_uniform(lattice, stream, 0) for stream in (key[1], streams[3]))
+        hidden = (first + rho) % np.array(parameters.primes, dtype=np.uint64)[:, None]
+        x0, x1 = _kernel.lattice_combine(lattice, hidden, key[0], u), _kernel.lattice_combine(lattice, second, a, u)
+        return np.stack([_kernel.lattice_pack(lattice, x0), _kernel.lattice_pack(lattice, x1)])
+
+    def uniform(self, parameters: ParameterSet, key: bytes) -> Residues:
+        return _kernel.lattice_uniform(self._lattice(parameters), key, 0)
+
+    def combine(self, parameters: ParameterSet, first: Residues, second: Residues, secret: Residues) -> Residues:
+        return _kernel.lattice_combine(
+            self._lattice(parameters), np.ascontiguousarray(first), np.ascontiguousarray(second), secret
+        )
+
+    def high_bits(self, parameters: ParameterSet, value: Residues, dropped: int) -> bytes:
+        return _kernel.lattice_high_bits(self._lattice(parameters), value, dropped)
+
+    def sines(self, angles: NDArray[np.uint32]) -> tuple[Small, Small]:
+        sine, cosine = _kernel.lattice_sines(np.ascontiguousarray(angles), self.threads)
+        return sine.reshape(angles.shape), cosine.reshape(angles.shape)
+
+    def _lattice(self, parameters: ParameterSet) -> Any:
+        if parameters not in self._prepared:
+            primes, slots = list(parameters.primes), list(parameters.slot_primes)
+            roots = [[root(p, parameters.degree) for p in group] for group in (primes, slots)]
+            self._prepared[parameters] = _kernel.lattice(
+                self.path, parameters.degree, primes, roots[0], slots, roots[1]
+            )
+        return self._prepared[parameters]

@@ -1,0 +1,115 @@
+"""Shares of up to 128 bits as numpy arrays: the last axis holds two 64-bit limbs, the lower one first.
+
+Two parties hold x as x0 + x1 modulo 2**bits. Each of them can cut or lift its share alone, as long as abs(x) is small
+beside the ring: that goes wrong with probability abs(x) / 2**bits, because only then does the sum of both shares not
+wrap exactly once. With three or more parties it is wrong half of the time: these functions are for two.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plumbob.crypto.lattice.interface import Pairs
+
+BITS = 128
+WORD = np.uint64(0xFFFFFFFFFFFFFFFF)
+
+
+def from_integers(values: NDArray[np.int64]) -> Pairs:
+    """Signed numbers, modulo 2**128."""
+    signed = np.asarray(values, dtype=np.int64)
+    return np.stack([signed.view(np.uint64), (signed >> np.int64(63)).view(np.uint64)], axis=-1)
+
+
+def to_integers(values: Pairs, bits: int) -> NDArray[np.int64]:
+    """Signed numbers of at most 64 bits that a ring of `bits` bits holds; the caller knows that they fit."""
+    return np.ascontiguousarray(centred(values, bits)[..., 0]).view(np.int64)
+
+
+def to_floats(values: Pairs, bits: int, fraction_bits: int) -> NDArray[np.float64]:
+    """Signed numbers as floating point, divided by 2**fraction_bits."""
+    signed = centred(values, bits)
+    high = np.ascontiguousarray(signed[..., 1]).view(np.int64).astype(np.float64)
+    result: NDArray[np.float64] = (high * 2.0**64 + signed[..., 0].astype(np.float64)) * 2.0**-fraction_bits
+    # A small negative number is minus its complement: adding 2**64 to its high limb would round it away.
+    negative = negate(signed)
+    opposite = negative[..., 1].astype(np.float64) * 2.0**64 + negative[..., 0].astype(np.float64)
+    return np.where(high < 0, -opposite * 2.0**-fraction_bits, result)
+
+
+def add(left: Pairs, right: Pairs) -> Pairs:
+    """Modulo 2**128."""
+    low = left[..., 0] + right[..., 0]
+    carry = (low < left[..., 0]).astype(np.uint64)
+    return np.stack([low, left[..., 1] + right[..., 1] + carry], axis=-1)
+
+
+def negate(values: Pairs) -> Pairs:
+    """Modulo 2**128."""
+    low = ~values[..., 0] + np.uint64(1)
+    return np.stack([low, ~values[..., 1] + (low == 0).astype(np.uint64)], axis=-1)
+
+
+def subtract(left: Pairs, right: Pairs) -> Pairs:
+    """Modulo 2**128."""
+    return add(left, negate(right))
+
+
+def reduce(values: Pairs, bits: int) -> Pairs:
+    """Modulo 2**bits."""
+    return values & _mask(bits)
+
+
+def centred(values: Pairs, bits: int) -> Pairs:
+    """From modulo 2**bits to signed modulo 2**128."""
+    return shift_right_signed(shift_left(values, BITS - bits), BITS - bits)
+
+
+def shift_left(values: Pairs, count: int) -> Pairs:
+    """Modulo 2**128."""
+    low, high = values[..., 0], values[..., 1]
+    if count == 0:
+        return values.copy()
+    if count >= 64:
+        return np.stack([np.zeros_like(low), low << np.uint64(count - 64)], axis=-1)
+    moved = np.uint64(count)
+    return np.stack([low << moved, high << moved | low >> np.uint64(64 - count)], axis=-1)
+
+
+def shift_right(values: Pairs, count: int) -> Pairs:
+    """Rounded down, of numbers in [0, 2**128)."""
+    low, high = values[..., 0], values[..., 1]
+    if count == 0:
+        return values.copy()
+    if count >= 64:
+        return np.stack([high >> np.uint64(count - 64), np.zeros_like(high)], axis=-1)
+    moved = np.uint64(count)
+    return np.stack([low >> moved | high << np.uint64(64 - count), high >> moved], axis=-1)
+
+
+def shift_right_signed(values: Pairs, count: int) -> Pairs:
+    """Rounded down, of signed numbers."""
+    high = np.ascontiguousarray(values[..., 1]).view(np.int64)
+    sign = (high >> np.int64(63)).view(np.uint64)
+    both = np.stack([sign, sign], axis=-1)
+    # Complementing a negative number makes it non-negative, and a shift of it rounds the right way.
+    return shift_right(values ^ both, count) ^ both
+
+
+def cut(share: Pairs, bits: int, dropped: int, is_first: bool) -> Pairs:
+    """A share modulo 2**bits of x as a share modulo 2**128 of about x / 2**dropped, within one unit."""
+    if is_first:
+        return shift_right(reduce(share, bits), dropped)
+    return negate(shift_right(reduce(negate(share), bits), dropped))
+
+
+def lift(share: Pairs, modulus: int, is_first: bool) -> Pairs:
+    """A share of x modulo `modulus`, at most 2**127, as a share modulo 2**128 of the same x."""
+    if is_first:
+        return share.copy()
+    whole = np.array([[modulus & int(WORD), modulus >> 64]], dtype=np.uint64)
+    return subtract(share, whole)
+
+
+def _mask(bits: int) -> Pairs:
+    ones = (1 << bits) - 1
+    return np.array([ones & int(WORD), ones >> 64], dtype=np.uint64)

@@ -1,0 +1,298 @@
+"""The products: an owner encrypts a vector under its key, an evaluator multiplies it with private numbers.
+
+Both end with additive shares. Nothing here sends or stores anything: a request, a reply and a key are bytes that the
+caller carries and records. docs/lattice.md proves what each side learns.
+"""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plumbob.crypto.lattice.context import SEED_BYTES, Context, derive, expand
+from plumbob.crypto.lattice.interface import LatticeEngine, Packed, Pairs, Residues, Small
+from plumbob.crypto.lattice.layout import ENTRY_BITS, Layout, SlotLayout
+from plumbob.crypto.lattice.sets import PRIME_BITS, ParameterSet
+from plumbob.errors import CiphertextRefusedError, CryptoError, KeyRefusedError
+
+FACTOR_LIMIT = 1 << 23
+"""Numbers in slots are smaller than this."""
+
+
+@dataclass(frozen=True, repr=False)
+class TestedKey:
+    """An owner's public key that passed the test, which only `key_test` makes."""
+
+    __test__ = False  # pytest would take the name for that of a test.
+
+    parameters: ParameterSet
+    context: Context
+    residues: Residues
+    digest: bytes
+
+    @property
+    def stream(self) -> bytes:
+        return key_stream(self.parameters, self.context)
+
+
+class OwnerKey:
+    """The key of one product: made from 32 bytes of the kernel, which the caller keeps until the product is done."""
+
+    def __init__(self, engine: LatticeEngine, parameters: ParameterSet, context: Context, local_key: bytes) -> None:
+        if len(local_key) != SEED_BYTES:
+            raise CryptoError(f"a local key has {SEED_BYTES} bytes, got {len(local_key)}: draw it from the kernel")
+        self.engine, self.parameters, self.context = engine, parameters, context
+        self._local_key = local_key
+        self.secret = engine.secret(parameters, self.derive("secret"))
+
+    def public_bytes(self) -> bytes:
+        """What the evaluator gets, and tests before use."""
+        stream = key_stream(self.parameters, self.context)
+        packed = self.engine.public_key(self.parameters, self.secret, stream, self.derive("key errors"))
+        return packed.tobytes()
+
+    def derive(self, label: str, *fields: bytes) -> bytes:
+        return derive(self._local_key, label, self.context.encode(self.parameters), *fields)
+
+
+def key_stream(parameters: ParameterSet, context: Context) -> bytes:
+    """The public stream of the key's uniform polynomial."""
+    return expand("key", context.encode(parameters))
+
+
+@dataclass(repr=False)
+class Register:
+    """What an evaluator has answered: a changed request for the same product, or a seed in another one, is refused.
+
+    The caller keeps `entries` in its journal and hands them back after a restart.
+    """
+
+    entries: dict[bytes, bytes] = field(default_factory=dict)
+    """Digests of contexts and seeds, and of the request that came with them."""
+
+    def admit(self, context: bytes, seed: bytes, digest: bytes) -> None:
+        names = (hashlib.sha256(b"context" + context).digest(), hashlib.sha256(b"seed" + seed).digest())
+        if any(self.entries.get(name, digest) != digest for name in names):
+            raise CiphertextRefusedError(
+                "a second, different request for the same product, or one with a seed that was used before: expected "
+                "each only once; end the run"
+            )
+        self.entries |= dict.fromkeys(names, digest)
+
+
+@dataclass(frozen=True, repr=False)
+class Answer:
+    """What goes back to the owner, and what the evaluator keeps."""
+
+    reply: bytes
+    share: Pairs
+
+
+class Owner:
+    """Encrypts a vector of ring elements for a private matrix, and opens the reply."""
+
+    def __init__(self, key: OwnerKey, layout: Layout) -> None:
+        check_same_set(key.parameters, layout.parameters)
+        self.key, self.layout = key, layout
+
+    def request(self, values: Pairs) -> bytes:
+        """From numbers (inputs, 2) modulo 2**input_bits."""
+        if values.shape != (self.layout.inputs, 2):
+            raise CryptoError(f"expected {self.layout.inputs} numbers of two limbs, got shape {values.shape}")
+        placed = self.layout.place_inputs(values)
+
+        def encrypt(keys: tuple[bytes, bytes], seed: bytes) -> bytes:
+            key, bits = self.key, self.layout.input_bits
+            return key.engine.encrypt(key.parameters, key.secret, keys, placed, bits, seed)
+
+        return make_request(self.key, placed, encrypt)
+
+    def open(self, reply: bytes) -> Pairs:
+        """The owner's shares (outputs, 2) modulo 2**output_bits."""
+        layout = self.layout
+        check_length("reply", reply, layout.reply_bytes)
+        if not reply:
+            return layout.take_outputs(np.zeros((0, 0, 2), dtype=np.uint64))
+        width = layout.reply_bits // 8
+        packed = np.frombuffer(reply, dtype=np.uint8).reshape(layout.replies, layout.parameters.degree, width)
+        bits = (layout.reply_bits, layout.output_bits)
+        return layout.take_outputs(self.key.engine.open(layout.parameters, self.key.secret, packed, bits))
+
+
+class Matrix:
+    """A private matrix of integers below 2**20, transformed once for all products with one layout."""
+
+    def __init__(self, engine: LatticeEngine, layout: Layout, entries: NDArray[np.int64] | Small) -> None:
+        if entries.shape != (layout.rows, layout.columns):
+            raise CryptoError(f"expected a matrix of {layout.rows} x {layout.columns}, got shape {entries.shape}")
+        limit = 1 << (ENTRY_BITS - 1)
+        if entries.size and not (-limit <= int(entries.min()) and int(entries.max()) < limit):
+            raise CryptoError(f"expected entries in [-{limit}, {limit}), got larger ones: use fewer fraction bits")
+        self.engine, self.layout = engine, layout
+        self.residues = self._transformed(entries.astype(np.int32))
+
+    def _transformed(self, entries: Small) -> Residues:
+        """(replies, requests, primes, degree), one block of rows at a time to save memory."""
+        layout = self.layout
+        shape = (layout.replies, layout.requests, len(layout.parameters.primes), layout.parameters.degree)
+        residues = np.empty(shape, dtype=np.uint64)
+        for block in range(0 if layout.is_empty else layout.blocks):
+            placed = self.engine.transform(layout.parameters, layout.place_rows(entries, block))
+            if layout.direction == "scores":
+                residues[block] = placed
+            else:
+                residues[:, block] = placed
+        return residues
+
+
+class Evaluator:
+    """Multiplies its matrix with an owner's encrypted vector."""
+
+    def __init__(self, matrix: Matrix, key: TestedKey, local_key: bytes, register: Register) -> None:
+        check_same_set(key.parameters, matrix.layout.parameters)
+        self.matrix, self.key, self._local_key, self._register = matrix, key, local_key, register
+
+    def reply(self, request: bytes) -> Answer:
+        """A fresh encryption of the owner's share, and the evaluator's share (outputs, 2) modulo 2**output_bits."""
+        layout, engine = self.matrix.layout, self.matrix.engine
+        seed, packed = read_request(layout.parameters, request, layout.requests)
+        streams = admit(self._register, self.key, self._local_key, seed, request)
+        if not layout.requests:
+            return Answer(b"", layout.take_outputs(np.zeros((0, 0, 2), dtype=np.uint64)))
+        uniform = request_stream(layout.parameters, self.key.context, seed)
+        key, bits = (self.key.residues, self.key.stream), (layout.reply_bits, layout.output_bits)
+        with refusing_residues():
+            sent, share = engine.reply(layout.parameters, uniform, packed, self.matrix.residues, key, streams, bits)
+        return Answer(sent.tobytes(), layout.take_outputs(share))
+
+
+class SlotOwner:
+    """Encrypts small numbers in slots, and opens the reply."""
+
+    def __init__(self, key: OwnerKey, layout: SlotLayout) -> None:
+        check_same_set(key.parameters, layout.parameters)
+        self.key, self.layout = key, layout
+
+    def request(self, values: Small) -> bytes:
+        """From numbers (terms, rows) below 2**23."""
+        check_factors(values, self.layout)
+        placed = self.layout.place(values).reshape(-1, self.layout.parameters.degree)
+
+        def encrypt(keys: tuple[bytes, bytes], seed: bytes) -> bytes:
+            return self.key.engine.encrypt_slots(self.key.parameters, self.key.secret, keys, placed, seed)
+
+        return make_request(self.key, placed, encrypt)
+
+    def open(self, reply: bytes) -> Pairs:
+        """The owner's shares (rows, 2) modulo the slot modulus t."""
+        layout = self.layout
+        check_length("reply", reply, layout.reply_bytes)
+        if not reply:
+            return np.zeros((layout.rows, 2), dtype=np.uint64)
+        packed = polynomials(layout.parameters, reply, layout.blocks)
+        with refusing_residues():
+            return layout.take(self.key.engine.open_slots(layout.parameters, self.key.secret, packed))
+
+
+class SlotEvaluator:
+    """Multiplies its own small numbers with an owner's, row by row, and adds the terms."""
+
+    def __init__(
+        self, engine: LatticeEngine, layout: SlotLayout, key: TestedKey, local_key: bytes, register: Register
+    ) -> None:
+        check_same_set(key.parameters, layout.parameters)
+        self.engine, self.layout, self.key = engine, layout, key
+        self._local_key, self._register = local_key, register
+
+    def reply(self, request: bytes, values: Small) -> Answer:
+        """A fresh encryption of the owner's share, and the evaluator's share (rows, 2) modulo t."""
+        layout = self.layout
+        check_factors(values, layout)
+        seed, packed = read_request(layout.parameters, request, layout.blocks * layout.terms)
+        # The reply's randomness depends on the numbers too: the same request with others must not repeat it.
+        own = hashlib.sha256(np.ascontiguousarray(values, dtype="<i4").data).digest()
+        streams = admit(self._register, self.key, self._local_key, seed, request, own)
+        if not layout.blocks:
+            return Answer(b"", np.zeros((layout.rows, 2), dtype=np.uint64))
+        uniform = request_stream(layout.parameters, self.key.context, seed)
+        key = (self.key.residues, self.key.stream)
+        with refusing_residues():
+            sent, share = self.engine.reply_slots(
+                layout.parameters, uniform, packed, layout.place(values), key, streams
+            )
+        return Answer(sent.tobytes(), layout.take(share))
+
+
+# What requests and replies have in common.
+
+
+def make_request(
+    key: OwnerKey, placed: NDArray[np.generic], encrypt: Callable[[tuple[bytes, bytes], bytes], bytes]
+) -> bytes:
+    """A seed that is bound to what is encrypted, then the polynomials."""
+    content = hashlib.sha256(np.ascontiguousarray(placed).data).digest()
+    seed = key.derive("request seed", content)
+    if not len(placed):
+        return seed
+    return encrypt((request_stream(key.parameters, key.context, seed), key.derive("request errors", content)), seed)
+
+
+def request_stream(parameters: ParameterSet, context: Context, seed: bytes) -> bytes:
+    """The public stream of a request's uniform polynomials, which are never sent."""
+    return expand("request", context.encode(parameters), seed)
+
+
+def read_request(parameters: ParameterSet, request: bytes, count: int) -> tuple[bytes, Packed]:
+    """The seed and the polynomials."""
+    check_length("request", request, SEED_BYTES + count * parameters.polynomial_bytes)
+    return request[:SEED_BYTES], polynomials(parameters, memoryview(request)[SEED_BYTES:], count)
+
+
+def polynomials(parameters: ParameterSet, data: bytes | memoryview, count: int) -> Packed:
+    """Bytes as (count, primes, bytes)."""
+    width = parameters.degree * PRIME_BITS // 8
+    return np.frombuffer(data, dtype=np.uint8).reshape(count, len(parameters.primes), width)
+
+
+def admit(
+    register: Register, key: TestedKey, local_key: bytes, seed: bytes, request: bytes, own: bytes = b""
+) -> tuple[bytes, bytes]:
+    """Refuse what was answered otherwise before, and derive the streams of u and e2."""
+    context = key.context.encode(key.parameters)
+    digest = hashlib.sha256(request).digest()
+    register.admit(context, seed, hashlib.sha256(digest + own).digest())
+    fields = (context, digest, key.digest, own)
+    return derive(local_key, "reply secret", *fields), derive(local_key, "reply errors", *fields)
+
+
+def check_same_set(left: ParameterSet, right: ParameterSet) -> None:
+    """A key serves one set only."""
+    if left != right:
+        raise KeyRefusedError(f"a key of parameter set {left.number} for a product of set {right.number}: use its own")
+
+
+def check_length(what: str, data: bytes, expected: int) -> None:
+    """The shape is public, so the length is known before a byte comes."""
+    if len(data) != expected:
+        raise CiphertextRefusedError(f"a {what} of {len(data)} bytes, expected {expected}: compare plans and versions")
+
+
+def check_factors(values: Small, layout: SlotLayout) -> None:
+    """Numbers that would wrap modulo t must not come as far as the slots."""
+    if values.shape != (layout.terms, layout.rows):
+        raise CryptoError(f"expected numbers of shape {(layout.terms, layout.rows)}, got {values.shape}")
+    if values.size and not (int(values.min()) > -FACTOR_LIMIT and int(values.max()) < FACTOR_LIMIT):
+        raise CryptoError(f"expected numbers below {FACTOR_LIMIT} in slots, got larger ones: use fewer fraction bits")
+
+
+class refusing_residues:
+    """Turns the engine's complaint about a residue out of range into a refusal of the peer's bytes."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, ValueError):
+            raise CiphertextRefusedError("a residue outside its range: expected one below its prime") from error

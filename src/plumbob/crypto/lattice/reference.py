@@ -1,0 +1,289 @@
+"""The readable engine: numpy and Python's integers. It defines the bytes that the native engine must give too."""
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plumbob.crypto.lattice import polynomial_sine, streams, wire
+from plumbob.crypto.lattice.interface import Packed, Pairs, Residues, Small
+from plumbob.crypto.lattice.sets import ParameterSet
+from plumbob.crypto.lattice.transform import forward, inverse, multiply
+
+FRACTION_BITS = 256
+"""A residue is divided by q in fixed point: this many bits of the fraction are calculated."""
+HIGH_BYTES = 40
+
+Integers = NDArray[np.object_]
+
+
+class ReferenceEngine:
+    """One thread, no compiler."""
+
+    name = "python"
+
+    def secret(self, parameters: ParameterSet, key: bytes) -> Residues:
+        return _transformed(parameters, streams.ternary(key, 0, parameters.degree))
+
+    def public_key(self, parameters: ParameterSet, secret: Residues, uniform: bytes, errors: bytes) -> Packed:
+        noise = _transformed(parameters, streams.errors(errors, 0, parameters.degree))
+        a = _uniform(parameters, uniform, 0)
+        return wire.pack(_subtract(parameters, noise, _multiply(parameters, a, secret)))
+
+    def unpack(self, parameters: ParameterSet, packed: Packed) -> Residues:
+        return wire.unpack(parameters, packed)
+
+    def transform(self, parameters: ParameterSet, coefficients: Small) -> Residues:
+        return np.stack([_transformed(parameters, each.astype(np.int64)) for each in coefficients])
+
+    def encrypt(
+        self,
+        parameters: ParameterSet,
+        secret: Residues,
+        keys: tuple[bytes, bytes],
+        messages: Pairs,
+        bits: int,
+        seed: bytes,
+    ) -> bytes:
+        scaled = [_scaled_up(parameters, _integers(message), bits) for message in messages]
+        return seed + _encrypted(parameters, secret, keys, scaled)
+
+    def encrypt_slots(
+        self, parameters: ParameterSet, secret: Residues, keys: tuple[bytes, bytes], values: Small, seed: bytes
+    ) -> bytes:
+        return seed + _encrypted(parameters, secret, keys, [_slots_scaled_up(parameters, each) for each in values])
+
+    def reply(
+        self,
+        parameters: ParameterSet,
+        uniform: bytes,
+        packed: Packed,
+        matrix: Residues,
+        key: tuple[Residues, bytes],
+        streams: tuple[bytes, bytes],
+        bits: tuple[int, int],
+    ) -> tuple[Packed, Pairs]:
+        received = wire.unpack(parameters, packed)
+        expanded = [_uniform(parameters, uniform, index) for index in range(len(received))]
+        replies, shares = [], []
+        for index, row in enumerate(matrix):
+            own, sent = _product(parameters, received, expanded, row, key, streams, index)
+            replies.append(wire.pack_pairs(_fraction_bits(parameters, sent, bits[0]), bits[0]))
+            shares.append(_fraction_bits(parameters, own, bits[1]))
+        return np.stack(replies), np.stack(shares)
+
+    def reply_slots(
+        self,
+        parameters: ParameterSet,
+        uniform: bytes,
+        packed: Packed,
+        values: Small,
+        key: tuple[Residues, bytes],
+        streams: tuple[bytes, bytes],
+    ) -> tuple[Packed, Pairs]:
+        received = wire.unpack(parameters, packed).reshape(*values.shape[:2], len(parameters.primes), -1)
+        terms = values.shape[1]
+        replies, shares = [], []
+        for block, row in enumerate(values):
+            expanded = [_uniform(parameters, uniform, block * terms + term) for term in range(terms)]
+            plain = np.stack([_slots_plaintext(parameters, each) for each in row])
+            own, sent = _product(parameters, received[block], expanded, plain, key, streams, block)
+            replies.append(wire.pack(sent))
+            shares.append(_slots_scaled_down(parameters, own))
+        return np.stack(replies), np.stack(shares)
+
+    def open(self, parameters: ParameterSet, secret: Residues, packed: Packed, bits: tuple[int, int]) -> Pairs:
+        return np.stack([_opened(parameters, secret, wire.unpack_pairs(each, bits[0]), bits) for each in packed])
+
+    def open_slots(self, parameters: ParameterSet, secret: Residues, packed: Packed) -> Pairs:
+        received = wire.unpack(parameters, packed)
+        products = [_multiply(parameters, each, secret) for each in received]
+        return np.stack([_slots_scaled_down(parameters, each) for each in products])
+
+    def challenge(self, parameters: ParameterSet, key: tuple[Residues, bytes], keys: tuple[bytes, ...]) -> Packed:
+        b, a = key[0], _uniform(parameters, key[1], 0)
+        u = _transformed(parameters, streams.ternary(keys[0], 0, parameters.degree))
+        first = _transformed(parameters, streams.errors(keys[1], 0, parameters.degree))
+        second = _transformed(parameters, streams.errors(keys[2], 0, parameters.degree))
+        hidden = _add(parameters, first, _uniform(parameters, keys[3], 0))
+        x0 = _add(parameters, _multiply(parameters, b, u), hidden)
+        x1 = _add(parameters, _multiply(parameters, a, u), second)
+        return np.stack([wire.pack(x0), wire.pack(x1)])
+
+    def uniform(self, parameters: ParameterSet, key: bytes) -> Residues:
+        return _uniform(parameters, key, 0)
+
+    def combine(self, parameters: ParameterSet, first: Residues, second: Residues, secret: Residues) -> Residues:
+        return _add(parameters, first, _multiply(parameters, second, secret))
+
+    def high_bits(self, parameters: ParameterSet, value: Residues, dropped: int) -> bytes:
+        composed = _composed(parameters.primes, _coefficients(parameters, value))
+        return b"".join((int(each) >> dropped).to_bytes(HIGH_BYTES, "little") for each in composed)
+
+    def sines(self, angles: NDArray[np.uint32]) -> tuple[Small, Small]:
+        return polynomial_sine.sine(angles), polynomial_sine.cosine(angles)
+
+
+# Polynomials modulo q, transformed.
+
+
+def _transformed(parameters: ParameterSet, coefficients: NDArray[np.int64]) -> Residues:
+    return np.stack([forward((coefficients % prime).astype(np.uint64), prime) for prime in parameters.primes])
+
+
+def _coefficients(parameters: ParameterSet, value: Residues) -> Residues:
+    return np.stack([inverse(each, prime) for each, prime in zip(value, parameters.primes, strict=True)])
+
+
+def _uniform(parameters: ParameterSet, key: bytes, index: int) -> Residues:
+    """Uniform values are uniform in transformed order too, so no transform is needed."""
+    drawn = (streams.uniform(key, index, part, p, parameters.degree) for part, p in enumerate(parameters.primes))
+    return np.stack(list(drawn))
+
+
+def _multiply(parameters: ParameterSet, left: Residues, right: Residues) -> Residues:
+    return np.stack([multiply(a, b, prime) for a, b, prime in zip(left, right, parameters.primes, strict=True)])
+
+
+def _add(parameters: ParameterSet, left: Residues, right: Residues) -> Residues:
+    return (left + right) % _column(parameters)
+
+
+def _subtract(parameters: ParameterSet, left: Residues, right: Residues) -> Residues:
+    return (left + _column(parameters) - right) % _column(parameters)
+
+
+def _column(parameters: ParameterSet) -> Residues:
+    return np.array(parameters.primes, dtype=np.uint64)[:, None]
+
+
+def _encrypted(
+    parameters: ParameterSet, secret: Residues, keys: tuple[bytes, bytes], scaled: Iterable[Integers]
+) -> bytes:
+    packed = []
+    for index, message in enumerate(scaled):
+        noisy = message + streams.errors(keys[1], index, parameters.degree)
+        residues = np.stack([forward((noisy % p).astype(np.uint64), p) for p in parameters.primes])
+        mask = _multiply(parameters, _uniform(parameters, keys[0], index), secret)
+        packed.append(wire.pack(_add(parameters, residues, mask)).tobytes())
+    return b"".join(packed)
+
+
+def _product(
+    parameters: ParameterSet,
+    received: Residues,
+    expanded: list[Residues],
+    row: Residues,
+    key: tuple[Residues, bytes],
+    keys: tuple[bytes, bytes],
+    index: int,
+) -> tuple[Residues, Residues]:
+    """The evaluator's part, sum of c0 Z + b u, and what is sent, sum of c1 Z + a u + e2; c1 = -expanded."""
+    b, a = key[0], _uniform(parameters, key[1], 0)
+    u = _transformed(parameters, streams.ternary(keys[0], index, parameters.degree))
+    fresh = _transformed(parameters, streams.errors(keys[1], index, parameters.degree))
+    own, sent = _multiply(parameters, b, u), _add(parameters, _multiply(parameters, a, u), fresh)
+    for c0, opposite, factor in zip(received, expanded, row, strict=True):
+        own = _add(parameters, own, _multiply(parameters, c0, factor))
+        sent = _subtract(parameters, sent, _multiply(parameters, opposite, factor))
+    return own, sent
+
+
+# Between integers and fractions of q.
+
+
+def _integers(pairs: Pairs) -> Integers:
+    low, high = pairs[..., 0].astype(object), pairs[..., 1].astype(object)
+    joined: Integers = low + high * (1 << 64)
+    return joined
+
+
+def _pairs(values: Integers) -> Pairs:
+    low = np.array([int(value) & 0xFFFFFFFFFFFFFFFF for value in values], dtype=np.uint64)
+    high = np.array([int(value) >> 64 & 0xFFFFFFFFFFFFFFFF for value in values], dtype=np.uint64)
+    return np.stack([low, high], axis=-1)
+
+
+def _scaled_up(parameters: ParameterSet, message: Integers, bits: int) -> Integers:
+    """round(q m / 2**bits)."""
+    scaled: Integers = (message * parameters.modulus + (1 << (bits - 1))) >> bits
+    return scaled
+
+
+def _fraction(parameters: ParameterSet, coefficients: Residues) -> Integers:
+    """x / q modulo 1, in units of 2**-256, from x modulo each prime."""
+    total = np.zeros(parameters.degree, dtype=object)
+    for residues, prime in zip(coefficients, parameters.primes, strict=True):
+        weight = pow(parameters.modulus // prime, -1, prime)
+        total += multiply(residues, np.uint64(weight), prime).astype(object) * ((1 << FRACTION_BITS) // prime)
+    wrapped: Integers = total % (1 << FRACTION_BITS)
+    return wrapped
+
+
+def _fraction_bits(parameters: ParameterSet, value: Residues, bits: int) -> Pairs:
+    """round(2**bits x / q) modulo 2**bits."""
+    fraction = _fraction(parameters, _coefficients(parameters, value))
+    return _pairs(_rounded(fraction, FRACTION_BITS - bits) % (1 << bits))
+
+
+def _rounded(values: Integers, dropped: int) -> Integers:
+    result: Integers = (values + (1 << (dropped - 1))) >> dropped
+    return result
+
+
+def _opened(parameters: ParameterSet, secret: Residues, reply: Pairs, bits: tuple[int, int]) -> Pairs:
+    """The product of a reply and the secret, exactly, and then its high bits."""
+    numbers = _integers(reply)
+    centred = np.where(numbers >= 1 << (bits[0] - 1), numbers - (1 << bits[0]), numbers)
+    residues = np.stack([forward((centred % p).astype(np.uint64), p) for p in parameters.primes])
+    product = _composed(parameters.primes, _coefficients(parameters, _multiply(parameters, residues, secret)))
+    signed = np.where(product > parameters.modulus // 2, product - parameters.modulus, product)
+    return _pairs(_rounded(signed, bits[0] - bits[1]) % (1 << bits[1]))
+
+
+def _composed(primes: tuple[int, ...], coefficients: Residues) -> Integers:
+    """Chinese remainders: the numbers in [0, product of the primes)."""
+    modulus = int(np.prod(np.array(primes, dtype=object)))
+    total = np.zeros(coefficients.shape[-1], dtype=object)
+    for residues, prime in zip(coefficients, primes, strict=True):
+        rest = modulus // prime
+        total += residues.astype(object) * (rest * pow(rest, -1, prime))
+    composed: Integers = total % modulus
+    return composed
+
+
+# Slots.
+
+
+def _slot_weights(parameters: ParameterSet, values: Small) -> list[Residues]:
+    """The polynomial whose slots are given, as its coefficients' weights w_j = m (t / t_j)**-1 modulo t_j."""
+    weights = []
+    for prime in parameters.slot_primes:
+        coefficients = inverse((values.astype(np.int64) % prime).astype(np.uint64), prime)
+        weights.append(multiply(coefficients, np.uint64(pow(parameters.slot_modulus // prime, -1, prime)), prime))
+    return weights
+
+
+def _slots_scaled_up(parameters: ParameterSet, values: Small) -> Integers:
+    """About q m / t: each of the three parts w_j q / t_j is rounded down, so it is too small by less than three."""
+    total = np.zeros(parameters.degree, dtype=object)
+    for weight, prime in zip(_slot_weights(parameters, values), parameters.slot_primes, strict=True):
+        total += weight.astype(object) * parameters.modulus // prime
+    return total
+
+
+def _slots_plaintext(parameters: ParameterSet, values: Small) -> Residues:
+    """A polynomial that is m modulo t, with coefficients between -1.5 t and 1.5 t."""
+    total = np.zeros(parameters.degree, dtype=object)
+    for weight, prime in zip(_slot_weights(parameters, values), parameters.slot_primes, strict=True):
+        centred = weight.astype(np.int64) - np.where(weight > prime // 2, prime, 0)
+        total += centred.astype(object) * (parameters.slot_modulus // prime)
+    return np.stack([forward((total % p).astype(np.uint64), p) for p in parameters.primes])
+
+
+def _slots_scaled_down(parameters: ParameterSet, value: Residues) -> Pairs:
+    """round(t x / q) modulo t, and then the slots of that polynomial, in [0, t)."""
+    fraction = _fraction(parameters, _coefficients(parameters, value))
+    rounded = _rounded(fraction * parameters.slot_modulus, FRACTION_BITS)
+    slots = np.stack([forward((rounded % p).astype(np.uint64), p) for p in parameters.slot_primes])
+    return _pairs(_composed(parameters.slot_primes, slots))

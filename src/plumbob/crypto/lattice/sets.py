@@ -1,0 +1,134 @@
+"""The parameter sets: numbered constants. Nothing is negotiated, and a number that is not listed is refused.
+
+The limits on log2 q are those of Bossuat et al., "Security Guidelines for Implementing Homomorphic Encryption" (2024):
+128 bits against classical attacks, ternary secrets, errors of standard deviation 3.2. docs/lattice.md says why each set
+is as large as it is.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+from plumbob.errors import CryptoError
+
+# Every prime is 1 modulo 32768, so that polynomials of up to 16384 coefficients have a transform.
+PRIMES = (
+    1125899904679937,
+    1125899903991809,
+    1125899903827969,
+    1125899903795201,
+    1125899903500289,
+    1125899903107073,
+)
+SLOT_PRIMES = (68718428161, 68717740033, 68716036097)
+PRIME_BITS = 50
+LARGEST_DEGREE = 16384
+
+# The table of the guidelines: the largest log2 q for each degree.
+MOST_MODULUS_BITS = {4096: 106, 8192: 214, 16384: 430}
+# The smallest ratio in that table. A secret of which a part is known needs this many bits of q, or fewer, per unknown.
+SAFE_BITS_PER_UNKNOWN = 106 / 4096
+# Never more than the published estimate of what an opened share can carry out, whatever the ratio would allow.
+MOST_OPENED_BITS = {4096: 2300, 8192: 2300, 16384: 15000}
+
+ERROR_COINS = 21
+LARGEST_ERROR = ERROR_COINS
+
+
+@dataclass(frozen=True)
+class ParameterSet:
+    """The ring of integer polynomials modulo x**degree + 1 and modulo the product of the first primes."""
+
+    number: int
+    degree: int
+    prime_count: int
+    has_slots: bool = False
+
+    @property
+    def primes(self) -> tuple[int, ...]:
+        return PRIMES[: self.prime_count]
+
+    @property
+    def slot_primes(self) -> tuple[int, ...]:
+        return SLOT_PRIMES if self.has_slots else ()
+
+    @cached_property
+    def modulus(self) -> int:
+        """The number q."""
+        return math.prod(self.primes)
+
+    @cached_property
+    def slot_modulus(self) -> int:
+        """The number t that slots calculate modulo; 1 without slots."""
+        return math.prod(self.slot_primes)
+
+    @property
+    def modulus_bits(self) -> int:
+        return PRIME_BITS * self.prime_count
+
+    @property
+    def polynomial_bytes(self) -> int:
+        """Of a polynomial modulo q on the wire."""
+        return self.degree * self.modulus_bits // 8
+
+    @property
+    def most_opened_bits(self) -> int:
+        """How many opened bits may carry coefficients of one key, three values each, before 128 bits are lost."""
+        unknowns = math.ceil(self.modulus_bits / SAFE_BITS_PER_UNKNOWN)
+        allowed = math.floor((self.degree - unknowns) * math.log2(3))
+        return max(0, min(allowed, MOST_OPENED_BITS.get(self.degree, 0)))
+
+
+SCORES = ParameterSet(1, 4096, 2)
+SCORES_OPENED = ParameterSet(2, 8192, 2)
+GRADIENTS = ParameterSet(3, 8192, 3)
+GRADIENTS_OPENED = ParameterSet(4, 16384, 3)
+SLOTS = ParameterSet(5, 16384, 6, has_slots=True)
+SCORES_OPENED_WIDE = ParameterSet(6, 16384, 2)
+
+_OFFERED = {
+    each.number: each for each in (SCORES, SCORES_OPENED, GRADIENTS, GRADIENTS_OPENED, SLOTS, SCORES_OPENED_WIDE)
+}
+TEST_ONLY_NUMBER = 0
+
+
+def by_number(number: int) -> ParameterSet:
+    """The set that a plan or a message names."""
+    if number not in _OFFERED:
+        offered = ", ".join(map(str, _OFFERED))
+        raise CryptoError(f"lattice parameter set {number}: expected one of {offered}; use the same version everywhere")
+    return _OFFERED[number]
+
+
+def for_scores(opened_bits: int) -> ParameterSet:
+    """The smallest set for scores that allows this many bits to be opened toward one party."""
+    return _smallest((SCORES, SCORES_OPENED, SCORES_OPENED_WIDE), opened_bits, "scores")
+
+
+def for_gradients(opened_bits: int) -> ParameterSet:
+    """The smallest set for gradients that allows this many bits to be opened toward one party."""
+    return _smallest((GRADIENTS, GRADIENTS_OPENED), opened_bits, "gradients")
+
+
+def for_slots(opened_bits: int) -> ParameterSet:
+    """The set for slots, if it allows this many bits to be opened toward one party."""
+    return _smallest((SLOTS,), opened_bits, "the sigmoid")
+
+
+def _smallest(sets: tuple[ParameterSet, ...], opened_bits: int, what: str) -> ParameterSet:
+    for each in sets:
+        if opened_bits <= each.most_opened_bits:
+            return each
+    raise CryptoError(
+        f"{opened_bits} bits would be opened toward one party: the keys for {what} stand at most "
+        f"{sets[-1].most_opened_bits}; open fewer numbers (fewer rows or columns)"
+    )
+
+
+def insecure_for_tests(degree: int, prime_count: int, has_slots: bool = False) -> ParameterSet:
+    """A set of any degree; its number is refused by every decoder of a plan."""
+    if degree < 16 or degree > LARGEST_DEGREE or degree & (degree - 1):
+        raise CryptoError(f"degree {degree}: expected a power of two between 16 and {LARGEST_DEGREE}")
+    if not 1 <= prime_count <= len(PRIMES):
+        raise CryptoError(f"{prime_count} primes: expected 1 to {len(PRIMES)}")
+    return ParameterSet(TEST_ONLY_NUMBER, degree, prime_count, has_slots)

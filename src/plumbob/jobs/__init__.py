@@ -1,0 +1,51 @@
+"""Jobs of other systems, read so that `check` can say what they give away, and moved into plans that do not.
+
+    file -> File -> Job -> Plan, findings
+
+Nothing that a file holds is ever executed, and a file is refused with the name of what it is.
+"""
+
+from pathlib import Path
+from typing import Literal
+
+from plumbob.errors import PlanError
+from plumbob.jobs import fate_conf, fate_dag, fate_scripts, secretflow_nodes, secretflow_scripts
+from plumbob.jobs.defaults import Version, parse_version
+from plumbob.jobs.files import File, load
+from plumbob.jobs.findings import judge
+from plumbob.jobs.kinds import kind_of
+from plumbob.jobs.plans import Moved, plan_to_check, plan_to_move
+from plumbob.jobs.reading import Job, Read
+
+__all__ = ["Job", "Moved", "Read", "System", "judge", "plan_to_check", "plan_to_move", "read_job"]
+
+System = Literal["FATE", "SecretFlow"]
+
+
+def read_job(path: Path, system: System, version: str | None = None) -> Job:
+    """The logistic regression that a file trains; raises PlanError with the kind of file where there is none."""
+    file = load(path)
+    stated = None if version is None else parse_version(version)
+    try:
+        job = _read_fate(file, stated) if system == "FATE" else _read_secretflow(file, stated)
+    except PlanError as error:
+        raise PlanError(f"{path}: {error}") from error
+    if job is None:
+        raise PlanError(f"{path}: this is {kind_of(file, system)}")
+    return job
+
+
+def _read_fate(file: File, version: Version | None) -> Job | None:
+    if file.script is not None:
+        return None if fate_scripts.is_unknown(file.script) else fate_scripts.read_script(file.script, version)
+    if not isinstance(file.tree, dict):
+        return None
+    if fate_dag.is_dag(file.tree):
+        return fate_dag.read_dag(file.tree, version)
+    return fate_conf.read_conf(file.tree, version)
+
+
+def _read_secretflow(file: File, version: Version | None) -> Job | None:
+    if file.script is not None:
+        return secretflow_scripts.read_script(file.script, version)
+    return secretflow_nodes.read_nodes(file.tree, version) if isinstance(file.tree, dict) else None

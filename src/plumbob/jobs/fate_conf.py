@@ -1,0 +1,134 @@
+"""FATE 1.x: a job's runtime configuration, of either version of its dsl, alone or together with the dsl."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from plumbob.jobs import fate
+from plumbob.jobs.defaults import Version
+from plumbob.jobs.fate import Component
+from plumbob.jobs.reading import Job, Read, Tree, listed, mapping
+
+SECTIONS = ("component_parameters", "algorithm_parameters")
+WRAPPERS = ("runtime_conf", "job_runtime_conf", "conf", "train_runtime_conf")
+NEWEST: Version = (1, 11, 3)
+SHORT_NAME = re.compile(r"(^|.*[_-])lr[_-]?\d*$")
+
+
+def read_conf(tree: Tree, version: Version | None) -> Job | None:
+    """The job, or None where there is no logistic regression to train in it."""
+    conf, modules = unwrapped(tree), _modules(tree)
+    if is_prediction(conf):
+        return None
+    found = _components(conf, modules)
+    if not found:
+        return None
+    name, kind, parameters = found[0]
+    others = tuple(other for other, _, given in found[1:] if given)
+    told_version, reads = _version(conf, kind, parameters, version)
+    parties = fate.parties_from(conf.get("role"))
+    component = Component(name, kind, parameters, others, fate.evaluates_classes(conf))
+    ignored = [f"{other}: named without parameters; taken as prediction" for other, _, given in found[1:] if not given]
+    return fate.job_of(component, told_version, parties, [*reads, *fate.party_entries(parties)], ignored)
+
+
+def unwrapped(tree: Tree) -> Tree:
+    """The configuration itself, where a request carries it together with the dsl."""
+    return next((inner for name in WRAPPERS if (inner := mapping(tree, name))), tree)
+
+
+def is_conf(tree: Tree) -> bool:
+    """Whether this is a 1.x configuration at all."""
+    conf = unwrapped(tree)
+    return any(isinstance(conf.get(name), Mapping) for name in SECTIONS) or ("role" in conf and "initiator" in conf)
+
+
+def is_prediction(conf: Tree) -> bool:
+    """A job that applies a trained model."""
+    jobs = mapping(conf, "job_parameters")
+    return "predict" in (jobs.get("job_type"), mapping(jobs, "common").get("job_type"), conf.get("job_type"))
+
+
+def component_names(tree: Tree) -> list[str]:
+    """All components that a configuration mentions."""
+    conf = unwrapped(tree)
+    names = [name for part in _parts(conf) for name in part]
+    return list(dict.fromkeys(str(name) for name in names if name not in ("args", "common", "role")))
+
+
+def _modules(tree: Tree) -> dict[str, str]:
+    """Component -> module, where the dsl came along."""
+    halves = (mapping(tree, name) for name in ("dsl", "job_dsl", "train_dsl"))
+    components = next((mapping(half, "components") for half in halves if half), {})
+    return {name: str(mapping(components, name).get("module", "")) for name in components}
+
+
+def _components(conf: Tree, modules: Mapping[str, str]) -> list[tuple[str, str, dict[str, Any]]]:
+    """(name, kind, merged parameters) of each logistic regression; the first with parameters comes first."""
+    merged: dict[str, dict[str, Any]] = {}
+    for part in _parts(conf):
+        for name, content in part.items():
+            if isinstance(content, Mapping) and _kind(str(name), content, modules):
+                merged.setdefault(str(name), {})
+                _merge(merged[str(name)], content)
+    for name in modules:
+        if _kind(name, {}, modules) and name not in merged:
+            merged[name] = {}
+    ordered = sorted(merged.items(), key=lambda item: not item[1])
+    return [(name, str(_kind(name, given, modules)), given) for name, given in ordered]
+
+
+def _kind(name: str, content: Tree, modules: Mapping[str, str]) -> str | None:
+    if modules.get(name):
+        return fate.kind_of(modules[name])
+    if (kind := fate.kind_of(name)) is not None:
+        return kind
+    is_short = SHORT_NAME.match(name.lower()) is not None and "homo" not in name.lower()
+    if is_short and "max_iter" in content and ("penalty" in content or "optimizer" in content):
+        return "hetero_sshe_lr" if "reveal_strategy" in content or "reveal_every_iter" in content else "hetero_lr"
+    return None
+
+
+def _parts(conf: Tree) -> Iterator[Tree]:
+    """Common parameters first, then each role's own."""
+    for section in SECTIONS:
+        parameters = mapping(conf, section)
+        yield parameters
+        yield mapping(parameters, "common")
+        yield from _role_parts(mapping(parameters, "role"))
+    yield from (part for part in mapping(conf, "role_parameters").values() if isinstance(part, Mapping))
+
+
+def _role_parts(roles: Tree) -> Iterator[Tree]:
+    """{guest: {"0": {...}}}: what lies two levels down."""
+    for role in roles.values():
+        if isinstance(role, Mapping):
+            yield from (part for part in role.values() if isinstance(part, Mapping))
+
+
+def _merge(merged: dict[str, Any], content: Tree) -> None:
+    """A role's value goes over the common one; the first dsl has it in a list, one entry per party."""
+    for name, value in content.items():
+        single = listed(value)[0] if isinstance(value, list) and len(value) == 1 else value
+        if isinstance(single, Mapping) and isinstance(merged.get(name), Mapping):
+            merged[name] = {**merged[name], **single}
+        else:
+            merged[str(name)] = single
+
+
+def _version(conf: Tree, kind: str, parameters: Tree, stated: Version | None) -> tuple[Version, list[Read]]:
+    """The version whose defaults are meant, and what is printed about it."""
+    if stated is not None:
+        return stated, [Read("version", ".".join(map(str, stated)), "file", "--job-version")]
+    names = component_names(conf)
+    if str(conf.get("dsl_version", "1")) != "2":
+        return (1, 4), [_assumed("1.0 to 1.6", "the file has the first dsl")]
+    if any(name in parameters for name in ("masked_rate", "batch_strategy", "shuffle")):
+        return NEWEST, [_assumed("1.7.2 to 1.11.3", "the file has settings that came with 1.7.2")]
+    if kind == "hetero_lr" and any(name.startswith(("dataio", "data_io")) for name in names):
+        return (1, 6), [_assumed("1.5 to 1.6", "the file has a DataIO component; 1.7 has DataTransform")]
+    return NEWEST, [_assumed("1.7.2 to 1.11.3", "the file does not say; earlier ones cut batches once (--job-version)")]
+
+
+def _assumed(version: str, why: str) -> Read:
+    return Read("version", version, "assumed", why)

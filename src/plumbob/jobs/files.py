@@ -1,0 +1,192 @@
+"""A job file as a tree or as a script, whatever it holds: never executed, never larger or deeper than it may be."""
+
+import ast
+import json
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from plumbob.errors import PlanError
+
+LARGEST_FILE = 8 * 2**20
+LARGEST_YAML = 2**18
+DEEPEST_BRACKETS = 200
+"""The YAML parser takes seconds over more; brackets in texts count too, but they come in pairs."""
+MOST_VALUES = 200_000
+"""Also counts what aliases repeat, so that a short file cannot stand for an endless one."""
+DEEPEST = 60
+LONGEST_NUMBER = 100
+DOCUMENTS = {".md": "Markdown", ".rst": "reStructuredText", ".html": "HTML", ".txt": "text", ".po": "a translation"}
+PROGRAMS = {
+    ".ts": "TypeScript",
+    ".tsx": "TypeScript",
+    ".js": "JavaScript",
+    ".java": "Java",
+    ".go": "Go",
+    ".sh": "shell",
+}
+
+
+@dataclass(frozen=True)
+class File:
+    """What a file holds; exactly one of tree, script and other is there."""
+
+    path: Path
+    tree: Any = None
+    script: ast.Module | None = None
+    other: str = ""
+    """What kind of file it is, where it is neither data nor Python."""
+
+
+def load(path: Path) -> File:
+    """Read it by what its name ends with, and by what it begins with."""
+    text = _text(path)
+    ending = path.suffix.lower()
+    if ending in DOCUMENTS:
+        return File(path, other=f"a documentation page ({DOCUMENTS[ending]})")
+    if ending in PROGRAMS:
+        return File(path, other=f"a program in {PROGRAMS[ending]}")
+    if ending == ".py":
+        return File(path, script=_script(text, path))
+    tree = _json(text, path) if text.lstrip().startswith(("{", "[")) else _yaml(text, path)
+    _measure(tree, path)
+    if isinstance(tree, Mapping) and isinstance(tree.get("cells"), list):
+        return File(path, script=_script(_notebook(tree["cells"]), path))
+    return File(path, tree=tree)
+
+
+def _text(path: Path) -> str:
+    try:
+        size = path.stat().st_size
+        if size > LARGEST_FILE:
+            raise PlanError(f"{path}: {size:,} bytes is more than a job file has; the limit is {LARGEST_FILE:,}")
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, ValueError) as error:
+        raise PlanError(f"{path}: the job file cannot be read as text in UTF-8 ({type(error).__name__})") from error
+
+
+def _json(text: str, path: Path) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        if not _is_flow_yaml(text):
+            raise PlanError(
+                f"{path}: not valid JSON ({_short(error)}); send the file as the system wrote it"
+            ) from error
+    return _yaml(text, path)
+
+
+def _is_flow_yaml(text: str) -> bool:
+    """`{a: 1}` is YAML, and people write it; a long one is a broken JSON file."""
+    return len(text) < 10_000 and text.count("[") + text.count("{") < DEEPEST
+
+
+def _yaml(text: str, path: Path) -> Any:
+    if len(text) > LARGEST_YAML:
+        raise PlanError(f"{path}: {len(text):,} characters is more YAML than a job has; the limit is {LARGEST_YAML:,}")
+    if _bracket_depth(text) > DEEPEST_BRACKETS:
+        raise PlanError(
+            f"{path}: neither JSON nor YAML (brackets nested deeper than {DEEPEST_BRACKETS}): not a job file"
+        )
+    try:
+        import yaml
+    except ImportError:
+        raise PlanError(
+            f"{path}: reading YAML needs PyYAML, which is not installed; run: pip install 'plumbob[jobs]', or send the "
+            "job as JSON"
+        ) from None
+
+    class Loader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML comes without types.
+        """The safe one, which makes plain values only; numbers that would take minutes to read are refused."""
+
+        def construct_yaml_int(self, node: Any) -> int:
+            return int(super().construct_yaml_int(_bounded(node)))
+
+        def construct_yaml_float(self, node: Any) -> float:
+            return float(super().construct_yaml_float(_bounded(node)))
+
+    Loader.add_constructor("tag:yaml.org,2002:int", Loader.construct_yaml_int)
+    Loader.add_constructor("tag:yaml.org,2002:float", Loader.construct_yaml_float)
+    try:
+        documents = [document for document in yaml.load_all(text, Loader) if document is not None]  # Safe.
+    # The parser lets through what Python says of odd dates and numbers, and of keys that cannot be keys.
+    except (yaml.YAMLError, ValueError, TypeError, OverflowError, AttributeError, RecursionError, LookupError) as error:
+        raise PlanError(
+            f"{path}: neither JSON nor YAML ({_short(error)}); send the file as the system wrote it"
+        ) from error
+    return documents[0] if len(documents) == 1 else documents
+
+
+def _bracket_depth(text: str) -> int:
+    depth = deepest = 0
+    for letter in text:
+        if letter in "[{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif letter in "]}":
+            depth = max(0, depth - 1)
+    return deepest
+
+
+def _bounded(node: Any) -> Any:
+    if len(str(node.value)) > LONGEST_NUMBER:
+        raise ValueError("a number of more than 100 digits")
+    return node
+
+
+def _measure(tree: Any, path: Path) -> None:
+    """Refuse what is too large or too deep to be a job."""
+    waiting: list[tuple[Any, int]] = [(tree, 0)]
+    count = 0
+    while waiting:
+        value, depth = waiting.pop()
+        count += 1
+        if count > MOST_VALUES or depth > DEEPEST:
+            raise PlanError(
+                f"{path}: more than {MOST_VALUES:,} values, or nested deeper than {DEEPEST}: not a job file"
+            )
+        if isinstance(value, Mapping):
+            waiting += [(inner, depth + 1) for inner in value.values()]
+        elif isinstance(value, list | tuple | set):
+            waiting += [(inner, depth + 1) for inner in value]
+
+
+def _script(text: str, path: Path) -> ast.Module:
+    try:
+        with warnings.catch_warnings():
+            # What Python thinks of somebody's escape sequences is nothing to say here.
+            warnings.simplefilter("ignore")
+            return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise PlanError(f"{path}: not valid Python ({_short(error)})") from error
+
+
+def _notebook(cells: list[Any]) -> str:
+    """All code cells as one script, without those that Python alone does not understand."""
+    codes = (_code(cell) for cell in cells if isinstance(cell, Mapping) and cell.get("cell_type") == "code")
+    return "\n".join(code for code in codes if _is_python(code))
+
+
+def _is_python(code: str) -> bool:
+    try:
+        _script(code, Path())
+    except PlanError:
+        return False
+    return True
+
+
+def _code(cell: Mapping[str, Any]) -> str:
+    source = cell.get("source")
+    text = "".join(map(str, source)) if isinstance(source, list) else str(source or "")
+    if text.startswith("%%"):
+        return ""
+    lines = text.splitlines()
+    return "\n".join("pass" if line.startswith(("%", "!")) else line for line in lines)
+
+
+def _short(error: Exception) -> str:
+    words = " ".join(str(error).split())
+    words = "".join(letter if letter.isprintable() else "?" for letter in words)
+    return words[:120] or type(error).__name__

@@ -1,0 +1,179 @@
+"""What a job of another system gives away: the findings of `check` on its nearest plan, and what no plan can say.
+
+Three things are beyond any plan of ours: an arbiter that is one of the parties, scores that the label party gets in
+the clear, and batches that are hidden among decoys. Each has a rule of its own here, from the job's description alone.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from plumbob.checking.check import ORDER, check, figures_of
+from plumbob.checking.figures import Figures
+from plumbob.checking.forecast import BLOCKED, DEGRADES, LEAKS
+from plumbob.checking.key_rules import KEYS as KEYS_ATTACK
+from plumbob.jobs.decoys import equations_per_row, forecast, hidden_rate
+from plumbob.jobs.reading import Decoys, Job, shown
+from plumbob.plan import PROFILE_BITS, Plan
+from plumbob.record import Finding
+
+ARBITER_REFERENCE = "FATE: the arbiter holds the key, and residuals and scores travel row by row under it"
+SCORES_REFERENCE = "SecretFlow: FlLogisticRegressionVertical adds up the scores for the label party"
+DECOYS_REFERENCE = "beyond the paper: stacked equations with decoys"
+MOVE = "move the job: plumbob plan new --from-{system} FILE"
+# Which rows a batch has is all that these need, and what decoys hide.
+NEED_THE_BATCH = ("label-sign", "label-only", "label-average", "label-counts")
+
+
+def judge(job: Job, plan: Plan, runs: int = 1) -> list[Finding]:
+    """All findings, the worst first."""
+    fits = runs * job.fits
+    figures = figures_of(plan, None, fits)
+    findings = check(plan, runs=fits)
+    if job.decoys is not None and plan.batches == "reshuffled":
+        findings = list(_with_decoys(job.decoys, plan, figures, findings))
+    if job.may_be_fixed and plan.batches == "reshuffled":
+        findings = _worse(findings, check(plan.replace(batches="fixed"), runs=fits))
+    own = [*_arbiter_findings(job, plan), *_score_findings(job, plan)]
+    others = [judged for finding in findings for judged in _about_keys(job, plan, finding)]
+    return sorted([*own, *others], key=lambda finding: ORDER.index(finding.verdict))
+
+
+def _worse(findings: Sequence[Finding], others: Sequence[Finding]) -> list[Finding]:
+    """Of two lists about the same attacks, the worse finding each."""
+    chosen = []
+    for finding in findings:
+        pair = [finding, *(other for other in others if _same(other, finding))]
+        chosen.append(min(pair, key=lambda one: ORDER.index(one.verdict)))
+    return chosen
+
+
+def _about_keys(job: Job, plan: Plan, finding: Finding) -> Iterator[Finding]:
+    """A plan has keys of two lengths only, and others for tests; a job's keys are judged by their length."""
+    if finding.attack != KEYS_ATTACK or not plan.test_only_keys:
+        yield finding
+    elif plan.key_bits < PROFILE_BITS[0]:
+        why = (
+            f"Keys of {plan.key_bits} bits: whoever factors one decrypts every message under it, now or from a "
+            "recording, and reads all labels and scores."
+        )
+        yield replace(finding, why=why, fix=MOVE.format(system=job.system.lower()))
+
+
+# An arbiter that is one of the parties.
+
+
+def _arbiter_findings(job: Job, plan: Plan) -> Iterator[Finding]:
+    if not job.has_arbiter or plan.protocol != "arbiter":
+        return
+    if not (job.parties.is_stated and job.parties.arbiter):
+        yield from _unnamed_arbiter(job, plan)
+        return
+    arbiters = set(job.parties.arbiter)
+    for identity in sorted(arbiters & set(job.parties.label)):
+        yield from _guest_holds_the_key(job, plan, identity)
+    for position, identity in enumerate(job.parties.features):
+        if identity in arbiters and position < len(plan.feature_parties):
+            yield _host_holds_the_key(job, plan, plan.feature_parties[position].name, identity)
+
+
+def _guest_holds_the_key(job: Job, plan: Plan, identity: str) -> Iterator[Finding]:
+    why = (
+        f"Party {shown(identity)} is both guest and arbiter: it holds the key, and each host sends it an "
+        "encrypted score "
+        "for every row of every batch, so it can read them all."
+    )
+    for party in plan.feature_parties:
+        yield _finding("arbiter-key", plan.label_party.name, party.name, "scores", why, job)
+
+
+def _host_holds_the_key(job: Job, plan: Plan, name: str, identity: str) -> Finding:
+    why = (
+        f"Party {shown(identity)} is both host and arbiter: it holds the key, and the guest sends it an encrypted "
+        "residual "
+        "for every row of every batch, so it can read every label."
+    )
+    return _finding("arbiter-key", name, plan.label_party.name, "labels", why, job)
+
+
+def _unnamed_arbiter(job: Job, plan: Plan) -> Iterator[Finding]:
+    why = (
+        "The file does not say who the arbiter is. If it is a host, as in FATE's own examples, that host holds the key "
+        "and can read the encrypted residual of every row, and so every label. Provide the file that names the roles."
+    )
+    yield _finding("arbiter-key", plan.feature_parties[0].name, plan.label_party.name, "labels", why, job)
+
+
+# Scores in the clear.
+
+
+def _score_findings(job: Job, plan: Plan) -> Iterator[Finding]:
+    if not job.scores_in_the_clear:
+        return
+    names = [party.name for party in plan.feature_parties]
+    label = plan.label_party.name
+    if len(names) == 1:
+        why = (
+            f"{label} gets the joint score of every row of every batch in the clear and knows its own part, so it "
+            "reads "
+            f"{names[0]}'s part of every score, at any batch size."
+        )
+    elif job.aggregator == "plain":
+        why = (
+            f"A plain aggregator adds the scores up: whoever runs it reads each party's part of every score, and "
+            f"{label} "
+            "gets their sum for every row."
+        )
+    else:
+        why = f"{label} gets the sum of the other parties' parts of the score for every row of every batch."
+    yield _finding("scores-in-the-clear", label, "+".join(names), "scores", why, job, SCORES_REFERENCE)
+
+
+def _finding(
+    attack: str, by: str, against: str, target: str, why: str, job: Job, reference: str = ARBITER_REFERENCE
+) -> Finding:
+    return Finding(attack, by, against, target, LEAKS, why, reference, MOVE.format(system=job.system.lower()))
+
+
+# Decoys.
+
+
+def _with_decoys(decoys: Decoys, plan: Plan, figures: Figures, findings: Sequence[Finding]) -> Iterator[Finding]:
+    """What a host does with a batch that it does not know; the guest knows it, so its findings stay."""
+    wide = _wider(decoys, plan, figures)
+    for finding in findings:
+        if finding.by == plan.label_party.name:
+            yield finding
+        elif finding.attack == "label-stacked":
+            yield _stacked(decoys, figures, finding)
+        elif finding.attack in NEED_THE_BATCH:
+            yield next((one for one in wide if _same(one, finding)), finding)
+        else:
+            yield finding
+
+
+def _wider(decoys: Decoys, plan: Plan, figures: Figures) -> list[Finding]:
+    """To the host a step is about all rows that it names: those that do not count have a residual of 0."""
+    named = round((1.0 + hidden_rate(decoys, figures.rows, figures.batch)) * figures.batch)
+    return check(plan.replace(batch_size=max(1, min(named, figures.rows))), runs=figures.runs)
+
+
+def _same(one: Finding, other: Finding) -> bool:
+    return (one.attack, one.by, one.against, one.target) == (other.attack, other.by, other.against, other.target)
+
+
+def _stacked(decoys: Decoys, figures: Figures, finding: Finding) -> Finding:
+
+    rate = hidden_rate(decoys, figures.rows, figures.batch)
+    columns = figures.rank(finding.by)
+    known = equations_per_row(decoys, figures.rows, figures.batch, columns, figures.visits)
+    expected = forecast(known, rate, figures)
+    verdict = expected.verdict(figures.plan.tolerance_labels)
+    # Nothing hides the labels but the guess which rows count: nobody can say that it is nothing.
+    verdict = DEGRADES if verdict == BLOCKED else verdict
+    why = (
+        f"Each step hides {figures.batch} rows among {rate:.3g} times as many decoys. {known:.3g} equations per "
+        "label, each "
+        f"with {rate:.3g} times as much noise as signal, leave about {expected.accuracy:.0%} of labels right, AUC "
+        f"{expected.auc:.2f}."
+    )
+    return replace(finding, verdict=verdict, why=why, reference=DECOYS_REFERENCE)

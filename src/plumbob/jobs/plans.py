@@ -1,0 +1,100 @@
+"""A job as a plan: as it is, so that `check` can judge it, or as it should be, so that it can move here."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from plumbob.errors import PlanError
+from plumbob.jobs.reading import Job, Read, shown
+from plumbob.plan import KEYS, Plan
+
+ASSUMED_COLUMNS = 10
+# What a plan of ours may have beyond the job: plain gradient descent on standardised columns.
+PLAIN = {"momentum": 0.0, "scale": "standard"}
+KEPT = ("intercept", "l2")
+REASONS = {
+    "protocol": "nobody sees a gradient, and nobody holds a key for the others",
+    "open": "no weights are opened",
+    "key_bits": "shorter keys do not protect anything for long",
+    "batches": "follows from the protocol",
+    "batch_size": "follows from the protocol",
+    "epochs": "follows from the protocol",
+    "learning_rate": "follows from the protocol",
+    "start": "training begins at zero",
+}
+
+
+@dataclass(frozen=True)
+class Moved:
+    """A plan and what is different in it."""
+
+    plan: Plan
+    differences: tuple[str, ...]
+
+
+def plan_to_check(job: Job, flags: Mapping[str, Any]) -> tuple[Plan, Job]:
+    """The nearest plan; flags win. The job comes back with what had to be assumed."""
+    features, job = _features(job, flags)
+    others = {name: value for name, value in flags.items() if name != "features"}
+    keys = _fitting({**_known(PLAIN), **job.keys}, others)
+    return Plan.for_columns(features, title=f"from {job.system}", **{**keys, **others}), job
+
+
+def plan_to_move(job: Job, flags: Mapping[str, Any]) -> Moved:
+    """A safe plan for the same parties and columns."""
+    features, job = _features(job, flags)
+    others = {name: value for name, value in flags.items() if name != "features"}
+    kept = {name: job.keys[name] for name in KEPT if name in job.keys}
+    safe = {"protocol": "shares", "open": "never"}
+    try:
+        plan = Plan.for_columns(features, title=f"moved from {job.system}", **{**safe, **kept, **others})
+    except PlanError as error:
+        raise PlanError(f"{error}\nthe job cannot move as it is; change what the line names by a flag") from error
+    return Moved(plan, tuple(_differences(job, plan)))
+
+
+def _differences(job: Job, plan: Plan) -> list[str]:
+    lines = []
+    for name, before in job.keys.items():
+        now = getattr(plan, name)
+        if name not in ("test_only_keys", "scheme", "sigmoid", "unmasked_gradients_for_the_arbiter") and now != before:
+            reason = f": {REASONS[name]}" if name in REASONS else ""
+            lines.append(f"{name}: {shown(before)} in the job, {_told(name, now)} here{reason}")
+    if job.has_arbiter:
+        lines.append("arbiter: the job needs one, the plan does not")
+    return lines
+
+
+def _told(name: str, value: Any) -> str:
+    return "a public rule" if name == "epochs" and value == 0 else shown(value)
+
+
+def _features(job: Job, flags: Mapping[str, Any]) -> tuple[tuple[int, ...], Job]:
+    """Each party's columns, which no job file holds."""
+    expected = job.feature_parties + 1 if job.feature_parties else 2
+    features = flags.get("features")
+    if features is None:
+        assumed = (ASSUMED_COLUMNS,) * expected
+        why = "job files do not say how many columns each party has; give --features"
+        read = Read("features", ",".join(map(str, assumed)), "assumed", why)
+        return assumed, replace(job, read=(*job.read, read))
+    if job.feature_parties and len(features) != expected:
+        raise PlanError(
+            f"--features: the job has {expected} parties with columns, so give {expected} numbers, label party "
+            "first; got "
+            f"{len(features)}"
+        )
+    return tuple(features), job
+
+
+def _known(keys: Mapping[str, Any]) -> dict[str, Any]:
+    names = {key.name for key in KEYS}
+    return {name: value for name, value in keys.items() if name in names}
+
+
+def _fitting(keys: dict[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:
+    """Both systems take a batch larger than the table as all rows."""
+    rows = flags.get("rows", 0)
+    if rows and "batch_size" not in flags and "batches" not in flags and keys.get("batch_size", 0) > rows:
+        return {**{name: value for name, value in keys.items() if name != "batch_size"}, "batches": "full"}
+    return keys

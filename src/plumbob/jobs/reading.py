@@ -1,0 +1,245 @@
+"""What was read from another system's job file: each value with where it came from, and what was left aside.
+
+A job file states some values, leaves others to its system's defaults, and is silent about the rest. `Settings` keeps
+these three apart while a reader asks for one value after another; `Job` is the result.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from plumbob.errors import PlanError
+from plumbob.jobs.defaults import Defaults
+
+Tree = Mapping[str, Any]
+Source = Literal["file", "default", "assumed"]
+LONGEST_SHOWN = 60
+
+
+@dataclass(frozen=True)
+class Computed:
+    """A value that a script works out when it runs: nobody knows it without running the script."""
+
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Read:
+    """One value: the plan's word for it, what the job has, and where that came from."""
+
+    key: str
+    value: Any
+    source: Source
+    where: str = ""
+    """The name in the file, or the file of the other system that holds the default."""
+    taken_as: Any = None
+    """The plan's value where it differs."""
+
+    def line(self) -> str:
+        """For people."""
+        taken = "" if self.taken_as is None else f", taken as {self.taken_as}"
+        where = f": {self.where}" if self.where else ""
+        return f"{self.key} = {shown(self.value)}{taken}  ({self.source}{where})"
+
+
+@dataclass(frozen=True)
+class Parties:
+    """The ids that a job states for each role; empty where it states none."""
+
+    label: tuple[str, ...] = ()
+    features: tuple[str, ...] = ()
+    arbiter: tuple[str, ...] = ()
+
+    @property
+    def is_stated(self) -> bool:
+        return bool(self.label and self.features)
+
+
+@dataclass(frozen=True)
+class Decoys:
+    """Rows that hide a batch: a step names `rate` times as many rows again, and only the guest knows which count."""
+
+    rate: float
+    batches_per_epoch: int = 0
+    """1 where each epoch draws a single batch; 0 where an epoch covers all rows."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One logistic regression of another system, in the plan's words, with all that no plan can say."""
+
+    system: str
+    component: str
+    keys: dict[str, Any]
+    read: tuple[Read, ...] = ()
+    ignored: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+    parties: Parties = Parties()
+    feature_parties: int = 0
+    """0 where the file does not say."""
+    fits: int = 1
+    """Trainings on the same rows: folds, further components."""
+    decoys: Decoys | None = None
+    may_be_fixed: bool = False
+    """Whether some versions that the file may be for cut batches once; the worse of the two is then shown."""
+    has_arbiter: bool = False
+    scores_in_the_clear: bool = False
+    """The label party gets the joint score of each row while it trains."""
+    aggregator: str = ""
+    """Where scores are added up: "plain" shows each party's part to whoever adds."""
+
+    def as_json(self) -> dict[str, Any]:
+        """The two lists that `check --json` prints."""
+        return {"read": [_entry(one) for one in self.read], "ignored": list(self.ignored)}
+
+
+def _entry(read: Read) -> dict[str, Any]:
+    entry = asdict(read)
+    return {name: value for name, value in entry.items() if name != "taken_as" or value is not None}
+
+
+@dataclass
+class Settings:
+    """A component's parameters, its system's defaults behind them, and a list of what was asked for."""
+
+    given: Tree
+    defaults: Defaults
+    path: str
+    """The component's name, as prefix of what is printed."""
+    read: list[Read] = field(default_factory=list)
+    _used: set[str] = field(default_factory=set)
+
+    def take(self, key: str, *names: str) -> Any:
+        """The file's value, else the default of the system's version; `names` may lead into a table: `a.b`."""
+        for name in names:
+            found, value = _lookup(self.given, name)
+            if found:
+                self._used.add(name)
+                if isinstance(value, Computed):
+                    return self._assume(key, names, f"{self.path}.{name} is computed by the script")
+                self.read.append(Read(key, value, "file", f"{self.path}.{name}"))
+                return value
+        default = self.defaults.of(names)
+        self.read.append(Read(key, default.value, "default", default.source))
+        return default.value
+
+    def peek(self, *names: str) -> Any:
+        """A stated value without a word about it; None where there is none, or nobody knows it."""
+        for name in names:
+            found, value = _lookup(self.given, name)
+            if found:
+                self._used.add(name)
+                return None if isinstance(value, Computed) else value
+        return None
+
+    def table(self, name: str) -> Tree:
+        """A table inside the parameters, of which nothing counts as asked for yet."""
+        return mapping(self.given, name)
+
+    def states(self, *names: str) -> bool:
+        """Whether the file has one of these."""
+        return any(_lookup(self.given, name)[0] for name in names)
+
+    def assume(self, key: str, value: Any, why: str) -> Any:
+        """A value that neither file nor system gives."""
+        self.read.append(Read(key, value, "assumed", why))
+        return value
+
+    def _assume(self, key: str, names: Sequence[str], why: str) -> Any:
+        return self.assume(key, self.defaults.of(names).value, why)
+
+    def describe(self, key: str, taken_as: Any) -> None:
+        """Say what the plan has for the value read last under this key, where it differs."""
+        for position in range(len(self.read) - 1, -1, -1):
+            one = self.read[position]
+            if one.key == key and one.value != taken_as:
+                self.read[position] = Read(one.key, one.value, one.source, one.where, taken_as)
+                return
+            if one.key == key:
+                return
+
+    def left(self, meanings: Mapping[str, str]) -> list[str]:
+        """What the file states and nobody asked for, with its meaning where it is known."""
+        paths = [path for path in _paths(self.given) if not self._is_used(path)]
+        return [f"{self.path}.{path}{_meaning(path, meanings)}" for path in paths]
+
+    def _is_used(self, path: str) -> bool:
+        return any(path == used or path.startswith(f"{used}.") for used in self._used)
+
+
+def _meaning(path: str, meanings: Mapping[str, str]) -> str:
+    reason = meanings.get(path) or meanings.get(path.split(".")[0])
+    return f": {reason}" if reason else ": not needed for the verdicts"
+
+
+def _lookup(tree: Tree, path: str) -> tuple[bool, Any]:
+    """Whether the path is there, and what it holds; below a computed table everything is computed."""
+    value: Any = tree
+    for part in path.split("."):
+        if isinstance(value, Computed):
+            return True, value
+        if not isinstance(value, Mapping):
+            return False, None
+        if part not in value:
+            return False, None
+        value = value[part]
+    return True, value
+
+
+def _paths(tree: Tree, prefix: str = "", depth: int = 3) -> list[str]:
+    paths: list[str] = []
+    for name, value in tree.items():
+        path = f"{prefix}{name}"
+        if isinstance(value, Mapping) and value and depth > 1:
+            paths += _paths(value, f"{path}.", depth - 1)
+        else:
+            paths.append(path)
+    return paths
+
+
+def shown(value: Any) -> str:
+    """A value on one short line."""
+    text = value if isinstance(value, str) else repr(value)
+    text = "".join(letter if letter.isprintable() else "?" for letter in text)
+    return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 3] + "..."
+
+
+# From what a file may hold to what a plan may hold.
+
+
+def whole(name: str, value: Any) -> int:
+    """A whole number, also where the file has it in quotes or with a decimal point."""
+    try:
+        number = int(value) if isinstance(value, str) else value
+        if isinstance(number, bool) or number != int(number):
+            raise ValueError
+        return int(number)
+    except (TypeError, ValueError, OverflowError):
+        raise PlanError(f"{name}: expected a whole number in the job file, got {shown(value)}") from None
+
+
+def number(name: str, value: Any) -> float:
+    """Any finite number."""
+    try:
+        result = float("nan") if isinstance(value, bool) else float(value)
+        if result != result or result in (float("inf"), float("-inf")):
+            raise ValueError
+        return result
+    except (TypeError, ValueError, OverflowError):
+        raise PlanError(f"{name}: expected a number in the job file, got {shown(value)}") from None
+
+
+def flag(value: Any) -> bool:
+    """True or false, also where the file writes it as text."""
+    return value.strip().lower() in ("true", "1", "yes") if isinstance(value, str) else bool(value)
+
+
+def mapping(tree: Any, name: str) -> Tree:
+    """A table inside a table; empty where there is none."""
+    content = tree.get(name) if isinstance(tree, Mapping) else None
+    return content if isinstance(content, Mapping) else {}
+
+
+def listed(value: Any) -> list[Any]:
+    """A list, or one value as a list."""
+    return list(value) if isinstance(value, list | tuple) else [] if value is None else [value]

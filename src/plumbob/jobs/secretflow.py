@@ -1,0 +1,182 @@
+"""What SecretFlow's logistic regressions have in common, whichever file describes them.
+
+`SSRegression`, `ss_sgd_train` and `SSGLM` calculate on shares inside an SPU, `HESSLogisticRegression` on shares and
+ciphertexts. `FlLogisticRegressionVertical` hands the label party every score in the clear while it trains.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from plumbob.errors import PlanError
+from plumbob.jobs.defaults import Version, defaults_for
+from plumbob.jobs.reading import Job, Read, Settings, Tree, flag, number, shown, whole
+from plumbob.plan import PROFILE_BITS
+
+SYSTEM = "SecretFlow"
+NAMES = {
+    "ssregression": "SSRegression",
+    "ss_sgd": "ss_sgd_train",
+    "ss_sgd_train": "ss_sgd_train",
+    "ss_glm": "ss_glm_train",
+    "ss_glm_train": "ss_glm_train",
+    "ssglm": "SSGLM",
+    "hesslogisticregression": "HESSLogisticRegression",
+    "hess_sgd": "HESSLogisticRegression",
+    "hess_sgd_train": "HESSLogisticRegression",
+    "fllogisticregressionvertical": "FlLogisticRegressionVertical",
+    "fl_lr_v": "FlLogisticRegressionVertical",
+}
+MEANINGS = {
+    "sig_type": "how the sigmoid is approximated; what is opened stays the same",
+    "eps": "when to stop early: each epoch opens one bit",
+    "tol": "when to stop early; a plan runs all its epochs",
+    "decay_epoch": "slows the learning rate down",
+    "decay_rate": "slows the learning rate down",
+    "strategy": "how the learning rate is scaled",
+    "stopping_metric": "when to stop early",
+    "stopping_rounds": "when to stop early",
+    "stopping_tolerance": "when to stop early",
+    "feature_selects": "which columns are used; give --features with each party's number",
+    "label": "which column is the label",
+    "input": "which columns are used; give --features with each party's number",
+    "x": "the table",
+    "y": "the table",
+}
+
+
+@dataclass(frozen=True)
+class Model:
+    """One logistic regression as a file describes it."""
+
+    name: str
+    """As the file calls it."""
+    parameters: Tree
+    key_bits: Any = None
+    others: tuple[str, ...] = ()
+    aggregator: str = ""
+    is_opened: bool = False
+    """Whether a script reveals the weights itself."""
+
+    @property
+    def kind(self) -> str:
+        return NAMES[self.name.lower()]
+
+
+def job_of(model: Model, version: Version, told: Iterable[Read]) -> Job:
+    """Everything that a model's parameters say."""
+    settings = Settings(model.parameters, defaults_for(SYSTEM, model.kind, version), model.name)
+    settings.read.extend(told)
+    remarks: list[str] = []
+    _refuse_other_regressions(settings, model.name)
+    keys = _common_keys(settings)
+    is_vertical = model.kind == "FlLogisticRegressionVertical"
+    keys |= _vertical_keys(settings) if is_vertical else _share_keys(settings, model, remarks)
+    if is_vertical or model.kind == "HESSLogisticRegression":
+        keys |= _key_bits(settings, model, remarks)
+    _remark_on_optimizer(settings, remarks)
+    if model.others:
+        remarks.append(
+            f"{', '.join(model.others)} trains too; {model.name} is read, and what all of them show is counted "
+            "together."
+        )
+    return Job(
+        SYSTEM,
+        model.kind,
+        keys,
+        tuple(settings.read),
+        tuple(settings.left(MEANINGS)),
+        tuple(remarks),
+        fits=1 + len(model.others),
+        scores_in_the_clear=is_vertical,
+        aggregator=model.aggregator,
+    )
+
+
+def _refuse_other_regressions(settings: Settings, name: str) -> None:
+    regression = str(settings.peek("reg_type") or "logistic").lower()
+    if "linear" in regression:
+        raise PlanError(f"{name} with reg_type linear is a linear regression; expected a logistic one")
+    link, family = settings.peek("link_type", "link"), settings.peek("label_dist_type", "dist")
+    other = [str(one) for one, usual in ((link, "logit"), (family, "bernoulli")) if one and str(one).lower() != usual]
+    if other:
+        raise PlanError(
+            f"{name} with {' and '.join(map(shown, other))} is another generalised linear model; a logistic "
+            "regression has "
+            "link Logit and distribution Bernoulli"
+        )
+
+
+def _common_keys(settings: Settings) -> dict[str, Any]:
+    epochs = settings.take("epochs", "epochs", "epoch")
+    if epochs is None:
+        settings.read.pop()
+        epochs = settings.assume("epochs", 10, "the file does not say, and the call has no default")
+    keys: dict[str, Any] = {"epochs": whole("epochs", epochs)}
+    keys["learning_rate"] = number("learning_rate", settings.take("learning_rate", "learning_rate"))
+    size = settings.take("batch_size", "batch_size")
+    if size is None:
+        keys["batches"] = "full"
+    else:
+        keys |= {"batch_size": whole("batch_size", size), "batches": "fixed"}
+        settings.read.append(Read("batches", "fixed", "default", settings.defaults.source))
+    settings.read.append(Read("start", "zeros", "default", settings.defaults.source, "zero"))
+    keys |= {"start": "zero", "sigmoid": "taylor", "scheme": "paillier", "l2": _penalty(settings)}
+    return keys
+
+
+def _penalty(settings: Settings) -> float:
+    if "l2_lambda" in settings.defaults.values:
+        strength = settings.take("l2", "l2_lambda")
+        return 0.0 if strength is None else number("l2", strength)
+    if "penalty" not in settings.defaults.values:
+        return 0.0
+    penalty = str(settings.take("penalty", "penalty")).lower()
+    if penalty.endswith("l2"):
+        return number("l2", settings.take("l2", "l2_norm"))
+    settings.peek("l2_norm")
+    return 0.0
+
+
+def _share_keys(settings: Settings, model: Model, remarks: list[str]) -> dict[str, Any]:
+    """Weights are opened only where the job says so."""
+    is_reported = model.is_opened
+    if "report_weights" in settings.defaults.values:
+        is_reported = flag(settings.take("report_weights", "report_weights")) or is_reported
+    if is_reported:
+        remarks.append("The weights are opened to all parties at the end, not only each party's own.")
+    settings.read.append(Read("open", "own" if is_reported else "never", "default", "follows from report_weights"))
+    if model.kind != "HESSLogisticRegression":
+        remarks.append(
+            "Shares are held by the SPU's computing nodes; they are judged as held by the parties themselves."
+        )
+    return {"protocol": "shares", "open": "own" if is_reported else "never"}
+
+
+def _vertical_keys(settings: Settings) -> dict[str, Any]:
+    settings.peek("tol")
+    return {"protocol": "exchange"}
+
+
+def _key_bits(settings: Settings, model: Model, remarks: list[str]) -> dict[str, Any]:
+    if model.key_bits is not None:
+        length = whole("key_bits", model.key_bits)
+        settings.read.append(Read("key_bits", length, "file", "HEU"))
+    else:
+        length = whole("key_bits", settings.take("key_bits", "key_size"))
+    if length < PROFILE_BITS[0]:
+        remarks.append(f"Keys of {length} bits are too short; use 2048 or more.")
+    return {"key_bits": length} if length in PROFILE_BITS else {"key_bits": length, "test_only_keys": True}
+
+
+def _remark_on_optimizer(settings: Settings, remarks: list[str]) -> None:
+    if str(settings.peek("optimizer") or "").upper() == "IRLS" or settings.peek("iter_start_irls"):
+        remarks.append(
+            "IRLS solves for the weights in each round instead of following gradients; nothing is opened on the "
+            "way, so "
+            "the verdicts are those of shares."
+        )
+    if settings.peek("report_metric"):
+        remarks.append(
+            "report_metric opens the stopping metric in each epoch: one more equation about all labels each time."
+        )

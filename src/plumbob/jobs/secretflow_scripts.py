@@ -1,0 +1,136 @@
+"""SecretFlow in Python: calls to its models and to its component builders, read from a script without running it."""
+
+import ast
+from typing import Any
+
+from plumbob.jobs import secretflow
+from plumbob.jobs.defaults import Version
+from plumbob.jobs.reading import Computed, Job, Read, mapping
+from plumbob.jobs.scripts import Call, calls_of
+from plumbob.jobs.secretflow import Model
+from plumbob.jobs.secretflow_nodes import attribute_value
+
+# What each model's training takes, in the order of its arguments.
+SIGNATURES = {
+    ("SSRegression", "fit"): (
+        "x y epochs learning_rate batch_size sig_type reg_type penalty l2_norm eps decay_epoch decay_rate strategy"
+    ),
+    ("HESSLogisticRegression", "fit"): "x y learning_rate epochs batch_size",
+    ("FlLogisticRegressionVertical", "fit"): "x y batch_size epochs tol learning_rate",
+    ("SSGLM", "fit_sgd"): (
+        "x y offset weight epochs link dist tweedie_power scale learning_rate batch_size iter_start_irls decay_epoch "
+        "decay_rate l2_lambda"
+    ),
+    ("SSGLM", "fit_irls"): "x y offset weight epochs link dist tweedie_power scale l2_lambda",
+}
+MODELS = {model for model, _ in SIGNATURES}
+BUILDERS = ("build_node_eval_param", "NodeEvalParam", "TestComp", "TestCompV2")
+
+
+def read_script(script: ast.Module, version: Version | None) -> Job | None:
+    """The job, or None where the script trains no such model with settings that can be known."""
+    calls = calls_of(script)
+    models = [*_trained(calls), *_built(calls)]
+    if not models:
+        return None
+    first = models[0]
+    others = tuple(model.name for model in models[1:])
+    bits = first.key_bits if first.key_bits is not None else _heu_bits(calls)
+    chosen = Model(first.name, first.parameters, bits, others, first.aggregator, _reveals(calls))
+    told = Read("version", ".".join(map(str, version)), "file", "--job-version") if version else _assumed()
+    return secretflow.job_of(chosen, version or (1, 0), [told])
+
+
+def _assumed() -> Read:
+    return Read("version", "1.x", "assumed", "the script does not say")
+
+
+def builds_from_elsewhere(script: ast.Module) -> bool:
+    """Whether a script builds such a component with attributes that it loads from another file."""
+    return any(_component(call) is not None and _component_attributes(call) is None for call in calls_of(script))
+
+
+# model = SSRegression(spu); model.fit(...)
+
+
+def _trained(calls: list[Call]) -> list[Model]:
+    made: dict[str, Call] = {}
+    models: list[Model] = []
+    for call in calls:
+        if call.name in MODELS and call.target:
+            made[call.target] = call
+        owner = made[call.owner].name if call.owner in made else call.owner
+        signature = SIGNATURES.get((owner, call.name))
+        if signature is not None:
+            aggregator = _aggregator(made.get(call.owner), calls) if owner == "FlLogisticRegressionVertical" else ""
+            models.append(Model(owner, _arguments(call, signature.split()), None, (), aggregator))
+    return [model for model in models if _states_something(model)]
+
+
+def _states_something(model: Model) -> bool:
+    values = model.parameters.values()
+    return not values or not all(isinstance(value, Computed) for value in values)
+
+
+def _arguments(call: Call, names: list[str]) -> dict[str, Any]:
+    given = {**dict(zip(names, call.arguments, strict=False)), **call.keywords}
+    tables = ("x", "y", "offset", "weight", "epoch_callback", "recovery_checkpoint")
+    return {name: value for name, value in given.items() if name not in tables}
+
+
+def _aggregator(made: Call | None, calls: list[Call]) -> str:
+    names = {call.name for call in calls}
+    return (
+        "plain" if made is not None and "PlainAggregator" in names else "secure" if "SecureAggregator" in names else ""
+    )
+
+
+def _heu_bits(calls: list[Call]) -> Any:
+    """From `sf.HEU({...})`, wherever its settings are written."""
+    for call in calls:
+        if call.name == "HEU":
+            for argument in (*call.arguments, *call.keywords.values()):
+                table = mapping(argument, "he_parameters")
+                bits = mapping(mapping(table, "key_pair"), "generate").get("bit_size")
+                if isinstance(bits, int):
+                    return bits
+    return None
+
+
+def _reveals(calls: list[Call]) -> bool:
+    """Whether the weights themselves are revealed."""
+    words = ("spu_w", "weights")
+    revealed = [one for call in calls if call.name == "reveal" for one in call.arguments]
+    return any(isinstance(one, Computed) and one.text in words for one in revealed)
+
+
+# A component's node, built by a function.
+
+
+def _built(calls: list[Call]) -> list[Model]:
+    models: list[Model] = []
+    for call in calls:
+        name, attributes = _component(call), _component_attributes(call)
+        if name is not None and attributes is not None:
+            models.append(Model(name, attributes))
+    return models
+
+
+def _component(call: Call) -> str | None:
+    """The component's name, where a call builds one that trains such a model."""
+    if call.name not in BUILDERS:
+        return None
+    candidates = [call.keywords.get("name"), *call.arguments]
+    names = [one for one in candidates if isinstance(one, str)]
+    known = [name for name in names if name.lower() in secretflow.NAMES and "_" in name]
+    return known[0] if known and not any("predict" in name for name in names) else None
+
+
+def _component_attributes(call: Call) -> dict[str, Any] | None:
+    """None where the script takes them from elsewhere."""
+    paths, values = call.keywords.get("attr_paths"), call.keywords.get("attrs")
+    if isinstance(paths, list) and isinstance(values, list):
+        pairs = zip(map(str, paths), map(attribute_value, values), strict=False)
+        return {name: value for name, value in pairs if value is not None}
+    tables = [values, *call.arguments]
+    return next((one for one in tables if isinstance(one, dict)), None)

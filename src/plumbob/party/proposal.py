@@ -1,0 +1,128 @@
+"""`party propose`: a plan that fits everybody's table, with nobody typing a number that a program could count.
+
+Every party says whether it has the label. The label party drafts the plan, the others answer with one number each, the
+columns that their table gives under that draft, and the label party fills these in. Nothing else about a table leaves:
+no name, no value, no count of rows.
+
+    label party                                 every other party
+    PROPOSAL_ROLE       <- both ways ->         PROPOSAL_ROLE
+    PROPOSAL_DRAFT      ->
+                        <-                      PROPOSAL_WIDTH
+    PROPOSAL_PLAN       ->                      checked: the draft, with the widths that were said
+"""
+
+import struct
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from plumbob.data import Table
+from plumbob.errors import DataError, PlanError, RemoteProtocolError, SettingsError
+from plumbob.party.conversation import Station, Topic, conversation
+from plumbob.party.home import Home
+from plumbob.party.rows import encoded_width
+from plumbob.plan import Party, Plan
+from plumbob.protocol.channel import LONGEST_TEXT, Channel
+from plumbob.protocol.journal import SqliteJournal
+from plumbob.protocol.messages import HEADER, Kind
+from plumbob.transport import Connection
+from plumbob.transport.reliable import FRAME
+
+LARGEST_MESSAGE = HEADER.size + LONGEST_TEXT + FRAME.size
+LONGEST_PLAN = 2**16
+WIDTH = struct.Struct("<Q")
+LABEL, FEATURES = b"label", b"features"
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What this party brings: its table, and, at the label party, the plan's keys."""
+
+    table: Table
+    has_label: bool
+    draft: Callable[[tuple[Party, ...]], Plan]
+
+
+def propose(home: Home, proposal: Proposal, journal: SqliteJournal, tell: Callable[[str], None]) -> Plan:
+    """The plan, the same at every party that was joined."""
+    if not home.pinned:
+        raise SettingsError("nobody is joined yet; type: plumbob party join TOKEN")
+
+    def station_for(on_connection: Callable[[Connection], None]) -> Station:
+        return home.station(home.peers, LARGEST_MESSAGE, on_connection, tell)
+
+    topic = Topic("propose", "")
+    patience = home.settings.patience
+    own = home.identity.name
+    with conversation(topic, list(home.pinned), journal, station_for, patience=patience, tell=tell) as talk:
+        holders = _label_parties(own, proposal.has_label, talk.channels)
+        # Everybody sees who named a label, so everybody says what is wrong with it, and nobody waits for a draft.
+        plan = _agreed(own, holders[0], proposal, talk.channels) if len(holders) == 1 else None
+        journal.flush()
+        talk.part()
+    if plan is None:
+        found = " and ".join(holders) or "nobody"
+        raise SettingsError(
+            f"expected one party with a label, {found} named one; name it with --label at that party, and at no other"
+        )
+    return plan
+
+
+def _label_parties(own: str, has_label: bool, channels: Mapping[str, Channel]) -> list[str]:
+    """The parties that say that they have the label."""
+    for channel in channels.values():
+        channel.send(Kind.PROPOSAL_ROLE, 0, LABEL if has_label else FEATURES)
+    roles = {peer: channel.receive(Kind.PROPOSAL_ROLE, 0, None) for peer, channel in channels.items()}
+    return sorted([*([own] if has_label else []), *(peer for peer, role in roles.items() if role == LABEL)])
+
+
+def _agreed(own: str, label_party: str, proposal: Proposal, channels: Mapping[str, Channel]) -> Plan:
+    if label_party == own:
+        return _drafted(own, proposal, channels)
+    return _accepted(own, proposal, channels[label_party])
+
+
+def _drafted(own: str, proposal: Proposal, channels: Mapping[str, Channel]) -> Plan:
+    """At the label party."""
+    draft = proposal.draft(_parties(own, dict.fromkeys(channels, 1), 0))
+    for channel in channels.values():
+        channel.send(Kind.PROPOSAL_DRAFT, 0, _packed(draft))
+    widths = {
+        peer: WIDTH.unpack(channel.receive(Kind.PROPOSAL_WIDTH, 0, WIDTH.size))[0] for peer, channel in channels.items()
+    }
+    plan = proposal.draft(_parties(own, widths, encoded_width(proposal.table, draft)))
+    for channel in channels.values():
+        channel.send(Kind.PROPOSAL_PLAN, 0, _packed(plan))
+    return plan
+
+
+def _parties(own: str, widths: Mapping[str, int], own_width: int) -> tuple[Party, ...]:
+    """The label party first, the others by name."""
+    return (Party(own, "label", own_width), *(Party(peer, "features", widths[peer]) for peer in sorted(widths)))
+
+
+def _accepted(own: str, proposal: Proposal, channel: Channel) -> Plan:
+    """At every other party: its own width, and nothing but the draft with the widths filled in."""
+    draft = _unpacked(channel.receive(Kind.PROPOSAL_DRAFT, 0, None), channel.peer)
+    width = encoded_width(proposal.table, draft)
+    if not width:
+        raise DataError("this table gives no column that tells rows apart; see the columns that `party propose` lists")
+    channel.send(Kind.PROPOSAL_WIDTH, 0, WIDTH.pack(width))
+    plan = _unpacked(channel.receive(Kind.PROPOSAL_PLAN, 0, None), channel.peer)
+    widths = [party.features for party in plan.learners]
+    if plan.party(own).features != width or draft.replace(features=widths).hash() != plan.hash():
+        raise RemoteProtocolError(f"{channel.peer}: its plan is not the draft with everybody's columns filled in")
+    return plan
+
+
+def _packed(plan: Plan) -> bytes:
+    """Compressed: a plan with all its comments is longer than a message of text may be."""
+    return zlib.compress(plan.to_toml().encode(), 9)
+
+
+def _unpacked(body: bytes, peer: str) -> Plan:
+    try:
+        text = zlib.decompressobj().decompress(body, LONGEST_PLAN).decode()
+        return Plan.from_toml(text)
+    except (zlib.error, UnicodeDecodeError, PlanError) as error:
+        raise RemoteProtocolError(f"{peer}: sent no plan that we can read; compare versions ({error})") from None

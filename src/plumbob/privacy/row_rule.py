@@ -1,0 +1,82 @@
+"""The public rule of `noise = "rows"`: passes, whitening, and how the budget is split; and what noise will cost.
+
+Everything follows from numbers that are in the plan: rows, columns, parties, epsilon and delta. One figure decides, the
+burden: columns / (rows * sqrt(rho)), which is the noise in a score beside the score. The constants come from made-up
+tables (benchmarks/row_privacy.py), not from those that results are reported on.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+from plumbob.privacy.rows import SERIES_BOUND, public_rate, total_rho
+
+HOME_SHARE = 0.1
+"""Of the whole budget, spent by each party on its own scaling and whitening; all of them together at most half."""
+FEWEST_PASSES, MOST_PASSES = 6, 20
+PASSES_AT_FULL_BURDEN = 0.13
+LARGEST_BURDEN_WHITENED = 0.05
+"""Beyond it the noise in a covariance does more harm than whitening does good."""
+USUAL_AUC = 0.78
+CURVATURE = 0.17
+"""Of the loss along a whitened direction: the mean of p (1 - p) for scores as they usually are."""
+MOMENTUM = 0.5
+
+
+@dataclass(frozen=True)
+class RowRule:
+    """What a plan that leaves it open gets."""
+
+    passes: int
+    is_whitened: bool
+    rho_at_home: float
+    """zCDP that each party with columns may spend on its own rows before training."""
+    burden: float
+
+
+def row_rule(rows: int, columns: Sequence[int], epsilon: float, delta: float) -> RowRule:
+    """From public numbers alone; `columns` are each party's."""
+    rho = total_rho(epsilon, delta)
+    burden = max(1, sum(columns)) / (max(1, rows) * math.sqrt(rho))
+    passes = min(MOST_PASSES, max(FEWEST_PASSES, round(PASSES_AT_FULL_BURDEN / burden)))
+    return RowRule(passes, burden <= LARGEST_BURDEN_WHITENED, rho_at_home(rho, columns), burden)
+
+
+def rho_at_home(rho: float, columns: Sequence[int]) -> float:
+    """Each party's part of the budget: a tenth, or less where many parties would spend more than half together."""
+    parties = sum(own > 0 for own in columns)
+    return rho * min(HOME_SHARE, 0.5 / max(1, parties))
+
+
+def expected_auc_loss(
+    rows: int, columns: Sequence[int], epsilon: float, delta: float, passes: int, auc: float = USUAL_AUC
+) -> float:
+    """How much AUC the noise is expected to cost, against the same run without it, for a model of this AUC.
+
+    Scores of two normal classes whose log odds they are have the variance of their separation within a class; the noise
+    adds its own. Nothing is fitted: docs/privacy.md compares it with runs.
+    """
+    separation = math.sqrt(2) * NormalDist().inv_cdf(auc)
+    noise = score_variance(rows, columns, epsilon, delta, passes)
+    return auc - NormalDist().cdf(separation / math.sqrt(2 * (1 + noise / separation**2)))
+
+
+def score_variance(rows: int, columns: Sequence[int], epsilon: float, delta: float, passes: int) -> float:
+    """Of what the noise of all parties adds to a score after the last pass."""
+    parties, every = len(columns), sum(columns)
+    rho = total_rho(epsilon, delta)
+    left = rho - rho_at_home(rho, columns) * sum(own > 0 for own in columns)
+    sensitivity = 2 * math.sqrt(every + 1) * float(SERIES_BOUND)
+    per_pass = sensitivity * math.sqrt(passes / (2 * left)) * math.sqrt(parties) / rows
+    return (every + 1) * per_pass**2 * _accumulated(passes, public_rate(parties))
+
+
+def _accumulated(passes: int, rate: float) -> float:
+    """The variance of a weight at the end, for noise of variance 1 in each pass's gradient."""
+    weight, step, total = -rate, -rate, rate**2
+    for _ in range(passes - 1):
+        step = MOMENTUM * step - rate * CURVATURE * weight
+        weight += step
+        total += weight**2
+    return total

@@ -1,0 +1,164 @@
+"""Keys for lattice products: one for each product, all of them made, handed over and tested before the first one.
+
+The owner of a key encrypts a vector under it; the other party, the evaluator, multiplies. An evaluator that used a key
+as it came could have its own numbers read from it, so every key proves first that it decrypts what was encrypted for
+it (`crypto.lattice.key_test`, four messages). About one honest test in fifty has to be repeated.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from plumbob.crypto.lattice import (
+    MOST_TESTS,
+    Context,
+    KeyProof,
+    KeyTest,
+    LatticeEngine,
+    OwnerKey,
+    ParameterSet,
+    TestedKey,
+)
+from plumbob.crypto.lattice.context import SEED_BYTES
+from plumbob.errors import CiphertextRefusedError, KeyRefusedError
+from plumbob.protocol.channel import Channel
+from plumbob.protocol.handshake import Desk
+from plumbob.protocol.messages import Kind
+
+PASSED, AGAIN = b"\1", b"\0"
+COMMITMENT_BYTES = 32
+
+
+@dataclass(frozen=True)
+class Product:
+    """One product that needs a key of its own."""
+
+    context: Context
+    parameters: ParameterSet
+
+
+@dataclass(frozen=True, repr=False)
+class Keys:
+    """Both parties' ends: own keys, and those of the peer that passed their test."""
+
+    own: dict[Context, OwnerKey]
+    tested: dict[Context, TestedKey]
+    seeds: dict[Context, bytes]
+    """What own keys are derived from."""
+    own_public: dict[Context, bytes]
+    peers_public: dict[Context, bytes]
+
+    def forget(self, number: int) -> None:
+        """The keys of one pass, once it is over."""
+        every: list[dict[Context, Any]] = [self.own, self.tested, self.seeds, self.own_public, self.peers_public]
+        for keys in every:
+            for context in [context for context in keys if context.number == number]:
+                del keys[context]
+
+
+def agree_keys(desk: Desk, engine: LatticeEngine, channel: Channel, products: Iterable[Product]) -> Keys:
+    """Make ours, get the peer's, and test both; what fails ends the run."""
+    listed = list(products)
+    mine = [product for product in listed if product.context.owner == desk.name]
+    theirs = [product for product in listed if product.context.owner != desk.name]
+    seeds = {product.context: desk.randomness.draw(SEED_BYTES) for product in mine}
+    own = {
+        product.context: OwnerKey(engine, product.parameters, product.context, seeds[product.context])
+        for product in mine
+    }
+    own_public = {context: key.public_bytes() for context, key in own.items()}
+    channel.send(Kind.LATTICE_KEYS, 0, b"".join(own_public.values()))
+    sizes = [product.parameters.polynomial_bytes for product in theirs]
+    parts = _cut(channel.receive(Kind.LATTICE_KEYS, 0, sum(sizes)), sizes)
+    peers_public = {product.context: part for product, part in zip(theirs, parts, strict=True)}
+    tested = _Tests(desk, engine, channel, own, own_public).run(theirs, peers_public)
+    return Keys(own, tested, seeds, own_public, peers_public)
+
+
+class _Tests:
+    """Both directions at once; a round for all keys, then further ones for those whose noise carried over."""
+
+    def __init__(
+        self,
+        desk: Desk,
+        engine: LatticeEngine,
+        channel: Channel,
+        own: dict[Context, OwnerKey],
+        own_public: dict[Context, bytes],
+    ) -> None:
+        self.desk, self.engine, self.channel = desk, engine, channel
+        self.own, self.own_public = own, own_public
+
+    def run(self, theirs: Sequence[Product], public: dict[Context, bytes]) -> dict[Context, TestedKey]:
+        tested: dict[Context, TestedKey] = {}
+        proving, testing = list(self.own.values()), list(theirs)
+        for number in range(MOST_TESTS):
+            if not proving and not testing:
+                return {product.context: tested[product.context] for product in theirs}
+            proving, testing = self._round(number, proving, testing, public, tested)
+        raise KeyRefusedError(
+            f"{self.channel.peer}: a lattice key failed {MOST_TESTS} tests in a row, which an honest one never does; "
+            "end the run"
+        )
+
+    def _round(
+        self,
+        number: int,
+        proving: list[OwnerKey],
+        testing: list[Product],
+        public: dict[Context, bytes],
+        tested: dict[Context, TestedKey],
+    ) -> tuple[list[OwnerKey], list[Product]]:
+        """What has to be proved, and tested, once more."""
+        tests = [self._test(product, public[product.context]) for product in testing]
+        proofs = [KeyProof(key, self.own_public[key.context], self.desk.randomness.draw(SEED_BYTES)) for key in proving]
+        sizes = [2 * key.parameters.polynomial_bytes for key in proving]
+        challenges = self._swap(Kind.KEY_CHALLENGES, number, [test.challenge() for test in tests], sizes)
+        commitments = self._swap(
+            Kind.KEY_COMMITMENTS,
+            number,
+            [proof.commit(challenge) for proof, challenge in zip(proofs, challenges, strict=True)],
+            [COMMITMENT_BYTES] * len(tests),
+        )
+        reveals = self._swap(
+            Kind.KEY_REVEALS,
+            number,
+            [test.reveal(commitment) for test, commitment in zip(tests, commitments, strict=True)],
+            [SEED_BYTES] * len(proofs),
+        )
+        nonces = [proof.reveal(sigma) for proof, sigma in zip(proofs, reveals, strict=True)]
+        said = [AGAIN + bytes(SEED_BYTES) if nonce is None else PASSED + nonce for nonce in nonces]
+        heard = self._swap(Kind.KEY_NONCES, number, said, [1 + SEED_BYTES] * len(tests))
+        for product, test, answer in zip(testing, tests, heard, strict=True):
+            if answer[:1] != AGAIN:
+                tested[product.context] = self._finished(test, answer[1:])
+        again = [key for key, nonce in zip(proving, nonces, strict=True) if nonce is None]
+        return again, [product for product in testing if product.context not in tested]
+
+    def _test(self, product: Product, public: bytes) -> KeyTest:
+        sigma = self.desk.randomness.draw(SEED_BYTES)
+        try:
+            return KeyTest(self.engine, product.parameters, product.context, public, sigma)
+        except CiphertextRefusedError as error:
+            raise KeyRefusedError(f"{self.channel.peer}: {error}") from None
+
+    def _finished(self, test: KeyTest, nonce: bytes) -> TestedKey:
+        try:
+            return test.finish(nonce)
+        except KeyRefusedError as error:
+            raise KeyRefusedError(f"{self.channel.peer}: {error}") from None
+
+    def _swap(self, kind: Kind, number: int, said: Sequence[bytes], sizes: Sequence[int]) -> list[bytes]:
+        """Ours for theirs; whoever has nothing left to say in a round says nothing."""
+        if said:
+            self.channel.send(kind, number, b"".join(said))
+        return _cut(self.channel.receive(kind, number, sum(sizes)), sizes) if sizes else []
+
+
+def _cut(body: bytes, sizes: Sequence[int]) -> list[bytes]:
+    """A message into its parts."""
+    parts, start = [], 0
+    for size in sizes:
+        parts.append(body[start : start + size])
+        start += size
+    return parts

@@ -1,0 +1,204 @@
+"""Which lattice parameters a plan's run works with, from public numbers alone, and what they make sure of.
+
+A number is opened with so many bits; a dishonest party can use them to carry out coefficients of a key. What the end of
+a run can carry toward one party is bounded by the bits opened to it and by what the weights' shares hold, whichever is
+smaller; the parameters are the smallest that withstand that many.
+"""
+
+import math
+from dataclasses import dataclass
+
+from plumbob.crypto.lattice import Layout, ParameterSet, SlotLayout, sets
+from plumbob.data.whitening import PENALTY_BITS
+from plumbob.errors import CryptoError, PlanError
+from plumbob.model.sigmoid import HARMONICS
+from plumbob.plan import Plan
+from plumbob.privacy.randomised_response import label_scale
+from plumbob.privacy.rows import RowCost
+from plumbob.protocol.openings import WEIGHTS, Opening
+from plumbob.protocol.row_noise import SumUnits, row_cost
+from plumbob.protocol.widths import LATTICE_BITS, columns_of
+
+PERIOD_BITS = 6  # A period of the sigmoid's series is 64.
+WEIGHT_BITS = 32  # Fraction bits of a weight.
+ANGLE_BITS = 32  # A turn is the whole range of a shared score.
+SCORE_FRACTION = ANGLE_BITS - PERIOD_BITS  # Fraction bits of a shared score.
+SLOT_BITS = 40  # Fraction bits of a residual.
+RESIDUAL_RING = 128
+GRADIENT_RING = 104
+DROPPED_BITS = RESIDUAL_RING - GRADIENT_RING
+STEP_BITS = 26  # Bits of the public integer that stands for rate / rows.
+MOMENTUM_BITS = 20
+RATE_BITS = 20
+FAILURE_BITS = 40
+STRAY_UNITS = 4
+"""A sum's own low bits are dropped (one unit down), both directions' products are right to one unit each way: two
+neighbours' sums can so differ by less than this many units more than exact ones would."""
+NOISE_BITS = 6
+"""Both parties' noise stays below 2**6 deviations of one, but for less than 2**-600."""
+ROWS_AT_ONCE = 1 << 17  # Of one product in slots: so many rows make a request of 80 MB.
+TERMS = 2 * len(HARMONICS)
+SCORES = Opening(integer_bits=5, fraction_bits=16)
+"""A score as it is opened: below 32, half a period, and to 2**-16."""
+
+PROFILES = (
+    (sets.SCORES, sets.GRADIENTS, sets.SLOTS),
+    (sets.SCORES_OPENED, sets.GRADIENTS, sets.SLOTS),
+    (sets.SCORES_OPENED_WIDE, sets.GRADIENTS_OPENED, sets.SLOTS),
+)
+"""What a plan's `lattice_set` numbers, from 1: the sets for scores, gradients and the sigmoid."""
+
+
+@dataclass(frozen=True)
+class LatticeShape:
+    """The layouts of a run's products; a layout belongs to the party that multiplies, and so to its columns."""
+
+    plan: Plan
+    rows: int
+
+    @property
+    def number(self) -> int:
+        """The plan's own choice, or the smallest profile that withstands what is opened."""
+        opened = most_opened_bits(self.plan, self.rows)
+        allowed = [place for place, profile in enumerate(PROFILES, 1) if _withstands(profile, opened)]
+        if not allowed:
+            raise PlanError(_too_much(self.plan, opened))
+        if self.plan.lattice_set and self.plan.lattice_set not in allowed:
+            raise PlanError(
+                f"crypto.lattice_set: {self.plan.lattice_set} does not withstand the {opened} bits that may be opened "
+                f"to one party; set it to {allowed[0]}, or to 0 for the smallest that does"
+            )
+        return self.plan.lattice_set or allowed[0]
+
+    @property
+    def profile(self) -> tuple[ParameterSet, ParameterSet, ParameterSet]:
+        return PROFILES[self.number - 1]
+
+    @property
+    def input_bits(self) -> int:
+        """Of a weight's share, as far as scores modulo one period depend on it."""
+        return PERIOD_BITS + self.plan.feature_bits + WEIGHT_BITS
+
+    def scores(self, evaluator: str, rows: int | None = None) -> Layout:
+        """All columns of a party in one group where rows are predicted: what was encrypted then fits any rows."""
+        columns = columns_of(self.plan, evaluator)
+        if rows is None:
+            return Layout.choose(self.profile[0], "scores", self.rows, columns, self.input_bits, ANGLE_BITS)
+        return Layout(self.profile[0], "scores", rows, columns, max(columns, 1), self.input_bits, ANGLE_BITS)
+
+    def gradients(self, evaluator: str) -> Layout:
+        columns = columns_of(self.plan, evaluator)
+        return Layout.choose(self.profile[1], "gradients", self.rows, columns, RESIDUAL_RING, GRADIENT_RING)
+
+    def penalties(self, evaluator: str) -> Layout:
+        columns = columns_of(self.plan, evaluator)
+        return Layout.choose(self.profile[1], "gradients", columns, columns, RESIDUAL_RING, GRADIENT_RING)
+
+    @property
+    def pieces(self) -> list[slice]:
+        """The rows of each product in slots."""
+        return [slice(start, min(start + ROWS_AT_ONCE, self.rows)) for start in range(0, self.rows, ROWS_AT_ONCE)]
+
+    def slots(self, piece: slice) -> SlotLayout:
+        return SlotLayout(self.profile[2], piece.stop - piece.start, TERMS)
+
+    @property
+    def has_penalty_products(self) -> bool:
+        """Whitened columns make the penalty a private matrix; otherwise it is a public factor."""
+        return self.plan.l2 > 0 and self.plan.scale == "whitened"
+
+    @property
+    def penalty_fraction(self) -> int:
+        """Fraction bits of a product of the penalty's matrix with the weights."""
+        return PENALTY_BITS + WEIGHT_BITS - DROPPED_BITS
+
+    @property
+    def gradient_fraction(self) -> int:
+        """Fraction bits of a sum of residuals times features."""
+        return SLOT_BITS + self.plan.feature_bits - DROPPED_BITS
+
+    @property
+    def largest_message(self) -> int:
+        """Bytes of the longest body: the challenges to all keys, or a request."""
+        scores, gradients, slots = (one.polynomial_bytes for one in self.profile)
+        matrices = 2 if self.has_penalty_products else 1
+        keys = self.plan.passes * (scores + matrices * gradients + len(self.pieces) * slots)
+        names = [party.name for party in self.plan.learners]
+        layouts = [make(name) for make in (self.scores, self.gradients, self.penalties) for name in names]
+        requests = [layout.total_bytes for layout in layouts] + [self.slots(piece).total_bytes for piece in self.pieces]
+        return max(2 * keys, *requests) + 32
+
+    @property
+    def keys_in_all(self) -> int:
+        """Of a whole run, with those that prediction is bound to."""
+        matrices = 3 if self.has_penalty_products else 2
+        bound = 2 if self.plan.open == "never" else 0
+        return self.plan.passes * (2 * matrices + len(self.pieces)) + bound
+
+    def prove(self) -> None:
+        """Refuse a plan whose shares are cut or lifted wrongly more often than once in 2**40 runs."""
+        if self.failure_bits > -FAILURE_BITS:
+            raise PlanError(
+                f"shares: {self.rows} rows and {self.plan.passes} passes leave less than {FAILURE_BITS} bits of safety "
+                "when shares are cut; choose fewer feature_bits or epochs"
+            )
+
+    @property
+    def failure_bits(self) -> float:
+        """The logarithm of the chance that a number of the run is cut or lifted wrongly."""
+        size = self.largest_sum_bits
+        each_pass = self.plan.columns + 1
+        log_odds = [
+            math.log2(self.rows) + SLOT_BITS + self.residual_bits - math.log2(self.profile[2].slot_modulus),
+            math.log2(each_pass) + size - GRADIENT_RING,
+            math.log2(each_pass) + size + STEP_BITS - RESIDUAL_RING,
+        ]
+        return math.log2(sum(2.0**odds for odds in log_odds)) + math.log2(self.plan.passes)
+
+    @property
+    def residual_bits(self) -> int:
+        """Integer bits of a residual: the series and a label, which is larger than 1 where labels are flipped."""
+        return math.ceil(math.log2(0.51 + 0.5 * label_scale(self.plan.label_flip_epsilon)))
+
+    @property
+    def largest_sum_bits(self) -> int:
+        """Of a sum over all rows; a column with a mean square of at most 1 adds up to no more than the residuals."""
+        is_scaled = self.plan.scale in ("whitened", "standard")
+        features = 0 if is_scaled and self.plan.noise != "rows" else LATTICE_BITS
+        sums = self.gradient_fraction + self.rows.bit_length() + features + self.residual_bits
+        return sums if self.row_cost is None else max(sums, self.row_cost.std.bit_length() + NOISE_BITS) + 1
+
+    @property
+    def row_cost(self) -> RowCost | None:
+        """What a run costs for one row, with noise in the units of the gradients' shares; None without a promise."""
+        units = SumUnits(SLOT_BITS, DROPPED_BITS, STRAY_UNITS)
+        return row_cost(self.plan, units)
+
+
+def most_opened_bits(plan: Plan, rows: int) -> int:
+    """What a dishonest party can have carried out to it: what is opened to it, or all that weights' shares hold."""
+    held = (plan.columns + 1) * (PERIOD_BITS + plan.feature_bits + WEIGHT_BITS)
+    if plan.open == "own":
+        return min(held, max(columns_of(plan, party.name) for party in plan.learners) * WEIGHTS.bits)
+    return min(held, (plan.most_rows or rows) * SCORES.bits)
+
+
+def _withstands(profile: tuple[ParameterSet, ...], opened: int) -> bool:
+    return all(opened <= each.most_opened_bits for each in profile)
+
+
+def _too_much(plan: Plan, opened: int) -> str:
+    most = min(each.most_opened_bits for each in PROFILES[-1])
+    return (
+        f'crypto.scheme: "lattice": {opened} bits may be opened to one party, and its keys withstand {most}; accepted '
+        f"would be {most // SCORES.bits} scored rows (most_rows) or {max(0, most // WEIGHTS.bits - 1)} opened weights "
+        "of one party, or fewer columns"
+    )
+
+
+def parameter_set(number: int) -> ParameterSet:
+    """The set of this number, as a stored model names it."""
+    try:
+        return sets.by_number(number)
+    except CryptoError as error:
+        raise PlanError(str(error)) from error

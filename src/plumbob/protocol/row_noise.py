@@ -1,0 +1,130 @@
+"""Noise for whole rows, as a plan has it: what a run costs, how a party treats its own rows, and what it adds.
+
+The proofs are in docs/privacy.md, the arithmetic in `privacy`. Every party draws the noise of the whole run before the
+first pass and adds it to its share of every coordinate of the gradient, before anything is cut.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from plumbob.data.treatment import FittedRows
+from plumbob.data.whitening import Whitening, gamma_for
+from plumbob.plan import Plan
+from plumbob.privacy import discrete_gaussian, home, rows
+from plumbob.privacy.discrete_gaussian import Draw
+from plumbob.privacy.row_rule import rho_at_home
+from plumbob.protocol.transcript import Matrix, Vector
+
+
+@dataclass(frozen=True)
+class SumUnits:
+    """The whole numbers in which a protocol's sums stand when the noise is added."""
+
+    residual_bits: int
+    """Fraction bits of a residual."""
+    dropped_bits: int = 0
+    """Low bits of residual times feature that the protocol's products leave out."""
+    stray: int = 0
+    """By how many of its units rounding inside the products can change one sum between neighbours."""
+
+
+def row_cost(plan: Plan, units: SumUnits | None = None) -> rows.RowCost | None:
+    """What a run costs for one row, with the noise that keeps the plan's promise; None where it makes none.
+
+    Without units, in those of `clear`: residuals are cut to `residual_bits`, and sums are exact.
+    """
+    if plan.noise != "rows":
+        return None
+    at_home = [home_rho(plan) for party in plan.learners if party.features]
+    moved = moved_units(plan, units or SumUnits(plan.residual_bits))
+    return rows.calibrated(plan.epsilon, plan.delta, moved, plan.passes, [rho for rho in at_home if rho])
+
+
+def moved_units(plan: Plan, units: SumUnits) -> int:
+    """By how many units one row moves the sums, low bits and rounding included; rounded up."""
+    exact = sensitivity(plan, units.residual_bits).units
+    stray = math.ceil(units.stray * math.sqrt(plan.columns + plan.intercept))
+    return -((-exact) >> units.dropped_bits) + stray
+
+
+def sensitivity(plan: Plan, residual_bits: int | None = None) -> rows.Sensitivity:
+    """How far one row moves the exact sums; a residual is cut once at most."""
+    bits = plan.residual_bits if residual_bits is None else residual_bits
+    return rows.Sensitivity.of(norms(plan), plan.feature_bits, bits, has_intercept=plan.intercept)
+
+
+def treatment(plan: Plan, party: str, draw: Draw) -> "HomeTreatment | None":
+    """How a party scales and limits its own rows, where that is paid for."""
+    return HomeTreatment(plan, party, draw) if plan.noise == "rows" else None
+
+
+def rho_of_a_run(plan: Plan) -> float:
+    """All that the plan's epsilon and delta allow a run to spend; the noise that is drawn spends no more."""
+    return rows.total_rho(plan.epsilon, plan.delta)
+
+
+def norms(plan: Plan) -> tuple[float, ...]:
+    """R_k of each party with columns."""
+    return rows.norms_of(plan.joint_norm, [party.features for party in plan.learners])
+
+
+def home_rho(plan: Plan) -> float:
+    """What each party with columns spends on its own rows before training."""
+    if plan.scale != "whitened":
+        return 0.0
+    return rho_at_home(rows.total_rho(plan.epsilon, plan.delta), [party.features for party in plan.learners])
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class HomeTreatment:
+    """One party's scaling, whitening and clipping, with the randomness that its noise comes from."""
+
+    plan: Plan
+    party: str
+    draw: Draw
+
+    def fit(self, numbers: Matrix, is_category: Sequence[bool]) -> FittedRows:
+        """Ranges by noisy quantiles, moments with noise; nothing at all where the plan leaves columns as they are."""
+        columns = numbers.shape[1]
+        if self.plan.scale != "whitened" or not columns:
+            return FittedRows(np.zeros(columns), np.ones(columns), None)
+        known = [home.CATEGORY if is_known else None for is_known in is_category]
+        gamma = gamma_for(self.plan.l2, self.plan.blocks)
+        fitted = home.fit_whitening(numbers, known, home_rho(self.plan), self.draw, gamma)
+        ranges = fitted.scaling.ranges
+        whitening = Whitening(fitted.mean, fitted.matrix, fitted.scaling.reach, fitted.norm)
+        return FittedRows(
+            np.array([item.middle for item in ranges]), np.array([1.0 / item.half for item in ranges]), whitening
+        )
+
+    def limited(self, scaled: Matrix) -> Matrix:
+        """Clipped to R_k and rounded toward zero."""
+        if not scaled.shape[1]:
+            return scaled
+        own = self.plan.party(self.party).features
+        norm = self.plan.joint_norm * math.sqrt(own / self.plan.columns)
+        units = rows.clipped_units(scaled, norm, self.plan.feature_bits)
+        limited: Matrix = units / 2.0**self.plan.feature_bits
+        return limited
+
+
+def cut_residuals(plan: Plan, residuals: Vector) -> Vector:
+    """Rounded toward zero to whole units of 2**-residual_bits, as the encrypted protocol cuts them."""
+    scale = 2.0**plan.residual_bits
+    cut: Vector = np.trunc(residuals * scale) / scale
+    return cut
+
+
+def noise_of_a_run(plan: Plan, cost: rows.RowCost, columns: int, draw: Draw) -> Matrix:
+    """One party's noise on all coordinates, one row per pass, in the units of a sum of residuals times rows."""
+    drawn = whole_noise_of_a_run(cost, columns, draw).astype(np.float64)
+    return drawn * 2.0 ** -(plan.feature_bits + plan.residual_bits)
+
+
+def whole_noise_of_a_run(cost: rows.RowCost, columns: int, draw: Draw) -> rows.Units:
+    """The same in whole units of 2**-(feature_bits + residual_bits): what a party adds to its share before the cut."""
+    drawn = discrete_gaussian.sample_many(cost.std, cost.passes * columns, draw)
+    return np.array(drawn, dtype=np.int64).reshape(cost.passes, columns)

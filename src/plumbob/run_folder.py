@@ -1,0 +1,144 @@
+"""The folder of one run: what lies where in it, whose it is, and when it is really on the disk.
+
+    RUN/
+      plan.toml, run.json, report.html           what may be shown
+      parties/NAME/part.json, transcript.npz     one party's own files, for its owner alone
+      signatures/NAME.signature                  on a network, everybody's word for the plan
+      journal.db, status.json                    on a network, while the run lasts
+      .unfinished/journal.db                     in a simulation, while the run lasts
+      earlier-run/                               a finished run that lay here before, until the new one is finished too
+
+run.json is there from the start and replaced in one move, so the folder says at any moment what it holds: its status is
+`finished` only at the end.
+"""
+
+import os
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from plumbob.errors import DataError
+from plumbob.plan import Plan
+from plumbob.record import RunRecord
+
+JOURNAL = "journal.db"
+REPORT = "report.html"
+STATUS = "status.json"
+UNFINISHED = ".unfinished"
+EARLIER = "earlier-run"
+RUN_FILES = ("plan.toml", "run.json", REPORT, "parties", "signatures")
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """One run's files by name; nothing is read or written before it is asked for."""
+
+    path: Path
+
+    @property
+    def plan_file(self) -> Path:
+        return self.path / "plan.toml"
+
+    @property
+    def report_file(self) -> Path:
+        return self.path / REPORT
+
+    @property
+    def record_file(self) -> Path:
+        return self.path / "run.json"
+
+    @property
+    def journal_file(self) -> Path:
+        return self.path / JOURNAL
+
+    @property
+    def unfinished(self) -> Path:
+        """What a simulated run needs to go on; the owner's alone: draws are what keys are made of."""
+        return self.path / UNFINISHED
+
+    def party_folder(self, name: str) -> Path:
+        return self.path / "parties" / name
+
+    def part_file(self, name: str) -> Path:
+        """One party's part of the model."""
+        return self.party_folder(name) / "part.json"
+
+    def transcript_file(self, name: str) -> Path:
+        """What one party saw and did."""
+        return self.party_folder(name) / "transcript.npz"
+
+    def make_party_folder(self, name: str) -> None:
+        """For its owner alone."""
+        self.party_folder(name).mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def record(self) -> RunRecord:
+        """What the run left; DataError where there is none that can be read."""
+        return RunRecord.load(self.path)
+
+    def plan(self) -> Plan:
+        """The plan that the run was made by."""
+        return self.record().parsed_plan
+
+    def is_finished(self) -> bool:
+        """Whether a run came to its end here; DataError where its record cannot be read."""
+        return self.record_file.exists() and self.record().is_finished
+
+    def keep(self, record: RunRecord) -> None:
+        """The record, and the plan beside it as a file of its own."""
+        self.plan_file.write_text(record.plan, encoding="utf-8")
+        record.save(self.path)
+
+    def keep_page(self, page: str) -> None:
+        self.report_file.write_text(page, encoding="utf-8")
+
+    def keep_signature(self, name: str, signature: bytes) -> None:
+        """One party's word for the plan."""
+        folder = self.path / "signatures"
+        folder.mkdir(exist_ok=True)
+        (folder / f"{name}.signature").write_bytes(signature)
+
+    @property
+    def earlier(self) -> "RunFolder":
+        """Where a finished run is set aside."""
+        return RunFolder(self.path / EARLIER)
+
+    def set_finished_run_aside(self) -> None:
+        """Hours of training must not be lost to a mistake in the next call."""
+        try:
+            is_finished = self.is_finished()
+        except DataError:
+            return
+        if is_finished:
+            self.earlier.remove_run()
+            self.earlier.path.mkdir(exist_ok=True)
+            for file in self._files_here():
+                file.rename(self.earlier.path / file.name)
+        # An earlier run's page must not be taken for that of one which did not end.
+        self.report_file.unlink(missing_ok=True)
+
+    def remove_run(self) -> None:
+        """What a run left, and nothing else that somebody may have put there."""
+        for file in self._files_here():
+            shutil.rmtree(file) if file.is_dir() else file.unlink()
+        if self.path.exists() and not any(self.path.iterdir()):
+            self.path.rmdir()
+
+    def settle(self) -> None:
+        """All that the run left is on the disk, not only on its way: what could make it again is about to go."""
+        files = self._files_here()
+        inside = [path for folder in files if folder.is_dir() for path in folder.rglob("*")]
+        # The parent too: it holds the name of this folder.
+        _settle([self.path.parent, self.path, *files, *inside])
+
+    def _files_here(self) -> list[Path]:
+        return [self.path / name for name in RUN_FILES if (self.path / name).exists()]
+
+
+def _settle(paths: Iterable[Path]) -> None:
+    for path in paths:
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -1,0 +1,81 @@
+"""What `check` says about a promise for whole rows."""
+
+from typing import Any
+
+import pytest
+
+from plumbob.checking.check import notes
+from plumbob.checking.row_notes import row_notes
+from plumbob.plan import Plan
+from plumbob.report.receipt import noise_in_words
+
+KEYS: dict[str, Any] = {
+    "protocol": "clear",
+    "noise": "rows",
+    "scale": "whitened",
+    "sigmoid": "fourier",
+    "batches": "full",
+    "learning_rate": 0.0,
+    "momentum": 0.5,
+    "epochs": 20,
+}
+
+
+def plan_for(**keys: Any) -> Plan:
+    """Credit's shape."""
+    return Plan.for_columns((11, 12), **{**KEYS, **keys})
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "factor", "coin"), [(1.0, "2.72", "0.731"), (2.0, "7.39", "0.881"), (4.0, "54.6", "0.982")]
+)
+def test_the_promise_is_said_in_numbers(epsilon: float, factor: str, coin: str) -> None:
+    """The factor e^epsilon, beyond what the guesser would believe anyway, and the bound for a coin's label."""
+    text = " ".join(row_notes(plan_for(epsilon=epsilon), 27_000))
+    assert f"a factor of at most {factor} " in text
+    assert "beyond what the guesser would believe without that person's row" in text
+    assert f"with probability {coin} at most" in text
+
+
+def test_the_price_stands_beside_the_promise() -> None:
+    """The expected loss of AUC follows from rows, columns, epsilon and passes, and only a small one is worth it."""
+    cheap, dear = (" ".join(row_notes(plan_for(), rows)) for rows in (27_000, 1_000))
+    assert "expected to cost 0.003 of AUC with 27,000 training rows and 20 passes" in cheap
+    assert "hardly worth training for" in dear
+    assert "hardly worth training for" not in cheap
+
+
+def test_the_rule_s_passes_are_proposed() -> None:
+    """A plan with other passes than the rule's hears what the rule's would cost; one with the rule's hears nothing."""
+    assert "--epochs 11" in " ".join(row_notes(plan_for(), 12_500))
+    assert "--epochs" not in " ".join(row_notes(plan_for(), 27_000))
+
+
+def test_held_out_rows_do_not_train() -> None:
+    """The forecast is for the rows that are left after some are held out."""
+    assert "20,000 training rows" in " ".join(row_notes(plan_for(test_share=0.2), 25_000))
+
+
+def test_what_is_not_covered_is_said() -> None:
+    """Dishonest parties, further runs, and that `clear` protects nobody."""
+    text = " ".join(notes(plan_for(), rows=27_000))
+    for words in ("breaks its norm bound", "spends the budget again", "this is an experiment and protects nobody"):
+        assert words in text
+
+
+def test_other_plans_hear_nothing_of_it() -> None:
+    """Without a promise about rows there is nothing to say."""
+    assert list(row_notes(plan_for(noise="none"), 27_000)) == []
+
+
+def test_the_receipt_names_what_was_used() -> None:
+    """Norms, deviation, sensitivity, passes, share spent at home, accountant and both figures."""
+    words = noise_in_words(plan_for())
+    for part in (
+        "clipped to 3.317, 3.464",
+        "20 passes",
+        "20% of the budget",
+        "epsilon 1 at delta 1e-06 (zCDP, proved)",
+    ):
+        assert part in words
+    assert "not proved" in words

@@ -1,0 +1,15 @@
+"""Each lattice engine in turn."""
+
+import pytest
+
+from plumbob.crypto import engines
+from plumbob.crypto.lattice import LatticeEngine, choose
+
+
+@pytest.fixture(scope="session", params=["python", "native"])
+def lattice_engine(request: pytest.FixtureRequest) -> LatticeEngine:
+    """On one thread."""
+    name: str = request.param
+    if name == "native" and not engines.native_is_built():
+        pytest.skip("the native kernel was not built here")
+    return choose(name, threads=1)

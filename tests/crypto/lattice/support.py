@@ -1,0 +1,122 @@
+"""A small world for the lattice tests: keys that are tested, products of any shape, and what they should give."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plumbob.crypto.lattice import (
+    MOST_TESTS,
+    Answer,
+    Context,
+    Evaluator,
+    KeyProof,
+    KeyTest,
+    LatticeEngine,
+    Layout,
+    Matrix,
+    Owner,
+    OwnerKey,
+    Pairs,
+    ParameterSet,
+    Register,
+    SlotEvaluator,
+    SlotLayout,
+    SlotOwner,
+    Small,
+    TestedKey,
+    pairs,
+    sets,
+)
+
+TINY = sets.insecure_for_tests(64, 2)
+TINY_WIDE = sets.insecure_for_tests(64, 3)
+TINY_SLOTS = sets.insecure_for_tests(64, 6, has_slots=True)
+OWNER_SEED, EVALUATOR_SEED = bytes(range(32)), bytes(range(32, 64))
+
+
+def context(kind: str = "scores", number: int = 1) -> Context:
+    """One product of a run between two parties."""
+    return Context(b"session", "bank", "shop", kind, number)
+
+
+def make_key(engine: LatticeEngine, parameters: ParameterSet, kind: str = "scores", number: int = 1) -> OwnerKey:
+    """From a fixed seed: tests compare bytes."""
+    return OwnerKey(engine, parameters, context(kind, number), OWNER_SEED)
+
+
+def admitted(key: OwnerKey) -> TestedKey:
+    """The key as its evaluator has it after the test."""
+    public = key.public_bytes()
+    for attempt in range(MOST_TESTS):
+        test = KeyTest(key.engine, key.parameters, key.context, public, bytes([attempt]) * 32)
+        proof = KeyProof(key, public, bytes(32))
+        nonce = proof.reveal(test.reveal(proof.commit(test.challenge())))
+        if nonce is not None:
+            return test.finish(nonce)
+    raise AssertionError("an honest key never passed its test")
+
+
+@dataclass
+class Played:
+    """One product, with everything that was sent and kept."""
+
+    request: bytes
+    answer: Answer
+    opened: Pairs
+
+    @property
+    def total(self) -> Pairs:
+        return pairs.add(self.opened, self.answer.share)
+
+
+def play(engine: LatticeEngine, layout: Layout, entries: NDArray[np.int64], values: Pairs) -> Played:
+    """A product with a private matrix."""
+    key = make_key(engine, layout.parameters, layout.direction)
+    owner = Owner(key, layout)
+    evaluator = Evaluator(Matrix(engine, layout, entries), admitted(key), EVALUATOR_SEED, Register())
+    request = owner.request(values)
+    answer = evaluator.reply(request)
+    return Played(request, answer, owner.open(answer.reply))
+
+
+def play_slots(engine: LatticeEngine, layout: SlotLayout, left: Small, right: Small) -> Played:
+    """Inner products, row by row."""
+    key = make_key(engine, layout.parameters, "sigmoid")
+    owner = SlotOwner(key, layout)
+    evaluator = SlotEvaluator(engine, layout, admitted(key), EVALUATOR_SEED, Register())
+    request = owner.request(left)
+    answer = evaluator.reply(request, right)
+    return Played(request, answer, owner.open(answer.reply))
+
+
+def random_pairs(generator: np.random.Generator, count: int, bits: int) -> Pairs:
+    """Uniform modulo 2**bits."""
+    return pairs.reduce(generator.integers(0, 2**64, (count, 2), dtype=np.uint64), bits)
+
+
+def random_entries(generator: np.random.Generator, rows: int, columns: int) -> NDArray[np.int64]:
+    """Of the full width."""
+    return generator.integers(-(2**20), 2**20, (rows, columns))
+
+
+def to_ints(values: Pairs) -> list[int]:
+    """As Python's own."""
+    return [int(low) + (int(high) << 64) for low, high in values]
+
+
+def exact(layout: Layout, entries: NDArray[np.int64], values: Pairs) -> list[int]:
+    """The product modulo 2**input_bits."""
+    matrix = entries if layout.direction == "scores" else entries.T
+    numbers = np.array(to_ints(values), dtype=object)
+    return [int(total) % (1 << layout.input_bits) for total in matrix.astype(object) @ numbers]
+
+
+def worst_error(layout: Layout, entries: NDArray[np.int64], values: Pairs, total: Pairs) -> float:
+    """The largest distance from the exact product, in units of the output."""
+    dropped, whole = layout.input_bits - layout.output_bits, 1 << layout.input_bits
+    worst = 0.0
+    for got, right in zip(to_ints(total), exact(layout, entries, values), strict=True):
+        distance = ((got << dropped) - right) % whole
+        worst = max(worst, min(distance, whole - distance) / (1 << dropped))
+    return worst

@@ -1,0 +1,145 @@
+"""The native engine gives the reference's bytes, on every path that this machine has."""
+
+import numpy as np
+import pytest
+
+from plumbob.crypto.lattice import LatticeEngine, Layout, ParameterSet, SlotLayout, sets
+from plumbob.crypto.lattice.layout import Direction
+from plumbob.crypto.lattice.reference import ReferenceEngine
+from tests.crypto.lattice.support import (
+    OWNER_SEED,
+    TINY_SLOTS,
+    admitted,
+    make_key,
+    play,
+    play_slots,
+    random_entries,
+    random_pairs,
+)
+
+native = pytest.importorskip(
+    "plumbob.crypto.lattice.native", reason="the kernel was not built here", exc_type=ImportError
+)
+
+PATHS: list[str] = native.available_paths()
+REFERENCE = ReferenceEngine()
+DEGREES = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384)
+SHAPES = [(1, 1), (1, 9), (7, 1), (5, 3), (40, 11), (3, 70), (130, 2), (64, 64)]
+
+
+@pytest.fixture(params=PATHS)
+def engine(request: pytest.FixtureRequest) -> LatticeEngine:
+    """Each path of the kernel in turn, on one thread."""
+    return make_engine(request.param)
+
+
+def make_engine(path: str, threads: int = 1) -> LatticeEngine:
+    """The native engine, behind the interface that all engines have."""
+    engine: LatticeEngine = native.NativeLatticeEngine(path, threads)
+    return engine
+
+
+@pytest.mark.parametrize("degree", DEGREES)
+def test_transforms_are_the_reference(engine: LatticeEngine, degree: int) -> None:
+    """Small polynomials, with their extremes, have the same transform modulo every prime."""
+    parameters = sets.insecure_for_tests(degree, 6)
+    generator = np.random.default_rng(degree)
+    values = generator.integers(-(2**31), 2**31, (2, degree), dtype=np.int64).astype(np.int32)
+    values[1] = np.where(np.arange(degree) % 2, 2**31 - 1, -(2**31))
+    assert (engine.transform(parameters, values) == REFERENCE.transform(parameters, values)).all()
+
+
+@pytest.mark.parametrize("degree", DEGREES)
+def test_streams_are_the_reference(engine: LatticeEngine, degree: int) -> None:
+    """Secrets and uniform polynomials are drawn alike."""
+    parameters = sets.insecure_for_tests(degree, 6)
+    assert (engine.secret(parameters, OWNER_SEED) == REFERENCE.secret(parameters, OWNER_SEED)).all()
+    assert (engine.uniform(parameters, OWNER_SEED) == REFERENCE.uniform(parameters, OWNER_SEED)).all()
+
+
+@pytest.mark.parametrize("direction", ["scores", "gradients"])
+@pytest.mark.parametrize(("rows", "columns"), SHAPES)
+@pytest.mark.parametrize("degree", [16, 64, 256])
+def test_products_are_the_reference(
+    engine: LatticeEngine, direction: Direction, rows: int, columns: int, degree: int
+) -> None:
+    """Keys, tests, requests, replies and shares are the same bytes."""
+    primes, bits = (2, (51, 32)) if direction == "scores" else (3, (104, 88))
+    layout = Layout.choose(sets.insecure_for_tests(degree, primes), direction, rows, columns, *bits)
+    generator = np.random.default_rng(rows * 1000 + columns)
+    entries, values = random_entries(generator, rows, columns), random_pairs(generator, layout.inputs, bits[0])
+    ours, theirs = play(engine, layout, entries, values), play(REFERENCE, layout, entries, values)
+    assert ours.request == theirs.request
+    assert ours.answer.reply == theirs.answer.reply
+    assert (ours.answer.share == theirs.answer.share).all()
+    assert (ours.opened == theirs.opened).all()
+
+
+@pytest.mark.parametrize("bits", [(128, 104), (120, 96), (97, 88), (104, 1), (128, 17)])
+def test_widths_are_the_reference(engine: LatticeEngine, bits: tuple[int, int]) -> None:
+    """Rings of every width, up to 128 bits in and 104 out, round alike."""
+    layout = Layout.choose(sets.insecure_for_tests(64, 3), "gradients", 90, 5, *bits)
+    generator = np.random.default_rng(bits[0])
+    entries, values = random_entries(generator, 90, 5), random_pairs(generator, 90, bits[0])
+    ours, theirs = play(engine, layout, entries, values), play(REFERENCE, layout, entries, values)
+    assert (ours.request, ours.answer.reply) == (theirs.request, theirs.answer.reply)
+    assert (ours.total == theirs.total).all()
+
+
+@pytest.mark.parametrize(("rows", "terms"), [(1, 1), (64, 3), (65, 16), (200, 2)])
+def test_slots_are_the_reference(engine: LatticeEngine, rows: int, terms: int) -> None:
+    """Inner products in slots are the same bytes."""
+    layout = SlotLayout(TINY_SLOTS, rows, terms)
+    generator = np.random.default_rng(rows)
+    left, right = (generator.integers(-(2**23) + 1, 2**23, (terms, rows)).astype(np.int32) for _ in range(2))
+    ours, theirs = play_slots(engine, layout, left, right), play_slots(REFERENCE, layout, left, right)
+    assert (ours.request, ours.answer.reply) == (theirs.request, theirs.answer.reply)
+    assert (ours.answer.share == theirs.answer.share).all()
+    assert (ours.opened == theirs.opened).all()
+
+
+@pytest.mark.parametrize("parameters", [sets.SCORES, sets.GRADIENTS, sets.SLOTS], ids=lambda each: str(each.number))
+def test_keys_of_every_set_are_the_reference(engine: LatticeEngine, parameters: ParameterSet) -> None:
+    """Public keys, and what their tests compare, are the same bytes at full degree."""
+    ours, theirs = make_key(engine, parameters), make_key(REFERENCE, parameters)
+    assert ours.public_bytes() == theirs.public_bytes()
+    assert engine.high_bits(parameters, ours.secret, 26) == REFERENCE.high_bits(parameters, theirs.secret, 26)
+
+
+def test_sines_are_the_reference(engine: LatticeEngine) -> None:
+    """Sines and cosines are the same bits, at the edges of the quadrants and elsewhere."""
+    edges = [(quarter << 30) + step & 0xFFFFFFFF for quarter in range(4) for step in (-2, -1, 0, 1, 2)]
+    drawn = np.random.default_rng(3).integers(0, 2**32, 5000)
+    angles = np.concatenate([edges, drawn]).astype(np.uint32)
+    for ours, theirs in zip(engine.sines(angles), REFERENCE.sines(angles), strict=True):
+        assert (ours == theirs).all()
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_threads_do_not_change_bytes(path: str) -> None:
+    """Two threads give the bytes of one, for products and for slots."""
+    layout = Layout.choose(sets.insecure_for_tests(256, 3), "gradients", 700, 40, 104, 88)
+    slots = SlotLayout(TINY_SLOTS, 200, 5)
+    generator = np.random.default_rng(1)
+    entries, values = random_entries(generator, 700, 40), random_pairs(generator, 700, 104)
+    factors = generator.integers(-(2**20), 2**20, (5, 200)).astype(np.int32)
+    one, two = make_engine(path, 1), make_engine(path, 2)
+    assert play(one, layout, entries, values).answer.reply == play(two, layout, entries, values).answer.reply
+    assert (
+        play_slots(one, slots, factors, factors).answer.reply == play_slots(two, slots, factors, factors).answer.reply
+    )
+
+
+def test_a_path_that_is_missing_is_refused() -> None:
+    """A path or a number of threads that cannot be is said at once."""
+    with pytest.raises(ValueError, match="expected a path among"):
+        native.NativeLatticeEngine("abacus")
+    with pytest.raises(ValueError, match="expected at least one thread"):
+        native.NativeLatticeEngine(threads=0)
+
+
+def test_tested_keys_are_alike(engine: LatticeEngine) -> None:
+    """A key that is tested by one engine is the key of the other."""
+    ours, theirs = admitted(make_key(engine, TINY_SLOTS)), admitted(make_key(REFERENCE, TINY_SLOTS))
+    assert (ours.residues == theirs.residues).all()
+    assert ours.digest == theirs.digest

@@ -1,0 +1,259 @@
+"""Products are right for every shape, within one unit; what is malformed, repeated or too large is refused."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from plumbob.crypto.lattice import (
+    Evaluator,
+    LatticeEngine,
+    Layout,
+    Matrix,
+    Owner,
+    OwnerKey,
+    Register,
+    choose,
+    pairs,
+    sets,
+    streams,
+)
+from plumbob.crypto.lattice.layout import ENTRY_BITS, Direction
+from plumbob.crypto.lattice.reference import ReferenceEngine
+from plumbob.crypto.lattice.sets import LARGEST_ERROR
+from plumbob.errors import CiphertextRefusedError, CryptoError, KeyRefusedError
+from tests.crypto.lattice.support import (
+    EVALUATOR_SEED,
+    TINY,
+    TINY_WIDE,
+    admitted,
+    context,
+    make_key,
+    play,
+    random_entries,
+    random_pairs,
+    to_ints,
+    worst_error,
+)
+
+BITS = {"scores": (51, 32), "gradients": (104, 88)}
+SETS = {"scores": TINY, "gradients": TINY_WIDE}
+
+
+def layout_for(direction: Direction, rows: int, columns: int) -> Layout:
+    """The usual widths, on a test set."""
+    return Layout.choose(SETS[direction], direction, rows, columns, *BITS[direction])
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    direction=st.sampled_from(["scores", "gradients"]),
+    rows=st.integers(0, 300),
+    columns=st.integers(0, 40),
+    seed=st.integers(0, 2**32),
+)
+def test_products_are_right_for_any_shape(direction: Direction, rows: int, columns: int, seed: int) -> None:
+    """Rows and columns from none to many polynomials, full-width numbers: within one unit and a half."""
+    layout = layout_for(direction, rows, columns)
+    generator = np.random.default_rng(seed)
+    entries = random_entries(generator, rows, columns)
+    values = random_pairs(generator, layout.inputs, layout.input_bits)
+    played = play(choose(threads=1), layout, entries, values)
+    assert played.total.shape == (layout.outputs, 2)
+    assert worst_error(layout, entries, values, played.total) < 1.5
+    assert len(played.request) == 32 + layout.request_bytes
+    assert len(played.answer.reply) == layout.reply_bytes
+
+
+@pytest.mark.parametrize("group", [1, 2, 3, 5, 7, 11, 31, 32, 33, 63, 64])
+@pytest.mark.parametrize("direction", ["scores", "gradients"])
+def test_every_group_width_is_right(lattice_engine: LatticeEngine, direction: Direction, group: int) -> None:
+    """Answers never collide, for groups that divide the degree and for those that do not."""
+    layout = Layout(SETS[direction], direction, 70, 70, group, *BITS[direction])
+    generator = np.random.default_rng(group)
+    entries, values = random_entries(generator, 70, 70), random_pairs(generator, 70, layout.input_bits)
+    played = play(lattice_engine, layout, entries, values)
+    assert worst_error(layout, entries, values, played.total) < 1.5
+
+
+@pytest.mark.parametrize(
+    ("direction", "parameters", "rows", "columns"),
+    [
+        ("scores", sets.SCORES, 5000, 12),
+        ("scores", sets.SCORES_OPENED, 3000, 40),
+        ("gradients", sets.GRADIENTS, 9000, 12),
+        ("gradients", sets.GRADIENTS_OPENED, 20000, 3),
+    ],
+)
+def test_products_of_offered_sets_are_right(
+    direction: Direction, parameters: sets.ParameterSet, rows: int, columns: int
+) -> None:
+    """At full degree, with full-width numbers, within one unit and a half."""
+    layout = Layout.choose(parameters, direction, rows, columns, *BITS[direction])
+    generator = np.random.default_rng(rows)
+    entries, values = random_entries(generator, rows, columns), random_pairs(generator, layout.inputs, 128)
+    values = pairs.reduce(values, layout.input_bits)
+    played = play(choose(threads=1), layout, entries, values)
+    assert worst_error(layout, entries, values, played.total) < 1.5
+    assert layout.failure_chance < 2**-60
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(0, 5), (5, 0), (0, 0)])
+@pytest.mark.parametrize("direction", ["scores", "gradients"])
+def test_empty_products_are_zero(lattice_engine: LatticeEngine, direction: Direction, rows: int, columns: int) -> None:
+    """Without rows or columns nothing but a seed is sent, and every share is zero."""
+    layout = layout_for(direction, rows, columns)
+    values = random_pairs(np.random.default_rng(0), layout.inputs, layout.input_bits)
+    played = play(lattice_engine, layout, np.zeros((rows, columns), dtype=np.int64), values)
+    assert (len(played.request), len(played.answer.reply)) == (32, 0)
+    assert not played.total.any()
+
+
+def test_the_worst_noise_stays_below_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With every error at its bound and every entry at its largest, the product is right within one unit and a half."""
+    monkeypatch.setattr(streams, "errors", lambda key, index, count: np.full(count, LARGEST_ERROR, dtype=np.int64))
+    rows, columns = 60, 3
+    layout = Layout.choose(TINY_WIDE, "gradients", rows, columns, 128, 104)
+    assert layout.worst_noise * 64 <= layout.parameters.modulus >> layout.output_bits
+    entries = np.full((rows, columns), -(1 << (ENTRY_BITS - 1)), dtype=np.int64)
+    values = random_pairs(np.random.default_rng(3), rows, 128)
+    played = play(ReferenceEngine(), layout, entries, values)
+    assert worst_error(layout, entries, values, played.total) < 1.5
+
+
+def test_a_layout_whose_noise_could_show_is_refused() -> None:
+    """Too many output bits for a set, or for its number of rows, are refused before anything is sent."""
+    with pytest.raises(CryptoError, match="use fewer output bits"):
+        Layout.choose(sets.GRADIENTS, "gradients", 1_000_000, 12, 128, 112)
+    with pytest.raises(CryptoError, match="no more out than in"):
+        Layout.choose(sets.GRADIENTS, "gradients", 10, 1, 80, 81)
+    with pytest.raises(CryptoError, match="output bits"):
+        Layout.choose(sets.SCORES, "scores", 10, 1, 100, 80)
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns"), [(1, 1), (1, 2000), (27_000, 12), (12_665, 392), (1_000_000, 20), (1_000_000, 2000)]
+)
+def test_a_layout_sends_no_more_than_any_other(rows: int, columns: int) -> None:
+    """The chosen group is the best of all, and a pass over a million rows is still accepted."""
+    cases: list[tuple[Direction, sets.ParameterSet]] = [("scores", sets.SCORES), ("gradients", sets.GRADIENTS)]
+    for direction, parameters in cases:
+        chosen = Layout.choose(parameters, direction, rows, columns, *BITS[direction])
+        for group in (1, 2, 3, 4, 8, 16, 64, 512, columns):
+            other = Layout(parameters, direction, rows, columns, group, *BITS[direction])
+            assert chosen.total_bytes <= other.total_bytes
+
+
+def test_the_same_request_gets_the_same_bytes(lattice_engine: LatticeEngine) -> None:
+    """After a restart, from the kept entries, a repeated request is answered as before."""
+    layout, key = layout_for("scores", 20, 3), make_key(lattice_engine, TINY)
+    matrix = Matrix(lattice_engine, layout, random_entries(np.random.default_rng(1), 20, 3))
+    request = Owner(key, layout).request(random_pairs(np.random.default_rng(2), 3, 51))
+    register = Register()
+    first = Evaluator(matrix, admitted(key), EVALUATOR_SEED, register).reply(request)
+    again = Evaluator(matrix, admitted(key), EVALUATOR_SEED, Register(dict(register.entries))).reply(request)
+    assert first.reply == again.reply
+    assert (first.share == again.share).all()
+
+
+def test_a_changed_request_is_refused(lattice_engine: LatticeEngine) -> None:
+    """A second request for the same product ends the run, and so does a seed that another product had."""
+    layout, key = layout_for("scores", 20, 3), make_key(lattice_engine, TINY)
+    matrix, register = Matrix(lattice_engine, layout, np.ones((20, 3), dtype=np.int64)), Register()
+    evaluator = Evaluator(matrix, admitted(key), EVALUATOR_SEED, register)
+    owner = Owner(key, layout)
+    first, second = (owner.request(random_pairs(np.random.default_rng(k), 3, 51)) for k in (1, 2))
+    evaluator.reply(first)
+    with pytest.raises(CiphertextRefusedError, match="a second, different request"):
+        evaluator.reply(second)
+    later = Evaluator(matrix, admitted(make_key(lattice_engine, TINY, number=2)), EVALUATOR_SEED, register)
+    with pytest.raises(CiphertextRefusedError, match="a seed that was used before"):
+        later.reply(first[:32] + second[32:])
+
+
+def test_requests_are_bound_to_what_they_encrypt(lattice_engine: LatticeEngine) -> None:
+    """Other values get another seed; the same values the same bytes; another pass other bytes."""
+    layout = layout_for("scores", 20, 3)
+    values = random_pairs(np.random.default_rng(1), 3, 51)
+    other = pairs.add(values, pairs.from_integers(np.array([0, 0, 1])))
+    owner = Owner(make_key(lattice_engine, TINY), layout)
+    assert owner.request(values) == owner.request(values)
+    assert owner.request(values)[:32] != owner.request(other)[:32]
+    later = Owner(make_key(lattice_engine, TINY, number=2), layout)
+    assert owner.request(values)[:32] != later.request(values)[:32]
+
+
+@pytest.mark.parametrize("change", [-1, 1, 100])
+def test_wrong_lengths_are_refused(lattice_engine: LatticeEngine, change: int) -> None:
+    """Requests and replies have exactly the length that the public shape gives them."""
+    layout, key = layout_for("scores", 20, 3), make_key(lattice_engine, TINY)
+    owner = Owner(key, layout)
+    matrix = Matrix(lattice_engine, layout, np.ones((20, 3), dtype=np.int64))
+    evaluator = Evaluator(matrix, admitted(key), EVALUATOR_SEED, Register())
+    request = owner.request(random_pairs(np.random.default_rng(1), 3, 51))
+    wrong = request[:change] if change < 0 else request + bytes(change)
+    with pytest.raises(CiphertextRefusedError, match="expected"):
+        evaluator.reply(wrong)
+    reply = evaluator.reply(request).reply
+    with pytest.raises(CiphertextRefusedError, match="expected"):
+        owner.open(reply[:change] if change < 0 else reply + bytes(change))
+
+
+def test_residues_out_of_range_are_refused(lattice_engine: LatticeEngine) -> None:
+    """A residue of 50 ones is not below its prime, wherever it stands."""
+    layout, key = layout_for("scores", 20, 3), make_key(lattice_engine, TINY)
+    matrix = Matrix(lattice_engine, layout, np.ones((20, 3), dtype=np.int64))
+    request = Owner(key, layout).request(random_pairs(np.random.default_rng(1), 3, 51))
+    for place in (32, len(request) - 7, len(request) // 2):
+        spoiled = request[:place] + b"\xff" * 13 + request[place + 13 :]
+        evaluator = Evaluator(matrix, admitted(key), EVALUATOR_SEED, Register())
+        with pytest.raises(CiphertextRefusedError, match="outside its range"):
+            evaluator.reply(spoiled[: len(request)])
+
+
+def test_our_own_mistakes_are_said(lattice_engine: LatticeEngine) -> None:
+    """Wrong shapes, entries that are too large, a short local key, and a key of another set are refused."""
+    layout = layout_for("scores", 20, 3)
+    with pytest.raises(CryptoError, match="expected a matrix of 20 x 3"):
+        Matrix(lattice_engine, layout, np.ones((3, 20), dtype=np.int64))
+    with pytest.raises(CryptoError, match="use fewer fraction bits"):
+        Matrix(lattice_engine, layout, np.full((20, 3), 1 << 20, dtype=np.int64))
+    with pytest.raises(CryptoError, match="expected 3 numbers"):
+        Owner(make_key(lattice_engine, TINY), layout).request(np.zeros((4, 2), dtype=np.uint64))
+    with pytest.raises(CryptoError, match="draw it from the kernel"):
+        OwnerKey(lattice_engine, TINY, context(), b"short")
+    with pytest.raises(KeyRefusedError, match="use its own"):
+        Owner(make_key(lattice_engine, TINY_WIDE), layout)
+
+
+def test_shares_look_uniform() -> None:
+    """Each share alone hits the quarters of its ring equally often, whatever the product is."""
+    layout = layout_for("scores", 2000, 3)
+    played = play(choose(threads=1), layout, np.zeros((2000, 3), dtype=np.int64), np.zeros((3, 2), dtype=np.uint64))
+    for share in (played.opened, played.answer.share):
+        quarters = np.bincount([value >> 30 for value in to_ints(share)], minlength=4)
+        assert abs(quarters - 500).max() < 6 * 20
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(7200)
+def test_a_hundred_million_outputs_are_within_a_unit() -> None:
+    """No exception among 10**8 outputs at full degree: scores of a million rows and gradients, again and again."""
+    engine, count, number = choose(), 0, 0
+    while count < 10**8:
+        number += 1
+        generator = np.random.default_rng(number)
+        layout = Layout.choose(sets.SCORES, "scores", 1_000_000, 2, *BITS["scores"])
+        entries = generator.integers(-(2**20), 2**20, (layout.rows, 2))
+        values = generator.integers(0, 2**40, 2)
+        matrix = Matrix(engine, layout, entries)
+        for again in range(10):
+            owner = Owner(make_key(engine, layout.parameters, number=100 * number + again), layout)
+            evaluator = Evaluator(matrix, admitted(owner.key), EVALUATOR_SEED, Register())
+            answer = evaluator.reply(owner.request(pairs.from_integers(values)))
+            total = pairs.add(owner.open(answer.reply), answer.share)[:, 0].astype(np.uint32)
+            # Entries of 21 bits and numbers of 40 bits: the exact product fits 64 bits, its ring has 51.
+            right = (entries @ values) & (2**51 - 1)
+            distance = ((total.astype(np.int64) << 19) - right + (1 << 50)) % (1 << 51) - (1 << 50)
+            assert int(abs(distance).max()) < 1.5 * 2**19
+            count += layout.outputs

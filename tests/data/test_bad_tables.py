@@ -1,0 +1,321 @@
+"""Tables as people really have them: each kind is read correctly, or refused in one sentence without a cell's content.
+
+The kinds are habits of files that circulate: exports of spreadsheets, of databases and of data frames. `s3cret` stands
+for a cell that must never be shown.
+"""
+
+import gzip
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from plumbob.data import ColumnChoices, Table, read_table
+from plumbob.data.encoding import find_shapes
+from plumbob.data.shapes import EncodingChoices
+from plumbob.errors import DataError
+
+ROWS = [f"p{row},{row}.5,{'red' if row % 2 else 'blue'},{'yes' if row % 3 else 'no'}" for row in range(1, 41)]
+GOOD = "\n".join(["id,x,colour,paid", *ROWS]) + "\n"
+Look = Callable[[Table], bool]
+
+
+def changed(old: str, new: str, count: int = 1) -> bytes:
+    """The good file with some cells changed."""
+    assert old in GOOD
+    return GOOD.replace(old, new, count).encode()
+
+
+def numbers(table: Table, name: str = "x") -> list[float]:
+    """One column's values."""
+    return [float(value) for value in next(column for column in table.columns if column.name == name).values]
+
+
+def names(table: Table) -> list[str]:
+    """The features' names."""
+    return [column.name for column in table.columns]
+
+
+def is_good(table: Table) -> bool:
+    """All forty rows, as they were meant."""
+    assert table.labels is not None
+    return (
+        table.ids == tuple(f"p{row}" for row in range(1, 41))
+        and names(table) == ["x", "colour"]
+        and numbers(table) == [row + 0.5 for row in range(1, 41)]
+        and table.classes == ("no", "yes")
+        and int(table.labels.sum()) == 27
+    )
+
+
+def has_gap(table: Table) -> bool:
+    """The first row's number is missing, and nothing else."""
+    return [row for row, value in enumerate(numbers(table)) if value != value] == [0]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A file, and either what the table must be like or what the refusal says."""
+
+    name: str
+    content: bytes
+    look: Look | None = None
+    words: str = ""
+    choices: ColumnChoices = field(default_factory=ColumnChoices)
+    ending: str = "csv"
+
+
+def semicolons(text: str = GOOD) -> bytes:
+    """As a spreadsheet in much of Europe saves it."""
+    return text.replace(",", ";").replace(".5", ",5").encode()
+
+
+def with_column(name: str, cells: list[str]) -> bytes:
+    """The good file with one more column."""
+    lines = GOOD.splitlines()
+    return "\n".join(
+        [f"{lines[0]},{name}", *(f"{line},{cell}" for line, cell in zip(lines[1:], cells, strict=True))]
+    ).encode()
+
+
+def mostly(number: str, *others: str) -> list[str]:
+    """Forty cells of which the last ones are others."""
+    return [number] * (40 - len(others)) + list(others)
+
+
+KINDS = [
+    # Encodings and line ends.
+    Kind("plain", GOOD.encode(), is_good),
+    Kind("byte order mark", b"\xef\xbb\xbf" + GOOD.encode(), is_good),
+    Kind("UTF-16", GOOD.encode("utf-16"), words="UTF-16"),
+    Kind(
+        "Latin-1 in a cell",
+        changed("red", "r\N{LATIN SMALL LETTER O WITH DIAERESIS}t").decode().encode("latin-1"),
+        words="column 'colour' holds text that is not UTF-8",
+    ),
+    Kind(
+        "Latin-1 in a name",
+        changed("colour", "gr\N{LATIN SMALL LETTER O WITH DIAERESIS}sse").decode().encode("latin-1"),
+        words="first line is not",
+    ),
+    Kind("Windows line ends", GOOD.replace("\n", "\r\n").encode(), is_good),
+    Kind("old Macintosh line ends", GOOD.replace("\n", "\r").encode(), is_good),
+    Kind("no line end at the end", GOOD.rstrip("\n").encode(), is_good),
+    Kind("compressed", gzip.compress(GOOD.encode()), is_good, ending="csv.gz"),
+    Kind("a program instead of a table", b"\x7fELF\x00\x00\x01\x02" * 20, words="no text"),
+    # Separators and decimal signs.
+    Kind("semicolons and decimal commas", semicolons(), is_good),
+    Kind("semicolons and decimal points", GOOD.replace(",", ";").encode(), is_good),
+    Kind("tabs", GOOD.replace(",", "\t").encode(), is_good),
+    Kind("vertical bars", GOOD.replace(",", "|").encode(), is_good),
+    Kind("a line that names the separator", b"sep=;\r\n" + semicolons().replace(b"\n", b"\r\n"), is_good),
+    Kind(
+        "thousands in quotes",
+        with_column("sum", mostly("12", '"1,234"')),
+        words="column 'sum': 1 of 40 cells is not a number, the first in row 40",
+    ),
+    Kind(
+        "commas that may be thousands",
+        GOOD.replace(",", ";").replace(".5", ",500").encode(),
+        lambda table: table.columns[0].is_text,
+    ),
+    Kind(
+        "an amount with its currency",
+        with_column("sum", mostly("12", "12 s3cret")),
+        words="column 'sum': 1 of 40 cells",
+    ),
+    # Lines that are no rows.
+    Kind("empty", b"", words="is empty"),
+    Kind("blank lines", GOOD.replace("\n", "\n\n").encode(), is_good),
+    Kind("names alone", b"id,x,colour,paid\n", words="got 0"),
+    Kind(
+        "no names",
+        "\n".join(f"{row},1.5,3,{row % 2}" for row in range(9)).encode(),
+        words="all 4 cells are numbers",
+    ),
+    Kind("names again in the middle", changed("p7,", "id,x,colour,paid\np7,"), words="row 7 repeats the line"),
+    Kind("a total at the end", GOOD.encode() + b"Total,860.0,,yes\n", words="row 41, the last one, is a total"),
+    Kind(
+        "a title before the names",
+        b"Customers 2026\n" + GOOD.encode(),
+        words="expected 1 cells in every line, as in the first one, row 1 has 4",
+    ),
+    Kind("a row with a cell too many", changed("p9,", "p9,s3cret,"), words="row 9 has 5"),
+    Kind("a row with a cell too few", changed("p9,9.5,", "p9,"), words="row 9 has 3"),
+    Kind("a row of nothing but commas", changed("p9,", ",,,\np9,"), words="id is missing in 1 of 41 rows .row 9."),
+    Kind("lines within quoted cells", changed("red", '"re\nd"'), lambda table: len(table) == 40),
+    Kind("a quotation mark left open", GOOD.encode() + b'p41,1.5,red,"yes\n', words="does not end with one; .* row 41"),
+    # Columns.
+    Kind("a comma at the end of every line", GOOD.replace("\n", ",\n").encode(), is_good),
+    Kind(
+        "the index of a data frame",
+        "\n".join([",id,x,colour,paid", *(f"{place},{row}" for place, row in enumerate(ROWS))]).encode(),
+        is_good,
+    ),
+    Kind("a column without a name", with_column("", ["7", *["8"] * 39]), words="column 5 has no name"),
+    Kind("two columns of one name", with_column("x", ["7"] * 40), words="1 of 5 columns repeat a name: 'x'"),
+    Kind(
+        "a column without any value",
+        with_column("empty", [""] * 40),
+        lambda table: bool(np.isnan(numbers(table, "empty")).all()),
+    ),
+    Kind("another spelling of the id", changed("id,x", "Id,x"), words="no column 'id'.*did you mean \"Id\""),
+    # Ids.
+    Kind("an id twice", changed("p2,", "p1,"), words="1 of 40 rows repeat an id"),
+    Kind(
+        "ids as fractions",
+        "\n".join(
+            ["id,x,colour,paid", *(f"{row}.0,{row}.5,red,{'yes' if row % 2 else 'no'}" for row in range(1, 41))]
+        ).encode(),
+        lambda table: table.ids == tuple(map(str, range(1, 41))),
+    ),
+    Kind(
+        "ids that a spreadsheet rounded", changed("p3,", "1.20E+11,"), words="1 of 40 ids are written as powers of ten"
+    ),
+    Kind(
+        "ids with zeros in front",
+        "\n".join(["id,x,colour,paid", *(f"{row:05d},1.5,red,{row % 2}" for row in range(4))]).encode(),
+        lambda table: table.ids == ("00000", "00001", "00002", "00003"),
+    ),
+    # Cells.
+    Kind("empty cells", changed("1.5,red", ",red"), has_gap),
+    Kind("the usual NA", changed("1.5,red", "NA,red"), has_gap),
+    Kind(
+        "blanks",
+        changed("1.5,red", " ,red"),
+        words=r"column 'x': 1 of 40 cells is not a number .1 blank., the first in row 1; .* gaps with --na \" \"",
+    ),
+    Kind("blanks, said to be gaps", changed("1.5,red", " ,red"), has_gap, choices=ColumnChoices(gaps=(" ",))),
+    Kind("question marks", changed("1.5,red", "?,red"), words=r'.1 "\?"., .*--na "\?"'),
+    Kind("question marks, said to be gaps", changed("1.5,red", "?,red"), has_gap, choices=ColumnChoices(gaps=("?",))),
+    Kind(
+        "several marks and a word",
+        with_column("age", mostly("33", "-", "unknown", "-", "s3cret")),
+        words=r'4 of 40 cells are not numbers .2 "-", 1 "unknown", 1 other.',
+    ),
+    Kind("a spreadsheet's errors", with_column("age", mostly("33", "#DIV/0!")), words=r'1 "#DIV/0!"'),
+    Kind(
+        "numbers with blanks around them",
+        with_column("age", mostly(" 33 ")),
+        lambda table: numbers(table, "age") == [33.0] * 40,
+    ),
+    Kind(
+        "postcodes with a zero in front",
+        with_column("postcode", mostly("04103", "53111")),
+        lambda table: table.columns[-1].is_text,
+    ),
+    Kind(
+        "true and false",
+        with_column("member", ["true", "False"] * 20),
+        lambda table: numbers(table, "member") == [1.0, 0.0] * 20,
+    ),
+    Kind(
+        "dates",
+        with_column("opened", mostly("2024-02-29", "2024-03-01")),
+        lambda table: numbers(table, "opened")[-2:] == [19782.0, 19783.0],
+    ),
+    Kind(
+        "other dates",
+        with_column("opened", mostly("29.02.2024", "")),
+        lambda table: numbers(table, "opened")[0] == 19782.0,
+        choices=ColumnChoices(types={"opened": "date"}),
+    ),
+    Kind(
+        "dates in two ways",
+        with_column("opened", mostly("01/02/2024")),
+        words="40 dates can be read in 2 ways",
+        choices=ColumnChoices(types={"opened": "date"}),
+    ),
+    Kind(
+        "levels in order",
+        with_column("size", ["low", "high", "mid", ""] * 10),
+        lambda table: numbers(table, "size")[:3] == [1.0, 3.0, 2.0],
+        choices=ColumnChoices(types={"size": "low<mid<high"}),
+    ),
+    Kind(
+        "a level out of order",
+        with_column("size", mostly("low", "s3cret")),
+        words="column 'size': 1 of 40 cells cannot be read as low<high",
+        choices=ColumnChoices(types={"size": "low<high"}),
+    ),
+    Kind(
+        "codes that are no numbers",
+        with_column("branch", ["1", "2"] * 20),
+        lambda table: table.columns[-1].is_text,
+        choices=ColumnChoices(types={"branch": "category"}),
+    ),
+    Kind(
+        "numbers in other writing",
+        with_column("rate", ["1e-3", "+5"] * 20),
+        lambda table: numbers(table, "rate") == [0.001, 5.0] * 20,
+    ),
+    # Labels.
+    Kind(
+        "a label missing",
+        GOOD.replace("blue,yes", "blue,", 1).encode(),
+        words="the label is missing in 1 of 40 rows .row 2.",
+    ),
+    Kind("three classes", changed("blue,yes", "blue,s3cret"), words="got 3; is this the label"),
+    Kind(
+        "the class to predict",
+        GOOD.encode(),
+        lambda table: table.classes == ("yes", "no"),
+        choices=ColumnChoices(positive="no"),
+    ),
+    Kind(
+        "a class that is none",
+        GOOD.encode(),
+        words="expected one of the label's two classes",
+        choices=ColumnChoices(positive="maybe"),
+    ),
+    Kind(
+        "labels as fractions",
+        GOOD.replace(",yes", ",1.0").replace(",no", ",0.0").encode(),
+        lambda table: table.classes == (0.0, 1.0),
+    ),
+]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_every_kind_is_read_or_refused(tmp_path: Path, kind: Kind) -> None:
+    """A file is read as it was meant, or one sentence names the column, the row or the count, and shows no cell."""
+    path = tmp_path / f"rows.{kind.ending}"
+    path.write_bytes(kind.content)
+    if kind.look is not None:
+        assert kind.look(read_table(path, "id", "paid", choices=kind.choices))
+        return
+    with pytest.raises(DataError, match=kind.words) as refusal:
+        read_table(path, "id", "paid", choices=kind.choices)
+    told = str(refusal.value)
+    assert "s3cret" not in told
+    assert "\n" not in told
+
+
+def test_there_are_forty_kinds() -> None:
+    """And no two of them have one name."""
+    assert len({kind.name for kind in KINDS}) == len(KINDS) >= 40
+
+
+def test_a_hundred_thousand_levels(tmp_path: Path) -> None:
+    """A text that is different in every row is read, and a plan with bins makes no column of it."""
+    path = tmp_path / "rows.csv"
+    path.write_text("id,name,x\n" + "".join(f"{row},n{row}x,{row % 7}\n" for row in range(100_000)))
+    table = read_table(path, "id")
+    shapes = find_shapes(table, EncodingChoices(bins=10))
+    assert {name: shape.width for name, shape in shapes.by_name.items()} == {"name": 0, "x": 6}
+
+
+def test_telco_names_its_blanks() -> None:
+    """Seven blanks and four empty cells among its numbers are counted, and the flag that makes gaps of them works."""
+    folder = os.environ.get("PLUMBOB_DATA")
+    if not folder or not (Path(folder) / "telco/telco.csv").exists():
+        pytest.skip("PLUMBOB_DATA names no folder with telco/telco.csv")
+    path = Path(folder) / "telco/telco.csv"
+    words = r"'TotalCharges': 7 of 7043 cells are not numbers \(7 blank\), besides 4 empty, .*--na \" \""
+    with pytest.raises(DataError, match=words):
+        read_table(path, "customerID", "Churn")
+    table = read_table(path, "customerID", "Churn", choices=ColumnChoices(gaps=(" ",)))
+    assert np.isnan(numbers(table, "TotalCharges")).sum() == 11

@@ -1,0 +1,156 @@
+"""What turns a peer's bytes into lattice requests, replies, keys and messages of the key test.
+
+Each takes the exact bytes that the public shape asks for, or raises a PlumbobError, on test sets of degree 16.
+"""
+
+from functools import cache
+
+import numpy as np
+
+from plumbob.crypto.lattice import (
+    Answer,
+    Evaluator,
+    KeyProof,
+    KeyTest,
+    Layout,
+    Matrix,
+    Owner,
+    OwnerKey,
+    Register,
+    SlotEvaluator,
+    SlotLayout,
+    SlotOwner,
+    TestedKey,
+    choose,
+    pairs,
+    sets,
+)
+from tests.crypto.lattice.support import EVALUATOR_SEED, admitted, make_key
+
+ENGINE = choose(threads=1)
+PLAIN, SLOTS = sets.insecure_for_tests(16, 2), sets.insecure_for_tests(16, 6, has_slots=True)
+LAYOUT, SLOT_LAYOUT = Layout.choose(PLAIN, "scores", 9, 2, 51, 32), SlotLayout(SLOTS, 9, 2)
+FACTORS = np.arange(18, dtype=np.int32).reshape(2, 9)
+SIGMA, NONCE = bytes(32), bytes(range(32))
+
+
+@cache
+def key() -> OwnerKey:
+    """Of the owner of vectors."""
+    return make_key(ENGINE, PLAIN)
+
+
+@cache
+def slot_key() -> OwnerKey:
+    """Of the owner of slots."""
+    return make_key(ENGINE, SLOTS, "sigmoid")
+
+
+@cache
+def admitted_keys() -> tuple[TestedKey, TestedKey]:
+    """Both, as their evaluators have them."""
+    return admitted(key()), admitted(slot_key())
+
+
+@cache
+def matrix() -> Matrix:
+    """What is multiplied with a vector."""
+    return Matrix(ENGINE, LAYOUT, np.arange(18).reshape(9, 2))
+
+
+def take_request(data: bytes) -> Answer:
+    """A reply of the right length, whatever was encrypted."""
+    answer = Evaluator(matrix(), admitted_keys()[0], EVALUATOR_SEED, Register()).reply(data)
+    if len(answer.reply) != LAYOUT.reply_bytes or answer.share.shape != (9, 2):
+        raise AssertionError("an answer of another shape")
+    return answer
+
+
+def take_reply(data: bytes) -> None:
+    """Shares below their ring, whatever came back."""
+    share = Owner(key(), LAYOUT).open(data)
+    if (pairs.reduce(share, LAYOUT.output_bits) != share).any():
+        raise AssertionError("a share outside its ring")
+
+
+def take_slot_request(data: bytes) -> Answer:
+    """The same for slots."""
+    answer = SlotEvaluator(ENGINE, SLOT_LAYOUT, admitted_keys()[1], EVALUATOR_SEED, Register()).reply(data, FACTORS)
+    if len(answer.reply) != SLOT_LAYOUT.reply_bytes or answer.share.shape != (9, 2):
+        raise AssertionError("an answer of another shape")
+    return answer
+
+
+def take_slot_reply(data: bytes) -> None:
+    """Shares below the slot modulus."""
+    share = SlotOwner(slot_key(), SLOT_LAYOUT).open(data)
+    if any(int(low) + (int(high) << 64) >= SLOTS.slot_modulus for low, high in share):
+        raise AssertionError("a share outside its ring")
+
+
+def take_public_key(data: bytes) -> None:
+    """Only a canonical polynomial gets a challenge."""
+    if len(KeyTest(ENGINE, PLAIN, key().context, data, SIGMA).challenge()) != 2 * PLAIN.polynomial_bytes:
+        raise AssertionError("a challenge of another length")
+
+
+def take_challenge(data: bytes) -> None:
+    """Nothing is revealed unless sigma gives this very challenge."""
+    proof = KeyProof(key(), key().public_bytes(), NONCE)
+    proof.commit(data)
+    if proof.reveal(SIGMA) == NONCE and data != challenge():
+        raise AssertionError("a challenge of somebody's choice was decrypted")
+
+
+@cache
+def challenge() -> bytes:
+    """The honest one."""
+    return KeyTest(ENGINE, PLAIN, key().context, key().public_bytes(), SIGMA).challenge()
+
+
+@cache
+def request() -> bytes:
+    """An honest one."""
+    return Owner(key(), LAYOUT).request(pairs.from_integers(np.array([1, -2])))
+
+
+@cache
+def slot_request() -> bytes:
+    """An honest one."""
+    return SlotOwner(slot_key(), SLOT_LAYOUT).request(FACTORS)
+
+
+def with_edges(honest: bytes, header: int = 0) -> list[bytes]:
+    """Honest, all zeros, all ones, and one byte short or long."""
+    zeros, ones = honest[:header] + bytes(len(honest) - header), honest[:header] + b"\xff" * (len(honest) - header)
+    return [honest, zeros, ones, honest[:-1], honest + b"\0"]
+
+
+def request_seeds() -> list[bytes]:
+    """Requests."""
+    return with_edges(request(), 32)
+
+
+def reply_seeds() -> list[bytes]:
+    """Replies."""
+    return with_edges(take_request(request()).reply)
+
+
+def slot_request_seeds() -> list[bytes]:
+    """Requests in slots."""
+    return with_edges(slot_request(), 32)
+
+
+def slot_reply_seeds() -> list[bytes]:
+    """Replies in slots."""
+    return with_edges(take_slot_request(slot_request()).reply)
+
+
+def public_key_seeds() -> list[bytes]:
+    """Public keys."""
+    return with_edges(key().public_bytes())
+
+
+def challenge_seeds() -> list[bytes]:
+    """Challenges."""
+    return with_edges(challenge())

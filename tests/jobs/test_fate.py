@@ -1,0 +1,198 @@
+"""FATE's files of both generations, and its scripts."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from plumbob.errors import PlanError
+from tests.jobs.support import PARAMETERS, conf, dag, read, value
+
+
+def test_stated_values_come_from_the_file(tmp_path: Path) -> None:
+    """Each stated value is taken as it is, and its source is the file."""
+    job = read(
+        tmp_path, conf({**PARAMETERS, "encrypt_param": {"key_length": 2048}, "init_param": {"init_method": "zeros"}})
+    )
+    stated = {"epochs": 7, "learning_rate": 0.3, "batch_size": 50, "l2": 0.02, "key_bits": 2048, "start": "zeros"}
+    assert {key: value(job, key) for key in stated} == {key: (one, "file") for key, one in stated.items()}
+    assert job.keys["start"] == "zero"
+
+
+def test_silent_values_are_the_defaults_of_the_first_generation(tmp_path: Path) -> None:
+    """Key of 1024 bits, uniform start, penalty 1.0, rate 0.01, 100 epochs, all rows in one batch."""
+    job = read(tmp_path, conf({"optimizer": "sgd"}))
+    expected = {"epochs": 100, "learning_rate": 0.01, "l2": 1.0, "key_bits": 1024, "start": "random_uniform"}
+    assert {key: value(job, key) for key in expected} == {key: (one, "default") for key, one in expected.items()}
+    assert job.keys["batches"] == "full"
+    assert any("1024 bits" in remark for remark in job.remarks)
+
+
+def test_silent_values_are_the_defaults_of_the_second_generation(tmp_path: Path) -> None:
+    """20 epochs, and otherwise the same."""
+    job = read(tmp_path, dag({}))
+    expected = {"epochs": 20, "learning_rate": 0.01, "l2": 1.0, "key_bits": 1024, "start": "random_uniform"}
+    assert {key: value(job, key) for key in expected} == {key: (one, "default") for key, one in expected.items()}
+
+
+def test_a_start_without_a_method_is_zero_in_the_second_generation(tmp_path: Path) -> None:
+    """The table's own default, zeros, holds where a job has the table without a method."""
+    assert value(read(tmp_path, dag({"init_param": {"fit_intercept": False}})), "start") == ("zeros", "default")
+
+
+@pytest.mark.parametrize(
+    ("version", "key_bits", "batches"),
+    [("1.4.4", 1024, "fixed"), ("1.7.1", 1024, "fixed"), ("1.7.2", 1024, "reshuffled"), ("1.11.4", 2048, "reshuffled")],
+)
+def test_defaults_follow_the_version(tmp_path: Path, version: str, key_bits: int, batches: str) -> None:
+    """Batches are cut once up to 1.7.1, and keys are longer from 1.11.4 on."""
+    job = read(tmp_path, conf({"batch_size": 50}), version=version)
+    assert (job.keys["key_bits"], job.keys["batches"]) == (key_bits, batches)
+    assert (job.decoys is not None) is (batches == "reshuffled")
+
+
+def test_decoys_can_be_switched_off(tmp_path: Path) -> None:
+    """Without decoys and shuffling a batch stays the same."""
+    job = read(tmp_path, conf({"batch_size": 50, "masked_rate": 0, "shuffle": False}))
+    assert job.decoys is None
+    assert job.keys["batches"] == "fixed"
+
+
+def test_one_random_batch_per_epoch(tmp_path: Path) -> None:
+    """The random strategy draws a single batch in each epoch."""
+    job = read(tmp_path, conf({"batch_size": 50, "batch_strategy": "random"}))
+    assert job.decoys is not None
+    assert job.decoys.batches_per_epoch == 1
+
+
+def test_opened_gradients_are_not_shares(tmp_path: Path) -> None:
+    """`reveal_every_iter` opens each gradient, on batches that stay the same."""
+    job = read(tmp_path, conf({**PARAMETERS, "reveal_every_iter": True}, "hetero_sshe_lr_0", None))
+    assert (job.keys["protocol"], job.keys["batches"]) == ("exchange", "fixed")
+    job = read(tmp_path, conf({**PARAMETERS, "reveal_every_iter": False}, "hetero_sshe_lr_0", None))
+    assert job.keys["protocol"] == "shares"
+
+
+def test_the_first_sshe_opened_gradients_by_default(tmp_path: Path) -> None:
+    """1.7.0 and 1.7.1 did, 1.8 does not."""
+    job = conf({"max_iter": 3}, "hetero_sshe_lr_0", None)
+    assert read(tmp_path, job, version="1.7.1").keys["protocol"] == "exchange"
+    assert read(tmp_path, job, version="1.8.0").keys["protocol"] == "shares"
+
+
+def test_weights_opened_per_epoch(tmp_path: Path) -> None:
+    """In 2.x `weight_diff` opens the weights after each epoch: one gradient over all rows."""
+    job = read(tmp_path, dag({"batch_size": 50, "early_stop": "weight_diff"}, "sshe_lr"))
+    assert (job.keys["protocol"], job.keys["batches"]) == ("exchange", "full")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words", "fits"),
+    [
+        ({"cv_param": {"need_cv": True, "n_splits": 4}}, "4 folds", 3),
+        ({"stepwise_param": {"need_stepwise": True, "max_step": 3}}, "Stepwise", 3),
+        ({"one_vs_rest_param": {"need_one_vs_rest": True}}, "One-vs-rest", 1),
+        ({"penalty": "L1", "alpha": 0.5}, "L1", 1),
+        ({"optimizer": "sqn"}, "quasi-Newton", 1),
+    ],
+)
+def test_variants_are_named(tmp_path: Path, parameters: dict[str, Any], words: str, fits: int) -> None:
+    """What trains more than once, or otherwise, is said, and counted where it can be."""
+    job = read(tmp_path, conf(parameters))
+    assert any(words in remark for remark in job.remarks)
+    assert job.fits == fits
+
+
+def test_folds_in_the_second_generation(tmp_path: Path) -> None:
+    """2.x cross-validates where a task has `cv_data`."""
+    job = read(tmp_path, dag({"cv_param": {"n_splits": 5}}, inputs={"data": {"cv_data": {}}}))
+    assert job.fits == 4
+
+
+def test_several_regressions_add_up(tmp_path: Path) -> None:
+    """A second component on the same rows is named and counted."""
+    tree = dag({"epochs": 4})
+    tree["dag"]["tasks"]["lr_1"] = {"component_ref": "coordinated_lr", "parameters": {"epochs": 2}}
+    job = read(tmp_path, tree)
+    assert job.fits == 2
+    assert any("lr_1" in remark for remark in job.remarks)
+
+
+def test_parameters_of_the_alpha(tmp_path: Path) -> None:
+    """2.0.0-alpha has them under `inputs`, with other names and other defaults."""
+    tree = dag({}, "hetero_lr", inputs={"parameters": {"max_iter": 9, "learning_rate": 0.2}})
+    del tree["dag"]["tasks"]["lr_0"]["parameters"]
+    job = read(tmp_path, tree)
+    assert (job.keys["epochs"], job.keys["learning_rate"], job.keys["batch_size"], job.keys["key_bits"]) == (
+        9,
+        0.2,
+        100,
+        2048,
+    )
+    assert (value(job, "start"), value(job, "intercept")) == (("random_normal", "default"), (False, "default"))
+
+
+def test_a_role_wins_over_common(tmp_path: Path) -> None:
+    """A role's own value stands over the common one."""
+    tree = conf(PARAMETERS)
+    tree["component_parameters"]["role"] = {"host": {"0": {"hetero_lr_0": {"max_iter": 8}}}}
+    assert read(tmp_path, tree).keys["epochs"] == 8
+
+
+def test_nothing_is_dropped_silently(tmp_path: Path) -> None:
+    """What no reader asks for is listed."""
+    job = read(tmp_path, conf({**PARAMETERS, "tol": 0.1, "something_new": 3}))
+    assert any(line.startswith("hetero_lr_0.tol: when to stop") for line in job.ignored)
+    assert any("something_new" in line for line in job.ignored)
+
+
+@pytest.mark.parametrize("size", ["many", True, 1.5, [3, 4], {"a": 1}])
+def test_wrong_values_are_refused(tmp_path: Path, size: object) -> None:
+    """A value of the wrong kind is named, not guessed."""
+    with pytest.raises(PlanError, match="batch_size: expected a whole number"):
+        read(tmp_path, conf({"batch_size": size}))
+
+
+SCRIPT = """
+import os
+from pipeline.component import HeteroLR
+os.abort()
+rate = 0.4
+settings = {"max_iter": 6, "learning_rate": rate, "init_param": {"init_method": "zeros"}}
+settings.update({"batch_size": 40})
+pipeline.set_roles(guest=1, host=[2], arbiter=2)
+lr_0 = HeteroLR(name="lr_0", alpha=os.environ["ALPHA"], **settings)
+lr_1 = HeteroLR(name="lr_1")
+pipeline.add_component(lr_0, data=Data(train_data=rows))
+pipeline.add_component(lr_1, data=Data(test_data=rows))
+"""
+
+
+def test_a_script_is_read_and_not_run(tmp_path: Path) -> None:
+    """Values are followed through names and updates; what the script computes is assumed, and nothing is executed."""
+    job = read(tmp_path, SCRIPT, name="job.py")
+    assert (job.keys["epochs"], job.keys["learning_rate"], job.keys["batch_size"]) == (6, 0.4, 40)
+    assert value(job, "l2") == (1.0, "assumed")
+    assert job.parties.arbiter == ("2",)
+    assert job.fits == 1
+
+
+def test_a_script_of_the_second_generation(tmp_path: Path) -> None:
+    """Its first argument is the name, and prediction is recognised by its data."""
+    text = 'a = SSHELR("lr_0", epochs=4, train_data=x)\nb = SSHELR("lr_1", test_data=x, input_model=m)\n'
+    job = read(tmp_path, text, name="job.py")
+    assert (job.component, job.keys["epochs"], job.fits) == ("sshe_lr", 4, 1)
+
+
+def test_settings_from_elsewhere_are_refused(tmp_path: Path) -> None:
+    """A script that states nothing cannot be judged; the message says what to provide."""
+    with pytest.raises(PlanError, match=r"get_dag\(\)"):
+        read(tmp_path, "lr_0 = HeteroLR(name='lr_0', **load(path))\n", name="job.py")
+
+
+def test_several_classes_are_one_model_each(tmp_path: Path) -> None:
+    """An evaluation of several classes says that FATE trains one model per class, and the output says so."""
+    tree = conf(PARAMETERS)
+    tree["component_parameters"]["common"]["evaluation_0"] = {"eval_type": "multi"}
+    assert any("One-vs-rest" in remark for remark in read(tmp_path, tree).remarks)
+    assert not any("One-vs-rest" in remark for remark in read(tmp_path, conf(PARAMETERS)).remarks)

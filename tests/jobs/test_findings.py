@@ -1,0 +1,85 @@
+"""What no plan of ours can say about another system's job."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.jobs.support import PARAMETERS, conf, findings, leaking, read
+
+QUIET = {
+    **PARAMETERS,
+    "masked_rate": 0,
+    "shuffle": False,
+    "batch_size": -1,
+    "encrypt_param": {"key_length": 2048},
+}
+
+
+def test_a_host_that_is_the_arbiter_reads_labels(tmp_path: Path) -> None:
+    """It holds the key and gets every residual, so the job leaks whatever its settings are."""
+    found = findings(read(tmp_path, conf(QUIET, arbiter=2)))
+    assert leaking(found) == {("arbiter-key", "features", "labels")}
+
+
+def test_a_guest_that_is_the_arbiter_reads_scores(tmp_path: Path) -> None:
+    """It holds the key and gets each host's score of every row."""
+    found = findings(read(tmp_path, conf(QUIET, arbiter=1)))
+    assert leaking(found) == {("arbiter-key", "label", "scores")}
+
+
+def test_an_arbiter_of_its_own_is_no_finding(tmp_path: Path) -> None:
+    """A third organisation holds the key: nobody reads rows."""
+    assert leaking(findings(read(tmp_path, conf(QUIET, arbiter=3)))) == set()
+
+
+def test_an_arbiter_that_is_not_named_leaks(tmp_path: Path) -> None:
+    """A job cannot pass while nobody knows who holds its key, and the reason says that this is why."""
+    found = findings(read(tmp_path, conf(QUIET, arbiter=None)))
+    assert leaking(found) == {("arbiter-key", "features", "labels")}
+    assert "does not say who the arbiter is" in found[0].why
+
+
+def test_the_right_host_is_named(tmp_path: Path) -> None:
+    """Of two hosts, the one with the arbiter's id."""
+    tree = conf(QUIET, arbiter=5)
+    tree["role"]["host"] = [4, 5]
+    assert leaking(findings(read(tmp_path, tree), (10, 5, 5))) == {("arbiter-key", "features-2", "labels")}
+
+
+@pytest.mark.parametrize("size", [8, 4000])
+def test_scores_in_the_clear_leak_at_any_batch_size(tmp_path: Path, size: int) -> None:
+    """The label party subtracts its own part of every score."""
+    text = f"m = FlLogisticRegressionVertical([a, b], g, h)\nm.fit(x, y, batch_size={size}, epochs=2)\n"
+    found = findings(read(tmp_path, text, "SecretFlow", "a.py"))
+    assert ("scores-in-the-clear", "label", "scores") in leaking(found)
+
+
+@pytest.mark.parametrize(
+    ("rate", "verdict", "accuracy"), [(5, "degrades", "64% of labels"), (0, "leaks", "85% of labels")]
+)
+def test_decoys_hide_most_of_a_batch(tmp_path: Path, rate: int, verdict: str, accuracy: str) -> None:
+    """What a stacked solve reads leaks without decoys and is little above chance behind them."""
+    settings = {**PARAMETERS, "batch_size": 100, "max_iter": 8, "masked_rate": rate, "shuffle": True}
+    job = read(tmp_path, conf({**settings, "init_param": {"init_method": "random_uniform"}}))
+    found = next(one for one in findings(job, (1, 10)) if one.attack == "label-stacked")
+    assert found.verdict == verdict
+    assert accuracy in found.why
+
+
+def test_the_worse_of_two_versions_is_shown(tmp_path: Path) -> None:
+    """Where nobody knows whether batches are cut once, columns that fix a batch still leak."""
+    parameters = {**PARAMETERS, "batch_size": 10}
+    found = findings(read(tmp_path, conf(parameters)), (1, 30))
+    assert ("label-sign", "features", "labels") in leaking(found)
+
+
+def test_a_batch_larger_than_the_table_is_all_rows(tmp_path: Path) -> None:
+    """As both systems take it."""
+    assert findings(read(tmp_path, conf({**PARAMETERS, "batch_size": 9000})), rows=500)
+
+
+@pytest.mark.parametrize(("bits", "is_weak"), [(1024, True), (2048, False), (4096, False)])
+def test_keys_are_judged_by_their_length(tmp_path: Path, bits: int, is_weak: bool) -> None:
+    """Short keys leak; a length that no plan of ours has is not weak for that."""
+    found = findings(read(tmp_path, conf({**QUIET, "encrypt_param": {"key_length": bits}}, arbiter=3)))
+    assert (("keys", "features", "labels") in leaking(found)) is is_weak

@@ -1,0 +1,140 @@
+"""What a party's process really imports, from its first line to its last: the party floor, and nothing above it."""
+
+import os
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from plumbob.crypto import engines
+from tests.party.processes import PATIENCE
+from tests.party.verbs import Organisations
+from tests.protocol.support import made_up, plan_for, tables_for
+
+# Python runs a module of this name before anything else; this one writes down each import as it begins.
+WITNESS = """
+import os, sys
+_log = os.open(os.environ["IMPORTS_SEEN"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+def _note(event, arguments):
+    if event == "import":
+        os.write(_log, arguments[0].encode() + b"\\n")
+sys.addaudithook(_note)
+"""
+PROGRAM = "from plumbob.cli import main; main()"
+# The packages of every extra, as they are imported where that differs from the name they are installed by.
+IMPORTED_AS = {"cupy-cuda13x": "cupy", "pyyaml": "yaml", "pytest-timeout": "pytest_timeout", "pytest-xdist": "xdist"}
+
+
+def packages_of_extras() -> set[str]:
+    """Everything that only an extra installs."""
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    named = [line for lines in project["optional-dependencies"].values() for line in lines]
+    installed = {line.partition(">")[0].partition("=")[0].strip().lower() for line in named}
+    return {IMPORTED_AS.get(name, name).replace("-", "_") for name in installed}
+
+
+# pyarrow itself imports pandas wherever it finds it, as it does beside these tests; the house asks for it nowhere.
+FORBIDDEN = {"flint", "sklearn", *packages_of_extras()} - {"pandas"}
+
+
+class Witness:
+    """Starts commands whose every import is written down."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (folder / "sitecustomize.py").write_text(WITNESS)
+
+    def start(self, name: str, *words: str) -> subprocess.Popen[str]:
+        """`plumbob WORDS`, in an interpreter of its own."""
+        places = [str(self.folder), *filter(None, [os.environ.get("PYTHONPATH")])]
+        surroundings = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(places),
+            "IMPORTS_SEEN": str(self.folder / name),
+        }
+        return subprocess.Popen(
+            [sys.executable, "-c", PROGRAM, *words],
+            env=surroundings,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def imported(self, name: str) -> set[str]:
+        """What that command imported, or tried to."""
+        return set((self.folder / name).read_text().split())
+
+
+@pytest.fixture
+def witness(tmp_path: Path) -> Witness:
+    """In a folder that holds nothing else."""
+    folder = tmp_path / "imports"
+    folder.mkdir()
+    return Witness(folder)
+
+
+def assert_party_floor_only(imported: set[str]) -> None:
+    """No module of the workshop, no solver, no scikit-learn, nothing of an extra."""
+    assert "plumbob.plan" in imported, "nothing was written down"
+    assert {name for name in imported if name.startswith(("plumbob.workshop", "plumbob.attacks"))} == set()
+    assert {name for name in imported if name.partition(".")[0] in FORBIDDEN} == set()
+
+
+@pytest.mark.parametrize("protocol", ["exchange", "arbiter", "shares"])
+def test_party_train_imports_the_party_floor_only(tmp_path: Path, witness: Witness, protocol: str) -> None:
+    """Beside a party's keys no attack, no simulation, no solver and nothing of an extra is ever loaded."""
+    plan = plan_for((2, 3), protocol=protocol)
+    # Where CuPy is installed, `auto` looks for a GPU: that is what the party asked for.
+    engine = {"engine": "native" if engines.native_is_built() else "python"}
+    organisations = Organisations(
+        plan, tables_for(plan, *made_up()), tmp_path, settings={party.name: engine for party in plan.parties}
+    )
+    words = {
+        name: (
+            "party",
+            "train",
+            str(organisations.plan_file),
+            "--allow-test-keys",
+            "--home",
+            str(organisations.home(name)),
+        )
+        for name in organisations.names
+    }
+    for name in finished(witness, words):
+        assert (organisations.run_folder(name) / "report.html").exists()
+        assert_party_floor_only(witness.imported(name))
+
+
+def finished(witness: Witness, words: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
+    """The name of each command, started all at once, when it has come to a good end."""
+    processes = {name: witness.start(name, *told) for name, told in words.items()}
+    try:
+        for name, process in processes.items():
+            _, complaint = process.communicate(timeout=PATIENCE)
+            assert process.returncode == 0, complaint
+            yield name
+    finally:
+        for process in processes.values():
+            process.kill()
+            process.communicate()
+
+
+@pytest.mark.parametrize("options", [(), ("--estimate",), ("--explain", "label-sign"), ("--json",)], ids=str)
+def test_check_imports_the_party_floor_only(tmp_path: Path, witness: Witness, options: tuple[str, ...]) -> None:
+    """A verdict from a plan's numbers needs no code of an attack."""
+    plan = tmp_path / "plan.toml"
+    plan.write_text(plan_for((11, 12), rows=27_000, batch_size=256).to_toml())
+    process = witness.start("check", "check", str(plan), *options)
+    _, complaint = process.communicate(timeout=PATIENCE)
+    assert process.returncode in {0, 3}, complaint
+    assert_party_floor_only(witness.imported("check"))
+
+
+def test_an_import_of_the_workshop_would_be_seen(tmp_path: Path, witness: Witness) -> None:
+    """The witness writes down what the workshop's own verbs import."""
+    process = witness.start("predict", "predict", str(tmp_path))
+    process.communicate(timeout=PATIENCE)
+    assert any(name.startswith("plumbob.workshop") for name in witness.imported("predict"))

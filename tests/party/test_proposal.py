@@ -1,0 +1,154 @@
+"""`party propose`: one plan from two tables, and nothing of either but a number of columns."""
+
+import threading
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from plumbob.commands import proposing
+from plumbob.commands.table_flags import TableFlags
+from plumbob.data.shards import build_shard
+from plumbob.errors import PlanError, PlumbobError, SettingsError
+from plumbob.party import alignment
+from plumbob.party.doctor import examine
+from plumbob.party.home import Home, Settings
+from plumbob.party.rows import aligned_table, encoded_width, own_table
+from plumbob.plan import Plan
+from plumbob.protocol.alignment import Alignment
+from plumbob.protocol.channel import Channel
+from tests.party.test_doctor import free_port
+
+ROWS = 240
+CITIES = ("Bonn", "Kiel", "Ulm")
+
+
+def bank_rows() -> list[str]:
+    """Numbers with gaps, a town that few rows have, and a label."""
+    generator = np.random.default_rng(5)
+    lines = ["client,income,city,late"]
+    for row in range(ROWS):
+        income = "" if row % 9 == 0 else f"{generator.normal(40, 9):.1f}"
+        city = "Rome" if row < 3 else CITIES[row % 3]
+        lines.append(f"c{row},{income},{city},{'yes' if row % 4 == 0 else 'no'}")
+    return lines
+
+
+def fund_rows() -> list[str]:
+    """Other columns of most of the same people."""
+    return ["client,debt,rank", *(f"c{row},{row % 13},{'gold' if row % 2 else 'iron'}" for row in range(20, ROWS + 30))]
+
+
+@pytest.fixture
+def homes(tmp_path: Path) -> tuple[Path, Path]:
+    """Two parties that joined each other, each with its table."""
+    (tmp_path / "bank.csv").write_text("\n".join(bank_rows()) + "\n")
+    (tmp_path / "fund.csv").write_text("\n".join(fund_rows()) + "\n")
+    at = free_port()
+    of_bank = Settings(
+        name="bank",
+        listen=at,
+        address=at,
+        data=str(tmp_path / "bank.csv"),
+        label_column="late",
+        id_column="client",
+        patience=20.0,
+    )
+    bank = Home.create(tmp_path / "bank", of_bank)
+    fund = Home.create(
+        tmp_path / "fund", Settings(name="fund", data=str(tmp_path / "fund.csv"), id_column="client", patience=20.0)
+    )
+    bank.join(fund.invitation())
+    fund.join(bank.invitation())
+    return tmp_path / "bank", tmp_path / "fund"
+
+
+def proposed(
+    homes: tuple[Path, Path], keys: Mapping[str, Any] | None = None, flags: TableFlags | None = None
+) -> list[dict[str, object] | PlumbobError]:
+    """What each side got."""
+    results: list[dict[str, object] | PlumbobError] = [PlumbobError("nothing")] * 2
+
+    def work(place: int) -> None:
+        home, said = homes[place], (keys or {}) if place == 0 else {}
+        try:
+            table = flags if flags is not None and place == 1 else TableFlags()
+            results[place] = proposing.run(home, said, table, home.parent / f"{place}.toml", lambda words: None)
+        except PlumbobError as error:
+            results[place] = error
+
+    threads = [threading.Thread(target=work, args=(place,)) for place in (0, 1)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    return results
+
+
+def test_both_sides_write_the_same_plan(homes: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has the widths that both tables give, and no word of a table was sent."""
+    sent: list[bytes] = []
+    send = Channel.send
+
+    def watched(channel: Channel, kind: Any, step: int, body: bytes) -> None:
+        sent.append(body)
+        send(channel, kind, step, body)
+
+    monkeypatch.setattr(Channel, "send", watched)
+    bank, fund = proposed(homes)
+    assert isinstance(bank, dict), bank
+    assert isinstance(fund, dict), fund
+    folder = homes[0].parent
+    assert (folder / "0.toml").read_bytes() == (folder / "1.toml").read_bytes()
+    plan = Plan.load(folder / "0.toml")
+    assert [(party.name, party.role) for party in plan.parties] == [("bank", "label"), ("fund", "features")]
+    for home in map(Home.open, homes):
+        assert plan.party(home.identity.name).features == encoded_width(own_table(home, plan), plan) > 1
+    assert (plan.bins, plan.test_share, plan.version) == (10, 0.2, 2)
+    assert not any(word in body for body in sent for word in (b"income", b"Bonn", b"gold", b"c21", b"late"))
+    assert sum(map(len, sent)) < 10_000
+
+
+def test_what_was_proposed_is_trained_on_whatever_rows_are_common(homes: tuple[Path, Path]) -> None:
+    """Rows that lack a town, a gap or a value change no width: the doctor passes, and so does training."""
+    proposed(homes, {"protocol": "clear", "batch_size": 20})
+    plan = Plan.load(homes[0].parent / "0.toml")
+    bank = Home.open(homes[0])
+    ids = tuple(sorted(f"c{row}" for row in range(30, ROWS, 2) if row % 9))
+    alignment.keep(bank, plan, Alignment(ids, "0" * 64, len(ids), {"bank": ROWS, "fund": ROWS}))
+    checks = [check for check in examine(bank, plan, seconds=0) if check.name == "table"]
+    assert [check.is_ok for check in checks] == [True]
+    shard = build_shard(aligned_table(bank, plan), plan, "bank", b"key")
+    assert len(shard.encoder.names) == plan.party("bank").features
+
+
+def test_flags_of_the_table_are_kept_in_the_settings(homes: tuple[Path, Path]) -> None:
+    """What was said once about columns holds for every later command."""
+    proposed(homes, flags=TableFlags(drop=("rank",), types=("debt=category",)))
+    reading = Home.open(homes[1]).settings.reading
+    assert (reading.drop, dict(reading.types)) == (("rank",), {"debt": "category"})
+
+
+def test_two_labels_or_none_are_refused_on_both_sides(homes: tuple[Path, Path]) -> None:
+    """Exactly one party has the label."""
+    bank = Home.open(homes[0])
+    bank.with_settings(replace(bank.settings, label_column=""))
+    for result in proposed(homes):
+        assert isinstance(result, SettingsError)
+        assert "expected one party with a label, nobody named one" in str(result)
+
+
+def test_only_the_label_party_chooses_keys(homes: tuple[Path, Path]) -> None:
+    """Two drafts could not both hold."""
+    with pytest.raises(PlanError, match="party that has the label chooses"):
+        proposing.run(homes[1], {"bins": 5}, TableFlags(), homes[1].parent / "x.toml", lambda words: None)
+
+
+def test_a_plan_that_is_there_is_not_overwritten(homes: tuple[Path, Path]) -> None:
+    """It may be signed already."""
+    (homes[0].parent / "0.toml").write_text("mine")
+    with pytest.raises(PlanError, match="there is a file already"):
+        proposing.run(homes[0], {}, TableFlags(), homes[0].parent / "0.toml", lambda words: None)

@@ -1,0 +1,192 @@
+"""Scaling and whitening that are paid for: what one row can change, and what is learned all the same."""
+
+import math
+import os
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+from scipy.stats import chisquare
+
+from plumbob.errors import PrivacyError
+from plumbob.privacy import home
+from plumbob.privacy.home import CATEGORY, GRID, Range
+
+HALF = Fraction(1, 2)
+VALUE = st.one_of(st.floats(-1e6, 1e6), st.just(math.nan), st.integers(-3, 3).map(float))
+
+
+def chances(values: NDArray[np.float64], share: Fraction, rho: float) -> NDArray[np.float64]:
+    """The exponential mechanism's distribution, by its definition."""
+    weights = np.exp(-float(home.slope_for(rho)) * home.rank_distances(values, share))
+    chance: NDArray[np.float64] = weights / weights.sum()
+    return chance
+
+
+def renyi(p: NDArray[np.float64], q: NDArray[np.float64], order: float) -> float:
+    """The Renyi divergence of two distributions."""
+    return float(logsumexp(order * np.log(p) + (1 - order) * np.log(q)) / (order - 1))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(VALUE, min_size=1, max_size=30), VALUE, st.sampled_from([home.LOW_SHARE, HALF, home.HIGH_SHARE]))
+def test_one_row_changes_a_rank_distance_by_one_at_most(values: list[float], other: float, share: Fraction) -> None:
+    """Lemma 8: whatever one value becomes, a gap included, no distance moves by more than 1."""
+    before = home.rank_distances(np.array(values), share)
+    after = home.rank_distances(np.array([other, *values[1:]]), share)
+    assert np.abs(before - after).max() <= 1
+
+
+def test_one_distance_is_always_zero() -> None:
+    """Some value of the grid is the quantile itself, so that drawing one ends; without values all of them are."""
+    for values in ([1e9], [0.3, 7e-9, -4.0], [9.0] * 5, [math.nan, 2.0]):
+        assert home.rank_distances(np.array(values), HALF).min() == 0
+    assert not home.rank_distances(np.array([math.nan]), HALF).any()
+
+
+@pytest.mark.parametrize("rho", [1e-4, 0.02, 0.5])
+def test_a_quantile_costs_what_is_claimed(rho: float) -> None:
+    """Lemma 8 at its worst: a row that moves from one end to the other; no Renyi order exceeds rho times the order."""
+    values = np.repeat([GRID[0], GRID[0], GRID[-1], GRID[-1]], 20)
+    values[-1] = 0.0
+    moved = values.copy()
+    moved[0] = GRID[-1]
+    p, q = chances(values, HALF, rho), chances(moved, HALF, rho)
+    spent = [max(renyi(p, q, order), renyi(q, p, order)) / (rho * order) for order in (1.01, 1.5, 2.0, 5.0, 30.0)]
+    assert max(spent) <= 1.0
+    assert max(spent) > 0.9
+
+
+def test_quantiles_are_drawn_with_the_mechanism_s_probabilities() -> None:
+    """A chi-squared test of the drawn values against the definition."""
+    values = np.random.default_rng(0).normal(size=40)
+    source, count = np.random.default_rng(1).bytes, 2000
+    drawn = Counter(home.noisy_quantile(values, HALF, 0.05, source) for _ in range(count))
+    due = chances(values, HALF, 0.05) * count
+    order = np.argsort(-due)
+    kept = order[due[order] >= 5]
+    found = [drawn[float(GRID[place])] for place in kept]
+    rest_found, rest_due = count - sum(found), count - due[kept].sum()
+    expected = np.array([*due[kept], rest_due])
+    assert chisquare([*found, rest_found], expected * count / expected.sum()).pvalue > 1e-3
+
+
+def test_a_generous_quantile_is_the_quantile() -> None:
+    """With much budget the range is that of the rows, to the grid's precision."""
+    values = np.random.default_rng(2).normal(size=5000) * 300 + 1000
+    found = home.noisy_range(values, 1.0, os.urandom)
+    low, high = np.quantile(values, [0.1, 0.9])
+    assert found.low == pytest.approx(low, rel=0.13)
+    assert found.high == pytest.approx(high, rel=0.13)
+
+
+def test_ties_stay_on_the_grid() -> None:
+    """A column with two values that the grid does not have still gets a range around them."""
+    values = np.repeat([9.0, 23.0], 3000)
+    found = home.noisy_range(values, 0.01, os.urandom)
+    assert found.low == pytest.approx(9.0, rel=0.13)
+    assert found.high == pytest.approx(23.0, rel=0.13)
+
+
+def frobenius(one: list[int], other: list[int]) -> float:
+    """Of the difference of two rows' outer products, in whole numbers."""
+    entries = range(len(one))
+    return math.sqrt(sum((one[i] * one[j] - other[i] * other[j]) ** 2 for i in entries for j in entries))
+
+
+def test_two_rows_reach_the_moments_sensitivity() -> None:
+    """Lemma 9 is tight: two rows at a right angle, the 1 included, move the sum by sqrt(2) (norm**2 + 1)."""
+    one = 1 << home.MOMENT_BITS
+    norm = 2.0
+    rows = [[2 * one, 0, one], [-one // 2, math.isqrt(4 * one * one - (one // 2) ** 2), one]]
+    claimed = math.sqrt(2) * (norm**2 + 1) * one * one
+    assert frobenius(*rows) <= claimed
+    assert frobenius(*rows) == pytest.approx(claimed, rel=1e-4)
+    # rho = sensitivity**2 / (2 std**2), and sensitivity**2 is 2 (norm**2 + 1)**2.
+    spent = Fraction((5 * one * one) ** 2, home.moment_std(norm, 0.01) ** 2)
+    assert Fraction(0.01) * (1 - Fraction(1, 10**6)) < spent <= Fraction(0.01)
+
+
+def test_the_noise_is_counted_as_the_frobenius_norm_counts() -> None:
+    """Off the diagonal an entry stands twice and has 1/sqrt(2) of the deviation; the number of rows has none."""
+    std = 1000
+    source = np.random.default_rng(5).bytes
+    drawn = np.array([home._symmetric_noise(4, std, source) for _ in range(1500)])
+    assert (drawn == drawn.transpose(0, 2, 1)).all()
+    assert not drawn[:, 3, 3].any()
+    for place in ((0, 0), (2, 2)):
+        assert drawn[:, place[0], place[1]].std() == pytest.approx(std, rel=0.1)
+    for place in ((0, 1), (1, 3)):
+        assert drawn[:, place[0], place[1]].std() == pytest.approx(std / math.sqrt(2), rel=0.1)
+
+
+def correlated(count: int, seed: int) -> NDArray[np.float64]:
+    """Rows whose columns are close to each other, far from 0, and of different sizes."""
+    generator = np.random.default_rng(seed)
+    common = generator.normal(size=(count, 1))
+    return (common + 0.3 * generator.normal(size=(count, 4))) * [1.0, 50.0, 0.02, 7.0] + [3.0, -400.0, 0.0, 1.0]
+
+
+def test_with_much_budget_rows_are_white() -> None:
+    """The covariance of whitened rows is the unit matrix up to gamma."""
+    X = correlated(20_000, 0)
+    fitted = home.fit_whitening(X, [None] * 4, 100.0, os.urandom, least_gamma=1e-6)
+    assert np.cov(fitted.whitened(X).T) == pytest.approx(np.eye(4), abs=0.05)
+    assert fitted.whitened(X).mean(axis=0) == pytest.approx(np.zeros(4), abs=0.05)
+
+
+@pytest.mark.parametrize("rho", [0.0005, 0.002, 0.05])
+def test_noise_does_not_break_the_gram_bound(rho: float) -> None:
+    """Lemma 7: with gamma at the noise's size, whitened rows keep a covariance of about 1 at most: the rate holds."""
+    for seed in range(5):
+        X = correlated(3000, seed)
+        fitted = home.fit_whitening(X, [None] * 4, rho, np.random.default_rng(seed).bytes)
+        whitened = fitted.whitened(X)
+        centred = whitened - whitened.mean(axis=0)
+        assert np.linalg.eigvalsh(centred.T @ centred / len(X)).max() < 1.1
+
+
+def test_stated_ranges_cost_nothing() -> None:
+    """Where every range is stated, the moments get all of rho, and the scaling is a function of the row alone."""
+    X = correlated(500, 1)
+    known = [Range(0, 6), Range(-500, -300), Range(-0.1, 0.1), CATEGORY]
+    asked: list[int] = []
+
+    def draw(count: int) -> bytes:
+        asked.append(count)
+        return os.urandom(count)
+
+    fitted = home.fit_whitening(X, known, 0.01, draw)
+    assert fitted.scaling.ranges == tuple(known)
+    assert fitted.scaling.scaled(X[:3]).tolist() == fitted.scaling.scaled(X)[:3].tolist()
+    asked.clear()
+    home.fit_scaling(X, known, 0.01, draw)
+    assert not asked
+
+
+def test_gaps_become_the_middle() -> None:
+    """A missing value is scaled to 0, whatever the other rows have."""
+    scaling = home.Scaling((Range(0, 10), CATEGORY))
+    assert scaling.scaled(np.array([[math.nan, 1.0], [10.0, math.nan], [1e9, 0.0]])).tolist() == [
+        [0.0, 1.0],
+        [1.0, 0.0],
+        [2.0, -1.0],
+    ]
+
+
+def test_a_column_of_one_value_is_no_division_by_zero() -> None:
+    """Where both quantiles fall together, the half range is 1."""
+    X = np.zeros((400, 2))
+    fitted = home.fit_whitening(X, [None, None], 10.0, os.urandom)
+    assert np.isfinite(fitted.whitened(X)).all()
+
+
+def test_ranges_must_fit_the_columns() -> None:
+    """A range or None for every column, no more and no fewer."""
+    with pytest.raises(PrivacyError, match="each of 4 columns"):
+        home.fit_whitening(correlated(10, 0), [None], 0.1, os.urandom)

@@ -1,0 +1,215 @@
+"""The promise about whole rows: every lemma of docs/privacy.md is driven to its worst case."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from plumbob.errors import PrivacyError
+from plumbob.privacy import rows
+from plumbob.privacy.rows import RowCost, Sensitivity
+
+BITS = 13
+
+
+def squares(units: rows.Units) -> list[int]:
+    """Squared lengths in whole numbers without a limit."""
+    return [sum(int(value) ** 2 for value in row) for row in units]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.floats(0.01, 60.0), st.integers(1, 30), st.floats(1e-3, 1e6))
+def test_no_row_is_longer_than_its_bound(seed: int, norm: float, columns: int, size: float) -> None:
+    """Lemma 1: whatever the values, a clipped row's squared length in whole units is at most the bound's."""
+    X = np.random.default_rng(seed).normal(size=(20, columns)) * size
+    assert max(squares(rows.clipped_units(X, norm, BITS))) <= rows.squared_norm_units(norm, BITS)
+
+
+def test_rows_reach_the_bound() -> None:
+    """Lemma 1 is tight: a row along one column keeps all of a whole norm, and no unit more."""
+    X = np.array([[1e9, 0.0], [-3.0, 0.0], [2.0, 0.0]])
+    assert rows.clipped_units(X, 3.0, BITS).tolist() == [[3 << BITS, 0], [-3 << BITS, 0], [2 << BITS, 0]]
+
+
+def test_rounding_is_toward_zero() -> None:
+    """Lemma 1: rounding to the nearest unit could lengthen a row; rounding toward zero cannot."""
+    units = rows.clipped_units(np.array([[0.99999, -0.99999]]), 5.0, BITS)
+    assert units.tolist() == [[(1 << BITS) - 1, 1 - (1 << BITS)]]
+
+
+def test_short_rows_stay_as_they_are() -> None:
+    """Rows within the bound are only rounded, zero rows included."""
+    X = np.array([[0.0, 0.0], [0.5, -0.25]])
+    assert np.array_equal(rows.clipped_units(X, 1.0, BITS), (X * 2**BITS).astype(np.int64))
+
+
+def worst_pair(norms: list[float], residual_bits: int, cuts: int) -> tuple[list[int], int]:
+    """The longest row of the plan in units, and the largest residual: what Lemma 3's bound is reached with."""
+    row = [*(int(norm) << BITS for norm in norms), 1 << BITS]
+    return row, math.ceil(rows.SERIES_BOUND * 2**residual_bits) + cuts
+
+
+@pytest.mark.parametrize("norms", [[3.0], [3.0, 4.0], [1.0, 2.0, 2.0, 7.0]])
+@pytest.mark.parametrize("cuts", [0, 1, 3])
+def test_one_row_moves_the_gradient_by_the_sensitivity_at_most(norms: list[float], cuts: int) -> None:
+    """Lemma 3 is reached by the longest row whose residual changes from one end to the other, up to one rounding."""
+    row, residual = worst_pair(norms, 20, cuts)
+    moved = math.sqrt(sum((2 * residual * value) ** 2 for value in row))
+    claimed = Sensitivity.of(norms, BITS, 20, cuts=cuts).units
+    assert moved <= claimed <= moved + 2
+
+
+def test_forgetting_the_intercept_would_be_noticed() -> None:
+    """Lemma 3: without the intercept's 1 the claimed figure is below what a row can do."""
+    row, residual = worst_pair([3.0, 4.0], 20, 1)
+    moved = math.sqrt(sum((2 * residual * value) ** 2 for value in row))
+    assert Sensitivity.of([3.0, 4.0], BITS, 20, has_intercept=False).units < moved
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_no_pair_of_rows_moves_the_gradient_further(seed: int) -> None:
+    """Lemma 3: any two rows and any two residuals within their bounds, replaced one by the other."""
+    generator = np.random.default_rng(seed)
+    norms = [2.5, 1.3]
+    claimed = Sensitivity.of(norms, BITS, 20, cuts=2)
+    moved = []
+    for _ in range(2):
+        parts = [rows.clipped_units(generator.normal(size=(1, 4)) * 50, norm, BITS)[0] for norm in norms]
+        row = [int(value) for part in parts for value in part] + [1 << BITS]
+        residual = int(generator.choice([-1, 1])) * claimed.residual
+        moved.append([residual * value for value in row])
+    assert sum((one - other) ** 2 for one, other in zip(*moved, strict=True)) <= claimed.units**2
+
+
+def test_weights_and_strays_widen_the_bound() -> None:
+    """A class weight multiplies the residual's bound; rounding inside the products is added on top."""
+    plain = Sensitivity.of([3.0], BITS, 20)
+    weighted = Sensitivity.of([3.0], BITS, 20, largest_weight=Fraction(5, 2))
+    assert weighted.units / plain.units == pytest.approx(2.5, rel=1e-5)
+    assert Sensitivity.of([3.0], BITS, 20, stray=17).units == plain.units + 17
+
+
+def test_the_reference_figure() -> None:
+    """Noise of 20 sensitivities, 20 passes, delta 1e-6: epsilon 1.014; the classic zCDP formula says 1.20."""
+    cost = RowCost(sensitivity=1 << 30, std=20 << 30, passes=20)
+    assert cost.rho == pytest.approx(0.025)
+    assert cost.epsilon(1e-6) == pytest.approx(1.014, abs=5e-4)
+    assert cost.rho + 2 * math.sqrt(cost.rho * math.log(1e6)) == pytest.approx(1.20, abs=5e-3)
+
+
+def test_whitenings_of_all_parties_add_up() -> None:
+    """A tenth of the training's cost at each of two parties makes epsilon 1 about 1.2 times larger than it seemed."""
+    alone = RowCost(1, 20, 20)
+    together = RowCost(1, 20, 20, at_home=(0.0025, 0.0025))
+    assert together.rho == pytest.approx(alone.rho * 1.2)
+    assert together.epsilon(1e-6) > 1.09 * alone.epsilon(1e-6)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0, 20.0])
+@pytest.mark.parametrize("delta", [1e-9, 1e-6, 1e-3])
+@pytest.mark.parametrize("home", [0.0, 0.1])
+def test_calibration_keeps_the_promise_and_wastes_nothing(epsilon: float, delta: float, home: float) -> None:
+    """The chosen noise costs at most epsilon with everything charged, and less than a thousandth below it."""
+    at_home = [home * rows.total_rho(epsilon, delta)] * 3
+    cost = rows.calibrated(epsilon, delta, 1 << 40, 20, at_home)
+    assert 0.999 * epsilon < cost.epsilon(delta) <= epsilon
+
+
+@pytest.mark.parametrize("rho", [0.001, 0.025, 0.3, 4.0])
+def test_the_conversion_is_proved_by_integration(rho: float) -> None:
+    """Proposition 12 holds for the worst case there is, a Gaussian moved by sqrt(2 rho): its true delta is smaller."""
+    cost = RowCost(1000, round(1000 / math.sqrt(2 * rho)), 1)
+    x = np.linspace(-30, 30 + math.sqrt(2 * rho), 600_001)
+    mean = math.sqrt(2 * cost.rho)
+    p, q = (np.exp(-((x - at) ** 2) / 2) / math.sqrt(2 * math.pi) for at in (mean, 0.0))
+    for delta in (1e-6, 1e-3):
+        true = float(np.maximum(0.0, p - math.exp(cost.epsilon(delta)) * q).sum() * (x[1] - x[0]))
+        assert true <= delta
+        assert true > delta / 100
+
+
+@pytest.mark.parametrize(("std", "passes"), [(3, 1), (8, 4), (20, 20)])
+def test_dp_accounting_agrees(std: int, passes: int) -> None:
+    """An independent accountant's Renyi figure is ours, and its loss distribution lies below the proved figure."""
+    accounting = pytest.importorskip("dp_accounting", reason="no dp-accounting here")
+    rdp = pytest.importorskip("dp_accounting.rdp", reason="no dp-accounting here")
+    pld = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution", reason="no dp-accounting here")
+    cost = RowCost(1, std, passes, failure=0.0)
+    event = accounting.SelfComposedDpEvent(accounting.GaussianDpEvent(std), passes)
+    renyi = rdp.RdpAccountant(orders=list(np.linspace(1.05, 200, 4000))).compose(event).get_epsilon(1e-6)
+    assert cost.epsilon(1e-6) == pytest.approx(renyi, rel=1e-3)
+    discrete = pld.from_discrete_gaussian_mechanism(sigma=std, sensitivity=1, value_discretization_interval=1e-3)
+    lost = discrete.self_compose(passes).get_epsilon_for_delta(1e-6)
+    assert lost <= cost.epsilon(1e-6)
+    assert cost.unproved_epsilon(1e-6) == pytest.approx(lost, rel=2e-2)
+
+
+def test_every_renyi_order_is_an_upper_bound() -> None:
+    """The proved figure is the smallest over all orders, so no single order lies below it."""
+    cost = RowCost(1, 20, 20)
+    every = [cost.renyi_epsilon(1e-6, order) for order in np.geomspace(1.1, 500, 300)]
+    assert min(every) == pytest.approx(cost.epsilon(1e-6), rel=1e-3)
+    assert min(every) >= cost.epsilon(1e-6) - 1e-12
+
+
+def test_failures_are_paid_from_delta() -> None:
+    """A larger probability of failure leaves less delta, and so a larger epsilon; one above delta is refused."""
+    exact, failing = RowCost(1, 20, 20, failure=0.0), RowCost(1, 20, 20, failure=9e-7)
+    assert failing.epsilon(1e-6) > exact.epsilon(1e-6)
+    with pytest.raises(PrivacyError, match="probability that the arithmetic of a run fails"):
+        RowCost(1, 20, 20, failure=1e-6).epsilon(1e-6)
+
+
+def test_nothing_left_for_training_is_refused() -> None:
+    """Parties that spend everything at home are told so."""
+    with pytest.raises(PrivacyError, match="nothing is left for training"):
+        rows.calibrated(1.0, 1e-6, 100, 10, at_home=[rows.total_rho(1.0, 1e-6)])
+
+
+@pytest.mark.parametrize("epsilon", [0.0, -1.0, math.nan])
+def test_a_meaningless_epsilon_is_refused(epsilon: float) -> None:
+    """Epsilon must be above 0."""
+    with pytest.raises(PrivacyError, match="expected epsilon above 0"):
+        rows.total_rho(epsilon, 1e-6)
+
+
+def test_one_honest_party_is_enough() -> None:
+    """Lemma 5: the cost that is claimed counts one party's noise; more of it can only lower what a guesser sees."""
+    alone = rows.calibrated(1.0, 1e-6, 1 << 30, 20)
+    every = RowCost(alone.sensitivity, math.isqrt(5 * alone.std**2), alone.passes)
+    assert every.epsilon(1e-6) < 0.5 * alone.epsilon(1e-6) < alone.epsilon(1e-6) <= 1.0
+
+
+def test_what_epsilon_means_for_a_coin_flip() -> None:
+    """A label drawn by a fair coin is named with probability .731, .881 and .982 at most, for epsilon 1, 2 and 4."""
+    assert [round(rows.coin_flip_bound(epsilon, 1e-6), 3) for epsilon in (1, 2, 4)] == [0.731, 0.881, 0.982]
+    assert rows.coin_flip_bound(0.0, 0.0) == 0.5
+    assert rows.coin_flip_bound(800.0, 1e-6) == pytest.approx(1.0)
+    assert rows.odds_factor(1.0) == pytest.approx(math.e)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-6), (2.0, 0.05), (0.1, 0.01)])
+def test_the_coin_flip_bound_is_reached(epsilon: float, delta: float) -> None:
+    """The best (epsilon, delta) answer there is, randomised response with a leak, reaches the bound exactly."""
+    honest = (1 - delta) * math.exp(epsilon) / (1 + math.exp(epsilon))
+    assert rows.coin_flip_bound(epsilon, delta) == pytest.approx(honest + delta, rel=1e-12)
+
+
+def test_norms_and_rate_follow_the_public_shape() -> None:
+    """R_k is the party's share of the joint norm, sqrt of all columns unless the plan says otherwise."""
+    assert rows.norms_of(0.0, (11, 12)) == pytest.approx((math.sqrt(11), math.sqrt(12)))
+    assert rows.norms_of(2.0, (0, 4, 12)) == pytest.approx((1.0, math.sqrt(3)))
+    assert math.hypot(*rows.norms_of(3.0, (5, 6, 7))) == pytest.approx(3.0)
+    assert rows.public_rate(2) == pytest.approx(4 / 3)
+    assert rows.public_rate(2, 2.0) == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize("norm", [0.0, -1.0, 2.0**20])
+def test_a_norm_that_cannot_be_counted_in_units_is_refused(norm: float) -> None:
+    """Norms are above 0 and small enough for exact squares."""
+    with pytest.raises(PrivacyError, match="expected a norm"):
+        rows.squared_norm_units(norm, BITS)

@@ -1,0 +1,164 @@
+"""`shares` by lattices: it is `clear` on shares, opens what it says and no more, and refuses what is not honest."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from plumbob.errors import PlanError, RemoteProtocolError
+from plumbob.plan import Plan
+from plumbob.protocol.lattice_sets import SCORES, LatticeShape, most_opened_bits
+from plumbob.protocol.lattice_shares import LatticeParty
+from plumbob.protocol.messages import Kind
+from plumbob.protocol.openings import WEIGHTS
+from plumbob.protocol.part import Part
+from tests.protocol.support import Vector, made_up, tables_for, trained, weights_of
+
+CURE: dict[str, Any] = {
+    "scale": "whitened",
+    "sigmoid": "fourier",
+    "batches": "full",
+    "momentum": 0.5,
+    "learning_rate": 0.0,
+    "feature_bits": 13,
+    "epochs": 4,
+    "seed": 7,
+}
+
+
+def lattice_plan(split: tuple[int, ...] = (2, 3), **keys: Any) -> Plan:
+    """A short run whose weights are opened."""
+    return Plan.for_columns(split, **({"protocol": "shares", "scheme": "lattice", "open": "own", **CURE} | keys))
+
+
+def in_clear(plan: Plan) -> Plan:
+    """The same training without cryptography; every other value is as it was."""
+    return plan.replace(protocol="clear", scheme="paillier", open="own", **{key: getattr(plan, key) for key in CURE})
+
+
+@pytest.mark.parametrize(
+    ("split", "keys"),
+    [
+        ((2, 3), {}),
+        ((0, 5), {}),
+        ((2, 3), {"intercept": False}),
+        ((2, 3), {"start": "normal", "momentum": 0.3}),
+        ((2, 3), {"l2": 0.05}),
+        ((2, 3), {"class_weight": "balanced", "l2": 0.01}),
+        ((2, 3), {"scale": "standard", "learning_rate": 0.2, "l2": 0.1, "momentum": 0.0}),
+        ((2, 3), {"row_norm": 1.0}),
+        ((2, 3), {"label_flip_epsilon": 2.0, "epochs": 1, "start": "zero"}),
+    ],
+    ids=str,
+)
+def test_weights_are_those_of_clear(split: tuple[int, ...], keys: dict[str, Any]) -> None:
+    """In whitened units, within what is cut off when they are opened; flipped labels only have the same size."""
+    data = made_up(columns=sum(split))
+    data[1][:30] = 0
+    plan = lattice_plan(split, **keys)
+    encrypted, clear = weights_of(trained(plan, data)), weights_of(trained(in_clear(plan), data))
+    if plan.label_flip_epsilon:
+        assert 0 < np.abs(encrypted).max() < 20
+    else:
+        assert np.abs(encrypted - clear).max() < 3e-6
+
+
+def test_weights_that_stay_shared_score_new_rows() -> None:
+    """With `open = "never"` nobody has weights, and scores are those of opened ones, to their last bit but one."""
+    X, y = made_up(rows=60)
+    closed, opened = (trained(lattice_plan(open=how), (X, y)) for how in ("never", "own"))
+    assert all(part.weights is None for part in closed.model.parts.values())
+    rows = np.clip(X[:25], X.mean(axis=0) - 3 * X.std(axis=0), X.mean(axis=0) + 3 * X.std(axis=0))
+    tables = tables_for(closed.model.plan, rows, None)
+    assert closed.model.scores(tables) == pytest.approx(opened.model.scores(tables), abs=2e-4)
+
+
+def test_rows_far_out_are_scored_as_clipped_ones() -> None:
+    """A row a million deviations away neither wraps around nor ends the session."""
+    X, y = made_up(rows=60)
+    run = trained(lattice_plan(open="never"), (X, y))
+    far, near = X.mean(axis=0) + 1e6 * X.std(axis=0), X.mean(axis=0) + 10 * X.std(axis=0)
+    scores = run.model.scores(tables_for(run.model.plan, np.stack([far, near]), None))
+    assert scores[0] == pytest.approx(scores[1], abs=1e-3)
+
+
+def test_a_part_with_bound_shares_comes_back_from_its_file(tmp_path: Any) -> None:
+    """What prediction works on is stored with the part, and a changed file is refused."""
+    part = trained(lattice_plan(open="never")).model.parts["label"]
+    part.save(tmp_path / "part.json")
+    again = Part.load(tmp_path / "part.json")
+    assert again.bound == part.bound
+    assert again.shares == part.shares
+    assert part.whitening is not None
+    assert again.whitening is not None
+    np.testing.assert_array_equal(again.whitening.matrix, part.whitening.matrix)
+
+
+def test_no_product_repeats_a_key() -> None:
+    """Every pass, kind and direction has a key of its own, and none is left after the run."""
+    run = trained(lattice_plan(l2=0.01))
+    parties = [party for party in run.parties.values() if isinstance(party, LatticeParty)]
+    assert len(parties) == 2
+    for party in parties:
+        contexts = [product.context for product in party._products()]
+        assert len(set(contexts)) == len(contexts) == 4 * 7
+        assert not party.keys.own
+        assert not party.keys.tested
+
+
+@pytest.mark.parametrize(
+    ("open", "bits"), [("own", 6 * WEIGHTS.bits), ("never", min(12 * 51, 500 * SCORES.bits))], ids=str
+)
+def test_what_is_opened_bounds_what_can_be_carried_out(open: str, bits: int) -> None:
+    """Opened weights count with their width, scores at most with all that the weights' shares hold."""
+    assert most_opened_bits(lattice_plan((5, 6), open=open), 500) == bits
+
+
+def test_parameters_grow_with_what_is_opened() -> None:
+    """Few scored rows take the smallest sets, many columns larger ones, and what no set withstands is refused."""
+    few = LatticeShape(lattice_plan((5, 6), open="never", most_rows=10), 500)
+    many = LatticeShape(lattice_plan((50, 60), open="never"), 500)
+    assert (few.number, many.number) == (1, 3)
+    with pytest.raises(PlanError, match="scored rows"):
+        _ = LatticeShape(lattice_plan((300, 300), open="never"), 500).number
+    with pytest.raises(PlanError, match="set it to 3"):
+        _ = LatticeShape(lattice_plan((50, 60), open="never", lattice_set=1), 500).number
+
+
+class Twisted(LatticeParty):
+    """Changes what it sends of one kind."""
+
+    kind = Kind.LATTICE_REQUEST
+    twist: Callable[[bytes], bytes]
+
+    def prepare(self) -> None:
+        send, kind, twist = self.pair.channel.send, type(self).kind, type(self).twist
+
+        def changed(sent: Kind, step: int, body: bytes) -> None:
+            send(sent, step, twist(body) if sent == kind else body)
+
+        self.pair.channel.send = changed  # type: ignore[method-assign, assignment]  # That is the attack.
+        super().prepare()
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [(Kind.LATTICE_KEYS, "residue"), (Kind.KEY_NONCES, "key"), (Kind.LATTICE_REQUEST, "residue")],
+    ids=str,
+)
+def test_garbage_is_refused(kind: Kind, words: str) -> None:
+    """A key that was not made as it should be fails its test; residues out of range are no ciphertext."""
+    twist = staticmethod(lambda body: body[:32] + b"\xff" * (len(body) - 32))
+    cheat = type("Cheat", (Twisted,), {"kind": kind, "twist": twist})
+    with pytest.raises(Exception, match=words) as refused:
+        trained(lattice_plan(), cast={"features": cheat})
+    assert "features" in str(refused.value) or isinstance(refused.value, RemoteProtocolError)
+
+
+def test_a_score_is_opened_with_the_bits_of_an_honest_one() -> None:
+    """A sign, five integer bits and sixteen fraction bits: 22 bits are all that a row can carry out."""
+    assert SCORES.bits == 22
+    values: Vector = np.array([31.5, -31.5, 0.25])
+    halves = [int(v * 2**16) % (1 << 22) for v in values]
+    assert SCORES.opened(halves, [0, 0, 0]) == pytest.approx(values)

@@ -1,0 +1,269 @@
+"""Noise for whole rows in a plan: what it costs, what `clear` does with it, and which plans would break the promise."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from sklearn.metrics import roc_auc_score
+
+from plumbob.crypto.lattice import local
+from plumbob.data import stream
+from plumbob.errors import PlanError
+from plumbob.model.logistic import signs_of
+from plumbob.model.sigmoid import SIGMOIDS
+from plumbob.plan import Plan
+from plumbob.privacy import rows
+from plumbob.privacy.descent import NoisyDescent
+from plumbob.protocol import row_noise
+from plumbob.protocol.lattice_sets import DROPPED_BITS, STRAY_UNITS, LatticeShape
+from plumbob.protocol.lattice_shares import LatticeParty
+from plumbob.protocol.part import Part
+from plumbob.workshop.simulation import train
+from tests.protocol.support import tables_for, trained, weights_of
+
+KEYS: dict[str, Any] = {
+    "protocol": "clear",
+    "noise": "rows",
+    "scale": "whitened",
+    "sigmoid": "fourier",
+    "batches": "full",
+    "learning_rate": 0.0,
+    "momentum": 0.5,
+    "feature_bits": 13,
+    "epochs": 8,
+    "seed": 1,
+}
+
+
+def plan_for(columns: tuple[int, ...] = (3, 4), **keys: Any) -> Plan:
+    """An experiment with noise for whole rows."""
+    return Plan.for_columns(columns, **{**KEYS, **keys})
+
+
+def people(count: int, seed: int = 0) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Correlated columns of different sizes, and labels that depend on them."""
+    generator = np.random.default_rng(seed)
+    common = generator.normal(size=(count, 1))
+    X = (common + generator.normal(size=(count, 7))) * [1, 100, 0.01, 5, 1, 1, 30] + [0, 500, 0, -3, 1, 0, 9]
+    logits = (X[:, 0] + X[:, 4] - X[:, 5]) / 1.2
+    return X, (generator.random(count) < 1 / (1 + np.exp(-logits))).astype(np.int64)
+
+
+def test_the_cost_is_the_plan_s_promise() -> None:
+    """Passes and both whitenings together cost at most epsilon, and almost all of it."""
+    plan = plan_for(epsilon=2.0)
+    cost = row_noise.row_cost(plan)
+    assert cost is not None
+    assert len(cost.at_home) == 2
+    assert cost.passes == 8
+    assert 1.99 < cost.epsilon(plan.delta) <= 2.0
+    assert row_noise.row_cost(plan.replace(noise="none")) is None
+
+
+def test_a_party_without_columns_pays_nothing_at_home() -> None:
+    """Only whoever has columns whitens them; columns that are left as they are cost nothing either."""
+    one = row_noise.row_cost(plan_for((0, 5)))
+    none = row_noise.row_cost(plan_for(scale="none", learning_rate=0.1))
+    assert one is not None
+    assert none is not None
+    assert len(one.at_home) == 1
+    assert none.at_home == ()
+
+
+def test_the_norm_is_the_root_of_all_columns_unless_stated() -> None:
+    """R_k follows the columns, R includes the intercept, and the rate counts it as one more block."""
+    plan = plan_for((3, 6))
+    assert row_noise.norms(plan) == pytest.approx((math.sqrt(3), math.sqrt(6)))
+    assert plan.rate == pytest.approx(4 / 3)
+    assert row_noise.norms(plan_for((3, 6), row_norm=3.0)) == pytest.approx((math.sqrt(3), math.sqrt(6)))
+    with_intercept, without = (row_noise.sensitivity(plan_for(intercept=value)).units for value in (True, False))
+    assert with_intercept / without == pytest.approx(math.sqrt(8 / 7), rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ["fourier", "exact", "piecewise"])
+def test_every_admitted_curve_is_within_the_bound(name: str) -> None:
+    """Lemma 2: no residual exceeds 1.0016 at any score; the series comes close to it."""
+    sigmoid = SIGMOIDS[name]
+    scores = np.linspace(-64, 64, 1_000_001)
+    largest = max(np.abs(sigmoid.residuals(scores, np.full(len(scores), sign))).max() for sign in (-1.0, 1.0))
+    assert largest <= float(rows.SERIES_BOUND)
+    assert name != "fourier" or largest > 1.0015
+
+
+@pytest.mark.parametrize(
+    ("keys", "why"),
+    [
+        ({"sigmoid": "taylor"}, "no bound"),
+        ({"scale": "standard", "learning_rate": 0.1}, "not paid for"),
+        ({"batches": "fixed", "learning_rate": 0.1}, "one noisy sum over all rows"),
+        ({"bins": 5}, "quantile bins"),
+        ({"class_weight": "balanced"}, "every label"),
+        ({"label_flip_epsilon": 1.0}, "enlarge the residuals"),
+        ({"protocol": "exchange", "sigmoid": "taylor", "momentum": 0.0}, "only labels can be protected"),
+        ({"protocol": "shares", "scheme": "paillier", "sigmoid": "taylor"}, "without limit"),
+    ],
+    ids=str,
+)
+def test_a_plan_whose_promise_would_be_false_is_refused(keys: dict[str, Any], why: str) -> None:
+    """Each reason is said, with what to set instead."""
+    with pytest.raises(PlanError, match=why):
+        plan_for(**keys)
+
+
+def test_every_trained_row_is_within_its_party_s_norm() -> None:
+    """What training sees is whole units of bounded length at every party, and the intercept's column stays 1."""
+    plan = plan_for()
+    run = trained(plan, people(500))
+    for party, norm in zip(plan.learners, row_noise.norms(plan), strict=True):
+        units = run.transcripts[party.name].X[:, : party.features] * 2.0**plan.feature_bits
+        assert (units == np.rint(units)).all()
+        assert (units**2).sum(axis=1).max() <= rows.squared_norm_units(norm, plan.feature_bits)
+    assert (run.transcripts["label"].X[:, -1] == 1.0).all()
+
+
+def test_clear_is_the_reference_descent() -> None:
+    """`clear` and the descent in whole numbers give the same weights from the same noise."""
+    plan = plan_for()
+    run = trained(plan, people(300))
+    cost = row_noise.row_cost(plan)
+    assert cost is not None
+    label = run.transcripts["label"]
+    # The label party's columns come first, its intercept last among them.
+    units = np.hstack([run.transcripts[party.name].X for party in plan.learners]) * 2.0**plan.feature_bits
+    assert label.y is not None
+    descent = NoisyDescent(
+        units.astype(np.int64),
+        label.y,
+        SIGMOIDS["fourier"].curve,
+        plan.feature_bits,
+        plan.residual_bits,
+        row_noise.sensitivity(plan),
+        cost,
+        plan.rate,
+        plan.momentum,
+    )
+    draw = stream(label.seed, "noise").bytes
+    assert weights_of(run) == pytest.approx(descent.run([draw, draw]), abs=1e-9)
+
+
+def test_the_model_is_still_good_and_the_record_says_that_it_is_an_experiment() -> None:
+    """With 6,000 rows and epsilon 4 it ranks almost as well as without noise; seeded noise is called not private."""
+    plan = plan_for(epsilon=4.0)
+    noisy, plain = (trained(one, people(6000)) for one in (plan, plan.replace(noise="none")))
+    assert any("not private" in note for note in noisy.record.notes)
+    X, y = people(4000, seed=1)
+    aucs = [roc_auc_score(y, run.model.scores(tables_for(plan, X, None))) for run in (noisy, plain)]
+    assert aucs[0] > aucs[1] - 0.02 > 0.7
+
+
+def test_a_model_with_noisy_whitening_is_kept_and_loaded(tmp_path: Path) -> None:
+    """The limits of the treatment are stored with the part, and the loaded part encodes the same."""
+    X, y = people(300)
+    plan = plan_for()
+    run = trained(plan, (X, y))
+    table = tables_for(plan, X, y)["features"]
+    part = run.model.parts["features"]
+    part.save(tmp_path / "part.json")
+    loaded = Part.load(tmp_path / "part.json")
+    assert np.array_equal(loaded.encode(table), part.encode(table))
+    assert loaded.whitening is not None
+    assert loaded.whitening.norm == pytest.approx(2.0)
+
+
+# Over shares.
+
+
+def shared_plan(**keys: Any) -> Plan:
+    """The same promise over lattices; weights are opened, so that they can be compared."""
+    return plan_for(protocol="shares", scheme="lattice", open="own", **keys)
+
+
+def noise_drawn(run: Any) -> list[NDArray[np.float64]]:
+    """Both parties' noise of a run, in the units of a sum."""
+    parties = [party for party in run.parties.values() if isinstance(party, LatticeParty)]
+    drawn = [party.row_noise for party in parties]
+    unit = 2.0 ** -parties[0].shape.gradient_fraction
+    return [noise.astype(np.float64) * unit for noise in drawn if noise is not None]
+
+
+def test_shares_carry_everybody_s_noise_before_the_cut() -> None:
+    """The opened weights are those of a plain descent on the same rows whose sums have both parties' noise added."""
+    plan = shared_plan()
+    run = trained(plan, people(300))
+    noise = np.sum(noise_drawn(run), axis=0)
+    assert len(noise_drawn(run)) == 2
+    X = np.hstack([run.transcripts[party.name].X for party in plan.learners])
+    y = run.transcripts["label"].y
+    assert y is not None
+    weights, velocity = np.zeros(8), np.zeros(8)
+    for drawn in noise:
+        residuals = SIGMOIDS["fourier"].residuals(X @ weights, signs_of(y))
+        velocity = plan.momentum * velocity + (residuals @ X + drawn) / len(X)
+        weights = weights - plan.rate * velocity
+    assert np.abs(weights_of(run) - weights).max() < 1e-5
+
+
+def test_each_party_s_noise_is_full_and_fresh() -> None:
+    """Each party alone adds the whole deviation, and no two runs or parties add the same."""
+    plan = shared_plan(epochs=20, epsilon=60.0)
+    first, second = (noise_drawn(trained(plan, people(60))) for _ in range(2))
+    cost = LatticeShape(plan, 60).row_cost
+    assert cost is not None
+    deviation = cost.std * 2.0 ** -LatticeShape(plan, 60).gradient_fraction
+    for noise in (*first, *second):
+        assert noise.std() == pytest.approx(deviation, rel=0.2)
+    assert len({noise.tobytes() for noise in (*first, *second)}) == 4
+
+
+def test_rounding_inside_the_products_is_paid_for() -> None:
+    """The sensitivity over shares is that of clear in coarser units, plus the strays; never less."""
+    plan = shared_plan()
+    cost, exact = LatticeShape(plan, 300).row_cost, row_noise.row_cost(plan)
+    assert cost is not None
+    assert exact is not None
+    in_plain_units = cost.sensitivity * 2.0 ** -LatticeShape(plan, 300).gradient_fraction
+    assert in_plain_units >= 2 * math.sqrt(8) * 1.0016
+    assert in_plain_units == pytest.approx(exact.sensitivity * 2.0**-33, rel=1e-5)
+    assert 0.999 < cost.epsilon(plan.delta) <= 1.0
+
+
+def test_the_sums_over_shares_stray_less_than_is_paid_for() -> None:
+    """Lemma 3's `stray` at work: shared sums are within the paid units of exact ones, in every coordinate."""
+    plan = shared_plan(epochs=3, epsilon=20.0)
+    seen: list[tuple[LatticeParty, list[int]]] = []
+
+    class Watched(LatticeParty):
+        def _noisy(self, number: int, own: list[int], peers: list[int]) -> tuple[list[int], list[int]]:
+            is_first = self.pair.is_first
+            seen.append((self, own + peers if is_first else peers + own))
+            return super()._noisy(number, own, peers)
+
+        def _shared_residuals(self, number: int, scores: Any) -> Any:
+            shared = super()._shared_residuals(number, scores)
+            residuals.append(local.integers_of(shared))
+            return shared
+
+    residuals: list[list[int]] = []
+    X, y = people(200)
+    run = train(plan, tables_for(plan, X, y), cast={"label": Watched, "features": Watched})
+    rows_in_units = np.rint(
+        np.hstack([run.transcripts[party.name].X for party in plan.learners]) * 2.0**plan.feature_bits
+    ).astype(int)
+    for number in range(3):
+        shares = [
+            [values for party, values in seen if party.desk.name == name][number] for name in ("label", "features")
+        ]
+        cut = [_centred(a + b) for a, b in zip(*shares, strict=True)]
+        both = [residuals[2 * number + place] for place in range(2)]
+        joint = [_centred(a + b) for a, b in zip(*both, strict=True)]
+        exact = [sum(r * int(z) for r, z in zip(joint, column, strict=True)) for column in rows_in_units.T]
+        strays = [a - e / 2**DROPPED_BITS for a, e in zip(cut, exact, strict=True)]
+        assert max(strays) - min(strays) < STRAY_UNITS
+
+
+def _centred(value: int) -> int:
+    value %= local.RING
+    return value - local.RING if value >= local.RING // 2 else value

@@ -1,0 +1,171 @@
+"""Raw files on the command line: a plan from tables, thresholds, test files, a split by time, columns by name."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.test_cli import call
+
+ROWS = 300
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    """A bank's and a fund's rows, with gaps, text, a date, a constant and a name."""
+    generator = np.random.default_rng(2)
+    bank, fund = ["client,opened,income,name,late"], ["client,debt,town,same"]
+    for row in range(ROWS):
+        risk = generator.normal()
+        income = "" if row % 11 == 0 else f"{40 - 9 * risk:.1f}"
+        late = "yes" if risk + generator.normal() > 1 else "no"
+        bank.append(f"c{row},{2001 + row // 12}-{row % 12 + 1:02d}-01,{income},n{row}x,{late}")
+        fund.append(f"c{row},{risk * 100 + generator.normal():.0f},{('Bonn', 'Kiel')[row % 2]},7")
+    for name, lines in {"bank": bank, "fund": fund}.items():
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines) + "\n")
+    return [f"bank={tmp_path / 'bank.csv'}", f"fund={tmp_path / 'fund.csv'}"]
+
+
+def told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str, code: int = 0
+) -> dict[str, Any]:
+    """What a verb prints as JSON."""
+    capsys.readouterr()
+    assert call(monkeypatch, *words, "--json", "--quiet") == code
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def trained(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], files: list[str], *words: str) -> Any:
+    """A run from files alone."""
+    common = (
+        "--id",
+        "client",
+        "--label",
+        "late",
+        "--protocol",
+        "clear",
+        "--accept-leaks",
+        "--epochs",
+        "3",
+        "--batch-size",
+        "50",
+    )
+    out = str(Path(files[0].partition("=")[2]).parent / "run")
+    return told(monkeypatch, capsys, "train", "--data", *files, *common, "--out", out, *words)
+
+
+def test_train_drafts_a_plan_from_files(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], files: list[str]
+) -> None:
+    """Nobody counts columns: the label's holder comes first, and a fifth of the rows is held out."""
+    result = trained(monkeypatch, capsys, files, "--drop", "name")
+    assert 'bank = { role = "label", features = 19 }' in result["plan"]
+    assert 'fund = { role = "features", features = 10 }' in result["plan"]
+    assert result["test_rows"] == 60
+
+
+def test_the_newest_rows_are_held_out(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], files: list[str]
+) -> None:
+    """The column that tells the time is no feature, and the newest fifth judges the model."""
+    result = trained(monkeypatch, capsys, files, "--drop", "name", "--split-by", "opened")
+    assert (result["rows"], result["test_rows"]) == (240, 60)
+    assert 'bank = { role = "label", features = 10 }' in result["plan"]
+
+
+def test_a_test_file_of_ones_own(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], files: list[str], tmp_path: Path
+) -> None:
+    """The model is judged on its rows, and all others are trained on."""
+    tests = []
+    for word in files:
+        party, _, file = word.partition("=")
+        lines = Path(file).read_text().splitlines()
+        (tmp_path / f"test-{party}.csv").write_text("\n".join([lines[0], *lines[101:171]]) + "\n")
+        tests += ["--test", f"{party}={tmp_path / f'test-{party}.csv'}"]
+    result = trained(monkeypatch, capsys, files, "--drop", "name", *tests)
+    assert (result["rows"], result["test_rows"]) == (ROWS, 70)
+    assert set(result["quality"]) == {"test part"}
+
+
+@pytest.mark.parametrize(
+    ("words", "threshold"),
+    [([], 0.5), (["--threshold", "0.3"], 0.3), (["--cost", "1:4"], 0.2), (["--threshold", "balanced"], None)],
+)
+def test_thresholds(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    files: list[str],
+    tmp_path: Path,
+    words: list[str],
+    threshold: float | None,
+) -> None:
+    """A row is positive above the threshold: given, from costs, or the training rows' share of positives."""
+    trained(monkeypatch, capsys, files, "--drop", "name")
+    run, out = str(tmp_path / "run"), tmp_path / "scores.csv"
+    result = told(monkeypatch, capsys, "predict", run, "--data", *files, "--id", "client", "--out", str(out), *words)
+    part = json.loads((tmp_path / "run/parties/bank/part.json").read_text())
+    used = threshold if threshold is not None else part["positive_share"]
+    assert result["threshold"] == used
+    with out.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert all((float(row["probability"]) > used) == (row["predicted"] == "yes") for row in rows)
+
+
+def test_rows_as_they_come(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], files: list[str], tmp_path: Path
+) -> None:
+    """A level that training never saw is counted, strict mode refuses it, and a row of one party alone is counted."""
+    trained(monkeypatch, capsys, files, "--drop", "name")
+    (tmp_path / "new.csv").write_text("client,debt,town,same\nc1,5,s3cret,7\nc2,,Bonn,7\nother,1,Bonn,7\n")
+    words = ["predict", str(tmp_path / "run"), "--data", files[0], f"fund={tmp_path / 'new.csv'}", "--id", "client"]
+    words += ["--out", str(tmp_path / "scores.csv")]
+    assert told(monkeypatch, capsys, *words)["unseen"] == {"fund": {"debt": 1, "town": 1}}
+    assert call(monkeypatch, *words) == 0
+    printed = capsys.readouterr().out
+    assert "2 rows in common (bank 300, fund 3)" in printed
+    assert "'town' (1)" in printed
+    assert call(monkeypatch, *words, "--strict") == 1
+    assert "s3cret" not in printed + capsys.readouterr().err
+
+
+def test_a_plan_from_tables(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], files: list[str]
+) -> None:
+    """It has the tables' columns, and says which are constant, names, or full of gaps."""
+    both = [word for file in files for word in ("--data", file)]
+    result = told(monkeypatch, capsys, "plan", "new", *both, "--id", "client", "--label", "late")
+    assert [party["features"] for party in result["plan"]["parties"]] == [19, 10]
+    remarks = {column["name"]: column["remark"] for table in result["tables"].values() for column in table["columns"]}
+    assert "a name or an id" in remarks["name"]
+    assert "constant" in remarks["same"]
+    own = told(monkeypatch, capsys, "plan", "new", "--data", files[1].partition("=")[2], "--id", "client")
+    assert [party["features"] for party in own["plan"]["parties"]] == [1, 10]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--drop", "towm"], "no column 'towm' in any party's file; did you mean \"town\""),
+        (["--as", "town"], "expected COLUMN=TYPE"),
+        (["--as", "town=colour"], "expected number, category, boolean, date"),
+        (["--positive", "maybe"], "expected one of the label's two classes"),
+        (["--split-by", "town"], "expected a date or a number in every row"),
+        (["--split-by", "age"], "no column 'age' in any party's file"),
+    ],
+)
+def test_wrong_flags_are_explained(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    files: list[str],
+    words: list[str],
+    message: str,
+) -> None:
+    """Each says what was expected."""
+    common = ("--id", "client", "--label", "late", "--protocol", "clear", "--accept-leaks")
+    assert call(monkeypatch, "train", "--data", *files, *common, *words) == 1
+    assert message in capsys.readouterr().err
