@@ -26,6 +26,7 @@ from plumbob.errors import BudgetExceededError, DataError, UnsafePlanError
 from plumbob.party import alignment, prediction, receipts, signature, training
 from plumbob.party.conversation import Station
 from plumbob.party.home import Home
+from plumbob.party.label_budget import LabelBudget
 from plumbob.party.rows import aligned_rows, aligned_table, is_arbiter, own_table
 from plumbob.party.seat import Seat, refuse_strangers, seat_at
 from plumbob.party.sizes import largest_message
@@ -157,6 +158,8 @@ def train(
     with StepProgress(plan.protocol, quiet) as progress, _journal(place) as journal:
         if journal.resumed() is not None:
             tell("going on with a run that was interrupted")
+        if table is not None and home.identity.name == plan.label_party.name:
+            LabelBudget.of(home).book(plan, journal.identity(), table.ids, home.settings.label_epsilon)
         record = training.train(seat, journal, _kernel(journal), progress)
     told = _reported(record, place)
     receipts.sign_record(home, place, [party.name for party in plan.parties])
@@ -165,7 +168,8 @@ def train(
 
 def _refuse_test_keys(plan: Plan, are_allowed: bool) -> None:
     """A plan is the peer's proposal as much as ours, so the word for short keys is given here and not in it."""
-    if plan.test_only_keys and plan.protocol != "clear" and not are_allowed:
+    has_key_bits = plan.protocol != "clear" and plan.scheme != "lattice"
+    if plan.test_only_keys and has_key_bits and not are_allowed:
         raise UnsafePlanError(
             f"the plan has keys of {plan.key_bits} bits for tests only, which can be factored; set key_bits = 2048 and "
             "test_only_keys = false, or, with made-up data, add --allow-test-keys"
@@ -199,7 +203,7 @@ def predict(folder: Path, plan_file: Path, wishes: PredictionWishes, tell: Tell)
     seat = replace(seat_at(home, plan, table, place, prediction.largest_message(plan), tell), list_name=name)
     with _one_session(place) as journal:
         if home.identity.name != plan.label_party.name:
-            most_rows = wishes.most_rows or home.settings.most_rows or None
+            most_rows = _most_rows(plan, part, wishes.most_rows or home.settings.most_rows)
             answered = _answered(seat, journal, part, prediction.Ledger.of(home, plan), most_rows)
             return {**answered, "lines": [*filter(None, [unusual]), *answered["lines"]]}
         try:
@@ -213,6 +217,13 @@ def predict(folder: Path, plan_file: Path, wishes: PredictionWishes, tell: Tell)
     wishes.out.touch(mode=0o600)
     ids = [table.ids[row] for row in rows]
     return write_scores(wishes.out, ids, scores, part.classes, [unusual], threshold)
+
+
+def _most_rows(plan: Plan, part: Part, own: int) -> int | None:
+    """The smaller one of what this party allows and what the plan does; in a plan, 0 means the rows of training."""
+    is_limited = plan.version > 1 and plan.protocol == "shares" and plan.open == "never"
+    planned = plan.most_rows or (part.training_rows if is_limited else 0)
+    return min((limit for limit in (own, planned) if limit), default=None)
 
 
 def status(folder: Path) -> dict[str, object]:

@@ -56,6 +56,7 @@ KEYS = (
     Key(
         "most_rows", "", 0, "rows of one plan that are answered to `predict`, over all sessions; 0 = any number", low=0
     ),
+    Key("label_epsilon", "", 0.0, "epsilon of one label over all runs with sound noise; 0 = that of the plan", low=0),
     Key(
         "most_epsilon",
         "",
@@ -81,6 +82,7 @@ class Settings:
     engine: str = "auto"
     patience: float = 600.0
     most_rows: int = 0
+    label_epsilon: float = 0.0
     most_epsilon: float = 0.0
     reading: ColumnChoices = field(default_factory=ColumnChoices)
     """How the table's columns are read; `[table]` in the file."""
