@@ -18,6 +18,7 @@ from plumbob.protocol.part import Part
 from plumbob.protocol.transcript import Vector
 from plumbob.record import RunRecord
 from plumbob.run_folder import RunFolder
+from plumbob.workshop.simulation.raw_export import RawScores, as_onnx_graph, as_pipeline, has_slots, raw_scores
 from plumbob.workshop.simulation.scorecard import Scale, as_csv, scorecard
 from plumbob.workshop.simulation.training import JointModel
 
@@ -38,6 +39,8 @@ class LinearScores:
     classes: tuple[Any, Any] | None
     sources: tuple[dict[str, Any], ...] = ()
     """How the columns of the parties' tables become these, in order: bins, levels, or as they are."""
+    raw: RawScores | None = None
+    """The same model on the tables' own columns, where these are cut into bins and levels."""
 
 
 def merged(model: JointModel) -> LinearScores:
@@ -115,13 +118,22 @@ def as_skops(model: LinearScores) -> bytes:
         from skops import io
     except ImportError as error:
         raise DataError(MISSING_EXTRA.format(format="skops", package="skops")) from error
-    content: bytes = io.dumps(as_estimator(model))
+    content: bytes = io.dumps(as_estimator(model) if model.raw is None else _pipeline(model.raw))
     return content
 
 
-def as_onnx(model: LinearScores) -> bytes:
-    """An ONNX graph with one input `X`; its weights are 32-bit numbers, as the operator has them."""
+def _pipeline(raw: RawScores) -> Any:
     try:
+        return as_pipeline(raw)
+    except ImportError as error:
+        raise DataError(MISSING_EXTRA.format(format="skops, with bins,", package="pandas")) from error
+
+
+def as_onnx(model: LinearScores) -> bytes:
+    """An ONNX graph with one input `X`, or, with bins, one for each column; weights are 32-bit numbers in places."""
+    try:
+        if model.raw is not None:
+            return as_onnx_graph(model.raw)
         from skl2onnx import to_onnx
         from skl2onnx.common.data_types import DoubleTensorType
     except ImportError as error:
@@ -182,4 +194,5 @@ def _joined(parts: Sequence[Part], classes: tuple[Any, Any] | None) -> LinearSco
         sources=tuple(
             {"party": part.party, **stored_source(source)} for part in parts for source in part.encoder.sources
         ),
+        raw=raw_scores(parts, classes) if has_slots(parts) else None,
     )
