@@ -14,7 +14,7 @@ import numpy as np
 
 from plumbob.data.encoding import stored_source
 from plumbob.errors import DataError
-from plumbob.protocol.part import Part
+from plumbob.protocol.part import ModelPart
 from plumbob.protocol.transcript import Vector
 from plumbob.record import RunRecord
 from plumbob.run_folder import RunFolder
@@ -51,7 +51,7 @@ def merged(model: JointModel) -> LinearScores:
 
 def own_part(folder: Path, party: str) -> LinearScores:
     """One party's part, from its own folder."""
-    return _joined([Part.load(RunFolder(folder).part_file(party))], None)
+    return _joined([ModelPart.load(RunFolder(folder).part_file(party))], None)
 
 
 def export(
@@ -82,7 +82,7 @@ def _export_scorecard(folder: Path, party: str | None, out: Path | None, scale: 
         raise DataError("a scorecard is one party's own table; name the party with --party")
     run = RunFolder(folder)
     target = out or run.party_folder(party) / "scorecard.csv"
-    content = as_csv(party, scorecard(Part.load(run.part_file(party)), scale))
+    content = as_csv(party, scorecard(ModelPart.load(run.part_file(party)), scale))
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_bytes(content)
     return target
@@ -178,7 +178,7 @@ def _last_step(estimator: Any) -> Any:
     return estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
 
 
-def _joined(parts: Sequence[Part], classes: tuple[Any, Any] | None) -> LinearScores:
+def _joined(parts: Sequence[ModelPart], classes: tuple[Any, Any] | None) -> LinearScores:
     in_units = [part.in_input_units() for part in parts]
     fills = [part.encoder.fill for part in parts]
     return LinearScores(
