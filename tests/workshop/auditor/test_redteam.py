@@ -1,4 +1,4 @@
-"""The red team runs every attack from every seat that fits it, and keeps one finding for each."""
+"""The red team runs every attack from every party_run that fits it, and keeps one finding for each."""
 
 import json
 from typing import Any
@@ -124,7 +124,7 @@ class Chatterbox(ExchangeParty):
 
     def prepare(self) -> None:
         super().prepare()
-        for channel in self.desk.channels.values():
+        for channel in self.participant.channels.values():
             channel.send(Kind.OPENED_SUMS, 1, b"hello")
 
 

@@ -45,9 +45,9 @@ from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.shares import SharesParty, StepSize
 from plumbob.protocol.transcript import Vector
 from plumbob.protocol.widths import columns_of
+from plumbob.workshop.attacks.active.attacking_parties import AttackingArbitratedParty, AttackingExchangeParty
 from plumbob.workshop.attacks.active.integers import exact_product, is_noisy, label_unit, narrow_residual
-from plumbob.workshop.attacks.active.interface import ActiveAttack, Reading, Spy
-from plumbob.workshop.attacks.active.spies import ArbitratedSpy, ExchangeSpy
+from plumbob.workshop.attacks.active.interface import ActiveAttack, AttackingParty, Reading
 from plumbob.workshop.attacks.interface import Condition, NotApplicable
 
 WIDEST_ENTRY = 61  # Bits of a matrix entry, sign included, that an engine takes.
@@ -158,7 +158,7 @@ def signs_in(total: int, count: int) -> list[int]:
     return [1 if binary >> place & 1 else -1 for place in range(count)]
 
 
-class ChoosingParty(Spy, TrainingParty):
+class ChoosingParty(AttackingParty, TrainingParty):
     """Decides, step by step, whom to read."""
 
     chosen: tuple[int, ...] = ()
@@ -230,7 +230,7 @@ def residuals_are_labels(plan: Plan, step: int) -> bool:
     return is_first or is_lone
 
 
-class ChosenRowsParty(ChoosingParty, ExchangeSpy):
+class ChosenRowsParty(ChoosingParty, AttackingExchangeParty):
     """`exchange`, with any kind of reply."""
 
     def ask(self, batch: Batch, matrix: Encoded) -> list[list[int]]:
@@ -246,7 +246,7 @@ class ChosenRowsParty(ChoosingParty, ExchangeSpy):
         return self.sums_of(honest)
 
 
-class ChosenRowsArbitratedParty(ChoosingParty, ArbitratedSpy):
+class ChosenRowsArbitratedParty(ChoosingParty, AttackingArbitratedParty):
     """`arbiter`, with any kind of reply."""
 
     def opened_sums(self, batch: Batch, enc_residuals: EncryptedVector) -> Vector:
