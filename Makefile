@@ -75,6 +75,7 @@ bench:
 bench-peers:
 	@$(PYTHON) tools/env.py
 	@$(BIN)/python benchmarks/peers/run.py
+	@$(BIN)/python benchmarks/lattice.py --paillier
 
 wheel:
 	@$(PYTHON) tools/env.py wheel

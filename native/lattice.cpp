@@ -298,6 +298,19 @@ void Lattice::transform_all(const std::int32_t* coefficients, std::size_t count,
     });
 }
 
+void Lattice::forward(std::uint64_t* values) const {
+    for (std::size_t part = 0; part < primes(); ++part) core_.forward(primes_[part], values + part * degree_);
+}
+
+bool Lattice::is_reduced(const std::uint64_t* values) const {
+    std::uint64_t refused = 0;
+    for (std::size_t part = 0; part < primes(); ++part) {
+        const std::uint64_t most = primes_[part].value - 1;
+        for (std::size_t i = 0; i < degree_; ++i) refused |= (values[part * degree_ + i] | (most - values[part * degree_ + i]));
+    }
+    return refused >> 63 == 0;
+}
+
 void Lattice::combine(const std::uint64_t* first, const std::uint64_t* second, const std::uint64_t* third,
                       std::uint64_t* out) const {
     std::memcpy(out, first, 8 * words());

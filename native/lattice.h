@@ -35,6 +35,8 @@ public:
     void errors(const StreamKey& key, std::uint64_t index, std::uint64_t* out) const;
     void transform(const std::int32_t* coefficients, std::uint64_t* out) const;
     void transform_all(const std::int32_t* coefficients, std::size_t count, std::uint64_t* out, unsigned threads) const;
+    void forward(std::uint64_t* values) const;
+    bool is_reduced(const std::uint64_t* values) const;
     // out = first + second * third.
     void combine(const std::uint64_t* first, const std::uint64_t* second, const std::uint64_t* third,
                  std::uint64_t* out) const;

@@ -134,6 +134,16 @@ Result<std::uint64_t> transform(const Handle& lattice, Smalls coefficients, unsi
     return result;
 }
 
+// In place and nothing else: for benchmarks, beside another library's transform.
+void forward(const Handle& lattice, nb::ndarray<std::uint64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu> values,
+             unsigned repeats) {
+    require(values.shape(0) == lattice->primes() && values.shape(1) == lattice->degree(),
+            "expected residues of shape (primes, degree)");
+    require(lattice->is_reduced(values.data()), "expected residues below their primes");
+    nb::gil_scoped_release unlocked;
+    for (unsigned k = 0; k < repeats; ++k) lattice->forward(values.data());
+}
+
 Result<std::uint64_t> combine(const Handle& lattice, Numbers first, Numbers second, Numbers third) {
     require_polynomial(*lattice, first);
     require_polynomial(*lattice, second);
@@ -308,6 +318,7 @@ void add_lattice(nb::module_& module) {
     module.def("lattice_ternary", ternary);
     module.def("lattice_errors", errors);
     module.def("lattice_transform", transform);
+    module.def("lattice_forward", forward);
     module.def("lattice_combine", combine);
     module.def("lattice_pack", pack);
     module.def("lattice_unpack", unpack);

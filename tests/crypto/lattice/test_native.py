@@ -138,6 +138,19 @@ def test_a_path_that_is_missing_is_refused() -> None:
         native.NativeLatticeEngine(threads=0)
 
 
+def test_repeated_transforms_are_transforms() -> None:
+    """What the benchmark times is the transform that products use, and residues out of range are refused."""
+    parameters, small = sets.insecure_for_tests(64, 2), np.arange(64, dtype=np.int32)[None]
+    engine = native.NativeLatticeEngine(threads=1)
+    values = np.repeat(small.astype(np.uint64), 2, axis=0)
+    engine.repeat_transform(parameters, values, 1)
+    assert (values == engine.transform(parameters, small)[0]).all()
+    for wrong in (parameters.primes[1], 2**63, 2**64 - 1):
+        values[1, 63] = wrong
+        with pytest.raises(ValueError, match="expected residues below their primes"):
+            engine.repeat_transform(parameters, values, 1)
+
+
 def test_tested_keys_are_alike(engine: LatticeEngine) -> None:
     """A key that is tested by one engine is the key of the other."""
     ours, theirs = admitted(make_key(engine, TINY_SLOTS)), admitted(make_key(REFERENCE, TINY_SLOTS))

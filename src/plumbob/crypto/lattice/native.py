@@ -130,6 +130,10 @@ class NativeLatticeEngine:
         sine, cosine = _kernel.lattice_sines(np.ascontiguousarray(angles), self.threads)
         return sine.reshape(angles.shape), cosine.reshape(angles.shape)
 
+    def repeat_transform(self, parameters: ParameterSet, values: Residues, repeats: int) -> None:
+        """In place, for benchmarks: nothing but the transform takes time."""
+        _kernel.lattice_forward(self._lattice(parameters), values, repeats)
+
     def _lattice(self, parameters: ParameterSet) -> Any:
         if parameters not in self._prepared:
             primes, slots = list(parameters.primes), list(parameters.slot_primes)

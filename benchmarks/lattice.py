@@ -1,0 +1,169 @@
+"""Lattice products beside SEAL and beside our own Paillier, interleaved: `python benchmarks/lattice.py [--large]`.
+
+- the transform of one polynomial of degree 8192 modulo a prime of 50 bits, and one encryption, against SEAL's
+- one pass (scores, sigmoid, gradients, both parties) on every path of the kernel
+- one epoch of `shares` with Paillier on as many rows and columns
+- two threads against one
+- with --large, wider and longer data, with the memory that it takes
+
+Everything runs on one thread; CPU seconds, the best of each round.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "benchmarks" / "peers"))
+
+from catalogue import Environment  # noqa: E402 - found through the line above.
+from environments import DidNotInstallError, ensure  # noqa: E402 - found through the line above.
+
+from plumbob.crypto import KERNEL, lattice  # noqa: E402 - after what the environment needs.
+from plumbob.crypto.lattice import pairs, sets  # noqa: E402 - as above.
+from plumbob.crypto.lattice.native import NativeLatticeEngine, available_paths  # noqa: E402 - as above.
+from plumbob.workshop.bench_lattice import Pass, best_of  # noqa: E402 - as above.
+
+SEAL = Environment("seal", (("seal-python==4.4.0", "numpy"),), "import seal")
+CREDIT = (27_000, (11, 12))
+LARGE = ((12_665, (392, 392)), (1_000_000, (20, 20)))
+REPEATS = 400
+
+
+def main() -> None:
+    options = parse()
+    if options.shape:
+        rows, *columns = map(int, options.shape.split(","))
+        large(rows, (columns[0], columns[1]))
+        return
+    beside_seal(options.rounds)
+    passes(options.rounds)
+    threads(options.rounds)
+    if options.paillier:
+        paillier()
+    if options.large:
+        for rows, columns in LARGE:
+            # A process of its own, so that its peak of memory is that of this shape.
+            command = [sys.executable, __file__, "--shape", f"{rows},{columns[0]},{columns[1]}"]
+            subprocess.run(command, check=True)
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else None)
+    parser.add_argument("--rounds", type=int, default=5, help="the best is taken of these")
+    parser.add_argument("--paillier", action="store_true", help="also one epoch of shares with Paillier: half a minute")
+    parser.add_argument("--large", action="store_true", help="also wide and long data: some minutes")
+    parser.add_argument("--shape", default="", help="rows,columns,columns: one pass over this shape only")
+    return parser.parse_args()
+
+
+def beside_seal(rounds: int) -> None:
+    """Transform and encryption, in turns."""
+    try:
+        python = ensure(SEAL, ROOT / ".bench")
+    except DidNotInstallError as reason:
+        print(f"SEAL did not install: {reason}")
+        return
+    script = ROOT / "benchmarks" / "peers" / "workers" / "seal_worker.py"
+    worker = subprocess.Popen(
+        [str(python), str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+    )
+    assert worker.stdin
+    assert worker.stdout
+    found: dict[str, list[tuple[float, float]]] = {}
+    for _ in range(rounds):
+        worker.stdin.write(f"{REPEATS}\n")
+        worker.stdin.flush()
+        answer = json.loads(worker.stdout.readline())
+        found.setdefault("SEAL", []).append((answer["transform"], answer["encryption"]))
+        for path in available_paths():
+            found.setdefault(path, []).append(own_times(NativeLatticeEngine(path, 1)))
+    worker.stdin.close()
+    worker.wait()
+    print("degree 8192: transform modulo one prime, encryption modulo three, microseconds, and SEAL's divided by it")
+    seal = [min(column) for column in zip(*found["SEAL"], strict=True)]
+    for name, times in found.items():
+        best = [min(column) for column in zip(*times, strict=True)]
+        ratios = ", ".join(f"{1e6 * own:.1f} ({other / own:.1f})" for own, other in zip(best, seal, strict=True))
+        print(f"  {name:>12}  {ratios}")
+
+
+def own_times(engine: NativeLatticeEngine) -> tuple[float, float]:
+    """Of one transform, and of one encryption of a polynomial."""
+    one = sets.insecure_for_tests(8192, 1)
+    values = np.random.default_rng(0).integers(0, one.primes[0], (1, 8192), dtype=np.uint64)
+    transform = encryption = float("inf")
+    secret, key = engine.secret(sets.GRADIENTS, KERNEL.draw(32)), (KERNEL.draw(32), KERNEL.draw(32))
+    messages = pairs.reduce(np.random.default_rng(1).integers(0, 2**64, (1, 8192, 2), dtype=np.uint64), 104)
+    for _ in range(REPEATS):
+        start = time.perf_counter()
+        engine.repeat_transform(one, values, 8)
+        middle = time.perf_counter()
+        engine.encrypt(sets.GRADIENTS, secret, key, messages, 104, b"")
+        transform, encryption = min(transform, (middle - start) / 8), min(encryption, time.perf_counter() - middle)
+    return transform, encryption
+
+
+def passes(rounds: int) -> None:
+    """One pass on every path, in turns."""
+    rows, columns = CREDIT
+    prepared = {path: Pass(NativeLatticeEngine(path, 1), rows, columns) for path in available_paths()}
+    costs = {path: [each.run() for _ in range(rounds)] for path, each in prepared.items()}
+    print(f"one pass over {rows} x ({columns[0]}+{columns[1]}), both parties, CPU milliseconds and megabytes")
+    for path, runs in costs.items():
+        best = min(runs, key=lambda cost: cost.total)
+        stages = ", ".join(f"{stage} {1e3 * seconds:.1f}" for stage, seconds in best.seconds.items())
+        print(f"  {path:>12}  {1e3 * best.total:.1f}  {best.sent / 1e6:.1f} MB  ({stages})")
+
+
+def threads(rounds: int) -> None:
+    """Wall seconds of a pass on one and on two threads, in turns."""
+    rows, columns = CREDIT
+    both = {count: Pass(lattice.choose(threads=count), rows, columns) for count in (1, 2)}
+    seconds = {1: float("inf"), 2: float("inf")}
+    for _ in range(2 * rounds):
+        for count, each in both.items():
+            start = time.perf_counter()
+            each.run()
+            seconds[count] = min(seconds[count], time.perf_counter() - start)
+    print(
+        f"two threads: {1e3 * seconds[2]:.1f} ms instead of {1e3 * seconds[1]:.1f}, {seconds[1] / seconds[2]:.2f} times"
+    )
+
+
+def paillier() -> None:
+    """One epoch of shares with Paillier, on data of the same shape."""
+    from plumbob.data import split_array
+    from plumbob.plan import Plan
+    from plumbob.workshop.simulation import train
+
+    rows, columns = CREDIT
+    generator = np.random.default_rng(0)
+    X, y = generator.normal(size=(rows, sum(columns))), generator.integers(0, 2, rows)
+    plan = Plan.for_columns(columns, protocol="shares", epochs=1)
+    tables = dict(zip((party.name for party in plan.learners), split_array(X, y, columns), strict=True))
+    start = time.process_time()
+    train(plan, tables)
+    print(f"one epoch of shares with Paillier: {1e3 * (time.process_time() - start):.0f} CPU milliseconds")
+
+
+def large(rows: int, columns: tuple[int, int]) -> None:
+    """One shape, with the peak of memory."""
+    best = best_of(Pass(lattice.choose(threads=1), rows, columns), 2)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    print(f"{rows} x ({columns[0]}+{columns[1]}): {1e3 * best.total:.0f} CPU ms, {best.sent / 1e6:.1f} MB, "
+          f"peak memory of both parties {peak / 1e9:.2f} GB", flush=True)  # fmt: skip
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    main()
