@@ -35,9 +35,9 @@ def test_the_label_party_gets_the_scores_of_held_out_rows(split: tuple[int, ...]
     plan = plan_for(split, **{"epochs": 1, **keys}, test_share=0.3)
     X, y = made_up(rows=60, columns=plan.columns)
     wire = Wire()
-    desks, tables = seated(plan, wire), tables_for(plan, X, y)
-    parties = {name: player(desk, tables.get(name)) for name, desk in desks.items()}
-    ends = run_together({name: partial(run_to_its_quality, party) for name, party in parties.items()}, desks)
+    participants, tables = seated(plan, wire), tables_for(plan, X, y)
+    parties = {name: player(participant, tables.get(name)) for name, participant in participants.items()}
+    ends = run_together({name: partial(run_to_its_quality, party) for name, party in parties.items()}, participants)
     scores = {name: held_out for name, (_, held_out) in ends.items()}
     assert [name for name, values in scores.items() if values is not None] == ["label"]
     assert scores["label"] is not None
@@ -84,9 +84,9 @@ def test_a_label_party_without_columns_has_nothing_alone() -> None:
 
     plan = plan_for((0, 5), protocol="exchange", epochs=1, test_share=0.25)
     X, y = made_up(columns=5)
-    desks, tables = seated(plan), tables_for(plan, X, y)
-    parties = {name: player(desk, tables[name]) for name, desk in desks.items()}
-    run_together({name: party.run for name, party in parties.items()}, desks)
+    participants, tables = seated(plan), tables_for(plan, X, y)
+    parties = {name: player(participant, tables[name]) for name, participant in participants.items()}
+    run_together({name: party.run for name, party in parties.items()}, participants)
     label = parties["label"]
     assert isinstance(label, TrainingParty)
     assert len(set(_local_scores(label).tolist())) == 1

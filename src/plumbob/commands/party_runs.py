@@ -223,7 +223,7 @@ def predict(folder: Path, plan_file: Path, options: PredictionOptions, tell: Tel
     return write_scores(options.out, ids, scores, part.classes, [unusual], threshold)
 
 
-def _most_rows(plan: Plan, part: Part, own: int) -> int | None:
+def _most_rows(plan: Plan, part: ModelPart, own: int) -> int | None:
     """The smaller one of what this party allows and what the plan does; in a plan, 0 means the rows of training."""
     is_limited = plan.version > 1 and plan.protocol == "shares" and plan.open == "never"
     planned = plan.most_rows or (part.training_rows if is_limited else 0)

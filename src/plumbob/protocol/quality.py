@@ -41,7 +41,7 @@ def _held_out_scores(party: TrainingParty) -> Vector | None:
     _, held_out = held_out_rows(table.ids, plan.held_out(len(table)), party.session.seed)
     scoring, last = _scoring(party), steps_per_epoch(len(party.shard), plan) * plan.passes
     pieces = [held_out[start : start + ROWS_AT_ONCE].tolist() for start in range(0, len(held_out), ROWS_AT_ONCE)]
-    if party.desk.name != plan.label_party.name:
+    if party.participant.name != plan.label_party.name:
         for step, piece in enumerate(pieces, last + 1):
             scoring.answer(step, piece)
         return None
@@ -51,7 +51,7 @@ def _held_out_scores(party: TrainingParty) -> Vector | None:
 def _scoring(party: TrainingParty) -> Scoring:
     is_shared = party.plan.protocol == "shares" and party.plan.open == "never"
     make = SharedScoring if is_shared else OpenedScoring
-    return make(party.desk, party.session, party.table, party.part())
+    return make(party.participant, party.session, party.table, party.model_part())
 
 
 # At the label party.

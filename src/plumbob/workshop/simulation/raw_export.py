@@ -13,7 +13,7 @@ import numpy as np
 
 from plumbob.data.encoding import AnySource, Bins, Levels
 from plumbob.errors import DataError
-from plumbob.protocol.part import Part
+from plumbob.protocol.part import ModelPart
 from plumbob.workshop.simulation.scorecard import slot_weights
 
 BELOW_ALL = -1e300
@@ -62,12 +62,12 @@ class RawScores:
     classes: tuple[Any, Any] | None
 
 
-def has_slots(parts: Sequence[Part]) -> bool:
+def has_slots(parts: Sequence[ModelPart]) -> bool:
     """Whether a part's columns are bins or levels."""
     return any(isinstance(source, Bins | Levels) for part in parts for source in part.encoder.sources)
 
 
-def raw_scores(parts: Sequence[Part], classes: tuple[Any, Any] | None) -> RawScores:
+def raw_scores(parts: Sequence[ModelPart], classes: tuple[Any, Any] | None) -> RawScores:
     """Column by column; names must be different from party to party."""
     columns = [column for part in parts for column in _columns(part)]
     names = [column.name for column in columns]
@@ -79,7 +79,7 @@ def raw_scores(parts: Sequence[Part], classes: tuple[Any, Any] | None) -> RawSco
     return RawScores(tuple(columns), intercept, classes)
 
 
-def _columns(part: Part) -> Iterator[ColumnScore]:
+def _columns(part: ModelPart) -> Iterator[ColumnScore]:
     coefficients = part.in_input_units()[0].tolist()
     place = 0
     for source in part.encoder.sources:
