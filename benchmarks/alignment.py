@@ -27,7 +27,7 @@ from plumbob.crypto.engines.python import PythonEngine
 from plumbob.plan import Plan
 from plumbob.protocol.alignment import Alignment, AlignmentParty
 from plumbob.protocol.channel import Channel
-from plumbob.protocol.handshake import Desk
+from plumbob.protocol.handshake import Participant
 from plumbob.transport import linked_pair
 
 SIDE, OTHER = "label", "features"
@@ -76,15 +76,15 @@ def played(ids: dict[str, list[str]]) -> list[bytes]:
     ends = linked_pair()
     channels = {SIDE: Channel(OTHER, ends[0]), OTHER: Channel(SIDE, ends[1])}
     channels[SIDE].tape = tape = []
-    desks = {name: desk_of(name, channel) for name, channel in channels.items()}
-    parties = {name: AlignmentParty(desk, ids[name], jobs=1) for name, desk in desks.items()}
-    results = run_together({name: party.run for name, party in parties.items()}, desks)
+    participants = {name: desk_of(name, channel) for name, channel in channels.items()}
+    parties = {name: AlignmentParty(participant, ids[name], jobs=1) for name, participant in participants.items()}
+    results = run_together({name: party.run for name, party in parties.items()}, participants)
     assert results[SIDE].ids == results[OTHER].ids == tuple(sorted(set(ids[SIDE]) & set(ids[OTHER])))
     return tape
 
 
-def desk_of(name: str, channel: Channel) -> Desk:
-    return Desk(name, PLAN, {channel.peer: channel}, PythonEngine(), repeatable(name))
+def desk_of(name: str, channel: Channel) -> Participant:
+    return Participant(name, PLAN, {channel.peer: channel}, PythonEngine(), repeatable(name))
 
 
 class Tape:
@@ -121,8 +121,8 @@ def measured(ids: list[str], tape: list[bytes]) -> dict[str, float]:
 
 def replayed(ids: list[str], tape: list[bytes], jobs: int) -> Alignment:
     """The whole protocol of one side."""
-    desk = desk_of(SIDE, Channel(OTHER, Tape(tape)))
-    return AlignmentParty(desk, ids, jobs=jobs).run()
+    participant = desk_of(SIDE, Channel(OTHER, Tape(tape)))
+    return AlignmentParty(participant, ids, jobs=jobs).run()
 
 
 def bare_loop(tape: list[bytes]) -> tuple[float, float]:

@@ -182,7 +182,7 @@ def fresh_cells(seed: int, passive: int = 7) -> list[Cell]:
             keys: dict[str, Any] = {
                 "split": split_of(columns),
                 "protocol": str(draw.choice(["exchange", "arbiter"])),
-                "batch_size": int(draw.choice(BATCHES[:7])),
+                "batch_size": min(int(draw.choice(BATCHES[:7])), 256 if data == "breast-cancer" else 512),
                 "epochs": int(draw.choice(EPOCHS[:6])),
                 "start": str(draw.choice(STARTS)),
                 **NOISE[str(draw.choice(FRESH_NOISE))],

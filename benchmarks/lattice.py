@@ -29,7 +29,7 @@ sys.path.insert(0, str(ROOT / "benchmarks" / "peers"))
 from catalogue import Environment  # noqa: E402 - found through the line above.
 from environments import DidNotInstallError, ensure  # noqa: E402 - found through the line above.
 
-from plumbob.crypto import KERNEL, lattice  # noqa: E402 - after what the environment needs.
+from plumbob.crypto import SYSTEM_RANDOMNESS, lattice  # noqa: E402 - after what the environment needs.
 from plumbob.crypto.lattice import pairs, sets  # noqa: E402 - as above.
 from plumbob.crypto.lattice.native import NativeLatticeEngine, available_paths  # noqa: E402 - as above.
 from plumbob.workshop.bench_lattice import Pass, PassCost, best_of  # noqa: E402 - as above.
@@ -103,7 +103,10 @@ def own_times(engine: NativeLatticeEngine) -> tuple[float, float]:
     one = sets.insecure_for_tests(8192, 1)
     values = np.random.default_rng(0).integers(0, one.primes[0], (1, 8192), dtype=np.uint64)
     transform = encryption = float("inf")
-    secret, key = engine.secret(sets.GRADIENTS, KERNEL.draw(32)), (KERNEL.draw(32), KERNEL.draw(32))
+    secret, key = (
+        engine.secret(sets.GRADIENTS, SYSTEM_RANDOMNESS.draw(32)),
+        (SYSTEM_RANDOMNESS.draw(32), SYSTEM_RANDOMNESS.draw(32)),
+    )
     messages = pairs.reduce(np.random.default_rng(1).integers(0, 2**64, (1, 8192, 2), dtype=np.uint64), 104)
     for _ in range(REPEATS):
         start = time.perf_counter()

@@ -21,14 +21,14 @@ import numpy as np
 
 from plumbob.crypto import Randomness, engines
 from plumbob.data import Table, split_array
-from plumbob.party.seat import Seat
+from plumbob.party.party_run import PartyRun
 from plumbob.party.sizes import largest_message
 from plumbob.party.training import JOURNAL
 from plumbob.party.training import train as take_part
 from plumbob.plan import Plan
 from plumbob.protocol.journal import SqliteJournal
+from plumbob.transport.connector import Connection, Connector, Peer
 from plumbob.transport.identity import Identity, read_certificate
-from plumbob.transport.station import Connection, Peer, Station
 from plumbob.workshop.simulation import train
 
 COLUMNS = (11, 12)
@@ -91,8 +91,8 @@ def _party(name: str, plan_text: str, table: Table, home: Path, port: int, ready
         if other.name != name
     ]
 
-    def station_for(on_connection: Callable[[Connection], None]) -> Station:
-        return Station(
+    def connector_for(on_connection: Callable[[Connection], None]) -> Connector:
+        return Connector(
             identity,
             peers,
             listen=address if listens else None,
@@ -102,9 +102,9 @@ def _party(name: str, plan_text: str, table: Table, home: Path, port: int, ready
         )
 
     journal = SqliteJournal(home / name / JOURNAL)
-    seat = Seat(name, plan, table, home / name, station_for, engines.choose("auto", 1))
+    party_run = PartyRun(name, plan, table, home / name, connector_for, engines.choose("auto", 1))
     ready.wait()
-    take_part(seat, journal, Randomness(journal.draw, is_kernel=True))
+    take_part(party_run, journal, Randomness(journal.draw, is_kernel=True))
     journal.close()
 
 

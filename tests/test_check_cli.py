@@ -11,6 +11,7 @@ import pytest
 
 from plumbob import cli
 from plumbob.commands.estimate import estimate
+from plumbob.crypto.lattice import sets
 from plumbob.plan import Plan
 from plumbob.record import RunRecord
 from tests.protocol.support import plan_for, trained

@@ -9,7 +9,7 @@ import pytest
 from plumbob.commands import party_runs
 from plumbob.commands.scores import refuse_unwritable
 from plumbob.errors import DataError, IdentityError, JournalError, TransportError
-from plumbob.party.home import Home, Settings
+from plumbob.party.home import Home, HomeSettings
 from plumbob.party.training import JOURNAL
 from plumbob.protocol.outcome import unfinished_record
 from plumbob.record import FINISHED
@@ -24,7 +24,7 @@ SHORT = PLAN.hash()[: party_runs.SHORT]
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
     """A party that has run nothing yet."""
-    return Home.create(tmp_path / "label", Settings("label"))
+    return Home.create(tmp_path / "label", HomeSettings("label"))
 
 
 def test_runs_are_numbered_by_the_highest(home: Home) -> None:
@@ -63,7 +63,7 @@ def test_a_refused_alignment_leaves_no_folder(home: Home, tmp_path: Path) -> Non
     """Otherwise `party/runs/*` would hold something that is no run."""
     (tmp_path / "joint.toml").write_text(PLAN.to_toml())
     with pytest.raises(IdentityError, match="not joined"):
-        party_runs.align(home.folder, tmp_path / "joint.toml", party_runs.AlignmentWishes(), True, print)
+        party_runs.align(home.folder, tmp_path / "joint.toml", party_runs.AlignmentOptions(), True, print)
     assert not list((home.folder / party_runs.RUNS).glob("*"))
 
 
@@ -86,7 +86,7 @@ def test_an_alignment_that_nobody_heard_of_leaves_no_folder(unaligned: Organisat
             if is_left:
                 place.mkdir(mode=0o700)
             with pytest.raises(TransportError, match="already in use"):
-                party_runs.align(home.folder, unaligned.plan_file, party_runs.AlignmentWishes(), True, print)
+                party_runs.align(home.folder, unaligned.plan_file, party_runs.AlignmentOptions(), True, print)
             assert place.exists() is is_left
 
 
@@ -95,7 +95,7 @@ def test_an_alignment_that_a_peer_has_heard_of_keeps_its_folder(unaligned: Organ
 
     def align(name: str) -> None:
         with pytest.raises(TransportError, match="features-2: expected it within 4 s"):
-            party_runs.align(unaligned.home(name), unaligned.plan_file, party_runs.AlignmentWishes(), True, print)
+            party_runs.align(unaligned.home(name), unaligned.plan_file, party_runs.AlignmentOptions(), True, print)
 
     run_parties({name: partial(align, name) for name in ("label", "features")})
     for name in ("label", "features"):

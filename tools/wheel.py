@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 DIST = ROOT / "dist"
 BUILT = ROOT / "build" / "wheel"
-KERNEL = "plumbob/crypto/engines/_kernel"
+SYSTEM_RANDOMNESS = "plumbob/crypto/engines/_kernel"
 
 
 def main() -> None:
@@ -43,7 +43,7 @@ def run(*arguments: object, env: dict[str, str] | None = None) -> None:
 def refuse_without_kernel(wheel: Path) -> None:
     """The build falls back to pure Python where there is no compiler; such a wheel is not what is published."""
     with zipfile.ZipFile(wheel) as content:
-        if not any(name.startswith(KERNEL) for name in content.namelist()):
+        if not any(name.startswith(SYSTEM_RANDOMNESS) for name in content.namelist()):
             sys.exit(f"{wheel.name} holds no native kernel; install a C++ compiler and build again")
 
 

@@ -23,7 +23,7 @@ from plumbob.plan import Plan
 from plumbob.protocol.party import TrainingParty
 from plumbob.workshop.attacks import LabelClaim, View
 from plumbob.workshop.attacks.active.chosen_rows import ChosenRowsParty, ChosenRowsSharesParty
-from plumbob.workshop.attacks.active.interface import Spy, claim_of
+from plumbob.workshop.attacks.active.interface import AttackingParty, claim_of
 from plumbob.workshop.attacks.active.packing import AuxiliaryPacking, OneHotPacking, TruncatedPacking
 from plumbob.workshop.paper.runs import exact_readings
 from plumbob.workshop.simulation import Run, train
@@ -75,7 +75,7 @@ def measured(case: Case, rows: int) -> dict[str, Any]:
     run = train(plan, tables, cast={case.by: case.party})
     seconds = time.perf_counter() - started
     spy = run.parties[case.by]
-    assert isinstance(spy, Spy)
+    assert isinstance(spy, AttackingParty)
     claim = claim_of(spy, View.of(run.transcripts[case.by]))
     is_encrypted_residual = plan.protocol == "exchange"
     return {

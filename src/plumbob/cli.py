@@ -8,7 +8,8 @@ in under a second.
 
 import json
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, TextIO, cast
 
@@ -267,8 +268,8 @@ def check(
 
     checked, job = work.plan_for(Origin(plan, from_fate, from_secretflow, job_version), keys)
     home = work.known_at_home(checked, own_data, id_column, label_column) if own_data else None
-    wishes = work.Wishes(runs, attack, with_estimate, verbose, predicted, home)
-    result = work.run(checked, wishes, progress(quiet), job)
+    options = work.CheckOptions(runs, attack, with_estimate, verbose, predicted, home)
+    result = work.run(checked, options, progress(quiet), job)
     show(result, as_json)
     if code := work.exit_code(result, strict):
         raise typer.Exit(code)
@@ -310,8 +311,9 @@ def train(
     testing = Testing(test, split_by)
     inputs = work.Inputs([*data, *pairs], id_column, label_column, data_dir, chosen(table), testing)
     plan = work.plan_for(one_plan(files), keys, inputs)
-    means = work.Means(engine, jobs, accept_leaks, quiet, is_new)
-    show(unless_interrupted(lambda: work.run(plan, inputs, out, means)), as_json)
+    options = work.TrainingOptions(engine, jobs, accept_leaks, quiet, is_new)
+    with ending_at_ctrl_c():
+        show(work.run(plan, inputs, out, options), as_json)
 
 
 @app.command()
@@ -353,7 +355,7 @@ def audit(
     from plumbob.commands.check import exit_code
     from plumbob.commands.tables import chosen
     from plumbob.workshop.commands import attack as work
-    from plumbob.workshop.commands.train import Inputs, Means, plan_for
+    from plumbob.workshop.commands.train import Inputs, TrainingOptions, plan_for
     from plumbob.workshop.simulation.files import Testing
 
     paths, pairs = told_apart(words or [])
@@ -361,7 +363,7 @@ def audit(
     testing = Testing(test, split_by)
     inputs = Inputs([*data, *pairs], id_column, label_column, data_dir, chosen(table), testing)
     plan = plan_for(one_plan(files), keys, inputs)
-    means = Means(engine, jobs, accept_leaks, quiet, is_new)
+    options = TrainingOptions(engine, jobs, accept_leaks, quiet, is_new)
     if encrypted and not defences:
         raise typer.BadParameter("--encrypted goes with --defences; a plain audit is as the plan says")
     if is_new and defences:
@@ -369,11 +371,11 @@ def audit(
     if defences:
         from plumbob.workshop.commands import defences as comparison
 
-        result = unless_interrupted(lambda: comparison.run(plan, inputs, out, means, names, encrypted, progress(quiet)))
+        with ending_at_ctrl_c():
+            result = comparison.run(plan, inputs, out, options, names, encrypted, progress(quiet))
     else:
-        result = unless_interrupted(
-            lambda: work.audit_plan(plan, inputs, out, means, names, progress(quiet), predicted)
-        )
+        with ending_at_ctrl_c():
+            result = work.audit_plan(plan, inputs, out, options, names, progress(quiet), predicted)
     show(result, as_json)
     if code := exit_code(result, strict):
         raise typer.Exit(code)
@@ -395,7 +397,8 @@ def attack(
     folders, names = work.told_apart(words, only)
     if len(folders) != 1:
         raise typer.BadParameter(f"expected one folder of a run, got {', '.join(folders) or 'none'}")
-    show(unless_interrupted(lambda: work.run(Path(folders[0]), names, progress(quiet), keep)), as_json)
+    with ending_at_ctrl_c():
+        show(work.run(Path(folders[0]), names, progress(quiet), keep), as_json)
 
 
 @app.command()
@@ -501,9 +504,9 @@ def lab(
     """A page on this machine to try plans out: findings at once, runs and attacks live, runs compared."""
     from plumbob.workshop.commands import lab as work
 
-    wishes = work.Wishes(folder, out, port, opens, data_dir)
+    options = work.LabOptions(folder, out, port, opens, data_dir)
     # Not even --quiet hides the address: without it nobody gets in.
-    work.run(wishes, lambda result: show(result, as_json), progress(quiet))
+    work.run(options, lambda result: show(result, as_json), progress(quiet))
 
 
 @app.command()
@@ -527,8 +530,9 @@ def paper(
     """The paper's figures and claims from the real data, and its theorems as experiments, beside what it says."""
     from plumbob.workshop.commands import paper as work
 
-    wishes = work.Wishes(preset, seeds, quick, data_dir)
-    show(unless_interrupted(lambda: work.run(part, wishes, out, progress(quiet))), as_json)
+    options = work.PaperOptions(preset, seeds, quick, data_dir)
+    with ending_at_ctrl_c():
+        show(work.run(part, options, out, progress(quiet)), as_json)
 
 
 @app.command()
@@ -575,9 +579,9 @@ def party_init(
 ) -> None:
     """Set up a party: its key, its certificate and its settings. Shows what its table gives, and its invitation."""
     from plumbob.commands import party as work
-    from plumbob.party.home import Settings
+    from plumbob.party.home import HomeSettings
 
-    settings = Settings(
+    settings = HomeSettings(
         name=name,
         listen=listen,
         address=address,
@@ -647,7 +651,8 @@ def party_propose(
     """
     from plumbob.commands import proposing as work
 
-    show(unless_interrupted(lambda: work.run(home, keys, table, out, progress(quiet))), as_json)
+    with ending_at_ctrl_c():
+        show(work.run(home, keys, table, out, progress(quiet)), as_json)
 
 
 @party.command("doctor")
@@ -666,7 +671,8 @@ def party_doctor(
     from plumbob.commands import party as work
 
     tell = None if as_json else lambda line: show({"lines": [line]}, as_json=False)
-    result = unless_interrupted(lambda: work.doctor(home, plan, peer, wait, progress(quiet), tell))
+    with ending_at_ctrl_c():
+        result = work.doctor(home, plan, peer, wait, progress(quiet), tell)
     if as_json:
         show(result, as_json)
     if not result["ready"]:
@@ -714,8 +720,9 @@ def party_align(
     """Find the rows that all parties share, without revealing any other ids."""
     from plumbob.commands import party_runs as work
 
-    wishes = work.AlignmentWishes(name, data, at_least, at_most, jobs, is_new)
-    show(unless_interrupted(lambda: work.align(home, plan, wishes, quiet, progress(quiet))), as_json)
+    options = work.AlignmentOptions(name, data, at_least, at_most, jobs, is_new)
+    with ending_at_ctrl_c():
+        show(work.align(home, plan, options, quiet, progress(quiet)), as_json)
 
 
 @party.command("train")
@@ -735,7 +742,8 @@ def party_train(
     def trained() -> dict[str, object]:
         return work.train(home, plan, is_new, quiet, progress(quiet), allow_test_keys=allow_test_keys)
 
-    show(unless_interrupted(trained), as_json)
+    with ending_at_ctrl_c():
+        show(trained(), as_json)
 
 
 @party.command("predict")
@@ -768,8 +776,9 @@ def party_predict(
     """Scores of aligned rows: the label party gets them, the others answer."""
     from plumbob.commands import party_runs as work
 
-    wishes = work.PredictionWishes(ids, name, data, most_rows, out, threshold, cost, is_strict)
-    show(unless_interrupted(lambda: work.predict(home, plan, wishes, progress(quiet))), as_json)
+    options = work.PredictionOptions(ids, name, data, most_rows, out, threshold, cost, is_strict)
+    with ending_at_ctrl_c():
+        show(work.predict(home, plan, options, progress(quiet)), as_json)
 
 
 @party.command("status")
@@ -803,10 +812,11 @@ def one_plan(files: list[str]) -> Path | None:
     return Path(files[0]) if files else None
 
 
-def unless_interrupted(work: Callable[[], dict[str, object]]) -> dict[str, object]:
-    """The work's result; what Ctrl-C stopped was said already, and Typer's versions leave with different codes."""
+@contextmanager
+def ending_at_ctrl_c() -> Iterator[None]:
+    """What Ctrl-C stopped was said already, and Typer's versions leave with different codes."""
     try:
-        return work()
+        yield
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
 

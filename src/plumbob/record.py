@@ -148,6 +148,8 @@ class RunRecord:
     parties: list[PartyRecord]
     quality: dict[str, dict[str, dict[str, float | None]]] = field(default_factory=dict)
     """For the rows it was judged on, for joint, local-only and pooled models: the metrics, None where undefined."""
+    calibration: dict[str, list[list[float]]] = field(default_factory=dict)
+    """For each model, on the same rows in groups: mean probability, share of positives, rows."""
     epochs: list[dict[str, float | None]] = field(default_factory=list)
     """The label party's quality after each epoch, where weights are known by then."""
     accepted_leaks: bool = False
@@ -212,6 +214,9 @@ class RunRecord:
     def from_dict(cls, stored: Any, source: object) -> "RunRecord":
         """Strict: a record of another format, or with other fields, is refused."""
         names = {item.name for item in fields(cls)} - ONLY_IN_MEMORY
+        if isinstance(stored, dict):
+            # Earlier runs of the same format did not have it.
+            stored = {"calibration": {}, **stored}
         if not isinstance(stored, dict) or stored.get("format") != FORMAT or set(stored) != names:
             raise DataError(f"{source}: expected a run record of format {FORMAT}; was it written by another version?")
         try:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from plumbob.crypto.engines.cuda.channels import ChannelShape
-from plumbob.crypto.engines.cuda.device import Shape
+from plumbob.crypto.engines.cuda.device import DeviceShape
 
 BLOCKS = Path(__file__).parent / "blocks.h"
 
@@ -31,13 +31,13 @@ class EmulatedDevice:
         self.largest_table = 1 << 20 if 0 in lanes else 0
         self._compiler = compiler
         self._folder = folder
-        self._libraries: dict[Shape | ChannelShape, ctypes.CDLL] = {}
+        self._libraries: dict[DeviceShape | ChannelShape, ctypes.CDLL] = {}
         self.launches: list[tuple[str, int]] = []
 
-    def launch(self, shape: Shape | ChannelShape, kernel: str, threads: int, arguments: tuple[Any, ...]) -> None:
+    def launch(self, shape: DeviceShape | ChannelShape, kernel: str, threads: int, arguments: tuple[Any, ...]) -> None:
         self.launches.append((kernel, threads))
         library, given = self._library(shape), [native(argument) for argument in arguments]
-        if isinstance(shape, Shape):
+        if isinstance(shape, DeviceShape):
             getattr(library, kernel)(*given)
         else:
             words = (ctypes.c_uint64 * 11)(*(argument.value for argument in given))
@@ -61,7 +61,7 @@ class EmulatedDevice:
     def fetch_aside(self, array: Any) -> Any:
         return array
 
-    def _library(self, shape: Shape | ChannelShape) -> ctypes.CDLL:
+    def _library(self, shape: DeviceShape | ChannelShape) -> ctypes.CDLL:
         if shape not in self._libraries:
             path = self._folder / (f"{type(shape).__name__}-" + "-".join(map(str, shape)) + ".so")
             if not path.exists():
@@ -69,8 +69,8 @@ class EmulatedDevice:
             self._libraries[shape] = ctypes.CDLL(str(path))
         return self._libraries[shape]
 
-    def _compile(self, shape: Shape | ChannelShape, path: Path) -> None:
-        text = shape.source() if isinstance(shape, Shape) else BLOCKS.read_text() + shape.source()
+    def _compile(self, shape: DeviceShape | ChannelShape, path: Path) -> None:
+        text = shape.source() if isinstance(shape, DeviceShape) else BLOCKS.read_text() + shape.source()
         flags = [f"-D{name}={value}" for name, value in shape.macros().items()]
         options = ["-x", "c++", "-std=c++17", "-O1", "-fPIC", "-shared", "-DEMULATED", *flags]
         subprocess.run([self._compiler, *options, "-o", str(path), "-"], input=text, text=True, check=True)

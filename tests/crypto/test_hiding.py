@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from plumbob.crypto import (
-    KERNEL,
+    SYSTEM_RANDOMNESS,
     Encoded,
     EncryptedVector,
     PrivateKey,
@@ -124,7 +124,7 @@ FORKING = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:D
 def test_no_randomness_repeats_after_fork(engine: Engine, scheme: str, tables: str) -> None:
     """Ciphertexts, masks and randomisers of four workers and their parent are all different."""
     generate = paillier.generate if scheme == "paillier" else okamoto_uchiyama.generate
-    key: PrivateKey = generate(PROFILE, engine, KERNEL)
+    key: PrivateKey = generate(PROFILE, engine, SYSTEM_RANDOMNESS)
     if tables == "built before":
         draw(key)
     assert repeats(drawn_in_forks(key)) == 0

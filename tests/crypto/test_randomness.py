@@ -7,7 +7,7 @@ import gmpy2
 import pytest
 from scipy import stats
 
-from plumbob.crypto import KERNEL, Randomness, okamoto_uchiyama, paillier, profiles
+from plumbob.crypto import SYSTEM_RANDOMNESS, Randomness, okamoto_uchiyama, paillier, profiles
 from plumbob.crypto.engines.python import PythonEngine
 from tests.crypto.support import seeded
 
@@ -16,15 +16,15 @@ SURPRISING = 1e-6  # With seeded draws a test that passes once passes always.
 
 def test_the_kernel_is_the_default() -> None:
     """Without a test's source every byte comes from the operating system, and the record can say so."""
-    assert KERNEL.is_kernel
+    assert SYSTEM_RANDOMNESS.is_kernel
     assert Randomness().is_kernel
     assert not seeded("any").is_kernel
 
 
 def test_keys_use_the_kernel_by_default() -> None:
     """Keys that were not given a source draw from the kernel."""
-    assert paillier.generate(profiles.TEST_ONLY, PythonEngine()).public.randomness is KERNEL
-    assert okamoto_uchiyama.generate(profiles.TEST_ONLY, PythonEngine()).public.randomness is KERNEL
+    assert paillier.generate(profiles.TEST_ONLY, PythonEngine()).public.randomness is SYSTEM_RANDOMNESS
+    assert okamoto_uchiyama.generate(profiles.TEST_ONLY, PythonEngine()).public.randomness is SYSTEM_RANDOMNESS
 
 
 def test_everything_comes_through_the_one_place(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from plumbob.data import build_shard, split_array
 from plumbob.data.whitening import CLIP, Matrix, fit_whitening, gamma_for, inverse_root
 from plumbob.plan import Plan
-from plumbob.protocol.part import Part
+from plumbob.protocol.part import ModelPart
 
 
 def columns(rows: int, width: int, seed: int) -> Matrix:
@@ -61,7 +61,7 @@ def test_weights_come_back_to_the_units_of_the_input() -> None:
     table = split_array(X, y, (2, 3))[1]
     shard = build_shard(table, plan, "features", b"")
     weights = np.array([0.5, -1.0, 2.0])
-    part = Part.of(plan.party("features"), shard, weights, None)
+    part = ModelPart.of(plan.party("features"), shard, weights, None)
     coefficients, offset = part.in_input_units()
     np.testing.assert_allclose(X[:, 2:] @ coefficients + offset, part.encode(table) @ weights, atol=1e-9)
     np.testing.assert_allclose(part.partial_scores(table), part.encode(table) @ weights, atol=1e-9)

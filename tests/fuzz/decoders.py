@@ -27,7 +27,7 @@ from plumbob.plan import Plan
 from plumbob.protocol import handshake, messages, shares
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.messages import Kind, Message
-from plumbob.protocol.part import Part
+from plumbob.protocol.part import ModelPart
 from plumbob.protocol.transcript import Transcript
 from plumbob.record import RunRecord
 from plumbob.transport import greeting
@@ -380,7 +380,7 @@ DECODERS = (
     Decoder("shares", take_shares, lambda: [bytes(range(72)), b"\xff" * 48], share=8),
     Decoder("invitation", take_token, lambda: [token().encode(), token().encode()[:60]], share=4),
     Decoder("invitation-content", take_token_content, token_contents, share=2),
-    Decoder("part", lambda data: Part.load(written("part.json", data)), part_seeds, share=2),
+    Decoder("part", lambda data: ModelPart.load(written("part.json", data)), part_seeds, share=2),
     Decoder("transcript", lambda data: Transcript.load(written("t.npz", data)), transcript_seeds, share=1),
     Decoder("record", lambda data: RunRecord.load(written("run.json", data).parent), record_seeds, share=2),
     Decoder("plan", lambda data: Plan.load(written("plan.toml", data)), plan_seeds, share=1),

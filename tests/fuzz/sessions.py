@@ -34,10 +34,10 @@ import pytest
 from plumbob.crypto import Randomness, engines
 from plumbob.errors import DeadlineError, PlumbobError, TransportError
 from plumbob.party.conversation import Conversation
-from plumbob.party.seat import Seat
+from plumbob.party.party_run import PartyRun
 from plumbob.party.training import JOURNAL, train
 from plumbob.protocol.journal import SqliteJournal
-from plumbob.protocol.part import Part
+from plumbob.protocol.part import ModelPart
 from plumbob.record import RunRecord
 from plumbob.transport import Connection, reliable
 from tests.fuzz.decoders import scratch
@@ -185,7 +185,7 @@ class Adversary:
         self._is_over = False
         self.wires: list[Wire] = []
 
-    def station(self, name: str) -> Callable[[Callable[[Connection], None]], "Place"]:
+    def connector(self, name: str) -> Callable[[Callable[[Connection], None]], "Place"]:
         return lambda on_connection: Place(self, name, on_connection)
 
     def enter(self, name: str, on_connection: Callable[[Connection], None]) -> None:
@@ -284,7 +284,7 @@ class Fuse:
 
 
 class Place:
-    """One party's station."""
+    """One party's connector."""
 
     def __init__(self, adversary: Adversary, name: str, on_connection: Callable[[Connection], None]) -> None:
         self._adversary, self._name, self._on_connection = adversary, name, on_connection
@@ -335,9 +335,11 @@ def live(name: str, folder: Path, adversary: Adversary, fate: Fate) -> RunRecord
     while True:
         journal = MortalJournal(folder / JOURNAL)
         journal.fate = fate
-        seat = Seat(name, PLAN, table, folder, adversary.station(name), engines.choose("auto", 1), patience, PARTING)
+        party_run = PartyRun(
+            name, PLAN, table, folder, adversary.connector(name), engines.choose("auto", 1), patience, PARTING
+        )
         try:
-            return train(seat, journal, Randomness(journal.draw, is_kernel=True))
+            return train(party_run, journal, Randomness(journal.draw, is_kernel=True))
         except Killed:
             continue
         finally:
@@ -374,7 +376,7 @@ def play(script: Script) -> Outcome:
 def _weights(folder: Path, ends: dict[str, Any]) -> bytes | None:
     if not all(isinstance(ends.get(name), RunRecord) for name in NAMES):
         return None
-    parts = [Part.load(folder / name / "parties" / name / "part.json").weights for name in NAMES]
+    parts = [ModelPart.load(folder / name / "parties" / name / "part.json").weights for name in NAMES]
     return np.concatenate([part for part in parts if part is not None]).tobytes()
 
 
@@ -393,7 +395,7 @@ def undisturbed() -> bytes:
 @contextmanager
 def hurried() -> Iterator[None]:
     """Keys are made once, and nobody waits long for somebody who will not come."""
-    part = Conversation.part
+    part = Conversation.leave
     with pytest.MonkeyPatch.context() as patch:
         use_quick_keys(patch)
         patch.setattr(Conversation, "part", lambda talk: part(talk, PARTING))

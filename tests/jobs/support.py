@@ -57,9 +57,5 @@ def findings(job: Job, features: tuple[int, ...] = (10, 12), rows: int = 5000, *
 
 
 def leaking(found: list[Finding]) -> set[tuple[str, str, str]]:
-    """(attack, by, target) of what leaks, by a party alone, short keys apart: those of the samples are."""
-    return {
-        (one.attack, one.by, one.target)
-        for one in found
-        if one.verdict == "leaks" and one.attack != "keys" and "+" not in one.by
-    }
+    """(attack, by, target) of what leaks, by a party alone."""
+    return {(one.attack, one.by, one.target) for one in found if one.verdict == "leaks" and "+" not in one.by}

@@ -13,7 +13,7 @@ from typing import Any
 
 from plumbob.crypto import Randomness, engines
 from plumbob.data import Table
-from plumbob.party.seat import Seat
+from plumbob.party.party_run import PartyRun
 from plumbob.party.sizes import largest_message
 from plumbob.party.training import JOURNAL, train
 from plumbob.plan import Plan
@@ -21,8 +21,8 @@ from plumbob.protocol.channel import Channel
 from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.messages import Kind, decode
 from plumbob.transport import Connection
+from plumbob.transport.connector import Connector, Pace, Peer
 from plumbob.transport.identity import Identity, read_certificate
-from plumbob.transport.station import Pace, Peer, Station
 
 PATIENCE = 60.0  # Seconds: a test that waits longer than this hangs.
 QUICK = Pace(first_retry=0.05, longest_retry=0.2)
@@ -94,8 +94,8 @@ def take_part(
         if other != name
     ]
 
-    def station_for(on_connection: Callable[[Connection], None]) -> Station:
-        return Station(
+    def connector_for(on_connection: Callable[[Connection], None]) -> Connector:
+        return Connector(
             identity,
             peers,
             listen=f"127.0.0.1:{ports[name]}",
@@ -110,8 +110,10 @@ def take_part(
     if seeded:
         journal._source = lambda count: stream(name, journal.drawn, count)
     mortal.watch_channels()
-    seat = Seat(name, plan, table, folder / name, station_for, engines.choose("auto", 1), PATIENCE, lingering=2.0)
-    train(seat, journal, Randomness(journal.draw, is_kernel=True))
+    party_run = PartyRun(
+        name, plan, table, folder / name, connector_for, engines.choose("auto", 1), PATIENCE, lingering=2.0
+    )
+    train(party_run, journal, Randomness(journal.draw, is_kernel=True))
 
 
 def _address(ports: dict[str, int], name: str, other: str, names: list[str]) -> str | None:

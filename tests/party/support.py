@@ -9,7 +9,7 @@ from typing import TypeVar
 from plumbob.crypto import Randomness, engines
 from plumbob.data import Table
 from plumbob.errors import DeadlineError, JournalError, TransportError
-from plumbob.party.seat import Seat
+from plumbob.party.party_run import PartyRun
 from plumbob.party.training import JOURNAL, train
 from plumbob.plan import Plan
 from plumbob.protocol.journal import SqliteJournal
@@ -78,7 +78,7 @@ class Switchboard:
         self._connected: set[frozenset[str]] = set()
         self.cables: list[Wire] = []
 
-    def station(self, name: str) -> Callable[[OnConnection], "BoardStation"]:
+    def connector(self, name: str) -> Callable[[OnConnection], "BoardStation"]:
         return lambda on_connection: BoardStation(self, name, on_connection)
 
     def add(self, name: str, on_connection: OnConnection) -> None:
@@ -152,9 +152,9 @@ def keep_starting(
         journal = journal_class(folder / JOURNAL, name)
         if source_for is not None:
             journal._source = source_for(journal)
-        seat = Seat(name, plan, table, folder, board.station(name), engines.choose("auto", 1), PATIENCE, 0.5)
+        party_run = PartyRun(name, plan, table, folder, board.connector(name), engines.choose("auto", 1), PATIENCE, 0.5)
         try:
-            return train(seat, journal, Randomness(journal.draw, is_kernel=True))
+            return train(party_run, journal, Randomness(journal.draw, is_kernel=True))
         except (Killed, JournalError):
             continue
         finally:

@@ -12,7 +12,7 @@ from plumbob import cli
 from plumbob.crypto import Randomness, engines
 from plumbob.data import Table
 from plumbob.party import alignment
-from plumbob.party.seat import Seat
+from plumbob.party.party_run import PartyRun
 from plumbob.party.training import JOURNAL
 from plumbob.plan import Plan
 from plumbob.protocol.alignment import MOST_IDS, Alignment
@@ -36,12 +36,12 @@ def aligned_by(
     table = Table(tuple(IDS[name]), (), np.zeros(len(IDS[name]), dtype=np.int8) if name == "label" else None)
     while True:
         journal = kills.journal(folder / JOURNAL, name)
-        seat = Seat(name, plan, table, folder, board.station(name), engines.choose("auto", 1), PATIENCE, 0.5)
+        party_run = PartyRun(name, plan, table, folder, board.connector(name), engines.choose("auto", 1), PATIENCE, 0.5)
         go_on = None if at_least is None else lambda size: size >= at_least
         try:
             # Several chunks, so that there is a middle to die in.
-            wishes = alignment.Wishes(go_on, jobs=1, chunk=8)
-            return alignment.align(seat, journal, Randomness(journal.draw, is_kernel=True), wishes)[0]
+            options = alignment.IntersectionOptions(go_on, jobs=1, chunk=8)
+            return alignment.align(party_run, journal, Randomness(journal.draw, is_kernel=True), options)[0]
         except Killed:
             continue
         finally:

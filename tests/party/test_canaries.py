@@ -21,7 +21,7 @@ from plumbob.crypto import Randomness, engines, paillier
 from plumbob.data import Column, Table
 from plumbob.plan import Plan
 from plumbob.protocol.handshake import NONCE_BYTES, profile_of
-from plumbob.protocol.part import Part
+from plumbob.protocol.part import ModelPart
 from plumbob.protocol.transcript import Transcript
 from tests.party.processes import PATIENCE
 from tests.party.verbs import Command, Organisations, steps_finished
@@ -115,7 +115,7 @@ def secrets_of(organisations: Organisations, name: str) -> Secrets:
     reported: list[bytes] = []
     part_file = organisations.run_folder(name) / "parties" / name / "part.json"
     if part_file.exists():
-        part = Part.load(part_file)
+        part = ModelPart.load(part_file)
         shift, factor = part.encoder.shift, part.encoder.factor
         anywhere += number_forms(np.concatenate([shift, factor, 1 / factor]).tolist())
         coefficients, offset = part.in_input_units()

@@ -16,14 +16,14 @@ from plumbob import __version__
 from plumbob.errors import TransportError
 from plumbob.party import alignment
 from plumbob.party.doctor import Check, examine
-from plumbob.party.home import Home, Settings
+from plumbob.party.home import Home, HomeSettings
 from plumbob.party.sizes import largest_message
 from plumbob.plan import Plan
 from plumbob.protocol.alignment import Alignment
+from plumbob.transport.connector import Connection, Connector
 from plumbob.transport.greeting import Greeting, Purpose, encode
 from plumbob.transport.identity import Identity, now
 from plumbob.transport.invitation import Invitation
-from plumbob.transport.station import Connection, Station
 from tests.transport.support import LARGEST, PATIENCE, QUICK, ConnectProxy
 
 PLAN = Plan.from_dict(
@@ -45,9 +45,9 @@ def homes(tmp_path: Path) -> tuple[Home, Home]:
     files = {name: tmp_path / f"{name}.csv" for name in tables}
     for name, text in tables.items():
         files[name].write_text(text)
-    of_bank = Settings(name="bank", listen=at, address=at, data=str(files["bank"]), label_column="paid")
+    of_bank = HomeSettings(name="bank", listen=at, address=at, data=str(files["bank"]), label_column="paid")
     bank = Home.create(tmp_path / "bank", of_bank)
-    fund = Home.create(tmp_path / "fund", Settings(name="fund", data=str(files["fund"])))
+    fund = Home.create(tmp_path / "fund", HomeSettings(name="fund", data=str(files["fund"])))
     return bank.join(fund.invitation()), fund.join(bank.invitation())
 
 
@@ -68,7 +68,7 @@ def both(homes: tuple[Home, Home], plans: tuple[Plan | None, Plan | None]) -> tu
 
 def facing(home: Home, peer: Home, behave: Callable[[Connection], None]) -> list[Check]:
     """The listening side's checks when a peer with a right certificate behaves so."""
-    station = Station(
+    connector = Connector(
         peer.identity,
         peer.peers,
         listen=None,
@@ -77,11 +77,11 @@ def facing(home: Home, peer: Home, behave: Callable[[Connection], None]) -> list
         on_connection=behave,
         pace=QUICK,
     )
-    station.open()
+    connector.open()
     try:
         return examined(home)
     finally:
-        station.close()
+        connector.close()
 
 
 def problems(checks: list[Check]) -> dict[str, str]:
@@ -226,7 +226,7 @@ def _with(home: Home, **changes: str) -> Home:
 
 def test_an_end_ahead_is_told(tmp_path: Path) -> None:
     """A certificate that ends within 30 days is a problem while there is still time."""
-    bank = Home.create(tmp_path / "bank", Settings(name="bank", listen="127.0.0.1:0"), days=10)
+    bank = Home.create(tmp_path / "bank", HomeSettings(name="bank", listen="127.0.0.1:0"), days=10)
     assert re.search(r"ends soon.*type: plumbob party renew", problems(examined(bank))["certificate"])
     assert "plumbob party join" in problems(examined(bank))["peers"]
 
@@ -237,7 +237,7 @@ def test_an_own_certificate_that_ended_is_told(tmp_path: Path) -> None:
     Identity.create(folder, "bank", days=1, valid_from=now() - datetime.timedelta(days=9))
     stale = Identity.load(folder)
     fund = Identity.create(tmp_path / "fund", "fund")
-    home = Home(folder, stale, Settings(name="bank", listen="127.0.0.1:0"), {"fund": fund.certificate})
+    home = Home(folder, stale, HomeSettings(name="bank", listen="127.0.0.1:0"), {"fund": fund.certificate})
     assert "ended on" in problems(examined(home))["certificate"]
     assert "our certificate is not valid" in problems(examined(home))["identity"]
 
@@ -325,7 +325,7 @@ def test_an_unknown_peer_is_refused(homes: tuple[Home, Home]) -> None:
 def test_an_impostor_is_told(tmp_path: Path, homes: tuple[Home, Home]) -> None:
     """Another certificate at the peer's address is told with what to do about it."""
     bank, fund = homes
-    impostor = Home.create(tmp_path / "impostor", Settings(name="bank", listen=bank.settings.listen))
+    impostor = Home.create(tmp_path / "impostor", HomeSettings(name="bank", listen=bank.settings.listen))
     impostor = impostor.join(Invitation(fund.identity.certificate))
     ready = threading.Thread(target=lambda: examined(impostor, None, 1.0))
     ready.start()

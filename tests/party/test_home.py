@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plumbob.errors import IdentityError, PlanError, SettingsError, TransportError
-from plumbob.party.home import KEYS, Home, Settings, with_address
+from plumbob.party.home import KEYS, Home, HomeSettings, with_address
 from plumbob.plan import Plan
 from plumbob.transport.identity import Identity, now
 from plumbob.transport.invitation import Invitation
@@ -20,7 +20,7 @@ from plumbob.transport.invitation import Invitation
 
 def made(folder: Path, name: str, **settings: str) -> Home:
     """A new party."""
-    return Home.create(folder, Settings(name=name, **settings))  # type: ignore[arg-type]
+    return Home.create(folder, HomeSettings(name=name, **settings))  # type: ignore[arg-type]
 
 
 def change(home: Home, old: str, new: str) -> None:
@@ -55,7 +55,7 @@ def test_loose_permissions_are_refused(tmp_path: Path, path: str) -> None:
 
 def test_settings_read_back_with_every_key_explained(tmp_path: Path) -> None:
     """The written file holds each key with a comment and gives the same settings."""
-    settings = Settings(
+    settings = HomeSettings(
         name="bank",
         listen="0.0.0.0:7700",
         address="bank.example:7700",
@@ -68,18 +68,18 @@ def test_settings_read_back_with_every_key_explained(tmp_path: Path) -> None:
         addresses={"fund": "fund.example:7700", "hospital": ""},
     )
     text = settings.to_toml()
-    assert Settings.from_toml(text) == settings
+    assert HomeSettings.from_toml(text) == settings
     for key in KEYS:
         line = next(line for line in text.splitlines() if line.startswith(f"{key.name} = "))
         assert line.endswith(f"# {key.comment}")
-    assert {item.name for item in fields(Settings)} == {*(key.name for key in KEYS), "reading", "addresses"}
+    assert {item.name for item in fields(HomeSettings)} == {*(key.name for key in KEYS), "reading", "addresses"}
 
 
 @given(st.text(st.characters(exclude_categories=("C", "Z")), max_size=30))
 def test_any_printable_text_survives(text: str) -> None:
     """Column names are other people's words: each is written so that it reads back."""
-    settings = Settings(name="bank", id_column=text, label_column=text)
-    assert Settings.from_toml(settings.to_toml()) == settings
+    settings = HomeSettings(name="bank", id_column=text, label_column=text)
+    assert HomeSettings.from_toml(settings.to_toml()) == settings
 
 
 @pytest.mark.parametrize(
@@ -104,14 +104,14 @@ def test_any_printable_text_survives(text: str) -> None:
 def test_wrong_settings_are_told(text: str, words: str) -> None:
     """Each mistake names its key and what was expected, never a password."""
     with pytest.raises(SettingsError, match=words) as caught:
-        Settings.from_toml(text)
+        HomeSettings.from_toml(text)
     assert str(caught.value).startswith("party.toml: ")
     assert "secret" not in str(caught.value)
 
 
 def test_settings_are_not_printed() -> None:
     """The proxy may have a password in it."""
-    assert "secret" not in repr(Settings(name="bank", proxy="http://u:secret@h:1"))
+    assert "secret" not in repr(HomeSettings(name="bank", proxy="http://u:secret@h:1"))
 
 
 def test_joining_is_symmetric(tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ def test_a_renewed_certificate(tmp_path: Path) -> None:
     Identity.create(folder, "fund", days=1, valid_from=now() - datetime.timedelta(hours=23))
     (folder / "peers").mkdir(mode=0o700)
     (folder / "party.toml").touch(mode=0o600)
-    (folder / "party.toml").write_text(Settings(name="fund").to_toml())
+    (folder / "party.toml").write_text(HomeSettings(name="fund").to_toml())
     fund = Home.open(folder)
     bank = made(tmp_path / "bank", "bank").join(fund.invitation())
     signed = fund.identity.sign("plan", b"words")
@@ -184,7 +184,7 @@ def test_a_renewed_certificate(tmp_path: Path) -> None:
     with pytest.raises(IdentityError, match="--replace"):
         joined.join(fund.invitation())
     with pytest.raises(IdentityError, match="--replace"):
-        joined.join(Home.create(tmp_path / "thief", Settings(name="fund"), days=3650).invitation())
+        joined.join(Home.create(tmp_path / "thief", HomeSettings(name="fund"), days=3650).invitation())
 
 
 def test_a_home_is_never_overwritten(tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ from plumbob.commands import party_runs
 from plumbob.crypto import Randomness, engines
 from plumbob.errors import BudgetExceededError, DataError, PlumbobError
 from plumbob.party import prediction
-from plumbob.party.prediction import Ledger
-from plumbob.party.seat import Seat
+from plumbob.party.party_run import PartyRun
+from plumbob.party.prediction import AnsweredRows
 from plumbob.party.training import JOURNAL
 from plumbob.protocol.journal import SqliteJournal, remains_of
 from plumbob.protocol.messages import Kind, decode
@@ -43,25 +43,29 @@ def session(
     board = Switchboard(meddle)
     tables = tables_for(PLAN, *ROWS)
 
-    def ended(name: str, work: Callable[[Seat, SqliteJournal, Randomness], Any]) -> Any:
+    def ended(name: str, work: Callable[[PartyRun, SqliteJournal, Randomness], Any]) -> Any:
         place = folder / name
         place.mkdir(mode=0o700, exist_ok=True)
         (place / JOURNAL).unlink(missing_ok=True)
         journal = SqliteJournal(place / JOURNAL)
-        seat = Seat(name, PLAN, tables[name], place, board.station(name), engines.choose("auto", 1), PATIENCE)
+        party_run = PartyRun(
+            name, PLAN, tables[name], place, board.connector(name), engines.choose("auto", 1), PATIENCE
+        )
         try:
-            return work(seat, journal, Randomness(journal.draw, is_kernel=True))
+            return work(party_run, journal, Randomness(journal.draw, is_kernel=True))
         except PlumbobError as error:
             return error
         finally:
             journal.close()
 
-    def ask(seat: Seat, journal: SqliteJournal, randomness: Randomness) -> Any:
-        return prediction.ask(seat, journal, randomness, run.model.parts[seat.name], range(rows))
+    def ask(party_run: PartyRun, journal: SqliteJournal, randomness: Randomness) -> Any:
+        return prediction.ask(party_run, journal, randomness, run.model.parts[party_run.name], range(rows))
 
-    def answer(seat: Seat, journal: SqliteJournal, randomness: Randomness) -> Any:
-        ledger = Ledger(seat.folder / "answered" / "count.json")
-        return prediction.answer(seat, journal, randomness, run.model.parts[seat.name], ledger, limits.get(seat.name))
+    def answer(party_run: PartyRun, journal: SqliteJournal, randomness: Randomness) -> Any:
+        ledger = AnsweredRows(party_run.folder / "answered" / "count.json")
+        return prediction.answer(
+            party_run, journal, randomness, run.model.parts[party_run.name], ledger, limits.get(party_run.name)
+        )
 
     works = {name: ask if name == "label" else answer for name in tables}
     return run_parties({name: partial(ended, name, work) for name, work in works.items()})
@@ -174,9 +178,9 @@ def test_nobody_is_there_to_hear_of_a_mistake(
     """Then it is told here all the same, soon, and no session is left."""
     monkeypatch.setattr(prediction, "SECONDS_TO_DECLINE", 0.1)
     home = organisations.home("label")
-    wishes = party_runs.PredictionWishes(ids=["nobody"], out=tmp_path / "scores.csv")
+    options = party_runs.PredictionOptions(ids=["nobody"], out=tmp_path / "scores.csv")
     with pytest.raises(DataError, match="1 of 1 ids are not among"):
-        party_runs.predict(home, organisations.plan_file, wishes, print)
+        party_runs.predict(home, organisations.plan_file, options, print)
     assert [run["run"] for run in told(home)] == [PLAN.hash()[:12]]
 
 

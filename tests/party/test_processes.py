@@ -12,7 +12,7 @@ import pytest
 
 from plumbob.plan import Plan
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.part import Part
+from plumbob.protocol.part import ModelPart
 from plumbob.record import RunRecord
 from plumbob.workshop.simulation import Run
 from tests.party import processes
@@ -31,7 +31,7 @@ def opened() -> Iterator[list[Company]]:
         company.close()
 
 
-def numbers(part: Part) -> Any:
+def numbers(part: ModelPart) -> Any:
     """Weights, or shares of them, to compare exactly."""
     return part.shares if part.weights is None else part.weights.tobytes()
 
@@ -39,7 +39,7 @@ def numbers(part: Part) -> Any:
 def assert_same(company: Company, run: Run, *, with_counts: bool = True) -> None:
     """Every party holds what it holds in the simulation, and counted the same work."""
     for name, part in run.model.parts.items():
-        assert numbers(Part.load(company.folder / name / "parties" / name / "part.json")) == numbers(part)
+        assert numbers(ModelPart.load(company.folder / name / "parties" / name / "part.json")) == numbers(part)
     if not with_counts:
         return
     for simulated in run.record.parties:

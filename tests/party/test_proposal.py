@@ -15,7 +15,7 @@ from plumbob.data.shards import build_shard
 from plumbob.errors import PlanError, PlumbobError, SettingsError
 from plumbob.party import alignment
 from plumbob.party.doctor import examine
-from plumbob.party.home import Home, Settings
+from plumbob.party.home import Home, HomeSettings
 from plumbob.party.rows import aligned_table, encoded_width, own_table
 from plumbob.plan import Plan
 from plumbob.protocol.alignment import Alignment
@@ -48,7 +48,7 @@ def homes(tmp_path: Path) -> tuple[Path, Path]:
     (tmp_path / "bank.csv").write_text("\n".join(bank_rows()) + "\n")
     (tmp_path / "fund.csv").write_text("\n".join(fund_rows()) + "\n")
     at = free_port()
-    of_bank = Settings(
+    of_bank = HomeSettings(
         name="bank",
         listen=at,
         address=at,
@@ -59,7 +59,7 @@ def homes(tmp_path: Path) -> tuple[Path, Path]:
     )
     bank = Home.create(tmp_path / "bank", of_bank)
     fund = Home.create(
-        tmp_path / "fund", Settings(name="fund", data=str(tmp_path / "fund.csv"), id_column="client", patience=20.0)
+        tmp_path / "fund", HomeSettings(name="fund", data=str(tmp_path / "fund.csv"), id_column="client", patience=20.0)
     )
     bank.join(fund.invitation())
     fund.join(bank.invitation())

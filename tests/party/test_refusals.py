@@ -26,19 +26,19 @@ from plumbob.errors import (
     UnsafePlanError,
 )
 from plumbob.party import signature
-from plumbob.party.home import Home, Settings
-from plumbob.party.seat import Seat, StationFor
+from plumbob.party.home import Home, HomeSettings
+from plumbob.party.party_run import PartyRun, StationFor
 from plumbob.party.signature import Seal
 from plumbob.party.training import JOURNAL, train
 from plumbob.plan import Plan
 from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.messages import HEADER, Kind, Message, decode
-from plumbob.protocol.part import Part
+from plumbob.protocol.part import ModelPart
 from plumbob.record import RunRecord
 from plumbob.transport import Connection
+from plumbob.transport.connector import Connector, Peer
 from plumbob.transport.identity import Identity
 from plumbob.transport.reliable import FRAME, MESSAGE
-from plumbob.transport.station import Peer, Station
 from tests.party.processes import QUICK, free_port
 from tests.party.support import PATIENCE, Killed, Switchboard
 from tests.protocol.support import made_up, plan_for, tables_for, trained, weights_of
@@ -72,7 +72,7 @@ class Runs:
         patience: float = PATIENCE,
         dies_after: int = 0,
         seal: Seal | None = None,
-        station_for: StationFor | None = None,
+        connector_for: StationFor | None = None,
     ) -> "Future[RunRecord]":
         """With `dies_after`, it dies when it has finished that step."""
         place = self.folder / name
@@ -80,8 +80,8 @@ class Runs:
         used = plan or self.plan
         own = self.tables[name] if table is None else table
         engine = engines.choose("auto", 1)
-        stations = station_for or self.board.station(name)
-        seat = Seat(name, used, own, place, stations, engine, patience, 0.2, seal=seal)
+        connectors = connector_for or self.board.connector(name)
+        party_run = PartyRun(name, used, own, place, connectors, engine, patience, 0.2, seal=seal)
 
         def die(batch: Batch, steps: int) -> None:
             if batch.step == dies_after:
@@ -90,7 +90,7 @@ class Runs:
         def work() -> RunRecord:
             journal = SqliteJournal(place / JOURNAL)
             try:
-                return train(seat, journal, Randomness(journal.draw, is_kernel=True), die)
+                return train(party_run, journal, Randomness(journal.draw, is_kernel=True), die)
             finally:
                 journal.close()
 
@@ -104,7 +104,7 @@ class Runs:
         self.board = Switchboard()
         for future in [self.start(name) for name in self.tables]:
             future.result(PATIENCE)
-        parts = [Part.load(self.folder / name / "parties" / name / "part.json") for name in self.tables]
+        parts = [ModelPart.load(self.folder / name / "parties" / name / "part.json") for name in self.tables]
         assert np.concatenate([part.weights for part in parts if part.weights is not None]).tobytes() == expected
 
 
@@ -441,13 +441,13 @@ class Lines:
         self._identities = {name: Identity.create(folder / f"of-{name}", name) for name in ("label", "features")}
         self._at = f"127.0.0.1:{free_port()}"
 
-    def station_for(
+    def connector_for(
         self, name: str, largest: int, speaker: Callable[[Connection], Connection] = lambda connection: connection
     ) -> StationFor:
         """The label party listens."""
         peer = "features" if name == "label" else "label"
         there = Peer(peer, self._identities[peer].certificate.der, None if name == "label" else self._at)
-        return lambda on_connection: Station(
+        return lambda on_connection: Connector(
             self._identities[name],
             [there],
             listen=self._at if name == "label" else None,
@@ -461,8 +461,10 @@ class Lines:
 def test_a_message_longer_than_the_plan_allows(tmp_path: Path, expected: bytes) -> None:
     """Over real TLS: the connection ends each time it is announced, and who waits in vain is told why."""
     runs, lines = Runs(tmp_path), Lines(tmp_path)
-    label = runs.start("label", patience=2 * SHORT, station_for=lines.station_for("label", 2000))
-    features = runs.start("features", patience=4 * SHORT, station_for=lines.station_for("features", 9000, LongWinded))
+    label = runs.start("label", patience=2 * SHORT, connector_for=lines.connector_for("label", 2000))
+    features = runs.start(
+        "features", patience=4 * SHORT, connector_for=lines.connector_for("features", 9000, LongWinded)
+    )
     waited, told = failure(label), failure(features)
     assert type(waited) is TransportError
     assert "features sent a message above 2000 bytes, the most that the plan allows" in str(waited)
@@ -474,8 +476,8 @@ def test_a_message_longer_than_the_plan_allows(tmp_path: Path, expected: bytes) 
 def test_an_own_message_longer_than_the_plan_allows(tmp_path: Path, expected: bytes) -> None:
     """A mistake on this side, which no new connection mends: it says so at once, and the peer hears that it stopped."""
     runs, lines = Runs(tmp_path), Lines(tmp_path)
-    label = runs.start("label", station_for=lines.station_for("label", 9000))
-    features = runs.start("features", station_for=lines.station_for("features", 2000, LongWinded))
+    label = runs.start("label", connector_for=lines.connector_for("label", 9000))
+    features = runs.start("features", connector_for=lines.connector_for("features", 2000, LongWinded))
     refused, told = failure(features), failure(label)
     assert type(refused) is LocalProtocolError
     assert re.search(r"our message to label has \d{4} bytes, the plan allows 2000", str(refused))
@@ -540,7 +542,7 @@ def test_the_peers_journal_is_lost(tmp_path: Path, expected: bytes) -> None:
 
 def test_nothing_moves_before_a_plan_was_signed(tmp_path: Path) -> None:
     """Without a signature of our own, or with one that does not hold, we do not begin; `sign` puts both right."""
-    home = Home.create(tmp_path / "bank", Settings("bank"))
+    home = Home.create(tmp_path / "bank", HomeSettings("bank"))
     with pytest.raises(UnsafePlanError, match="type: plumbob party sign PLAN"):
         signature.seal_of(home, PLAN)
     file = signature.sign(home, PLAN)

@@ -11,8 +11,8 @@ import pytest
 from plumbob.crypto import engines
 from plumbob.data import split_array
 from plumbob.errors import BudgetExceededError, DataError
+from plumbob.party.party_run import PartyRun
 from plumbob.party.row_budget import RowBudget
-from plumbob.party.seat import Seat
 from plumbob.plan import Plan
 from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.row_noise import rho_of_a_run
@@ -80,12 +80,12 @@ def test_a_damaged_ledger_is_not_an_empty_one(budget: RowBudget) -> None:
         budget.book("first", ["a"], 0.02, 0.05)
 
 
-def seat_of(folder: Path, most_epsilon: float = 0.0) -> Seat:
+def seat_of(folder: Path, most_epsilon: float = 0.0) -> PartyRun:
     """A label party with a ledger, whose plan promises something for whole rows."""
     plan = Plan.for_columns((1, 1), scheme="lattice", noise="rows", epsilon=1.0)
     table, _ = split_array(np.array([[1.0, 2.0], [3.0, 4.0]]), [0, 1], (1, 1))
     budget = RowBudget(folder / "row-budget.db")
-    return Seat(
+    return PartyRun(
         "label", plan, table, folder, _no_station, engines.choose(), row_budget=budget, most_epsilon=most_epsilon
     )
 
@@ -94,25 +94,25 @@ def _no_station(on_connection: object) -> NoReturn:
     raise AssertionError("nobody is called here")
 
 
-def spend(seat: Seat, journal: Path) -> None:
+def spend(party_run: PartyRun, journal: Path) -> None:
     """What the protocol does before anything that depends on a row leaves."""
     with closing(SqliteJournal(journal)) as opened:
-        seat._spend_rows(opened, rho_of_a_run(seat.plan))
+        party_run._spend_rows(opened, rho_of_a_run(party_run.plan))
 
 
 def test_a_second_run_on_the_same_rows_is_refused(tmp_path: Path) -> None:
     """The promise is for all runs together: another journal is another run, the same one is a restart."""
-    seat = seat_of(tmp_path)
-    spend(seat, tmp_path / "first.db")
-    spend(seat, tmp_path / "first.db")
+    party_run = seat_of(tmp_path)
+    spend(party_run, tmp_path / "first.db")
+    spend(party_run, tmp_path / "first.db")
     with pytest.raises(BudgetExceededError, match="spent epsilon 1 in earlier runs"):
-        spend(seat, tmp_path / "second.db")
+        spend(party_run, tmp_path / "second.db")
 
 
 def test_a_party_may_agree_to_more(tmp_path: Path) -> None:
     """With most_epsilon in party.toml several runs fit, as many as their costs add up to."""
-    seat = seat_of(tmp_path, most_epsilon=2.0)
+    party_run = seat_of(tmp_path, most_epsilon=2.0)
     for run in range(3):
-        spend(seat, tmp_path / f"{run}.db")
+        spend(party_run, tmp_path / f"{run}.db")
     with pytest.raises(BudgetExceededError):
-        spend(seat, tmp_path / "another.db")
+        spend(party_run, tmp_path / "another.db")

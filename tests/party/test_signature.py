@@ -13,7 +13,7 @@ from plumbob.checking.check import notes
 from plumbob.commands import party_runs, receipt
 from plumbob.errors import UnsafePlanError
 from plumbob.party import receipts, signature
-from plumbob.party.home import Home, Settings
+from plumbob.party.home import Home, HomeSettings
 from plumbob.plan import Plan
 from plumbob.record import RunRecord
 from tests.party.verbs import Organisations
@@ -24,7 +24,7 @@ PLAN = plan_for((2, 3), protocol="exchange", epochs=1, batches="full")
 
 def test_the_last_word_on_leaks_counts(tmp_path: Path) -> None:
     """Given and taken back without a change to the plan's signature; only one by the own key is a word."""
-    home = Home.create(tmp_path / "bank", Settings("bank"))
+    home = Home.create(tmp_path / "bank", HomeSettings("bank"))
     own = signature.sign(home, PLAN).read_bytes()
     assert not signature.seal_of(home, PLAN).accepts_leaks
     assert signature.sign(home, PLAN, accepts_leaks=True).read_bytes() == own
@@ -140,7 +140,7 @@ def test_an_edited_record_is_not_verified(finished: Organisations, tmp_path: Pat
 def test_a_record_signed_by_somebody_else_is_noticed(finished: Organisations, tmp_path: Path) -> None:
     """A stranger may sign an edited record under the party's name; its fingerprint is not the one the peer names."""
     edited = changed(finished.run_folder("label"), tmp_path / "edited", seconds=1.5)
-    stranger = Home.create(tmp_path / "stranger", Settings("label"))
+    stranger = Home.create(tmp_path / "stranger", HomeSettings("label"))
     stranger = stranger.join(Home.open(finished.home("features")).invitation(), None)
     receipts.sign_record(stranger, edited, ["label", "features"])
     assert receipt.run(edited)["verified"] is True

@@ -19,13 +19,13 @@ from plumbob.data import Table, batches
 from plumbob.errors import DataError, JournalError
 from plumbob.party import training
 from plumbob.party.conversation import Conversation
-from plumbob.party.seat import Seat
+from plumbob.party.party_run import PartyRun
 from plumbob.party.training import JOURNAL
 from plumbob.plan import Plan
 from plumbob.protocol.cast import player
-from plumbob.protocol.handshake import Desk
+from plumbob.protocol.handshake import Participant
 from plumbob.protocol.journal import SqliteJournal
-from plumbob.protocol.part import Part
+from plumbob.protocol.part import ModelPart
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.transcript import Transcript
 from plumbob.record import RunRecord
@@ -62,7 +62,7 @@ def networked(
 
 def joint_weights(plan: Plan, folder: Path) -> Any:
     """From the parts that the parties saved."""
-    parts = [Part.load(folder / party.name / "parties" / party.name / "part.json") for party in plan.learners]
+    parts = [ModelPart.load(folder / party.name / "parties" / party.name / "part.json") for party in plan.learners]
     return np.concatenate([part.weights for part in parts if part.weights is not None])
 
 
@@ -173,9 +173,9 @@ LATTICE: dict[str, Any] = {
         ((2, 3), {"protocol": "shares"}),
         ((2, 3), {"protocol": "shares", "open": "never"}),
         ((2, 3), LATTICE),
-        ((2, 3), {**LATTICE, "open": "never", "l2": 0.01, "class_weight": "balanced"}),
+        ((2, 3), {**LATTICE, "open": "never", "l2": 0.01, "class_weight": "balanced", "test_share": 0.2}),
         ((2, 3), {**LATTICE, "open": "own", "noise": "rows", "epsilon": 80.0}),
-        ((2, 3), {"protocol": "exchange", "noise": "sound", "row_norm": 1.0, "epsilon": 4.0}),
+        ((2, 3), {"protocol": "exchange", "noise": "sound", "row_norm": 1.0, "epsilon": 4.0, "test_share": 0.2}),
         ((2, 2, 1), {"protocol": "exchange", "noise": "std", "noise_std": 0.5, "row_norm": 1.0}),
         ((2, 3), {"protocol": "arbiter", "noise": "std", "noise_std": 0.5, "row_norm": 1.0}),
         ((2, 3), {"protocol": "exchange", "label_flip_epsilon": 1.0}),
@@ -197,13 +197,13 @@ def test_what_is_drawn_is_drawn_once(split: tuple[int, ...], keys: dict[str, Any
         records = networked(plan, tables_for(plan, X, y), folder, kills.journal, seekable)
         assert kills.has_struck == (number is not None)
         for name, numbers in expected.items():
-            assert part_numbers(Part.load(folder / name / "parties" / name / "part.json")) == numbers
+            assert part_numbers(ModelPart.load(folder / name / "parties" / name / "part.json")) == numbers
             own, simulated = records[name].parties[0], next(one for one in run.record.parties if one.name == name)
             # Counts, bytes and the hashes over every byte that passed.
             assert own == simulated
 
 
-def part_numbers(part: Part) -> Any:
+def part_numbers(part: ModelPart) -> Any:
     """Weights, or shares of them, to compare exactly."""
     return part.shares if part.weights is None else part.weights.tobytes()
 
@@ -337,9 +337,9 @@ def test_the_ledger_equals_a_recount(tmp_path: Path, monkeypatch: pytest.MonkeyP
     """However often the label party died, every label's releases are booked once a visit."""
     parties: list[TrainingParty] = []
 
-    def remembered(desk: Desk, table: Table | None, progress: Any = None) -> Any:
-        party = player(desk, table, progress)
-        if isinstance(party, TrainingParty) and desk.name == "label":
+    def remembered(participant: Participant, table: Table | None, progress: Any = None) -> Any:
+        party = player(participant, table, progress)
+        if isinstance(party, TrainingParty) and participant.name == "label":
             parties.append(party)
         return party
 
@@ -366,7 +366,7 @@ def test_secrets_kept_for_a_peer_that_is_gone(tmp_path: Path, monkeypatch: pytes
     plan = plan_for((2, 2, 1), protocol="exchange", epochs=1, batch_size=20)
     tables = tables_for(plan, *made_up(columns=plan.columns))
     organisations = Organisations(plan, tables, tmp_path)
-    monkeypatch.setattr(Conversation.part, "__defaults__", (0.5,))
+    monkeypatch.setattr(Conversation.leave, "__defaults__", (0.5,))
     cache = WriteCache()
     monkeypatch.setattr(os, "fsync", cache.fsync)
     loss = PowerLoss("before over", organisations.run_folder("features-2"), cache)
@@ -378,9 +378,11 @@ def test_secrets_kept_for_a_peer_that_is_gone(tmp_path: Path, monkeypatch: pytes
         place = organisations.run_folder(name)
         place.mkdir(mode=0o700, exist_ok=True)
         journal = EndingJournal(place / JOURNAL, loss) if name == "features-2" else SqliteJournal(place / JOURNAL)
-        seat = Seat(name, plan, tables[name], place, board.station(name), engines.choose("auto", 1), 30.0, 0.5)
+        party_run = PartyRun(
+            name, plan, tables[name], place, board.connector(name), engines.choose("auto", 1), 30.0, 0.5
+        )
         try:
-            return training.train(seat, journal, Randomness(journal.draw, is_kernel=True))
+            return training.train(party_run, journal, Randomness(journal.draw, is_kernel=True))
         finally:
             journal.close()
 

@@ -20,12 +20,12 @@ from plumbob import cli
 from plumbob.crypto.paillier import PaillierPublicKey
 from plumbob.data import Table
 from plumbob.party import alignment, signature
-from plumbob.party.home import Home, Settings
+from plumbob.party.home import Home, HomeSettings
 from plumbob.party.training import JOURNAL
 from plumbob.plan import Plan
 from plumbob.protocol.alignment import Alignment
 from plumbob.protocol.journal import SqliteJournal
-from plumbob.protocol.part import Part
+from plumbob.protocol.part import ModelPart
 from plumbob.protocol.party import TrainingParty
 from plumbob.workshop.simulation import Run
 from tests.party.processes import PATIENCE, context, free_port
@@ -103,7 +103,7 @@ class Organisations:
         homes = {}
         for name in self.names:
             place = f"{hosts[name]}:{free_port()}"
-            own = Settings(
+            own = HomeSettings(
                 name,
                 listen=place,
                 address=place,
@@ -160,8 +160,8 @@ class Organisations:
         runs: list[dict[str, object]] = json.loads(command.printed)["runs"]
         return next((run for run in runs if run["run"] == self.plan.hash()[:12]), {"status": "not begun", "step": 0})
 
-    def part(self, name: str) -> Part:
-        return Part.load(self.run_folder(name) / "parties" / name / "part.json")
+    def part(self, name: str) -> ModelPart:
+        return ModelPart.load(self.run_folder(name) / "parties" / name / "part.json")
 
     def assert_same(self, run: Run) -> None:
         """Every party holds what it holds in the simulation."""

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare, ks_2samp, kstest
 
-from plumbob.crypto import KERNEL
+from plumbob.crypto import SYSTEM_RANDOMNESS
 from plumbob.errors import PrivacyError
 from plumbob.privacy import discrete_gaussian
 
@@ -105,7 +105,7 @@ def test_the_coin_falls_with_its_probability(gamma: Fraction) -> None:
 def test_noise_of_an_encoding_has_its_deviation() -> None:
     """At the scale of 20 fraction bits a float's exact fraction serves as the deviation, with kernel randomness."""
     deviation = Fraction(0.1) * (1 << 20)
-    sample = np.array([discrete_gaussian.sample(deviation**2, KERNEL.below) for _ in range(2000)])
+    sample = np.array([discrete_gaussian.sample(deviation**2, SYSTEM_RANDOMNESS.below) for _ in range(2000)])
     assert sample.dtype == np.int64
     assert abs(sample.std() / float(deviation) - 1) < 5 / sqrt(2 * 2000)
     assert len(set(sample.tolist())) > 1900
@@ -149,7 +149,7 @@ def test_both_samplers_draw_the_same_distribution() -> None:
 def test_no_noise_is_no_deviation_to_draw_with() -> None:
     """A deviation below one unit is refused: it would be rounded to nothing."""
     with pytest.raises(PrivacyError, match="at least one unit"):
-        discrete_gaussian.sample_many(0, 1, KERNEL.draw)
+        discrete_gaussian.sample_many(0, 1, SYSTEM_RANDOMNESS.draw)
 
 
 def test_every_draw_takes_fresh_bytes() -> None:
@@ -158,7 +158,7 @@ def test_every_draw_takes_fresh_bytes() -> None:
 
     def draw(count: int) -> bytes:
         asked.append(count)
-        return KERNEL.draw(count)
+        return SYSTEM_RANDOMNESS.draw(count)
 
     first = discrete_gaussian.sample_many(1 << 30, 5, draw)
     before = len(asked)

@@ -13,7 +13,7 @@ from plumbob.crypto.keys import PublicKey
 from plumbob.crypto.paillier import PaillierPrivateKey, PaillierPublicKey
 from plumbob.plan import Plan
 from plumbob.protocol import arbiter, exchange, shares
-from plumbob.protocol.handshake import Desk, profile_of
+from plumbob.protocol.handshake import Participant, profile_of
 from tests.crypto.support import seeded
 
 MADE: dict[tuple[str, int], PaillierPrivateKey] = {}
@@ -36,12 +36,12 @@ def use_quick_keys(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(PublicKey, "prepare", _prepare)
 
 
-def _make_key(desk: Desk) -> PrivateKey:
-    made = made_key(desk.name, desk.plan)
-    public = PaillierPublicKey(made.public.n, made.public.profile, desk.engine, desk.randomness)
+def _make_key(participant: Participant) -> PrivateKey:
+    made = made_key(participant.name, participant.plan)
+    public = PaillierPublicKey(made.public.n, made.public.profile, participant.engine, participant.randomness)
     key = PaillierPrivateKey(int(made._p), int(made._q), public)
     vars(key)["_own_bases"] = made._own_bases
-    desk.keys.append(key)
+    participant.keys.append(key)
     return key
 
 

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob import datasets
-from plumbob.crypto import KERNEL, Randomness, engines
+from plumbob.crypto import SYSTEM_RANDOMNESS, Randomness, engines
 from plumbob.data import Table, split_array
 from plumbob.plan import Plan
 from plumbob.protocol.arbiter import Arbiter
 from plumbob.protocol.cast import player
 from plumbob.protocol.channel import Channel
-from plumbob.protocol.handshake import Desk
+from plumbob.protocol.handshake import Participant
 from plumbob.protocol.messages import Kind, Message, decode
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.transcript import Transcript
@@ -132,8 +132,8 @@ class TappedLink:
 
 def seated(
     plans: Plan | Mapping[str, Plan], wire: Wire | None = None, randomness: Mapping[str, Randomness] | None = None
-) -> dict[str, Desk]:
-    """A desk for every party, each with a plan and randomness of its own if the test wants that."""
+) -> dict[str, Participant]:
+    """A participant for every party, each with a plan and randomness of its own if the test wants that."""
     plan_of = plans if isinstance(plans, Mapping) else {party.name: plans for party in plans.parties}
     names = list(plan_of)
     channels: dict[str, dict[str, Channel]] = {name: {} for name in names}
@@ -144,12 +144,13 @@ def seated(
         channels[second][first] = Channel(first, TappedLink(there, tap, second, first), PATIENCE)
     engine = engines.choose(threads=1)
     return {
-        name: Desk(name, plan_of[name], channels[name], engine, (randomness or {}).get(name, KERNEL)) for name in names
+        name: Participant(name, plan_of[name], channels[name], engine, (randomness or {}).get(name, SYSTEM_RANDOMNESS))
+        for name in names
     }
 
 
 def outcomes(
-    tasks: Mapping[str, Callable[[], Any]], desks: Mapping[str, Desk] = MappingProxyType({})
+    tasks: Mapping[str, Callable[[], Any]], participants: Mapping[str, Participant] = MappingProxyType({})
 ) -> dict[str, Any]:
     """What each task returned or raised, each in a thread of its own; who fails hangs up."""
     found: dict[str, Any] = {}
@@ -159,7 +160,7 @@ def outcomes(
             found[name] = tasks[name]()
         except Exception as error:
             found[name] = error
-            for channel in desks[name].channels.values() if name in desks else ():
+            for channel in participants[name].channels.values() if name in participants else ():
                 channel.close()
 
     threads = [threading.Thread(target=work, args=(name,), daemon=True) for name in tasks]
@@ -176,7 +177,7 @@ class Played:
 
     parties: dict[str, TrainingParty | Arbiter]
     ends: dict[str, Any]
-    desks: dict[str, Desk]
+    participants: dict[str, Participant]
     wire: Wire
 
     def transcript(self, name: str) -> Transcript:
@@ -195,10 +196,12 @@ def played(
     """All parties of a plan, each in its thread, over tapped links; `cast` as in a simulation."""
     X, y = data or made_up(columns=plan.columns)
     tables, tap = tables_for(plan, X, y), wire or Wire()
-    desks = seated(plan, tap, randomness)
-    parties = {name: player(desk, tables.get(name), None, cast.get(name)) for name, desk in desks.items()}
-    ends = outcomes({name: party.run for name, party in parties.items()}, desks)
-    return Played(parties, ends, desks, tap)
+    participants = seated(plan, tap, randomness)
+    parties = {
+        name: player(participant, tables.get(name), None, cast.get(name)) for name, participant in participants.items()
+    }
+    ends = outcomes({name: party.run for name, party in parties.items()}, participants)
+    return Played(parties, ends, participants, tap)
 
 
 def uniformity(data: bytes) -> float:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plumbob.crypto import KERNEL, Randomness
+from plumbob.crypto import SYSTEM_RANDOMNESS, Randomness
 from plumbob.crypto.curve import ORDER, Scalar, hashed_points, split
 from plumbob.data import canonical
 from plumbob.errors import DataError, LocalProtocolError, PlumbobError, RemoteProtocolError
@@ -22,7 +22,7 @@ from plumbob.plan import Plan
 from plumbob.protocol import alignment, blinding
 from plumbob.protocol.alignment import MOST_IDS, Alignment, AlignmentParty
 from plumbob.protocol.channel import Channel
-from plumbob.protocol.handshake import Desk, agree
+from plumbob.protocol.handshake import Participant, agree
 from plumbob.protocol.messages import Kind, Message, decode
 from tests.protocol.support import Wire, outcomes, plan_for, seated, uniformity
 
@@ -61,12 +61,13 @@ def aligned(
     plan: Plan, ids: Ids, wire: Wire | None = None, go_on: Mapping[str, Any] | None = None, **options: Any
 ) -> dict[str, Any]:
     """What every party ends with, in chunks small enough that there are several."""
-    desks = seated(plan, wire)
+    participants = seated(plan, wire)
     chosen: dict[str, Any] = {"chunk": 4, "jobs": 1} | options
     parties = {
-        name: AlignmentParty(desks[name], own, go_on=(go_on or {}).get(name), **chosen) for name, own in ids.items()
+        name: AlignmentParty(participants[name], own, go_on=(go_on or {}).get(name), **chosen)
+        for name, own in ids.items()
     }
-    return outcomes({name: party.run for name, party in parties.items()}, desks)
+    return outcomes({name: party.run for name, party in parties.items()}, participants)
 
 
 def sets_for(plan: Plan, sets: Sequence[Sequence[str] | set[str]]) -> dict[str, list[str]]:
@@ -143,9 +144,9 @@ def test_the_order_of_the_file_does_not_show() -> None:
     """What is sent are all own points in an order that the file does not fix."""
     ids = [str(number) for number in range(40)]
     wire = Wire()
-    desks = seated(TWO, wire)
-    parties = {name: AlignmentParty(desk, ids, jobs=1, chunk=16) for name, desk in desks.items()}
-    outcomes({name: party.run for name, party in parties.items()}, desks)
+    participants = seated(TWO, wire)
+    parties = {name: AlignmentParty(participant, ids, jobs=1, chunk=16) for name, participant in participants.items()}
+    outcomes({name: party.run for name, party in parties.items()}, participants)
     drawn = parties["label"]._drawn
     known = split(
         Scalar(int.from_bytes(drawn.scalar, "big")).times_hashed(
@@ -163,9 +164,11 @@ def test_nothing_readable_travels(plan: Plan) -> None:
     """No id, no hash of one without a scalar (but the common ones, where three unblind them), no scalar, no seed."""
     ids = {party.name: [*COMMON, *(f"{party.name} {row}" for row in range(40))] for party in plan.learners}
     wire = Wire()
-    desks = seated(plan, wire)
-    parties = {name: AlignmentParty(desk, ids[name], jobs=1, chunk=16) for name, desk in desks.items()}
-    ends = outcomes({name: party.run for name, party in parties.items()}, desks)
+    participants = seated(plan, wire)
+    parties = {
+        name: AlignmentParty(participant, ids[name], jobs=1, chunk=16) for name, participant in participants.items()
+    }
+    ends = outcomes({name: party.run for name, party in parties.items()}, participants)
     assert all(end.ids == COMMON for end in ends.values())
     whole = b"".join(message.body for _, _, message in wire.log)
     domain = b"plumbob alignment" + parties["label"]._drawn.identity
@@ -244,7 +247,7 @@ class Interrupted(Exception):
     """The power went off."""
 
 
-def interrupted_run(desk: Desk, ids: Sequence[str], stops: Iterator[int], **options: Any) -> Alignment:
+def interrupted_run(participant: Participant, ids: Sequence[str], stops: Iterator[int], **options: Any) -> Alignment:
     """Cut off after each of these steps and taken up again from its state alone."""
     state = None
     for stop in [*stops, 0]:
@@ -253,7 +256,7 @@ def interrupted_run(desk: Desk, ids: Sequence[str], stops: Iterator[int], **opti
             if done == stop:
                 raise Interrupted
 
-        party = AlignmentParty(desk, ids, progress=progress, **options)
+        party = AlignmentParty(participant, ids, progress=progress, **options)
         if state is not None:
             party.restore(state)
         try:
@@ -273,15 +276,15 @@ def test_interrupted_after_any_step(plan: Plan, go_on: Any, steps: int) -> None:
 
     def draw(count: int) -> bytes:
         draws.append(count)
-        return KERNEL.draw(count)
+        return SYSTEM_RANDOMNESS.draw(count)
 
-    desks = seated(plan, randomness={"label": Randomness(draw)})
+    participants = seated(plan, randomness={"label": Randomness(draw)})
     options = {"chunk": 4, "jobs": 1, "go_on": go_on}
     tasks: dict[str, Callable[[], Any]] = {
-        name: AlignmentParty(desk, ids[name], **options).run for name, desk in desks.items()
+        name: AlignmentParty(participant, ids[name], **options).run for name, participant in participants.items()
     }
-    tasks["label"] = partial(interrupted_run, desks["label"], ids["label"], iter(range(1, steps + 1)), **options)
-    check_agreement(outcomes(tasks, desks), ids)
+    tasks["label"] = partial(interrupted_run, participants["label"], ids["label"], iter(range(1, steps + 1)), **options)
+    check_agreement(outcomes(tasks, participants), ids)
     # The nonce, the scalar and the seed, once.
     assert draws == [32, 32, 32]
 
@@ -309,16 +312,18 @@ def test_the_same_draws_and_messages_give_the_same_bytes(from_step: int) -> None
     draws: list[bytes] = []
 
     def draw(count: int) -> bytes:
-        draws.append(KERNEL.draw(count))
+        draws.append(SYSTEM_RANDOMNESS.draw(count))
         return draws[-1]
 
     wire = Wire()
-    desks = seated(TWO, wire, {"label": Randomness(draw)})
+    participants = seated(TWO, wire, {"label": Randomness(draw)})
     tape: list[bytes] = []
-    desks["label"].channels["features"].tape = tape
+    participants["label"].channels["features"].tape = tape
     ids = {"label": ANNA, "features": BERT}
-    parties = {name: AlignmentParty(desk, ids[name], chunk=4, jobs=1) for name, desk in desks.items()}
-    ends = outcomes({name: party.run for name, party in parties.items()}, desks)
+    parties = {
+        name: AlignmentParty(participant, ids[name], chunk=4, jobs=1) for name, participant in participants.items()
+    }
+    ends = outcomes({name: party.run for name, party in parties.items()}, participants)
     sent = [message.encode() for source, _, message in wire.log if source == "label"]
     state = parties["label"].state()
 
@@ -329,28 +334,32 @@ def test_the_same_draws_and_messages_give_the_same_bytes(from_step: int) -> None
     channel = Channel("features", replay)
     channel.traffic.messages_sent, channel.traffic.messages_received = steps_before(sent), steps_before(tape)
     again = iter(draws if not from_step else [])
-    desk = Desk("label", TWO, {"features": channel}, desks["label"].engine, Randomness(lambda _count: next(again)))
-    party = AlignmentParty(desk, ANNA, chunk=4, jobs=1)
+    participant = Participant(
+        "label", TWO, {"features": channel}, participants["label"].engine, Randomness(lambda _count: next(again))
+    )
+    party = AlignmentParty(participant, ANNA, chunk=4, jobs=1)
     party.restore(msgspec.msgpack.encode(msgspec.msgpack.decode(state)[:from_step]))
     assert party.run().order_hash == ends["label"].order_hash
     assert replay.sent == sent[steps_before(sent) :]
 
 
-def finished_party(plan: Plan = TWO) -> tuple[AlignmentParty, Desk]:
-    """The label party after a whole run, and its desk."""
-    desks = seated(plan)
+def finished_party(plan: Plan = TWO) -> tuple[AlignmentParty, Participant]:
+    """The label party after a whole run, and its participant."""
+    participants = seated(plan)
     ids = {"label": ANNA, "features": BERT}
-    parties = {name: AlignmentParty(desk, ids[name], chunk=4, jobs=1) for name, desk in desks.items()}
-    outcomes({name: party.run for name, party in parties.items()}, desks)
-    return parties["label"], desks["label"]
+    parties = {
+        name: AlignmentParty(participant, ids[name], chunk=4, jobs=1) for name, participant in participants.items()
+    }
+    outcomes({name: party.run for name, party in parties.items()}, participants)
+    return parties["label"], participants["label"]
 
 
 def test_a_state_in_pieces() -> None:
     """The pieces of the steps are the state, and can be put back one by one."""
-    party, desk = finished_party()
+    party, participant = finished_party()
     pieces = [party.chunk_state(step) for step in range(10)]
     assert msgspec.msgpack.decode(party.state()) == pieces
-    again = AlignmentParty(desk, ANNA, chunk=4, jobs=1)
+    again = AlignmentParty(participant, ANNA, chunk=4, jobs=1)
     for piece in pieces:
         again.restore_chunk(piece)
     assert again.state() == party.state()
@@ -374,13 +383,13 @@ def test_a_state_in_pieces() -> None:
 )
 def test_a_damaged_state_is_refused(change: Callable[[list[bytes]], list[bytes]]) -> None:
     """A piece that is cut, longer or changed ends in a clear error before anything is sent."""
-    party, desk = finished_party()
-    again = AlignmentParty(desk, ANNA, chunk=4, jobs=1)
+    party, participant = finished_party()
+    again = AlignmentParty(participant, ANNA, chunk=4, jobs=1)
     again.restore(msgspec.msgpack.encode(change(msgspec.msgpack.decode(party.state()))))
-    sent = desk.channels["features"].traffic.messages_sent
+    sent = participant.channels["features"].traffic.messages_sent
     with pytest.raises(DataError, match="damaged, or of other ids"):
         again.run()
-    assert desk.channels["features"].traffic.messages_sent == sent
+    assert participant.channels["features"].traffic.messages_sent == sent
 
 
 def changed(piece: bytes, **values: Any) -> bytes:
@@ -397,8 +406,8 @@ def test_what_is_no_state_is_refused(state: bytes) -> None:
 
 def test_a_state_of_other_ids_is_refused() -> None:
     """A file that changed since does not go on with the old points."""
-    party, desk = finished_party()
-    other = AlignmentParty(desk, ["xaver", *ANNA[1:]], chunk=4, jobs=1)
+    party, participant = finished_party()
+    other = AlignmentParty(participant, ["xaver", *ANNA[1:]], chunk=4, jobs=1)
     other.restore(party.state())
     with pytest.raises(DataError, match="of other ids"):
         other.run()
@@ -466,8 +475,8 @@ def test_the_most_ids_that_a_peer_may_bring(plan: Plan) -> None:
 
 def test_a_limit_holds_after_a_restart() -> None:
     """Who was content with a peer's list, and sets a lower limit before it goes on, is not held to the first one."""
-    party, desk = finished_party()
-    again = AlignmentParty(desk, ANNA, chunk=4, jobs=1, most_ids=3)
+    party, participant = finished_party()
+    again = AlignmentParty(participant, ANNA, chunk=4, jobs=1, most_ids=3)
     again.restore(party.state())
     with pytest.raises(RemoteProtocolError, match="features: submitted 4 ids, the limit is 3"):
         again.run()
@@ -536,23 +545,23 @@ def test_unblinded_points_must_be_ids() -> None:
 
 def test_a_training_session_is_no_alignment() -> None:
     """A party that came to train is not aligned with, and the other way round."""
-    desks = seated(TWO)
+    participants = seated(TWO)
     tasks: dict[str, Callable[[], Any]] = {
-        "label": AlignmentParty(desks["label"], ANNA).run,
-        "features": partial(agree, desks["features"], BERT),
+        "label": AlignmentParty(participants["label"], ANNA).run,
+        "features": partial(agree, participants["features"], BERT),
     }
-    ends = outcomes(tasks, desks)
+    ends = outcomes(tasks, participants)
     assert "our purpose is 'align', theirs is 'train'" in str(ends["label"])
     assert "our purpose is 'train', theirs is 'align'" in str(ends["features"])
 
 
 def test_no_ids_and_repeated_ids_are_refused_at_home() -> None:
     """Nothing to align, or an id twice: an error before any message."""
-    desk = seated(TWO)["label"]
+    participant = seated(TWO)["label"]
     with pytest.raises(DataError, match="at least one id"):
-        AlignmentParty(desk, [])
+        AlignmentParty(participant, [])
     with pytest.raises(DataError, match="1 of 2 rows repeat"):
-        AlignmentParty(desk, ["anna", " anna"])
+        AlignmentParty(participant, ["anna", " anna"])
 
 
 def test_nothing_secret_prints() -> None:
@@ -569,12 +578,12 @@ def test_workers_find_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """With two processes of its own a party finds what it finds alone; they are gone afterwards."""
     monkeypatch.setattr(alignment, "POINTS_A_JOB", 1)
     ids = {"label": [str(n) for n in range(700)], "features": [str(n) for n in range(300, 900)]}
-    desks = seated(TWO)
+    participants = seated(TWO)
     parties = {
-        name: AlignmentParty(desk, ids[name], jobs=2 if name == "label" else 1, chunk=512)
-        for name, desk in desks.items()
+        name: AlignmentParty(participant, ids[name], jobs=2 if name == "label" else 1, chunk=512)
+        for name, participant in participants.items()
     }
-    check_agreement(outcomes({name: party.run for name, party in parties.items()}, desks), ids)
+    check_agreement(outcomes({name: party.run for name, party in parties.items()}, participants), ids)
     pool = parties["label"]._blinder._pool
     assert pool is not None
     assert pool._processes is None

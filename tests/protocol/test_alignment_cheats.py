@@ -98,12 +98,12 @@ class Shuffler(AlignmentParty):
 
 def played(cheat: type[AlignmentParty], victim: type[AlignmentParty], wire: Wire, **options: Any) -> Any:
     """The cheat as the label party, and how both ended."""
-    desks = seated(PLAN, wire)
+    participants = seated(PLAN, wire)
     parties = {
-        "label": cheat(desks["label"], OWN, chunk=8, jobs=1, **options),
-        "features": victim(desks["features"], VICTIMS, chunk=8, jobs=1, **options),
+        "label": cheat(participants["label"], OWN, chunk=8, jobs=1, **options),
+        "features": victim(participants["features"], VICTIMS, chunk=8, jobs=1, **options),
     }
-    return parties, outcomes({name: party.run for name, party in parties.items()}, desks)
+    return parties, outcomes({name: party.run for name, party in parties.items()}, participants)
 
 
 def test_an_unproved_list_gives_an_id_away() -> None:

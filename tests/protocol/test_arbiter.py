@@ -158,5 +158,5 @@ def test_the_arbiter_holds_no_rows() -> None:
     """It has neither a table nor a shard nor weights, and knows of the rows how many there are."""
     arbiter = played(arbiter_plan()).parties["arbiter"]
     assert isinstance(arbiter, Arbiter)
-    assert set(vars(arbiter)) == {"desk", "plan", "training_rows"}
+    assert set(vars(arbiter)) == {"participant", "plan", "training_rows"}
     assert isinstance(arbiter.training_rows, int)

@@ -149,9 +149,11 @@ def test_one_helpers_reply_says_nothing() -> None:
         def collect(self, batch: Any, masks: Any) -> Any:
             replies = [learner.collect(batch.step) for learner in self._learners.values()]
             kept.append((replies, masks))
-            moduli = self._slots[self.desk.name].moduli
+            moduli = self._slots[self.participant.name].moduli
             joint = [sum(values) for values in zip(*replies, strict=True)]
-            unpacked = self._slots[self.desk.name].unpack(joint, [sum(values) for values in zip(*masks, strict=True)])
+            unpacked = self._slots[self.participant.name].unpack(
+                joint, [sum(values) for values in zip(*masks, strict=True)]
+            )
             assert all(abs(total) < modulus // 2 for total, modulus in zip(unpacked, moduli, strict=True))
             return self.widths.decode_sums(unpacked)
 
@@ -223,7 +225,7 @@ def test_the_masks_of_all_helpers_add_up_to_nothing(parties: int) -> None:
         keys = {other: pairs[min(name, other), max(name, other)] for other in names if other != name}
         helper = SimpleNamespace(
             pair_keys=keys,
-            desk=SimpleNamespace(name=name),
+            participant=SimpleNamespace(name=name),
             session=SimpleNamespace(identity=b"s"),
             _slots={learner: SimpleNamespace(moduli=moduli)},
         )
@@ -247,7 +249,7 @@ def test_noise_is_one_draw_a_party_and_step(split: tuple[int, ...]) -> None:
     for name, party in run.parties.items():
         assert isinstance(party, ExchangeParty)
         assert party.noise_draws == 40 * plan.epochs
-        sent = [wire.bodies(Kind.RESIDUALS, sender=name, receiver=peer) for peer in run.desks[name].channels]
+        sent = [wire.bodies(Kind.RESIDUALS, sender=name, receiver=peer) for peer in run.participants[name].channels]
         assert all(bodies == sent[0] for bodies in sent)
         assert len(set(sent[0])) == steps
 
@@ -329,10 +331,10 @@ def test_a_swapped_step_is_refused() -> None:
 def test_nothing_is_left_unread() -> None:
     """After a run both ends have read everything, and agree on every byte."""
     run = played(exchange_plan((2, 2, 1)))
-    for name, desk in run.desks.items():
+    for name, participant in run.participants.items():
         assert isinstance(run.ends[name], Transcript)
-        for peer, channel in desk.channels.items():
-            theirs = run.desks[peer].channels[name]
+        for peer, channel in participant.channels.items():
+            theirs = run.participants[peer].channels[name]
             assert channel.stream_hashes == theirs.stream_hashes[::-1]
             assert channel.traffic.messages_sent == theirs.traffic.messages_received
 

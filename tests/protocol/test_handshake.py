@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from plumbob.crypto import KERNEL, Randomness
+from plumbob.crypto import SYSTEM_RANDOMNESS, Randomness
 from plumbob.errors import KeyRefusedError, PlumbobError, RemoteProtocolError, TransportError
 from plumbob.plan import Plan
 from plumbob.protocol.handshake import Session, admit_key, agree, agree_pair_keys, greet, make_key, offer_key
@@ -24,8 +24,11 @@ WITH_ARBITER = plan_for((2, 3), protocol="arbiter", seed=0)
 
 def agreements(plan: Any, wire: Wire | None = None, ids: dict[str, Collection[str]] | None = None) -> dict[str, Any]:
     """What every party of a handshake ends with."""
-    desks = seated(plan, wire)
-    return outcomes({name: partial(agree, desk, (ids or {}).get(name, IDS)) for name, desk in desks.items()}, desks)
+    participants = seated(plan, wire)
+    return outcomes(
+        {name: partial(agree, participant, (ids or {}).get(name, IDS)) for name, participant in participants.items()},
+        participants,
+    )
 
 
 def rewriting_hello(sender: str, **changes: Any) -> Wire:
@@ -81,8 +84,11 @@ def test_the_purpose_is_part_of_the_identity() -> None:
 
     identities = set()
     for purpose in ("train", "predict", "align"):
-        desks = seated(TWO, randomness={"label": constant(1), "features": constant(2)})
-        ends = outcomes({name: partial(agree, desk, IDS, purpose) for name, desk in desks.items()}, desks)
+        participants = seated(TWO, randomness={"label": constant(1), "features": constant(2)})
+        ends = outcomes(
+            {name: partial(agree, participant, IDS, purpose) for name, participant in participants.items()},
+            participants,
+        )
         identities.add(ends["label"].identity)
     assert len(identities) == 3
 
@@ -95,8 +101,12 @@ def test_every_share_moves_the_seed() -> None:
 
     seeds = set()
     for draws in ((1, 2), (1, 3), (4, 2)):
-        desks = seated(TWO, randomness={"label": constant(draws[0]), "features": constant(draws[1])})
-        seeds.add(outcomes({name: partial(agree, desk, IDS) for name, desk in desks.items()}, desks)["label"].seed)
+        participants = seated(TWO, randomness={"label": constant(draws[0]), "features": constant(draws[1])})
+        seeds.add(
+            outcomes(
+                {name: partial(agree, participant, IDS) for name, participant in participants.items()}, participants
+            )["label"].seed
+        )
     assert len(seeds) == 3
 
 
@@ -121,8 +131,8 @@ def test_another_share_than_committed_is_refused() -> None:
 
 def test_different_shares_to_different_peers_are_noticed() -> None:
     """A party that commits to one share toward one peer and to another toward the next cannot split the seed."""
-    desks = seated(THREE)
-    forger, fake = desks["features"], b"\x07" * 32
+    participants = seated(THREE)
+    forger, fake = participants["features"], b"\x07" * 32
     original = hashlib.sha256
 
     def two_faced() -> Session:
@@ -138,8 +148,10 @@ def test_different_shares_to_different_peers_are_noticed() -> None:
         forger.send_all(Kind.CONFIRMATION, bytes(32))
         return Session(identity, b"")
 
-    tasks = {name: partial(agree, desk, IDS) for name, desk in desks.items()} | {"features": two_faced}
-    ends = outcomes(tasks, desks)
+    tasks = {name: partial(agree, participant, IDS) for name, participant in participants.items()} | {
+        "features": two_faced
+    }
+    ends = outcomes(tasks, participants)
     assert isinstance(ends["label"], RemoteProtocolError | TransportError)
     assert isinstance(ends["features-2"], RemoteProtocolError | TransportError)
 
@@ -224,8 +236,10 @@ def test_an_echo_confirms_nothing() -> None:
 def test_one_nonce_for_two_parties_is_refused() -> None:
     """A party that repeats another's nonce is not let in: the session would not be fresh for both."""
     stuck = Randomness(lambda count: b"\x01" * count)
-    desks = seated(TWO, randomness={"label": stuck, "features": stuck})
-    ends = outcomes({name: partial(agree, desk, IDS) for name, desk in desks.items()}, desks)
+    participants = seated(TWO, randomness={"label": stuck, "features": stuck})
+    ends = outcomes(
+        {name: partial(agree, participant, IDS) for name, participant in participants.items()}, participants
+    )
     assert isinstance(ends["label"], RemoteProtocolError)
     assert "same nonce" in str(ends["label"])
 
@@ -233,9 +247,9 @@ def test_one_nonce_for_two_parties_is_refused() -> None:
 def test_an_arbiter_hears_the_rows_and_nothing_else() -> None:
     """It is greeted, learns how many rows there are, and no share of the seed nor hash over ids reaches it."""
     wire = Wire()
-    desks = seated(WITH_ARBITER, wire)
-    tasks: dict[str, Any] = {name: partial(agree, desk, IDS) for name, desk in desks.items()}
-    ends = outcomes(tasks | {"arbiter": partial(greet, desks["arbiter"])}, desks)
+    participants = seated(WITH_ARBITER, wire)
+    tasks: dict[str, Any] = {name: partial(agree, participant, IDS) for name, participant in participants.items()}
+    ends = outcomes(tasks | {"arbiter": partial(greet, participants["arbiter"])}, participants)
     assert ends["arbiter"] == (ends["label"].identity, 3)
     assert {message.kind for _, target, message in wire.log if target == "arbiter"} == {Kind.HELLO}
 
@@ -243,12 +257,12 @@ def test_an_arbiter_hears_the_rows_and_nothing_else() -> None:
 @pytest.mark.parametrize("rows", [None, 0, -1, 4])
 def test_an_arbiter_is_not_told_different_rows(rows: int | None) -> None:
     """A party that tells the arbiter no rows, or others than its peer, is refused there."""
-    desks = seated(WITH_ARBITER)
+    participants = seated(WITH_ARBITER)
     tasks: dict[str, Any] = {
-        "label": partial(greet, desks["label"], 3),
-        "features": partial(greet, desks["features"], rows),
+        "label": partial(greet, participants["label"], 3),
+        "features": partial(greet, participants["features"], rows),
     }
-    ends = outcomes(tasks | {"arbiter": partial(greet, desks["arbiter"])}, desks)
+    ends = outcomes(tasks | {"arbiter": partial(greet, participants["arbiter"])}, participants)
     assert isinstance(ends["arbiter"], RemoteProtocolError)
 
 
@@ -257,18 +271,18 @@ SESSION = Session(b"\x05" * 32, b"seed")
 
 def offered_keys(plan: Plan, wire: Wire, session: Session = SESSION) -> dict[str, Any]:
     """Every party offers a key and admits those of its peers."""
-    desks = seated(plan, wire)
+    participants = seated(plan, wire)
 
     def swap(name: str) -> list[int]:
-        desk = desks[name]
-        own = make_key(desk)
-        offer_key(desk, session.identity, own)
+        participant = participants[name]
+        own = make_key(participant)
+        offer_key(participant, session.identity, own)
         known = [own.public.n]
-        for peer in desk.channels:
-            known.append(admit_key(desk, session, peer, known).n)
+        for peer in participant.channels:
+            known.append(admit_key(participant, session, peer, known).n)
         return known
 
-    return outcomes({name: partial(swap, name) for name in desks}, desks)
+    return outcomes({name: partial(swap, name) for name in participants}, participants)
 
 
 def test_honest_keys_are_admitted() -> None:
@@ -352,8 +366,11 @@ def test_a_repeated_modulus_is_refused() -> None:
 
 def pair_keys(wire: Wire, session: Session = SESSION) -> dict[str, Any]:
     """The keys of every pair of three parties."""
-    desks = seated(THREE, wire)
-    return outcomes({name: partial(agree_pair_keys, desk, session) for name, desk in desks.items()}, desks)
+    participants = seated(THREE, wire)
+    return outcomes(
+        {name: partial(agree_pair_keys, participant, session) for name, participant in participants.items()},
+        participants,
+    )
 
 
 def test_each_pair_has_a_key_of_its_own() -> None:
@@ -375,9 +392,9 @@ def test_a_point_of_small_order_is_refused(point: bytes) -> None:
 
 
 def test_nothing_secret_prints() -> None:
-    """A desk, a session and a key show neither keys nor seeds."""
-    desk = seated(TWO)["label"]
-    key = make_key(desk)
-    shown = repr(desk) + repr(Session(b"identity", b"seed")) + repr(key) + repr(KERNEL)
+    """A participant, a session and a key show neither keys nor seeds."""
+    participant = seated(TWO)["label"]
+    key = make_key(participant)
+    shown = repr(participant) + repr(Session(b"identity", b"seed")) + repr(key) + repr(SYSTEM_RANDOMNESS)
     assert "seed'" not in shown
     assert str(key.public.n) not in shown

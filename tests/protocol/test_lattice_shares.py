@@ -12,7 +12,7 @@ from plumbob.protocol.lattice_sets import SCORES, LatticeShape, most_opened_bits
 from plumbob.protocol.lattice_shares import LatticeParty
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import WEIGHTS
-from plumbob.protocol.part import Part
+from plumbob.protocol.part import ModelPart
 from tests.protocol.support import Vector, made_up, tables_for, trained, weights_of
 
 CURE: dict[str, Any] = {
@@ -87,7 +87,7 @@ def test_a_part_with_bound_shares_comes_back_from_its_file(tmp_path: Any) -> Non
     """What prediction works on is stored with the part, and a changed file is refused."""
     part = trained(lattice_plan(open="never")).model.parts["label"]
     part.save(tmp_path / "part.json")
-    again = Part.load(tmp_path / "part.json")
+    again = ModelPart.load(tmp_path / "part.json")
     assert again.bound == part.bound
     assert again.shares == part.shares
     assert part.whitening is not None

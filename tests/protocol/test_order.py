@@ -18,7 +18,7 @@ from tests.protocol.support import made_up, plan_for, tables_for
 @pytest.mark.parametrize("split", [(2, 3), (0, 2), (2, 2, 1)], ids=str)
 def test_a_run_says_what_the_table_has(protocol: str, split: tuple[int, ...]) -> None:
     """In every step, toward every peer, the kinds that came are those of the table, in its order."""
-    plan = plan_for(split, protocol=protocol)
+    plan = plan_for(split, protocol=protocol, test_share=0.2)
     run = train(plan, tables_for(plan, *made_up(columns=sum(split))), keep_bytes=True)
     seen = set()
     for transcript in run.transcripts.values():
@@ -38,7 +38,7 @@ def test_a_message_is_not_due_twice_nor_before_an_earlier_one() -> None:
         with pytest.raises(LocalProtocolError, match="expected OPENED_SUMS"):
             order.take(kind, 1)
     order.take(Kind.OPENED_SUMS, 1)
-    with pytest.raises(LocalProtocolError, match="nothing more"):
+    with pytest.raises(LocalProtocolError, match="expected SCORE_SHARE"):
         order.take(Kind.OPENED_SUMS, 1)
     assert order.take(Kind.RESIDUALS, 2).line == "5"
 

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from plumbob.data import Encoder, Source, split_array, table_from
 from plumbob.errors import DataError
-from plumbob.protocol.part import Part
+from plumbob.protocol.part import ModelPart
 from tests.protocol.support import made_up, plan_for, tables_for, trained
 
 
-def example(**changes: Any) -> Part:
+def example(**changes: Any) -> ModelPart:
     """A part with something in every field."""
     sources = (Source("age"), Source("town", ("Bonn", "Köln")))
     encoder = Encoder(sources, np.array([40.0, 0.5, 0.5]), np.array([41.5, 0.1, 0.2]), np.array([0.1, 2.0, 3.0]))
@@ -29,7 +29,7 @@ def example(**changes: Any) -> Part:
         "classes": ("bad", "good"),
         "shares": {"bank": [2**191 + 1, 0], "fund": [5]},
     }
-    return Part(**(values | changes))
+    return ModelPart(**(values | changes))
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_saving_and_loading(tmp_path: Path, changes: dict[str, Any]) -> None:
     """What was saved is loaded: floats to the last bit, shares to the last digit."""
     part, path = example(**changes), tmp_path / "part.json"
     part.save(path)
-    loaded = Part.load(path)
+    loaded = ModelPart.load(path)
     for name in ("party", "role", "has_intercept", "training_rows", "classes", "shares"):
         assert getattr(loaded, name) == getattr(part, name)
     assert loaded.encoder.names == part.encoder.names == ("age", "town=Bonn", "town=Köln")
@@ -82,7 +82,7 @@ def test_a_part_that_does_not_fit_together_is_refused(tmp_path: Path, changes: d
     example().save(path)
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))
     with pytest.raises(DataError, match=r"part\.json"):
-        Part.load(path)
+        ModelPart.load(path)
 
 
 def test_another_format_is_named(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_another_format_is_named(tmp_path: Path) -> None:
     path = tmp_path / "part.json"
     path.write_text('{"format": 7, "something": "else"}')
     with pytest.raises(DataError, match="format 3, got 7"):
-        Part.load(path)
+        ModelPart.load(path)
 
 
 @given(st.binary(max_size=60) | st.text(max_size=60).map(str.encode) | st.just(b"[" * 5000))
@@ -100,7 +100,7 @@ def test_any_other_file_is_refused(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "part.json"
     path.write_bytes(data)
     with pytest.raises(DataError):
-        Part.load(path)
+        ModelPart.load(path)
 
 
 @given(st.integers(0, 600))
@@ -112,13 +112,13 @@ def test_a_truncated_file_is_refused(tmp_path: Path, length: int) -> None:
     whole = path.read_bytes()
     path.write_bytes(whole[: min(length, len(whole) - 1)])
     with pytest.raises(DataError):
-        Part.load(path)
+        ModelPart.load(path)
 
 
 def test_a_missing_file_is_a_data_error(tmp_path: Path) -> None:
     """There is nothing to load."""
     with pytest.raises(DataError):
-        Part.load(tmp_path / "nowhere.json")
+        ModelPart.load(tmp_path / "nowhere.json")
 
 
 def test_input_units_give_the_same_scores() -> None:

@@ -22,9 +22,9 @@ from plumbob.errors import (
 )
 from plumbob.plan import Plan
 from plumbob.protocol import prediction
-from plumbob.protocol.handshake import Desk, agree
+from plumbob.protocol.handshake import Participant, agree
 from plumbob.protocol.messages import Kind, Message
-from plumbob.protocol.part import Part
+from plumbob.protocol.part import ModelPart
 from plumbob.protocol.prediction import MODULUS, PARTIAL, SCORE_BYTES, Answerer, Asker, OpenedScoring, Served
 from plumbob.workshop.simulation import Run
 from tests.protocol.support import Vector, Wire, made_up, outcomes, plan_for, seated, tables_for, trained, uniformity
@@ -70,22 +70,22 @@ def predicted(
     run: Run,
     queries: Sequence[Sequence[int]],
     wire: Wire | None = None,
-    cast: dict[str, Callable[[Desk, Table, Part], Callable[[], Any]]] | None = None,
+    cast: dict[str, Callable[[Participant, Table, ModelPart], Callable[[], Any]]] | None = None,
     **options: Any,
 ) -> Session:
     """One session over tapped links; `cast` gives a party's part to something else."""
     tap = wire or Wire()
     plan, tables = run.model.plan, new_tables(run)
-    desks = seated(plan, tap)
+    participants = seated(plan, tap)
     tasks: dict[str, Callable[[], Any]] = {}
     for name, part in run.model.parts.items():
         if cast and name in cast:
-            tasks[name] = cast[name](desks[name], tables[name], part)
+            tasks[name] = cast[name](participants[name], tables[name], part)
         elif name == "label":
-            tasks[name] = partial(Asker(desks[name], tables[name], part).run, queries)
+            tasks[name] = partial(Asker(participants[name], tables[name], part).run, queries)
         else:
-            tasks[name] = Answerer(desks[name], tables[name], part, **options).run
-    return Session(outcomes(tasks, desks), tap)
+            tasks[name] = Answerer(participants[name], tables[name], part, **options).run
+    return Session(outcomes(tasks, participants), tap)
 
 
 def expected(run: Run, rows: Sequence[int]) -> Vector:
@@ -205,10 +205,10 @@ def test_an_answer_without_its_mask_breaks_the_sum() -> None:
         def _mask(self, step: int, row: int) -> int:
             return 0
 
-    def bare(desk: Desk, table: Table, part: Part) -> Callable[[], None]:
+    def bare(participant: Participant, table: Table, part: ModelPart) -> Callable[[], None]:
         def run() -> None:
-            scoring = Bare(desk, agree(desk, table.ids, "predict", part.run), table, part)
-            answerer = Answerer(desk, table, part)
+            scoring = Bare(participant, agree(participant, table.ids, "predict", part.run), table, part)
+            answerer = Answerer(participant, table, part)
             rows = answerer._next_query(1)
             answerer._spend(1, len(rows))
             scoring.answer(1, rows)
@@ -314,8 +314,8 @@ def test_one_party_of_several_at_its_limit() -> None:
     """The others are told that the session is over."""
     run = run_of(THREE)
 
-    def strict(desk: Desk, table: Table, part: Part) -> Callable[[], Served]:
-        return Answerer(desk, table, part, most_rows=1).run
+    def strict(participant: Participant, table: Table, part: ModelPart) -> Callable[[], Served]:
+        return Answerer(participant, table, part, most_rows=1).run
 
     session = predicted(run, [[1, 2]], cast={"features": strict})
     assert isinstance(session.ends["label"], BudgetExceededError)
@@ -377,8 +377,8 @@ def test_a_session_for_something_else_is_none(purpose: Any) -> None:
     """A peer that came for another purpose is not asked anything."""
     wire = Wire()
 
-    def elsewhere(desk: Desk, table: Table, _part: Part) -> Callable[[], Any]:
-        return partial(agree, desk, table.ids, purpose)
+    def elsewhere(participant: Participant, table: Table, _part: ModelPart) -> Callable[[], Any]:
+        return partial(agree, participant, table.ids, purpose)
 
     ends = predicted(run_of(TWO), [[1]], wire, cast={"features": elsewhere}).ends
     assert f"our purpose is 'predict', theirs is '{purpose}'" in str(ends["label"])
@@ -390,8 +390,8 @@ def test_other_rows_are_noticed_before_anything_is_asked() -> None:
     """Tables that are not aligned end in the greeting."""
     wire = Wire()
 
-    def shifted(desk: Desk, table: Table, part: Part) -> Callable[[], Served]:
-        return Answerer(desk, table.take(range(NEW_ROWS - 1, -1, -1)), part).run
+    def shifted(participant: Participant, table: Table, part: ModelPart) -> Callable[[], Served]:
+        return Answerer(participant, table.take(range(NEW_ROWS - 1, -1, -1)), part).run
 
     end = predicted(run_of(TWO), [[1]], wire, cast={"features": shifted}).ends["label"]
     assert "align again" in str(end)
@@ -402,12 +402,12 @@ def test_a_part_too_large_for_its_width_is_refused_before_it_is_sent() -> None:
     """Parts of scores beyond 2**24 mean that the rows are not like those of training."""
     wire = Wire()
 
-    def far_out(desk: Desk, table: Table, part: Part) -> Callable[[], Served]:
-        answerer = Answerer(desk, table, part)
+    def far_out(participant: Participant, table: Table, part: ModelPart) -> Callable[[], Served]:
+        answerer = Answerer(participant, table, part)
         begun = prediction.begun
 
         def run() -> Served:
-            scoring = begun(desk, table, part)
+            scoring = begun(participant, table, part)
             assert isinstance(scoring, OpenedScoring)
             scoring._own = scoring._own + 2.0**30
             rows = answerer._next_query(1)
@@ -435,10 +435,15 @@ def test_a_part_of_another_kind_is_refused() -> None:
 def test_nothing_secret_prints() -> None:
     """Neither who asks, who answers nor what was answered shows a weight, a row or a key."""
     run = run_of(TWO)
-    desk = seated(run.model.plan)["label"]
+    participant = seated(run.model.plan)["label"]
     part, table = run.model.parts["label"], new_tables(run)["label"]
     assert part.weights is not None
-    shown = repr(Asker(desk, table, part)) + repr(Answerer(desk, table, part)) + repr(part) + repr(Served(1, 2))
+    shown = (
+        repr(Asker(participant, table, part))
+        + repr(Answerer(participant, table, part))
+        + repr(part)
+        + repr(Served(1, 2))
+    )
     assert not any(str(weight) in shown for weight in part.weights)
     assert repr(Served(1, 2)) == "Served(queries=1, rows=2)"
 
@@ -447,8 +452,8 @@ def test_parts_of_two_runs_do_not_predict_together() -> None:
     """The same plan on the same rows, trained twice: what the two runs left does not add up, and is refused."""
     run = run_of((2, 3))
 
-    def from_another_run(desk: Desk, table: Table, part: Part) -> Callable[[], Any]:
-        return Answerer(desk, table, replace(part, run="ab" * 32)).run
+    def from_another_run(participant: Participant, table: Table, part: ModelPart) -> Callable[[], Any]:
+        return Answerer(participant, table, replace(part, run="ab" * 32)).run
 
     ends = predicted(run, [[1, 2]], cast={"features": from_another_run}).ends
     assert {type(end) for end in ends.values()} == {RemoteProtocolError}

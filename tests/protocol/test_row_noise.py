@@ -20,7 +20,7 @@ from plumbob.privacy.descent import NoisyDescent
 from plumbob.protocol import row_noise
 from plumbob.protocol.lattice_sets import DROPPED_BITS, STRAY_UNITS, LatticeShape
 from plumbob.protocol.lattice_shares import LatticeParty
-from plumbob.protocol.part import Part
+from plumbob.protocol.part import ModelPart
 from plumbob.workshop.simulation import train
 from tests.protocol.support import tables_for, trained, weights_of
 
@@ -167,7 +167,7 @@ def test_a_model_with_noisy_whitening_is_kept_and_loaded(tmp_path: Path) -> None
     table = tables_for(plan, X, y)["features"]
     part = run.model.parts["features"]
     part.save(tmp_path / "part.json")
-    loaded = Part.load(tmp_path / "part.json")
+    loaded = ModelPart.load(tmp_path / "part.json")
     assert np.array_equal(loaded.encode(table), part.encode(table))
     assert loaded.whitening is not None
     assert loaded.whitening.norm == pytest.approx(2.0)
@@ -254,7 +254,8 @@ def test_the_sums_over_shares_stray_less_than_is_paid_for() -> None:
     ).astype(int)
     for number in range(3):
         shares = [
-            [values for party, values in seen if party.desk.name == name][number] for name in ("label", "features")
+            [values for party, values in seen if party.participant.name == name][number]
+            for name in ("label", "features")
         ]
         cut = [_centred(a + b) for a, b in zip(*shares, strict=True)]
         both = [residuals[2 * number + place] for place in range(2)]

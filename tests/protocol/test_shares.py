@@ -188,9 +188,11 @@ def test_scores_from_shares_are_those_of_clear(closed_run: Run) -> None:
 
 def predictions(run: Run, wire: Wire, tables: Any) -> dict[str, Any]:
     """What both parties end a prediction with."""
-    desks = seated(run.model.plan, wire)
-    parties = {name: SharesParty(desk, tables[name]) for name, desk in desks.items()}
-    return outcomes({name: partial(party.predict, run.model.parts[name]) for name, party in parties.items()}, desks)
+    participants = seated(run.model.plan, wire)
+    parties = {name: SharesParty(participant, tables[name]) for name, participant in participants.items()}
+    return outcomes(
+        {name: partial(party.predict, run.model.parts[name]) for name, party in parties.items()}, participants
+    )
 
 
 def test_prediction_reveals_nothing_to_the_feature_party(closed_run: Run) -> None:

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from plumbob.plan import Plan
 from plumbob.protocol.outcome import unfinished_record
 from plumbob.record import Finding, PartyRecord, RunRecord
-from plumbob.report.page import Section, Table, as_text, frame, render
+from plumbob.report.page import PageTable, Section, as_text, frame, render
 from plumbob.report.run import findings_table, page_of, sections_of, warnings
 from tests.report.support import hostile_names
 
@@ -81,7 +81,7 @@ def test_every_place_is_escaped(place: str) -> None:
 
 def page_with(text: dict[str, str]) -> str:
     """A page with these texts in these places."""
-    table = Table([text["header"]], [[text["cell"]]], text["caption"])
+    table = PageTable([text["header"]], [[text["cell"]]], text["caption"])
     return render(text["title"], [Section(text["heading"], [text["sentence"]], table)])
 
 
@@ -154,7 +154,7 @@ def test_warnings_in_words() -> None:
 
 def test_text_table_lines_up() -> None:
     """For a terminal: first column left, the others right."""
-    assert as_text(Table(["model", "AUC"], [["joint", "0.5"], ["a", "10.25"]])) == [
+    assert as_text(PageTable(["model", "AUC"], [["joint", "0.5"], ["a", "10.25"]])) == [
         "model    AUC",
         "joint    0.5",
         "a      10.25",

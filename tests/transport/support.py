@@ -1,4 +1,4 @@
-"""Real parties on the loopback: identities, stations that collect what they are given, and an HTTP proxy."""
+"""Real parties on the loopback: identities, connectors that collect what they are given, and an HTTP proxy."""
 
 import base64
 import queue
@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from plumbob.transport.connector import Connection, Connector, Pace, Peer
 from plumbob.transport.identity import Identity
-from plumbob.transport.station import Connection, Pace, Peer, Station
 
 LARGEST = 1 << 20
 PATIENCE = 20.0  # seconds until a test is lost; nothing waits that long in a sound run
@@ -18,7 +18,7 @@ QUICK = Pace(handshake=5, ping=0.2, silence=10, closing=0.5, first_retry=0.02, l
 
 
 class Collected:
-    """A station, and whatever it was given or told."""
+    """A connector, and whatever it was given or told."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class Collected:
     ) -> None:
         self.connections: queue.Queue[Connection] = queue.Queue()
         self.refusals: queue.Queue[str] = queue.Queue()
-        self.station = Station(
+        self.connector = Connector(
             identity,
             peers,
             listen=listen,
@@ -58,20 +58,20 @@ def peer_of(identity: Identity, address: str | None = None) -> Peer:
 
 
 @contextmanager
-def opened(*stations: Collected) -> Iterator[None]:
+def opened(*connectors: Collected) -> Iterator[None]:
     """Open until the block ends."""
     try:
-        for item in stations:
-            item.station.open()
+        for item in connectors:
+            item.connector.open()
         yield
     finally:
-        for item in stations:
-            item.station.close()
+        for item in connectors:
+            item.connector.close()
 
 
 @contextmanager
 def listening(identity: Identity, *others: Identity, pace: Pace = QUICK, largest: int = LARGEST) -> Iterator[Collected]:
-    """A station that the others may call."""
+    """A connector that the others may call."""
     peers = [peer_of(other) for other in others]
     collected = Collected(identity, peers, listen="127.0.0.1:0", pace=pace, largest=largest)
     with opened(collected):
@@ -88,7 +88,7 @@ def dialling(
     pace: Pace = QUICK,
     largest: int = LARGEST,
 ) -> Iterator[Collected]:
-    """A station that calls the other one there."""
+    """A connector that calls the other one there."""
     collected = Collected(identity, [peer_of(other, address)], proxy=proxy, pace=pace, largest=largest)
     with opened(collected):
         yield collected
@@ -99,7 +99,7 @@ def connected(here: Identity, there: Identity, pace: Pace = QUICK) -> Iterator[t
     """Both ends of one connection, the dialling one first."""
     with (
         listening(there, here, pace=pace) as server,
-        dialling(here, there, server.station.address, pace=pace) as client,
+        dialling(here, there, server.connector.address, pace=pace) as client,
     ):
         yield client.next(), server.next()
 
@@ -115,9 +115,9 @@ def plain_context(identity: Identity | None = None) -> ssl.SSLContext:
 
 
 def where(collected: Collected) -> tuple[str, int]:
-    """Host and port of a listening station."""
-    assert collected.station.address is not None
-    host, _, port = collected.station.address.rpartition(":")
+    """Host and port of a listening connector."""
+    assert collected.connector.address is not None
+    host, _, port = collected.connector.address.rpartition(":")
     return host, int(port)
 
 

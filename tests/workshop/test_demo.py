@@ -19,7 +19,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def result(out: Path) -> dict[str, Any]:
     """One short demo for all tests here."""
     attacks = ("label-sign", "label-average", "label-counts", "label-chosen-rows")
-    return demo.run(out, lambda message: None, demo.Settings(epochs=1, key_bits=640, attacks=attacks))
+    return demo.run(out, lambda message: None, demo.DemoSettings(epochs=1, key_bits=640, attacks=attacks))
 
 
 def test_the_point(result: dict[str, Any]) -> None:
@@ -63,7 +63,7 @@ def test_each_run_is_saved(result: dict[str, Any], out: Path) -> None:
 
 def test_keys_are_long_by_default() -> None:
     """What the demo shows is the real thing: 2048-bit keys that are not for tests."""
-    plan = demo.plan_for("exchange", demo.Settings.for_this_machine())
+    plan = demo.plan_for("exchange", demo.DemoSettings.for_this_machine())
     assert plan.key_bits == 2048
     assert not plan.test_only_keys
 

@@ -12,8 +12,8 @@ from plumbob.record import Finding
 
 ATTACK = "arbiter-key"
 STORY = (
-    "Every residual travels under the arbiter's key. A party that joins the arbiter keeps what it receives, and the key "
-    "opens it: each person's residual, and its sign is the label."
+    "Every residual travels under the arbiter's key. A party that joins the arbiter keeps what it receives, and the "
+    "key opens it: each person's residual, and its sign is the label."
 )
 REFERENCE = "Hardy et al. 2017: the arbiter holds the key"
 OTHER_PROTOCOL = "--protocol shares without an arbiter among the parties"

@@ -45,7 +45,8 @@ def geometry(figures: Figures, party: str) -> Judgement:
         return not_applicable(f"{numbers}: too few to tell the peers' columns apart.")
     if _is_drowned(noise / math.sqrt(visits)):
         return blocked(f"{numbers}, but noise of {noise:.3g} is on each score.")
-    if columns == 1 and visits >= FEW_EPOCHS and not noise and _are_most_determined(figures, party):
+    is_plain = not noise and not figures.plan.row_norm
+    if columns == 1 and visits >= FEW_EPOCHS and is_plain and _are_most_determined(figures, party):
         return Judgement(LEAKS, f"{numbers}: the peers' only column is its scores, up to one factor.")
     is_easy = columns <= WELL_CONDITIONED and visits >= LONG_HISTORY * columns and not figures.plan.row_norm
     if noise or not is_easy or figures.longest_batch > figures.columns(party):

@@ -21,7 +21,7 @@ ASSUMED_ROWS = 10_000
 LARGEST_PART = 4.0  # Beyond it no sign shows a label: abs(score) < 2, plus 2 for the label (Criterion 4.2).
 # How far scores drift while everybody is visited for the first time, in standard deviations of a residual's units.
 USUAL_DRIFT = 0.4
-LOW_AUC, GOOD_AUC = 0.56, 0.97
+LOW_AUC, GOOD_AUC = 0.60, 0.97
 """Between these a party's own part of a model is taken to predict, whatever one table says."""
 USUAL_AUC, SPOILT_AUC = 0.70, 0.65
 """What a party's own part of a model usually predicts; and what it does after a random start, which few steps undo."""
@@ -161,9 +161,12 @@ class Figures:
     @property
     def baseline_auc(self) -> float:
         """What an attacker's own columns are taken to say about labels without any attack."""
-        if self.home is not None and self.home.trained_auc is not None:
-            return min(max(self.home.trained_auc, LOW_AUC), GOOD_AUC)
-        return USUAL_AUC if self.plan.start == "zero" else SPOILT_AUC
+        usual = USUAL_AUC if self.plan.start == "zero" else SPOILT_AUC
+        if self.home is None or self.home.trained_auc is None:
+            return usual
+        # Of parties with more columns than one's own, the own table says too little.
+        is_wider = max(party.features for party in self.plan.feature_parties) > self.columns(self.home.party)
+        return min(max(self.home.trained_auc, usual if is_wider else LOW_AUC), GOOD_AUC)
 
     def general_ratio(self, name: str) -> float:
         """Signal to noise of what a party's columns say about labels in general; 0 where nobody knows.
@@ -185,7 +188,8 @@ class Figures:
         start a weight holds one person's residuals.
         """
         per_run = self.columns(name)
-        if self.plan.start == "zero":
+        # By lattices every pass uses the same columns, and a weight holds one person's residuals, too.
+        if self.plan.start == "zero" and self.plan.scheme != "lattice":
             per_run = min(self.batch, per_run * max(1, self.widths.features.bits - 1 - self._lowest_opened_bit))
         return min(self.rows, per_run * self.runs)
 

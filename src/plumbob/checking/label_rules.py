@@ -227,7 +227,8 @@ def _chosen_on_opened_weights(figures: Figures, party: str) -> Judgement:
     if (reason := _without_opened_weights(figures)) is not None:
         return reason
     readable = figures.labels_in_opened_weights(party)
-    per_column = "one per column" if figures.plan.start != "zero" else "several per column, because weights start at 0"
+    is_one = readable <= figures.columns(party) * figures.runs
+    per_column = "one per column" if is_one else "several per column, because weights start at 0"
     numbers = f"{party} can choose {readable} of {figures.rows} people and read their labels from its opened weights"
     if figures.flipped:
         numbers += f", of which {figures.flipped:.1%} are flipped at random"

@@ -15,7 +15,7 @@ from plumbob.data import read_table
 from plumbob.errors import DataError, UnsafePlanError
 from plumbob.plan import Plan
 from plumbob.record import Finding
-from plumbob.report.page import Table, as_text
+from plumbob.report.page import PageTable, as_text
 
 if TYPE_CHECKING:
     from plumbob.jobs import Job
@@ -36,7 +36,7 @@ LEAKING, UNDECIDED = 3, 4
 
 
 @dataclass(frozen=True)
-class Wishes:
+class CheckOptions:
     """What is asked for beside the findings."""
 
     runs: int = 1
@@ -59,10 +59,10 @@ def plan_for(origin: Origin, keys: dict[str, Any]) -> tuple[Plan, "Job | None"]:
     return plan_to_check(read_job(path, system, origin.version), keys)
 
 
-def run(plan: Plan, wishes: Wishes, tell: Tell, job: "Job | None" = None) -> dict[str, object]:
+def run(plan: Plan, options: CheckOptions, tell: Tell, job: "Job | None" = None) -> dict[str, object]:
     """Findings, notes and, where asked, a story and an estimate."""
-    runs = wishes.runs * (1 if job is None else job.fits)
-    findings, noted = _findings(plan, job, wishes), [*_remarks(job), *notes(plan, runs=runs)]
+    runs = options.runs * (1 if job is None else job.fits)
+    findings, noted = _findings(plan, job, options), [*_remarks(job), *notes(plan, runs=runs)]
     result: dict[str, object] = {
         "plan_hash": plan.hash(),
         "rows": plan.rows,
@@ -71,13 +71,13 @@ def run(plan: Plan, wishes: Wishes, tell: Tell, job: "Job | None" = None) -> dic
         "notes": noted,
         **({} if job is None else job.as_json()),
     }
-    told = lines_of(findings) if wishes.verbose else short_lines(findings)
-    shown = noted if wishes.verbose else [*_remarks(job), *assumptions(plan)]
+    told = lines_of(findings) if options.verbose else short_lines(findings)
+    shown = noted if options.verbose else [*_remarks(job), *assumptions(plan)]
     lines = [*_lines_of_job(job), *told, "", *(f"note: {note}" for note in shown)]
-    if wishes.attack is not None:
-        story = explain(plan, wishes.attack, runs)
+    if options.attack is not None:
+        story = explain(plan, options.attack, runs)
         result["explanation"], lines = story, story
-    if wishes.estimate:
+    if options.estimate:
         from plumbob.commands.estimate import estimate, estimate_lines
 
         tell("measuring the engine on this machine, about two seconds")
@@ -87,12 +87,12 @@ def run(plan: Plan, wishes: Wishes, tell: Tell, job: "Job | None" = None) -> dic
     return {**result, "lines": lines}
 
 
-def _findings(plan: Plan, job: "Job | None", wishes: Wishes) -> list[Finding]:
+def _findings(plan: Plan, job: "Job | None", options: CheckOptions) -> list[Finding]:
     if job is None:
-        return check(plan, runs=wishes.runs, home=wishes.home, predicted=wishes.predicted)
+        return check(plan, runs=options.runs, home=options.home, predicted=options.predicted)
     from plumbob.jobs import judge
 
-    return judge(job, plan, wishes.runs)
+    return judge(job, plan, options.runs)
 
 
 def known_at_home(plan: Plan, given: str, id_column: str | None, label_column: str | None) -> AtHome:
@@ -132,7 +132,7 @@ def short_lines(findings: Sequence[Finding]) -> list[str]:
 def lines_of(findings: Sequence[Finding]) -> list[str]:
     """A table of verdicts, the numbers behind those that matter, and what to type."""
     rows = [[one.verdict, one.attack, one.by, one.against, one.target] for one in findings]
-    table = as_text(Table(["verdict", "attack", "by", "against", "target"], rows))
+    table = as_text(PageTable(["verdict", "attack", "by", "against", "target"], rows))
     return [summary(findings), "", *table, "", *(line for finding in findings for line in _reasons(finding))]
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plumbob.checking.figures import Figures
-from plumbob.crypto import KERNEL, lattice
+from plumbob.crypto import SYSTEM_RANDOMNESS, lattice
 from plumbob.crypto.lattice import Context, KeyProof, KeyTest, Layout, OwnerKey, SlotLayout, TestedKey
 from plumbob.crypto.lattice.context import SEED_BYTES
 from plumbob.protocol.lattice_keys import COMMITMENT_BYTES
@@ -88,7 +88,7 @@ def _measured_slots(shape: LatticeShape, engine: lattice.LatticeEngine) -> tuple
     ones = np.ones((TERMS, layout.rows), dtype=np.int32)
     started = time.perf_counter()
     owner = lattice.SlotOwner(key, layout)
-    evaluator = lattice.SlotEvaluator(engine, layout, tested, KERNEL.draw(SEED_BYTES), lattice.Register())
+    evaluator = lattice.SlotEvaluator(engine, layout, tested, SYSTEM_RANDOMNESS.draw(SEED_BYTES), lattice.Register())
     owner.open(evaluator.reply(owner.request(ones), ones).reply)
     return time.perf_counter() - started, key_seconds
 
@@ -103,18 +103,18 @@ def _measured_product(shape: LatticeShape, engine: lattice.LatticeEngine) -> flo
     values = np.ones((layout.inputs, 2), dtype=np.uint64)
     started = time.perf_counter()
     owner = lattice.Owner(key, layout)
-    evaluator = lattice.Evaluator(matrix, tested, KERNEL.draw(SEED_BYTES), lattice.Register())
+    evaluator = lattice.Evaluator(matrix, tested, SYSTEM_RANDOMNESS.draw(SEED_BYTES), lattice.Register())
     owner.open(evaluator.reply(owner.request(values)).reply)
     return time.perf_counter() - started
 
 
 def _tested(engine: lattice.LatticeEngine, layout: Layout | SlotLayout, kind: str) -> tuple[OwnerKey, TestedKey]:
     context = Context(b"estimate", "owner", "evaluator", kind, 1)
-    key = OwnerKey(engine, layout.parameters, context, KERNEL.draw(SEED_BYTES))
+    key = OwnerKey(engine, layout.parameters, context, SYSTEM_RANDOMNESS.draw(SEED_BYTES))
     public = key.public_bytes()
     while True:
-        test = KeyTest(engine, layout.parameters, context, public, KERNEL.draw(SEED_BYTES))
-        proof = KeyProof(key, public, KERNEL.draw(SEED_BYTES))
+        test = KeyTest(engine, layout.parameters, context, public, SYSTEM_RANDOMNESS.draw(SEED_BYTES))
+        proof = KeyProof(key, public, SYSTEM_RANDOMNESS.draw(SEED_BYTES))
         nonce = proof.reveal(test.reveal(proof.commit(test.challenge())))
         if nonce is not None:
             return key, test.finish(nonce)

@@ -10,7 +10,7 @@ from plumbob.crypto import engines
 from plumbob.data.shapes import EncodingChoices
 from plumbob.data.summary import TableSummary
 from plumbob.errors import SettingsError
-from plumbob.party.home import SETTINGS_FILE, Home, Settings
+from plumbob.party.home import SETTINGS_FILE, Home, HomeSettings
 from plumbob.plan import Plan
 from plumbob.transport.identity import Certificate
 from plumbob.transport.invitation import Invitation
@@ -18,7 +18,7 @@ from plumbob.transport.invitation import Invitation
 ANYWHERE = ("0.0.0.0:", "[::]:")  # No place that a peer could dial.
 
 
-def init(folder: Path, settings: Settings, days: int, table: TableFlags = TableFlags()) -> dict[str, object]:  # noqa: B008  # Frozen.
+def init(folder: Path, settings: HomeSettings, days: int, table: TableFlags = TableFlags()) -> dict[str, object]:  # noqa: B008  # Frozen.
     """A new party in a folder of its own, with what its table gives; a table that cannot be read is refused first."""
     settings = replace(settings, reading=chosen(table))
     summary = _summary(settings)
@@ -48,7 +48,7 @@ def init(folder: Path, settings: Settings, days: int, table: TableFlags = TableF
     }
 
 
-def _summary(settings: Settings) -> TableSummary | None:
+def _summary(settings: HomeSettings) -> TableSummary | None:
     """What the table gives, if it is there; raises DataError with what to do where it cannot be read."""
     if not settings.data or not Path(settings.data).is_file():
         return None

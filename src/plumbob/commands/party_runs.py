@@ -24,16 +24,17 @@ from plumbob.crypto import Randomness
 from plumbob.data import Table, in_agreed_order, read_table
 from plumbob.errors import BudgetExceededError, DataError, UnsafePlanError
 from plumbob.party import alignment, prediction, receipts, signature, training
-from plumbob.party.conversation import Station
+from plumbob.party.conversation import AnyConnector
 from plumbob.party.home import Home
+from plumbob.party.label_budget import LabelBudget
+from plumbob.party.party_run import PartyRun, party_run_at, refuse_strangers
 from plumbob.party.rows import aligned_rows, aligned_table, is_arbiter, own_table
-from plumbob.party.seat import Seat, refuse_strangers, seat_at
 from plumbob.party.sizes import largest_message
 from plumbob.party.status import Status, read_status
 from plumbob.plan import PARTY_NAME, Plan
 from plumbob.protocol.alignment import MOST_IDS
 from plumbob.protocol.journal import Remains, SqliteJournal, remains_of
-from plumbob.protocol.part import Part
+from plumbob.protocol.part import ModelPart
 from plumbob.protocol.widths import ASSUMED_ROWS
 from plumbob.record import RunRecord
 from plumbob.run_folder import JOURNAL, RunFolder
@@ -46,7 +47,7 @@ Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class AlignmentWishes:
+class AlignmentOptions:
     """As the command line has them."""
 
     name: str = ""
@@ -58,7 +59,7 @@ class AlignmentWishes:
 
 
 @dataclass(frozen=True)
-class PredictionWishes:
+class PredictionOptions:
     """As the command line has them."""
 
     ids: Sequence[str] = ()
@@ -109,23 +110,27 @@ def _sign_notes(plan: Plan, rows: int | None) -> list[str]:
     return [assumed, *notes(plan)]
 
 
-def align(folder: Path, plan_file: Path, wishes: AlignmentWishes, quiet: bool, tell: Tell) -> dict[str, object]:
+def align(folder: Path, plan_file: Path, options: AlignmentOptions, quiet: bool, tell: Tell) -> dict[str, object]:
     """The rows that all parties have; with `at_least`, only if there are so many."""
     home, plan = Home.open(folder), Plan.load(plan_file)
     # Before there is a folder for the session: a refusal leaves none.
     refuse_strangers(home, plan)
-    name, at_least = _list_name(wishes.name), wishes.at_least
-    table = own_table(home, plan, wishes.data)
+    name, at_least = _list_name(options.name), options.at_least
+    table = own_table(home, plan, options.data)
     place = home.folder / RUNS / f"align-{plan.hash()[:SHORT]}{f'.{name}' if name else ''}"
-    if wishes.is_new:
+    if options.is_new:
         shutil.rmtree(place, ignore_errors=True)
-    seat = replace(seat_at(home, plan, table, place, alignment.LARGEST_MESSAGE, tell), list_name=name)
-    with StepProgress("align", quiet) as progress, _folder_of_the_met(home, seat) as seat, _journal(place) as journal:
+    party_run = replace(party_run_at(home, plan, table, place, alignment.LARGEST_MESSAGE, tell), list_name=name)
+    with (
+        StepProgress("align", quiet) as progress,
+        _folder_of_the_met(home, party_run) as party_run,
+        _journal(place) as journal,
+    ):
         go_on = None if at_least is None else lambda size: size >= at_least
-        how = alignment.Wishes(
-            go_on, wishes.jobs, lambda done, steps: progress(_Chunk(done), steps), most_ids=wishes.at_most
+        how = alignment.IntersectionOptions(
+            go_on, options.jobs, lambda done, steps: progress(_Chunk(done), steps), most_ids=options.at_most
         )
-        found, peers_are_done = alignment.align(seat, journal, _kernel(journal), how)
+        found, peers_are_done = alignment.align(party_run, journal, _journaled_randomness(journal), how)
     # Before its journal goes: who is killed in between need not ask the peers again.
     file = None if found.ids is None else alignment.keep(home, plan, found, name)
     if peers_are_done:
@@ -153,11 +158,13 @@ def train(
     table = None if is_arbiter(home, plan) else aligned_table(home, plan)
     rows = len(table) if table is not None else plan.rows
     place = _run_folder(home, plan, is_new)
-    seat = replace(seat_at(home, plan, table, place, largest_message(plan, rows), tell), seal=seal)
+    party_run = replace(party_run_at(home, plan, table, place, largest_message(plan, rows), tell), seal=seal)
     with StepProgress(plan.protocol, quiet) as progress, _journal(place) as journal:
         if journal.resumed() is not None:
             tell("going on with a run that was interrupted")
-        record = training.train(seat, journal, _kernel(journal), progress)
+        if table is not None and home.identity.name == plan.label_party.name:
+            LabelBudget.of(home).book(plan, journal.identity(), table.ids, home.settings.label_epsilon)
+        record = training.train(party_run, journal, _journaled_randomness(journal), progress)
     told = _reported(record, place)
     receipts.sign_record(home, place, [party.name for party in plan.parties])
     return told
@@ -165,7 +172,8 @@ def train(
 
 def _refuse_test_keys(plan: Plan, are_allowed: bool) -> None:
     """A plan is the peer's proposal as much as ours, so the word for short keys is given here and not in it."""
-    if plan.test_only_keys and plan.protocol != "clear" and not are_allowed:
+    has_key_bits = plan.protocol != "clear" and plan.scheme != "lattice"
+    if plan.test_only_keys and has_key_bits and not are_allowed:
         raise UnsafePlanError(
             f"the plan has keys of {plan.key_bits} bits for tests only, which can be factored; set key_bits = 2048 and "
             "test_only_keys = false, or, with made-up data, add --allow-test-keys"
@@ -184,35 +192,42 @@ def _reported(record: RunRecord, place: Path) -> dict[str, object]:
     return {"out": str(place), "report": str(folder.report_file), **shown.to_dict(), "lines": lines_of(shown, place)}
 
 
-def predict(folder: Path, plan_file: Path, wishes: PredictionWishes, tell: Tell) -> dict[str, object]:
+def predict(folder: Path, plan_file: Path, options: PredictionOptions, tell: Tell) -> dict[str, object]:
     """Scores of aligned rows at the label party; at the others, one session of answers."""
     home, plan = Home.open(folder), Plan.load(plan_file)
-    name = _list_name(wishes.name)
+    name = _list_name(options.name)
     run = _finished_run(home, plan)
-    part = Part.load(run.part_file(home.identity.name))
-    table = _table_to_predict(home, plan, part, wishes)
+    part = ModelPart.load(run.part_file(home.identity.name))
+    table = _table_to_predict(home, plan, part, options)
     unusual = unseen_line(home.identity.name, part.encoder.unseen(table), len(table))
-    threshold = threshold_of(wishes.threshold, wishes.cost, part.positive_share)
+    threshold = threshold_of(options.threshold, options.cost, part.positive_share)
     if home.identity.name == plan.label_party.name:
-        refuse_unwritable(wishes.out)
+        refuse_unwritable(options.out)
     place = _private(home, RUNS, f"predict-{plan.hash()[:SHORT]}")
-    seat = replace(seat_at(home, plan, table, place, prediction.largest_message(plan), tell), list_name=name)
+    party_run = replace(party_run_at(home, plan, table, place, prediction.largest_message(plan), tell), list_name=name)
     with _one_session(place) as journal:
         if home.identity.name != plan.label_party.name:
-            most_rows = wishes.most_rows or home.settings.most_rows or None
-            answered = _answered(seat, journal, part, prediction.Ledger.of(home, plan), most_rows)
+            most_rows = _most_rows(plan, part, options.most_rows or home.settings.most_rows)
+            answered = _answered(party_run, journal, part, prediction.AnsweredRows.of(home, plan), most_rows)
             return {**answered, "lines": [*filter(None, [unusual]), *answered["lines"]]}
         try:
-            rows = _rows_asked(table, wishes.ids)
+            rows = _rows_asked(table, options.ids)
         except DataError as mistake:
-            prediction.decline(seat, journal, mistake)
-        scores = prediction.ask(seat, journal, _kernel(journal), part, rows)
+            prediction.decline(party_run, journal, mistake)
+        scores = prediction.ask(party_run, journal, _journaled_randomness(journal), part, rows)
     if part.classes is None:
         raise DataError("the label party's part names no classes; was it saved by another version?")
     # Ids with what is predicted of them: nobody else's business.
-    wishes.out.touch(mode=0o600)
+    options.out.touch(mode=0o600)
     ids = [table.ids[row] for row in rows]
-    return write_scores(wishes.out, ids, scores, part.classes, [unusual], threshold)
+    return write_scores(options.out, ids, scores, part.classes, [unusual], threshold)
+
+
+def _most_rows(plan: Plan, part: ModelPart, own: int) -> int | None:
+    """The smaller one of what this party allows and what the plan does; in a plan, 0 means the rows of training."""
+    is_limited = plan.version > 1 and plan.protocol == "shares" and plan.open == "never"
+    planned = plan.most_rows or (part.training_rows if is_limited else 0)
+    return min((limit for limit in (own, planned) if limit), default=None)
 
 
 def status(folder: Path) -> dict[str, object]:
@@ -295,16 +310,16 @@ def _told(found: Status | None) -> dict[str, object]:
 
 
 def _answered(
-    seat: Seat, journal: SqliteJournal, part: Part, ledger: prediction.Ledger, most_rows: int | None
+    party_run: PartyRun, journal: SqliteJournal, part: ModelPart, ledger: prediction.AnsweredRows, most_rows: int | None
 ) -> dict[str, Any]:
     try:
-        served = prediction.answer(seat, journal, _kernel(journal), part, ledger, most_rows)
+        served = prediction.answer(party_run, journal, _journaled_randomness(journal), part, ledger, most_rows)
     except BudgetExceededError as error:
         raise BudgetExceededError(
             f"{error}; raise --most-rows, or most_rows in party.toml; or delete {ledger.file} to reset the count"
         ) from None
     in_all = ledger.answered()
-    asker = seat.plan.label_party.name
+    asker = party_run.plan.label_party.name
     line = f"answered {served.rows} rows in {served.queries} queries of {asker}, {in_all} rows of this plan in all"
     return {"queries": served.queries, "rows": served.rows, "rows_in_all": in_all, "lines": [line]}
 
@@ -328,14 +343,14 @@ def _rows_asked(table: Table, ids: Sequence[str]) -> list[int]:
     return [position[identity] for identity in ids]
 
 
-def _table_to_predict(home: Home, plan: Plan, part: Part, wishes: PredictionWishes) -> Table:
+def _table_to_predict(home: Home, plan: Plan, part: ModelPart, options: PredictionOptions) -> Table:
     """Only the model's columns: rows to predict need no label."""
     reading = part.encoder.reading
     gaps = tuple(dict.fromkeys([*reading.gaps, *home.settings.reading.gaps]))
-    file = wishes.data or home.data_file
+    file = options.data or home.data_file
     table = read_table(file, home.settings.id_column, choices=replace(reading, gaps=gaps))
-    common = in_agreed_order(table, alignment.kept_for(home, plan, wishes.name).ids)
-    if wishes.is_strict:
+    common = in_agreed_order(table, alignment.kept_for(home, plan, options.name).ids)
+    if options.is_strict:
         part.encoder.refuse_unseen(common)
     return common
 
@@ -396,30 +411,30 @@ def _one_session(place: Path) -> Iterator[SqliteJournal]:
             shutil.rmtree(place, ignore_errors=True)
 
 
-def _kernel(journal: SqliteJournal) -> Randomness:
+def _journaled_randomness(journal: SqliteJournal) -> Randomness:
     return Randomness(journal.draw, is_kernel=True)
 
 
 @contextmanager
-def _folder_of_the_met(home: Home, seat: Seat) -> Iterator[Seat]:
+def _folder_of_the_met(home: Home, party_run: PartyRun) -> Iterator[PartyRun]:
     """A session that ends before any peer was there leaves no folder: nobody could go on with it, and it is no run."""
-    is_new = not seat.folder.exists()
-    _private(home, RUNS, seat.folder.name)
+    is_new = not party_run.folder.exists()
+    _private(home, RUNS, party_run.folder.name)
     met: list[str] = []
 
-    def station_for(on_connection: Callable[[Connection], None]) -> Station:
+    def connector_for(on_connection: Callable[[Connection], None]) -> AnyConnector:
         def attach(connection: Connection) -> None:
             # From its greeting on, the peer knows this journal and wants no other.
             met.append(connection.peer)
             on_connection(connection)
 
-        return seat.station_for(attach)
+        return party_run.connector_for(attach)
 
     try:
-        yield replace(seat, station_for=station_for)
+        yield replace(party_run, connector_for=connector_for)
     except BaseException:
         if is_new and not met:
-            shutil.rmtree(seat.folder)
+            shutil.rmtree(party_run.folder)
         raise
 
 

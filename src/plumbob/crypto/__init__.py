@@ -14,11 +14,11 @@ from plumbob.crypto.fixed_point import Encoded, Encoding, sum_bits
 from plumbob.crypto.keys import PrivateKey, PublicKey
 from plumbob.crypto.packing import Slots
 from plumbob.crypto.proof import ProofContext, prove
-from plumbob.crypto.randomness import KERNEL, Randomness
+from plumbob.crypto.randomness import SYSTEM_RANDOMNESS, Randomness
 from plumbob.crypto.vector import EncryptedVector, Sendable, admit
 
 __all__ = [
-    "KERNEL",
+    "SYSTEM_RANDOMNESS",
     "Encoded",
     "Encoding",
     "EncryptedVector",

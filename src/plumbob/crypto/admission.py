@@ -11,7 +11,7 @@ from plumbob.crypto.okamoto_uchiyama import OkamotoUchiyamaPublicKey
 from plumbob.crypto.paillier import PaillierPublicKey
 from plumbob.crypto.profiles import Profile
 from plumbob.crypto.proof import ProofContext, verify
-from plumbob.crypto.randomness import KERNEL, Randomness
+from plumbob.crypto.randomness import SYSTEM_RANDOMNESS, Randomness
 from plumbob.errors import KeyRefusedError
 
 SMALLEST_FACTOR = 6370
@@ -25,7 +25,7 @@ def admit_paillier(
     engine: Engine,
     *,
     known: Collection[int] = (),
-    randomness: Randomness = KERNEL,
+    randomness: Randomness = SYSTEM_RANDOMNESS,
 ) -> PaillierPublicKey:
     """A peer's Paillier key. `known` holds the moduli that it must not repeat: our own, and those of other peers."""
     n = _modulus(data, profile, known)
@@ -34,7 +34,12 @@ def admit_paillier(
 
 
 def admit_trusted_okamoto_uchiyama(
-    data: bytes, profile: Profile, engine: Engine, *, known: Collection[int] = (), randomness: Randomness = KERNEL
+    data: bytes,
+    profile: Profile,
+    engine: Engine,
+    *,
+    known: Collection[int] = (),
+    randomness: Randomness = SYSTEM_RANDOMNESS,
 ) -> OkamotoUchiyamaPublicKey:
     """A peer's Okamoto-Uchiyama key. Its owner is trusted to have made it honestly: no proof is possible."""
     size = profile.key_bits // 8

@@ -16,7 +16,7 @@ from plumbob.crypto.engines.interface import Engine, Integers, Ring, Table, unbo
 from plumbob.crypto.keys import WINDOW, OwnBase, PrivateKey, PublicKey, window_table
 from plumbob.crypto.limbs import Limbs, from_ints, to_mpz
 from plumbob.crypto.profiles import STANDARD, Profile
-from plumbob.crypto.randomness import KERNEL, Randomness
+from plumbob.crypto.randomness import SYSTEM_RANDOMNESS, Randomness
 from plumbob.crypto.vector import EncryptedVector
 from plumbob.errors import CiphertextRefusedError, CryptoError, EncodingError
 
@@ -27,7 +27,9 @@ GAP_BITS = 64  # A plaintext that wrapped around p passes the width check with p
 class OkamotoUchiyamaPublicKey(PublicKey):
     """n and g, with the engine and the randomness to use them."""
 
-    def __init__(self, n: int, g: int, profile: Profile, engine: Engine, randomness: Randomness = KERNEL) -> None:
+    def __init__(
+        self, n: int, g: int, profile: Profile, engine: Engine, randomness: Randomness = SYSTEM_RANDOMNESS
+    ) -> None:
         super().__init__(n, profile, engine, randomness)
         self.g = g
         self.ring = Ring(n, 1)
@@ -125,7 +127,7 @@ def prime_bits(profile: Profile) -> int:
 
 
 def generate(
-    profile: Profile = STANDARD, engine: Engine | None = None, randomness: Randomness = KERNEL
+    profile: Profile = STANDARD, engine: Engine | None = None, randomness: Randomness = SYSTEM_RANDOMNESS
 ) -> OkamotoUchiyamaPrivateKey:
     """A new key; g generates the part of order p modulo p**2."""
     p, q = _primes(profile, randomness)

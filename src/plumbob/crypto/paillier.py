@@ -14,7 +14,7 @@ from plumbob.crypto.engines.interface import Engine, Integers, Ring
 from plumbob.crypto.keys import SLACK_BITS, OwnBase, PrivateKey, PublicKey
 from plumbob.crypto.limbs import Limbs, to_ints
 from plumbob.crypto.profiles import STANDARD, Profile
-from plumbob.crypto.randomness import KERNEL, Randomness
+from plumbob.crypto.randomness import SYSTEM_RANDOMNESS, Randomness
 from plumbob.crypto.vector import EncryptedVector
 from plumbob.errors import CryptoError
 
@@ -22,7 +22,7 @@ from plumbob.errors import CryptoError
 class PaillierPublicKey(PublicKey):
     """n, with the engine and the randomness to use it. A peer's n comes in through `admission` only."""
 
-    def __init__(self, n: int, profile: Profile, engine: Engine, randomness: Randomness = KERNEL) -> None:
+    def __init__(self, n: int, profile: Profile, engine: Engine, randomness: Randomness = SYSTEM_RANDOMNESS) -> None:
         super().__init__(n, profile, engine, randomness)
         self.ring = Ring(n, 2)
 
@@ -108,7 +108,7 @@ class PaillierPrivateKey(PrivateKey):
 
 
 def generate(
-    profile: Profile = STANDARD, engine: Engine | None = None, randomness: Randomness = KERNEL
+    profile: Profile = STANDARD, engine: Engine | None = None, randomness: Randomness = SYSTEM_RANDOMNESS
 ) -> PaillierPrivateKey:
     """A new key; both primes have the same length, so n-th powers permute the units modulo n."""
     while True:

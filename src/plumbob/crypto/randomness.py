@@ -73,4 +73,4 @@ class Randomness:
                 return candidate
 
 
-KERNEL = Randomness()
+SYSTEM_RANDOMNESS = Randomness()

@@ -13,9 +13,9 @@ from plumbob.jobs.defaults import Version, defaults_for
 from plumbob.jobs.reading import (
     Decoys,
     Job,
+    JobSettings,
     Parties,
     Read,
-    Settings,
     Tree,
     flag,
     listed,
@@ -81,7 +81,7 @@ class Component:
 class Draft:
     """A job in the making."""
 
-    settings: Settings
+    settings: JobSettings
     keys: dict[str, Any] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
     fits: int = 1
@@ -101,7 +101,7 @@ def job_of(
     component: Component, version: Version, parties: Parties, told: Iterable[Read], ignored: Iterable[str] = ()
 ) -> Job:
     """Everything that a component's parameters say."""
-    settings = Settings(component.parameters, defaults_for(SYSTEM, component.kind, version), component.name)
+    settings = JobSettings(component.parameters, defaults_for(SYSTEM, component.kind, version), component.name)
     settings.read.extend(told)
     draft = Draft(settings)
     is_sshe = "sshe" in component.kind
@@ -151,7 +151,7 @@ def is_full(size: Any) -> bool:
     return size is None or str(size).strip().lower() in ("-1", "0", "none", "null", "-1.0")
 
 
-def _rate(settings: Settings) -> Any:
+def _rate(settings: JobSettings) -> Any:
     names: tuple[str, ...] = (
         "learning_rate",
         "optimizer.optimizer_params.lr",

@@ -1,6 +1,6 @@
 """What was read from another system's job file: each value with where it came from, and what was left aside.
 
-A job file states some values, leaves others to its system's defaults, and is silent about the rest. `Settings` keeps
+A job file states some values, leaves others to its system's defaults, and is silent about the rest. `JobSettings` keeps
 these three apart while a reader asks for one value after another; `Job` is the result.
 """
 
@@ -99,7 +99,7 @@ def _entry(read: Read) -> dict[str, Any]:
 
 
 @dataclass
-class Settings:
+class JobSettings:
     """A component's parameters, its system's defaults behind them, and a list of what was asked for."""
 
     given: Tree

@@ -10,7 +10,7 @@ from typing import Any
 
 from plumbob.errors import PlanError
 from plumbob.jobs.defaults import Version, defaults_for
-from plumbob.jobs.reading import Job, Read, Settings, Tree, flag, number, shown, whole
+from plumbob.jobs.reading import Job, JobSettings, Read, Tree, flag, number, shown, whole
 from plumbob.plan import PROFILE_BITS
 
 SYSTEM = "SecretFlow"
@@ -65,7 +65,7 @@ class Model:
 
 def job_of(model: Model, version: Version, told: Iterable[Read]) -> Job:
     """Everything that a model's parameters say."""
-    settings = Settings(model.parameters, defaults_for(SYSTEM, model.kind, version), model.name)
+    settings = JobSettings(model.parameters, defaults_for(SYSTEM, model.kind, version), model.name)
     settings.read.extend(told)
     remarks: list[str] = []
     _refuse_other_regressions(settings, model.name)
@@ -93,7 +93,7 @@ def job_of(model: Model, version: Version, told: Iterable[Read]) -> Job:
     )
 
 
-def _refuse_other_regressions(settings: Settings, name: str) -> None:
+def _refuse_other_regressions(settings: JobSettings, name: str) -> None:
     regression = str(settings.peek("reg_type") or "logistic").lower()
     if "linear" in regression:
         raise PlanError(f"{name} with reg_type linear is a linear regression; expected a logistic one")
@@ -107,7 +107,7 @@ def _refuse_other_regressions(settings: Settings, name: str) -> None:
         )
 
 
-def _common_keys(settings: Settings) -> dict[str, Any]:
+def _common_keys(settings: JobSettings) -> dict[str, Any]:
     epochs = settings.take("epochs", "epochs", "epoch")
     if epochs is None:
         settings.read.pop()
@@ -125,7 +125,7 @@ def _common_keys(settings: Settings) -> dict[str, Any]:
     return keys
 
 
-def _penalty(settings: Settings) -> float:
+def _penalty(settings: JobSettings) -> float:
     if "l2_lambda" in settings.defaults.values:
         strength = settings.take("l2", "l2_lambda")
         return 0.0 if strength is None else number("l2", strength)
@@ -138,7 +138,7 @@ def _penalty(settings: Settings) -> float:
     return 0.0
 
 
-def _share_keys(settings: Settings, model: Model, remarks: list[str]) -> dict[str, Any]:
+def _share_keys(settings: JobSettings, model: Model, remarks: list[str]) -> dict[str, Any]:
     """Weights are opened only where the job says so."""
     is_reported = model.is_opened
     if "report_weights" in settings.defaults.values:
@@ -153,12 +153,12 @@ def _share_keys(settings: Settings, model: Model, remarks: list[str]) -> dict[st
     return {"protocol": "shares", "open": "own" if is_reported else "never"}
 
 
-def _vertical_keys(settings: Settings) -> dict[str, Any]:
+def _vertical_keys(settings: JobSettings) -> dict[str, Any]:
     settings.peek("tol")
     return {"protocol": "exchange"}
 
 
-def _key_bits(settings: Settings, model: Model, remarks: list[str]) -> dict[str, Any]:
+def _key_bits(settings: JobSettings, model: Model, remarks: list[str]) -> dict[str, Any]:
     if model.key_bits is not None:
         length = whole("key_bits", model.key_bits)
         settings.read.append(Read("key_bits", length, "file", "HEU"))
@@ -169,7 +169,7 @@ def _key_bits(settings: Settings, model: Model, remarks: list[str]) -> dict[str,
     return {"key_bits": length} if length in PROFILE_BITS else {"key_bits": length, "test_only_keys": True}
 
 
-def _remark_on_optimizer(settings: Settings, remarks: list[str]) -> None:
+def _remark_on_optimizer(settings: JobSettings, remarks: list[str]) -> None:
     if str(settings.peek("optimizer") or "").upper() == "IRLS" or settings.peek("iter_start_irls"):
         remarks.append(
             "IRLS solves for the weights in each round instead of following gradients; nothing is opened on the "

@@ -1,11 +1,15 @@
 """How good scores are, against labels in 0/1. A score is a log-odds: above 0 means class 1."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Vector = NDArray[np.float64]
+
+DEVIATIONS = 1.96  # Of a 95 % interval.
+LEAST_GROUP = 5  # Rows of a point on the calibration curve.
 
 
 @dataclass(frozen=True)
@@ -21,6 +25,12 @@ class Quality:
     log_loss: float
     accuracy: float
     majority: float
+    brier: float
+    auc_low: float
+    """With `auc_high` the 95 % interval of the AUC, and likewise for the log loss."""
+    auc_high: float
+    log_loss_low: float
+    log_loss_high: float
 
 
 def quality(y: ArrayLike, scores: Vector) -> Quality:
@@ -34,6 +44,9 @@ def quality(y: ArrayLike, scores: Vector) -> Quality:
         log_loss(labels, scores),
         accuracy(labels, scores),
         max(share, 1.0 - share),
+        brier(labels, scores),
+        *auc_interval(labels, scores),
+        *log_loss_interval(labels, scores),
     )
 
 
@@ -76,5 +89,56 @@ def accuracy(y: ArrayLike, scores: Vector) -> float:
 
 def log_loss(y: ArrayLike, scores: Vector) -> float:
     """Mean of -log S(score of the true class), from the scores themselves, so that no probability is 0."""
+    return float(np.mean(_losses(y, scores)))
+
+
+def _losses(y: ArrayLike, scores: Vector) -> Vector:
     signs = np.where(np.asarray(y) == 1, 1.0, -1.0)
-    return float(np.mean(np.logaddexp(0.0, -signs * scores)))
+    losses: Vector = np.logaddexp(0.0, -signs * scores)
+    return losses
+
+
+def probabilities(scores: Vector) -> Vector:
+    """S(score), as half a hyperbolic tangent, which cannot overflow."""
+    return 0.5 * (1.0 + np.tanh(0.5 * scores))
+
+
+def brier(y: ArrayLike, scores: Vector) -> float:
+    """The mean square of what is missing from a probability to its label."""
+    return float(np.mean((probabilities(scores) - np.asarray(y)) ** 2))
+
+
+def auc_interval(y: ArrayLike, scores: Vector) -> tuple[float, float]:
+    """95 %, from the spread of each class's rows against the other class (DeLong's variance)."""
+    is_positive = np.asarray(y) == 1
+    positive, negative = scores[is_positive], scores[~is_positive]
+    if len(positive) < 2 or len(negative) < 2:
+        return float("nan"), float("nan")
+    spreads = (_above(positive, negative), _above(negative, positive))
+    variance = sum(float(np.var(shares, ddof=1)) / len(shares) for shares in spreads)
+    middle, reach = auc(y, scores), DEVIATIONS * math.sqrt(variance)
+    return max(0.0, middle - reach), min(1.0, middle + reach)
+
+
+def _above(own: Vector, others: Vector) -> Vector:
+    """For each row the share of the other class's rows below it, ties counting half."""
+    ordered = np.sort(others)
+    below, not_above = (np.searchsorted(ordered, own, side=side) for side in ("left", "right"))
+    shares: Vector = (below + not_above) / (2.0 * len(others))
+    return shares
+
+
+def log_loss_interval(y: ArrayLike, scores: Vector) -> tuple[float, float]:
+    """95 %, from the spread of the rows' own losses."""
+    losses = _losses(y, scores)
+    if len(losses) < 2:
+        return float("nan"), float("nan")
+    reach = DEVIATIONS * float(np.std(losses, ddof=1)) / math.sqrt(len(losses))
+    return max(0.0, float(losses.mean()) - reach), float(losses.mean()) + reach
+
+
+def calibration_curve(y: ArrayLike, scores: Vector, bins: int = 10) -> list[list[float]]:
+    """Rows in order of their score, in groups of equal size: [mean probability, share of positives, rows] of each."""
+    labels, likely = np.asarray(y, dtype=np.float64), probabilities(scores)
+    groups = np.array_split(np.argsort(scores, kind="stable"), min(bins, max(1, len(labels) // LEAST_GROUP)))
+    return [[float(likely[rows].mean()), float(labels[rows].mean()), float(len(rows))] for rows in groups if len(rows)]

@@ -11,7 +11,7 @@ from plumbob.crypto import Randomness
 from plumbob.crypto.curve import POINT_BYTES
 from plumbob.errors import DataError
 from plumbob.party.home import Home
-from plumbob.party.seat import Seat
+from plumbob.party.party_run import PartyRun
 from plumbob.party.status import Status
 from plumbob.plan import Plan
 from plumbob.protocol.alignment import CHUNK, MOST_IDS, Alignment, AlignmentParty, GoOn
@@ -37,7 +37,7 @@ class Aligned(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @dataclass(frozen=True)
-class Wishes:
+class IntersectionOptions:
     """How this party wants it done."""
 
     go_on: GoOn | None = None
@@ -47,42 +47,44 @@ class Wishes:
     most_ids: int = MOST_IDS
 
 
-def align(seat: Seat, journal: SqliteJournal, randomness: Randomness, wishes: Wishes) -> tuple[Alignment, bool]:
+def align(
+    party_run: PartyRun, journal: SqliteJournal, randomness: Randomness, options: IntersectionOptions
+) -> tuple[Alignment, bool]:
     """From wherever the journal stands to the common ids; and whether the peers have all that they need from here.
 
     While they have not, the journal is kept: started again, this side ends at once and serves them.
     """
     status = Status("align")
-    with seat.talk("align", journal, status) as talk:
-        desk = seat.desk(talk, journal, randomness)
-        if seat.table is None:
+    with party_run.talk("align", journal, status) as talk:
+        participant = party_run.participant(talk, journal, randomness)
+        if party_run.table is None:
             raise DataError("an arbiter has no rows to align")
 
         def after_step(done: int, steps: int) -> None:
             # A step is a message or two: what it left is all that a restart needs.
-            desk.finish_step(done, {"piece": party.chunk_state(done - 1)}, {})
+            participant.finish_step(done, {"piece": party.chunk_state(done - 1)}, {})
             journal.begin(done + 1)
             status.step, status.steps = done, steps
-            if wishes.progress is not None:
-                wishes.progress(done, steps)
+            if options.progress is not None:
+                options.progress(done, steps)
 
         party = AlignmentParty(
-            desk,
-            seat.table.ids,
-            go_on=wishes.go_on,
-            jobs=wishes.jobs,
+            participant,
+            party_run.table.ids,
+            go_on=options.go_on,
+            jobs=options.jobs,
             progress=after_step,
-            chunk=wishes.chunk,
-            most_ids=wishes.most_ids,
+            chunk=options.chunk,
+            most_ids=options.most_ids,
         )
-        resumed = desk.take_up()
+        resumed = participant.take_up()
         for result in [] if resumed is None else resumed.results:
             party.restore_chunk(result["piece"])
         journal.begin(1 if resumed is None else resumed.step + 1)
         found = party.run()
         journal.flush()
-        if late := talk.part():
-            seat.tell(f"{', '.join(late)}: did not say that it is done; if it still waits, start this again")
+        if late := talk.leave():
+            party_run.tell(f"{', '.join(late)}: did not say that it is done; if it still waits, start this again")
     return found, not late
 
 

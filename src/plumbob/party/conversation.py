@@ -30,8 +30,8 @@ from plumbob.transport.reliable import Memory, ReliableLink
 PARTING_SECONDS = 60.0
 
 
-class Station(Protocol):
-    """What makes connections; see `transport.station`."""
+class AnyConnector(Protocol):
+    """What makes connections; see `transport.connector`."""
 
     def open(self) -> None: ...
 
@@ -59,7 +59,7 @@ class Conversation:
     channels: dict[str, Channel]
     links: dict[str, ReliableLink]
 
-    def part(self, seconds: float = PARTING_SECONDS) -> list[str]:
+    def leave(self, seconds: float = PARTING_SECONDS) -> list[str]:
         """Wait until the peers have everything; the names of those who did not say so in time."""
         # To all at once: who waits for one peer must not keep the others.
         for link in self.links.values():
@@ -73,7 +73,7 @@ def conversation(
     topic: Topic,
     peers: Sequence[str],
     journal: SqliteJournal,
-    station_for: Callable[[Callable[[Connection], None]], Station],
+    connector_for: Callable[[Callable[[Connection], None]], AnyConnector],
     *,
     patience: float,
     tell: Callable[[str], None] = lambda words: None,
@@ -84,12 +84,12 @@ def conversation(
     channels = {peer: Channel(peer, link, patience, journal) for peer, link in links.items()}
     if watch is not None:
         watch.links, watch.channels = links, channels
-    station = station_for(lambda connection: links[connection.peer].attach(connection))
-    station.open()
+    connector = connector_for(lambda connection: links[connection.peer].attach(connection))
+    connector.open()
     try:
         for peer, link in links.items():
             # Remembered before anything is sent: a peer that loses its journal later must not pass for the same.
-            journal.note(f"run/{peer}", _met(peer, link, station, patience, tell).encode())
+            journal.note(f"run/{peer}", _met(peer, link, connector, patience, tell).encode())
         yield Conversation(channels, links)
     except TransportError:
         # The network or the disk: the peers wait, because this side can come back and go on.
@@ -101,7 +101,7 @@ def conversation(
     finally:
         for link in links.values():
             link.close()
-        station.close()
+        connector.close()
 
 
 def _told(error: PlumbobError) -> str:
@@ -112,14 +112,14 @@ def _told(error: PlumbobError) -> str:
     return f"{kind}, on its own side; the reason is shown there"
 
 
-def _met(peer: str, link: ReliableLink, station: Station, patience: float, tell: Callable[[str], None]) -> str:
+def _met(peer: str, link: ReliableLink, connector: AnyConnector, patience: float, tell: Callable[[str], None]) -> str:
     said = threading.Timer(2.0, tell, (f"waiting for {peer} ...",))
     said.daemon = True
     said.start()
     try:
         return link.meet(patience)
     except TransportError as error:
-        reason = station.why_not(peer)
+        reason = connector.why_not(peer)
         raise error if reason is None else type(reason)(f"{error} The last attempt: {reason}") from None
     finally:
         said.cancel()

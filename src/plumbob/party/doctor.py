@@ -20,9 +20,9 @@ from plumbob.party.rows import aligned_rows, aligned_table, encoded_width, own_t
 from plumbob.party.sizes import largest_message
 from plumbob.plan import Plan
 from plumbob.transport.address import Proxy
+from plumbob.transport.connector import Connection, Connector, Pace, Peer
 from plumbob.transport.greeting import VERSION, Greeting, exchanged
 from plumbob.transport.identity import Certificate, now
-from plumbob.transport.station import Connection, Pace, Peer, Station
 
 AHEAD = timedelta(days=30)
 CLOCK_SECONDS = 60.0
@@ -191,28 +191,28 @@ def _meet(
 ) -> Iterator[Check]:
     results: queue.Queue[tuple[str, list[Check]]] = queue.Queue()
     try:
-        station = home.station(
+        connector = home.connector(
             peers,
             visit.size,
             lambda connection: results.put((connection.peer, visited(connection, visit))),
             progress,
             pace,
         )
-        station.open()
+        connector.open()
     except TransportError as error:
         yield Check("identity" if isinstance(error, IdentityError) else "port", False, str(error))
         return
     try:
-        if station.address is not None:
-            yield Check("port", True, f"listening on {station.address}")
+        if connector.address is not None:
+            yield Check("port", True, f"listening on {connector.address}")
         progress(f"waiting for {', '.join(peer.name for peer in peers)}: let them type plumbob party doctor")
-        yield from _gathered(station, results, {peer.name: peer for peer in peers}, seconds)
+        yield from _gathered(connector, results, {peer.name: peer for peer in peers}, seconds)
     finally:
-        station.close()
+        connector.close()
 
 
 def _gathered(
-    station: Station, results: "queue.Queue[tuple[str, list[Check]]]", waited: dict[str, Peer], seconds: float
+    connector: Connector, results: "queue.Queue[tuple[str, list[Check]]]", waited: dict[str, Peer], seconds: float
 ) -> Iterator[Check]:
     """The peers' checks in the order in which they come, then those that did not."""
     end = time.monotonic() + seconds
@@ -224,11 +224,11 @@ def _gathered(
         if waited.pop(name, None) is not None:
             yield from checks
     for peer in waited.values():
-        yield _absent(peer, station, seconds)
+        yield _absent(peer, connector, seconds)
 
 
-def _absent(peer: Peer, station: Station, seconds: float) -> Check:
-    reason = station.why_not(peer.name)
+def _absent(peer: Peer, connector: Connector, seconds: float) -> Check:
+    reason = connector.why_not(peer.name)
     if reason is not None:
         return Check("connection", False, str(reason), "", peer.name)
     if peer.address is None:

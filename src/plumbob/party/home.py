@@ -23,6 +23,7 @@ from plumbob.data.cells import ColumnChoices
 from plumbob.errors import DataError, IdentityError, SettingsError, TransportError
 from plumbob.plan import PARTY_NAME, Key, Plan, suggestion
 from plumbob.transport.address import Address, Proxy
+from plumbob.transport.connector import Connection, Connector, Pace, Peer
 from plumbob.transport.identity import (
     VALID_DAYS,
     Certificate,
@@ -36,7 +37,6 @@ from plumbob.transport.identity import (
     write_private,
 )
 from plumbob.transport.invitation import Invitation
-from plumbob.transport.station import Connection, Pace, Peer, Station
 
 SETTINGS_FILE = "party.toml"
 PEERS = "peers"
@@ -56,6 +56,7 @@ KEYS = (
     Key(
         "most_rows", "", 0, "rows of one plan that are answered to `predict`, over all sessions; 0 = any number", low=0
     ),
+    Key("label_epsilon", "", 0.0, "epsilon of one label over all runs with sound noise; 0 = that of the plan", low=0),
     Key(
         "most_epsilon",
         "",
@@ -68,7 +69,7 @@ NAMES = tuple(key.name for key in KEYS)
 
 
 @dataclass(frozen=True, repr=False)
-class Settings:
+class HomeSettings:
     """`party.toml`, validated. Not printed: a proxy's address may have a password in it."""
 
     name: str
@@ -81,6 +82,7 @@ class Settings:
     engine: str = "auto"
     patience: float = 600.0
     most_rows: int = 0
+    label_epsilon: float = 0.0
     most_epsilon: float = 0.0
     reading: ColumnChoices = field(default_factory=ColumnChoices)
     """How the table's columns are read; `[table]` in the file."""
@@ -218,7 +220,9 @@ def _raise_if_any(mistakes: list[str]) -> None:
 class Home:
     """A party's folder, opened: everything in it was checked."""
 
-    def __init__(self, folder: Path, identity: Identity, settings: Settings, pinned: Mapping[str, Certificate]) -> None:
+    def __init__(
+        self, folder: Path, identity: Identity, settings: HomeSettings, pinned: Mapping[str, Certificate]
+    ) -> None:
         self.folder = folder
         self.identity = identity
         self.settings = settings
@@ -228,7 +232,7 @@ class Home:
         return f"Home({self.identity.name})"
 
     @classmethod
-    def create(cls, folder: Path, settings: Settings, days: int = VALID_DAYS) -> Self:
+    def create(cls, folder: Path, settings: HomeSettings, days: int = VALID_DAYS) -> Self:
         """A new party; raises IdentityError where there is one already."""
         Identity.create(folder, settings.name, days=days)
         make_private_folder(folder / PEERS)
@@ -278,16 +282,16 @@ class Home:
             raise IdentityError(f"the plan's party {missing[0]} is not joined; ask it for `plumbob party invite`")
         return tuple(peer for peer in self.peers if peer.name in others)
 
-    def station(
+    def connector(
         self,
         peers: Sequence[Peer],
         largest_message: int,
         on_connection: Callable[[Connection], None],
         on_refusal: Callable[[str], None],
         pace: Pace = Pace(),  # noqa: B008  # Frozen.
-    ) -> Station:
+    ) -> Connector:
         """This party's place on the network, as the settings have it; not opened."""
-        return Station(
+        return Connector(
             self.identity,
             peers,
             listen=self.settings.listen or None,
@@ -318,7 +322,7 @@ class Home:
         write_over(self.folder / SETTINGS_FILE, settings.encode())
         return self.open(self.folder)
 
-    def with_settings(self, settings: Settings) -> Self:
+    def with_settings(self, settings: HomeSettings) -> Self:
         """The home with other settings, on the disk too; comments of people's own in the file are not kept."""
         write_over(self.folder / SETTINGS_FILE, settings.to_toml().encode())
         return self.open(self.folder)
@@ -352,7 +356,7 @@ def with_address(text: str, name: str, address: str) -> str:
         Address.parse(address)
     changed = _with_address(text, name, address)
     try:
-        is_right = Settings.from_toml(changed).addresses.get(name) == address
+        is_right = HomeSettings.from_toml(changed).addresses.get(name) == address
     except SettingsError:
         is_right = False
     if not is_right:
@@ -371,10 +375,10 @@ def _with_address(text: str, name: str, address: str) -> str:
     return text[: found.start(1)] + body + text[found.end(1) :]
 
 
-def _read_settings(file: Path) -> Settings:
+def _read_settings(file: Path) -> HomeSettings:
     refuse_loose(file)
     try:
-        return Settings.from_toml(file.read_text(encoding="utf-8"))
+        return HomeSettings.from_toml(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"{file}: cannot be read ({type(error).__name__})") from error
 

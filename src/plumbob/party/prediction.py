@@ -15,11 +15,11 @@ from plumbob.errors import BudgetExceededError, DataError, PlumbobError
 from plumbob.party import sizes
 from plumbob.party.conversation import Conversation
 from plumbob.party.home import Home
-from plumbob.party.seat import Seat
+from plumbob.party.party_run import PartyRun
 from plumbob.plan import Plan
 from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.lattice_prediction import largest_reply
-from plumbob.protocol.part import Part
+from plumbob.protocol.part import ModelPart
 from plumbob.protocol.prediction import SCORE_BYTES, Answerer, Asker, Served
 from plumbob.protocol.shares import PREDICTED_AT_ONCE
 from plumbob.protocol.transcript import Vector
@@ -41,16 +41,16 @@ def largest_message(plan: Plan) -> int:
 
 
 def ask(
-    seat: Seat,
+    party_run: PartyRun,
     journal: SqliteJournal,
     randomness: Randomness,
-    part: Part,
+    part: ModelPart,
     rows: Sequence[int],
     progress: Progress = lambda done, rows: None,
 ) -> Vector:
     """At the label party: the joint scores of these rows of the aligned table."""
-    with seat.talk("predict", journal) as talk, _ended_together(talk, journal):
-        asker = Asker(seat.desk(talk, journal, randomness), _rows_of(seat), part)
+    with party_run.talk("predict", journal) as talk, _ended_together(talk, journal):
+        asker = Asker(party_run.participant(talk, journal, randomness), _rows_of(party_run), part)
         asker.begin()
         scores = []
         for start in range(0, len(rows), ROWS_AT_ONCE):
@@ -60,22 +60,27 @@ def ask(
     return np.concatenate(scores)
 
 
-def decline(seat: Seat, journal: SqliteJournal, mistake: PlumbobError) -> NoReturn:
+def decline(party_run: PartyRun, journal: SqliteJournal, mistake: PlumbobError) -> NoReturn:
     """At the label party, where nothing can be asked: peers that wait hear it now; those that do not are left alone."""
-    seat.tell("nothing can be asked; telling the peers, if they are there ...")
+    party_run.tell("nothing can be asked; telling the peers, if they are there ...")
     # Whatever else is wrong, or nobody there: who made the mistake should read of that one.
-    with suppress(PlumbobError), seat.talk("predict", journal, patience=SECONDS_TO_DECLINE):
+    with suppress(PlumbobError), party_run.talk("predict", journal, patience=SECONDS_TO_DECLINE):
         raise mistake
     raise mistake
 
 
 def answer(
-    seat: Seat, journal: SqliteJournal, randomness: Randomness, part: Part, ledger: "Ledger", most_rows: int | None
+    party_run: PartyRun,
+    journal: SqliteJournal,
+    randomness: Randomness,
+    part: ModelPart,
+    ledger: "AnsweredRows",
+    most_rows: int | None,
 ) -> Served:
     """At a feature party: one session, until the label party ends it or the ledger is full."""
-    with seat.talk("predict", journal) as talk, _ended_together(talk, journal):
-        desk = seat.desk(talk, journal, randomness)
-        return Answerer(desk, _rows_of(seat), part, most_rows, ledger.answered(), ledger.book).run()
+    with party_run.talk("predict", journal) as talk, _ended_together(talk, journal):
+        participant = party_run.participant(talk, journal, randomness)
+        return Answerer(participant, _rows_of(party_run), part, most_rows, ledger.answered(), ledger.book).run()
 
 
 @contextmanager
@@ -85,10 +90,10 @@ def _ended_together(talk: Conversation, journal: SqliteJournal) -> Iterator[None
         yield
     except BudgetExceededError:
         journal.flush()
-        talk.part(SECONDS_TO_HEAR)
+        talk.leave(SECONDS_TO_HEAR)
         raise
     journal.flush()
-    talk.part()
+    talk.leave()
 
 
 class Count(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -98,7 +103,7 @@ class Count(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @dataclass(frozen=True)
-class Ledger:
+class AnsweredRows:
     """How many rows of a plan this party has answered over all sessions; without its file, none."""
 
     file: Path
@@ -121,7 +126,7 @@ class Ledger:
         write_over(self.file, msgspec.json.encode(Count(answered)))
 
 
-def _rows_of(seat: Seat) -> Table:
-    if seat.table is None:
+def _rows_of(party_run: PartyRun) -> Table:
+    if party_run.table is None:
         raise DataError("an arbiter takes no part in prediction")
-    return seat.table
+    return party_run.table

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from plumbob.data import Table
 from plumbob.errors import DataError, PlanError, RemoteProtocolError, SettingsError
-from plumbob.party.conversation import Station, Topic, conversation
+from plumbob.party.conversation import AnyConnector, Topic, conversation
 from plumbob.party.home import Home
 from plumbob.party.rows import encoded_width
 from plumbob.plan import Party, Plan
@@ -48,18 +48,18 @@ def propose(home: Home, proposal: Proposal, journal: SqliteJournal, tell: Callab
     if not home.pinned:
         raise SettingsError("nobody is joined yet; type: plumbob party join TOKEN")
 
-    def station_for(on_connection: Callable[[Connection], None]) -> Station:
-        return home.station(home.peers, LARGEST_MESSAGE, on_connection, tell)
+    def connector_for(on_connection: Callable[[Connection], None]) -> AnyConnector:
+        return home.connector(home.peers, LARGEST_MESSAGE, on_connection, tell)
 
     topic = Topic("propose", "")
     patience = home.settings.patience
     own = home.identity.name
-    with conversation(topic, list(home.pinned), journal, station_for, patience=patience, tell=tell) as talk:
+    with conversation(topic, list(home.pinned), journal, connector_for, patience=patience, tell=tell) as talk:
         holders = _label_parties(own, proposal.has_label, talk.channels)
         # Everybody sees who named a label, so everybody says what is wrong with it, and nobody waits for a draft.
         plan = _agreed(own, holders[0], proposal, talk.channels) if len(holders) == 1 else None
         journal.flush()
-        talk.part()
+        talk.leave()
     if plan is None:
         found = " and ".join(holders) or "nobody"
         raise SettingsError(

@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from plumbob.crypto import KERNEL
+from plumbob.crypto import SYSTEM_RANDOMNESS
 from plumbob.errors import BudgetExceededError, DataError
 from plumbob.privacy.accounting import zcdp_epsilon
 
@@ -72,7 +72,7 @@ class RowBudget:
 def _hashes(ledger: sqlite3.Connection, ids: Sequence[str]) -> list[bytes]:
     found = ledger.execute("SELECT key FROM secret").fetchone()
     if found is None:
-        found = (KERNEL.draw(32),)
+        found = (SYSTEM_RANDOMNESS.draw(32),)
         ledger.execute("INSERT INTO secret VALUES (?)", found)
     return [hashlib.blake2b(identity.encode(), key=found[0], digest_size=16).digest() for identity in ids]
 

@@ -1,4 +1,4 @@
-"""The longest message that a plan can bring about: what a station lets through, and what `party doctor` tries."""
+"""The longest message that a plan can bring about: what a connector lets through, and what `party doctor` tries."""
 
 from plumbob.data import largest_batch
 from plumbob.plan import Plan

@@ -7,7 +7,7 @@ from plumbob.crypto import Randomness
 from plumbob.data import Batch
 from plumbob.errors import DataError, DivergenceError, TransportError
 from plumbob.party.conversation import Conversation
-from plumbob.party.seat import Seat
+from plumbob.party.party_run import PartyRun
 from plumbob.party.signature import swap_signatures
 from plumbob.party.status import Status
 from plumbob.protocol.arbiter import Arbiter
@@ -16,6 +16,7 @@ from plumbob.protocol.channel import compare_streams
 from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.outcome import party_record, run_record
 from plumbob.protocol.party import Progress, TrainingParty
+from plumbob.protocol.quality import HELD_OUT, judged_at_home, run_to_its_quality
 from plumbob.record import RunRecord
 from plumbob.run_folder import JOURNAL as JOURNAL
 from plumbob.run_folder import RunFolder
@@ -25,24 +26,26 @@ PARTED = "parted"  # and that every peer has what it needs from here;
 LATE = "late"  # until then, who did not say so.
 
 
-def train(seat: Seat, journal: SqliteJournal, randomness: Randomness, progress: Progress | None = None) -> RunRecord:
+def train(
+    party_run: PartyRun, journal: SqliteJournal, randomness: Randomness, progress: Progress | None = None
+) -> RunRecord:
     """From wherever the journal stands to the end. Returns when the peers have what they need, or do not ask for it."""
-    _refuse_changed_data(seat, journal)
-    folder = RunFolder(seat.folder)
+    _refuse_changed_data(party_run, journal)
+    folder = RunFolder(party_run.folder)
     if journal.fact(OVER) is None:
         started = time.perf_counter()
         status = Status("train")
-        with seat.talk("train", journal, status) as talk:
-            record, absurd = _trained(seat, talk, journal, randomness, _followed(status, progress))
+        with party_run.talk("train", journal, status) as talk:
+            record, absurd = _trained(party_run, talk, journal, randomness, _followed(status, progress))
             folder.keep(replace(record, seconds=time.perf_counter() - started))
             folder.settle()
             journal.note(OVER, b"")
-            _part(seat, talk, journal)
+            _leave(party_run, talk, journal)
         # Only now, with the peers gone: what we think of our weights is not theirs to know.
         if absurd is not None:
             raise absurd
     elif journal.fact(PARTED) is None:
-        _wait_for_the_late(seat, journal)
+        _wait_for_the_late(party_run, journal)
     if journal.fact(PARTED) is not None:
         journal.forget()
     return folder.record()
@@ -54,13 +57,13 @@ def give_up_the_late(journal: SqliteJournal) -> None:
     journal.forget()
 
 
-def _wait_for_the_late(seat: Seat, journal: SqliteJournal) -> None:
+def _wait_for_the_late(party_run: PartyRun, journal: SqliteJournal) -> None:
     """This side is over; a peer that died before its end may still need what was sent to it."""
     try:
-        with seat.talk("train", journal, patience=seat.lingering) as talk:
-            _part(seat, talk, journal)
+        with party_run.talk("train", journal, patience=party_run.lingering) as talk:
+            _leave(party_run, talk, journal)
     except TransportError as error:
-        seat.tell(f"the run was over already, and nobody asked for anything more ({error})")
+        party_run.tell(f"the run was over already, and nobody asked for anything more ({error})")
 
 
 def _followed(status: Status, progress: Progress | None) -> Progress:
@@ -72,10 +75,10 @@ def _followed(status: Status, progress: Progress | None) -> Progress:
     return follow
 
 
-def _part(seat: Seat, talk: Conversation, journal: SqliteJournal) -> None:
-    if late := talk.part():
+def _leave(party_run: PartyRun, talk: Conversation, journal: SqliteJournal) -> None:
+    if late := talk.leave():
         journal.note(LATE, ", ".join(late).encode())
-        seat.tell(
+        party_run.tell(
             f"{', '.join(late)}: did not confirm that it received everything; if it is still waiting, "
             "run this command again"
         )
@@ -84,27 +87,30 @@ def _part(seat: Seat, talk: Conversation, journal: SqliteJournal) -> None:
 
 
 def _trained(
-    seat: Seat, talk: Conversation, journal: SqliteJournal, randomness: Randomness, progress: Progress
+    party_run: PartyRun, talk: Conversation, journal: SqliteJournal, randomness: Randomness, progress: Progress
 ) -> tuple[RunRecord, DivergenceError | None]:
-    folder = RunFolder(seat.folder)
-    if seat.seal is not None:
-        for name, signature in swap_signatures(talk.channels, seat.seal, seat.plan).items():
+    folder = RunFolder(party_run.folder)
+    if party_run.seal is not None:
+        for name, signature in swap_signatures(talk.channels, party_run.seal, party_run.plan).items():
             folder.keep_signature(name, signature)
-    desk = seat.desk(talk, journal, randomness)
-    party = player(desk, seat.table, progress)
-    transcript = party.run()
-    part = party.part() if isinstance(party, TrainingParty) else None
-    shown = party_record(seat.plan, seat.name, part, desk, getattr(party, "noise_draws", 0))
+    participant = party_run.participant(talk, journal, randomness)
+    party = player(participant, party_run.table, progress)
+    transcript, scores = run_to_its_quality(party)
+    part = party.model_part() if isinstance(party, TrainingParty) else None
+    shown = party_record(party_run.plan, party_run.name, part, participant, getattr(party, "noise_draws", 0))
     compare_streams(talk.channels.values())
-    folder.make_party_folder(seat.name)
-    transcript.save(folder.transcript_file(seat.name))
+    folder.make_party_folder(party_run.name)
+    transcript.save(folder.transcript_file(party_run.name))
     if part is not None:
-        part.save(folder.part_file(seat.name))
+        part.save(folder.part_file(party_run.name))
     rows = len(transcript.X) if isinstance(party, TrainingParty) else party.training_rows
-    record = run_record(seat.plan, desk.engine.name, randomness, [shown], rows, transcript.seed)
+    record = run_record(party_run.plan, participant.engine.name, randomness, [shown], rows, transcript.seed)
     absurd = _absurd(party)
     notes = record.notes if absurd is None else [*record.notes, str(absurd)]
-    accepted = seat.seal is not None and seat.seal.accepts_leaks
+    accepted = party_run.seal is not None and party_run.seal.accepts_leaks
+    if scores is not None and isinstance(party, TrainingParty):
+        found, curves = judged_at_home(party, scores)
+        record = replace(record, quality={HELD_OUT: found}, calibration=curves, test_rows=len(scores))
     return replace(record, accepted_leaks=accepted, notes=notes), absurd
 
 
@@ -118,14 +124,14 @@ def _absurd(party: TrainingParty | Arbiter) -> DivergenceError | None:
     return None
 
 
-def _refuse_changed_data(seat: Seat, journal: SqliteJournal) -> None:
+def _refuse_changed_data(party_run: PartyRun, journal: SqliteJournal) -> None:
     """A run goes on with the rows that it began with."""
-    digest = b"" if seat.table is None else seat.table.digest()
+    digest = b"" if party_run.table is None else party_run.table.digest()
     found = journal.fact("data")
     if found is None:
         journal.note("data", digest)
     elif found != digest:
         raise DataError(
-            f"{seat.name}: the rows, columns or labels have changed since this run started; restore them, or start a "
-            "new run"
+            f"{party_run.name}: the rows, columns or labels have changed since this run started; restore them, or "
+            "start a new run"
         )

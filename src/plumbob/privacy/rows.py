@@ -12,6 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -163,6 +164,7 @@ def _delta_left(delta: float, failure: float) -> float:
     return delta - failure
 
 
+@cache
 def total_rho(epsilon: float, delta: float, failure: float = FAILURE) -> float:
     """The zCDP that (epsilon, delta) allows for everything together; rounded down, never up."""
     if not epsilon > 0:
@@ -170,7 +172,7 @@ def total_rho(epsilon: float, delta: float, failure: float = FAILURE) -> float:
     left = _delta_left(delta, failure)
     low, high = 0.0, epsilon
     # rho is below epsilon wherever epsilon(rho) is at least rho, which the conversion always is.
-    for _ in range(200):
+    for _ in range(60):
         middle = (low + high) / 2
         low, high = (middle, high) if zcdp_epsilon(middle, left) <= epsilon else (low, middle)
     return low * (1 - 1e-9)

@@ -33,7 +33,7 @@ from plumbob.data import canonical_ids
 from plumbob.errors import CryptoError, DataError, RemoteProtocolError
 from plumbob.protocol.blinding import Blinder, Pending
 from plumbob.protocol.channel import Channel
-from plumbob.protocol.handshake import Desk, confirm, greet_peers, hash_fields
+from plumbob.protocol.handshake import Participant, confirm, greet_peers, hash_fields
 from plumbob.protocol.messages import Kind
 
 CHUNK = 4096  # Ids of one message.
@@ -95,7 +95,7 @@ class AlignmentParty:
 
     def __init__(
         self,
-        desk: Desk,
+        participant: Participant,
         ids: Iterable[str],
         *,
         go_on: GoOn | None = None,
@@ -108,7 +108,7 @@ class AlignmentParty:
 
         A peer that announces more than `most_ids` is refused before anything of its list is taken.
         """
-        self.desk = desk
+        self.participant = participant
         self.ids = canonical_ids(ids)
         if not self.ids:
             raise DataError("expected at least one id to align, got none")
@@ -152,7 +152,7 @@ class AlignmentParty:
         if not self._is_pair:
             return self._finished(self._looked_up(self._unblind(common)), common)
         returned = self._returned(held, commitment)
-        if sorted(returned) != everybodys[self.desk.name]:
+        if sorted(returned) != everybodys[self.participant.name]:
             raise RemoteProtocolError(f"{self._next}: what it returned in order is not what it showed before")
         return self._finished(*self._recognised(returned, set(common)))
 
@@ -193,14 +193,14 @@ class AlignmentParty:
     # The opening: who, how many, and this party's secrets.
 
     def _open(self, _step: int) -> bytes:
-        identity, _ = greet_peers(self.desk, None, "align")
+        identity, _ = greet_peers(self.participant, None, "align")
         # All draws of the session: what follows is calculated.
-        scalar = 1 + self.desk.randomness.below(ORDER - 1)
-        seed = self.desk.randomness.draw(SEED_BYTES)
+        scalar = 1 + self.participant.randomness.below(ORDER - 1)
+        seed = self.participant.randomness.draw(SEED_BYTES)
         ours = Opening(len(self.ids), self._chunk, self._go_on is not None)
-        self.desk.send_all(Kind.ALIGNMENT_OPENING, msgspec.json.encode(ours))
-        sizes = {self.desk.name: len(self.ids)}
-        for peer, channel in self.desk.data_peers.items():
+        self.participant.send_all(Kind.ALIGNMENT_OPENING, msgspec.json.encode(ours))
+        sizes = {self.participant.name: len(self.ids)}
+        for peer, channel in self.participant.data_peers.items():
             sizes[peer] = _announced(peer, channel.receive(Kind.ALIGNMENT_OPENING, 0, None), ours)
         self._drawn = Drawn(FORMAT, self._ids_hash, identity, scalar.to_bytes(POINT_BYTES, "big"), seed, sizes)
         return msgspec.msgpack.encode(self._drawn)
@@ -217,7 +217,7 @@ class AlignmentParty:
 
     def _refuse_long_lists(self) -> None:
         """Before the first chunk, after a restart too: whoever sets the limit may have thought again."""
-        for peer in self.desk.data_peers:
+        for peer in self.participant.data_peers:
             if self.sizes[peer] > self._most_ids:
                 raise RemoteProtocolError(
                     f"{peer}: submitted {self.sizes[peer]} ids, the limit is {self._most_ids}; "
@@ -288,7 +288,7 @@ class AlignmentParty:
 
     def _commit(self, held: Sequence[bytes]) -> bytes:
         """What we will return is fixed before anything comes back; the peer's commitment and its scalar's point."""
-        ours = self._commitment(self.desk.name, self._salt, held) + self._prover.public()
+        ours = self._commitment(self.participant.name, self._salt, held) + self._prover.public()
         return self._in_step(partial(self._traded, Kind.RETURN_COMMITMENT, ours, len(ours)), len(ours))
 
     def _returned(self, held: Sequence[bytes], commitment: bytes) -> list[bytes]:
@@ -306,7 +306,7 @@ class AlignmentParty:
 
     def _swap_proofs(self, returned: Sequence[bytes], signs: Sequence[int], challenge: bytes, public: bytes) -> None:
         def proof() -> bytes:
-            return self._prover.prove(self._context(self.desk.name), bytes(self._received), challenge)
+            return self._prover.prove(self._context(self.participant.name), bytes(self._received), challenge)
 
         theirs = self._in_step(lambda step: self._traded(Kind.RETURN_PROOF, proof(), PROOF_BYTES, step), PROOF_BYTES)
         lists = bytes(self._passed_on), b"".join(returned)
@@ -377,9 +377,9 @@ class AlignmentParty:
     def _show_all(self, held: Sequence[bytes]) -> dict[str, list[bytes]]:
         """Everybody's points under all scalars, by owner, sorted, so that nobody can tell which one is whose id."""
         ours = sorted(held)
-        outgoing = dict.fromkeys(self.desk.data_peers, ours)
-        incoming = {peer: self.sizes[self._after(peer)] for peer in self.desk.data_peers}
-        shown = {self._after(self.desk.name): ours}
+        outgoing = dict.fromkeys(self.participant.data_peers, ours)
+        incoming = {peer: self.sizes[self._after(peer)] for peer in self.participant.data_peers}
+        shown = {self._after(self.participant.name): ours}
         for peer, points in self._swap(Kind.SHUFFLED_IDS, outgoing, incoming, self._longest).items():
             if any(left >= right for left, right in pairwise(points)):
                 raise RemoteProtocolError(f"{peer}: expected its points sorted, each once; they are not")
@@ -391,9 +391,9 @@ class AlignmentParty:
 
     def _decide(self, go_on: GoOn, size: int, step: int) -> bytes:
         decision = bytes([bool(go_on(size))])
-        for channel in self.desk.data_peers.values():
+        for channel in self.participant.data_peers.values():
             channel.send(Kind.ALIGNMENT_DECISION, step, decision)
-        for peer, channel in self.desk.data_peers.items():
+        for peer, channel in self.participant.data_peers.items():
             theirs = channel.receive(Kind.ALIGNMENT_DECISION, step, 1)
             if theirs not in (b"\0", b"\1"):
                 raise RemoteProtocolError(f"{peer}: expected a decision, 0 or 1, got another byte")
@@ -407,17 +407,17 @@ class AlignmentParty:
             size = self._chunk_bytes(start, len(common))
             lowered += split(self._in_step(partial(self._lower, common[start : start + self._chunk]), size))
         last = self._ring[-1]
-        if self.desk.name == last:
-            self._swap(Kind.UNBLINDED_IDS, dict.fromkeys(self.desk.data_peers, lowered), {}, len(common))
+        if self.participant.name == last:
+            self._swap(Kind.UNBLINDED_IDS, dict.fromkeys(self.participant.data_peers, lowered), {}, len(common))
             return lowered
         return self._swap(Kind.UNBLINDED_IDS, {}, {last: len(common)}, len(common))[last]
 
     def _lower(self, points: Sequence[bytes], step: int) -> bytes:
         above = b"".join(points)
-        if self.desk.name != self._ring[0]:
+        if self.participant.name != self._ring[0]:
             above = self._channel(self._previous).receive(Kind.UNBLINDED_IDS, step, len(above))
         lowered = self._multiplied(self._blinder.lowered, above)
-        if self.desk.name != self._ring[-1]:
+        if self.participant.name != self._ring[-1]:
             self._channel(self._next).send(Kind.UNBLINDED_IDS, step, lowered)
         return lowered
 
@@ -437,7 +437,7 @@ class AlignmentParty:
         ordered = tuple(sorted(ids))
         key = hash_fields(b"aligned", self._drawn.identity, b"".join(points))
         order_hash = hash_fields(b"order", key, msgspec.json.encode(ordered)).hex()
-        confirm(self.desk, key, (order_hash,))
+        confirm(self.participant, key, (order_hash,))
         if not ordered:
             raise DataError("the parties have no id in common; are their ids written in the same way?")
         return Alignment(ordered, order_hash, len(ordered), self.sizes)
@@ -500,7 +500,7 @@ class AlignmentParty:
 
     @cached_property
     def _ring(self) -> list[str]:
-        return [party.name for party in self.desk.plan.learners]
+        return [party.name for party in self.participant.plan.learners]
 
     @property
     def _is_pair(self) -> bool:
@@ -508,7 +508,7 @@ class AlignmentParty:
 
     @property
     def _next(self) -> str:
-        return self._after(self.desk.name)
+        return self._after(self.participant.name)
 
     @property
     def _previous(self) -> str:
@@ -518,10 +518,10 @@ class AlignmentParty:
         return self._ring[(self._ring.index(name) + 1) % len(self._ring)]
 
     def _before(self, places: int) -> str:
-        return self._ring[(self._ring.index(self.desk.name) - places) % len(self._ring)]
+        return self._ring[(self._ring.index(self.participant.name) - places) % len(self._ring)]
 
     def _channel(self, peer: str) -> Channel:
-        return self.desk.channels[peer]
+        return self.participant.channels[peer]
 
 
 class _Ahead:

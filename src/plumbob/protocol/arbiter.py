@@ -17,7 +17,7 @@ import numpy as np
 from plumbob.crypto import Encoded, EncryptedVector, PrivateKey, PublicKey, Slots
 from plumbob.data import Batch, steps_per_epoch
 from plumbob.model import logistic
-from plumbob.protocol.handshake import Desk, admit_key, greet, make_key, offer_key
+from plumbob.protocol.handshake import Participant, admit_key, greet, make_key, offer_key
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.primitive import admit_from
@@ -31,7 +31,7 @@ class ArbitratedParty(TrainingParty):
     arbiter_key: PublicKey
 
     def prepare(self) -> None:
-        self.arbiter_key = admit_key(self.desk, self.session, self._arbiter, ())
+        self.arbiter_key = admit_key(self.participant, self.session, self._arbiter, ())
 
     def step(self, batch: Batch) -> Vector:
         scores = self.own_scores(batch)
@@ -50,18 +50,18 @@ class ArbitratedParty(TrainingParty):
         own = self.arbiter_key.encrypt(released)
         size = len(released.values) * self.arbiter_key.ciphertext_bytes
         if not self._is_label_party:
-            label_party = self.desk.channels[self.plan.label_party.name]
+            label_party = self.participant.channels[self.plan.label_party.name]
             label_party.send(Kind.SCORES, batch.step, own.to_bytes())
             received = label_party.receive(Kind.JOINT_RESIDUALS, batch.step, size)
             return admit_from(label_party, self.arbiter_key, received, len(batch))
         joint: EncryptedVector = own
         for party in self.plan.feature_parties:
-            channel = self.desk.channels[party.name]
+            channel = self.participant.channels[party.name]
             scores = channel.receive(Kind.SCORES, batch.step, size)
             joint = joint + admit_from(channel, self.arbiter_key, scores, len(batch))
         for party in self.plan.feature_parties:
             # Without fresh randomness a feature party would divide by its own ciphertext and read the rest.
-            self.desk.channels[party.name].send(Kind.JOINT_RESIDUALS, batch.step, joint.randomised().to_bytes())
+            self.participant.channels[party.name].send(Kind.JOINT_RESIDUALS, batch.step, joint.randomised().to_bytes())
         return joint
 
     def opened_sums(self, batch: Batch, enc_residuals: EncryptedVector) -> Vector:
@@ -70,7 +70,7 @@ class ArbitratedParty(TrainingParty):
         X = self.encoded_features(batch)
         enc_sums = self._slots.pack(enc_residuals @ X)
         mask = self._mask(len(enc_sums))
-        arbiter = self.desk.channels[self._arbiter]
+        arbiter = self.participant.channels[self._arbiter]
         arbiter.send(Kind.MASKED_SUMS, batch.step, (enc_sums + mask).randomised().to_bytes())
         opened = self._slots.from_bytes(arbiter.receive(Kind.OPENED_SUMS, batch.step, self._slots.opened_bytes))
         return self.widths.decode_sums(self._slots.unpack(opened, mask))
@@ -82,11 +82,11 @@ class ArbitratedParty(TrainingParty):
 
     @property
     def _is_label_party(self) -> bool:
-        return self.desk.name == self.plan.label_party.name
+        return self.participant.name == self.plan.label_party.name
 
     @property
     def _arbiter(self) -> str:
-        return arbiter_name(self.desk)
+        return arbiter_name(self.participant)
 
     @cached_property
     def _slots(self) -> Slots:
@@ -101,36 +101,36 @@ class Arbiter:
     key: PrivateKey
     """Made in `run`; it stays in this object."""
 
-    def __init__(self, desk: Desk) -> None:
-        self.desk = desk
-        self.plan = desk.plan
+    def __init__(self, participant: Participant) -> None:
+        self.participant = participant
+        self.plan = participant.plan
 
     def run(self) -> Transcript:
         """Decrypt what each party sends, step by step."""
-        identity, rows = greet(self.desk)
-        key = self.key = make_key(self.desk)
-        offer_key(self.desk, identity, key)
+        identity, rows = greet(self.participant)
+        key = self.key = make_key(self.participant)
+        offer_key(self.participant, identity, key)
         training_rows = self.training_rows = rows - self.plan.held_out(rows)
         widths = widths_for(self.plan, training_rows)
         slots = {
             name: slots_for(self.plan, widths, key.public, columns_of(self.plan, name), training_rows)
-            for name in self.desk.channels
+            for name in self.participant.channels
             if columns_of(self.plan, name)
         }
-        resumed = self.desk.take_up()
+        resumed = self.participant.take_up()
         results = [] if resumed is None else resumed.results
         for step in range(len(results) + 1, steps_per_epoch(training_rows, self.plan) * self.plan.passes + 1):
-            self.desk.journal.begin(step)
+            self.participant.journal.begin(step)
             read = {}
             for name, layout in slots.items():
                 opened = self._open(key, layout, name, step)
                 if self.plan.unmasked_gradients_for_the_arbiter:
                     read[name] = widths.decode_sums(layout.unpack(opened, public_mask(layout))).tobytes()
-            self.desk.finish_step(step, read, {})
+            self.participant.finish_step(step, read, {})
             results.append(read)
-        self.desk.journal.begin(len(results) + 1)
+        self.participant.journal.begin(len(results) + 1)
         return Transcript(
-            party=self.desk.name,
+            party=self.participant.name,
             plan=self.plan.to_toml(),
             seed=b"",
             X=np.zeros((0, 0)),
@@ -142,7 +142,7 @@ class Arbiter:
         )
 
     def _open(self, key: PrivateKey, slots: Slots, name: str, step: int) -> list[int]:
-        channel = self.desk.channels[name]
+        channel = self.participant.channels[name]
         data = channel.receive(Kind.MASKED_SUMS, step, slots.replies * key.public.ciphertext_bytes)
         opened = slots.truncate(key.decrypt(admit_from(channel, key.public, data, slots.replies)))
         channel.send(Kind.OPENED_SUMS, step, slots.to_bytes(opened))
@@ -154,6 +154,6 @@ def public_mask(slots: Slots) -> list[int]:
     return [1 << slots.masked_bits] * slots.replies
 
 
-def arbiter_name(desk: Desk) -> str:
+def arbiter_name(participant: Participant) -> str:
     """The party that holds the key; the plan has one where the protocol needs it."""
-    return next(party.name for party in desk.plan.parties if party.role == "arbiter")
+    return next(party.name for party in participant.plan.parties if party.role == "arbiter")

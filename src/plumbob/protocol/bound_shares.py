@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from plumbob.crypto import PrivateKey, PublicKey, okamoto_uchiyama, paillier
 from plumbob.protocol.channel import Channel
-from plumbob.protocol.handshake import Desk, Session, admit_key, hash_fields, make_key, offer_key, profile_of
+from plumbob.protocol.handshake import Participant, Session, admit_key, hash_fields, make_key, offer_key, profile_of
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.primitive import admit_from
 
@@ -30,27 +30,29 @@ class BoundShares:
         ends = sorted([self.own_key + self.supplied, self.peers_key + self.received])
         return hash_fields(b"bound shares", *ends).hex()
 
-    def private_key(self, desk: Desk) -> PrivateKey:
+    def private_key(self, participant: Participant) -> PrivateKey:
         """Own key again."""
-        public = public_key(desk, self.own_key)
+        public = public_key(participant, self.own_key)
         if isinstance(public, okamoto_uchiyama.OkamotoUchiyamaPublicKey):
-            return _counted(desk, okamoto_uchiyama.OkamotoUchiyamaPrivateKey(*self.factors, public))
-        return _counted(desk, paillier.PaillierPrivateKey(*self.factors, public))
+            return _counted(participant, okamoto_uchiyama.OkamotoUchiyamaPrivateKey(*self.factors, public))
+        return _counted(participant, paillier.PaillierPrivateKey(*self.factors, public))
 
-    def peers_public_key(self, desk: Desk) -> PublicKey:
+    def peers_public_key(self, participant: Participant) -> PublicKey:
         """The peer's key, which was admitted when the shares were bound; with bases of this session."""
-        key = public_key(desk, self.peers_key)
+        key = public_key(participant, self.peers_key)
         key.prepare()
-        desk.keys.append(key)
+        participant.keys.append(key)
         return key
 
 
-def bind_shares(desk: Desk, session: Session, channel: Channel, peers: list[int], columns: int) -> BoundShares:
+def bind_shares(
+    participant: Participant, session: Session, channel: Channel, peers: list[int], columns: int
+) -> BoundShares:
     """Supply our share of the peer's weights, and get the peer's share of ours, of this many columns."""
-    key = make_key(desk)
-    offer_key(desk, session.identity, key)
-    known = {one.public.n if isinstance(one, PrivateKey) else one.n for one in desk.keys}
-    peers_key = admit_key(desk, session, channel.peer, known)
+    key = make_key(participant)
+    offer_key(participant, session.identity, key)
+    known = {one.public.n if isinstance(one, PrivateKey) else one.n for one in participant.keys}
+    peers_key = admit_key(participant, session, channel.peer, known)
     supplied = key.encrypt(peers).to_bytes()
     channel.send(Kind.BOUND_SHARE, 0, supplied)
     received = channel.receive(Kind.BOUND_SHARE, 0, columns * peers_key.ciphertext_bytes)
@@ -58,17 +60,19 @@ def bind_shares(desk: Desk, session: Session, channel: Channel, peers: list[int]
     return BoundShares(key.factors, key.public.to_bytes(), peers_key.to_bytes(), supplied, received)
 
 
-def public_key(desk: Desk, data: bytes) -> paillier.PaillierPublicKey | okamoto_uchiyama.OkamotoUchiyamaPublicKey:
+def public_key(
+    participant: Participant, data: bytes
+) -> paillier.PaillierPublicKey | okamoto_uchiyama.OkamotoUchiyamaPublicKey:
     """A key that was admitted before, from its bytes."""
-    profile = profile_of(desk.plan)
+    profile = profile_of(participant.plan)
     size = profile.key_bits // 8
     n = int.from_bytes(data[:size], "little")
-    if desk.plan.scheme == "okamoto-uchiyama":
+    if participant.plan.scheme == "okamoto-uchiyama":
         g = int.from_bytes(data[size:], "little")
-        return okamoto_uchiyama.OkamotoUchiyamaPublicKey(n, g, profile, desk.engine, desk.randomness)
-    return paillier.PaillierPublicKey(n, profile, desk.engine, desk.randomness)
+        return okamoto_uchiyama.OkamotoUchiyamaPublicKey(n, g, profile, participant.engine, participant.randomness)
+    return paillier.PaillierPublicKey(n, profile, participant.engine, participant.randomness)
 
 
-def _counted(desk: Desk, key: PrivateKey) -> PrivateKey:
-    desk.keys.append(key)
+def _counted(participant: Participant, key: PrivateKey) -> PrivateKey:
+    participant.keys.append(key)
     return key

@@ -4,7 +4,7 @@ from plumbob.data import Table
 from plumbob.plan import Plan
 from plumbob.protocol.arbiter import Arbiter, ArbitratedParty
 from plumbob.protocol.exchange import ExchangeParty
-from plumbob.protocol.handshake import Desk
+from plumbob.protocol.handshake import Participant
 from plumbob.protocol.lattice_shares import LatticeParty
 from plumbob.protocol.party import Progress, TrainingParty
 from plumbob.protocol.shares import SharesParty
@@ -17,12 +17,15 @@ PROTOCOLS: dict[str, type[TrainingParty]] = {
 
 
 def player(
-    desk: Desk, table: Table | None, progress: Progress | None = None, instead: type[TrainingParty] | None = None
+    participant: Participant,
+    table: Table | None,
+    progress: Progress | None = None,
+    instead: type[TrainingParty] | None = None,
 ) -> TrainingParty | Arbiter:
-    """The party at this desk; without a table it is the arbiter. `instead` is a class that overrides a step."""
+    """The party at this participant; without a table it is the arbiter. `instead` is a class that overrides a step."""
     if table is None:
-        return Arbiter(desk)
-    return (instead or _class_for(desk.plan))(desk, table, progress)
+        return Arbiter(participant)
+    return (instead or _class_for(participant.plan))(participant, table, progress)
 
 
 def _class_for(plan: Plan) -> type[TrainingParty]:

@@ -56,7 +56,7 @@ def train_clear(
     keeper: Keeper | None = None,
 ) -> tuple[list[Transcript], dict[str, Shard]]:
     """All parties' training in one place; `tables` are aligned, `seed` fixes batches, held-out rows and the start."""
-    parties = _seated(plan, tables, seed)
+    parties = _open_parties(plan, tables, seed)
     rows = len(parties[0].shard)
     steps = steps_per_epoch(rows, plan) * plan.passes
     generator = stream(seed, "noise")
@@ -111,7 +111,7 @@ def _take_up(parties: list[OpenParty], resumed: Resumed | None) -> int:
     return resumed.step
 
 
-def _seated(plan: Plan, tables: Mapping[str, Table], seed: bytes) -> list[OpenParty]:
+def _open_parties(plan: Plan, tables: Mapping[str, Table], seed: bytes) -> list[OpenParty]:
     joint_start = starting_weights(plan.start, plan.columns, stream(seed, "starting weights"))
     parties, before = [], 0
     for party in plan.learners:

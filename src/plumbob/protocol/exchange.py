@@ -41,13 +41,13 @@ class ExchangeParty(TrainingParty):
     pair_keys: dict[str, bytes]
 
     def prepare(self) -> None:
-        self.key = make_key(self.desk)
-        offer_key(self.desk, self.session.identity, self.key)
+        self.key = make_key(self.participant)
+        offer_key(self.participant, self.session.identity, self.key)
         self.peer_keys = {}
-        for peer in self.desk.channels:
+        for peer in self.participant.channels:
             known = {self.key.public.n, *(key.n for key in self.peer_keys.values())}
-            self.peer_keys[peer] = admit_key(self.desk, self.session, peer, known)
-        self.pair_keys = agree_pair_keys(self.desk, self.session) if len(self.peer_keys) > 1 else {}
+            self.peer_keys[peer] = admit_key(self.participant, self.session, peer, known)
+        self.pair_keys = agree_pair_keys(self.participant, self.session) if len(self.peer_keys) > 1 else {}
 
     def step(self, batch: Batch) -> Vector:
         # Lines 1 to 4.
@@ -104,7 +104,7 @@ class ExchangeParty(TrainingParty):
         replies = [learner.collect(batch.step) for learner in self._learners.values()]
         joint_reply = [sum(values) for values in zip(*replies, strict=True)]
         joint_mask = [sum(values) for values in zip(*masks, strict=True)]
-        return self.widths.decode_sums(self._slots[self.desk.name].unpack(joint_reply, joint_mask))
+        return self.widths.decode_sums(self._slots[self.participant.name].unpack(joint_reply, joint_mask))
 
     def _hidden_among_helpers(self, learner: str, step: int, opened: Sequence[int]) -> list[int]:
         """Plus the masks shared with later helpers, minus those shared with earlier ones."""
@@ -112,7 +112,7 @@ class ExchangeParty(TrainingParty):
         for other, key in self.pair_keys.items():
             if other == learner:
                 continue
-            sign = 1 if self.desk.name < other else -1
+            sign = 1 if self.participant.name < other else -1
             for index, modulus in enumerate(self._slots[learner].moduli):
                 hidden[index] += sign * pair_mask(key, self.session.identity, learner, step, index, modulus)
         return hidden
@@ -122,14 +122,14 @@ class ExchangeParty(TrainingParty):
         """For every party with columns, how its sums travel; key lengths are equal, so any key serves to say."""
         return {
             name: slots_for(self.plan, self.widths, self.key.public, columns_of(self.plan, name), len(self.shard))
-            for name in (self.desk.name, *self.peer_keys)
+            for name in (self.participant.name, *self.peer_keys)
         }
 
     @cached_property
     def _helpers(self) -> dict[str, Helper]:
         """Toward every peer that has columns to learn for."""
         return {
-            peer: Helper(self.desk.channels[peer], self.key, self._slots[peer])
+            peer: Helper(self.participant.channels[peer], self.key, self._slots[peer])
             for peer in self.peer_keys
             if columns_of(self.plan, peer)
         }
@@ -138,8 +138,8 @@ class ExchangeParty(TrainingParty):
     def _learners(self) -> dict[str, Learner]:
         if not self.columns:
             return {}
-        slots = self._slots[self.desk.name]
-        return {peer: Learner(self.desk.channels[peer], key, slots) for peer, key in self.peer_keys.items()}
+        slots = self._slots[self.participant.name]
+        return {peer: Learner(self.participant.channels[peer], key, slots) for peer, key in self.peer_keys.items()}
 
 
 def pair_mask(key: bytes, session: bytes, learner: str, step: int, index: int, modulus: int) -> int:

@@ -54,7 +54,7 @@ class Hello(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @dataclass(frozen=True, repr=False)
-class Desk:
+class Participant:
     """What a party works with: its name, the plan, a channel to each peer, an engine and its randomness."""
 
     name: str
@@ -108,23 +108,23 @@ class Session:
     seed: bytes
 
 
-def agree(desk: Desk, ids: Collection[str], purpose: Purpose = "train", about: str = "") -> Session:
+def agree(participant: Participant, ids: Collection[str], purpose: Purpose = "train", about: str = "") -> Session:
     """Same plan, same ordered rows, and a seed that nobody could choose alone. An arbiter is only greeted.
 
     `about` is something else that all must hold the same of: the run whose model is used.
     """
-    identity, _ = greet(desk, len(ids), purpose)
-    seed = _draw_seed(desk, identity)
+    identity, _ = greet(participant, len(ids), purpose)
+    seed = _draw_seed(participant, identity)
     what = "its run, its ids, their order or its seed" if about else WHAT_IDS_SAY
-    confirm(desk, identity + seed + about.encode(), ids, what)
+    confirm(participant, identity + seed + about.encode(), ids, what)
     return Session(identity, seed)
 
 
-def greet(desk: Desk, rows: int | None = None, purpose: Purpose = "train") -> tuple[bytes, int]:
+def greet(participant: Participant, rows: int | None = None, purpose: Purpose = "train") -> tuple[bytes, int]:
     """The session's identity and the number of aligned rows; who holds none, an arbiter, hears it from the others."""
-    identity, heard = greet_peers(desk, rows, purpose)
+    identity, heard = greet_peers(participant, rows, purpose)
     for peer, theirs in heard.items():
-        if desk.plan.party(peer).role != "arbiter":
+        if participant.plan.party(peer).role != "arbiter":
             _refuse_no_rows(peer, theirs)
             rows = theirs if rows is None else rows
             _refuse_difference(peer, "number of aligned rows", rows, theirs)
@@ -133,15 +133,15 @@ def greet(desk: Desk, rows: int | None = None, purpose: Purpose = "train") -> tu
     return identity, rows
 
 
-def greet_peers(desk: Desk, rows: int | None, purpose: Purpose) -> tuple[bytes, dict[str, int | None]]:
+def greet_peers(participant: Participant, rows: int | None, purpose: Purpose) -> tuple[bytes, dict[str, int | None]]:
     """The session's identity, and the rows that each peer names. An arbiter takes part in training only."""
-    nonces = {desk.name: desk.randomness.draw(NONCE_BYTES).hex()}
-    plan_hash = desk.plan.hash()
-    channels = desk.channels if purpose == "train" else desk.data_peers
-    ours = Hello(1, desk.name, purpose, plan_hash, rows, nonces[desk.name])
+    nonces = {participant.name: participant.randomness.draw(NONCE_BYTES).hex()}
+    plan_hash = participant.plan.hash()
+    channels = participant.channels if purpose == "train" else participant.data_peers
+    ours = Hello(1, participant.name, purpose, plan_hash, rows, nonces[participant.name])
     for channel in channels.values():
         if purpose == "train":
-            channel.follow(desk.plan.protocol)
+            channel.follow(participant.plan.protocol)
         channel.send(Kind.HELLO, 0, msgspec.json.encode(ours))
     heard = {}
     for peer, channel in channels.items():
@@ -181,15 +181,15 @@ def _refuse_no_rows(peer: str, rows: int | None) -> None:
         raise RemoteProtocolError(f"{peer}: it did not report its number of aligned rows (at least 1)")
 
 
-def _draw_seed(desk: Desk, identity: bytes) -> bytes:
+def _draw_seed(participant: Participant, identity: bytes) -> bytes:
     """Commit, then reveal: who sees the others' shares can no longer change its own."""
-    if desk.plan.seed:
-        return seed_from_int(desk.plan.seed)
-    shares = {desk.name: desk.randomness.draw(NONCE_BYTES)}
-    desk.send_all(Kind.SEED_COMMITMENT, _commitment(identity, desk.name, shares[desk.name]))
-    commitments = desk.receive_all(Kind.SEED_COMMITMENT, HASH_BYTES)
-    desk.send_all(Kind.SEED_SHARE, shares[desk.name])
-    for peer, share in desk.receive_all(Kind.SEED_SHARE, NONCE_BYTES).items():
+    if participant.plan.seed:
+        return seed_from_int(participant.plan.seed)
+    shares = {participant.name: participant.randomness.draw(NONCE_BYTES)}
+    participant.send_all(Kind.SEED_COMMITMENT, _commitment(identity, participant.name, shares[participant.name]))
+    commitments = participant.receive_all(Kind.SEED_COMMITMENT, HASH_BYTES)
+    participant.send_all(Kind.SEED_SHARE, shares[participant.name])
+    for peer, share in participant.receive_all(Kind.SEED_SHARE, NONCE_BYTES).items():
         if not hmac.compare_digest(_commitment(identity, peer, share), commitments[peer]):
             raise RemoteProtocolError(f"{peer}: its share of the seed is not the one it committed to")
         shares[peer] = share
@@ -200,15 +200,15 @@ def _commitment(identity: bytes, name: str, share: bytes) -> bytes:
     return hash_fields(b"commitment", identity, name.encode(), share)
 
 
-def confirm(desk: Desk, key: bytes, ids: Collection[str], what: str = WHAT_IDS_SAY) -> None:
+def confirm(participant: Participant, key: bytes, ids: Collection[str], what: str = WHAT_IDS_SAY) -> None:
     """A keyed hash over the ordered ids under what this session drew: as expected, or somebody lied or erred."""
 
     def confirmation(name: str) -> bytes:
         # With its sender's name, so that nobody can confirm by sending our own words back.
         return hash_fields(b"confirmation", key, name.encode(), *(identity.encode() for identity in ids))
 
-    desk.send_all(Kind.CONFIRMATION, confirmation(desk.name))
-    for peer, theirs in desk.receive_all(Kind.CONFIRMATION, HASH_BYTES).items():
+    participant.send_all(Kind.CONFIRMATION, confirmation(participant.name))
+    for peer, theirs in participant.receive_all(Kind.CONFIRMATION, HASH_BYTES).items():
         if not hmac.compare_digest(confirmation(peer), theirs):
             raise RemoteProtocolError(f"{peer}: {what} differ from ours; align again")
 
@@ -218,58 +218,60 @@ def profile_of(plan: Plan) -> Profile:
     return insecure_for_tests(plan.key_bits) if plan.test_only_keys else for_key_bits(plan.key_bits)
 
 
-def make_key(desk: Desk) -> PrivateKey:
+def make_key(participant: Participant) -> PrivateKey:
     """A new key of the plan's scheme."""
-    generate = paillier.generate if desk.plan.scheme == "paillier" else okamoto_uchiyama.generate
-    key = generate(profile_of(desk.plan), desk.engine, desk.randomness)
+    generate = paillier.generate if participant.plan.scheme == "paillier" else okamoto_uchiyama.generate
+    key = generate(profile_of(participant.plan), participant.engine, participant.randomness)
     key.prepare()
-    desk.keys.append(key)
+    participant.keys.append(key)
     return key
 
 
-def offer_key(desk: Desk, identity: bytes, own: PrivateKey) -> None:
+def offer_key(participant: Participant, identity: bytes, own: PrivateKey) -> None:
     """Our public key to every peer, with a proof made for that peer and this session."""
-    for peer, channel in desk.channels.items():
+    for peer, channel in participant.channels.items():
         body = own.public.to_bytes()
         if isinstance(own, paillier.PaillierPrivateKey):
-            body += prove(own, ProofContext(identity, desk.name, peer))
+            body += prove(own, ProofContext(identity, participant.name, peer))
         channel.send(Kind.PUBLIC_KEY, 0, body)
 
 
-def admit_key(desk: Desk, session: Session, peer: str, known: Collection[int]) -> PublicKey:
+def admit_key(participant: Participant, session: Session, peer: str, known: Collection[int]) -> PublicKey:
     """A peer's key, if it passes every check; `known` are moduli that it must not repeat."""
-    admitted = _admit_paillier if desk.plan.scheme == "paillier" else _admit_trusted
+    admitted = _admit_paillier if participant.plan.scheme == "paillier" else _admit_trusted
     try:
-        key = admitted(desk, session, peer, known)
+        key = admitted(participant, session, peer, known)
     except KeyRefusedError as error:
         raise KeyRefusedError(f"{peer}: {error}") from None
     key.prepare()
-    desk.keys.append(key)
+    participant.keys.append(key)
     return key
 
 
-def _admit_paillier(desk: Desk, session: Session, peer: str, known: Collection[int]) -> PublicKey:
-    profile = profile_of(desk.plan)
+def _admit_paillier(participant: Participant, session: Session, peer: str, known: Collection[int]) -> PublicKey:
+    profile = profile_of(participant.plan)
     size = profile.key_bits // 8
-    body = desk.channels[peer].receive(Kind.PUBLIC_KEY, 0, size * (1 + ROOTS))
-    context = ProofContext(session.identity, peer, desk.name)
+    body = participant.channels[peer].receive(Kind.PUBLIC_KEY, 0, size * (1 + ROOTS))
+    context = ProofContext(session.identity, peer, participant.name)
     return admit_paillier(
-        body[:size], body[size:], context, profile, desk.engine, known=known, randomness=desk.randomness
+        body[:size], body[size:], context, profile, participant.engine, known=known, randomness=participant.randomness
     )
 
 
-def _admit_trusted(desk: Desk, _session: Session, peer: str, known: Collection[int]) -> PublicKey:
-    profile = profile_of(desk.plan)
-    body = desk.channels[peer].receive(Kind.PUBLIC_KEY, 0, 2 * profile.key_bits // 8)
-    return admit_trusted_okamoto_uchiyama(body, profile, desk.engine, known=known, randomness=desk.randomness)
+def _admit_trusted(participant: Participant, _session: Session, peer: str, known: Collection[int]) -> PublicKey:
+    profile = profile_of(participant.plan)
+    body = participant.channels[peer].receive(Kind.PUBLIC_KEY, 0, 2 * profile.key_bits // 8)
+    return admit_trusted_okamoto_uchiyama(
+        body, profile, participant.engine, known=known, randomness=participant.randomness
+    )
 
 
-def agree_pair_keys(desk: Desk, session: Session) -> dict[str, bytes]:
+def agree_pair_keys(participant: Participant, session: Session) -> dict[str, bytes]:
     """A secret key with each peer, for the masks that hide one helper's answer among all of them."""
-    secret = X25519PrivateKey.from_private_bytes(desk.randomness.draw(32))
-    desk.send_all(Kind.PAIR_KEY, secret.public_key().public_bytes_raw())
+    secret = X25519PrivateKey.from_private_bytes(participant.randomness.draw(32))
+    participant.send_all(Kind.PAIR_KEY, secret.public_key().public_bytes_raw())
     keys = {}
-    for peer, body in desk.receive_all(Kind.PAIR_KEY, 32).items():
+    for peer, body in participant.receive_all(Kind.PAIR_KEY, 32).items():
         try:
             shared = secret.exchange(X25519PublicKey.from_public_bytes(body))
         except ValueError:
@@ -277,7 +279,7 @@ def agree_pair_keys(desk: Desk, session: Session) -> dict[str, bytes]:
                 f"{peer}: its pair key is a point of small order; everybody could guess ours"
             ) from None
         keys[peer] = hash_fields(
-            b"pair", session.identity, *(name.encode() for name in sorted((desk.name, peer))), shared
+            b"pair", session.identity, *(name.encode() for name in sorted((participant.name, peer))), shared
         )
     return keys
 

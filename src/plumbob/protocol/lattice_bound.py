@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from plumbob.crypto.lattice import Context, LatticeEngine, Owner, OwnerKey, TestedKey, local
 from plumbob.crypto.lattice.context import SEED_BYTES
 from plumbob.crypto.lattice.products import polynomials
-from plumbob.protocol.handshake import Desk, Session, hash_fields
+from plumbob.protocol.handshake import Participant, Session, hash_fields
 from plumbob.protocol.lattice_keys import Product, agree_keys
 from plumbob.protocol.lattice_sets import LatticeShape
 from plumbob.protocol.messages import Kind
@@ -51,17 +51,17 @@ class BoundLattice:
 
 
 def bind_lattice(
-    desk: Desk, engine: LatticeEngine, session: Session, shape: LatticeShape, peers: list[int]
+    participant: Participant, engine: LatticeEngine, session: Session, shape: LatticeShape, peers: list[int]
 ) -> BoundLattice:
     """Supply our share of the peer's weights, and get the peer's share of ours."""
-    channel = next(iter(desk.channels.values()))
-    contexts = [Context(session.identity, *ends, KIND, 0) for ends in _ordered(desk.name, channel.peer)]
-    keys = agree_keys(desk, engine, channel, [Product(context, shape.profile[0]) for context in contexts])
+    channel = next(iter(participant.channels.values()))
+    contexts = [Context(session.identity, *ends, KIND, 0) for ends in _ordered(participant.name, channel.peer)]
+    keys = agree_keys(participant, engine, channel, [Product(context, shape.profile[0]) for context in contexts])
     [(context, key)] = keys.own.items()
     [peers_key] = keys.peers_public.values()
     supplied = Owner(key, shape.scores(channel.peer, 1)).request(local.pairs_of(peers))
     channel.send(Kind.BOUND_SHARE, 0, supplied)
-    size = SEED_BYTES + shape.scores(desk.name, 1).request_bytes
+    size = SEED_BYTES + shape.scores(participant.name, 1).request_bytes
     received = channel.receive(Kind.BOUND_SHARE, 0, size)
     own_key = keys.own_public[context]
     return BoundLattice(session.identity, shape.number, keys.seeds[context], own_key, peers_key, supplied, received)

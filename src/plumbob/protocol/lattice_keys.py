@@ -22,7 +22,7 @@ from plumbob.crypto.lattice import (
 from plumbob.crypto.lattice.context import SEED_BYTES
 from plumbob.errors import CiphertextRefusedError, KeyRefusedError
 from plumbob.protocol.channel import Channel
-from plumbob.protocol.handshake import Desk
+from plumbob.protocol.handshake import Participant
 from plumbob.protocol.messages import Kind
 
 PASSED, AGAIN = b"\1", b"\0"
@@ -56,12 +56,12 @@ class Keys:
                 del keys[context]
 
 
-def agree_keys(desk: Desk, engine: LatticeEngine, channel: Channel, products: Iterable[Product]) -> Keys:
+def agree_keys(participant: Participant, engine: LatticeEngine, channel: Channel, products: Iterable[Product]) -> Keys:
     """Make ours, get the peer's, and test both; what fails ends the run."""
     listed = list(products)
-    mine = [product for product in listed if product.context.owner == desk.name]
-    theirs = [product for product in listed if product.context.owner != desk.name]
-    seeds = {product.context: desk.randomness.draw(SEED_BYTES) for product in mine}
+    mine = [product for product in listed if product.context.owner == participant.name]
+    theirs = [product for product in listed if product.context.owner != participant.name]
+    seeds = {product.context: participant.randomness.draw(SEED_BYTES) for product in mine}
     own = {
         product.context: OwnerKey(engine, product.parameters, product.context, seeds[product.context])
         for product in mine
@@ -71,7 +71,7 @@ def agree_keys(desk: Desk, engine: LatticeEngine, channel: Channel, products: It
     sizes = [product.parameters.polynomial_bytes for product in theirs]
     parts = _cut(channel.receive(Kind.LATTICE_KEYS, 0, sum(sizes)), sizes)
     peers_public = {product.context: part for product, part in zip(theirs, parts, strict=True)}
-    tested = _Tests(desk, engine, channel, own, own_public).run(theirs, peers_public)
+    tested = _Tests(participant, engine, channel, own, own_public).run(theirs, peers_public)
     return Keys(own, tested, seeds, own_public, peers_public)
 
 
@@ -80,13 +80,13 @@ class _Tests:
 
     def __init__(
         self,
-        desk: Desk,
+        participant: Participant,
         engine: LatticeEngine,
         channel: Channel,
         own: dict[Context, OwnerKey],
         own_public: dict[Context, bytes],
     ) -> None:
-        self.desk, self.engine, self.channel = desk, engine, channel
+        self.participant, self.engine, self.channel = participant, engine, channel
         self.own, self.own_public = own, own_public
 
     def run(self, theirs: Sequence[Product], public: dict[Context, bytes]) -> dict[Context, TestedKey]:
@@ -111,7 +111,9 @@ class _Tests:
     ) -> tuple[list[OwnerKey], list[Product]]:
         """What has to be proved, and tested, once more."""
         tests = [self._test(product, public[product.context]) for product in testing]
-        proofs = [KeyProof(key, self.own_public[key.context], self.desk.randomness.draw(SEED_BYTES)) for key in proving]
+        proofs = [
+            KeyProof(key, self.own_public[key.context], self.participant.randomness.draw(SEED_BYTES)) for key in proving
+        ]
         sizes = [2 * key.parameters.polynomial_bytes for key in proving]
         challenges = self._swap(Kind.KEY_CHALLENGES, number, [test.challenge() for test in tests], sizes)
         commitments = self._swap(
@@ -136,7 +138,7 @@ class _Tests:
         return again, [product for product in testing if product.context not in tested]
 
     def _test(self, product: Product, public: bytes) -> KeyTest:
-        sigma = self.desk.randomness.draw(SEED_BYTES)
+        sigma = self.participant.randomness.draw(SEED_BYTES)
         try:
             return KeyTest(self.engine, product.parameters, product.context, public, sigma)
         except CiphertextRefusedError as error:

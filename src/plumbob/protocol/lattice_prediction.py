@@ -17,12 +17,12 @@ from plumbob.crypto.lattice.layout import ENTRY_BITS
 from plumbob.data import Table
 from plumbob.errors import DataError
 from plumbob.plan import Plan
-from plumbob.protocol.handshake import Desk, Session, agree
+from plumbob.protocol.handshake import Participant, Session, agree
 from plumbob.protocol.lattice_bound import BoundLattice
 from plumbob.protocol.lattice_sets import ANGLE_BITS, SCORE_FRACTION, SCORES, LatticeShape
 from plumbob.protocol.lattice_shares import Pair, lattice_engine
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.part import Part
+from plumbob.protocol.part import ModelPart
 from plumbob.protocol.transcript import Matrix, Vector
 from plumbob.protocol.widths import columns_of
 
@@ -39,21 +39,21 @@ def largest_reply(plan: Plan) -> int:
 class LatticePredictor:
     """One of the two parties when new rows are scored; only the label party gets the scores."""
 
-    def __init__(self, desk: Desk, table: Table) -> None:
-        self.desk, self.plan, self.table = desk, desk.plan, table
-        self.pair = Pair.at(desk)
+    def __init__(self, participant: Participant, table: Table) -> None:
+        self.participant, self.plan, self.table = participant, participant.plan, table
+        self.pair = Pair.at(participant)
 
     own: list[int]
     bound: BoundLattice
     shape: LatticeShape
     _predicted: Matrix
 
-    def predict(self, part: Part) -> Vector | None:
+    def predict(self, part: ModelPart) -> Vector | None:
         """Scores of this table's rows, where all parts are here."""
-        self.prepare_prediction(part, agree(self.desk, self.table.ids, "predict", part.model))
+        self.prepare_prediction(part, agree(self.participant, self.table.ids, "predict", part.model))
         return self.open_scores(1, range(len(self.table)))
 
-    def prepare_prediction(self, part: Part, session: Session) -> None:
+    def prepare_prediction(self, part: ModelPart, session: Session) -> None:
         """The shares of the weights, the keys they were bound with, and this table's rows as numbers."""
         lengths = {self.pair.name: self.pair.columns, self.pair.peer: self.pair.peers_columns}
         found = {name: len(share) for name, share in part.shares.items()}
@@ -95,7 +95,7 @@ class LatticePredictor:
         entries = np.rint(np.ldexp(X, self.plan.feature_bits)).astype(np.int32)
         matrix = lattice.Matrix(self.engine, own_layout, entries)
         # Drawn for these rows alone: randomness that hid others must not hide them too.
-        answering_key = self.desk.randomness.draw(SEED_BYTES)
+        answering_key = self.participant.randomness.draw(SEED_BYTES)
         answer = Evaluator(matrix, self._tested_key, answering_key, Register()).reply(self.bound.received)
         channel.send(Kind.LATTICE_REPLY, step, answer.reply)
         reply = channel.receive(Kind.LATTICE_REPLY, step, peers_layout.reply_bytes)
@@ -117,7 +117,7 @@ class LatticePredictor:
 
     @cached_property
     def engine(self) -> lattice.LatticeEngine:
-        return lattice_engine(self.desk)
+        return lattice_engine(self.participant)
 
     @cached_property
     def _owner_key(self) -> lattice.OwnerKey:

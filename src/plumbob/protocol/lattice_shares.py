@@ -32,7 +32,7 @@ from plumbob.model.sigmoid import AMPLITUDES, HARMONICS
 from plumbob.plan import Plan
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.clear import row_weights
-from plumbob.protocol.handshake import Desk
+from plumbob.protocol.handshake import Participant
 from plumbob.protocol.journal import State
 from plumbob.protocol.lattice_bound import BoundLattice, bind_lattice
 from plumbob.protocol.lattice_keys import Keys, Product, agree_keys
@@ -48,7 +48,7 @@ from plumbob.protocol.lattice_sets import (
 )
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import WEIGHTS
-from plumbob.protocol.part import Part
+from plumbob.protocol.part import ModelPart
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.row_noise import whole_noise_of_a_run
 from plumbob.protocol.transcript import Vector
@@ -70,8 +70,8 @@ class Pair:
     channel: Channel
 
     @classmethod
-    def at(cls, desk: Desk) -> "Pair":
-        return cls(desk.plan, desk.name, next(iter(desk.channels.values())))
+    def at(cls, participant: Participant) -> "Pair":
+        return cls(participant.plan, participant.name, next(iter(participant.channels.values())))
 
     @property
     def peer(self) -> str:
@@ -95,9 +95,11 @@ class Pair:
         return columns_of(self.plan, self.peer)
 
 
-def lattice_engine(desk: Desk) -> lattice.LatticeEngine:
+def lattice_engine(participant: Participant) -> lattice.LatticeEngine:
     """The readable one where the plan's other engine is that, otherwise the kernel where it was built."""
-    return lattice.choose("python" if desk.engine.name == "python" else "auto", getattr(desk.engine, "threads", None))
+    return lattice.choose(
+        "python" if participant.engine.name == "python" else "auto", getattr(participant.engine, "threads", None)
+    )
 
 
 class LatticeParty(TrainingParty):
@@ -119,8 +121,8 @@ class LatticeParty(TrainingParty):
     def prepare(self) -> None:
         self.shape = LatticeShape(self.plan, len(self.shard))
         self.shape.prove()
-        self.keys = agree_keys(self.desk, self.engine, self.pair.channel, self._products())
-        self._answering_key = self.desk.randomness.draw(SEED_BYTES)
+        self.keys = agree_keys(self.participant, self.engine, self.pair.channel, self._products())
+        self._answering_key = self.participant.randomness.draw(SEED_BYTES)
         self.register = lattice.Register()
         self.row_noise = self._drawn_noise()
         self.share_start()
@@ -135,12 +137,12 @@ class LatticeParty(TrainingParty):
             return None
         columns = self.pair.columns + self.pair.peers_columns
         self.noise_draws = cost.passes * columns
-        return whole_noise_of_a_run(cost, columns, self.desk.randomness.draw)
+        return whole_noise_of_a_run(cost, columns, self.participant.randomness.draw)
 
     def share_start(self) -> None:
         """A random vector to the peer; what is left of the starting weights stays here."""
         start = [round(math.ldexp(weight, WEIGHT_BITS)) for weight in self.weights]
-        given = self.desk.randomness.many_below(local.RING, len(start))
+        given = self.participant.randomness.many_below(local.RING, len(start))
         self.pair.channel.send(Kind.START_SHARE, 0, to_bytes(given))
         self.own = [(value - share) % local.RING for value, share in zip(start, given, strict=True)]
         received = self.pair.channel.receive(Kind.START_SHARE, 0, ELEMENT_BYTES * self.pair.peers_columns)
@@ -368,7 +370,7 @@ class LatticeParty(TrainingParty):
         """`open = "own"`: each party gets the missing share of its own weights, cut to an honest weight's width."""
         if self.plan.open == "never":
             self.weights = np.zeros(0)
-            self.bound = bind_lattice(self.desk, self.engine, self.session, self.shape, self.peers)
+            self.bound = bind_lattice(self.participant, self.engine, self.session, self.shape, self.peers)
             return
         given, kept = (self._cut(share) for share in (self.peers, self.own))
         self.pair.channel.send(Kind.WEIGHT_SHARE, 0, WEIGHTS.to_bytes(given))
@@ -387,9 +389,9 @@ class LatticeParty(TrainingParty):
                 'learning_rate = 0 with scale = "whitened", or lower it'
             )
 
-    def part(self) -> Part:
+    def model_part(self) -> ModelPart:
         """With weights that were never opened, the shares take their place."""
-        part = super().part()
+        part = super().model_part()
         if self.plan.open == "own":
             return part
         shares = {self.pair.name: self.own, self.pair.peer: self.peers}
@@ -397,11 +399,11 @@ class LatticeParty(TrainingParty):
 
     @cached_property
     def engine(self) -> lattice.LatticeEngine:
-        return lattice_engine(self.desk)
+        return lattice_engine(self.participant)
 
     @cached_property
     def pair(self) -> Pair:
-        return Pair.at(self.desk)
+        return Pair.at(self.participant)
 
     @property
     def _other(self) -> str:

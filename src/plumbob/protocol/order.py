@@ -49,6 +49,9 @@ EXCHANGE: tuple[Turn, ...] = (
     Turn("helper", "learner", Kind.OPENED_SUMS, "the same replies decrypted, cut to an honest width", "11"),
 )
 
+# Not in the paper: after the last step, where rows are held out, their scores, for the label party's own eyes.
+HELD_OUT = Turn("feature party", "label party", Kind.SCORE_SHARE, "16 bytes for each held-out row, 4,096 at most")
+
 ARBITER: tuple[Turn, ...] = (
     Turn("feature party", "label party", Kind.SCORES, "one ciphertext for each row of the batch"),
     Turn("label party", "feature party", Kind.JOINT_RESIDUALS, "one ciphertext for each row of the batch"),
@@ -56,7 +59,7 @@ ARBITER: tuple[Turn, ...] = (
     Turn("arbiter", "party", Kind.OPENED_SUMS, "the same replies decrypted, cut to an honest width"),
 )
 
-STEPS: dict[str, tuple[Turn, ...]] = {"exchange": EXCHANGE, "arbiter": ARBITER}
+STEPS: dict[str, tuple[Turn, ...]] = {"exchange": (*EXCHANGE, HELD_OUT), "arbiter": (*ARBITER, HELD_OUT)}
 
 
 class Order:

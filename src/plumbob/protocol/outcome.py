@@ -10,8 +10,8 @@ from plumbob.crypto import Randomness
 from plumbob.crypto.keys import PrivateKey, PublicKey
 from plumbob.data import steps_per_epoch
 from plumbob.plan import Plan
-from plumbob.protocol.handshake import Desk
-from plumbob.protocol.part import Part
+from plumbob.protocol.handshake import Participant
+from plumbob.protocol.part import ModelPart
 from plumbob.record import FINISHED, PartyRecord, RunRecord
 
 NOT_PRIVATE = "Noise, or flipped labels, came from a seed: an experiment, not private."
@@ -73,13 +73,13 @@ def _key_profile(plan: Plan) -> str:
 
 
 def party_record(
-    plan: Plan, name: str, part: Part | None = None, desk: Desk | None = None, noise_draws: int = 0
+    plan: Plan, name: str, part: ModelPart | None = None, participant: Participant | None = None, noise_draws: int = 0
 ) -> PartyRecord:
-    """One party's side; an arbiter has no part, and `clear` no desk."""
+    """One party's side; an arbiter has no part, and `clear` no participant."""
     is_open = part is not None and part.weights is not None
     coefficients, offset = part.in_input_units() if part is not None and is_open else (None, 0.0)
-    channels = {} if desk is None else desk.channels
-    keys = [] if desk is None else desk.keys
+    channels = {} if participant is None else participant.channels
+    keys = [] if participant is None else participant.keys
     return PartyRecord(
         name=name,
         role=plan.party(name).role,

@@ -27,7 +27,7 @@ EARLIER = 2  # Its sources were numbers and full sets of categories only.
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Part:
+class ModelPart:
     """One party's part of the model; `shares` are its shares of both parties' weights where these were never opened."""
 
     party: str
@@ -48,7 +48,7 @@ class Part:
     """What prediction on shares works with, fixed when training ended; None where weights are opened."""
 
     @classmethod
-    def of(cls, party: Party, shard: Shard, weights: Vector | None, classes: tuple[Any, Any] | None) -> "Part":
+    def of(cls, party: Party, shard: Shard, weights: Vector | None, classes: tuple[Any, Any] | None) -> "ModelPart":
         return cls(
             party.name,
             party.role,
@@ -134,7 +134,7 @@ class Part:
         path.write_text(json.dumps(stored, indent=1, allow_nan=False), encoding="utf-8")
 
     @classmethod
-    def load(cls, path: Path) -> "Part":
+    def load(cls, path: Path) -> "ModelPart":
         """Read it back; anything else than what `save` writes is refused."""
         try:
             data = path.read_bytes()

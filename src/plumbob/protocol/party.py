@@ -24,13 +24,15 @@ from plumbob.privacy import discrete_gaussian
 from plumbob.privacy.budget import BudgetLedger
 from plumbob.privacy.randomised_response import label_scale
 from plumbob.protocol import defences, row_noise
-from plumbob.protocol.handshake import Desk, Session, agree
+from plumbob.protocol.handshake import Participant, Session, agree
 from plumbob.protocol.journal import State
-from plumbob.protocol.part import Part
+from plumbob.protocol.part import ModelPart
 from plumbob.protocol.transcript import Matrix, Transcript, Vector
 from plumbob.protocol.widths import Widths, columns_of, widths_for
 
-LARGEST_SCORE = 32.0  # Part of a score that one party has in a run that converges; the sigmoid is flat long before.
+LARGEST_SCORE = (
+    32.0  # ModelPart of a score that one party has in a run that converges; the sigmoid is flat long before.
+)
 NOISE_REACH = 9.0  # Standard deviations: beyond them once in 10**18 draws.
 
 Progress = Callable[[Batch, int], None]
@@ -40,12 +42,12 @@ Progress = Callable[[Batch, int], None]
 class TrainingParty(ABC):
     """A party that holds columns."""
 
-    def __init__(self, desk: Desk, table: Table, progress: Progress | None = None) -> None:
-        self.desk = desk
-        self.plan = desk.plan
+    def __init__(self, participant: Participant, table: Table, progress: Progress | None = None) -> None:
+        self.participant = participant
+        self.plan = participant.plan
         self.table = table
         self.sigmoid = SIGMOIDS[self.plan.sigmoid]
-        self.noise_std = defences.noise_std(self.plan, self.plan.party(desk.name).role)
+        self.noise_std = defences.noise_std(self.plan, self.plan.party(participant.name).role)
         self.noise_draws = 0
         self.sums: list[Vector] = []
         """Of every step, what this party could read."""
@@ -69,35 +71,35 @@ class TrainingParty(ABC):
             if batch.step <= finished:
                 self.spend(batch)
                 continue
-            self.desk.journal.begin(batch.step)
+            self.participant.journal.begin(batch.step)
             self.sums.append(self.step(batch))
-            self.desk.finish_step(batch.step, self.result(), self.state())
+            self.participant.finish_step(batch.step, self.result(), self.state())
             if self._progress is not None:
                 self._progress(batch, steps)
-        self.desk.journal.begin(steps + 1)
+        self.participant.journal.begin(steps + 1)
         self.finish()
         return self.transcript()
 
     def set_up(self) -> None:
         """Everything before the first step. All that is drawn only once is drawn here."""
-        self.session = agree(self.desk, self.table.ids)
+        self.session = agree(self.participant, self.table.ids)
         if self.plan.noise == "rows":
-            self.desk.spend_rows(row_noise.rho_of_a_run(self.plan))
-        treatment = row_noise.treatment(self.plan, self.desk.name, self.desk.randomness.draw)
-        self.shard = build_shard(self.table, self.plan, self.desk.name, self.session.seed, treatment)
+            self.participant.spend_rows(row_noise.rho_of_a_run(self.plan))
+        treatment = row_noise.treatment(self.plan, self.participant.name, self.participant.randomness.draw)
+        self.shard = build_shard(self.table, self.plan, self.participant.name, self.session.seed, treatment)
         self.widths = widths_for(self.plan, len(self.shard))
         # All of them before a key is made: a run must not end in the middle because of a row that comes late.
         for piece in store.pieces(len(self.shard)):
             self.widths.features.encode(self.shard.X[piece], "features")
         cost = defences.label_cost(self.plan)
         self.budget = None if cost is None or self.shard.y is None else BudgetLedger(cost, len(self.shard))
-        self.start = self.weights = own_start(self.desk, self.session, self.columns)
+        self.start = self.weights = own_start(self.participant, self.session, self.columns)
         _ = self._signs
         self.prepare()
 
     def take_up(self) -> int:
         """The last step that an earlier start finished, with everything as it was then; 0 if there is none."""
-        resumed = self.desk.take_up()
+        resumed = self.participant.take_up()
         if resumed is None:
             return 0
         self.sums = [np.frombuffer(result["sums"]) for result in resumed.results]
@@ -127,7 +129,7 @@ class TrainingParty(ABC):
     def transcript(self) -> Transcript:
         """What this party saw."""
         return Transcript(
-            party=self.desk.name,
+            party=self.participant.name,
             plan=self.plan.to_toml(),
             seed=self.session.seed,
             X=self.shard.X,
@@ -155,15 +157,15 @@ class TrainingParty(ABC):
         """Raises DivergenceError where the result is none. Asked after the last message, and never told to a peer."""
         return
 
-    def part(self) -> Part:
+    def model_part(self) -> ModelPart:
         """What this party keeps of the model."""
-        part = Part.of(self.plan.party(self.desk.name), self.shard, self.weights, self.table.classes)
+        part = ModelPart.of(self.plan.party(self.participant.name), self.shard, self.weights, self.table.classes)
         return replace(part, run=self.session.identity.hex())
 
     @property
     def columns(self) -> int:
         """Own columns, the intercept among them."""
-        return columns_of(self.plan, self.desk.name)
+        return columns_of(self.plan, self.participant.name)
 
     def encoded_features(self, batch: Batch) -> Encoded:
         """Own rows of a batch as integers; encoded for each batch, because all of them at once need not fit memory."""
@@ -182,7 +184,7 @@ class TrainingParty(ABC):
         """Flipped once, whatever is done with them afterwards."""
         if self.shard.y is None:
             return None
-        drawn = self.desk.randomness.draw(8 * len(self.shard)) if self.plan.label_flip_epsilon else b""
+        drawn = self.participant.randomness.draw(8 * len(self.shard)) if self.plan.label_flip_epsilon else b""
         return defences.flipped_signs(logistic.signs_of(self.shard.y), self.plan.label_flip_epsilon, drawn)
 
     def own_scores(self, batch: Batch) -> Vector:
@@ -228,7 +230,7 @@ class TrainingParty(ABC):
         if self.noise_std > 0:
             drawn = self._noise(values.shape[1])
             values[0] += drawn
-            if defences.own_noise_returns(self.plan, self.plan.party(self.desk.name).role):
+            if defences.own_noise_returns(self.plan, self.plan.party(self.participant.name).role):
                 self.returned_noise.append(encoding.decode(drawn) @ self.shard.X[batch.rows])
             if np.abs(values).max() >= 1 << (encoding.bits - 1):
                 raise EncodingError("a noisy residual is wider than agreed; this happens about once in 10**15 draws")
@@ -236,7 +238,7 @@ class TrainingParty(ABC):
 
     def own_part(self, terms: Matrix, released: Encoded) -> Vector:
         """Own residuals as the own update uses them: exact (Algorithm 3), or as released where soundness needs it."""
-        if defences.updates_with_released_noise(self.plan, self.plan.party(self.desk.name).role):
+        if defences.updates_with_released_noise(self.plan, self.plan.party(self.participant.name).role):
             return released.encoding.decode(released.values[: terms.shape[1]])
         own: Vector = terms[0]
         return own
@@ -247,7 +249,7 @@ class TrainingParty(ABC):
     def _noise(self, count: int) -> NDArray[np.int64]:
         self.noise_draws += count
         variance = Fraction(defences.whole_units(self.noise_std, self.plan.residual_bits)) ** 2
-        draws = (discrete_gaussian.sample(variance, self.desk.randomness.below) for _ in range(count))
+        draws = (discrete_gaussian.sample(variance, self.participant.randomness.below) for _ in range(count))
         return np.fromiter(draws, dtype=np.int64, count=count)
 
 
@@ -263,19 +265,19 @@ def steering_limit(plan: Plan, helpers: int, X: Matrix) -> Vector:
     return spread
 
 
-def own_start(desk: Desk, session: Session, columns: int) -> Vector:
+def own_start(participant: Participant, session: Session, columns: int) -> Vector:
     """Own part of the starting weights; the intercept, if any, starts at 0.
 
     With a plan's seed they are the same in every protocol, and known to all. Without, each party draws its own part
     from its own randomness.
     """
-    plan = desk.plan
+    plan = participant.plan
     if plan.seed:
         generator = stream(session.seed, "starting weights")
     else:
-        generator = np.random.Generator(np.random.Philox(int.from_bytes(desk.randomness.draw(32), "little")))
-    before = sum(party.features for party in plan.learners[: [p.name for p in plan.learners].index(desk.name)])
+        generator = np.random.Generator(np.random.Philox(int.from_bytes(participant.randomness.draw(32), "little")))
+    before = sum(party.features for party in plan.learners[: [p.name for p in plan.learners].index(participant.name)])
     weights = np.zeros(columns)
-    own = plan.party(desk.name).features
+    own = plan.party(participant.name).features
     weights[:own] = starting_weights(plan.start, plan.columns, generator)[before : before + own]
     return weights

@@ -19,10 +19,10 @@ from plumbob.data import Table
 from plumbob.errors import BudgetExceededError, LocalProtocolError, PlanError, RemoteProtocolError
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.exchange import pair_mask
-from plumbob.protocol.handshake import Desk, Session, agree, agree_pair_keys
+from plumbob.protocol.handshake import Participant, Session, agree, agree_pair_keys
 from plumbob.protocol.lattice_prediction import LatticePredictor
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.part import Part
+from plumbob.protocol.part import ModelPart
 from plumbob.protocol.shares import SharesParty
 from plumbob.protocol.transcript import Vector
 
@@ -48,8 +48,8 @@ class Served:
 class Asker:
     """The label party of a session: `run`, or `begin`, `scores` as often as wanted, `end`."""
 
-    def __init__(self, desk: Desk, table: Table, part: Part) -> None:
-        self.desk, self.table, self.part = desk, table, part
+    def __init__(self, participant: Participant, table: Table, part: ModelPart) -> None:
+        self.participant, self.table, self.part = participant, table, part
         self._step = 0
 
     _scoring: "Scoring"
@@ -62,14 +62,14 @@ class Asker:
         return scores
 
     def begin(self) -> None:
-        self._scoring = begun(self.desk, self.table, self.part)
+        self._scoring = begun(self.participant, self.table, self.part)
 
     def scores(self, rows: Sequence[int]) -> Vector:
         """The joint scores of these rows, counted from 0 in the aligned list; BudgetExceededError if a peer refuses."""
         self._refuse(rows)
         self._step += 1
-        self.desk.journal.begin(self._step)
-        for channel in self.desk.data_peers.values():
+        self.participant.journal.begin(self._step)
+        for channel in self.participant.data_peers.values():
             channel.send(Kind.QUERY, self._step, ROW.pack(len(rows)))
             channel.send(Kind.QUERY_ROWS, self._step, b"".join(map(ROW.pack, rows)))
         verdicts = {peer: channel.receive(Kind.QUERY_VERDICT, self._step, 1) for peer, channel in self._peers}
@@ -80,7 +80,7 @@ class Asker:
                 "or agree on a higher limit"
             )
         scores = self._scoring.collect(self._step, rows)
-        self.desk.finish_step(self._step, {}, {})
+        self.participant.finish_step(self._step, {}, {})
         return scores
 
     def end(self, leaving_out: Sequence[str] = ()) -> None:
@@ -98,7 +98,7 @@ class Asker:
 
     @property
     def _peers(self) -> list[tuple[str, Channel]]:
-        return list(self.desk.data_peers.items())
+        return list(self.participant.data_peers.items())
 
 
 class Answerer:
@@ -109,32 +109,32 @@ class Answerer:
 
     def __init__(
         self,
-        desk: Desk,
+        participant: Participant,
         table: Table,
-        part: Part,
+        part: ModelPart,
         most_rows: int | None = None,
         answered: int = 0,
         book: Callable[[int], None] = lambda answered: None,
     ) -> None:
-        self.desk, self.table, self.part = desk, table, part
+        self.participant, self.table, self.part = participant, table, part
         self._most_rows, self._answered, self._book = most_rows, answered, book
-        self._asker = desk.plan.label_party.name
+        self._asker = participant.plan.label_party.name
 
     def run(self) -> Served:
         """Answer until the label party ends the session; BudgetExceededError at the limit."""
-        scoring = begun(self.desk, self.table, self.part)
+        scoring = begun(self.participant, self.table, self.part)
         queries, before = 0, self._answered
         while rows := self._next_query(queries + 1):
             self._spend(queries + 1, len(rows))
             scoring.answer(queries + 1, rows)
             queries += 1
             # What was answered need not be kept: a session that breaks off is begun anew.
-            self.desk.finish_step(queries, {}, {})
+            self.participant.finish_step(queries, {}, {})
         return Served(queries, self._answered - before)
 
     def _next_query(self, step: int) -> list[int]:
         """The rows asked for; none at the end."""
-        self.desk.journal.begin(step)
+        self.participant.journal.begin(step)
         [count] = ROW.unpack(self._channel.receive(Kind.QUERY, step, ROW.size))
         if count > len(self.table):
             raise RemoteProtocolError(f"{self._asker}: it asks for {count} rows of {len(self.table)}, so some repeat")
@@ -162,14 +162,18 @@ class Answerer:
 
     @property
     def _channel(self) -> Channel:
-        return self.desk.channels[self._asker]
+        return self.participant.channels[self._asker]
 
 
-def begun(desk: Desk, table: Table, part: Part) -> "Scoring":
+def begun(participant: Participant, table: Table, part: ModelPart) -> "Scoring":
     """A session on the same plan and aligned rows, and the way in which this plan's scores are opened in it."""
-    session = agree(desk, table.ids, "predict", part.model)
-    is_shared = desk.plan.protocol == "shares" and desk.plan.open == "never"
-    return SharedScoring(desk, session, table, part) if is_shared else OpenedScoring(desk, session, table, part)
+    session = agree(participant, table.ids, "predict", part.model)
+    is_shared = participant.plan.protocol == "shares" and participant.plan.open == "never"
+    return (
+        SharedScoring(participant, session, table, part)
+        if is_shared
+        else OpenedScoring(participant, session, table, part)
+    )
 
 
 class Scoring(Protocol):
@@ -185,21 +189,21 @@ class Scoring(Protocol):
 class OpenedScoring:
     """From weights that every party has for its own columns."""
 
-    def __init__(self, desk: Desk, session: Session, table: Table, part: Part) -> None:
-        self._desk, self._session = desk, session
+    def __init__(self, participant: Participant, session: Session, table: Table, part: ModelPart) -> None:
+        self._participant, self._session = participant, session
         self._own = part.partial_scores(table)
-        if len(desk.plan.feature_parties) > MOST_PARTIES:
+        if len(participant.plan.feature_parties) > MOST_PARTIES:
             raise PlanError(f"expected at most {MOST_PARTIES} feature parties to predict with")
-        is_masked = len(desk.plan.feature_parties) > 1
-        self._pair_keys = agree_pair_keys(desk, session) if is_masked else {}
+        is_masked = len(participant.plan.feature_parties) > 1
+        self._pair_keys = agree_pair_keys(participant, session) if is_masked else {}
 
     def collect(self, step: int, rows: Sequence[int]) -> Vector:
         total = [0] * len(rows)
-        for channel in self._desk.data_peers.values():
+        for channel in self._participant.data_peers.values():
             body = channel.receive(Kind.SCORE_SHARE, step, SCORE_BYTES * len(rows))
             total = [(a + b) % MODULUS for a, b in zip(total, _from_bytes(body), strict=True)]
         sums = [(value + MODULUS // 2) % MODULUS - MODULUS // 2 for value in total]
-        most = len(self._desk.data_peers) << (PARTIAL.bits - 1)
+        most = len(self._participant.data_peers) << (PARTIAL.bits - 1)
         if any(abs(value) > most for value in sums):
             raise RemoteProtocolError("the answers do not add up to scores; do all parties answer the same rows?")
         scores: Vector = self._own[list(rows)] + PARTIAL.decode(sums)
@@ -209,12 +213,12 @@ class OpenedScoring:
         own = PARTIAL.encode(self._own[list(rows)], "own parts of the scores").values.tolist()
         hidden = [value + self._mask(step, row) for value, row in zip(own, rows, strict=True)]
         body = b"".join((value % MODULUS).to_bytes(SCORE_BYTES, "little") for value in hidden)
-        self._desk.channels[self._asker].send(Kind.SCORE_SHARE, step, body)
+        self._participant.channels[self._asker].send(Kind.SCORE_SHARE, step, body)
 
     def _mask(self, step: int, row: int) -> int:
         """Plus the masks shared with later feature parties, minus those shared with earlier ones."""
         return sum(
-            (1 if self._desk.name < other else -1)
+            (1 if self._participant.name < other else -1)
             * pair_mask(key, self._session.identity, self._asker, step, row, MODULUS)
             for other, key in self._pair_keys.items()
             if other != self._asker
@@ -222,32 +226,36 @@ class OpenedScoring:
 
     @property
     def _asker(self) -> str:
-        return self._desk.plan.label_party.name
+        return self._participant.plan.label_party.name
 
 
 class Predictor(Protocol):
     """One of two parties that score rows on shares."""
 
-    def predict(self, part: Part) -> Vector | None:
+    def predict(self, part: ModelPart) -> Vector | None:
         """All rows of the table, in a session of their own."""
 
-    def prepare_prediction(self, part: Part, session: Session) -> None:
+    def prepare_prediction(self, part: ModelPart, session: Session) -> None:
         """Before the first rows are scored."""
 
     def open_scores(self, step: int, rows: Sequence[int]) -> Vector | None:
         """At the label party, the scores."""
 
 
-def predictor(desk: Desk, table: Table) -> Predictor:
+def predictor(participant: Participant, table: Table) -> Predictor:
     """By the scheme that the shares were made with."""
-    return LatticePredictor(desk, table) if desk.plan.scheme == "lattice" else SharesParty(desk, table)
+    return (
+        LatticePredictor(participant, table)
+        if participant.plan.scheme == "lattice"
+        else SharesParty(participant, table)
+    )
 
 
 class SharedScoring:
     """From weights that nobody has: two parties, each with a share of both."""
 
-    def __init__(self, desk: Desk, session: Session, table: Table, part: Part) -> None:
-        self._party = predictor(desk, table)
+    def __init__(self, participant: Participant, session: Session, table: Table, part: ModelPart) -> None:
+        self._party = predictor(participant, table)
         self._party.prepare_prediction(part, session)
 
     def collect(self, step: int, rows: Sequence[int]) -> Vector:

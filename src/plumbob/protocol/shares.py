@@ -27,7 +27,7 @@ from plumbob.protocol.handshake import Session, admit_key, agree, make_key, offe
 from plumbob.protocol.journal import State
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import RING, RING_BITS, SCORES, WEIGHTS, Share, truncated
-from plumbob.protocol.part import Part
+from plumbob.protocol.part import ModelPart
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.primitive import Helper, Learner, admit_from
 from plumbob.protocol.transcript import Vector
@@ -64,14 +64,14 @@ class SharesParty(TrainingParty):
         self.share_start()
 
     def swap_keys(self) -> None:
-        self.key = make_key(self.desk)
-        offer_key(self.desk, self.session.identity, self.key)
-        self.peer_key = admit_key(self.desk, self.session, self._peer, {self.key.public.n})
+        self.key = make_key(self.participant)
+        offer_key(self.participant, self.session.identity, self.key)
+        self.peer_key = admit_key(self.participant, self.session, self._peer, {self.key.public.n})
 
     def share_start(self) -> None:
         """A random vector to the peer; what is left of the starting weights stays here."""
         start = [round(math.ldexp(weight, WEIGHT_BITS)) for weight in self.weights]
-        given = [self.desk.randomness.below(RING) for _ in start]
+        given = [self.participant.randomness.below(RING) for _ in start]
         self._channel.send(Kind.START_SHARE, 0, to_bytes(given))
         self.own = [(value - share) % RING for value, share in zip(start, given, strict=True)]
         self.peers = from_bytes(self._channel.receive(Kind.START_SHARE, 0, share_bytes(self._peer_columns)))
@@ -147,7 +147,7 @@ class SharesParty(TrainingParty):
         """`open = "own"`: each party gets the missing share of its own weights, cut to an honest weight's width."""
         if self.plan.open == "never":
             self.weights = np.zeros(0)
-            self.bound = bind_shares(self.desk, self.session, self._channel, self.peers, self.columns)
+            self.bound = bind_shares(self.participant, self.session, self._channel, self.peers, self.columns)
             return
         given, kept = (
             WEIGHTS.cut(share, WEIGHT_BITS, rounds_down=self._is_label_party) for share in (self.peers, self.own)
@@ -164,25 +164,25 @@ class SharesParty(TrainingParty):
                 'learning_rate, set scale = "standard" or row_norm = 1'
             )
 
-    def part(self) -> Part:
+    def model_part(self) -> ModelPart:
         """With weights that were never opened, the shares take their place."""
-        part = super().part()
+        part = super().model_part()
         if self.plan.open == "own":
             return part
         return replace(part, weights=None, shares=self._shares, bound=self.bound)
 
-    def predict(self, part: Part) -> Vector | None:
+    def predict(self, part: ModelPart) -> Vector | None:
         """Scores of this table's rows from weights that stay shared, where all parts are here."""
-        session = agree(self.desk, self.table.ids, "predict", part.model)
+        session = agree(self.participant, self.table.ids, "predict", part.model)
         if part.bound is None:
             # A part of an earlier version: its shares are bound now, which harms nobody within one process.
             self.own, self.peers = self._shares_in(part)
-            bound = bind_shares(self.desk, session, self._channel, self.peers, self.columns)
+            bound = bind_shares(self.participant, session, self._channel, self.peers, self.columns)
             part = replace(part, bound=bound)
         self.prepare_prediction(part, session)
         return self.open_scores(1, range(len(self.table)))
 
-    def prepare_prediction(self, part: Part, session: Session) -> None:
+    def prepare_prediction(self, part: ModelPart, session: Session) -> None:
         """The shares of the weights, the keys they were bound with, and this table's rows as numbers."""
         self.session = session
         wider = Encoding(self.plan.feature_bits, PREDICTED_BITS)
@@ -196,7 +196,10 @@ class SharesParty(TrainingParty):
             )
         self.bound = part.bound
         self._predicted = wider.encode(part.encode(self.table), "features of rows to predict").values
-        self.key, self.peer_key = self.bound.private_key(self.desk), self.bound.peers_public_key(self.desk)
+        self.key, self.peer_key = (
+            self.bound.private_key(self.participant),
+            self.bound.peers_public_key(self.participant),
+        )
 
     def open_scores(self, step: int, rows: Sequence[int]) -> Vector | None:
         """Scores of some of the rows, opened to the label party; after `prepare_prediction`."""
@@ -214,14 +217,14 @@ class SharesParty(TrainingParty):
         missing = self._channel.receive(Kind.SCORE_SHARE, step, SCORES.size(len(X)))
         return SCORES.opened(cut, SCORES.from_bytes(missing, self._peer))
 
-    def _shares_in(self, part: Part) -> tuple[Share, Share]:
+    def _shares_in(self, part: ModelPart) -> tuple[Share, Share]:
         if {name: len(share) for name, share in part.shares.items()} != self._share_lengths:
             raise DataError("this part holds no shares of this plan's weights; is it from another run?")
-        return part.shares[self.desk.name], part.shares[self._peer]
+        return part.shares[self.participant.name], part.shares[self._peer]
 
     @property
     def _shares(self) -> dict[str, Share]:
-        return {self.desk.name: self.own, self._peer: self.peers}
+        return {self.participant.name: self.own, self._peer: self.peers}
 
     def _slots(self, sums: int) -> Slots:
         """A slot holds a sum of ring elements times features. Both keys have the same length, so either serves."""
@@ -237,15 +240,15 @@ class SharesParty(TrainingParty):
 
     @property
     def _is_label_party(self) -> bool:
-        return self.desk.name == self.plan.label_party.name
+        return self.participant.name == self.plan.label_party.name
 
     @property
     def _peer(self) -> str:
-        return next(iter(self.desk.channels))
+        return next(iter(self.participant.channels))
 
     @property
     def _channel(self) -> Channel:
-        return self.desk.channels[self._peer]
+        return self.participant.channels[self._peer]
 
     @property
     def _peer_columns(self) -> int:
@@ -253,7 +256,7 @@ class SharesParty(TrainingParty):
 
     @property
     def _share_lengths(self) -> dict[str, int]:
-        return {self.desk.name: self.columns, self._peer: self._peer_columns}
+        return {self.participant.name: self.columns, self._peer: self._peer_columns}
 
     @property
     def _peer_has_intercept(self) -> bool:

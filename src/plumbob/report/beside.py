@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from plumbob.checking.agreement import Agreement
 from plumbob.record import Promise
-from plumbob.report.page import Section, Table, folded, table_of
+from plumbob.report.page import PageTable, Section, folded, table_of
 from plumbob.report.verdicts import badge
 
 WORST_CASES = "Worst cases, each with probability 0.99: how far they lie from what happened is part of the answer."
@@ -17,7 +17,7 @@ def agreement_section(items: Sequence[Agreement]) -> Section:
     return Section("Prediction beside outcome", [kept_sentence(items), *broken], rest=all_of_them)
 
 
-def agreement_table(items: Sequence[Agreement]) -> Table:
+def agreement_table(items: Sequence[Agreement]) -> PageTable:
     """One line a finding."""
     rows = [
         [
@@ -31,7 +31,7 @@ def agreement_table(items: Sequence[Agreement]) -> Table:
         ]
         for one in items
     ]
-    return Table(["attack", "predicted", "found", "so", "by", "against", "target"], rows)
+    return PageTable(["attack", "predicted", "found", "so", "by", "against", "target"], rows)
 
 
 def kept_sentence(items: Sequence[Agreement]) -> str:
@@ -45,10 +45,10 @@ def theorems_section(planned: Sequence[Promise], measured: Sequence[Promise]) ->
     return Section("The paper's theorems beside this run", [WORST_CASES], theorems_table(planned, measured))
 
 
-def theorems_table(planned: Sequence[Promise], measured: Sequence[Promise]) -> Table:
+def theorems_table(planned: Sequence[Promise], measured: Sequence[Promise]) -> PageTable:
     """For the plan alone; and for this run's own rows and weights, beside what it did."""
     header = ["theorem", "for the", "promised", "measured", "kept", "what it says"]
-    return Table(header, [*(_line("plan", one) for one in planned), *(_line("run", one) for one in measured)])
+    return PageTable(header, [*(_line("plan", one) for one in planned), *(_line("run", one) for one in measured)])
 
 
 def _line(about: str, one: Promise) -> list[str]:

@@ -152,6 +152,25 @@ def quality_charts(record: RunRecord) -> Iterator[Chart]:
     )
 
 
+def calibration_chart(record: RunRecord) -> Iterator[Chart]:
+    """Whether probabilities are probabilities."""
+    if any(len(points) > 1 for points in record.calibration.values()):
+        yield Chart(
+            "Calibration",
+            "Rows in groups of equal size, by their probability: of rows to which the model gives 20 %, about 20 % "
+            "should be positive. A line on the diagonal is right.",
+            Axis("mean probability"),
+            Axis("share of positives", high=1.0),
+            [
+                *(
+                    Series(name, [point[1] for point in points], [point[0] for point in points])
+                    for name, points in record.calibration.items()
+                ),
+                Series("right", [0.0, 1.0], [0.0, 1.0], is_reference=True),
+            ],
+        )
+
+
 def traffic_chart(record: RunRecord) -> Iterator[Chart]:
     """What each party sent."""
     if any(party.bytes_sent for party in record.parties):

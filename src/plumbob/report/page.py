@@ -24,7 +24,7 @@ _NUMBER = re.compile(r"-|[-+]?[\d.,]+(e[-+]\d+)?(\s?(%|[kMG]?B|s))?")
 
 
 @dataclass(frozen=True)
-class Table:
+class PageTable:
     """What is shown in rows; the first column names them."""
 
     header: Sequence[str]
@@ -38,7 +38,7 @@ class Section:
 
     heading: str
     sentences: Sequence[str] = ()
-    table: Table | None = None
+    table: PageTable | None = None
     charts: Sequence[Chart] = ()
     special: Markup = NOTHING
     rest: Markup = NOTHING
@@ -112,7 +112,7 @@ def section_of(section: Section, key: str) -> Markup:
     )
 
 
-def table_of(table: Table, name: str) -> Markup:
+def table_of(table: PageTable, name: str) -> Markup:
     """A table as markup, in a box that scrolls where it is too wide; a keyboard reaches the box, and it has a name."""
     kinds = [_kind([row[place] for row in table.rows]) for place in range(len(table.header))]
     head = (tag("th", cell, scope="col", class_=kind) for cell, kind in zip(table.header, kinds, strict=True))
@@ -144,7 +144,7 @@ def facts_list(facts: Iterable[tuple[str, str, str]]) -> Markup:
     return tag("dl", *boxes, class_="facts") if boxes else NOTHING
 
 
-def as_text(table: Table) -> list[str]:
+def as_text(table: PageTable) -> list[str]:
     """The same table for a terminal: first column to the left, the others to the right."""
     lines = [table.header, *table.rows]
     widths = [max(len(line[place]) for line in lines) for place in range(len(table.header))]

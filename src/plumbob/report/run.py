@@ -10,10 +10,17 @@ from plumbob.checking.key_rules import KEYS as WEAK_KEYS
 from plumbob.plan import KEYS, Key, Plan
 from plumbob.record import Finding, PartyRecord, RunRecord
 from plumbob.report.beside import agreement_section, theorems_section
-from plumbob.report.figures import attack_bars, epoch_charts, ledger_charts, quality_charts, traffic_chart
+from plumbob.report.figures import (
+    attack_bars,
+    calibration_chart,
+    epoch_charts,
+    ledger_charts,
+    quality_charts,
+    traffic_chart,
+)
 from plumbob.report.limits import limits_of
 from plumbob.report.markup import NOTHING, joined, tag
-from plumbob.report.page import Section, Table, bullets, facts_list, folded, render, table_of
+from plumbob.report.page import PageTable, Section, bullets, facts_list, folded, render, table_of
 from plumbob.report.receipt import compared_streams, keys_in_words, noise_in_words, transcript_hash
 from plumbob.report.scale import shown as number
 from plumbob.report.verdicts import badge, partial, verdict_list, verdicts_of
@@ -23,6 +30,7 @@ METRICS = {
     "ks": "KS",
     "balanced_accuracy": "balanced accuracy",
     "log_loss": "log loss",
+    "brier": "Brier score",
     "accuracy": "accuracy",
     "majority": "majority",
 }
@@ -150,7 +158,7 @@ def findings_section(findings: Sequence[Finding], heading: str = "Finding by fin
     return Section(heading, [] if told else [NO_CLAIM], table, rest=joined(*pieces))
 
 
-def badged_table(findings: Sequence[Finding]) -> Table:
+def badged_table(findings: Sequence[Finding]) -> PageTable:
     """The same findings for the page, what decides first."""
     header = ["attack", "verdict", "reached", "baseline", "by", "against", "target", "AUC", "its baseline", "advantage"]
     rows = [
@@ -163,12 +171,12 @@ def badged_table(findings: Sequence[Finding]) -> Table:
         ]
         for one in findings
     ]
-    return Table(header, rows, ADVANTAGE)
+    return PageTable(header, rows, ADVANTAGE)
 
 
 def quality_sections(record: RunRecord) -> Iterator[Section]:
     """How good the model is, and its weights."""
-    charts = list(quality_charts(record))
+    charts = [*quality_charts(record), *calibration_chart(record)]
     for rows, models in record.quality.items():
         epochs = epochs_table(record)
         after = folded("Each epoch", table_of(epochs, "Quality after each epoch")) if record.epochs else NOTHING
@@ -179,7 +187,7 @@ def quality_sections(record: RunRecord) -> Iterator[Section]:
 def plan_section(record: RunRecord) -> Section:
     """Who takes part, what was switched on, and the whole plan to unfold."""
     plan = record.parsed_plan
-    parties = Table(
+    parties = PageTable(
         ["party", "role", "columns"], [[one.name, ROLES[one.role], str(one.features)] for one in plan.parties]
     )
     changed = [
@@ -187,7 +195,7 @@ def plan_section(record: RunRecord) -> Section:
         for key in KEYS
         if _is_told(plan, key)
     ]
-    settings = Table(["setting", "here", "default"], changed, "What differs from the defaults, and what protects.")
+    settings = PageTable(["setting", "here", "default"], changed, "What differs from the defaults, and what protects.")
     whole = folded("The whole plan", tag("pre", tag("code", record.plan), tabindex=0))
     tables = joined(table_of(parties, "Parties"), table_of(settings, "Settings"), whole)
     return Section("The plan", special=tables)
@@ -209,7 +217,7 @@ def costs_section(record: RunRecord) -> Section:
 
 def receipt_section(record: RunRecord) -> Section:
     """What was really on, to be compared between parties."""
-    return Section("The receipt", [RECEIPT], Table(["what", "value"], receipt_lines(record)))
+    return Section("The receipt", [RECEIPT], PageTable(["what", "value"], receipt_lines(record)))
 
 
 def receipt_lines(record: RunRecord) -> list[list[str]]:
@@ -253,7 +261,7 @@ def warnings(record: RunRecord) -> list[str]:
     return lines
 
 
-def findings_table(findings: Sequence[Finding]) -> Table:
+def findings_table(findings: Sequence[Finding]) -> PageTable:
     """One line a finding: what was reached, beside the baseline."""
     header = ["attack", "by", "against", "target", "verdict", "rate", "baseline", "AUC", "its baseline", "advantage"]
     rows = [
@@ -264,7 +272,7 @@ def findings_table(findings: Sequence[Finding]) -> Table:
         ]
         for finding in findings
     ]
-    return Table(header, rows, "rate: share of labels recovered correctly, for scores and features R^2")
+    return PageTable(header, rows, "rate: share of labels recovered correctly, for scores and features R^2")
 
 
 def reasons(findings: Sequence[Finding]) -> Iterator[str]:
@@ -274,7 +282,7 @@ def reasons(findings: Sequence[Finding]) -> Iterator[str]:
         yield f"{finding.attack} by {finding.by} against {finding.against}, {finding.verdict}: {finding.why}{fix}"
 
 
-def conditions_table(findings: Sequence[Finding]) -> Table:
+def conditions_table(findings: Sequence[Finding]) -> PageTable:
     """What theory asks for, as it was in this run."""
     header = ["attack", "by", "verdict", "condition", "value", "needed", "met", "reference"]
     rows = [
@@ -286,20 +294,28 @@ def conditions_table(findings: Sequence[Finding]) -> Table:
         for finding in findings
         for one in finding.conditions
     ]
-    return Table(header, rows)
+    return PageTable(header, rows)
 
 
-def quality_table(rows: str, models: Mapping[str, Mapping[str, float | None]]) -> Table:
+def quality_table(rows: str, models: Mapping[str, Mapping[str, float | None]]) -> PageTable:
     """One line a model."""
-    lines = [[model, *(shown(values.get(name)) for name in METRICS)] for model, values in models.items()]
-    return Table(["model", *METRICS.values()], lines, f"on the {rows}")
+    lines = [[model, *(_with_interval(values, name) for name in METRICS)] for model, values in models.items()]
+    is_known = any(values.get("auc_low") is not None for values in models.values())
+    remark = "; in brackets the 95 % interval" if is_known else ""
+    return PageTable(["model", *METRICS.values()], lines, f"on the {rows}{remark}")
 
 
-def epochs_table(record: RunRecord) -> Table:
+def _with_interval(values: Mapping[str, float | None], name: str) -> str:
+    low, high = values.get(f"{name}_low"), values.get(f"{name}_high")
+    interval = f" [{shown(low, digits=3)}, {shown(high, digits=3)}]" if low is not None and high is not None else ""
+    return shown(values.get(name)) + interval
+
+
+def epochs_table(record: RunRecord) -> PageTable:
     """One line an epoch, of the joint model."""
     names = [name for name in METRICS if name != "majority"]
     lines = [[shown(epoch["epoch"], digits=0), *(shown(epoch.get(name)) for name in names)] for epoch in record.epochs]
-    return Table(["epoch", *(METRICS[name] for name in names)], lines)
+    return PageTable(["epoch", *(METRICS[name] for name in names)], lines)
 
 
 def weights_of(party: PartyRecord) -> Markup:
@@ -309,11 +325,11 @@ def weights_of(party: PartyRecord) -> Markup:
         return tag("p", f"{heading}: they were never opened.")
     rows = [[name, f"{value:.6g}"] for name, value in zip(party.columns, party.coefficients, strict=True)]
     return folded(
-        heading, table_of(Table(["column", "coefficient"], [*rows, ["(offset)", f"{party.offset:.6g}"]]), heading)
+        heading, table_of(PageTable(["column", "coefficient"], [*rows, ["(offset)", f"{party.offset:.6g}"]]), heading)
     )
 
 
-def work_table(record: RunRecord) -> Table:
+def work_table(record: RunRecord) -> PageTable:
     """What each party did and sent."""
     header = ["party", "encryptions", "decryptions", "randomisations", "noise draws", "messages", "bytes sent"]
     rows = [
@@ -324,7 +340,7 @@ def work_table(record: RunRecord) -> Table:
         ]
         for party in record.parties
     ]
-    return Table(header, rows)
+    return PageTable(header, rows)
 
 
 def shown(value: float | None, digits: int = 4) -> str:

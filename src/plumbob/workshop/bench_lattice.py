@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from plumbob.crypto import KERNEL, lattice
+from plumbob.crypto import SYSTEM_RANDOMNESS, lattice
 from plumbob.crypto.lattice import (
     Context,
     Evaluator,
@@ -67,7 +67,7 @@ class MatrixProduct:
         matrix = Matrix(engine, self.layout, generator.integers(-(2**15), 2**15, (rows, columns)))
         key, tested = make_keys(engine, parameters, f"{direction} {number}")
         self.owner = Owner(key, self.layout)
-        self.evaluator = Evaluator(matrix, tested, KERNEL.draw(32), Register())
+        self.evaluator = Evaluator(matrix, tested, SYSTEM_RANDOMNESS.draw(32), Register())
         drawn = generator.integers(0, 2**64, (self.layout.inputs, 2), dtype=np.uint64)
         self.values = pairs.reduce(drawn, self.layout.input_bits)
 
@@ -88,7 +88,7 @@ class SlotProduct:
         self.engine, self.layout = engine, SlotLayout(sets.SLOTS, rows, 2 * len(HARMONICS))
         key, tested = make_keys(engine, sets.SLOTS, "sigmoid")
         self.owner = SlotOwner(key, self.layout)
-        self.evaluator = SlotEvaluator(engine, self.layout, tested, KERNEL.draw(32), Register())
+        self.evaluator = SlotEvaluator(engine, self.layout, tested, SYSTEM_RANDOMNESS.draw(32), Register())
         self.angles = np.random.default_rng(0).integers(0, 2**32, rows).astype(np.uint32)
 
     def run(self, cost: PassCost) -> None:
@@ -124,11 +124,13 @@ class Pass:
 
 def make_keys(engine: LatticeEngine, parameters: ParameterSet, kind: str) -> tuple[OwnerKey, TestedKey]:
     """A key on both sides, tested until it passes."""
-    key = OwnerKey(engine, parameters, Context(KERNEL.draw(16), "first", "second", kind, 1), KERNEL.draw(32))
+    key = OwnerKey(
+        engine, parameters, Context(SYSTEM_RANDOMNESS.draw(16), "first", "second", kind, 1), SYSTEM_RANDOMNESS.draw(32)
+    )
     public = key.public_bytes()
     while True:
-        test = KeyTest(engine, parameters, key.context, public, KERNEL.draw(32))
-        proof = KeyProof(key, public, KERNEL.draw(32))
+        test = KeyTest(engine, parameters, key.context, public, SYSTEM_RANDOMNESS.draw(32))
+        proof = KeyProof(key, public, SYSTEM_RANDOMNESS.draw(32))
         nonce = proof.reveal(test.reveal(proof.commit(test.challenge())))
         if nonce is not None:
             return key, test.finish(nonce)

@@ -53,7 +53,7 @@ FOLDERS = {name: name.replace(" ", "-") for name in RUNS}
 
 
 @dataclass(frozen=True)
-class Settings:
+class DemoSettings:
     """The size of the work: near a minute on two cores."""
 
     epochs: int
@@ -63,17 +63,17 @@ class Settings:
     """Those to run; None: all."""
 
     @classmethod
-    def for_this_machine(cls) -> "Settings":
+    def for_this_machine(cls) -> "DemoSettings":
         """Fewer epochs, and no attack that trains again, where only the slower engine is installed."""
         return cls(epochs=5) if engines.native_is_built() else cls(epochs=2, attacks=ON_RECORDS)
 
 
-def run(out: Path, progress: Callable[[str], None], settings: Settings | None = None) -> dict[str, object]:
+def run(out: Path, progress: Callable[[str], None], settings: DemoSettings | None = None) -> dict[str, object]:
     """Train and attack three times, lay the results side by side, write them to `out`."""
     started = time.perf_counter()
     # First, so that nothing is calculated that cannot be written.
     out.mkdir(parents=True, exist_ok=True)
-    chosen = settings or Settings.for_this_machine()
+    chosen = settings or DemoSettings.for_this_machine()
     loaded = load_tables(plan_for("exchange", chosen), [DATASET])
     runs = {name: _attacked(name, chosen, loaded, progress) for name in RUNS}
     ways = [_way(name, finished) for name, finished in runs.items()]
@@ -95,7 +95,7 @@ def run(out: Path, progress: Callable[[str], None], settings: Settings | None = 
     }
 
 
-def plan_for(name: str, settings: Settings) -> Plan:
+def plan_for(name: str, settings: DemoSettings) -> Plan:
     """The same plan but for the defence; its seed is fixed, so that the runs can be compared."""
     parties = (Party("bank", "label", 8), Party("fund", "features", 22))
     common: dict[str, Any] = {
@@ -111,7 +111,7 @@ def plan_for(name: str, settings: Settings) -> Plan:
     return Plan.for_columns((8, 22)).replace(parties=parties, **common, **RUNS[name])
 
 
-def _attacked(name: str, settings: Settings, loaded: LoadedTables, progress: Callable[[str], None]) -> Run:
+def _attacked(name: str, settings: DemoSettings, loaded: LoadedTables, progress: Callable[[str], None]) -> Run:
     finished = _trained(name, settings, loaded, progress)
     findings = audit(finished, settings.attacks, lambda line: progress(f"{name}: {line}"))
     return replace(finished, record=with_findings(finished.record, Truth.of(finished), findings))
@@ -127,7 +127,7 @@ def _save(run: Run, folder: Path) -> None:
     RunFolder(folder).keep_page(run_page(run.record))
 
 
-def _trained(name: str, settings: Settings, loaded: LoadedTables, progress: Callable[[str], None]) -> Run:
+def _trained(name: str, settings: DemoSettings, loaded: LoadedTables, progress: Callable[[str], None]) -> Run:
     progress(f"{name}: training")
     said = time.monotonic()
 
@@ -141,7 +141,7 @@ def _trained(name: str, settings: Settings, loaded: LoadedTables, progress: Call
     return assessed(finished, loaded.tables, loaded.test)
 
 
-def _difference_from_clear(encrypted: Run, settings: Settings, loaded: LoadedTables) -> float:
+def _difference_from_clear(encrypted: Run, settings: DemoSettings, loaded: LoadedTables) -> float:
     clear = train(in_clear(plan_for("exchange", settings)), loaded.tables)
     return largest_difference(encrypted.model, clear.model)
 

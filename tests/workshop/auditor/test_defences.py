@@ -12,8 +12,8 @@ from plumbob.workshop.attacks import View
 from plumbob.workshop.auditor import defences
 from plumbob.workshop.auditor.defences import (
     AS_PLANNED,
-    Outcome,
-    Workshop,
+    DefenceComparison,
+    DefenceOutcome,
     as_seen_under,
     compare,
     defences_for,
@@ -25,20 +25,20 @@ from tests.protocol.support import cut, plan_for, tables_for, trained
 LEAKING: dict[str, Any] = {"row_norm": 1.0, "intercept": False, "learning_rate": 0.05, "epochs": 2}
 
 
-def workshop(plan: Plan, rows: int = 160, **fields: Any) -> Workshop:
+def workshop(plan: Plan, rows: int = 160, **fields: Any) -> DefenceComparison:
     """Real rows, and the attacks that need no time."""
     X, y = cut("breast-cancer", rows, plan.columns)
-    return Workshop(tables_for(plan, X, y), only=["label-sign", "label-average", "label-counts"], **fields)
+    return DefenceComparison(tables_for(plan, X, y), only=["label-sign", "label-average", "label-counts"], **fields)
 
 
 @pytest.fixture(scope="module")
-def outcomes() -> list[Outcome]:
+def outcomes() -> list[DefenceOutcome]:
     """One comparison for several tests."""
     plan = plan_for((4, 16), protocol="exchange", **LEAKING)
     return compare(plan, workshop(plan))
 
 
-def test_the_list(outcomes: list[Outcome]) -> None:
+def test_the_list(outcomes: list[DefenceOutcome]) -> None:
     """Every kind of defence is there, at several budgets, and the plan is marked among them."""
     names = [one.defence for one in outcomes]
     assert names[:4] == ["none", "batches of 128", "fixed batches", "large start"]
@@ -48,7 +48,7 @@ def test_the_list(outcomes: list[Outcome]) -> None:
     assert [one.defence for one in outcomes if one.is_plan] == ["none"]
 
 
-def test_what_holds(outcomes: list[Outcome]) -> None:
+def test_what_holds(outcomes: list[DefenceOutcome]) -> None:
     """Without defence labels leak; under noise and in shares nothing is gained by solving for them."""
     by_name = {one.defence: one for one in outcomes}
     assert (by_name["none"].advantages["label-sign"] or 0.0) > 0.05
@@ -62,7 +62,7 @@ def test_what_holds(outcomes: list[Outcome]) -> None:
     assert by_name["shares, never opened"].verdicts["labels"] == "blocked"
 
 
-def test_what_it_costs(outcomes: list[Outcome]) -> None:
+def test_what_it_costs(outcomes: list[DefenceOutcome]) -> None:
     """Quality is measured for each; seconds and bytes only where bytes were sent."""
     by_name = {one.defence: one for one in outcomes}
     assert by_name["shares"].auc == by_name["none"].auc
@@ -71,7 +71,7 @@ def test_what_it_costs(outcomes: list[Outcome]) -> None:
     json.dumps([one.to_dict() for one in outcomes], allow_nan=False)
 
 
-def test_the_table(outcomes: list[Outcome]) -> None:
+def test_the_table(outcomes: list[DefenceOutcome]) -> None:
     """One line a defence and one column an attack, on a page that escapes the title."""
     table = defences_table(outcomes)
     assert [line[0] for line in table.rows] == [one.defence for one in outcomes]
@@ -89,8 +89,8 @@ def test_encrypted_has_seconds_and_bytes() -> None:
     found = defences.outcome_of(run, [], "none", shop.encrypted)
     assert found.seconds is not None
     assert found.bytes
-    assert Workshop(shop.tables, encrypted=True).attacks() is None
-    assert "label-chosen-rows" not in (Workshop(shop.tables).attacks() or [])
+    assert DefenceComparison(shop.tables, encrypted=True).attacks() is None
+    assert "label-chosen-rows" not in (DefenceComparison(shop.tables).attacks() or [])
 
 
 def test_what_cannot_be_had_is_said() -> None:
@@ -98,7 +98,7 @@ def test_what_cannot_be_had_is_said() -> None:
     plan = plan_for((2, 2, 2), protocol="exchange", **LEAKING)
     X, y = cut("breast-cancer", 48, 6)
     tables = dict(zip([party.name for party in plan.learners], split_array(X, y, (2, 2, 2)), strict=True))
-    found = {one.defence: one for one in compare(plan, Workshop(tables, only=["label-counts"]))}
+    found = {one.defence: one for one in compare(plan, DefenceComparison(tables, only=["label-counts"]))}
     assert "exactly two parties" in found["shares"].refused
     assert found["none"].auc is not None
     assert any(line.startswith("shares is not available here") for line in sentences(list(found.values())))

@@ -22,7 +22,7 @@ from plumbob.privacy import discrete_gaussian
 from plumbob.privacy.budget import BudgetLedger
 from plumbob.protocol import defences
 from plumbob.protocol.exchange import ExchangeParty
-from plumbob.protocol.handshake import Desk
+from plumbob.protocol.handshake import Participant
 from plumbob.protocol.widths import widths_for
 
 Vector = NDArray[np.float64]
@@ -44,7 +44,7 @@ def plan_for(**keys: Any) -> Plan:
 def label_party(plan: Plan, label: int, randomness: Randomness) -> ExchangeParty:
     """The label party's own code, at the point where training begins; the target's label is given."""
     table, _ = split_array(X, np.array([label, 0, 1]), (2, 1))
-    party = ExchangeParty(Desk("label", plan, {}, engines.choose(threads=1), randomness), table)
+    party = ExchangeParty(Participant("label", plan, {}, engines.choose(threads=1), randomness), table)
     party.shard = build_shard(table, plan, "label", b"")
     party.widths = widths_for(plan, len(table))
     start(party)

@@ -1,4 +1,4 @@
-"""The red team runs every attack from every seat that fits it, and keeps one finding for each."""
+"""The red team runs every attack from every party_run that fits it, and keeps one finding for each."""
 
 import json
 from typing import Any
@@ -124,7 +124,7 @@ class Chatterbox(ExchangeParty):
 
     def prepare(self) -> None:
         super().prepare()
-        for channel in self.desk.channels.values():
+        for channel in self.participant.channels.values():
             channel.send(Kind.OPENED_SUMS, 1, b"hello")
 
 
@@ -204,6 +204,19 @@ def test_chosen_rows_leak_from_opened_weights(
     assert found.n == Figures.of(plan, 150).labels_in_opened_weights("features")
     assert found.rate is not None
     assert found.rate > 0.95
+
+
+def test_chosen_rows_leak_by_lattices_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table with one person per column reads each of them from the sign of an opened weight."""
+    monkeypatch.setattr(redteam, "PASSIVE", ())
+    monkeypatch.setattr(redteam, "ACTIVE", (CHOSEN_ROWS,))
+    plan = plumbob.Plan.for_columns((4, 26), protocol="shares", open="own", epochs=3, seed=7)
+    X, y = cut("breast-cancer", 300, 30)
+    # Labels that no column predicts: all that is read comes from the attack.
+    shuffled = np.random.default_rng(3).permutation(y)
+    (found,) = plumbob.audit(trained(plan, (X, shuffled)))
+    assert found.n == Figures.of(plan, 300).labels_in_opened_weights("features") == 26
+    assert (found.rate, found.verdict) == (1.0, "leaks")
 
 
 def test_weights_that_stay_shared_are_none() -> None:

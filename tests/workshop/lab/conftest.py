@@ -18,7 +18,7 @@ import pytest
 from tests.browser.conftest import browser, new_tab, tab  # noqa: F401  # Fixtures are found by their names here.
 
 ADDRESS = re.compile(r"http://127\.0\.0\.1:(\d+)/\?token=(\S+)")
-# For wishes that are really carried out: tiny keys, one short epoch.
+# For options that are really carried out: tiny keys, one short epoch.
 QUICK = {"epochs": 1, "batch_size": 91, "key_bits": 512, "test_only_keys": True}
 
 

@@ -7,11 +7,11 @@ import pytest
 
 from plumbob import datasets
 from plumbob.plan import KEYS
-from plumbob.workshop.lab.choices import SHAPES, Shape, controls, shape_like, shapes_here
+from plumbob.workshop.lab.choices import SHAPES, DatasetShape, controls, shape_like, shapes_here
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
-def test_a_data_sets_numbers_are_right(shape: Shape) -> None:
+def test_a_data_sets_numbers_are_right(shape: DatasetShape) -> None:
     """They are written down, so that a plan can be checked before anything is read; here they are read."""
     if shape.name in ("credit", "mnist-01") and not os.environ.get("PLUMBOB_DATA"):
         pytest.skip("PLUMBOB_DATA is not set: the larger data sets are not here")

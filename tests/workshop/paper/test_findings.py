@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from plumbob.workshop.paper.findings import COLUMNS, Claim, Curve, Figure, Outcome, Point
+from plumbob.workshop.paper.findings import COLUMNS, Claim, Curve, ExperimentOutcome, Figure, Point
 
 
 def test_a_point_has_the_standard_error_of_its_mean() -> None:
@@ -22,8 +22,8 @@ def test_an_outcome_comes_back_from_json() -> None:
     curves = (Curve("bound", (Point(1.0, 2.0),), True), Curve("measured", (Point.of(1, [1.0, 1.5]),)))
     figure = Figure("steps", "Steps", "learning rate", "steps", curves, "A caption.", is_logarithmic=True)
     claim = Claim("steps", "Theorem 1", "It holds.", "here", "always", "it did", "agrees", {"kept": 1.0})
-    outcome = Outcome((figure,), (claim,))
-    assert Outcome.from_dict(json.loads(json.dumps(outcome.to_dict()))) == outcome
+    outcome = ExperimentOutcome((figure,), (claim,))
+    assert ExperimentOutcome.from_dict(json.loads(json.dumps(outcome.to_dict()))) == outcome
 
 
 def test_every_point_is_a_row() -> None:

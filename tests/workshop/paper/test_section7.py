@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from plumbob.workshop.commands.paper import Wishes, run
+from plumbob.workshop.commands.paper import PaperOptions, run
 from plumbob.workshop.paper.effort import Effort
 from plumbob.workshop.paper.encrypted import Piece
 from plumbob.workshop.paper.quality import curves_of
@@ -64,7 +64,7 @@ def test_credit(tmp_path: Path) -> None:
 @needs_data
 def test_the_theorems(tmp_path: Path) -> None:
     """All experiments with all seeds: what disagrees is what is known to."""
-    result = run("attacks", Wishes(), tmp_path, lambda _: None)
+    result = run("attacks", PaperOptions(), tmp_path, lambda _: None)
     claims = result["claims"]
     assert isinstance(claims, list)
     wrong = {claim["name"] for claim in claims if claim["verdict"] == "disagrees"}

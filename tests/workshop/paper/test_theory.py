@@ -6,7 +6,7 @@ import pytest
 
 from plumbob.workshop.paper import protection
 from plumbob.workshop.paper.effort import Effort
-from plumbob.workshop.paper.findings import Outcome
+from plumbob.workshop.paper.findings import ExperimentOutcome
 from plumbob.workshop.paper.shelf import Shelf
 from plumbob.workshop.paper.theory import EXPERIMENTS, Experiment, book_of
 from tests.workshop.paper.support import QUICK, needs_data
@@ -47,5 +47,5 @@ def test_a_book_of_some(tmp_path: Path) -> None:
     assert {claim.name for claim in first.claims} == {"hardness", "parties", "batch-of-one"}
 
 
-def _never(effort: Effort) -> Outcome:
+def _never(effort: Effort) -> ExperimentOutcome:
     raise AssertionError("this was stored already")

@@ -18,7 +18,7 @@ from plumbob.data import Batch
 from plumbob.errors import DataError, DivergenceError, JournalError, LocalProtocolError
 from plumbob.plan import Plan
 from plumbob.protocol.channel import Channel
-from plumbob.protocol.handshake import Desk
+from plumbob.protocol.handshake import Participant
 from plumbob.protocol.party import TrainingParty
 from plumbob.record import RunRecord
 from plumbob.run_folder import JOURNAL, UNFINISHED
@@ -65,7 +65,7 @@ def noise_by_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
     """Noise that is the same in two runs: it follows from how much was drawn before."""
 
     def drawn(party: TrainingParty, count: int) -> Any:
-        generator = np.random.default_rng([party.noise_draws, len(party.desk.name)])
+        generator = np.random.default_rng([party.noise_draws, len(party.participant.name)])
         party.noise_draws += count
         return generator.integers(-1000, 1000, count)
 
@@ -191,13 +191,13 @@ def test_what_was_drawn_once_is_not_drawn_again(tmp_path: Path) -> None:
         started(plan, tmp_path, "first", 2)
     resumed, expected = started(plan, tmp_path, "second"), whole(plan)
     for name, party in expected.parties.items():
-        assert moduli(resumed.parties[name].desk) == moduli(party.desk)
+        assert moduli(resumed.parties[name].participant) == moduli(party.participant)
         assert resumed.model.parts[name].run == expected.model.parts[name].run
 
 
-def moduli(desk: Desk) -> list[int]:
+def moduli(participant: Participant) -> list[int]:
     """Of every key that the party holds."""
-    return [int(key.public.n if isinstance(key, PrivateKey) else key.n) for key in desk.keys]
+    return [int(key.public.n if isinstance(key, PrivateKey) else key.n) for key in participant.keys]
 
 
 @pytest.mark.usefixtures("every_step")

@@ -29,7 +29,7 @@ transcript.UNCOMPRESSED_FROM = 2**20
 def whole_job(name, features):
     data = [f"{party}={folder / name}-{party}.parquet" for party in ("label", "features")]
     plan = Plan.for_columns((features, features), protocol="clear", epochs=1, batch_size=500, seed=1)
-    train.run(plan, train.Inputs(data, "id", "y"), folder / name, train.Means(accept_leaks=True, quiet=True))
+    train.run(plan, train.Inputs(data, "id", "y"), folder / name, train.TrainingOptions(accept_leaks=True, quiet=True))
     predict.run(folder / name, train.Inputs(data, "id"), folder / "scores.csv")
 
 whole_job("small", 3)

@@ -8,9 +8,10 @@ from sklearn.linear_model import LogisticRegression
 
 from plumbob import datasets
 from plumbob.plan import Plan
+from plumbob.protocol.quality import measured
 from plumbob.workshop.simulation import Run, train
 from plumbob.workshop.simulation.files import LoadedTables, load_tables
-from plumbob.workshop.simulation.quality import assessed, epoch_weights, measured
+from plumbob.workshop.simulation.quality import assessed, epoch_weights
 
 MODELS = {"joint", "local-only", "pooled"}
 

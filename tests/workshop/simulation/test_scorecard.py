@@ -13,7 +13,7 @@ from plumbob.data import Table, table_from
 from plumbob.data.encoder import fit_encoder
 from plumbob.errors import DataError
 from plumbob.plan import Plan
-from plumbob.protocol.part import Part
+from plumbob.protocol.part import ModelPart
 from plumbob.workshop.simulation import Run, train
 from plumbob.workshop.simulation.export import export
 from plumbob.workshop.simulation.scorecard import Scale, scorecard
@@ -41,7 +41,7 @@ def run(tables: Mapping[str, Table]) -> Run:
     return train(plan.replace(features=widths), tables)
 
 
-def points(part: Part, table: Table, scale: Scale) -> list[float]:
+def points(part: ModelPart, table: Table, scale: Scale) -> list[float]:
     """Each row's points, added up by hand from the table of points."""
     lines = scorecard(part, scale)
     by_slot = {(line.column, line.slot): line.points for line in lines}
@@ -86,7 +86,7 @@ def test_each_party_writes_its_own(run: Run, tmp_path: Path) -> None:
 def test_weights_that_were_never_opened_give_no_points(run: Run) -> None:
     """The message says what would open them."""
     part = run.model.parts["label"]
-    closed = Part(part.party, part.role, part.encoder, None, part.has_intercept, part.training_rows)
+    closed = ModelPart(part.party, part.role, part.encoder, None, part.has_intercept, part.training_rows)
     with pytest.raises(DataError, match=r'never opened .*train with open = "own"'):
         scorecard(closed, Scale())
 

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import plumbob
-from plumbob.crypto import KERNEL, Randomness
+from plumbob.crypto import SYSTEM_RANDOMNESS, Randomness
 from plumbob.crypto.keys import PrivateKey
 from plumbob.errors import DataError, DivergenceError, TransportError
 from plumbob.plan import Plan
@@ -27,7 +27,7 @@ from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.shares import SharesParty
 from plumbob.protocol.transcript import Transcript
 from plumbob.workshop.simulation import JointModel, train
-from plumbob.workshop.simulation.training import run_together, seat
+from plumbob.workshop.simulation.training import connected_participants, run_together
 from tests.protocol.support import made_up, plan_for, tables_for, trained, weights_of
 
 Parties = dict[str, TrainingParty | Arbiter]
@@ -97,12 +97,12 @@ class Knowledge:
 def run_parties(plan: Plan) -> tuple[Parties, dict[str, Transcript]]:
     """A run whose parties are kept, through the simulation's own links."""
     tables = tables_for(plan, *made_up(columns=plan.columns))
-    desks = seat(plan, "auto", 1, KERNEL)
+    participants = connected_participants(plan, "auto", 1, SYSTEM_RANDOMNESS)
     parties: Parties = {
-        name: PROTOCOLS[plan.protocol](desk, tables[name]) if name in tables else Arbiter(desk)
-        for name, desk in desks.items()
+        name: PROTOCOLS[plan.protocol](participant, tables[name]) if name in tables else Arbiter(participant)
+        for name, participant in participants.items()
     }
-    return parties, run_together({name: party.run for name, party in parties.items()}, desks)
+    return parties, run_together({name: party.run for name, party in parties.items()}, participants)
 
 
 PLANS = {
@@ -120,7 +120,7 @@ def test_nobody_holds_more_than_its_own(plan: Plan) -> None:
     """From a party, its transcript and its part no peer's feature, label, weight or secret key can be reached."""
     parties, transcripts = run_parties(plan)
     for name, party in parties.items():
-        kept = [party.part()] if isinstance(party, TrainingParty) else []
+        kept = [party.model_part()] if isinstance(party, TrainingParty) else []
         knowledge = Knowledge(party, transcripts[name], *kept)
         for other, peer in parties.items():
             if other != name:
@@ -129,7 +129,7 @@ def test_nobody_holds_more_than_its_own(plan: Plan) -> None:
 
 def check_ignorance(knowledge: Knowledge, peer: TrainingParty | Arbiter, transcript: Transcript) -> None:
     """Nothing of this peer is known."""
-    for key in peer.desk.keys:
+    for key in peer.participant.keys:
         if isinstance(key, PrivateKey):
             assert not knowledge.has_factor(key.public.n)
     if not isinstance(peer, TrainingParty):
@@ -180,7 +180,7 @@ def test_no_message_waits_after_a_run() -> None:
     """Every byte that was sent was read: the links end empty."""
     parties, _ = run_parties(PLANS["exchange of three"])
     for party in parties.values():
-        for channel in party.desk.channels.values():
+        for channel in party.participant.channels.values():
             with pytest.raises(TransportError, match="none came"):
                 channel._link.receive(0.01)
 
@@ -214,7 +214,7 @@ def test_a_failing_party_ends_the_others_quickly(protocol: str, victim: str, mon
     original = party_class.step
 
     def step(self: TrainingParty, batch: Any) -> Any:
-        if self.desk.name == victim and batch.step == 2:
+        if self.participant.name == victim and batch.step == 2:
             raise Broken("in step 2")
         return original(self, batch)
 
@@ -241,18 +241,18 @@ def test_a_failing_arbiter_ends_the_parties(monkeypatch: pytest.MonkeyPatch) -> 
 def test_the_cause_is_raised_and_not_its_echo() -> None:
     """Of several failures, the first that is not only a lost peer is raised; of lost peers only, the first."""
     plan = plan_for((1, 1), protocol="exchange")
-    desks = seat(plan, "auto", 1, KERNEL)
+    participants = connected_participants(plan, "auto", 1, SYSTEM_RANDOMNESS)
 
     def lost() -> None:
-        desks["label"].channels["features"]._link.receive(30)
+        participants["label"].channels["features"]._link.receive(30)
 
     def broken() -> None:
         time.sleep(0.1)
         raise Broken("the cause")
 
     with pytest.raises(Broken, match="the cause"):
-        run_together({"label": lost, "features": broken}, desks)
-    again = seat(plan, "auto", 1, KERNEL)
+        run_together({"label": lost, "features": broken}, participants)
+    again = connected_participants(plan, "auto", 1, SYSTEM_RANDOMNESS)
     again["features"].channels["label"].close()
     with pytest.raises(TransportError, match="closed"):
         run_together({"label": lambda: again["label"].channels["features"]._link.receive(30)}, again)
@@ -260,12 +260,12 @@ def test_the_cause_is_raised_and_not_its_echo() -> None:
 
 def test_ctrl_c_ends_all_parties() -> None:
     """An interrupt is raised on, and the parties that wait for one another end at once."""
-    desks = seat(plan_for((1, 1), protocol="exchange"), "auto", 1, KERNEL)
+    participants = connected_participants(plan_for((1, 1), protocol="exchange"), "auto", 1, SYSTEM_RANDOMNESS)
     ended: list[str] = []
 
     def wait(name: str, peer: str) -> None:
         try:
-            desks[name].channels[peer]._link.receive(60)
+            participants[name].channels[peer]._link.receive(60)
         except TransportError:
             ended.append(name)
 
@@ -274,7 +274,9 @@ def test_ctrl_c_ends_all_parties() -> None:
     threading.Timer(0.2, _thread.interrupt_main).start()
     started = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        run_together({"label": lambda: wait("label", "features"), "features": lambda: wait("features", "label")}, desks)
+        run_together(
+            {"label": lambda: wait("label", "features"), "features": lambda: wait("features", "label")}, participants
+        )
     assert time.monotonic() - started < 20
     assert sorted(ended) == ["features", "label"]
 
@@ -412,7 +414,11 @@ def test_every_party_learns_of_divergence() -> None:
 
 @pytest.mark.parametrize(
     ("protocol", "randomness", "is_stamped"),
-    [("clear", KERNEL, True), ("exchange", KERNEL, False), ("exchange", Randomness(random.Random(1).randbytes), True)],
+    [
+        ("clear", SYSTEM_RANDOMNESS, True),
+        ("exchange", SYSTEM_RANDOMNESS, False),
+        ("exchange", Randomness(random.Random(1).randbytes), True),
+    ],
 )
 def test_seeded_noise_is_stamped(protocol: str, randomness: Randomness, is_stamped: bool) -> None:
     """Noise that anybody can draw again is for experiments, and the record says that the run is not private."""

@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from plumbob.protocol.quality import Metrics
 from plumbob.workshop.simulation import train
-from plumbob.workshop.simulation.quality import Metrics, assessed
+from plumbob.workshop.simulation.quality import assessed
 from plumbob.workshop.simulation.watch import EpochWatch
 from tests.protocol.support import plan_for, tables_for
 

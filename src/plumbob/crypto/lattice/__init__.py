@@ -1,8 +1,8 @@
 """Products of private matrices and encrypted vectors by RLWE, ending in additive shares. docs/lattice.md is the proof.
 
 layout = Layout.choose(sets.SCORES, "scores", rows, columns, input_bits=51, output_bits=32)
-owner = Owner(OwnerKey(engine, layout.parameters, context, KERNEL.draw(32)), layout)
-answer = Evaluator(Matrix(engine, layout, entries), tested_key, KERNEL.draw(32), Register()).reply(request)
+owner = Owner(OwnerKey(engine, layout.parameters, context, SYSTEM_RANDOMNESS.draw(32)), layout)
+answer = Evaluator(Matrix(engine, layout, entries), tested_key, SYSTEM_RANDOMNESS.draw(32), Register()).reply(request)
 share = owner.open(answer.reply)        # share + answer.share is the product modulo 2**output_bits
 """
 

@@ -18,8 +18,8 @@ from plumbob.data import Batch, Table
 from plumbob.plan import Plan
 from plumbob.protocol.arbiter import Arbiter
 from plumbob.record import Finding
+from plumbob.workshop.attacks.active.attacking_parties import AttackingArbitratedParty
 from plumbob.workshop.attacks.active.interface import ActiveAttack, Reading, claim_of
-from plumbob.workshop.attacks.active.spies import ArbitratedSpy
 from plumbob.workshop.attacks.interface import Condition
 from plumbob.workshop.auditor.score import BLOCKED, DEGRADES, LEAKS, explained, scored
 from plumbob.workshop.auditor.truth import Truth
@@ -29,7 +29,7 @@ Matrix = NDArray[np.float64]
 Tell = Callable[[str], None]
 
 
-class ColludingParty(ArbitratedSpy):
+class ColludingParty(AttackingArbitratedParty):
     """Honest in every message; it keeps the joint residuals, which the arbiter's key opens."""
 
     @cached_property

@@ -48,7 +48,7 @@ class Defence:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class DefenceOutcome:
     """What one defence came to; where it is not available for these data, `refused` says why and the rest is empty."""
 
     defence: str
@@ -75,7 +75,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, repr=False)
-class Workshop:
+class DefenceComparison:
     """The data, and how runs are made with them."""
 
     tables: Mapping[str, Table]
@@ -105,7 +105,7 @@ class Workshop:
         return [name for name in passive_names() if self.only is None or name in self.only]
 
 
-def compare(plan: Plan, workshop: Workshop) -> list[Outcome]:
+def compare(plan: Plan, workshop: DefenceComparison) -> list[DefenceOutcome]:
     """One outcome a defence, the plan as it is among them."""
     return [_tried(plan, defence, workshop) for defence in defences_for(plan, workshop.rows)]
 
@@ -147,13 +147,13 @@ def _is(plan: Plan, defence: Defence) -> bool:
         return False
 
 
-def _tried(plan: Plan, defence: Defence, workshop: Workshop) -> Outcome:
+def _tried(plan: Plan, defence: Defence, workshop: DefenceComparison) -> DefenceOutcome:
     workshop.tell(f"{defence.name}: training")
     try:
         defended = plan.replace(**defence.keys)
         run = workshop.run(defended)
     except PlanError as error:
-        return Outcome(defence.name, defence.flags(plan), refused=str(error))
+        return DefenceOutcome(defence.name, defence.flags(plan), refused=str(error))
     workshop.tell(f"{defence.name}: attacking")
     outcome = outcome_of(run, audit(run, workshop.attacks()), defence.name, workshop.encrypted)
     outcome = replace(outcome, verdicts=_with_predicted_leaks(outcome, run))
@@ -163,10 +163,10 @@ def _tried(plan: Plan, defence: Defence, workshop: Workshop) -> Outcome:
     return replace(outcome, flags=defence.flags(plan), is_plan=defended == plan)
 
 
-def outcome_of(run: Run, findings: list[Finding], name: str, measured: bool) -> Outcome:
+def outcome_of(run: Run, findings: list[Finding], name: str, measured: bool) -> DefenceOutcome:
     """What is laid side by side of one attacked run."""
     (models,) = run.record.quality.values()
-    return Outcome(
+    return DefenceOutcome(
         defence=name,
         flags="",
         protocol=run.record.protocol,
@@ -184,7 +184,7 @@ def outcome_of(run: Run, findings: list[Finding], name: str, measured: bool) -> 
     )
 
 
-def _with_predicted_leaks(outcome: Outcome, run: Run) -> dict[str, str]:
+def _with_predicted_leaks(outcome: DefenceOutcome, run: Run) -> dict[str, str]:
     """An attack that was not run counts with what `check` says of it, where that is a leak: no verdict may flatter."""
     tried = {finding.attack for finding in outcome.findings}
     predicted = predictions(run.record.parsed_plan, run.record.rows)

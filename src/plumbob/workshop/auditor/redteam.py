@@ -110,8 +110,10 @@ def acted_out(attack: ActiveAttack, by: str, truth: Truth) -> list[Finding]:
 def plan_again(plan: Plan) -> Plan:
     """The same training of rows that are prepared already, with the same widths."""
     # Scaling what is scaled changes nothing, and the plan's widths rest on it; scaling what was clipped would.
-    scale = "none" if plan.row_norm else plan.scale
-    return plan.replace(scale=scale, missing="refuse", categorical="refuse", test_share=0.0, rows=0)
+    scale = "none" if plan.joint_norm else plan.scale
+    # The public rate is for whitened columns, and these are, although the plan cannot say so again.
+    rate = plan.rate if plan.joint_norm else plan.learning_rate
+    return plan.replace(scale=scale, learning_rate=rate, missing="refuse", categorical="refuse", test_share=0.0, rows=0)
 
 
 def tables_again(truth: Truth) -> dict[str, Table]:

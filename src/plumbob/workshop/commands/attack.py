@@ -52,7 +52,7 @@ def audit_plan(
     plan: Plan,
     inputs: train.Inputs,
     out: Path,
-    means: train.Means,
+    options: train.TrainingOptions,
     only: Sequence[str] | None,
     tell: Tell,
     predicted: int = 0,
@@ -60,7 +60,7 @@ def audit_plan(
     """Train, attack, score, report."""
     # Before hours of training, not after them.
     refuse_unknown(only)
-    finished = train.carry_out(plan, inputs, out, means)
+    finished = train.carry_out(plan, inputs, out, options)
     findings = audit(finished, only, tell, predicted)
     record = file_findings(finished.record, Truth.of(finished), findings, out)
     compared = agreements(record.predicted, findings)

@@ -10,7 +10,7 @@ from plumbob.commands.estimate import estimate
 from plumbob.plan import Plan
 from plumbob.report.page import as_text
 from plumbob.run_folder import REPORT
-from plumbob.workshop.auditor.defences import Outcome, Workshop, compare
+from plumbob.workshop.auditor.defences import DefenceComparison, DefenceOutcome, compare
 from plumbob.workshop.auditor.redteam import not_run, refuse_unknown
 from plumbob.workshop.commands import train
 from plumbob.workshop.pages.defences import defences_table, page_of, sentences
@@ -21,7 +21,7 @@ def run(
     plan: Plan,
     inputs: train.Inputs,
     out: Path,
-    means: train.Means,
+    options: train.TrainingOptions,
     only: Sequence[str] | None,
     encrypted: bool,
     tell: Callable[[str], None],
@@ -32,8 +32,8 @@ def run(
     if loaded.left_out:
         tell(loaded.left_out)
     results.make_folder(out)
-    workshop = Workshop(
-        loaded.tables, loaded.test, encrypted, only, means.engine, means.jobs, _cost_with(means.jobs), tell
+    workshop = DefenceComparison(
+        loaded.tables, loaded.test, encrypted, only, options.engine, options.jobs, _cost_with(options.jobs), tell
     )
     outcomes = compare(plan, workshop)
     report = out / REPORT
@@ -66,6 +66,6 @@ def _cost_with(jobs: int | None) -> Callable[[Plan, int], tuple[float, int]]:
     return cost
 
 
-def lines_of(outcomes: Sequence[Outcome], report: Path) -> list[str]:
+def lines_of(outcomes: Sequence[DefenceOutcome], report: Path) -> list[str]:
     """The table, what it does not say by itself, and where the page lies."""
     return [*as_text(defences_table(outcomes)), "", *sentences(outcomes), f"{report}"]

@@ -22,7 +22,7 @@ Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Wishes:
+class LabOptions:
     """What the command line was asked for."""
 
     folder: Path | None
@@ -34,20 +34,20 @@ class Wishes:
     data_dir: Path | None
 
 
-def run(wishes: Wishes, announce: Callable[[dict[str, object]], None], tell: Tell) -> None:
+def run(options: LabOptions, announce: Callable[[dict[str, object]], None], tell: Tell) -> None:
     """Serve until Ctrl-C; the address is announced as soon as it can be opened."""
     refuse_without_extra()
     # Late: the message above must come also where none of these can be imported.
     from plumbob.workshop.lab.guard import Gate
     from plumbob.workshop.lab.server import bound, serve
 
-    lab = lab_for(wishes.folder, wishes.out, wishes.data_dir)
-    with bound(wishes.port) as listener:
+    lab = lab_for(options.folder, options.out, options.data_dir)
+    with bound(options.port) as listener:
         gate = Gate(listener.getsockname()[1])
         lines = [f"The lab is open at {gate.address}"]
-        announce({"address": gate.address, "port": gate.port, "out": str(wishes.out), "lines": lines})
-        tell(f"Only this machine can reach it; runs are kept in {wishes.out}. Ctrl-C closes it.")
-        if wishes.opens:
+        announce({"address": gate.address, "port": gate.port, "out": str(options.out), "lines": lines})
+        tell(f"Only this machine can reach it; runs are kept in {options.out}. Ctrl-C closes it.")
+        if options.opens:
             _open_browser(gate.address)
         # Ctrl-C is how it is meant to end.
         with suppress(KeyboardInterrupt):

@@ -20,6 +20,7 @@ from plumbob.commands import results
 from plumbob.commands.progress import Step, StepProgress
 from plumbob.errors import PlumbobError
 from plumbob.plan import Plan
+from plumbob.protocol.quality import Metrics
 from plumbob.record import Finding
 from plumbob.run_folder import RunFolder
 from plumbob.workshop.auditor.defences import as_seen_under, in_clear
@@ -29,7 +30,7 @@ from plumbob.workshop.commands import train as training
 from plumbob.workshop.commands.attack import file_findings
 from plumbob.workshop.simulation import Run, train
 from plumbob.workshop.simulation.files import LoadedTables, load_tables
-from plumbob.workshop.simulation.quality import Metrics, assessed
+from plumbob.workshop.simulation.quality import assessed
 from plumbob.workshop.simulation.watch import EpochWatch
 
 SECONDS_BETWEEN_STEPS = 0.2

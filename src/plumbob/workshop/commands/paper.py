@@ -22,7 +22,7 @@ PARTS = (*STUDIES, "attacks")
 
 
 @dataclass(frozen=True)
-class Wishes:
+class PaperOptions:
     """What is asked for."""
 
     preset: str | None = None
@@ -32,14 +32,14 @@ class Wishes:
     data_dir: Path | None = None
 
 
-def run(part: str, wishes: Wishes, out: Path, tell: Callable[[str], None]) -> dict[str, object]:
+def run(part: str, options: PaperOptions, out: Path, tell: Callable[[str], None]) -> dict[str, object]:
     """Run what is not in the folder yet, judge every claim, and write all of it."""
     started = time.perf_counter()
-    effort = Effort(wishes.seeds, wishes.is_quick, tell, str(wishes.data_dir) if wishes.data_dir else None)
+    effort = Effort(options.seeds, options.is_quick, tell, str(options.data_dir) if options.data_dir else None)
     if part in STUDIES:
-        book = book_of_study(replace(STUDIES[part], data_dir=effort.data_dir), wishes, out, effort)
+        book = book_of_study(replace(STUDIES[part], data_dir=effort.data_dir), options, out, effort)
     elif part == "attacks":
-        if wishes.preset is not None:
+        if options.preset is not None:
             raise DataError("--preset is for mnist and credit: the theorems have one reading")
         make_folder(out)
         book = theory.book_of(Shelf(out / "results"), effort)
@@ -48,9 +48,9 @@ def run(part: str, wishes: Wishes, out: Path, tell: Callable[[str], None]) -> di
     return written(book, out, time.perf_counter() - started)
 
 
-def book_of_study(study: Study, wishes: Wishes, out: Path, effort: Effort, piece: Piece = Piece()) -> Book:  # noqa: B008  # Frozen.
+def book_of_study(study: Study, options: PaperOptions, out: Path, effort: Effort, piece: Piece = Piece()) -> Book:  # noqa: B008  # Frozen.
     """One data set of section 7."""
-    presets = presets_of(wishes.preset or "both")
+    presets = presets_of(options.preset or "both")
     make_folder(out)
     return section7.book_of(study, presets, Shelf(out / "results"), effort, piece)
 

@@ -51,7 +51,7 @@ class Inputs:
 
 
 @dataclass(frozen=True)
-class Means:
+class TrainingOptions:
     """How the work is done, which changes no result."""
 
     engine: str = "auto"
@@ -62,17 +62,17 @@ class Means:
     """Whether to begin anew where an interrupted run could go on."""
 
 
-def run(plan: Plan, inputs: Inputs, out: Path, means: Means) -> dict[str, object]:
+def run(plan: Plan, inputs: Inputs, out: Path, options: TrainingOptions) -> dict[str, object]:
     """Train, compare, save, report. A plan that leaks is refused before anything is written, unless it is accepted."""
     loaded = _loaded(plan, inputs)
     # All data are here already: short keys give nothing away that this machine does not have.
-    refuse_leaks(plan, len(loaded.tables[plan.label_party.name]), means.accept_leaks, but=[KEYS])
-    return shown(_carried_out(plan, loaded, out, means).record, inputs, out)
+    refuse_leaks(plan, len(loaded.tables[plan.label_party.name]), options.accept_leaks, but=[KEYS])
+    return shown(_carried_out(plan, loaded, out, options).record, inputs, out)
 
 
-def carry_out(plan: Plan, inputs: Inputs, out: Path, means: Means) -> Run:
+def carry_out(plan: Plan, inputs: Inputs, out: Path, options: TrainingOptions) -> Run:
     """The run, with its folder written; whatever the plan leaks."""
-    return _carried_out(plan, _loaded(plan, inputs), out, means)
+    return _carried_out(plan, _loaded(plan, inputs), out, options)
 
 
 def begin(plan: Plan, loaded: LoadedTables, out: Path, accepted_leaks: bool = False) -> RunRecord:
@@ -127,25 +127,37 @@ def party_widths(plan: Plan, inputs: Inputs) -> dict[str, int]:
     return encoded_widths(plan, inputs.data, inputs.id_column, inputs.label_column, inputs.reading, inputs.testing)
 
 
-def _carried_out(plan: Plan, loaded: LoadedTables, out: Path, means: Means) -> Run:
+def _carried_out(plan: Plan, loaded: LoadedTables, out: Path, options: TrainingOptions) -> Run:
     """From its beginning, or from where the same run was interrupted."""
-    _refuse_engine(plan, means.engine)
+    _refuse_engine(plan, options.engine)
     make_folder(out)
     with (
-        unfinished(out, plan, loaded.tables, means.is_new) as checkpoint,
-        StepProgress(plan.protocol, means.quiet) as progress,
+        unfinished(out, plan, loaded.tables, options.is_new) as checkpoint,
+        StepProgress(plan.protocol, options.quiet) as progress,
     ):
         if loaded.left_out:
             progress.say(loaded.left_out)
         if checkpoint.step:
             progress.reached = checkpoint.step
             progress.say(f"resuming after step {checkpoint.step} (use --new to start over)")
-        try:
-            return _trained_and_saved(plan, loaded, out, means, progress, checkpoint)
-        except KeyboardInterrupt:
-            if checkpoint.step:
-                progress.say(f"to go on from step {checkpoint.step}: {same_command()}")
-            raise
+        begun = begin(plan, loaded, out, options.accept_leaks)
+        with _saying_how_to_go_on(checkpoint, progress), marked(begun, RunFolder(out), progress):
+            trained = train(
+                plan, loaded.tables, engine=options.engine, jobs=options.jobs, progress=progress, checkpoint=checkpoint
+            )
+        finished = assessed(trained, loaded.tables, loaded.test)
+        return _saved(finished, RunFolder(out), options.accept_leaks)
+
+
+@contextmanager
+def _saying_how_to_go_on(checkpoint: Checkpoint, progress: StepProgress) -> Iterator[None]:
+    """To whoever pressed Ctrl-C."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if checkpoint.step:
+            progress.say(f"to go on from step {checkpoint.step}: {same_command()}")
+        raise
 
 
 def same_command() -> str:
@@ -153,19 +165,11 @@ def same_command() -> str:
     return shlex.join(["plumbob", *(word for word in sys.argv[1:] if word != "--new")])
 
 
-def _trained_and_saved(
-    plan: Plan, loaded: LoadedTables, out: Path, means: Means, progress: StepProgress, checkpoint: Checkpoint
-) -> Run:
-    folder = RunFolder(out)
-    with marked(begin(plan, loaded, out, means.accept_leaks), folder, progress):
-        trained = train(
-            plan, loaded.tables, engine=means.engine, jobs=means.jobs, progress=progress, checkpoint=checkpoint
-        )
-    finished = assessed(trained, loaded.tables, loaded.test)
-    record = replace(finished.record, accepted_leaks=means.accept_leaks)
-    finished = replace(finished, record=with_predictions(record))
-    finished.save(out)
-    write_report(finished.record, out)
+def _saved(finished: Run, folder: RunFolder, accepted_leaks: bool) -> Run:
+    """On the disk: what could make the run again, and the run before, are about to go."""
+    finished = replace(finished, record=with_predictions(replace(finished.record, accepted_leaks=accepted_leaks)))
+    finished.save(folder.path)
+    write_report(finished.record, folder.path)
     folder.settle()
     folder.earlier.remove_run()
     return finished

@@ -17,7 +17,7 @@ LARGEST_COLUMNS, LARGEST_ROWS = 100_000, 10_000_000
 
 
 @dataclass(frozen=True)
-class Shape:
+class DatasetShape:
     """A data set's training part, so that a plan can be checked before anything is read."""
 
     name: str
@@ -26,10 +26,10 @@ class Shape:
 
 
 SHAPES = (
-    Shape("breast-cancer", 455, 30),
-    Shape("digits-01", 288, 64),
-    Shape("credit", 27_000, 23),
-    Shape("mnist-01", 12_665, 784),
+    DatasetShape("breast-cancer", 455, 30),
+    DatasetShape("digits-01", 288, 64),
+    DatasetShape("credit", 27_000, 23),
+    DatasetShape("mnist-01", 12_665, 784),
 )
 # What the page opens with: the demo's plan, small enough to be run at once and open enough to show what is at stake.
 FIRST = Plan(

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 
 from plumbob.report.chart import Axis, Chart, Series
 from plumbob.report.marks import COLOURS
-from plumbob.report.page import Section, Table, render
+from plumbob.report.page import PageTable, Section, render
 from plumbob.report.run import shown
 from plumbob.report.verdicts import badge
-from plumbob.workshop.auditor.defences import AS_PLANNED, LABELS, VALUES, Outcome
+from plumbob.workshop.auditor.defences import AS_PLANNED, LABELS, VALUES, DefenceOutcome
 
 CAPTION = (
     "advantage: the part of what the best baseline leaves unknown that an attack finds out (docs/auditing.md); 0 where"
@@ -24,21 +24,21 @@ LABELS_ONLY = (
 )
 
 
-def page_of(title: str, outcomes: Sequence[Outcome]) -> str:
+def page_of(title: str, outcomes: Sequence[DefenceOutcome]) -> str:
     """The page that `audit --defences` leaves."""
     return render(title, list(sections_of(outcomes)), f"{len(outcomes)} defences on the same data")
 
 
-def sections_of(outcomes: Sequence[Outcome]) -> Iterator[Section]:
+def sections_of(outcomes: Sequence[DefenceOutcome]) -> Iterator[Section]:
     """The chart, the table, what to type for each, and what could not be had."""
     charts = [*tradeoff_charts(outcomes), *defence_bars(outcomes)]
     yield Section("Defences side by side", list(sentences(outcomes)), charts=charts)
     yield Section("Attack by attack", table=badged_table(outcomes))
     typed = [[one.defence, one.flags or AS_PLANNED] for one in outcomes]
-    yield Section("What to type", table=Table(["defence", "flags over the plan"], typed))
+    yield Section("What to type", table=PageTable(["defence", "flags over the plan"], typed))
 
 
-def tradeoff_charts(outcomes: Sequence[Outcome]) -> Iterator[Chart]:
+def tradeoff_charts(outcomes: Sequence[DefenceOutcome]) -> Iterator[Chart]:
     """Utility against leakage: of labels, and of columns and scores where any attack found something of them."""
     for kind, word in ((LABELS, "labels"), (VALUES, "columns and scores")):
         known = [(one, leakage(one, kind)) for one in outcomes if one.auc is not None]
@@ -68,7 +68,7 @@ def _lowest_auc(values: Sequence[float]) -> float:
     return min(0.5, math.floor(10 * min(values)) / 10)
 
 
-def defence_bars(outcomes: Sequence[Outcome]) -> Iterator[Chart]:
+def defence_bars(outcomes: Sequence[DefenceOutcome]) -> Iterator[Chart]:
     """The same, defence by defence."""
     shown_ones = [one for one in outcomes if not one.refused]
     if shown_ones:
@@ -86,7 +86,7 @@ def defence_bars(outcomes: Sequence[Outcome]) -> Iterator[Chart]:
         )
 
 
-def _point_series(points: Sequence[tuple[Outcome, float]]) -> Iterator[Series]:
+def _point_series(points: Sequence[tuple[DefenceOutcome, float]]) -> Iterator[Series]:
     """Few of them have a mark each; many are told apart by their names alone."""
     groups = [[one] for one in points] if len(points) <= COLOURS else [points]
     for group in groups:
@@ -94,7 +94,7 @@ def _point_series(points: Sequence[tuple[Outcome, float]]) -> Iterator[Series]:
         yield Series(names[0], [one.auc for one, _ in group], [leak for _, leak in group], labels=names)
 
 
-def leakage(outcome: Outcome, kind: str) -> float | None:
+def leakage(outcome: DefenceOutcome, kind: str) -> float | None:
     """The largest advantage about labels, or about the rest; 0 where no attack had anything to work on."""
     if outcome.refused:
         return None
@@ -102,7 +102,7 @@ def leakage(outcome: Outcome, kind: str) -> float | None:
     return max([0.0, *(one.advantage for one in found if one.advantage is not None)])
 
 
-def sentences(outcomes: Sequence[Outcome]) -> Iterator[str]:
+def sentences(outcomes: Sequence[DefenceOutcome]) -> Iterator[str]:
     """What the table does not say by itself."""
     if not any(one.measured for one in outcomes):
         yield CALCULATED
@@ -114,26 +114,26 @@ def sentences(outcomes: Sequence[Outcome]) -> Iterator[str]:
             yield f"{one.defence} is not available here: {one.refused}"
 
 
-def defences_table(outcomes: Sequence[Outcome]) -> Table:
+def defences_table(outcomes: Sequence[DefenceOutcome]) -> PageTable:
     """Quality, verdicts, every attack that had something to work on anywhere, seconds, megabytes."""
     attacks = _attacks(outcomes)
     header = ["defence", "AUC", "accuracy", LABELS, VALUES, *attacks, "seconds", "megabytes"]
-    return Table(header, [_line(one, attacks) for one in outcomes if not one.refused], CAPTION)
+    return PageTable(header, [_line(one, attacks) for one in outcomes if not one.refused], CAPTION)
 
 
-def badged_table(outcomes: Sequence[Outcome]) -> Table:
+def badged_table(outcomes: Sequence[DefenceOutcome]) -> PageTable:
     """The same for the page, with the verdicts' marks."""
     plain = defences_table(outcomes)
     rows = [[*row[:3], badge(row[3]), badge(row[4]), *row[5:]] for row in plain.rows]
-    return Table(plain.header, rows, plain.caption)
+    return PageTable(plain.header, rows, plain.caption)
 
 
-def _attacks(outcomes: Sequence[Outcome]) -> list[str]:
+def _attacks(outcomes: Sequence[DefenceOutcome]) -> list[str]:
     found = (name for one in outcomes for name, value in one.advantages.items() if value is not None)
     return sorted(set(found), key=lambda name: (not name.startswith("label"), name))
 
 
-def _line(one: Outcome, attacks: Sequence[str]) -> list[str]:
+def _line(one: DefenceOutcome, attacks: Sequence[str]) -> list[str]:
     return [
         one.defence,
         *(shown(value, 3) for value in (one.auc, one.accuracy)),

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from plumbob.report.chart import Axis, Chart, Series, Unit, figure, shown, standalone
 from plumbob.report.markup import NOTHING, joined, tag
-from plumbob.report.page import Section, Table, asset, render
+from plumbob.report.page import PageTable, Section, asset, render
 from plumbob.workshop.paper.findings import COLUMNS, Book, Chapter, Claim, Curve, Figure, Group, Verdict
 
 LOOKS: dict[Verdict, str] = {"agrees": "blocked", "disagrees": "leaks", "not run": "none"}
@@ -51,10 +51,10 @@ def in_short(book: Book) -> Iterator[str]:
             yield counted
 
 
-def claims_table(claims: Sequence[Claim]) -> Table:
+def claims_table(claims: Sequence[Claim]) -> PageTable:
     """For a terminal."""
     rows = [[claim.name, claim.reading, claim.verdict, claim.measured] for claim in claims]
-    return Table(["claim", "reading", "verdict", "measured"], rows)
+    return PageTable(["claim", "reading", "verdict", "measured"], rows)
 
 
 def claims_csv(claims: Sequence[Claim]) -> str:

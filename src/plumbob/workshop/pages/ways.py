@@ -10,7 +10,7 @@ from plumbob.report.chart import Axis, Chart, Series
 from plumbob.report.figures import curve_series, references
 from plumbob.report.limits import limits_of
 from plumbob.report.markup import tag
-from plumbob.report.page import Section, Table, bullets, render
+from plumbob.report.page import PageTable, Section, bullets, render
 from plumbob.report.run import (
     LEDGER,
     findings_section,
@@ -21,7 +21,7 @@ from plumbob.report.run import (
 )
 from plumbob.report.scale import shown
 from plumbob.report.verdicts import WORDS, badge, verdicts_of, worst
-from plumbob.workshop.auditor.defences import LABELS, VALUES, Outcome
+from plumbob.workshop.auditor.defences import LABELS, VALUES, DefenceOutcome
 from plumbob.workshop.pages.defences import badged_table, leakage, tradeoff_charts
 
 
@@ -32,7 +32,7 @@ class Way:
     name: str
     story: str
     record: RunRecord
-    outcome: Outcome
+    outcome: DefenceOutcome
 
 
 def page_of(title: str, about: str, sentences: Sequence[str], ways: Sequence[Way]) -> str:
@@ -55,7 +55,7 @@ def sections_of(sentences: Sequence[str], ways: Sequence[Way]) -> Iterator[Secti
     yield Section("How it was done", sentences)
     yield plan_section(first)
     lines = [[f"{way.name}, {what}", value] for way in ways for what, value in receipt_lines(way.record)]
-    yield Section("The receipt", table=Table(["what", "value"], lines))
+    yield Section("The receipt", table=PageTable(["what", "value"], lines))
     limits = dict.fromkeys(line for way in ways for line in limits_of(way.record.parsed_plan))
     yield Section("What is not protected", special=bullets(limits))
 

@@ -12,7 +12,7 @@ from plumbob.model.logistic import signs_of
 from plumbob.workshop.attacks.interface import Attack, LabelClaim, View
 from plumbob.workshop.attacks.label_sign import LABEL_SIGN, recover_labels_by_criterion
 from plumbob.workshop.paper.effort import Effort
-from plumbob.workshop.paper.findings import Claim, Curve, Figure, Outcome, judged, kept_claim
+from plumbob.workshop.paper.findings import Claim, Curve, ExperimentOutcome, Figure, judged, kept_claim
 from plumbob.workshop.paper.released import Released, success
 from plumbob.workshop.paper.runs import Course, even_split, labels_of, trained
 from plumbob.workshop.simulation import Run
@@ -27,19 +27,19 @@ CREDIT_LONG = "credit, standardised rows as they are"
 ENDS = "Runs end after three times the printed steps: a curve at three times its bound never failed."
 
 
-def criterion(effort: Effort) -> Outcome:
+def criterion(effort: Effort) -> ExperimentOutcome:
     """Corollary 4.5 and Theorem 4.6: the promised steps beside those in which every sign was right."""
     rates = _rates(effort)
     long = [_tried(rate, "zero", effort, {}) for rate in rates]
     growth = _growth_figure(effort)
     short = _short_rows(effort, "taylor", "Corollary 4.5, Theorem 4.6", "criterion")
-    return Outcome(
+    return ExperimentOutcome(
         (*short.figures, _long_rows_figure(rates, long), growth),
         (*short.claims, _printed_claim(long), _growth_claim(growth)),
     )
 
 
-def minimax(effort: Effort) -> Outcome:
+def minimax(effort: Effort) -> ExperimentOutcome:
     """Theorem E.3: the same under the minimax approximation."""
     return _short_rows(effort, "minimax", "Theorem E.3", "minimax-criterion")
 
@@ -88,7 +88,7 @@ def _tried(rate: float, start: str, effort: Effort, keys: dict[str, Any], sigmoi
     return found
 
 
-def _short_rows(effort: Effort, sigmoid: str, reference: str, name: str) -> Outcome:
+def _short_rows(effort: Effort, sigmoid: str, reference: str, name: str) -> ExperimentOutcome:
     """Rows of norm 1, as the theorems assume."""
     rates, curves, kept = _rates(effort), list[Curve](), list[bool]()
     for start in ("zero", "xavier"):
@@ -106,7 +106,7 @@ def _short_rows(effort: Effort, sigmoid: str, reference: str, name: str) -> Outc
         "no wrong sign within T_eps steps, at every learning rate and seed",
         kept,
     )
-    return Outcome((figure,), (claim,))
+    return ExperimentOutcome((figure,), (claim,))
 
 
 def _long_rows_figure(rates: Sequence[float], found: Sequence[Tried]) -> Figure:
@@ -168,7 +168,7 @@ def _growth_claim(figure: Figure) -> Claim:
     )
 
 
-def starts(effort: Effort) -> Outcome:
+def starts(effort: Effort) -> ExperimentOutcome:
     """Lemma 4.7, Theorem 4.8 and "large random initialization": what the start does to the criterion."""
     epochs = 3 if effort.is_quick else 10
     found = {
@@ -214,7 +214,7 @@ def starts(effort: Effort) -> Outcome:
                 {"first_epoch": first},
             )
         )
-    return Outcome(figures, tuple(claims))
+    return ExperimentOutcome(figures, tuple(claims))
 
 
 def _start_curve(start: str, epochs: int, effort: Effort, keys: dict[str, Any]) -> Curve:
@@ -226,7 +226,7 @@ def _start_curve(start: str, epochs: int, effort: Effort, keys: dict[str, Any]) 
     return Curve.of(start, range(1, epochs + 1), list(zip(*runs, strict=True)))
 
 
-def parties(effort: Effort) -> Outcome:
+def parties(effort: Effort) -> ExperimentOutcome:
     """Theorem 4.10: the same among several parties, each feature party by itself."""
     # Columns without repeated values: people who are the same in all of a party's columns cannot be told apart by it.
     X, y = datasets.load("breast-cancer")
@@ -262,7 +262,7 @@ def parties(effort: Effort) -> Outcome:
         judged(lowest > 0.9999),
         {"lowest": lowest},
     )
-    return Outcome((figure,), (claim,))
+    return ExperimentOutcome((figure,), (claim,))
 
 
 def _seen_rate(run: Run, attack: Attack, party: str) -> float:
@@ -275,7 +275,7 @@ def _seen_rate(run: Run, attack: Attack, party: str) -> float:
     return float(np.mean(np.sign(claim.beliefs[rows]) == signs_of(labels_of(run))[rows]))
 
 
-def piecewise(effort: Effort) -> Outcome:
+def piecewise(effort: Effort) -> ExperimentOutcome:
     """Theorem F.2: a piecewise residual shows the right label or, as 0, none."""
     X, y = effort.credit(2000)
     epochs = 3 if effort.is_quick else 10
@@ -305,4 +305,4 @@ def piecewise(effort: Effort) -> Outcome:
         {"right": lowest, "answered_last": curves[0].last},
     )
     figure = Figure("piecewise", "What a piecewise residual shows", "epoch", "share", curves, is_share=True)
-    return Outcome((figure,), (claim,))
+    return ExperimentOutcome((figure,), (claim,))

@@ -15,7 +15,7 @@ from plumbob.model import metrics
 from plumbob.plan import Plan
 from plumbob.workshop.attacks.equations import solved_steps
 from plumbob.workshop.attacks.interface import View
-from plumbob.workshop.paper.findings import Claim, Curve, Figure, Outcome, Point, judged
+from plumbob.workshop.paper.findings import Claim, Curve, ExperimentOutcome, Figure, Point, judged
 from plumbob.workshop.paper.readings import Study
 from plumbob.workshop.paper.runs import Course, Matrix, Vector
 from plumbob.workshop.simulation import Run, train
@@ -37,7 +37,7 @@ class Piece:
     key_bits: int = 2048
 
 
-def beside_clear(study: Study, piece: Piece) -> Outcome:
+def beside_clear(study: Study, piece: Piece) -> ExperimentOutcome:
     """One epoch, step by step, encrypted and in the clear."""
     split = _split(study)
     tables = _tables(study, piece, split)
@@ -72,7 +72,7 @@ def beside_clear(study: Study, piece: Piece) -> Outcome:
         judged(apart < SAME_WEIGHTS and gap <= SAME_CURVES),
         {"weights": apart, "curves": gap},
     )
-    return Outcome(figures, (claim,))
+    return ExperimentOutcome(figures, (claim,))
 
 
 def _split(study: Study) -> tuple[int, int]:

@@ -11,7 +11,7 @@ from plumbob.workshop.attacks.feature_geometry import recover_geometry, with_kno
 from plumbob.workshop.attacks.feature_single import recover_single_feature
 from plumbob.workshop.attacks.interface import ValueClaim
 from plumbob.workshop.paper.effort import Effort
-from plumbob.workshop.paper.findings import Claim, Curve, Figure, Outcome, Point, judged
+from plumbob.workshop.paper.findings import Claim, Curve, ExperimentOutcome, Figure, Point, judged
 from plumbob.workshop.paper.runs import Matrix, column_errors, made_up, trained, views_of
 
 BATCH = 16
@@ -19,7 +19,7 @@ ERROR = "largest error of a determined row, in standard deviations"
 EXACT = 1e-6
 
 
-def merging(effort: Effort) -> Outcome:
+def merging(effort: Effort) -> ExperimentOutcome:
     """Lemma 3.4, Theorem 3.5, Remark 4.9: ratios merge over epochs, then every value of one column."""
     counts = (8, 32) if effort.is_quick else (4, 8, 16, 32, 64, 128)
     promised = [bounds.epochs_to_merge(count) for count in counts]
@@ -47,7 +47,7 @@ def merging(effort: Effort) -> Outcome:
     )
     reading = f"credit, column 0 at the other party, batches of {BATCH}"
     reverse = max(_error(_reverse(effort, seed)) for seed in effort.all_seeds)
-    return Outcome(
+    return ExperimentOutcome(
         figures,
         (
             _merging_claim(taken, promised, reading),
@@ -102,7 +102,7 @@ def _error(found: dict[str, Any]) -> float:
     return 1.0 if value is None else float(value)
 
 
-def other_curves(effort: Effort) -> Outcome:
+def other_curves(effort: Effort) -> ExperimentOutcome:
     """Theorems E.2 and F.1: the same values under minimax and piecewise."""
     sizes = (512,) if effort.is_quick else (512, 1024, 2048)
     kinds: dict[str, dict[str, Any]] = {
@@ -130,10 +130,10 @@ def other_curves(effort: Effort) -> Outcome:
     figure = Figure(
         "other-curves", "Rows whose value is determined", "rows", "share", tuple(determined), "Three epochs.", True
     )
-    return Outcome((figure,), tuple(claims))
+    return ExperimentOutcome((figure,), tuple(claims))
 
 
-def hardness(effort: Effort) -> Outcome:
+def hardness(effort: Effort) -> ExperimentOutcome:
     """Theorem 3.6: columns turned by any angle give the label party the same sums."""
     X, y = made_up(400, 8, 1)
     angles = (15, 45, 90) if effort.is_quick else (5, 15, 30, 45, 60, 75, 90)
@@ -161,7 +161,7 @@ def hardness(effort: Effort) -> Outcome:
         judged(max(seen) < 1e-8 and max(hidden) > 0.5),
         {"seen": max(seen), "hidden": max(hidden)},
     )
-    return Outcome((figure,), (claim,))
+    return ExperimentOutcome((figure,), (claim,))
 
 
 def _turned(X: Matrix, angle: float) -> Matrix:
@@ -178,7 +178,7 @@ def _sums(X: Matrix, y: Any) -> Matrix:
     return sums
 
 
-def geometry(effort: Effort) -> Outcome:
+def geometry(effort: Effort) -> ExperimentOutcome:
     """Beyond the paper: the rotation of Theorem 3.6 is all that stays open, and a few known rows fix it."""
     widths = (2,) if effort.is_quick else (2, 3, 4, 6, 8)
     grams, values = [], []
@@ -209,7 +209,7 @@ def geometry(effort: Effort) -> Outcome:
         judged(worst > 0.01),
         {"values": worst, "inner_products": max(point.mean for point in grams)},
     )
-    return Outcome((figure,), (claim,))
+    return ExperimentOutcome((figure,), (claim,))
 
 
 def _geometry(columns: int, seed: int) -> tuple[float, float]:
@@ -225,7 +225,7 @@ def _geometry(columns: int, seed: int) -> tuple[float, float]:
     return apart, float(np.abs(turned.values - truth).max())
 
 
-def batch_of_one(effort: Effort) -> Outcome:
+def batch_of_one(effort: Effort) -> ExperimentOutcome:
     """Beyond the paper, against section 3: batches of one row tell the column's values as well."""
     sizes = (60,) if effort.is_quick else (50, 100, 200, 300)
     points = []
@@ -261,4 +261,4 @@ def batch_of_one(effort: Effort) -> Outcome:
         judged(worst > 0.01),
         {"largest_error": worst},
     )
-    return Outcome((figure,), (claim,))
+    return ExperimentOutcome((figure,), (claim,))

@@ -101,7 +101,7 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ExperimentOutcome:
     """What one experiment found."""
 
     figures: tuple[Figure, ...]
@@ -112,7 +112,7 @@ class Outcome:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> "Outcome":
+    def from_dict(cls, stored: Mapping[str, Any]) -> "ExperimentOutcome":
         """Back from JSON."""
         return cls(
             tuple(_figure(figure) for figure in stored["figures"]), tuple(Claim(**claim) for claim in stored["claims"])

@@ -9,13 +9,13 @@ from plumbob.workshop.attacks.label_only import recover_labels as recover_labels
 from plumbob.workshop.attacks.label_sign import LABEL_SIGN
 from plumbob.workshop.attacks.label_stacked import LABEL_STACKED
 from plumbob.workshop.paper.effort import Effort
-from plumbob.workshop.paper.findings import Claim, Curve, Figure, Outcome, judged
+from plumbob.workshop.paper.findings import Claim, Curve, ExperimentOutcome, Figure, judged
 from plumbob.workshop.paper.runs import label_rates, labels_of, trained
 
 SPLIT = (11, 12)
 
 
-def no_features(effort: Effort) -> Outcome:
+def no_features(effort: Effort) -> ExperimentOutcome:
     """Theorem 4.1: a label party without columns; labels are unique, and found, far beyond s <= d."""
     X, y = effort.credit()
     sizes = (16, 48) if effort.is_quick else (8, 16, 24, 32, 48, 64, 80)
@@ -50,7 +50,7 @@ def no_features(effort: Effort) -> Outcome:
         judged(lowest == 1.0),
         {"lowest": lowest},
     )
-    return Outcome((figure,), (claim,))
+    return ExperimentOutcome((figure,), (claim,))
 
 
 def _drawn_rows(y: NDArray[np.int64], size: int, seed: int) -> NDArray[np.intp]:
@@ -61,7 +61,7 @@ def _drawn_rows(y: NDArray[np.int64], size: int, seed: int) -> NDArray[np.intp]:
     return np.concatenate([np.array(first, dtype=np.intp), others])
 
 
-def stacked(effort: Effort) -> Outcome:
+def stacked(effort: Effort) -> ExperimentOutcome:
     """Beyond the paper: all steps' equations together, where no batch alone is solvable."""
     X, y = effort.credit(2048 if effort.is_quick else 5120)
     ratios = (0.5, 1.5) if effort.is_quick else (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0)
@@ -93,4 +93,4 @@ def stacked(effort: Effort) -> Outcome:
         judged(reshuffled < 0.75),
         {"reshuffled": reshuffled, "fixed": fixed},
     )
-    return Outcome((figure,), (claim,))
+    return ExperimentOutcome((figure,), (claim,))

@@ -19,7 +19,7 @@ from plumbob.workshop.attacks.label_sign import LABEL_SIGN
 from plumbob.workshop.auditor import theorems
 from plumbob.workshop.auditor.truth import Truth
 from plumbob.workshop.paper.effort import Effort
-from plumbob.workshop.paper.findings import Claim, Curve, Figure, Outcome, judged, kept_claim
+from plumbob.workshop.paper.findings import Claim, Curve, ExperimentOutcome, Figure, judged, kept_claim
 from plumbob.workshop.paper.runs import SMALL_STEPS, Data, exact_readings, label_rates, trained
 from plumbob.workshop.simulation import train
 
@@ -27,7 +27,7 @@ SPLIT = (11, 12)
 FEW = (4, 2)
 
 
-def packing(effort: Effort, key_bits: int = 2048) -> Outcome:
+def packing(effort: Effort, key_bits: int = 2048) -> ExperimentOutcome:
     """Section 5.2: residuals that a feature party with two columns reads in a step, by batch size; really encrypted."""
     sizes = (8, 32, 64) if effort.is_quick else (2, 4, 8, 32, 64, 112, 160)
     alone = [_determined(effort, size) for size in sizes]
@@ -53,7 +53,9 @@ def packing(effort: Effort, key_bits: int = 2048) -> Outcome:
         f"{key_bits}-bit keys. Solving needs batches of at most 2; the paper has {slots} slots a plaintext.",
         is_share=True,
     )
-    return Outcome((figure,), (_reach_claim(figure.curves[1], slots * FEW[1], key_bits), _cut_claim(figure.curves[3])))
+    return ExperimentOutcome(
+        (figure,), (_reach_claim(figure.curves[1], slots * FEW[1], key_bits), _cut_claim(figure.curves[3]))
+    )
 
 
 def _reach_claim(curve: Curve, reach: int, key_bits: int) -> Claim:
@@ -115,12 +117,12 @@ WORDS = {
 }
 
 
-def noise(effort: Effort) -> Outcome:
+def noise(effort: Effort) -> ExperimentOutcome:
     """Lemma 6.3, Theorems 6.4 and 6.6: what they promise under noise, beside runs."""
     stds = (0.1, 3.0) if effort.is_quick else (0.1, 0.3, 1.0, 3.0, 10.0)
     found = [[_promises(effort, std, seed) for seed in effort.all_seeds] for std in stds]
     parts = [_theorem(theorem, stds, found) for theorem in WORDS]
-    return Outcome(tuple(figure for figure, _ in parts), tuple(claim for _, claim in parts))
+    return ExperimentOutcome(tuple(figure for figure, _ in parts), tuple(claim for _, claim in parts))
 
 
 def _promises(effort: Effort, std: float, seed: int) -> dict[str, Promise]:
@@ -152,7 +154,7 @@ def _theorem(
     return figure, kept_claim(name, theorem, says, reading, "kept in every run", kept)
 
 
-def averaging(effort: Effort) -> Outcome:
+def averaging(effort: Effort) -> ExperimentOutcome:
     """Beyond the paper: the mean over visits against noise that was, or was not, set for the epochs really run."""
     epochs = (1, 9) if effort.is_quick else (1, 4, 9, 16, 25)
     X, y = effort.credit(3000)
@@ -206,4 +208,4 @@ def averaging(effort: Effort) -> Outcome:
             {"largest_difference": float(np.max(gaps))},
         ),
     )
-    return Outcome((figure,), claims)
+    return ExperimentOutcome((figure,), claims)

@@ -16,7 +16,7 @@ from plumbob.model.logistic import partial_residuals, signs_of
 from plumbob.model.metrics import auc, balanced_accuracy
 from plumbob.model.sigmoid import SIGMOIDS
 from plumbob.plan import Plan
-from plumbob.workshop.attacks.active.interface import Spy
+from plumbob.workshop.attacks.active.interface import AttackingParty
 from plumbob.workshop.attacks.interface import Attack, LabelClaim, ValueClaim, View
 from plumbob.workshop.auditor.truth import Truth
 from plumbob.workshop.simulation import Run, train
@@ -128,7 +128,7 @@ def column_errors(attack: Callable[[View], Any], view: View, truth: Vector) -> d
 def exact_readings(run: Run, by: str) -> list[NDArray[np.bool_]]:
     """For each reading of an active attacker, which of its values are what the honest peer encrypted, as integers."""
     spy = run.parties[by]
-    if not isinstance(spy, Spy):
+    if not isinstance(spy, AttackingParty):
         raise DataError(f"{by}: expected a party that attacked, got an honest one")
     peer = View.of(next(transcript for name, transcript in run.transcripts.items() if name != by))
     unit = 2.0**peer.plan.residual_bits

@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 
 from plumbob.workshop.paper.effort import Effort
 from plumbob.workshop.paper.encrypted import Piece, beside_clear
-from plumbob.workshop.paper.findings import Book, Chapter, Curve, Figure, Group, Headline, Outcome, Point
+from plumbob.workshop.paper.findings import Book, Chapter, Curve, ExperimentOutcome, Figure, Group, Headline, Point
 from plumbob.workshop.paper.quality import METRICS, curves_of, majority
 from plumbob.workshop.paper.readings import STARTS, Setting, Study, noise_of, settings_of
 from plumbob.workshop.paper.shelf import Shelf
@@ -127,7 +127,7 @@ def book_of(study: Study, presets: Sequence[str], shelf: Shelf, effort: Effort, 
     effort.tell(f"{study.name}: a small piece, encrypted")
     key = {"study": study.identity, "piece": asdict(piece)}
     stored = shelf.recalled(f"{study.name} encrypted", key, lambda: beside_clear(study, piece).to_dict())
-    encrypted = Outcome.from_dict(stored)
+    encrypted = ExperimentOutcome.from_dict(stored)
     claims = [claim for one in evidence for claim in claims_of(one)]
     tables = [table for one in evidence for table in tables_of(one)]
     chapters = [*(chapter_of(one) for one in evidence), _encrypted_chapter(encrypted)]
@@ -160,7 +160,7 @@ def _headlines(evidence: Evidence) -> Iterator[Headline]:
 TITLES = {"mnist": "MNIST", "credit": "credit data"}
 
 
-def _encrypted_chapter(outcome: Outcome) -> Chapter:
+def _encrypted_chapter(outcome: ExperimentOutcome) -> Chapter:
     said = outcome.claims[0]
     sentences = (
         "The curves above are calculated in the clear, which gives what the encrypted protocol gives: "

@@ -7,7 +7,7 @@ from typing import Any
 
 from plumbob.workshop.paper import criterion, features, labels, protection
 from plumbob.workshop.paper.effort import Effort
-from plumbob.workshop.paper.findings import Book, Chapter, Group, Headline, Outcome
+from plumbob.workshop.paper.findings import Book, Chapter, ExperimentOutcome, Group, Headline
 from plumbob.workshop.paper.shelf import Shelf
 
 
@@ -17,7 +17,7 @@ class Experiment:
 
     name: str
     heading: str
-    run: Callable[[Effort], Outcome]
+    run: Callable[[Effort], ExperimentOutcome]
 
 
 EXPERIMENTS = (
@@ -45,7 +45,7 @@ def book_of(shelf: Shelf, effort: Effort, experiments: tuple[Experiment, ...] = 
     for place, experiment in enumerate(experiments, start=1):
         effort.tell(f"{experiment.name} ({place} of {len(experiments)})")
         settings = {"experiment": experiment.name, "seeds": len(effort.all_seeds), "quick": effort.is_quick}
-        found[experiment] = Outcome.from_dict(
+        found[experiment] = ExperimentOutcome.from_dict(
             shelf.recalled(f"attacks {experiment.name}", settings, partial(_stored, experiment, effort))
         )
     return Book(
@@ -60,7 +60,7 @@ def book_of(shelf: Shelf, effort: Effort, experiments: tuple[Experiment, ...] = 
     )
 
 
-def _headlines(outcomes: Iterable[Outcome]) -> Iterator[Headline]:
+def _headlines(outcomes: Iterable[ExperimentOutcome]) -> Iterator[Headline]:
     """What goes furthest beyond the paper, where it was tried."""
     values = {claim.name: claim.values for outcome in outcomes for claim in outcome.claims}
     if "stacked" in values:
@@ -80,7 +80,7 @@ def _stored(experiment: Experiment, effort: Effort) -> dict[str, Any]:
     return experiment.run(effort).to_dict()
 
 
-def _chapter(experiment: Experiment, outcome: Outcome) -> Chapter:
+def _chapter(experiment: Experiment, outcome: ExperimentOutcome) -> Chapter:
     sentences = tuple(
         f"{claim.says} Measured ({claim.reading}): {claim.measured}; {claim.verdict}." for claim in outcome.claims
     )

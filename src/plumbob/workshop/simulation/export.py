@@ -14,10 +14,11 @@ import numpy as np
 
 from plumbob.data.encoding import stored_source
 from plumbob.errors import DataError
-from plumbob.protocol.part import Part
+from plumbob.protocol.part import ModelPart
 from plumbob.protocol.transcript import Vector
 from plumbob.record import RunRecord
 from plumbob.run_folder import RunFolder
+from plumbob.workshop.simulation.raw_export import RawScores, as_onnx_graph, as_pipeline, has_slots, raw_scores
 from plumbob.workshop.simulation.scorecard import Scale, as_csv, scorecard
 from plumbob.workshop.simulation.training import JointModel
 
@@ -38,6 +39,8 @@ class LinearScores:
     classes: tuple[Any, Any] | None
     sources: tuple[dict[str, Any], ...] = ()
     """How the columns of the parties' tables become these, in order: bins, levels, or as they are."""
+    raw: RawScores | None = None
+    """The same model on the tables' own columns, where these are cut into bins and levels."""
 
 
 def merged(model: JointModel) -> LinearScores:
@@ -48,7 +51,7 @@ def merged(model: JointModel) -> LinearScores:
 
 def own_part(folder: Path, party: str) -> LinearScores:
     """One party's part, from its own folder."""
-    return _joined([Part.load(RunFolder(folder).part_file(party))], None)
+    return _joined([ModelPart.load(RunFolder(folder).part_file(party))], None)
 
 
 def export(
@@ -79,7 +82,7 @@ def _export_scorecard(folder: Path, party: str | None, out: Path | None, scale: 
         raise DataError("a scorecard is one party's own table; name the party with --party")
     run = RunFolder(folder)
     target = out or run.party_folder(party) / "scorecard.csv"
-    content = as_csv(party, scorecard(Part.load(run.part_file(party)), scale))
+    content = as_csv(party, scorecard(ModelPart.load(run.part_file(party)), scale))
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_bytes(content)
     return target
@@ -115,13 +118,22 @@ def as_skops(model: LinearScores) -> bytes:
         from skops import io
     except ImportError as error:
         raise DataError(MISSING_EXTRA.format(format="skops", package="skops")) from error
-    content: bytes = io.dumps(as_estimator(model))
+    content: bytes = io.dumps(as_estimator(model) if model.raw is None else _pipeline(model.raw))
     return content
 
 
-def as_onnx(model: LinearScores) -> bytes:
-    """An ONNX graph with one input `X`; its weights are 32-bit numbers, as the operator has them."""
+def _pipeline(raw: RawScores) -> Any:
     try:
+        return as_pipeline(raw)
+    except ImportError as error:
+        raise DataError(MISSING_EXTRA.format(format="skops, with bins,", package="pandas")) from error
+
+
+def as_onnx(model: LinearScores) -> bytes:
+    """An ONNX graph with one input `X`, or, with bins, one for each column; weights are 32-bit numbers in places."""
+    try:
+        if model.raw is not None:
+            return as_onnx_graph(model.raw)
         from skl2onnx import to_onnx
         from skl2onnx.common.data_types import DoubleTensorType
     except ImportError as error:
@@ -166,7 +178,7 @@ def _last_step(estimator: Any) -> Any:
     return estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
 
 
-def _joined(parts: Sequence[Part], classes: tuple[Any, Any] | None) -> LinearScores:
+def _joined(parts: Sequence[ModelPart], classes: tuple[Any, Any] | None) -> LinearScores:
     in_units = [part.in_input_units() for part in parts]
     fills = [part.encoder.fill for part in parts]
     return LinearScores(
@@ -182,4 +194,5 @@ def _joined(parts: Sequence[Part], classes: tuple[Any, Any] | None) -> LinearSco
         sources=tuple(
             {"party": part.party, **stored_source(source)} for part in parts for source in part.encoder.sources
         ),
+        raw=raw_scores(parts, classes) if has_slots(parts) else None,
     )

@@ -6,7 +6,7 @@ epochs judged, on some of them, evenly spread; the joint model is always judged 
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,11 +16,11 @@ from plumbob.data.encoder import ALL_ROWS, Rows
 from plumbob.model import logistic, metrics
 from plumbob.model.sigmoid import SIGMOIDS
 from plumbob.plan import Plan
+from plumbob.protocol.quality import HELD_OUT, measured
 from plumbob.protocol.transcript import Matrix, Transcript, Vector
 from plumbob.workshop.simulation.training import JointModel, Run
 
-TEST_PART, HELD_OUT, TRAINING = "test part", "held-out rows", "training rows"
-Metrics = dict[str, float | None]
+TEST_PART, TRAINING = "test part", "training rows"
 
 SAMPLED = "Very many rows: local-only and pooled models were fitted, and epochs judged, on some of them, evenly spread."
 MANY_ROWS = 100_000
@@ -44,6 +44,7 @@ def assessed(run: Run, tables: Mapping[str, Table], test: Mapping[str, Table] | 
         run.record,
         notes=[*run.record.notes, *([SAMPLED] if len(training) > MANY_ROWS or len(y) > MANY_ROWS else [])],
         test_rows=0 if name == TRAINING else len(y),
+        calibration={model: metrics.calibration_curve(y, values) for model, values in scores.items()},
         quality={name: {model: measured(y, values) for model, values in scores.items()}},
         epochs=[
             {"epoch": float(epoch), **measured(_labels(plan, some), values)}
@@ -51,12 +52,6 @@ def assessed(run: Run, tables: Mapping[str, Table], test: Mapping[str, Table] | 
         ],
     )
     return replace(run, record=record)
-
-
-def measured(y: Vector, scores: Vector) -> Metrics:
-    """All metrics by name; None for what is not defined on these rows, because JSON has no NaN."""
-    values = asdict(metrics.quality(y, scores))
-    return {name: value if np.isfinite(value) else None for name, value in values.items()}
 
 
 def baseline_scores(

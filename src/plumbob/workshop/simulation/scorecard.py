@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from plumbob.data.encoding import AnySource, Bins, Levels
 from plumbob.errors import DataError
-from plumbob.protocol.part import Part
+from plumbob.protocol.part import ModelPart
 
 HEADER = ("party", "column", "bin", "share of training rows", "coefficient", "odds ratio", "points")
 
@@ -53,7 +53,7 @@ class Line:
     points: float
 
 
-def scorecard(part: Part, scale: Scale) -> list[Line]:
+def scorecard(part: ModelPart, scale: Scale) -> list[Line]:
     """The base first, then the columns in the table's order."""
     if part.weights is None:
         raise DataError(

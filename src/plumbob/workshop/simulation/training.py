@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from plumbob.crypto import KERNEL, Randomness, engines
+from plumbob.crypto import SYSTEM_RANDOMNESS, Randomness, engines
 from plumbob.data import Table, seed_from_int
 from plumbob.errors import DataError, TransportError
 from plumbob.plan import Plan
@@ -25,11 +25,12 @@ from plumbob.protocol.arbiter import Arbiter
 from plumbob.protocol.cast import player
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.clear import train_clear
-from plumbob.protocol.handshake import Desk
+from plumbob.protocol.handshake import Participant
 from plumbob.protocol.outcome import party_record, run_record
-from plumbob.protocol.part import Part
+from plumbob.protocol.part import ModelPart
 from plumbob.protocol.party import Progress, TrainingParty
 from plumbob.protocol.prediction import predictor
+from plumbob.protocol.quality import run_to_its_quality
 from plumbob.protocol.transcript import Transcript, Vector
 from plumbob.protocol.widths import usual_shape
 from plumbob.record import RunRecord
@@ -47,7 +48,7 @@ class JointModel:
     """The parts of all parties, for those who have them all."""
 
     plan: Plan
-    parts: dict[str, Part]
+    parts: dict[str, ModelPart]
 
     def scores(self, tables: Mapping[str, Table]) -> Vector:
         """Joint scores of new rows; the tables hold the same rows in the same order."""
@@ -77,7 +78,7 @@ class JointModel:
         """Where all parts of a run are here."""
         place = RunFolder(folder)
         plan = place.plan()
-        return cls(plan, {party.name: Part.load(place.part_file(party.name)) for party in plan.learners})
+        return cls(plan, {party.name: ModelPart.load(place.part_file(party.name)) for party in plan.learners})
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -106,7 +107,7 @@ def train(
     *,
     engine: str = "auto",
     jobs: int | None = None,
-    randomness: Randomness | Mapping[str, Randomness] = KERNEL,
+    randomness: Randomness | Mapping[str, Randomness] = SYSTEM_RANDOMNESS,
     progress: Progress | None = None,
     cast: Mapping[str, type[TrainingParty]] = MappingProxyType({}),
     keep_bytes: bool = False,
@@ -124,12 +125,12 @@ def train(
     if plan.protocol == "clear":
         run = _train_clear(plan, tables, _own(randomness, plan.label_party.name), progress, checkpoint)
     else:
-        desks = seat(plan, engine, jobs, randomness)
+        participants = connected_participants(plan, engine, jobs, randomness)
         if keep_bytes:
-            _keep_bytes(desks)
+            _keep_bytes(participants)
         if checkpoint is not None:
-            desks = {name: _with_journal(desk, checkpoint) for name, desk in desks.items()}
-        run = _train_between_parties(plan, tables, desks, progress, cast)
+            participants = {name: _with_journal(participant, checkpoint) for name, participant in participants.items()}
+        run = _train_between_parties(plan, tables, participants, progress, cast)
     seconds = time.perf_counter() - started + (0.0 if checkpoint is None else checkpoint.seconds)
     return replace(run, record=replace(run.record, seconds=seconds, transcripts=run.transcripts))
 
@@ -158,7 +159,7 @@ def _train_clear(
     transcripts, shards = train_clear(plan, tables, seed, progress, journal)
     named = {transcript.party: transcript for transcript in transcripts}
     parts = {
-        name: Part.of(plan.party(name), shards[name], transcript.weights, tables[name].classes)
+        name: ModelPart.of(plan.party(name), shards[name], transcript.weights, tables[name].classes)
         for name, transcript in named.items()
     }
     label = named[plan.label_party.name]
@@ -170,50 +171,51 @@ def _train_clear(
 def _train_between_parties(
     plan: Plan,
     tables: Mapping[str, Table],
-    desks: Mapping[str, Desk],
+    participants: Mapping[str, Participant],
     progress: Progress | None,
     cast: Mapping[str, type[TrainingParty]],
 ) -> Run:
     reporter = plan.label_party.name
     parties: dict[str, TrainingParty | Arbiter] = {}
-    for name, desk in desks.items():
-        parties[name] = player(desk, tables.get(name), progress if name == reporter else None, cast.get(name))
+    for name, participant in participants.items():
+        parties[name] = player(participant, tables.get(name), progress if name == reporter else None, cast.get(name))
+    tasks = {name: partial(run_to_its_quality, party) for name, party in parties.items()}
     transcripts = {
-        name: replace(transcript, frames=_frames(desks[name]))
-        for name, transcript in run_together({name: party.run for name, party in parties.items()}, desks).items()
+        name: replace(transcript, frames=_frames(participants[name]))
+        for name, (transcript, _) in run_together(tasks, participants).items()
     }
     learners = {name: party for name, party in parties.items() if isinstance(party, TrainingParty)}
     for party in learners.values():
         party.refuse_result()
-    parts = {name: party.part() for name, party in learners.items()}
-    label, desk = transcripts[reporter], desks[reporter]
+    parts = {name: party.model_part() for name, party in learners.items()}
+    label, participant = transcripts[reporter], participants[reporter]
     records = [
-        party_record(plan, name, parts.get(name), desks[name], getattr(party, "noise_draws", 0))
+        party_record(plan, name, parts.get(name), participants[name], getattr(party, "noise_draws", 0))
         for name, party in parties.items()
     ]
-    record = run_record(plan, desk.engine.name, desk.randomness, records, len(label.X), label.seed)
+    record = run_record(plan, participant.engine.name, participant.randomness, records, len(label.X), label.seed)
     return Run(record, transcripts, JointModel(plan, parts), parties)
 
 
-def _with_journal(desk: Desk, checkpoint: Checkpoint) -> Desk:
-    journal = checkpoint.journal(desk.name, desk.randomness)
-    return replace(desk, journal=journal, randomness=Randomness(journal.draw, desk.randomness.is_kernel))
+def _with_journal(participant: Participant, checkpoint: Checkpoint) -> Participant:
+    journal = checkpoint.journal(participant.name, participant.randomness)
+    return replace(participant, journal=journal, randomness=Randomness(journal.draw, participant.randomness.is_kernel))
 
 
-def _keep_bytes(desks: Mapping[str, Desk]) -> None:
-    for desk in desks.values():
-        for channel in desk.channels.values():
+def _keep_bytes(participants: Mapping[str, Participant]) -> None:
+    for participant in participants.values():
+        for channel in participant.channels.values():
             channel.tape = []
 
 
-def _frames(desk: Desk) -> dict[str, list[bytes]]:
-    return {peer: channel.tape for peer, channel in desk.channels.items() if channel.tape is not None}
+def _frames(participant: Participant) -> dict[str, list[bytes]]:
+    return {peer: channel.tape for peer, channel in participant.channels.items() if channel.tape is not None}
 
 
-def seat(
+def connected_participants(
     plan: Plan, engine: str, jobs: int | None, randomness: Randomness | Mapping[str, Randomness]
-) -> dict[str, Desk]:
-    """A desk for every party, with a channel to every other one; the cores are shared out among them."""
+) -> dict[str, Participant]:
+    """A participant for every party, with a channel to every other one; the cores are shared out among them."""
     names = [party.name for party in plan.parties]
     channels: dict[str, dict[str, Channel]] = {name: {} for name in names}
     for first, second in combinations(names, 2):
@@ -223,7 +225,7 @@ def seat(
     threads = max(1, (jobs or engines.cores()) // len(plan.learners))
     shape = usual_shape(plan)
     return {
-        name: Desk(name, plan, channels[name], engines.choose(engine, threads, shape), _own(randomness, name))
+        name: Participant(name, plan, channels[name], engines.choose(engine, threads, shape), _own(randomness, name))
         for name in names
     }
 
@@ -232,7 +234,9 @@ def _own(randomness: Randomness | Mapping[str, Randomness], name: str) -> Random
     return randomness if isinstance(randomness, Randomness) else randomness[name]
 
 
-def run_together(tasks: Mapping[str, Callable[[], Result]], desks: Mapping[str, Desk]) -> dict[str, Result]:
+def run_together(
+    tasks: Mapping[str, Callable[[], Result]], participants: Mapping[str, Participant]
+) -> dict[str, Result]:
     """Each task in a thread of its own. The first real failure is raised; that others then lost their peer is not."""
     results: dict[str, Result] = {}
     failures: list[BaseException] = []
@@ -242,7 +246,7 @@ def run_together(tasks: Mapping[str, Callable[[], Result]], desks: Mapping[str, 
             results[name] = tasks[name]()
         except BaseException as error:
             failures.append(error)
-            _hang_up(desks[name])
+            _hang_up(participants[name])
         finally:
             ended[name].set()
 
@@ -256,8 +260,8 @@ def run_together(tasks: Mapping[str, Callable[[], Result]], desks: Mapping[str, 
             while not event.wait(0.2):
                 pass
     except KeyboardInterrupt:
-        for desk in desks.values():
-            _hang_up(desk)
+        for participant in participants.values():
+            _hang_up(participant)
         # Each notices at its next message. An interpreter that ends while a thread is in the kernel is aborted.
         for event in ended.values():
             event.wait(SECONDS_TO_STOP)
@@ -268,8 +272,8 @@ def run_together(tasks: Mapping[str, Callable[[], Result]], desks: Mapping[str, 
     return {name: results[name] for name in tasks}
 
 
-def _hang_up(desk: Desk) -> None:
-    for channel in desk.channels.values():
+def _hang_up(participant: Participant) -> None:
+    for channel in participant.channels.values():
         channel.close()
 
 
@@ -277,9 +281,11 @@ def scores_on_shares(model: JointModel, tables: Mapping[str, Table]) -> Vector:
     """Scores from weights that stay shared: the protocol's prediction, which opens scores to the label party only."""
     if not len(tables[model.plan.label_party.name]):
         return np.zeros(0)
-    desks = seat(model.plan, "auto", None, KERNEL)
-    parties = {name: predictor(desk, tables[name]) for name, desk in desks.items()}
-    results = run_together({name: partial(party.predict, model.parts[name]) for name, party in parties.items()}, desks)
+    participants = connected_participants(model.plan, "auto", None, SYSTEM_RANDOMNESS)
+    parties = {name: predictor(participant, tables[name]) for name, participant in participants.items()}
+    results = run_together(
+        {name: partial(party.predict, model.parts[name]) for name, party in parties.items()}, participants
+    )
     scores = results[model.plan.label_party.name]
     if scores is None:
         raise DataError("the label party got no scores; is its part from this run?")

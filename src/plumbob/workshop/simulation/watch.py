@@ -12,10 +12,10 @@ import numpy as np
 from plumbob.data import Batch, Table, steps_per_epoch
 from plumbob.plan import Plan
 from plumbob.protocol.cast import PROTOCOLS
-from plumbob.protocol.part import Part
+from plumbob.protocol.part import ModelPart
 from plumbob.protocol.party import TrainingParty
+from plumbob.protocol.quality import Metrics, measured
 from plumbob.protocol.transcript import Vector
-from plumbob.workshop.simulation.quality import Metrics, measured
 
 WATCHABLE = ("exchange", "arbiter")
 
@@ -39,7 +39,7 @@ class EpochWatch:
             return {}
         return {party.name: _telling(PROTOCOLS[self._plan.protocol], self._note) for party in self._plan.learners}
 
-    def _note(self, epoch: int, name: str, part: Part) -> None:
+    def _note(self, epoch: int, name: str, part: ModelPart) -> None:
         scores = part.partial_scores(self._tables[name])
         with self._lock:
             parts = self._scores.setdefault(epoch, {})
@@ -51,12 +51,12 @@ class EpochWatch:
             self._tell(epoch, measured(labels, joint))
 
 
-def _telling(party_class: type[TrainingParty], note: Callable[[int, str, Part], None]) -> type[TrainingParty]:
+def _telling(party_class: type[TrainingParty], note: Callable[[int, str, ModelPart], None]) -> type[TrainingParty]:
     class Telling(party_class):  # type: ignore[valid-type, misc]  # The class is chosen by the plan.
         def step(self, batch: Batch) -> Vector:
             sums: Vector = super().step(batch)
             if batch.step % steps_per_epoch(len(self.shard), self.plan) == 0:
-                note(batch.epoch, self.desk.name, self.part())
+                note(batch.epoch, self.participant.name, self.model_part())
             return sums
 
     return Telling

@@ -12,7 +12,7 @@ from plumbob.model import logistic
 from plumbob.plan import Plan
 from plumbob.protocol.party import TrainingParty
 from plumbob.workshop.attacks import LabelClaim, NotApplicable, ValueClaim, View
-from plumbob.workshop.attacks.active.interface import Spy, claim_of
+from plumbob.workshop.attacks.active.interface import AttackingParty, claim_of
 from plumbob.workshop.simulation import Run
 from tests.protocol.support import made_up, trained, weights_of
 
@@ -29,9 +29,9 @@ class Staged:
     honest: Run
 
     @property
-    def spy(self) -> Spy:
+    def spy(self) -> AttackingParty:
         party = self.run.parties[self.by]
-        assert isinstance(party, Spy)
+        assert isinstance(party, AttackingParty)
         return party
 
     def claim(self) -> LabelClaim | ValueClaim | NotApplicable:

@@ -15,12 +15,12 @@ from plumbob.crypto import Encoded, Randomness, Sendable, engines
 from plumbob.crypto.paillier import PaillierPrivateKey, PaillierPublicKey
 from plumbob.data import Batch, Table
 from plumbob.party import training
-from plumbob.party.seat import Seat
+from plumbob.party.party_run import PartyRun
 from plumbob.party.training import JOURNAL
 from plumbob.plan import Plan
 from plumbob.protocol.cast import player
 from plumbob.protocol.exchange import ExchangeParty
-from plumbob.protocol.handshake import Desk
+from plumbob.protocol.handshake import Participant
 from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.messages import decode
 from plumbob.protocol.party import Progress, TrainingParty
@@ -64,7 +64,7 @@ class Owner(ExchangeParty):
             helper.lend(batch.step, self.chosen(batch, released))
 
     def answer(self, batch: Batch) -> None:
-        (channel,) = self.desk.channels.values()
+        (channel,) = self.participant.channels.values()
         channel.tape = []
         super().answer(batch)
         (self.replies[batch.step],) = ciphertexts(self.key.public, decode(channel.tape[0]).body)
@@ -138,9 +138,9 @@ def on_network(
     """The parties, and what each ended with, a record or an error; each has a journal of its own, or the one given."""
     board, parties = Switchboard(), dict[str, Any]()
 
-    def cast_player(desk: Desk, table: Table | None, progress: Progress | None = None) -> Any:
-        parties[desk.name] = player(desk, table, progress, cast.get(desk.name))
-        return parties[desk.name]
+    def cast_player(participant: Participant, table: Table | None, progress: Progress | None = None) -> Any:
+        parties[participant.name] = player(participant, table, progress, cast.get(participant.name))
+        return parties[participant.name]
 
     def start(name: str) -> Callable[[], Any]:
         (folder / name).mkdir(mode=0o700, exist_ok=True)
@@ -148,9 +148,9 @@ def on_network(
         def work() -> Any:
             journal = journals.get(name) or SqliteJournal(folder / name / JOURNAL)
             engine = engines.choose("auto", 1)
-            seat = Seat(name, plan, tables[name], folder / name, board.station(name), engine, PATIENCE, 0.2)
+            party_run = PartyRun(name, plan, tables[name], folder / name, board.connector(name), engine, PATIENCE, 0.2)
             try:
-                return training.train(seat, journal, Randomness(journal.draw, is_kernel=True))
+                return training.train(party_run, journal, Randomness(journal.draw, is_kernel=True))
             finally:
                 journal.close()
 

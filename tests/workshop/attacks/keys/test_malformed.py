@@ -20,7 +20,7 @@ from plumbob.crypto.paillier import PaillierPrivateKey, PaillierPublicKey
 from plumbob.data import Batch
 from plumbob.errors import KeyRefusedError, PlumbobError
 from plumbob.protocol import exchange
-from plumbob.protocol.handshake import Desk
+from plumbob.protocol.handshake import Participant
 from plumbob.protocol.handshake import make_key as make_honest_key
 from plumbob.protocol.widths import widths_for
 from tests.crypto.malformed import best_root
@@ -83,11 +83,11 @@ def attack(
 ) -> Callable[[], tuple[dict[str, Any], dict[str, Any]]]:
     """The label party makes this key, the feature party is honest; the parties, and what each ended with."""
 
-    def make_key(desk: Desk) -> Any:
-        if desk.name != "label":
-            return make_honest_key(desk)
+    def make_key(participant: Participant) -> Any:
+        if participant.name != "label":
+            return make_honest_key(participant)
         n, profile = math.prod(group.small) * group.prime, profiles.insecure_for_tests(PLAN.key_bits)
-        return MalformedKey(group, PaillierPublicKey(n, profile, desk.engine, desk.randomness))
+        return MalformedKey(group, PaillierPublicKey(n, profile, participant.engine, participant.randomness))
 
     monkeypatch.setattr(exchange, "make_key", make_key)
 
@@ -118,4 +118,4 @@ def test_the_proof_stops_it(attack: Callable[[], tuple[dict[str, Any], dict[str,
     assert str(ends["features"]).startswith("label: key proof: root ")
     assert isinstance(ends["label"], PlumbobError)
     assert parties["label"].replies == {}
-    assert parties["features"].desk.channels["label"].traffic.messages_sent < 5
+    assert parties["features"].participant.channels["label"].traffic.messages_sent < 5

@@ -19,9 +19,9 @@ from plumbob.plan import Plan
 from plumbob.protocol import arbiter, exchange, shares
 from plumbob.protocol.cast import player
 from plumbob.protocol.channel import Channel
-from plumbob.protocol.handshake import Desk, offer_key
+from plumbob.protocol.handshake import Participant, offer_key
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.part import Part
+from plumbob.protocol.part import ModelPart
 from plumbob.protocol.shares import SharesParty
 from tests.crypto.malformed import CIPHERTEXTS, KEYS, PAILLIER_CIPHERTEXTS, Forger, Offer
 from tests.crypto.support import CountingEngine
@@ -128,22 +128,25 @@ class Stage:
 
     def play(self, lie: Callable[[bytes], bytes] = lambda body: body) -> dict[str, Any]:
         plan = self.path.plan()
-        desks = seated(plan)
+        participants = seated(plan)
         tables = tables_for(plan, *made_up(ROWS, plan.columns))
-        desks[self.path.victim] = replace(desks[self.path.victim], engine=self.engine)
-        self._teach(desks[self.path.sender], lie)
+        participants[self.path.victim] = replace(participants[self.path.victim], engine=self.engine)
+        self._teach(participants[self.path.sender], lie)
         if not self.path.is_prediction:
-            return outcomes({name: player(desk, tables.get(name)).run for name, desk in desks.items()}, desks)
+            return outcomes(
+                {name: player(participant, tables.get(name)).run for name, participant in participants.items()},
+                participants,
+            )
         parts = shared_parts(plan)
-        parties = {name: SharesParty(desk, tables[name]) for name, desk in desks.items()}
+        parties = {name: SharesParty(participant, tables[name]) for name, participant in participants.items()}
         tasks = {name: lambda name=name: parties[name].predict(parts[name]) for name in parties}
-        return outcomes(tasks, desks)
+        return outcomes(tasks, participants)
 
-    def _teach(self, desk: Desk, lie: Callable[[bytes], bytes]) -> None:
-        honest = desk.channels[self.path.victim]
+    def _teach(self, participant: Participant, lie: Callable[[bytes], bytes]) -> None:
+        honest = participant.channels[self.path.victim]
         liar = LyingChannel(honest.peer, honest._link, honest._patience)
         liar.lie = self.path.kind, lie
-        desk.channels[self.path.victim] = liar  # type: ignore[index]  # A dictionary, as `seated` makes it.
+        participant.channels[self.path.victim] = liar  # type: ignore[index]  # A dictionary, as `seated` makes it.
 
     def key(self) -> PrivateKey:
         return made_key(self.path.owner, self.path.plan())
@@ -157,10 +160,10 @@ class Stage:
         assert self.engine.openings == 0
 
 
-PARTS: dict[str, dict[str, Part]] = {}
+PARTS: dict[str, dict[str, ModelPart]] = {}
 
 
-def shared_parts(plan: Plan) -> dict[str, Part]:
+def shared_parts(plan: Plan) -> dict[str, ModelPart]:
     """What the parties keep of one honest run."""
     if plan.hash() not in PARTS:
         PARTS[plan.hash()] = trained(plan, made_up(ROWS, plan.columns)).model.parts
@@ -203,10 +206,10 @@ def test_malformed_keys_are_refused(path: Path, name: str, monkeypatch: pytest.M
     make, reason = KEYS[name]
     forged: list[Offer] = []
 
-    def offer(desk: Desk, identity: bytes, own: PrivateKey) -> None:
-        if desk.name == path.sender:
+    def offer(participant: Participant, identity: bytes, own: PrivateKey) -> None:
+        if participant.name == path.sender:
             forged.append(make(Forger(ProofContext(identity, path.sender, path.victim))))
-        offer_key(desk, identity, own)
+        offer_key(participant, identity, own)
 
     for module in (arbiter, exchange, shares):
         monkeypatch.setattr(module, "offer_key", offer)

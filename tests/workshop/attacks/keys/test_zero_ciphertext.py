@@ -40,7 +40,7 @@ class ZeroParty(ExchangeParty):
         self._channel.tape = []
         learner = self._learners["label"]
         learner._receive_values(batch.step, len(matrix.values))
-        replies = self._slots[self.desk.name].replies
+        replies = self._slots[self.participant.name].replies
         self._channel.send(Kind.MASKED_SUMS, batch.step, bytes(replies * self._victim.ciphertext_bytes))
         return [[0] * replies]
 
@@ -64,7 +64,7 @@ class ZeroParty(ExchangeParty):
 
     @property
     def _channel(self) -> Any:
-        return self.desk.channels["label"]
+        return self.participant.channels["label"]
 
 
 Stage = Callable[[Path], tuple[dict[str, Any], dict[str, Any]]]

@@ -13,7 +13,7 @@ from plumbob.protocol import openings, shares
 from plumbob.protocol.handshake import Session
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import RING, SCORES, Opening, Share, scored_bits
-from plumbob.protocol.part import Part
+from plumbob.protocol.part import ModelPart
 from plumbob.protocol.primitive import Helper
 from plumbob.protocol.shares import PREDICTED_AT_ONCE, PREDICTED_BITS, WEIGHT_BITS, SharesParty
 from plumbob.protocol.widths import widths_for
@@ -29,7 +29,7 @@ UNCUT = Opening(integer_bits=openings.RING_BITS - 1 - 48, fraction_bits=48)
 class SuppliesEachTime(SharesParty):
     """The switch: keys of the session, and in each session a fresh share, whatever training ended with."""
 
-    def prepare_prediction(self, part: Part, session: Session) -> None:
+    def prepare_prediction(self, part: ModelPart, session: Session) -> None:
         self.session = session
         wider = Encoding(self.plan.feature_bits, PREDICTED_BITS)
         self.widths = replace(widths_for(self.plan, part.training_rows), features=wider)
@@ -82,13 +82,15 @@ def new_rows() -> Matrix:
     return np.round(np.random.default_rng(4).normal(size=(ROWS, 2 + COLUMNS)), 3)
 
 
-def predicted(run: Run, cast: dict[str, type[SharesParty]], parts: dict[str, Part] | None = None) -> Any:
+def predicted(run: Run, cast: dict[str, type[SharesParty]], parts: dict[str, ModelPart] | None = None) -> Any:
     """Both parties and how they ended."""
     tables = tables_for(run.model.plan, new_rows(), None)
-    desks = seated(run.model.plan, Wire())
-    parties = {name: cast.get(name, SharesParty)(desk, tables[name]) for name, desk in desks.items()}
+    participants = seated(run.model.plan, Wire())
+    parties = {
+        name: cast.get(name, SharesParty)(participant, tables[name]) for name, participant in participants.items()
+    }
     parts = parts or run.model.parts
-    return parties, outcomes({name: partial(one.predict, parts[name]) for name, one in parties.items()}, desks)
+    return parties, outcomes({name: partial(one.predict, parts[name]) for name, one in parties.items()}, participants)
 
 
 def columns_in(total: int) -> list[int]:
@@ -150,7 +152,7 @@ def test_a_model_without_bound_shares_is_not_used_with_a_peer(closed_run: Run) -
     X = new_rows()
     expected = closed_run.model.scores(tables_for(closed_run.model.plan, X, None))
     assert np.abs(ends["label"] - expected).max() <= 2.0**-16
-    desks = seated(closed_run.model.plan)
-    party = SharesParty(desks["label"], tables_for(closed_run.model.plan, X, None)["label"])
+    participants = seated(closed_run.model.plan)
+    party = SharesParty(participants["label"], tables_for(closed_run.model.plan, X, None)["label"])
     with pytest.raises(DataError, match="train it again"):
         party.prepare_prediction(parts["label"], Session(b"", b""))

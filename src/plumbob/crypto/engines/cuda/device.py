@@ -13,7 +13,7 @@ BLOCK = 128  # Threads of a block.
 Array = Any  # Of the device's array module: cupy's, or numpy's where it is emulated.
 
 
-class Shape(NamedTuple):
+class DeviceShape(NamedTuple):
     """What the kernels are compiled for."""
 
     limbs: int
@@ -63,7 +63,7 @@ class Device(Protocol):
     def has_channels(self) -> bool:
         """Whether channels.cu runs there."""
 
-    def launch(self, shape: Shape | ChannelShape, kernel: str, threads: int, arguments: tuple[Any, ...]) -> None:
+    def launch(self, shape: DeviceShape | ChannelShape, kernel: str, threads: int, arguments: tuple[Any, ...]) -> None:
         """Start a kernel on at least so many threads."""
 
     def working(self) -> AbstractContextManager[Any]:

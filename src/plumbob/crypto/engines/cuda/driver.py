@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from plumbob.crypto.engines.cuda.channels import NUMBERS, WINDOW, ChannelShape, bases_for
-from plumbob.crypto.engines.cuda.device import BLOCK, Array, Device, Shape
+from plumbob.crypto.engines.cuda.device import BLOCK, Array, Device, DeviceShape
 from plumbob.crypto.engines.cuda.words import (
     from_halves,
     half_words,
@@ -146,7 +146,7 @@ class Driver:
     def __init__(self, device: Device) -> None:
         self.device = device
         self.xp = device.xp
-        self._shapes: dict[tuple[int, int, int], Shape] = {}
+        self._shapes: dict[tuple[int, int, int], DeviceShape] = {}
         self._matrices: dict[int, Array] = {}  # Of channels, for each number of limbs; who makes a ring waits for them.
 
     # Rings
@@ -457,7 +457,7 @@ class Driver:
         """Items that keep every processor busy, some to spare for those that are done first: 19 warps of eight."""
         return self.device.processors * 19 * 8
 
-    def _shape(self, ring: DeviceRing | Opener, items: int) -> Shape:
+    def _shape(self, ring: DeviceRing | Opener, items: int) -> DeviceShape:
         """Few items get as many lanes each as there are processors for; many are fastest with the fewest."""
         asked = ring.limbs, ring.degree, items
         shape = self._shapes.get(asked)
@@ -465,11 +465,11 @@ class Driver:
             shape = self._shapes[asked] = self._chosen_shape(ring, items)
         return shape
 
-    def _chosen_shape(self, ring: DeviceRing | Opener, items: int) -> Shape:
+    def _chosen_shape(self, ring: DeviceRing | Opener, items: int) -> DeviceShape:
         lanes = [threads for threads in self.device.lanes if ring.limbs % (2 * threads) == 0]
         room = self.device.processors * 4 * 32
         fitting = [threads for threads in lanes if threads * items <= room]
-        return Shape(ring.limbs, ring.degree, max(fitting, default=min(lanes)))
+        return DeviceShape(ring.limbs, ring.degree, max(fitting, default=min(lanes)))
 
     def _run(self, ring: DeviceRing | Opener, kernel: str, items: int, arguments: tuple[Any, ...]) -> None:
         if items:

@@ -26,7 +26,7 @@ noise and randomised response are the defences; a random start leaves one label 
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
@@ -39,14 +39,15 @@ from plumbob.crypto.packing import centred
 from plumbob.data import Batch, batches
 from plumbob.plan import Plan
 from plumbob.privacy.randomised_response import label_scale
+from plumbob.protocol.lattice_shares import LatticeParty
 from plumbob.protocol.openings import WEIGHTS, Share
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.shares import SharesParty, StepSize
 from plumbob.protocol.transcript import Vector
 from plumbob.protocol.widths import columns_of
+from plumbob.workshop.attacks.active.attacking_parties import AttackingArbitratedParty, AttackingExchangeParty
 from plumbob.workshop.attacks.active.integers import exact_product, is_noisy, label_unit, narrow_residual
-from plumbob.workshop.attacks.active.interface import ActiveAttack, Reading, Spy
-from plumbob.workshop.attacks.active.spies import ArbitratedSpy, ExchangeSpy
+from plumbob.workshop.attacks.active.interface import ActiveAttack, AttackingParty, Reading
 from plumbob.workshop.attacks.interface import Condition, NotApplicable
 
 WIDEST_ENTRY = 61  # Bits of a matrix entry, sign included, that an engine takes.
@@ -157,7 +158,7 @@ def signs_in(total: int, count: int) -> list[int]:
     return [1 if binary >> place & 1 else -1 for place in range(count)]
 
 
-class ChoosingParty(Spy, TrainingParty):
+class ChoosingParty(AttackingParty, TrainingParty):
     """Decides, step by step, whom to read."""
 
     chosen: tuple[int, ...] = ()
@@ -229,7 +230,7 @@ def residuals_are_labels(plan: Plan, step: int) -> bool:
     return is_first or is_lone
 
 
-class ChosenRowsParty(ChoosingParty, ExchangeSpy):
+class ChosenRowsParty(ChoosingParty, AttackingExchangeParty):
     """`exchange`, with any kind of reply."""
 
     def ask(self, batch: Batch, matrix: Encoded) -> list[list[int]]:
@@ -245,7 +246,7 @@ class ChosenRowsParty(ChoosingParty, ExchangeSpy):
         return self.sums_of(honest)
 
 
-class ChosenRowsArbitratedParty(ChoosingParty, ArbitratedSpy):
+class ChosenRowsArbitratedParty(ChoosingParty, AttackingArbitratedParty):
     """`arbiter`, with any kind of reply."""
 
     def opened_sums(self, batch: Batch, enc_residuals: EncryptedVector) -> Vector:
@@ -338,6 +339,28 @@ class ChosenRowsSharesParty(ChoosingParty, SharesParty):
         return max(0, math.ceil(self.plan.feature_bits - WEIGHTS.fraction_bits + 1 - math.log2(moved)))
 
 
+class ChosenRowsLatticeParty(ChoosingParty, LatticeParty):
+    """`shares` by lattices: a table with one person per column, and the sign of each column's opened weight.
+
+    Every pass uses the same columns, so the digits of a binary number cannot be laid into the first one alone.
+    """
+
+    def prepare(self) -> None:
+        self._start = self.weights
+        chosen = self.wanted[: self.columns]
+        X = np.zeros_like(self.shard.X)
+        X[chosen, np.arange(len(chosen))] = 1.0
+        self.shard = replace(self.shard, X=X)
+        super().prepare()
+
+    def finish(self) -> None:
+        super().finish()
+        if len(self.weights):
+            chosen = self.wanted[: self.columns]
+            moved = (self._start - self.weights)[: len(chosen)]
+            self.readings.append(Reading(self.plan.passes, chosen, moved))
+
+
 def exact_rate(plan: Plan, rows: int) -> float:
     """learning_rate / (4 s) as the integers of `shares` have it."""
     size = StepSize.of(plan, rows)
@@ -355,6 +378,8 @@ def arm(plan: Plan, name: str) -> type[ChoosingParty] | NotApplicable:
         return NotApplicable('shares with open = "never": no sum and no weight ever comes back')
     if plan.protocol == "clear":
         return NotApplicable("clear is calculated in one place: there is no party to cast")
+    if (plan.protocol, plan.scheme) == ("shares", "lattice"):
+        return ChosenRowsLatticeParty
     parties: dict[str, type[ChoosingParty]] = {
         "exchange": ChosenRowsParty,
         "arbiter": ChosenRowsArbitratedParty,

@@ -23,13 +23,13 @@ from plumbob.plan import Plan
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.transcript import Vector
 from plumbob.protocol.widths import columns_of, slots_for
+from plumbob.workshop.attacks.active.attacking_parties import AttackingExchangeParty
 from plumbob.workshop.attacks.active.integers import solve_exactly
 from plumbob.workshop.attacks.active.interface import ActiveAttack
-from plumbob.workshop.attacks.active.spies import ExchangeSpy
 from plumbob.workshop.attacks.interface import Condition, NotApplicable
 
 
-class ClaimedWidthParty(ExchangeSpy):
+class ClaimedWidthParty(AttackingExchangeParty):
     """Sends sums for as many columns as the longest batch has rows, and reads its own gradient from the first ones."""
 
     def ask(self, batch: Batch, matrix: Encoded) -> list[list[int]]:
@@ -67,7 +67,7 @@ class ClaimedWidthParty(ExchangeSpy):
         )
 
     def _random_columns(self, rows: int, fraction_bits: int) -> IntegerMatrix:
-        generator = np.random.default_rng(int.from_bytes(self.desk.randomness.draw(16), "little"))
+        generator = np.random.default_rng(int.from_bytes(self.participant.randomness.draw(16), "little"))
         limit = 1 << fraction_bits
         return generator.integers(-limit, limit, (rows, self.claimed - self.columns))
 

@@ -59,7 +59,7 @@ class Reading:
     residuals: Vector
 
 
-class Spy:
+class AttackingParty:
     """What an attacking party has beside its honest half."""
 
     @cached_property
@@ -78,14 +78,14 @@ class Spy:
 
 def claim_of(party: object, view: View) -> Claim | NotApplicable:
     """Labels, read by a feature party; the peer's scores, read by the label party."""
-    if not isinstance(party, Spy):
+    if not isinstance(party, AttackingParty):
         raise DataError(f"{view.party}: expected a party that attacked, got an honest one; cast it with `arm`")
     if not party.readings:
         return NotApplicable("no step of this run had room for a reading", party.conditions())
     return _score_claim(party, view) if view.is_label_party else _label_claim(party, view)
 
 
-def _label_claim(party: Spy, view: View) -> LabelClaim:
+def _label_claim(party: AttackingParty, view: View) -> LabelClaim:
     """A residual is (the others' scores) - 2y: its sign is the label's while those scores stay under the threshold."""
     # Scores grow from a small start, so the first visit shows labels best; against noise only the mean helps.
     chosen = mean_residuals if is_noisy(view.plan) else first_residuals
@@ -99,7 +99,7 @@ def _label_claim(party: Spy, view: View) -> LabelClaim:
     )
 
 
-def _score_claim(party: Spy, view: View) -> ValueClaim:
+def _score_claim(party: AttackingParty, view: View) -> ValueClaim:
     """Without labels, the others' part of a residual is their score: determined if read at the row's last visit."""
     scores, steps, last = np.full(view.rows, np.nan), np.zeros(view.rows), np.zeros(view.rows)
     for reading in party.readings:

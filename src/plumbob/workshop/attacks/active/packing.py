@@ -43,9 +43,9 @@ from plumbob.plan import Plan
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.transcript import Vector
 from plumbob.protocol.widths import Widths, columns_of
+from plumbob.workshop.attacks.active.attacking_parties import AttackingArbitratedParty, AttackingExchangeParty
 from plumbob.workshop.attacks.active.integers import exact_product, narrow_residual, signed_digits, solve_exactly
 from plumbob.workshop.attacks.active.interface import ActiveAttack
-from plumbob.workshop.attacks.active.spies import ArbitratedSpy, ExchangeSpy
 from plumbob.workshop.attacks.interface import Condition, NotApplicable
 
 # Narrow auxiliary features leave more slots than features of the plan's width; the solve is exact all the same.
@@ -157,7 +157,7 @@ def cut_condition(slots: Slots, residual_bits: int, rows: int) -> Condition:
     )
 
 
-class PackingParty(ExchangeSpy):
+class PackingParty(AttackingExchangeParty):
     """`replies = "paper"`: hidden values above the honest ones."""
 
     @property
@@ -233,10 +233,10 @@ class AuxiliaryPacking(PackingParty):
 
     @cached_property
     def _generator(self) -> np.random.Generator:
-        return np.random.default_rng(int.from_bytes(self.desk.randomness.draw(16), "little"))
+        return np.random.default_rng(int.from_bytes(self.participant.randomness.draw(16), "little"))
 
 
-class TruncatedPacking(ExchangeSpy):
+class TruncatedPacking(AttackingExchangeParty):
     """`packed`, `single`: residuals in place of the honest sums, because nothing comes back beside these."""
 
     def ask(self, batch: Batch, matrix: Encoded) -> list[list[int]]:
@@ -267,7 +267,7 @@ class TruncatedPacking(ExchangeSpy):
         return (cut_condition(self.slots, self.plan.residual_bits, largest_batch(len(self.shard), self.plan)),)
 
 
-class ArbitratedPacking(ArbitratedSpy):
+class ArbitratedPacking(AttackingArbitratedParty):
     """`arbiter`, with either kind of reply: one-hot slots above the honest sums, or in their place."""
 
     def opened_sums(self, batch: Batch, enc_residuals: EncryptedVector) -> Vector:

@@ -16,13 +16,13 @@ from plumbob.crypto import Encoded
 from plumbob.data import Batch
 from plumbob.protocol.transcript import Vector
 from plumbob.protocol.widths import columns_of
-from plumbob.workshop.attacks.active.spies import ExchangeSpy
+from plumbob.workshop.attacks.active.attacking_parties import AttackingExchangeParty
 from plumbob.workshop.attacks.interface import Condition
 
 Matrix = NDArray[np.float64]
 
 
-class SteeringParty(ExchangeSpy):
+class SteeringParty(AttackingExchangeParty):
     """Two parties, the whole data in every batch: one column of the peer for each step after the first."""
 
     push = 100.0

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from plumbob.crypto import KERNEL, Randomness, engines
+from plumbob.crypto import SYSTEM_RANDOMNESS, Randomness, engines
 from plumbob.crypto.engines.interface import Engine
 from plumbob.data import Table
 from plumbob.errors import IdentityError, SettingsError
-from plumbob.party.conversation import Conversation, Station, Topic, conversation
+from plumbob.party.conversation import AnyConnector, Conversation, Topic, conversation
 from plumbob.party.home import Home
 from plumbob.party.row_budget import RowBudget
 from plumbob.party.signature import Seal
@@ -18,7 +18,7 @@ from plumbob.party.status import Status, kept_up_to_date
 from plumbob.plan import Plan
 from plumbob.privacy.rows import total_rho
 from plumbob.protocol.channel import PATIENCE
-from plumbob.protocol.handshake import Desk
+from plumbob.protocol.handshake import Participant
 from plumbob.protocol.journal import SqliteJournal
 from plumbob.transport import Connection
 from plumbob.transport.greeting import Purpose
@@ -28,18 +28,18 @@ ROW_BUDGET = "row-budget.db"
 BOOKED_AS = "row budget"  # The fact in the journal under which name this run was booked.
 
 Tell = Callable[[str], None]
-StationFor = Callable[[Callable[[Connection], None]], Station]
+StationFor = Callable[[Callable[[Connection], None]], AnyConnector]
 
 
 @dataclass(frozen=True, repr=False)
-class Seat:
+class PartyRun:
     """An arbiter has no table."""
 
     name: str
     plan: Plan
     table: Table | None
     folder: Path
-    station_for: StationFor
+    connector_for: StationFor
     engine: Engine
     patience: float = PATIENCE
     lingering: float = 10.0
@@ -70,7 +70,7 @@ class Seat:
                 topic,
                 peers,
                 journal,
-                self.station_for,
+                self.connector_for,
                 patience=self.patience if patience is None else patience,
                 tell=self.tell,
                 watch=watch,
@@ -78,10 +78,12 @@ class Seat:
         ):
             yield talk
 
-    def desk(self, talk: Conversation, journal: SqliteJournal, randomness: Randomness) -> Desk:
+    def participant(self, talk: Conversation, journal: SqliteJournal, randomness: Randomness) -> Participant:
         """What the protocol's party works with."""
         spend = partial(self._spend_rows, journal)
-        return Desk(self.name, self.plan, talk.channels, self.engine, randomness, journal=journal, spend_rows=spend)
+        return Participant(
+            self.name, self.plan, talk.channels, self.engine, randomness, journal=journal, spend_rows=spend
+        )
 
     def _spend_rows(self, journal: SqliteJournal, rho: float) -> None:
         """Book the run under a name that its journal keeps, so that a restart does not pay again."""
@@ -89,29 +91,31 @@ class Seat:
             return
         run = journal.fact(BOOKED_AS)
         if run is None:
-            run = KERNEL.draw(16)
+            run = SYSTEM_RANDOMNESS.draw(16)
             journal.note(BOOKED_AS, run)
         most_rho = total_rho(self.most_epsilon or self.plan.epsilon, self.plan.delta)
         self.row_budget.book(run.hex(), self.table.ids, rho, most_rho)
 
 
-def seat_at(home: Home, plan: Plan, table: Table | None, folder: Path, largest_message: int, tell: Tell) -> Seat:
-    """This organisation's seat; raises SettingsError or IdentityError where its folder does not fit the plan."""
+def party_run_at(
+    home: Home, plan: Plan, table: Table | None, folder: Path, largest_message: int, tell: Tell
+) -> PartyRun:
+    """This organisation's party_run; raises SettingsError or IdentityError where its folder does not fit the plan."""
     settings = home.settings
     refuse_strangers(home, plan)
     names = {party.name for party in plan.parties}
 
-    def station_for(on_connection: Callable[[Connection], None]) -> Station:
+    def connector_for(on_connection: Callable[[Connection], None]) -> AnyConnector:
         peers = [peer for peer in home.peers if peer.name in names]
-        return home.station(peers, largest_message + FRAME.size, on_connection, tell)
+        return home.connector(peers, largest_message + FRAME.size, on_connection, tell)
 
     engine = engines.choose(settings.engine)
-    return Seat(
+    return PartyRun(
         home.identity.name,
         plan,
         table,
         folder,
-        station_for,
+        connector_for,
         engine,
         settings.patience,
         tell=tell,

@@ -25,10 +25,10 @@ from websockets.client import ClientProtocol
 from websockets.uri import parse_uri
 
 from plumbob.errors import DeadlineError, IdentityError, LocalProtocolError, TransportError
-from plumbob.transport import station as station_module
+from plumbob.transport import connector as station_module
 from plumbob.transport import tls
+from plumbob.transport.connector import MOST_CONNECTIONS_A_PEER, Connector, Peer
 from plumbob.transport.identity import Identity, now
-from plumbob.transport.station import MOST_CONNECTIONS_A_PEER, Peer, Station
 from plumbob.transport.strangers import MOST_STRANGERS, Stranger, Strangers
 from plumbob.transport.websocket import PATH
 from tests.transport.support import (
@@ -87,7 +87,7 @@ def test_both_may_send_at_once(bank: Identity, fund: Identity) -> None:
     long = os.urandom(24 * LARGEST)
     with (
         listening(fund, bank, largest=len(long)) as server,
-        dialling(bank, fund, server.station.address, largest=len(long)) as client,
+        dialling(bank, fund, server.connector.address, largest=len(long)) as client,
     ):
         ends = client.next(), server.next()
         senders = [threading.Thread(target=end.send, args=(long,), daemon=True) for end in ends]
@@ -159,7 +159,7 @@ def test_a_message_above_the_limit_is_refused(bank: Identity, fund: Identity) ->
     """A peer with a larger limit is cut off at its announcement, and both sides say why."""
     with (
         listening(fund, bank) as server,
-        dialling(bank, fund, server.station.address, largest=2 * LARGEST) as client,
+        dialling(bank, fund, server.connector.address, largest=2 * LARGEST) as client,
     ):
         here, there = client.next(), server.next()
         with suppress(TransportError):
@@ -217,10 +217,10 @@ def test_fragments_are_put_together_within_the_limit(bank: Identity, fund: Ident
 def test_a_connection_that_ends_is_dialled_again(bank: Identity, fund: Identity) -> None:
     """When the listening side goes down and comes back on its port, the dialling side finds it by itself."""
     with listening(fund, bank) as server:
-        address = server.station.address
+        address = server.connector.address
         with dialling(bank, fund, address) as client:
             first, _ = client.next(), server.next()
-            server.station.close()
+            server.connector.close()
             assert ended(first)
             again = Collected(fund, [peer_of(bank)], listen=address)
             with opened(again):
@@ -233,15 +233,15 @@ ECHO = """
 import sys, threading
 from pathlib import Path
 from plumbob.transport.identity import Identity, read_certificate
-from plumbob.transport.station import Peer, Station
+from plumbob.transport.connector import Peer, Connector
 home, peer, listen = Path(sys.argv[1]), read_certificate(Path(sys.argv[2])), sys.argv[3]
 def echo(connection):
     while True:
         connection.send(connection.receive(60))
 peers = [Peer(peer.name, peer.der, None)]
-station = Station(Identity.load(home), peers, listen=listen, proxy=None, largest_message=1000, on_connection=echo)
-station.open()
-print(station.address, flush=True)
+connector = Connector(Identity.load(home), peers, listen=listen, proxy=None, largest_message=1000, on_connection=echo)
+connector.open()
+print(connector.address, flush=True)
 threading.Event().wait()
 """
 
@@ -278,12 +278,12 @@ def test_dialling_may_begin_before_the_peer_is_there(bank: Identity, fund: Ident
     with socket.create_server(("127.0.0.1", 0)) as reserved:
         address = f"127.0.0.1:{reserved.getsockname()[1]}"
     with dialling(bank, fund, address) as client:
-        while client.station.why_not("fund") is None:
+        while client.connector.why_not("fund") is None:
             time.sleep(0.01)
-        assert "nobody listens there yet" in str(client.station.why_not("fund"))
+        assert "nobody listens there yet" in str(client.connector.why_not("fund"))
         with opened(server := Collected(fund, [peer_of(bank)], listen=address)):
             assert (client.next().peer, server.next().peer) == ("fund", "bank")
-            assert client.station.why_not("fund") is None
+            assert client.connector.why_not("fund") is None
         assert client.refusals.empty()
 
 
@@ -332,17 +332,17 @@ def test_the_second_dials_if_the_first_does_not(bank: Identity, fund: Identity) 
     """A side that gives way still dials a peer that has no address of it."""
     first = Collected(bank, [peer_of(fund)], listen="127.0.0.1:0")
     with opened(first):
-        second = Collected(fund, [peer_of(bank, first.station.address)], listen="127.0.0.1:0")
+        second = Collected(fund, [peer_of(bank, first.connector.address)], listen="127.0.0.1:0")
         with opened(second):
             assert (first.next().peer, second.next().peer) == ("fund", "bank")
 
 
 def test_three_parties_are_told_apart(bank: Identity, fund: Identity, mallory: Identity) -> None:
-    """A station with two peers knows each caller by its own certificate."""
+    """A connector with two peers knows each caller by its own certificate."""
     with (
         listening(bank, fund, mallory) as server,
-        dialling(fund, bank, server.station.address) as one,
-        dialling(mallory, bank, server.station.address) as two,
+        dialling(fund, bank, server.connector.address) as one,
+        dialling(mallory, bank, server.connector.address) as two,
     ):
         by_name = {connection.peer: connection for connection in (server.next(), server.next())}
         one.next().send(b"fund")
@@ -359,11 +359,11 @@ def test_through_a_proxy(bank: Identity, fund: Identity, credentials: str | None
     proxy = ConnectProxy(credentials)
     url = proxy.url if credentials is None else proxy.url.replace("//", "//user:p%40ss%20word@")
     try:
-        with listening(fund, bank) as server, dialling(bank, fund, server.station.address, proxy=url) as client:
+        with listening(fund, bank) as server, dialling(bank, fund, server.connector.address, proxy=url) as client:
             here, there = client.next(), server.next()
             here.send(b"x" * LARGEST)
             assert there.receive(PATIENCE) == b"x" * LARGEST
-            assert proxy.targets == [server.station.address]
+            assert proxy.targets == [server.connector.address]
     finally:
         proxy.close()
 
@@ -400,9 +400,9 @@ def test_what_a_proxy_answers_is_told(bank: Identity, fund: Identity, answer: by
     proxy = Answering(answering)
     try:
         with dialling(bank, fund, "127.0.0.1:9", proxy=f"http://{proxy.address}") as client:
-            while client.station.why_not("fund") is None:
+            while client.connector.why_not("fund") is None:
                 time.sleep(0.01)
-            assert words in str(client.station.why_not("fund"))
+            assert words in str(client.connector.why_not("fund"))
     finally:
         proxy.close()
 
@@ -427,11 +427,11 @@ def test_a_connection_that_is_gone_before_tls_begins_leaves_nothing_open(bank: I
 
 def test_a_third_party_is_refused_on_both_sides(bank: Identity, fund: Identity, mallory: Identity) -> None:
     """Who is not pinned does not get in; each side is told, and the peer still does."""
-    with listening(fund, bank) as server, dialling(mallory, fund, server.station.address) as stranger:
+    with listening(fund, bank) as server, dialling(mallory, fund, server.connector.address) as stranger:
         assert "not pinned here" in server.refusal()
         assert "does not know our certificate; send `plumbob party invite`" in stranger.refusal()
-        assert isinstance(stranger.station.why_not("fund"), IdentityError)
-        with dialling(bank, fund, server.station.address) as client:
+        assert isinstance(stranger.connector.why_not("fund"), IdentityError)
+        with dialling(bank, fund, server.connector.address) as client:
             assert (client.next().peer, server.next().peer) == ("fund", "bank")
         assert stranger.connections.empty()
 
@@ -439,11 +439,11 @@ def test_a_third_party_is_refused_on_both_sides(bank: Identity, fund: Identity, 
 def test_a_swapped_certificate_is_refused_on_both_sides(tmp_path: Path, bank: Identity, fund: Identity) -> None:
     """Another key under the pinned name is not the pinned party; the way to replace it is named."""
     impostor = Identity.create(tmp_path / "fund", "fund")
-    with listening(impostor, bank) as server, dialling(bank, fund, server.station.address) as client:
+    with listening(impostor, bank) as server, dialling(bank, fund, server.connector.address) as client:
         sentence = client.refusal()
         assert "shows another certificate than the one pinned" in sentence
         assert "--replace" in sentence
-        assert isinstance(client.station.why_not("fund"), IdentityError)
+        assert isinstance(client.connector.why_not("fund"), IdentityError)
         assert "refused our certificate" in server.refusal()
         assert client.connections.empty()
         assert server.connections.empty()
@@ -452,7 +452,7 @@ def test_a_swapped_certificate_is_refused_on_both_sides(tmp_path: Path, bank: Id
 def test_a_caller_under_a_pinned_name_is_refused(tmp_path: Path, bank: Identity, fund: Identity) -> None:
     """The name inside a certificate opens nothing: only the exact certificate does."""
     impostor = Identity.create(tmp_path / "bank", "bank")
-    with listening(fund, bank) as server, dialling(impostor, fund, server.station.address):
+    with listening(fund, bank) as server, dialling(impostor, fund, server.connector.address):
         assert "not pinned here" in server.refusal()
         assert server.connections.empty()
 
@@ -485,7 +485,7 @@ def test_a_server_out_of_its_time_is_refused(tmp_path: Path, bank: Identity, day
     try:
         with dialling(bank, stale, server.address) as client:
             assert f"fund's certificate {words}" in client.refusal()
-            assert isinstance(client.station.why_not("fund"), IdentityError)
+            assert isinstance(client.connector.why_not("fund"), IdentityError)
     finally:
         server.close()
 
@@ -503,7 +503,7 @@ def test_a_certificate_that_only_the_peer_finds_stale_is_told(
     """Where our clock lets a certificate pass and the peer's does not, our side says so too."""
     stale = out_of_time(tmp_path / "bank", "bank", -9)
     monkeypatch.setattr(station_module, "_refuse_stale", lambda certificate: None)
-    with listening(fund, stale) as server, dialling(stale, fund, server.station.address) as client:
+    with listening(fund, stale) as server, dialling(stale, fund, server.connector.address) as client:
         assert "rejects our certificate as not currently valid; compare both clocks" in client.refusal()
         assert "bank's certificate ended on" in server.refusal()
 
@@ -526,9 +526,9 @@ def test_an_older_server_is_refused(bank: Identity, fund: Identity) -> None:
     server = Answering(lambda sock: context.wrap_socket(sock, server_side=True).close())
     try:
         with dialling(bank, fund, server.address) as client:
-            while client.station.why_not("fund") is None:
+            while client.connector.why_not("fund") is None:
                 time.sleep(0.01)
-            assert "TLS 1.3" in str(client.station.why_not("fund"))
+            assert "TLS 1.3" in str(client.connector.why_not("fund"))
     finally:
         server.close()
 
@@ -559,9 +559,9 @@ def test_a_plain_server_is_told(bank: Identity, fund: Identity) -> None:
     server = Answering(lambda sock: sock.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n"))
     try:
         with dialling(bank, fund, server.address) as client:
-            while client.station.why_not("fund") is None:
+            while client.connector.why_not("fund") is None:
                 time.sleep(0.01)
-            assert "does not speak TLS" in str(client.station.why_not("fund"))
+            assert "does not speak TLS" in str(client.connector.why_not("fund"))
     finally:
         server.close()
 
@@ -593,7 +593,7 @@ def test_slow_strangers_do_not_hold_the_door(bank: Identity, fund: Identity) -> 
         try:
             for stranger in strangers:
                 stranger.sendall(b"\x16")
-            with dialling(bank, fund, server.station.address) as client:
+            with dialling(bank, fund, server.connector.address) as client:
                 assert (client.next().peer, server.next().peer) == ("fund", "bank")
             # All but the last ones are sent away long before their deadline.
             end = time.monotonic() + PATIENCE
@@ -692,7 +692,7 @@ def test_a_thread_that_cannot_start_ends_no_listening(
         start, failures = threading.Thread.start, [1]
 
         def fail_once(thread: threading.Thread) -> None:
-            if thread.name == "plumbob station" and failures:
+            if thread.name == "plumbob connector" and failures:
                 failures.pop()
                 raise RuntimeError("can't start new thread")
             start(thread)
@@ -700,7 +700,7 @@ def test_a_thread_that_cannot_start_ends_no_listening(
         monkeypatch.setattr(threading.Thread, "start", fail_once)
         with socket.create_connection(where(server), timeout=PATIENCE) as unlucky:
             assert unlucky.recv(1) == b""
-        with dialling(bank, fund, server.station.address) as client:
+        with dialling(bank, fund, server.connector.address) as client:
             assert (client.next().peer, server.next().peer) == ("fund", "bank")
 
 
@@ -786,7 +786,7 @@ def test_a_certificate_vouched_for_by_a_pinned_one_is_refused(
     """Whatever the trust store accepts, the certificate must be the pinned one byte for byte."""
     lenient = tls.server_context(fund, [peer_of(bank), peer_of(mallory)])
     monkeypatch.setattr(tls, "server_context", lambda identity, peers: lenient)
-    with listening(fund, bank) as server, dialling(mallory, fund, server.station.address):
+    with listening(fund, bank) as server, dialling(mallory, fund, server.connector.address):
         assert "the certificate is not pinned" in server.refusal()
         assert server.connections.empty()
 
@@ -794,15 +794,15 @@ def test_a_certificate_vouched_for_by_a_pinned_one_is_refused(
 # What is refused before anything moves.
 
 
-def station(identity: Identity, *peers: Peer, listen: str | None = None, proxy: str | None = None) -> Station:
+def connector(identity: Identity, *peers: Peer, listen: str | None = None, proxy: str | None = None) -> Connector:
     """Not opened."""
-    return Collected(identity, list(peers), listen=listen, proxy=proxy).station
+    return Collected(identity, list(peers), listen=listen, proxy=proxy).connector
 
 
 def test_somebody_must_be_able_to_dial(bank: Identity, fund: Identity) -> None:
     """Without an address and without listening there is no way, and both remedies are named."""
     with pytest.raises(TransportError, match=r"set `listen` in party.toml, or the address under \[peers.fund\]"):
-        station(bank, peer_of(fund))
+        connector(bank, peer_of(fund))
 
 
 def test_wrong_peers_are_refused(tmp_path: Path, bank: Identity, fund: Identity) -> None:
@@ -810,15 +810,15 @@ def test_wrong_peers_are_refused(tmp_path: Path, bank: Identity, fund: Identity)
     namesake = Identity.create(tmp_path / "other", "FUND")
     at = "127.0.0.1:9"
     with pytest.raises(TransportError, match="no peer yet"):
-        station(bank)
+        connector(bank)
     with pytest.raises(IdentityError, match="same name"):
-        station(bank, peer_of(bank, at))
+        connector(bank, peer_of(bank, at))
     with pytest.raises(IdentityError, match="same name"):
-        station(bank, peer_of(fund, at), peer_of(namesake, at))
+        connector(bank, peer_of(fund, at), peer_of(namesake, at))
     with pytest.raises(IdentityError, match="another name"):
-        station(bank, Peer("hospital", fund.certificate.der, at))
+        connector(bank, Peer("hospital", fund.certificate.der, at))
     with pytest.raises(IdentityError, match="same certificate"):
-        station(bank, Peer("hospital", bank.certificate.der, at))
+        connector(bank, Peer("hospital", bank.certificate.der, at))
 
 
 @pytest.mark.parametrize(
@@ -828,7 +828,7 @@ def test_wrong_peers_are_refused(tmp_path: Path, bank: Identity, fund: Identity)
 def test_addresses_are_strict(bank: Identity, fund: Identity, listen: str) -> None:
     """What is no HOST:PORT is refused with an example."""
     with pytest.raises(TransportError, match="expected HOST:PORT"):
-        station(bank, peer_of(fund), listen=listen)
+        connector(bank, peer_of(fund), listen=listen)
 
 
 @pytest.mark.parametrize(
@@ -837,15 +837,15 @@ def test_addresses_are_strict(bank: Identity, fund: Identity, listen: str) -> No
 def test_proxies_are_strict(bank: Identity, fund: Identity, proxy: str) -> None:
     """Only http://[user:password@]host:port is taken, and a refusal does not repeat what may hold a password."""
     with pytest.raises(TransportError, match="proxy: ") as caught:
-        station(bank, peer_of(fund, "127.0.0.1:9"), proxy=proxy)
+        connector(bank, peer_of(fund, "127.0.0.1:9"), proxy=proxy)
     assert "pw" not in str(caught.value).replace("password", "")
 
 
 def test_a_port_in_use_is_told_at_once(bank: Identity, fund: Identity) -> None:
-    """The station does not open, and says which address."""
+    """The connector does not open, and says which address."""
     with listening(fund, bank) as server:
-        address = server.station.address
-        second = station(fund, peer_of(bank), listen=address)
+        address = server.connector.address
+        second = connector(fund, peer_of(bank), listen=address)
         with pytest.raises(TransportError, match=f"cannot listen on {address}: Address already in use"):
             second.open()
 
@@ -853,11 +853,11 @@ def test_a_port_in_use_is_told_at_once(bank: Identity, fund: Identity) -> None:
 def test_an_unknown_host_is_told(bank: Identity, fund: Identity) -> None:
     """A name that the system cannot find is told in words, to who listens and to who dials."""
     with pytest.raises(TransportError, match=r"cannot listen on nowhere.invalid:7700: [A-Z][a-z ]+"):
-        station(fund, peer_of(bank), listen="nowhere.invalid:7700").open()
+        connector(fund, peer_of(bank), listen="nowhere.invalid:7700").open()
     with dialling(bank, fund, "nowhere.invalid:7700") as client:
-        while client.station.why_not("fund") is None:
+        while client.connector.why_not("fund") is None:
             time.sleep(0.01)
-        assert "its name is not known here" in str(client.station.why_not("fund"))
+        assert "its name is not known here" in str(client.connector.why_not("fund"))
 
 
 def test_a_refusal_that_cannot_be_told_ends_nothing(
@@ -870,8 +870,8 @@ def test_a_refusal_that_cannot_be_told_ends_nothing(
 
     came = threading.Event()
     with listening(fund, mallory) as strict:
-        address = strict.station.address
-        here = Station(
+        address = strict.connector.address
+        here = Connector(
             bank,
             [peer_of(fund, address)],
             listen=None,
@@ -897,7 +897,7 @@ def test_a_user_that_fails_ends_its_connection_only(
     def fail(connection: object) -> None:
         raise RuntimeError("a mistake of ours")
 
-    broken = Station(
+    broken = Connector(
         fund,
         [peer_of(bank)],
         listen="127.0.0.1:0",
@@ -929,7 +929,7 @@ def test_logs_show_sizes_and_peers_but_no_contents(
 
 
 def test_closing_leaves_nothing_behind(bank: Identity, fund: Identity) -> None:
-    """Every thread of two stations ends with them."""
+    """Every thread of two connectors ends with them."""
     before = set(threading.enumerate())
     with connected(bank, fund) as (here, _):
         here.send(b"x")
@@ -941,7 +941,7 @@ def test_closing_leaves_nothing_behind(bank: Identity, fund: Identity) -> None:
 
 def test_what_was_taken_over_is_never_called_lost(bank: Identity, fund: Identity) -> None:
     """A message that left before the peer's goodbye came was sent, however close the two are."""
-    with listening(fund, bank) as server, dialling(bank, fund, server.station.address) as client:
+    with listening(fund, bank) as server, dialling(bank, fund, server.connector.address) as client:
         for _ in range(30):
             here, there = client.next(), server.next()
             there.send(b"last")

@@ -18,7 +18,7 @@ from plumbob.protocol.arbiter import ArbitratedParty
 from plumbob.protocol.exchange import ExchangeParty
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.primitive import Learner
-from plumbob.workshop.attacks.active.interface import Reading, Spy
+from plumbob.workshop.attacks.active.interface import AttackingParty, Reading
 
 Places = Sequence[int] | NDArray[np.intp]
 Lay = Callable[[EncryptedVector], EncryptedVector]
@@ -36,18 +36,20 @@ class FreeLearner(Learner):
         return mask
 
 
-class ExchangeSpy(Spy, ExchangeParty):
+class AttackingExchangeParty(AttackingParty, ExchangeParty):
     """What it reads is the sum of its helpers' parts of the residuals."""
 
     @cached_property
     def free_learners(self) -> dict[str, FreeLearner]:
         """Toward every helper."""
-        return {peer: FreeLearner(self.desk.channels[peer], key, self.slots) for peer, key in self.peer_keys.items()}
+        return {
+            peer: FreeLearner(self.participant.channels[peer], key, self.slots) for peer, key in self.peer_keys.items()
+        }
 
     @property
     def slots(self) -> Slots:
         """How its sums come back."""
-        return self._slots[self.desk.name]
+        return self._slots[self.participant.name]
 
     @property
     def reply_key(self) -> PublicKey:
@@ -73,7 +75,7 @@ class ExchangeSpy(Spy, ExchangeParty):
         self.readings.append(Reading(batch.step, batch.rows[np.asarray(places, dtype=np.intp)], values))
 
 
-class ArbitratedSpy(Spy, ArbitratedParty):
+class AttackingArbitratedParty(AttackingParty, ArbitratedParty):
     """What it reads are the joint residuals, from which it takes its own part."""
 
     @property
@@ -89,7 +91,7 @@ class ArbitratedSpy(Spy, ArbitratedParty):
     def joint_replies(self, batch: Batch, enc_laid: EncryptedVector) -> list[int]:
         """What the arbiter decrypts of these, unmasked, modulo what it hands back and centred."""
         mask = self._mask(len(enc_laid))
-        arbiter = self.desk.channels[self._arbiter]
+        arbiter = self.participant.channels[self._arbiter]
         arbiter.send(Kind.MASKED_SUMS, batch.step, (enc_laid + mask).randomised().to_bytes())
         opened = self.slots.from_bytes(arbiter.receive(Kind.OPENED_SUMS, batch.step, self.slots.opened_bytes))
         pairs = zip(opened, mask, self.slots.moduli, strict=True)

@@ -1,8 +1,8 @@
 """This party's place on the network: it listens, dials, and hands over every authenticated connection.
 
 WebSockets over mutual TLS 1.3 with pinned certificates. Nothing of a caller is parsed before its certificate has proved
-who it is; until then it has a deadline, and few may wait at a time (`strangers`). Dialling continues until the station
-is closed: a connection that ends is dialled again, with growing pauses while that fails.
+who it is; until then it has a deadline, and few may wait at a time (`strangers`). Dialling continues until the
+connector is closed: a connection that ends is dialled again, with growing pauses while that fails.
 """
 
 import logging
@@ -25,7 +25,7 @@ from plumbob.transport.strangers import Strangers, await_hello, interrupt
 from plumbob.transport.tls import Deadline, Peer
 from plumbob.transport.websocket import Pace, WebSocketConnection
 
-__all__ = ["Connection", "Pace", "Peer", "Station"]
+__all__ = ["Connection", "Connector", "Pace", "Peer"]
 
 MOST_CONNECTIONS_A_PEER = 4
 MOST_TOLD_REFUSALS = 256
@@ -37,7 +37,7 @@ def _log_refusal(sentence: str) -> None:
     log.warning("%s", sentence)
 
 
-class Station:
+class Connector:
     """Listens and dials in background threads from `open` to `close`.
 
     `on_connection` is called in a thread of its own for every connection, whoever dialled; it may keep the thread or
@@ -120,7 +120,7 @@ class Station:
             return self._reasons.get(peer)
 
     def _start(self, work: Callable[..., None], *arguments: object) -> None:
-        thread = threading.Thread(target=work, args=arguments, name="plumbob station", daemon=True)
+        thread = threading.Thread(target=work, args=arguments, name="plumbob connector", daemon=True)
         with self._lock:
             self._threads = [old for old in self._threads if old.is_alive()]
             # Inside the lock: a thread that was not started yet cannot be waited for.
@@ -172,7 +172,7 @@ class Station:
 
     @contextmanager
     def _interruptible(self, sock: socket.socket) -> Iterator[None]:
-        """One that we dialled: nobody takes its place, but closing the station ends it."""
+        """One that we dialled: nobody takes its place, but closing the connector ends it."""
         # TLS takes the socket object over, so a second one is kept to interrupt it.
         handle = sock.dup()
         with self._lock:

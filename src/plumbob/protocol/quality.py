@@ -1,0 +1,82 @@
+"""How good a run between organisations is: its held-out rows are scored at the end, for the label party alone.
+
+Their scores count like any prediction. The label party puts them beside what it could have done alone, with a model of
+its own columns that it fits at home. Plans of version 1 agreed to no such message, and none is sent.
+"""
+
+from dataclasses import asdict
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from plumbob.data import held_out_rows, steps_per_epoch
+from plumbob.model import metrics
+from plumbob.model.newton import fit_logistic
+from plumbob.plan import Plan
+from plumbob.protocol.arbiter import Arbiter
+from plumbob.protocol.party import TrainingParty
+from plumbob.protocol.prediction import OpenedScoring, Scoring, SharedScoring
+from plumbob.protocol.transcript import Matrix, Transcript, Vector
+
+HELD_OUT = "held-out rows"
+ROWS_AT_ONCE = 4096
+Metrics = dict[str, float | None]
+
+
+def run_to_its_quality(party: TrainingParty | Arbiter) -> tuple[Transcript, Vector | None]:
+    """The whole training, then the scores of held-out rows, which only the label party gets."""
+    transcript = party.run()
+    return transcript, _held_out_scores(party) if isinstance(party, TrainingParty) else None
+
+
+def shows_quality(plan: Plan, rows: int) -> bool:
+    """Whether held-out rows of so many aligned ones are scored when training ends."""
+    return plan.version > 1 and plan.protocol != "clear" and plan.held_out(rows) > 0
+
+
+def _held_out_scores(party: TrainingParty) -> Vector | None:
+    plan, table = party.plan, party.table
+    if not shows_quality(plan, len(table)):
+        return None
+    _, held_out = held_out_rows(table.ids, plan.held_out(len(table)), party.session.seed)
+    scoring, last = _scoring(party), steps_per_epoch(len(party.shard), plan) * plan.passes
+    pieces = [held_out[start : start + ROWS_AT_ONCE].tolist() for start in range(0, len(held_out), ROWS_AT_ONCE)]
+    if party.participant.name != plan.label_party.name:
+        for step, piece in enumerate(pieces, last + 1):
+            scoring.answer(step, piece)
+        return None
+    return np.concatenate([scoring.collect(step, piece) for step, piece in enumerate(pieces, last + 1)])
+
+
+def _scoring(party: TrainingParty) -> Scoring:
+    is_shared = party.plan.protocol == "shares" and party.plan.open == "never"
+    make = SharedScoring if is_shared else OpenedScoring
+    return make(party.participant, party.session, party.table, party.model_part())
+
+
+# At the label party.
+
+
+def judged_at_home(party: TrainingParty, scores: Vector) -> tuple[dict[str, Metrics], dict[str, list[list[float]]]]:
+    """(metrics, calibration curve) of the joint model and of own columns alone, on the held-out rows."""
+    labels = np.asarray(party.shard.y_test, dtype=np.int8)
+    models = {"joint": scores, "local-only": _local_scores(party)}
+    curves = {name: metrics.calibration_curve(labels, values) for name, values in models.items()}
+    return {name: measured(labels, values) for name, values in models.items()}, curves
+
+
+def measured(y: ArrayLike, scores: Vector) -> Metrics:
+    """All metrics by name; None for what is not defined on these rows, because JSON has no NaN."""
+    values = asdict(metrics.quality(y, scores))
+    return {name: value if np.isfinite(value) else None for name, value in values.items()}
+
+
+def _local_scores(party: TrainingParty) -> Vector:
+    """As scikit-learn fits it with C = 1 on standardised columns."""
+    shard = party.shard
+    if shard.y is None or not shard.X.shape[1]:
+        return np.zeros(len(shard.X_test))
+    penalties = shard.penalties(1.0 / len(shard))
+    penalty: Matrix = np.diag(penalties) if penalties.ndim == 1 else penalties
+    scores: Vector = shard.X_test @ fit_logistic(shard.X, shard.y, penalty)
+    return scores

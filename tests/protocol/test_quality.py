@@ -1,0 +1,92 @@
+"""Quality at the end of a run between organisations: who gets it, from which rows, and what it stands beside."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from plumbob.model.newton import fit_logistic
+from plumbob.protocol.messages import Kind
+from plumbob.protocol.party import TrainingParty
+from plumbob.protocol.quality import _local_scores, judged_at_home, run_to_its_quality, shows_quality
+from plumbob.workshop.simulation.training import run_together
+from tests.protocol.support import Wire, made_up, plan_for, seated, tables_for
+from tests.protocol.test_lattice_shares import CURE
+
+LATTICE = {**CURE, "protocol": "shares", "scheme": "lattice", "epochs": 2}
+RUNS: list[tuple[tuple[int, ...], dict[str, Any]]] = [
+    ((2, 3), {"protocol": "exchange"}),
+    ((2, 2, 1), {"protocol": "exchange"}),
+    ((2, 3), {"protocol": "arbiter"}),
+    ((2, 3), {"protocol": "shares"}),
+    ((2, 3), {"protocol": "shares", "open": "never"}),
+    ((2, 3), LATTICE),
+    ((2, 3), {**LATTICE, "open": "never"}),
+]
+
+
+@pytest.mark.parametrize(("split", "keys"), RUNS, ids=str)
+def test_the_label_party_gets_the_scores_of_held_out_rows(split: tuple[int, ...], keys: dict[str, Any]) -> None:
+    """In every protocol, and nobody else; they are those of the finished model on the held-out rows."""
+    from plumbob.protocol.cast import player  # Here, because the whole cast is large.
+
+    plan = plan_for(split, **{"epochs": 1, **keys}, test_share=0.3)
+    X, y = made_up(rows=60, columns=plan.columns)
+    wire = Wire()
+    participants, tables = seated(plan, wire), tables_for(plan, X, y)
+    parties = {name: player(participant, tables.get(name)) for name, participant in participants.items()}
+    ends = run_together({name: partial(run_to_its_quality, party) for name, party in parties.items()}, participants)
+    scores = {name: held_out for name, (_, held_out) in ends.items()}
+    assert [name for name, values in scores.items() if values is not None] == ["label"]
+    assert scores["label"] is not None
+    label = parties["label"]
+    assert isinstance(label, TrainingParty)
+    assert len(scores["label"]) == 18 == len(label.shard.X_test)
+    assert not wire.bodies(Kind.SCORE_SHARE, sender="label")
+    found, curves = judged_at_home(label, scores["label"])
+    assert set(found) == {"joint", "local-only"} == set(curves)
+    auc, low, high = (found["joint"][name] for name in ("auc", "auc_low", "auc_high"))
+    assert auc is not None
+    assert low is not None
+    assert high is not None
+    assert 0 <= low <= auc <= high <= 1
+
+
+def test_version_1_sends_what_it_sent() -> None:
+    """A plan without a version agreed to no scores at the end."""
+    later = plan_for((2, 3), protocol="exchange", test_share=0.3)
+    assert shows_quality(later, 60)
+    old = "\n".join(
+        line
+        for line in later.to_toml().splitlines()
+        if not line.startswith(("version", "bins", "rare", "momentum", "most_rows", "lattice_set"))
+    )
+    assert not shows_quality(type(later).from_toml(old), 60)
+
+
+def test_the_fit_at_home_is_that_of_scikit_learn() -> None:
+    """Newton's method ends where scikit-learn's solver does, with and without a penalty worth speaking of."""
+    X, y = made_up(rows=120)
+    X = np.hstack([(X - X.mean(axis=0)) / X.std(axis=0), np.ones((120, 1))])
+    for C in (1.0, 0.01):
+        theirs = LogisticRegression(C=C, tol=1e-10, max_iter=10_000).fit(X[:, :-1], y)
+        penalty = np.diag([1.0] * 5 + [0.0]) / (C * 120)
+        ours = fit_logistic(X, y, penalty)
+        np.testing.assert_allclose(ours[:-1], theirs.coef_[0], atol=1e-4)
+        assert ours[-1] == pytest.approx(theirs.intercept_[0], abs=1e-4)
+
+
+def test_a_label_party_without_columns_has_nothing_alone() -> None:
+    """Its own model then says the same of every row."""
+    from plumbob.protocol.cast import player  # Here, because the whole cast is large.
+
+    plan = plan_for((0, 5), protocol="exchange", epochs=1, test_share=0.25)
+    X, y = made_up(columns=5)
+    participants, tables = seated(plan), tables_for(plan, X, y)
+    parties = {name: player(participant, tables[name]) for name, participant in participants.items()}
+    run_together({name: party.run for name, party in parties.items()}, participants)
+    label = parties["label"]
+    assert isinstance(label, TrainingParty)
+    assert len(set(_local_scores(label).tolist())) == 1
