@@ -81,6 +81,7 @@ def test_every_group_width_is_right(lattice_engine: LatticeEngine, direction: Di
     [
         ("scores", sets.SCORES, 5000, 12),
         ("scores", sets.SCORES_OPENED, 3000, 40),
+        ("scores", sets.SCORES_OPENED_WIDE, 3000, 4),
         ("gradients", sets.GRADIENTS, 9000, 12),
         ("gradients", sets.GRADIENTS_OPENED, 20000, 3),
     ],
