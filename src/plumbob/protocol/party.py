@@ -106,8 +106,8 @@ class TrainingParty(ABC):
         most = logistic.largest_rate(self.shard.X, plan.momentum)
         if plan.rate >= most:
             raise PlanError(
-                f"model.learning_rate: {plan.rate:g} would diverge on {self.participant.name}'s own columns; set it below "
-                f'{most:.2g}, or to 0, the public rate, with scale = "whitened"'
+                f"model.learning_rate: {plan.rate:g} would diverge on {self.participant.name}'s own columns; set it"
+                f' below {most:.2g}, or to 0, the public rate, with scale = "whitened"'
             )
 
     def take_up(self) -> int:
