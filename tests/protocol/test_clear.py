@@ -88,7 +88,7 @@ WHITENED: dict[str, Any] = {
 
 
 def test_whitened_descent_is_that_of_the_page() -> None:
-    """Momentum, the public rate and the penalty l2 T T w, step by step on the parties' own matrices (2**-18 apart)."""
+    """Momentum, the public rate and the penalty l2 T T w, step by step on the parties' own rounded matrices."""
     plan = plan_for((2, 3), **WHITENED, l2=0.02, epochs=9)
     run = trained(plan)
     names = [party.name for party in plan.learners]

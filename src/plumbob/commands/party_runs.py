@@ -165,6 +165,8 @@ def train(
             tell("going on with a run that was interrupted")
         if table is not None and home.identity.name == plan.label_party.name:
             LabelBudget.of(home).book(plan, journal.identity(), table.ids, home.settings.label_epsilon)
+        if table is not None and home.identity.name != plan.label_party.name:
+            prediction.book_held_out(home, plan, journal, len(table))
         record = training.train(party_run, journal, _journaled_randomness(journal), progress)
     told = _reported(record, place)
     receipts.sign_record(home, place, [party.name for party in plan.parties])
