@@ -16,7 +16,7 @@ SEED = seed_from_int(7)
 
 def run(n_rows: int, seed: bytes = SEED, **keys: Any) -> list[Batch]:
     """All batches of a run over so many rows."""
-    return list(batches(seed, n_rows, Plan.for_columns((1, 1), **keys)))
+    return list(batches(seed, n_rows, Plan.for_columns((1, 1), **{"protocol": "clear", **keys})))
 
 
 @given(st.integers(1, 60), st.integers(1, 60), st.sampled_from(["merge", "drop"]), st.binary(max_size=40))
@@ -32,7 +32,7 @@ def test_an_epoch_is_a_permutation_cut_into_pieces(n_rows: int, size: int, remai
         rows = np.concatenate(pieces)
         assert len(np.unique(rows)) == len(rows)
         assert set(rows) <= set(range(n_rows))
-    plan = Plan.for_columns((1, 1), batch_size=size, remainder=remainder)
+    plan = Plan.for_columns((1, 1), protocol="clear", batch_size=size, remainder=remainder)
     assert steps_per_epoch(n_rows, plan) == n_rows // size
     assert largest_batch(n_rows, plan) == max(map(len, found))
 
