@@ -139,3 +139,12 @@ def test_rows_in_pieces_and_in_files_are_the_same(monkeypatch: pytest.MonkeyPatc
         assert np.array_equal(ours.X, theirs.X)
         assert np.array_equal(ours.X_test, theirs.X_test)
         assert ours.X.base is not None
+
+
+def test_whitened_rows_in_pieces_are_the_same_but_for_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sums over pieces round otherwise than sums at once, and nothing else differs."""
+    at_once = shards(scale="whitened", test_share=0.3)
+    monkeypatch.setattr(store, "ROWS_AT_ONCE", 7)
+    for ours, theirs in zip(shards(scale="whitened", test_share=0.3), at_once, strict=True):
+        assert np.abs(ours.X - theirs.X).max() <= 2.0**-16
+        assert np.allclose(ours.X_test, theirs.X_test, rtol=0, atol=1e-12)

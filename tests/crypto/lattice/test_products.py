@@ -172,6 +172,20 @@ def test_a_changed_request_is_refused(lattice_engine: LatticeEngine) -> None:
         later.reply(first[:32] + second[32:])
 
 
+def test_another_matrix_for_the_same_request_is_refused(lattice_engine: LatticeEngine) -> None:
+    """An evaluator whose matrix changed stops; one that forgot the first draws other randomness for the second."""
+    layout, key = layout_for("scores", 20, 3), make_key(lattice_engine, TINY)
+    request = Owner(key, layout).request(random_pairs(np.random.default_rng(2), 3, 51))
+    first, second = (Matrix(lattice_engine, layout, np.full((20, 3), value)) for value in (0, 1))
+    register = Register()
+    zero = Evaluator(first, admitted(key), EVALUATOR_SEED, register).reply(request)
+    with pytest.raises(CiphertextRefusedError, match="a second, different request"):
+        Evaluator(second, admitted(key), EVALUATOR_SEED, register).reply(request)
+    other = Evaluator(second, admitted(key), EVALUATOR_SEED, Register()).reply(request)
+    same = Evaluator(first, admitted(key), EVALUATOR_SEED, Register()).reply(request)
+    assert same.reply == zero.reply != other.reply
+
+
 def test_requests_are_bound_to_what_they_encrypt(lattice_engine: LatticeEngine) -> None:
     """Other values get another seed; the same values the same bytes; another pass other bytes."""
     layout = layout_for("scores", 20, 3)
