@@ -39,7 +39,7 @@ ROWS, BANK, FUND, BATCH, EPOCHS = 455, 8, 22, 64, 5
 CURVES = (
     ("first", "exchange, reshuffled batches", {"protocol": "exchange"}),
     ("second", "exchange, the same batches in every epoch", {"protocol": "exchange", "batches": "fixed"}),
-    ("third", "shares: the opened weights, at the end", {"protocol": "shares"}),
+    ("third", "shares, --open own: the opened weights", {"protocol": "shares", "scheme": "paillier", "open": "own"}),
 )
 
 

@@ -19,8 +19,8 @@ Y = np.arange(50) % 2
 
 
 def shards(split: tuple[int, ...] = (2, 3), **keys: Any) -> list[Shard]:
-    """Both parties' shards of the same 50 rows, standardised unless the keys say otherwise."""
-    plan = Plan.for_columns(split, protocol="exchange", **keys)
+    """Both parties' shards of the same 50 rows."""
+    plan = Plan.for_columns(split, **{"protocol": "clear", **keys})
     tables = split_array(X, Y, split)
     return [build_shard(table, plan, party.name, KEY) for table, party in zip(tables, plan.parties, strict=True)]
 
@@ -117,7 +117,7 @@ def test_a_shard_prints_no_data() -> None:
 def test_wrong_tables_are_refused() -> None:
     """Another width than planned, no labels, or one class among the training rows."""
     tables = split_array(X, Y, (2, 3))
-    plan = Plan.for_columns((2, 4))
+    plan = Plan.for_columns((2, 4), protocol="clear")
     with pytest.raises(DataError, match="the plan says 4 columns, this table gives 3"):
         build_shard(tables[1], plan, "features", KEY)
     with pytest.raises(DataError, match="no label column"):

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -47,7 +46,7 @@ class ColumnChoices:
     columns: tuple[str, ...] | None = None
     """The features, in this order; None for all columns."""
     drop: tuple[str, ...] = ()
-    types: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    types: Mapping[str, str] = field(default_factory=dict)
     """By column: number, category, boolean, date, date:FORMAT, or levels in order such as low<mid<high."""
     gaps: tuple[str, ...] = ()
     """Cells that mean a gap, besides empty ones, NA and the like."""
