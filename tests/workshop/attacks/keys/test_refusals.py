@@ -54,7 +54,7 @@ class Path:
         return f"{what}-{len(self.split)}-{self.kind.name}-from-{self.sender}"
 
     def plan(self) -> Plan:
-        keys = {"open": "never"} if self.is_prediction else {}
+        keys = {"scheme": "paillier", "open": "never"} if self.is_prediction else {}
         return plan_for(self.split, protocol=self.protocol, epochs=1, batches="full", key_bits=768, **keys)
 
 
