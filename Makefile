@@ -2,6 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 WORKERS ?= 2
+# `make LOCKED=--locked test` installs what requirements.lock has, by hash, or nothing.
+LOCKED ?=
 # What the tests exercise beside the plain installation.
 EXTRAS := test export lab ray docs wheel
 # Two test workers, each with a linear algebra library that takes both cores, get in each other's way tenfold.
@@ -35,25 +37,25 @@ picture: demo
 	@$(BIN)/python tools/picture.py demo/report.html docs/pictures/report.png
 
 test:
-	@$(PYTHON) tools/env.py $(EXTRAS)
+	@$(PYTHON) tools/env.py $(LOCKED) $(EXTRAS)
 	@$(BIN)/python -m pytest -n $(WORKERS)
 
 soak:
-	@$(PYTHON) tools/env.py $(EXTRAS)
+	@$(PYTHON) tools/env.py $(LOCKED) $(EXTRAS)
 	@$(BIN)/python -m pytest -n $(WORKERS) -m soak
 
 fuzz:
-	@$(PYTHON) tools/env.py $(EXTRAS) fuzz
+	@$(PYTHON) tools/env.py $(LOCKED) $(EXTRAS) fuzz
 	@$(BIN)/python -m tests.fuzz.run
 
 check:
-	@$(PYTHON) tools/env.py $(EXTRAS) dev
+	@$(PYTHON) tools/env.py $(LOCKED) $(EXTRAS) dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy --strict
 
 format:
-	@$(PYTHON) tools/env.py $(EXTRAS) dev
+	@$(PYTHON) tools/env.py $(LOCKED) $(EXTRAS) dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
@@ -80,7 +82,7 @@ wheel:
 	@$(BIN)/python tools/wheel.py
 
 test-wheel:
-	@$(PYTHON) tools/env.py $(EXTRAS)
+	@$(PYTHON) tools/env.py $(LOCKED) $(EXTRAS)
 	@$(BIN)/python -m pytest -m wheel tests/test_wheel.py
 
 sanitize:

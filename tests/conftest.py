@@ -5,6 +5,8 @@ import os
 import shutil
 import signal
 
+from hypothesis import settings
+
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -12,6 +14,9 @@ def pytest_configure() -> None:
     """A shell that starts the suite in the background lets it, and all that it starts itself, ignore interrupts."""
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    # A busy machine is slow, not wrong: no test measures seconds.
+    settings.register_profile("plumbob", deadline=None)
+    settings.load_profile("plumbob")
 
 
 def pytest_report_header() -> list[str]:

@@ -246,7 +246,7 @@ def test_a_full_disk(
         assert RunRecord.load(out).is_finished
         assert not (out / UNFINISHED).exists()
     assert all(complaint.startswith("plumbob: ") and complaint.count("\n") == 1 for complaint in complaints)
-    assert any("make room or repair the disk, then start again" in complaint for complaint in complaints)
+    assert any("make room or repair the disk, then run the same command again" in complaint for complaint in complaints)
     assert any("No space left on device" in complaint for complaint in complaints)
 
 

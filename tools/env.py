@@ -1,7 +1,8 @@
-"""Keep `.venv` as the project needs it: `python3 tools/env.py [EXTRA ...]`.
+"""Keep `.venv` as the project needs it: `python3 tools/env.py [--locked] [EXTRA ...]`.
 
 Standard library only, because it runs before anything is installed. A stamp inside `.venv` says what was installed and
-from which sources, so that the next call has nothing to do. Quiet unless there is something to tell.
+from which sources, so that the next call has nothing to do. Quiet unless there is something to tell. With --locked
+every package has the version and the hash of requirements.lock, or is not installed.
 """
 
 # An older Python must get as far as the message that it is too old.
@@ -26,6 +27,8 @@ VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 STAMP = VENV / "plumbob-stamp.json"
 LOG = VENV / "install.log"
+LOCK = ROOT / "requirements.lock"
+CORE = "core"
 OLDEST_PYTHON = (3, 11)
 
 
@@ -38,8 +41,9 @@ class Stamp:
     extras: tuple[str, ...] = ()
 
 
-def main(extras: list[str]) -> None:
+def main(words: list[str]) -> None:
     """Make `.venv` hold the project and the extras asked for."""
+    is_locked, extras = "--locked" in words, [word for word in words if word != "--locked"]
     if sys.version_info < OLDEST_PYTHON:
         stop(f"Python 3.11 or newer is needed, this is {sys.version.split()[0]}; try `make PYTHON=python3.11 ...`")
     with only_one_at_a_time():
@@ -52,7 +56,10 @@ def main(extras: list[str]) -> None:
             create_venv()
         # An interrupted installation must not look like a complete one.
         STAMP.unlink(missing_ok=True)
-        if found.home == wanted.home and found.sources == wanted.sources:
+        if is_locked:
+            install_locked(set(wanted.extras))
+            tell_about_the_kernel()
+        elif found.home == wanted.home and found.sources == wanted.sources:
             install(*requirements(set(wanted.extras) - set(found.extras)))
         else:
             install("--editable", str(ROOT), *requirements(set(wanted.extras)))
@@ -117,6 +124,21 @@ def requirements(extras: set[str]) -> list[str]:
 
     listed = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     return [requirement for extra in sorted(extras) for requirement in listed[extra]]
+
+
+def install_locked(extras: set[str]) -> None:
+    """Every package by its hash, and then the project itself without looking for any."""
+    chosen = VENV / "requirements.txt"
+    chosen.write_text("".join(f"{line}\n" for line in locked_lines(extras)))
+    install("--require-hashes", "--no-deps", "--requirement", str(chosen))
+    install("--no-deps", "--editable", str(ROOT))
+
+
+def locked_lines(extras: set[str]) -> list[str]:
+    """The lines of the lock file for the project and these extras."""
+    wanted = {CORE, *extras}
+    lines = [line.partition("  # ") for line in LOCK.read_text().splitlines() if not line.startswith("#")]
+    return [line for line, _, groups in lines if wanted & set(groups.split(", "))]
 
 
 def install(*what: str) -> None:

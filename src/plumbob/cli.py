@@ -6,6 +6,7 @@ something degrades, 130 interrupted by Ctrl-C. The work is done elsewhere, and i
 in under a second.
 """
 
+import errno
 import json
 import warnings
 from collections.abc import Callable, Iterator
@@ -19,7 +20,7 @@ from rich.console import Console
 from plumbob import __version__
 from plumbob.commands.flags import with_plan_flags
 from plumbob.commands.table_flags import TableFlags, with_table_flags
-from plumbob.errors import PlumbobError
+from plumbob.errors import ROOM_ADVICE, PlumbobError
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output and nothing else.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress on standard error.")]
@@ -88,6 +89,7 @@ HomeFolder = Annotated[
 ]
 HOME = Path("party")
 
+FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 INTERRUPTED = 130  # As a shell has it: 128 and the signal's number.
 
 # Pretty tracebacks print local variables, and ours may hold keys.
@@ -108,7 +110,8 @@ def main() -> None:
         raise SystemExit(1) from None
     except OSError as error:
         # A folder that may not be written to, a full disk: nothing that a traceback would explain better.
-        typer.echo(f"plumbob: {error.filename or 'a file'}: {error.strerror or type(error).__name__}", err=True)
+        advice = f"; {ROOM_ADVICE}" if error.errno in FULL_DISK else ""
+        typer.echo(f"plumbob: {error.filename or 'a file'}: {error.strerror or type(error).__name__}{advice}", err=True)
         raise SystemExit(1) from None
     except MemoryError:
         typer.echo("plumbob: there is not enough memory for this; `plumbob check --estimate` says how much", err=True)

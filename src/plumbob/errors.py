@@ -52,6 +52,10 @@ class IdentityError(TransportError):
     """A key, a certificate or an invitation was refused, here or by the peer: only a person can change that."""
 
 
+ROOM_ADVICE = "make room or repair the disk, then run the same command again to resume"
+"""The same words wherever the disk turns out to be full: which write finds out first is a matter of timing."""
+
+
 class JournalError(TransportError):
     """The journal could not be written, read or locked; nothing left that it does not hold."""
 

@@ -15,8 +15,13 @@ SEED = seed_from_int(7)
 
 
 def run(n_rows: int, seed: bytes = SEED, **keys: Any) -> list[Batch]:
-    """All batches of a run over so many rows."""
-    return list(batches(seed, n_rows, Plan.for_columns((1, 1), **keys)))
+    """All batches of a run over this many rows."""
+    return list(batches(seed, n_rows, plan_of(**keys)))
+
+
+def plan_of(**keys: Any) -> Plan:
+    """A plan whose batches are small and reshuffled, unless the keys say otherwise."""
+    return Plan.for_columns((1, 1), **{"protocol": "clear", **keys})
 
 
 @given(st.integers(1, 60), st.integers(1, 60), st.sampled_from(["merge", "drop"]), st.binary(max_size=40))
@@ -32,7 +37,7 @@ def test_an_epoch_is_a_permutation_cut_into_pieces(n_rows: int, size: int, remai
         rows = np.concatenate(pieces)
         assert len(np.unique(rows)) == len(rows)
         assert set(rows) <= set(range(n_rows))
-    plan = Plan.for_columns((1, 1), batch_size=size, remainder=remainder)
+    plan = plan_of(batch_size=size, remainder=remainder)
     assert steps_per_epoch(n_rows, plan) == n_rows // size
     assert largest_batch(n_rows, plan) == max(map(len, found))
 
@@ -60,7 +65,7 @@ def test_reshuffled_and_fixed_and_full() -> None:
     assert [batch.rows.tolist() for batch in fixed[:4]] == [batch.rows.tolist() for batch in fixed[4:]]
     assert [batch.rows.tolist() for batch in full] == [list(range(64))] * 2
     assert [batch.step for batch in full] == [1, 2]
-    assert largest_batch(64, Plan.for_columns((1, 1), batches="full")) == 64
+    assert largest_batch(64, plan_of(batches="full")) == 64
 
 
 def test_every_place_is_equally_likely() -> None:

@@ -20,7 +20,7 @@ def fitted(columns: dict[str, list[Any]], training: list[int] | None = None, **k
     """An encoder for these columns under a plan with these keys."""
     table = table_from(pa.table(columns))
     rows = np.arange(len(table)) if training is None else np.array(training)
-    return fit_encoder(table, rows, Plan.for_columns((1, 1), **keys))
+    return fit_encoder(table, rows, Plan.for_columns((1, 1), **{"protocol": "clear", **keys}))
 
 
 def fitted_by_version_1(columns: dict[str, list[Any]], training: list[int] | None = None, **keys: Any) -> Encoder:
@@ -34,14 +34,14 @@ def fitted_by_version_1(columns: dict[str, list[Any]], training: list[int] | Non
 def test_standardisation_is_that_of_scikit_learn() -> None:
     """Shift and factor come from the training rows alone, and give what scikit-learn's scaler gives."""
     X = np.random.default_rng(0).normal(5.0, 3.0, (40, 3)) * [1.0, 1e-4, 1e6]
-    encoder = fit_encoder(table_from(X), np.arange(30), Plan.for_columns((1, 2)))
+    encoder = fit_encoder(table_from(X), np.arange(30), Plan.for_columns((1, 2), protocol="clear"))
     assert np.allclose(encoder.encode(table_from(X)), StandardScaler().fit(X[:30]).transform(X), atol=1e-12)
 
 
 @given(arrays(np.float64, (8, 3), elements=st.floats(-1e6, 1e6)), arrays(np.float64, 3, elements=st.floats(-5, 5)))
 def test_weights_come_back_in_the_units_of_the_input(X: Any, weights: Any) -> None:
     """X @ coefficients + offset is the score that the scaled columns have, constant columns included."""
-    encoder = fit_encoder(table_from(X), np.arange(8), Plan.for_columns((1, 2)))
+    encoder = fit_encoder(table_from(X), np.arange(8), Plan.for_columns((1, 2), protocol="clear"))
     coefficients, offset = encoder.in_input_units(weights)
     scale = 1 + np.abs(X * coefficients).sum(axis=1) + abs(offset)
     assert np.all(np.abs(X @ coefficients + offset - encoder.encode(table_from(X)) @ weights) < 1e-9 * scale)

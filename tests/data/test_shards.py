@@ -20,7 +20,7 @@ Y = np.arange(50) % 2
 
 def shards(split: tuple[int, ...] = (2, 3), **keys: Any) -> list[Shard]:
     """Both parties' shards of the same 50 rows."""
-    plan = Plan.for_columns(split, **keys)
+    plan = Plan.for_columns(split, **{"protocol": "clear", **keys})
     tables = split_array(X, Y, split)
     return [build_shard(table, plan, party.name, KEY) for table, party in zip(tables, plan.parties, strict=True)]
 
@@ -117,7 +117,7 @@ def test_a_shard_prints_no_data() -> None:
 def test_wrong_tables_are_refused() -> None:
     """Another width than planned, no labels, or one class among the training rows."""
     tables = split_array(X, Y, (2, 3))
-    plan = Plan.for_columns((2, 4))
+    plan = Plan.for_columns((2, 4), protocol="clear")
     with pytest.raises(DataError, match="the plan says 4 columns, this table gives 3"):
         build_shard(tables[1], plan, "features", KEY)
     with pytest.raises(DataError, match="no label column"):
@@ -139,3 +139,12 @@ def test_rows_in_pieces_and_in_files_are_the_same(monkeypatch: pytest.MonkeyPatc
         assert np.array_equal(ours.X, theirs.X)
         assert np.array_equal(ours.X_test, theirs.X_test)
         assert ours.X.base is not None
+
+
+def test_whitened_rows_in_pieces_are_the_same_but_for_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sums over pieces round otherwise than sums at once, and nothing else differs."""
+    at_once = shards(scale="whitened", test_share=0.3)
+    monkeypatch.setattr(store, "ROWS_AT_ONCE", 7)
+    for ours, theirs in zip(shards(scale="whitened", test_share=0.3), at_once, strict=True):
+        assert np.abs(ours.X - theirs.X).max() <= 2.0**-16
+        assert np.allclose(ours.X_test, theirs.X_test, rtol=0, atol=1e-12)

@@ -19,8 +19,9 @@ from plumbob.privacy.row_rule import (
 )
 
 DELTA = 1e-6
-# (rows, columns, epsilon, passes, measured loss of AUC): made-up tables that no constant was chosen on, four draws of
-# noise each, everything charged (benchmarks/row_privacy.py --forecast). The last three are real tables.
+# (rows, columns, epsilon, passes, measured loss of AUC): made-up tables whose noise is bearable, four draws each,
+# everything charged; the last three are real. A selection that guards against regressions, not the evidence for the
+# forecast: docs/privacy.md has that, with the dear settings, where the forecast is rough.
 MEASURED = [
     (12774, (23, 23), 1.67, 9, 0.0034),
     (36749, (9, 9), 6.02, 20, 0.0000),
@@ -44,8 +45,8 @@ MEASURED = [
 ]
 
 
-def test_the_forecast_is_close_to_runs_it_was_not_fitted_on() -> None:
-    """In nine of ten settings, synthetic and real, the expected loss is within .01 of the measured one."""
+def test_the_forecast_is_close_where_noise_is_bearable() -> None:
+    """In nine of ten bearable settings the expected loss is within .01 of the measured one."""
     close = [
         abs(expected_auc_loss(n, columns, epsilon, DELTA, passes) - loss) <= 0.01
         for n, columns, epsilon, passes, loss in MEASURED

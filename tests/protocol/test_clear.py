@@ -88,7 +88,7 @@ WHITENED: dict[str, Any] = {
 
 
 def test_whitened_descent_is_that_of_the_page() -> None:
-    """Momentum, the public rate and the penalty l2 T T w, step by step on the parties' own matrices."""
+    """Momentum, the public rate and the penalty l2 T T w, step by step on the parties' own rounded matrices."""
     plan = plan_for((2, 3), **WHITENED, l2=0.02, epochs=9)
     run = trained(plan)
     names = [party.name for party in plan.learners]
@@ -101,6 +101,7 @@ def test_whitened_descent_is_that_of_the_page() -> None:
     assert matrices[1] is not None
     penalty[:2, :2] = 0.02 * matrices[0].matrix @ matrices[0].matrix
     penalty[3:, 3:] = 0.02 * matrices[1].matrix @ matrices[1].matrix
+    penalty = np.rint(penalty * 2**18) / 2**18
     weights, velocity = np.zeros(6), np.zeros(6)
     for _ in range(9):
         residuals = SIGMOIDS["fourier"].residuals(X @ weights, 2.0 * y.astype(np.float64) - 1.0)
@@ -141,5 +142,5 @@ def test_class_weights_under_the_public_rate_are_at_most_one() -> None:
     y[:7] = 1
     run = trained(plan_for((2, 3), **WHITENED, class_weight="balanced", epochs=1), (X, y))
     label = run.transcripts["label"]
-    residuals = np.where(y == 1, -0.5, 0.5 * 7 / 33)
+    residuals = np.where(y == 1, -0.5, 0.5 * np.rint(7 / 33 * 2**20) / 2**20)
     np.testing.assert_allclose(label.sums[0], residuals @ label.X, atol=1e-12)

@@ -8,10 +8,10 @@ import pytest
 
 from plumbob.errors import PlanError, RemoteProtocolError
 from plumbob.plan import Plan
-from plumbob.protocol.lattice_sets import SCORES, LatticeShape, most_opened_bits
+from plumbob.protocol.lattice_sets import LatticeShape, most_opened_bits
 from plumbob.protocol.lattice_shares import LatticeParty
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.openings import WEIGHTS
+from plumbob.protocol.openings import SCORES_BY_LATTICE, WEIGHTS
 from plumbob.protocol.part import ModelPart
 from tests.protocol.support import Vector, made_up, tables_for, trained, weights_of
 
@@ -108,7 +108,7 @@ def test_no_product_repeats_a_key() -> None:
 
 
 @pytest.mark.parametrize(
-    ("open", "bits"), [("own", 6 * WEIGHTS.bits), ("never", min(12 * 51, 500 * SCORES.bits))], ids=str
+    ("open", "bits"), [("own", 6 * WEIGHTS.bits), ("never", min(12 * 51, 500 * SCORES_BY_LATTICE.bits))], ids=str
 )
 def test_what_is_opened_bounds_what_can_be_carried_out(open: str, bits: int) -> None:
     """Opened weights count with their width, scores at most with all that the weights' shares hold."""
@@ -158,7 +158,19 @@ def test_garbage_is_refused(kind: Kind, words: str) -> None:
 
 def test_a_score_is_opened_with_the_bits_of_an_honest_one() -> None:
     """A sign, five integer bits and sixteen fraction bits: 22 bits are all that a row can carry out."""
-    assert SCORES.bits == 22
+    assert SCORES_BY_LATTICE.bits == 22
     values: Vector = np.array([31.5, -31.5, 0.25])
     halves = [int(v * 2**16) % (1 << 22) for v in values]
-    assert SCORES.opened(halves, [0, 0, 0]) == pytest.approx(values)
+    assert SCORES_BY_LATTICE.opened(halves, [0, 0, 0]) == pytest.approx(values)
+
+
+@pytest.mark.parametrize("party", ["label", "features"])
+def test_a_rate_that_would_diverge_is_refused_at_home(party: str) -> None:
+    """The party whose own columns are too steep for it says so before a key is made, with a rate that would work."""
+    X, y = made_up()
+    X *= 0.1
+    X[:, 0 if party == "label" else 4] *= 200.0
+    with pytest.raises(PlanError, match=f"diverge on {party}'s own columns; set it below") as refused:
+        trained(lattice_plan(scale="none", learning_rate=2.0, momentum=0.0), (X, y))
+    works = float(str(refused.value).partition("below ")[2].partition(",")[0])
+    assert 0 < works < 2.0

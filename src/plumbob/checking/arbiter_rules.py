@@ -6,6 +6,7 @@ it decrypts that party's messages, and reads residuals row by row.
 
 from collections.abc import Iterator
 
+from plumbob.checking.advice import fix_for
 from plumbob.checking.figures import Figures
 from plumbob.checking.forecast import BLOCKED, DEGRADES, LEAKS, reading
 from plumbob.record import Finding
@@ -16,7 +17,6 @@ STORY = (
     "key opens it: each person's residual, and its sign is the label."
 )
 REFERENCE = "Hardy et al. 2017: the arbiter holds the key"
-OTHER_PROTOCOL = "--protocol shares without an arbiter among the parties"
 
 
 def arbiter_findings(figures: Figures) -> Iterator[Finding]:
@@ -54,7 +54,7 @@ def _with_feature_party(figures: Figures, arbiter: str, party: str) -> Finding:
     )
     return Finding(
         *(ATTACK, f"{arbiter}+{party}", plan.label_party.name, "labels"),
-        *(expected.verdict(plan.tolerance_labels), why, REFERENCE, OTHER_PROTOCOL),
+        *(expected.verdict(plan.tolerance_labels), why, REFERENCE, fix_for(plan, ATTACK, "labels")),
     )
 
 
@@ -67,5 +67,6 @@ def _with_label_party(figures: Figures, arbiter: str) -> Iterator[Finding]:
             why += f" Noise of {noise:.3g} is on each."
         verdict = DEGRADES if noise else LEAKS
         yield Finding(
-            *(ATTACK, f"{arbiter}+{label_party}", peer.name, "scores", verdict, why, REFERENCE, OTHER_PROTOCOL)
+            *(ATTACK, f"{arbiter}+{label_party}", peer.name, "scores", verdict, why, REFERENCE),
+            fix_for(figures.plan, ATTACK, "scores"),
         )

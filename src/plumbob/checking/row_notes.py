@@ -50,7 +50,7 @@ def _price(plan: Plan, cost: RowCost, rows: int) -> Iterator[str]:
     loss = expected_auc_loss(rows, columns, plan.epsilon, plan.delta, cost.passes)
     yield (
         f"The noise is expected to cost {loss:.3f} of AUC with {rows:,} training rows and {cost.passes} passes"
-        " (a forecast for a model of AUC .78; runs on made-up tables were within .01 of it while it was below .03)."
+        " (a forecast for a model of AUC .78: within .01 in 19 of 21 fresh made-up tables if below .03, rough above)."
     )
     rule = row_rule(rows, columns, plan.epsilon, plan.delta)
     if loss > WORTHWHILE_LOSS:

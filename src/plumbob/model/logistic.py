@@ -3,6 +3,7 @@
 Labels come in as 0/1 and are -1/+1 only here. Rows are samples; the intercept, where there is one, is the last column.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from plumbob.errors import DivergenceError
 from plumbob.model.sigmoid import CUBIC, Sigmoid, minimax_curve
 
+ROWS_AT_ONCE = 1 << 16
 WEIGHT_BITS = 20  # Fraction bits of a row's weight.
 
 Vector = NDArray[np.float64]
@@ -102,6 +104,15 @@ def bounded_class_weights(y: ArrayLike) -> Vector:
     weights = class_weights(y)
     rounded: Vector = np.rint(weights / weights.max() * 2**WEIGHT_BITS) / 2**WEIGHT_BITS
     return rounded
+
+
+def largest_rate(X: Matrix, momentum: float) -> float:
+    """The rate above which full-batch descent on these columns alone diverges; no slope is steeper than 1/4."""
+    products = np.zeros((X.shape[1], X.shape[1]))
+    for start in range(0, len(X), ROWS_AT_ONCE):
+        products += X[start : start + ROWS_AT_ONCE].T @ X[start : start + ROWS_AT_ONCE]
+    steepest = float(np.linalg.eigvalsh(products / max(1, len(X))).max(initial=0.0)) / 4.0
+    return 2.0 * (1.0 + momentum) / steepest if steepest > 0 else math.inf
 
 
 def stop_if_diverging(scores: Vector, gradient: Vector, sigmoid: Sigmoid, step: int) -> None:

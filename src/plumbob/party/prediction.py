@@ -21,11 +21,13 @@ from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.lattice_prediction import largest_reply
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.prediction import SCORE_BYTES, Answerer, Asker, Served
+from plumbob.protocol.quality import shows_quality
 from plumbob.protocol.shares import PREDICTED_AT_ONCE
 from plumbob.protocol.transcript import Vector
 from plumbob.transport.identity import make_private_folder, write_over
 
 FOLDER = "answered"
+HELD_OUT = "held out"  # The fact in a run's journal that its held-out rows were counted.
 SECONDS_TO_HEAR = 10.0
 # Longer than the longest pause between two attempts of a peer that dials us.
 SECONDS_TO_DECLINE = 12.0
@@ -124,6 +126,15 @@ class AnsweredRows:
         """On the disk when it returns."""
         make_private_folder(self.file.parent)
         write_over(self.file, msgspec.json.encode(Count(answered)))
+
+
+def book_held_out(home: Home, plan: Plan, journal: SqliteJournal, rows: int) -> None:
+    """The rows whose scores are opened when training ends, once for a run, and before it begins."""
+    if not shows_quality(plan, rows) or journal.fact(HELD_OUT) is not None:
+        return
+    answered = AnsweredRows.of(home, plan)
+    answered.book(answered.answered() + plan.held_out(rows))
+    journal.note(HELD_OUT, b"")
 
 
 def _rows_of(party_run: PartyRun) -> Table:

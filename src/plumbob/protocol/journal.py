@@ -27,7 +27,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from plumbob.errors import JournalError, LocalProtocolError
+from plumbob.errors import ROOM_ADVICE, JournalError, LocalProtocolError
 
 FORMAT = 1
 REMEMBERED = 64  # Digests of messages from each peer, to tell a repeated message from a changed one.
@@ -175,7 +175,7 @@ class SqliteJournal:
                 database.executescript(f"BEGIN; {TABLES} COMMIT;")
             found = database.execute("SELECT value FROM facts WHERE name = 'format'").fetchone()
         except sqlite3.Error as error:
-            raise JournalError(f"{self.path}: the journal cannot be opened ({error}); is the disk full?") from None
+            raise JournalError(f"{self.path}: the journal cannot be opened ({error}); {ROOM_ADVICE}") from None
         if found != (str(FORMAT).encode(),):
             raise JournalError(
                 f"{self.path}: expected a journal of format {FORMAT}; was it written by another version?"
@@ -346,7 +346,7 @@ class SqliteJournal:
     def _failure(self, error: sqlite3.Error) -> JournalError:
         return JournalError(
             f"{self.path}: the journal could not be written or read ({error}). Nothing was sent that it does not hold; "
-            "make room or repair the disk, then start again: the run goes on from there"
+            f"{ROOM_ADVICE}"
         )
 
 

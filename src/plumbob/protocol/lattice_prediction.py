@@ -19,9 +19,10 @@ from plumbob.errors import DataError
 from plumbob.plan import Plan
 from plumbob.protocol.handshake import Participant, Session, agree
 from plumbob.protocol.lattice_bound import BoundLattice
-from plumbob.protocol.lattice_sets import ANGLE_BITS, SCORE_FRACTION, SCORES, LatticeShape
+from plumbob.protocol.lattice_sets import ANGLE_BITS, SCORE_FRACTION, LatticeShape
 from plumbob.protocol.lattice_shares import Pair, lattice_engine
 from plumbob.protocol.messages import Kind
+from plumbob.protocol.openings import SCORES_BY_LATTICE
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.transcript import Matrix, Vector
 from plumbob.protocol.widths import columns_of
@@ -82,10 +83,10 @@ class LatticePredictor:
         cut = self._cut(self._shared_scores(step, X))
         channel = self.pair.channel
         if not self._is_label:
-            channel.send(Kind.SCORE_SHARE, step, SCORES.to_bytes(cut))
+            channel.send(Kind.SCORE_SHARE, step, SCORES_BY_LATTICE.to_bytes(cut))
             return None
-        missing = channel.receive(Kind.SCORE_SHARE, step, SCORES.size(len(X)))
-        return SCORES.opened(cut, SCORES.from_bytes(missing, self.pair.peer))
+        missing = channel.receive(Kind.SCORE_SHARE, step, SCORES_BY_LATTICE.size(len(X)))
+        return SCORES_BY_LATTICE.opened(cut, SCORES_BY_LATTICE.from_bytes(missing, self.pair.peer))
 
     def _shared_scores(self, step: int, X: Matrix) -> NDArray[np.uint64]:
         """This party's share of the scores, modulo one period."""
@@ -105,11 +106,11 @@ class LatticePredictor:
 
     def _cut(self, shared: NDArray[np.uint64]) -> list[int]:
         """Without the low bits that nobody needs, modulo an honest score's width."""
-        dropped = SCORE_FRACTION - SCORES.fraction_bits
+        dropped = SCORE_FRACTION - SCORES_BY_LATTICE.fraction_bits
         values = (int(value) % (1 << ANGLE_BITS) for value in shared.tolist())
         if self._is_label:
-            return [(value >> dropped) % (1 << SCORES.bits) for value in values]
-        return [-(-value % (1 << ANGLE_BITS) >> dropped) % (1 << SCORES.bits) for value in values]
+            return [(value >> dropped) % (1 << SCORES_BY_LATTICE.bits) for value in values]
+        return [-(-value % (1 << ANGLE_BITS) >> dropped) % (1 << SCORES_BY_LATTICE.bits) for value in values]
 
     @property
     def _is_label(self) -> bool:

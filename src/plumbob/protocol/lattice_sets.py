@@ -15,7 +15,7 @@ from plumbob.model.sigmoid import HARMONICS
 from plumbob.plan import Plan
 from plumbob.privacy.randomised_response import label_scale
 from plumbob.privacy.rows import RowCost
-from plumbob.protocol.openings import WEIGHTS, Opening
+from plumbob.protocol.openings import SCORES_BY_LATTICE, WEIGHTS
 from plumbob.protocol.row_noise import SumUnits, row_cost
 from plumbob.protocol.widths import LATTICE_BITS, columns_of
 
@@ -38,8 +38,6 @@ NOISE_BITS = 6
 """Both parties' noise stays below 2**6 deviations of one, but for less than 2**-600."""
 ROWS_AT_ONCE = 1 << 17  # Of one product in slots: so many rows make a request of 80 MB.
 TERMS = 2 * len(HARMONICS)
-SCORES = Opening(integer_bits=5, fraction_bits=16)
-"""A score as it is opened: below 32, half a period, and to 2**-16."""
 
 PROFILES = (
     (sets.SCORES, sets.GRADIENTS, sets.SLOTS),
@@ -180,7 +178,7 @@ def most_opened_bits(plan: Plan, rows: int) -> int:
     held = (plan.columns + 1) * (PERIOD_BITS + plan.feature_bits + WEIGHT_BITS)
     if plan.open == "own":
         return min(held, max(columns_of(plan, party.name) for party in plan.learners) * WEIGHTS.bits)
-    return min(held, (plan.most_rows or rows) * SCORES.bits)
+    return min(held, (plan.most_rows or rows) * SCORES_BY_LATTICE.bits)
 
 
 def _withstands(profile: tuple[ParameterSet, ...], opened: int) -> bool:
@@ -189,10 +187,10 @@ def _withstands(profile: tuple[ParameterSet, ...], opened: int) -> bool:
 
 def _too_much(plan: Plan, opened: int) -> str:
     most = min(each.most_opened_bits for each in PROFILES[-1])
+    rows, weights = most // SCORES_BY_LATTICE.bits, max(0, most // WEIGHTS.bits - 1)
     return (
         f'crypto.scheme: "lattice": {opened} bits may be opened to one party, and its keys withstand {most}; accepted '
-        f"would be {most // SCORES.bits} scored rows (most_rows) or {max(0, most // WEIGHTS.bits - 1)} opened weights "
-        "of one party, or fewer columns"
+        f"would be {rows} scored rows (most_rows) or {weights} opened weights of one party, or fewer columns"
     )
 
 

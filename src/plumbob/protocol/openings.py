@@ -78,6 +78,10 @@ SCORES = Opening(integer_bits=10, fraction_bits=16)
 """A score: below 1024, where the guard of `model.logistic` takes a run for diverged, and to 2**-16."""
 
 
+SCORES_BY_LATTICE = Opening(integer_bits=5, fraction_bits=16)
+"""The same where scores are shared modulo one period of the sigmoid's series, 64: below 32."""
+
+
 def truncated(share: int, shift: int, *, rounds_down: bool) -> int:
     """One party rounds its share down, the other one up, so that the two still add up."""
     return share >> shift if rounds_down else -((-share % RING) >> shift)
@@ -94,4 +98,6 @@ def opened_bits(plan: Plan, name: str) -> int:
 
 def scored_bits(plan: Plan, rows: int) -> int:
     """Bits about the feature party that this many scores, opened from shares, can carry to the label party."""
-    return rows * SCORES.bits if plan.protocol == "shares" and plan.open == "never" else 0
+    if plan.protocol != "shares" or plan.open != "never":
+        return 0
+    return rows * (SCORES_BY_LATTICE if plan.scheme == "lattice" else SCORES).bits

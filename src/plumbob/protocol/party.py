@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from plumbob.crypto import Encoded
 from plumbob.data import Batch, Shard, Table, batches, build_shard, steps_per_epoch, store, stream
-from plumbob.errors import EncodingError, RemoteProtocolError
+from plumbob.errors import EncodingError, PlanError, RemoteProtocolError
 from plumbob.model import logistic
 from plumbob.model.sigmoid import SIGMOIDS
 from plumbob.model.starts import starting_weights
@@ -87,6 +87,7 @@ class TrainingParty(ABC):
             self.participant.spend_rows(row_noise.rho_of_a_run(self.plan))
         treatment = row_noise.treatment(self.plan, self.participant.name, self.participant.randomness.draw)
         self.shard = build_shard(self.table, self.plan, self.participant.name, self.session.seed, treatment)
+        self._refuse_steep_rate()
         self.widths = widths_for(self.plan, len(self.shard))
         # All of them before a key is made: a run must not end in the middle because of a row that comes late.
         for piece in store.pieces(len(self.shard)):
@@ -96,6 +97,18 @@ class TrainingParty(ABC):
         self.start = self.weights = own_start(self.participant, self.session, self.columns)
         _ = self._signs
         self.prepare()
+
+    def _refuse_steep_rate(self) -> None:
+        """In `shares` nobody would see a full-batch run diverge; the public rate never does."""
+        plan = self.plan
+        if plan.version == 1 or plan.protocol != "shares" or plan.batches != "full" or not plan.learning_rate:
+            return
+        most = logistic.largest_rate(self.shard.X, plan.momentum)
+        if plan.rate >= most:
+            raise PlanError(
+                f"model.learning_rate: {plan.rate:g} would diverge on {self.participant.name}'s own columns; set it"
+                f' below {most:.2g}, or to 0, the public rate, with scale = "whitened"'
+            )
 
     def take_up(self) -> int:
         """The last step that an earlier start finished, with everything as it was then; 0 if there is none."""

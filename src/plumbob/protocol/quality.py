@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from plumbob.data import held_out_rows, steps_per_epoch
 from plumbob.model import metrics
+from plumbob.model.links import log_odds
 from plumbob.model.newton import fit_logistic
 from plumbob.plan import Plan
 from plumbob.protocol.arbiter import Arbiter
@@ -60,7 +61,7 @@ def _scoring(party: TrainingParty) -> Scoring:
 def judged_at_home(party: TrainingParty, scores: Vector) -> tuple[dict[str, Metrics], dict[str, list[list[float]]]]:
     """(metrics, calibration curve) of the joint model and of own columns alone, on the held-out rows."""
     labels = np.asarray(party.shard.y_test, dtype=np.int8)
-    models = {"joint": scores, "local-only": _local_scores(party)}
+    models = {"joint": log_odds(party.plan, scores), "local-only": _local_scores(party)}
     curves = {name: metrics.calibration_curve(labels, values) for name, values in models.items()}
     return {name: measured(labels, values) for name, values in models.items()}, curves
 

@@ -7,6 +7,7 @@ from markupsafe import Markup
 from plumbob.checking.agreement import agreements
 from plumbob.checking.forecast import NOT_APPLICABLE
 from plumbob.checking.key_rules import KEYS as WEAK_KEYS
+from plumbob.model.links import link_in_words
 from plumbob.plan import KEYS, Key, Plan
 from plumbob.record import Finding, PartyRecord, RunRecord
 from plumbob.report.beside import agreement_section, theorems_section
@@ -181,7 +182,8 @@ def quality_sections(record: RunRecord) -> Iterator[Section]:
         epochs = epochs_table(record)
         after = folded("Each epoch", table_of(epochs, "Quality after each epoch")) if record.epochs else NOTHING
         weights = (weights_of(party) for party in record.parties if party.role != "arbiter")
-        yield Section("Utility", table=quality_table(rows, models), charts=charts, rest=joined(after, *weights))
+        says = [link_in_words(record.parsed_plan)]
+        yield Section("Utility", says, table=quality_table(rows, models), charts=charts, rest=joined(after, *weights))
 
 
 def plan_section(record: RunRecord) -> Section:

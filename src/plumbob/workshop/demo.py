@@ -176,5 +176,6 @@ def _lines(ways: Sequence[Way]) -> Iterator[str]:
         told = [finding for finding in way.record.findings if finding.verdict != "not applicable"]
         yield from ("", f"What the red team found: {way.name}")
         yield from [*as_text(findings_table(told)), *reasons(told)] if told else ["No attack had anything to work on."]
-    for rows, models in ways[0].record.quality.items():
-        yield from ("", f"Quality on the {rows}, by {ways[0].name}", *as_text(quality_table(rows, models)), "")
+    # The last way is the one that is recommended.
+    for rows, models in ways[-1].record.quality.items():
+        yield from ("", f"Quality on the {rows}, by {ways[-1].name}", *as_text(quality_table(rows, models)), "")

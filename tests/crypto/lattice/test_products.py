@@ -81,6 +81,7 @@ def test_every_group_width_is_right(lattice_engine: LatticeEngine, direction: Di
     [
         ("scores", sets.SCORES, 5000, 12),
         ("scores", sets.SCORES_OPENED, 3000, 40),
+        ("scores", sets.SCORES_OPENED_WIDE, 3000, 4),
         ("gradients", sets.GRADIENTS, 9000, 12),
         ("gradients", sets.GRADIENTS_OPENED, 20000, 3),
     ],
@@ -169,6 +170,20 @@ def test_a_changed_request_is_refused(lattice_engine: LatticeEngine) -> None:
     later = Evaluator(matrix, admitted(make_key(lattice_engine, TINY, number=2)), EVALUATOR_SEED, register)
     with pytest.raises(CiphertextRefusedError, match="a seed that was used before"):
         later.reply(first[:32] + second[32:])
+
+
+def test_another_matrix_for_the_same_request_is_refused(lattice_engine: LatticeEngine) -> None:
+    """An evaluator whose matrix changed stops; one that forgot the first draws other randomness for the second."""
+    layout, key = layout_for("scores", 20, 3), make_key(lattice_engine, TINY)
+    request = Owner(key, layout).request(random_pairs(np.random.default_rng(2), 3, 51))
+    first, second = (Matrix(lattice_engine, layout, np.full((20, 3), value)) for value in (0, 1))
+    register = Register()
+    zero = Evaluator(first, admitted(key), EVALUATOR_SEED, register).reply(request)
+    with pytest.raises(CiphertextRefusedError, match="a second, different request"):
+        Evaluator(second, admitted(key), EVALUATOR_SEED, register).reply(request)
+    other = Evaluator(second, admitted(key), EVALUATOR_SEED, Register()).reply(request)
+    same = Evaluator(first, admitted(key), EVALUATOR_SEED, Register()).reply(request)
+    assert same.reply == zero.reply != other.reply
 
 
 def test_requests_are_bound_to_what_they_encrypt(lattice_engine: LatticeEngine) -> None:

@@ -9,7 +9,7 @@ from plumbob.crypto.lattice import sets
 from plumbob.crypto.lattice.sets import MOST_MODULUS_BITS, ParameterSet
 from plumbob.errors import CryptoError
 
-OFFERED = [sets.by_number(number) for number in range(1, 6)]
+OFFERED = [sets.by_number(number) for number in range(1, 7)]
 PAGE = Path(__file__).parents[3] / "docs" / "lattice.md"
 
 
@@ -33,10 +33,10 @@ def test_primes_have_the_widths_of_the_wire() -> None:
     assert len({*sets.PRIMES, *sets.SLOT_PRIMES}) == 9
 
 
-@pytest.mark.parametrize("number", [-1, 0, 6, 1000])
+@pytest.mark.parametrize("number", [-1, 0, 7, 1000])
 def test_an_unknown_set_is_refused(number: int) -> None:
     """A number that is not listed is refused, that of test sets included."""
-    with pytest.raises(CryptoError, match="expected one of 1, 2, 3, 4, 5"):
+    with pytest.raises(CryptoError, match="expected one of 1, 2, 3, 4, 5, 6"):
         sets.by_number(number)
 
 
@@ -51,6 +51,7 @@ def test_the_smallest_set_that_allows_the_openings_is_taken() -> None:
     """More opened bits take a larger degree, and too many are refused with the number that would be accepted."""
     assert sets.for_scores(0) == sets.for_scores(sets.SCORES.most_opened_bits) == sets.SCORES
     assert sets.for_scores(sets.SCORES.most_opened_bits + 1) == sets.SCORES_OPENED
+    assert sets.for_scores(2301) == sets.SCORES_OPENED_WIDE
     assert sets.for_gradients(2300) == sets.GRADIENTS
     assert sets.for_gradients(2301) == sets.GRADIENTS_OPENED
     assert sets.for_slots(1000) == sets.SLOTS

@@ -346,7 +346,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
             break
         except JournalError as error:
             complaints.append(str(error))
-    assert any("make room or repair the disk, then start again" in complaint for complaint in complaints)
+    assert any("make room or repair the disk, then run the same command again" in complaint for complaint in complaints)
     assert_same(run, whole(plan))
 
 

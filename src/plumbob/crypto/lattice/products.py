@@ -131,7 +131,9 @@ class Matrix:
         if entries.size and not (-limit <= int(entries.min()) and int(entries.max()) < limit):
             raise CryptoError(f"expected entries in [-{limit}, {limit}), got larger ones: use fewer fraction bits")
         self.engine, self.layout = engine, layout
-        self.residues = self._transformed(entries.astype(np.int32))
+        small = np.ascontiguousarray(entries, dtype="<i4")
+        self.digest = hashlib.sha256(small.data if small.size else b"").digest()
+        self.residues = self._transformed(small.astype(np.int32, copy=False))
 
     def _transformed(self, entries: Small) -> Residues:
         """(replies, requests, primes, degree), one block of rows at a time to save memory."""
@@ -158,7 +160,8 @@ class Evaluator:
         """A fresh encryption of the owner's share, and the evaluator's share (outputs, 2) modulo 2**output_bits."""
         layout, engine = self.matrix.layout, self.matrix.engine
         seed, packed = read_request(layout.parameters, request, layout.requests)
-        streams = admit(self._register, self.key, self._local_key, seed, request)
+        # The reply's randomness depends on the matrix too: the same request with another must not repeat it.
+        streams = admit(self._register, self.key, self._local_key, seed, request, self.matrix.digest)
         if not layout.requests:
             return Answer(b"", layout.take_outputs(np.zeros((0, 0, 2), dtype=np.uint64)))
         uniform = request_stream(layout.parameters, self.key.context, seed)
@@ -257,7 +260,7 @@ def polynomials(parameters: ParameterSet, data: bytes | memoryview, count: int) 
 
 
 def admit(
-    register: Register, key: TestedKey, local_key: bytes, seed: bytes, request: bytes, own: bytes = b""
+    register: Register, key: TestedKey, local_key: bytes, seed: bytes, request: bytes, own: bytes
 ) -> tuple[bytes, bytes]:
     """Refuse what was answered otherwise before, and derive the streams of u and e2."""
     context = key.context.encode(key.parameters)

@@ -13,6 +13,7 @@ from markupsafe import Markup
 from plumbob.checking.advice import ON_OPENED_WEIGHTS
 from plumbob.checking.catalogue import entry_for
 from plumbob.checking.coalitions import JOINT, coalitions
+from plumbob.checking.explain import OUTSIDE_THE_CATALOGUE
 from plumbob.checking.figures import Figures
 from plumbob.checking.scenes import MOST_CELLS, Block, Scene
 from plumbob.plan import Plan
@@ -34,7 +35,9 @@ class Picture:
 
 
 def picture(plan: Plan, attack: str, by: str, target: str) -> Picture:
-    """What this party would have before it."""
+    """What this party would have before it; what is no attack on training has a story and no drawing."""
+    if attack in OUTSIDE_THE_CATALOGUE:
+        return Picture(OUTSIDE_THE_CATALOGUE[attack], "", "It needs no equations.")
     name, (plan, by) = by, _as_one_party(plan, by)
     entry = entry_for(attack, plan.party(by).role, target)
     figures = Figures.of(plan)

@@ -19,6 +19,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from plumbob.data import Table, column_counts, split_array
 from plumbob.data.encoder import fit_encoder
+from plumbob.model.links import log_odds, odds_factor
+from plumbob.model.metrics import probabilities
 from plumbob.plan import KEYS, Heuristic, Plan
 from plumbob.workshop.simulation.training import JointModel, Run, train
 
@@ -149,7 +151,8 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
 
     def predict_proba(self, X: ArrayLike) -> Vector:
         """The two classes' probabilities."""
-        positive = 0.5 * (1.0 + np.tanh(0.5 * self.decision_function(X)))
+        scores = self.decision_function(X)
+        positive = probabilities(log_odds(self.model_.plan, scores))
         return np.column_stack([1.0 - positive, positive])
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
@@ -163,18 +166,20 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", [f"x{place}" for place in range(self.n_features_in_)])
         lines, column = [], 0
+        plan = self.model_.plan
+        factor = odds_factor(plan, self.model_.parts[plan.label_party.name].positive_share)
         for party, width in zip(self.model_.plan.learners, self.split_, strict=True):
             lines.append(f"{party.name} ({party.role}, {width} columns)")
             part = self.model_.parts[party.name]
             if self.model_.plan.bins and part.weights is not None:
                 weights = zip(part.encoder.names, part.in_input_units()[0].tolist(), strict=True)
-                lines += [_weight_line(name, weight) for name, weight in weights]
+                lines += [_weight_line(name, weight, factor) for name, weight in weights]
                 continue
             if not hasattr(self, "coef_"):
                 lines.append('  weights were never opened (open = "never")')
                 continue
             for place in range(column, column + width):
-                lines.append(_weight_line(str(names[place]), self.coef_[0, place]))
+                lines.append(_weight_line(str(names[place]), self.coef_[0, place], factor))
             column += width
         if hasattr(self, "intercept_"):
             lines.append(f"intercept {self.intercept_[0]:.6g}")
@@ -261,8 +266,9 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         return tags
 
 
-def _weight_line(name: str, weight: float) -> str:
-    return f"  {name:<32} weight {weight:>12.6g}  odds ratio {np.exp(weight):>12.6g}"
+def _weight_line(name: str, weight: float, factor: float) -> str:
+    """`factor` turns a weight into a change of log-odds."""
+    return f"  {name:<32} weight {weight:>12.6g}  odds ratio {np.exp(weight * factor):>12.6g}"
 
 
 def _encoded_width(table: Table, plan: Plan) -> int:

@@ -14,6 +14,7 @@ import numpy as np
 from plumbob.data import Table, batches, held_out_rows, store
 from plumbob.data.encoder import ALL_ROWS, Rows
 from plumbob.model import logistic, metrics
+from plumbob.model.links import log_odds
 from plumbob.model.sigmoid import SIGMOIDS
 from plumbob.plan import Plan
 from plumbob.protocol.quality import HELD_OUT, measured
@@ -39,7 +40,10 @@ def assessed(run: Run, tables: Mapping[str, Table], test: Mapping[str, Table] | 
     else:
         name, judged_on = TRAINING, trained_on
     y, some = _labels(plan, judged_on), _some(judged_on)
-    scores = {"joint": run.model.scores(judged_on), **baseline_scores(run.model, _some(trained_on), judged_on)}
+    scores = {
+        "joint": log_odds(plan, run.model.scores(judged_on)),
+        **baseline_scores(run.model, _some(trained_on), judged_on),
+    }
     record = replace(
         run.record,
         notes=[*run.record.notes, *([SAMPLED] if len(training) > MANY_ROWS or len(y) > MANY_ROWS else [])],
@@ -48,7 +52,7 @@ def assessed(run: Run, tables: Mapping[str, Table], test: Mapping[str, Table] | 
         quality={name: {model: measured(y, values) for model, values in scores.items()}},
         epochs=[
             {"epoch": float(epoch), **measured(_labels(plan, some), values)}
-            for epoch, values in enumerate(epoch_scores(run, some), start=1)
+            for epoch, values in enumerate((log_odds(plan, one) for one in epoch_scores(run, some)), start=1)
         ],
     )
     return replace(run, record=record)

@@ -74,7 +74,7 @@ def test_garbage_reaches_one_pass_only() -> None:
     assert not any(guess == truth for guess, truth in zip(wrong, to_ints(VALUES), strict=True))
 
 
-@pytest.mark.parametrize("number", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("number", [1, 2, 3, 4, 5, 6])
 def test_our_sets_leave_enough_of_a_secret(number: int) -> None:
     """As many opened bits as a set allows leave it with as many unknown coefficients as the guidelines ask for."""
     parameters: ParameterSet = sets.by_number(number)

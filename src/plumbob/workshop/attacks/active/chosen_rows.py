@@ -349,9 +349,17 @@ class ChosenRowsLatticeParty(ChoosingParty, LatticeParty):
         self._start = self.weights
         chosen = self.wanted[: self.columns]
         X = np.zeros_like(self.shard.X)
-        X[chosen, np.arange(len(chosen))] = 1.0
+        X[chosen, np.arange(len(chosen))] = self._entry
         self.shard = replace(self.shard, X=X)
         super().prepare()
+
+    @property
+    def _entry(self) -> float:
+        """The longest row that a promise about rows allows: whoever breaks the bound is outside the promise."""
+        if self.plan.noise != "rows":
+            return 1.0
+        norm = self.plan.joint_norm * math.sqrt(self.columns / self.plan.columns)
+        return math.floor(math.ldexp(norm, self.plan.feature_bits)) * 2.0**-self.plan.feature_bits
 
     def finish(self) -> None:
         super().finish()

@@ -93,7 +93,7 @@ def _label_claim(party: AttackingParty, view: View) -> LabelClaim:
     return LabelClaim(
         beliefs=-residuals,
         # A noisy residual is read exactly and still determines nothing.
-        is_determined=~np.isnan(residuals) & (noise_on_residuals(view) == 0),
+        is_determined=~np.isnan(residuals) & (noise_on_residuals(view) == 0) & (view.plan.noise != "rows"),
         conditions=party.conditions(),
         targets=party.targets(),
     )
