@@ -85,7 +85,8 @@ def test_the_tutorial_from_end_to_end(tmp_path: Path) -> None:
     # Ids with what is predicted of them.
     assert (tmp_path / "clinic" / "scores.csv").stat().st_mode & 0o077 == 0
     assert metrics.quality(*labelled(scores)).auc > 0.95
-    assert read_scores(tmp_path / "clinic" / "one.csv") == {"P0100": scores["P0100"]}
+    # Scores that are opened from shares are rounded up or down.
+    assert read_scores(tmp_path / "clinic" / "one.csv") == {"P0100": pytest.approx(scores["P0100"], abs=2.0**-14)}
     for side in SIDES:
         [run] = (tmp_path / side / "party" / "runs").iterdir()
         assert (run / "parties" / side / "part.json").exists()

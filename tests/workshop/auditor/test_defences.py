@@ -33,8 +33,8 @@ def workshop(plan: Plan, rows: int = 160, **fields: Any) -> DefenceComparison:
 
 @pytest.fixture(scope="module")
 def outcomes() -> list[DefenceOutcome]:
-    """One comparison for several tests."""
-    plan = plan_for((4, 16), protocol="exchange", **LEAKING)
+    """One comparison for several tests; keys for tests would leak under every defence."""
+    plan = plan_for((4, 16), protocol="exchange", key_bits=2048, test_only_keys=False, **LEAKING)
     return compare(plan, workshop(plan))
 
 

@@ -19,12 +19,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from plumbob.protocol.openings import WEIGHTS
 from plumbob.workshop.attacks.equations import Vector, label_weight, noise_on_residuals, sum_error
 from plumbob.workshop.attacks.interface import Attack, Condition, LabelClaim, NotApplicable, View
 from plumbob.workshop.attacks.label_only import LARGE, has_labels_alone
-
-SHARED_WEIGHT_BITS = 32
-"""Fraction bits of a weight in `shares`."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -101,8 +99,8 @@ def counted_from_weights(view: View) -> Iterator[Counted]:
     visits = 1.0 if len(batches) == 1 else float(view.plan.passes)
     label_sums = (view.weights - view.start) * scale / visits
     X = view.X[rows]
-    # The public factor learning_rate / (4 rows) has 21 bits, the weights 32 behind the point.
-    blur = 2.0**-SHARED_WEIGHT_BITS * scale + 2.0**-20 * np.abs(label_sums)
+    # The public factor learning_rate / (4 rows) has 21 bits; opened weights are cut.
+    blur = 2.0**-WEIGHTS.fraction_bits * scale + 2.0**-20 * np.abs(label_sums)
     if len(batches) > 1:
         blur = blur + np.abs(X).sum(axis=0)
     yield counted_in(rows, X, label_sums, blur)

@@ -89,8 +89,10 @@ def _ended(plan: Plan, epoch: int) -> Plan:
         return plan.replace(epochs=epoch, heuristic=replace(plan.heuristic, e=plan.heuristic.e or plan.passes))
     if plan.noise == "sound":
         cost = LabelCost(noise_std(plan, "label"), label_sensitivity(plan), epoch)
+        # The epsilon that this version's noise was made from.
+        spent = cost.analytic_epsilon(plan.delta) if plan.version == 1 else cost.zcdp_epsilon(plan.delta)
         # So much noise may be there that the first epochs cost nothing; a plan's epsilon is above 0 all the same.
-        return plan.replace(epochs=epoch, epsilon=max(cost.analytic_epsilon(plan.delta), SMALLEST_EPSILON))
+        return plan.replace(epochs=epoch, epsilon=max(spent, SMALLEST_EPSILON))
     return plan.replace(epochs=epoch)
 
 

@@ -16,7 +16,7 @@ from plumbob.crypto.engines.interface import Engine, Ring
 from plumbob.crypto.limbs import Limbs
 from plumbob.errors import CiphertextRefusedError, KeyRefusedError, RemoteProtocolError
 from plumbob.plan import Plan
-from plumbob.protocol import arbiter, exchange, shares
+from plumbob.protocol import arbiter, bound_shares, exchange, shares
 from plumbob.protocol.cast import player
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.handshake import Participant, offer_key
@@ -25,7 +25,7 @@ from plumbob.protocol.part import ModelPart
 from plumbob.protocol.shares import SharesParty
 from tests.crypto.malformed import CIPHERTEXTS, KEYS, PAILLIER_CIPHERTEXTS, Forger, Offer
 from tests.crypto.support import CountingEngine
-from tests.protocol.quick_keys import made_key, use_quick_keys
+from tests.protocol.quick_keys import binding, made_key, use_quick_keys
 from tests.protocol.support import made_up, outcomes, plan_for, seated, tables_for, trained
 
 ROWS = 12
@@ -54,7 +54,7 @@ class Path:
         return f"{what}-{len(self.split)}-{self.kind.name}-from-{self.sender}"
 
     def plan(self) -> Plan:
-        keys = {"open": "never"} if self.is_prediction else {}
+        keys = {"scheme": "paillier", "open": "never"} if self.is_prediction else {}
         return plan_for(self.split, protocol=self.protocol, epochs=1, batches="full", key_bits=768, **keys)
 
 
@@ -69,7 +69,9 @@ PATHS = [
     *two_way("exchange"),
     *two_way("exchange", split=(2, 2, 1)),
     *two_way("shares"),
-    *two_way("shares", is_prediction=True),
+    Path("shares", Kind.PUBLIC_KEY, "features", "label", "features", is_prediction=True),
+    Path("shares", Kind.BOUND_SHARE, "features", "label", "features", is_prediction=True),
+    Path("shares", Kind.MASKED_SUMS, "features", "label", "label", is_prediction=True),
     Path("arbiter", Kind.PUBLIC_KEY, "arbiter", "label", "arbiter"),
     Path("arbiter", Kind.SCORES, "features", "label", "arbiter"),
     Path("arbiter", Kind.JOINT_RESIDUALS, "label", "features", "arbiter"),
@@ -148,8 +150,8 @@ class Stage:
         liar.lie = self.path.kind, lie
         participant.channels[self.path.victim] = liar  # type: ignore[index]  # A dictionary, as `seated` makes it.
 
-    def key(self) -> PrivateKey:
-        return made_key(self.path.owner, self.path.plan())
+    def key(self, owner: str) -> PrivateKey:
+        return made_key(binding(owner) if self.path.is_prediction else owner, self.path.plan())
 
     def refuses(self, ends: dict[str, Any], error: type[Exception], reason: str) -> None:
         """The victim named the sender, and had not decrypted anything by then."""
@@ -164,9 +166,10 @@ PARTS: dict[str, dict[str, ModelPart]] = {}
 
 
 def shared_parts(plan: Plan) -> dict[str, ModelPart]:
-    """What the parties keep of one honest run."""
+    """What the parties keep of one honest run; the shares are not bound, so that prediction begins by binding them."""
     if plan.hash() not in PARTS:
-        PARTS[plan.hash()] = trained(plan, made_up(ROWS, plan.columns)).model.parts
+        parts = trained(plan, made_up(ROWS, plan.columns)).model.parts
+        PARTS[plan.hash()] = {name: replace(part, bound=None) for name, part in parts.items()}
     return PARTS[plan.hash()]
 
 
@@ -191,7 +194,7 @@ def test_the_honest_message_is_taken(path: Path) -> None:
 def test_malformed_ciphertexts_are_refused(path: Path, name: str) -> None:
     """By their size at the channel, otherwise at the admission; the secret key meets none of them."""
     stage = Stage(path)
-    key = stage.key()
+    key = stage.key(path.owner)
     ends = stage.play(lambda honest: MALFORMED[name](key, honest))
     if name in OTHER_SIZES:
         stage.refuses(ends, RemoteProtocolError, f"expected {path.kind.name} with")
@@ -211,9 +214,9 @@ def test_malformed_keys_are_refused(path: Path, name: str, monkeypatch: pytest.M
             forged.append(make(Forger(ProofContext(identity, path.sender, path.victim))))
         offer_key(participant, identity, own)
 
-    for module in (arbiter, exchange, shares):
+    for module in (arbiter, bound_shares, exchange, shares):
         monkeypatch.setattr(module, "offer_key", offer)
-    own = made_key(path.victim, path.plan()).public.to_bytes()
+    own = stage.key(path.victim).public.to_bytes()
     ends = stage.play(lambda honest: (own if name == SEEN else forged[0].key) + forged[0].proof)
     if name in KEYS_OF_OTHER_SIZE:
         stage.refuses(ends, RemoteProtocolError, "expected PUBLIC_KEY with")
