@@ -262,10 +262,10 @@ def refused_in_the_middle(organisations: Organisations, plan: Path, lines: list[
     for name in NAMES:
         assert organisations.type(name, "sign", str(plan), "--accept-leaks").wait() == 0
     file = organisations.folder / "features.csv"
-    first = lines[1].split(",")
-    file.write_text(
-        "\n".join([lines[0], ",".join([first[0], "not-a-number", *first[2:]]), *lines[2:]]), encoding="utf-8"
-    )
+    # A whole column: a few such cells among numbers are refused before anybody talks.
+    cells = [line.split(",") for line in lines[1:]]
+    texts = [",".join([person, "not-a-number", *others]) for person, _, *others in cells]
+    file.write_text("\n".join([lines[0], *texts]), encoding="utf-8")
     label, features = (organisations.type(name, "train", str(plan)) for name in NAMES)
     assert codes([label, features]) == [1, 1]
     assert "features-peculiarity-0' is text" in features.complained
