@@ -395,10 +395,10 @@ def undisturbed() -> bytes:
 @contextmanager
 def hurried() -> Iterator[None]:
     """Keys are made once, and nobody waits long for somebody who will not come."""
-    part = Conversation.leave
+    leave = Conversation.leave
     with pytest.MonkeyPatch.context() as patch:
         use_quick_keys(patch)
-        patch.setattr(Conversation, "part", lambda talk: part(talk, PARTING))
+        patch.setattr(Conversation, "leave", lambda talk: leave(talk, PARTING))
         patch.setattr(reliable, "GREETING_SECONDS", PARTING)
         # Far below the time for parting, of which a real party has a minute.
         patch.setattr(reliable, "LAST_WORDS_SECONDS", PARTING / 20)
