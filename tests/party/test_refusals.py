@@ -352,7 +352,7 @@ def test_rows_in_another_order_are_refused(tmp_path: Path, expected: bytes) -> N
     assert all(type(failure(future)) is RemoteProtocolError for future in (label, features))
     refused = failure(runs.start("features"))
     assert type(refused) is DataError
-    assert "begin a new run" in str(refused)
+    assert "start a new run" in str(refused)
     again = tmp_path / "again"
     again.mkdir()
     Runs(again).end_well(expected)
