@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import shutil
 import signal
 import subprocess
@@ -264,15 +265,16 @@ def test_train_leaves_a_whole_run(runs: Path, protocol: str) -> None:
 def test_train_prints_quality_side_by_side(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """For people: three models by six numbers; progress goes to standard error; a flag wins over the plan."""
+    """For people: three models by seven numbers, some with an interval; progress goes to stderr; a flag wins."""
     plan = tmp_path / "joint.toml"
     plan.write_text(Plan.for_columns((15, 15), protocol="exchange", batch_size=64).to_toml())
     out = str(tmp_path / "run")
     train = ["train", str(plan), "--data", "breast-cancer", "--protocol", "clear", "--out", out, "--accept-leaks"]
     assert call(monkeypatch, *train) == 0
     printed = capsys.readouterr()
-    table = [line.split() for line in printed.out.splitlines() if line.startswith(("joint", "local-only", "pooled"))]
-    assert [len(line) for line in table] == [7, 7, 7]
+    models = [line for line in printed.out.splitlines() if line.startswith(("joint", "local-only", "pooled"))]
+    assert [len(re.split(r" {2,}", line)) for line in models] == [8, 8, 8]
+    assert all(re.search(r"\[0\.\d{3}, [01]\.\d{3}\]", line) for line in models)
     assert "on the test part" in printed.out
     assert "step 70 of 70" in printed.err
     assert RunRecord.load(Path(out)).protocol == "clear"

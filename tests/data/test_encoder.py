@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from plumbob.data import Encoder, table_from
 from plumbob.data.encoder import fit_encoder
+from plumbob.data.whitening import CLIP
 from plumbob.errors import DataError
 from plumbob.plan import Plan
 
@@ -152,3 +153,12 @@ def test_slots_are_scaled_like_any_column() -> None:
     encoded = encoder.encode(table_from(pa.table(columns)))
     assert np.allclose(encoded.mean(axis=0), 0)
     assert np.allclose(encoded.std(axis=0), 1)
+
+
+def test_a_rare_slot_stays_within_what_whitening_keeps() -> None:
+    """Nothing of it is clipped in training, so that it counts as much at prediction."""
+    town = ["Bonn"] * 995 + ["Kiel"] * 5
+    encoder = fitted({"town": town}, bins=2, rare=1, scale="standard")
+    encoded = encoder.encode(table_from(pa.table({"town": ["Kiel", "Bonn"]})))
+    assert np.abs(encoded).max() <= CLIP
+    assert encoded[0, 0] - encoded[1, 0] > 4

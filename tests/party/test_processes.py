@@ -17,9 +17,11 @@ from plumbob.record import RunRecord
 from plumbob.workshop.simulation import Run
 from tests.party import processes
 from tests.party.processes import Company, points
+from tests.party.test_training import LATTICE
 from tests.protocol.support import made_up, plan_for, tables_for, trained
 
 EXCHANGE = (Kind.RESIDUALS, Kind.MASKED_SUMS, Kind.OPENED_SUMS)
+LATTICE_MESSAGES = (Kind.LATTICE_REQUEST, Kind.LATTICE_REPLY)
 
 
 @pytest.fixture
@@ -75,6 +77,8 @@ def seeded_run(plan: Plan, rows: int = 40) -> Run:
         ((2, 2, 1), {"protocol": "exchange"}),
         ((2, 3), {"protocol": "arbiter"}),
         ((2, 3), {"protocol": "shares"}),
+        ((2, 3), LATTICE),
+        ((2, 3), {**LATTICE, "open": "never", "test_share": 0.2, "l2": 0.01}),
         ((2, 3), {"protocol": "exchange", "noise": "sound", "row_norm": 1.0, "epsilon": 4.0}),
         ((2, 3), {"protocol": "arbiter", "noise": "std", "noise_std": 0.5, "row_norm": 1.0}),
     ],
@@ -89,6 +93,24 @@ def test_processes_and_simulation_agree_bit_for_bit(
     for name in company.names:
         company.start(name, seeded=True)
     assert [company.wait_for(name) for name in company.names] == [0] * len(company.names)
+    assert_same(company, seeded_run(plan))
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("victim", ["label", "features"])
+@pytest.mark.parametrize("point", points(LATTICE_MESSAGES))
+def test_shares_by_lattices_are_killed_at_every_message(
+    point: str, victim: str, tmp_path: Path, opened: list[Company]
+) -> None:
+    """Keys, requests and replies come out as the same bytes after a restart, and so do weights that stay shared."""
+    plan = plan_for((2, 3), **LATTICE, epochs=2, open="never", test_share=0.2)
+    company = company_of(plan, tmp_path)
+    opened.append(company)
+    for name in company.names:
+        company.start(name, dies_at=point if name == victim else "", seeded=True)
+    assert company.wait_for(victim) == -signal.SIGKILL
+    company.start(victim, seeded=True)
+    assert [company.wait_for(name) for name in company.names] == [0, 0]
     assert_same(company, seeded_run(plan))
 
 

@@ -155,8 +155,8 @@ def test_a_misbehaving_peer_is_refused(
 
 
 def test_the_arbiter_holds_no_rows() -> None:
-    """It has neither a table nor a shard nor weights, and knows of the rows how many there are."""
+    """Beside its key it has neither a table nor a shard nor weights, and knows of the rows how many there are."""
     arbiter = played(arbiter_plan()).parties["arbiter"]
     assert isinstance(arbiter, Arbiter)
-    assert set(vars(arbiter)) == {"participant", "plan", "training_rows"}
+    assert set(vars(arbiter)) == {"key", "participant", "plan", "training_rows"}
     assert isinstance(arbiter.training_rows, int)

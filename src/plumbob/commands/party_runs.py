@@ -23,7 +23,6 @@ from plumbob.commands.scores import refuse_unwritable, threshold_of, unseen_line
 from plumbob.crypto import Randomness
 from plumbob.data import Table, in_agreed_order, read_table
 from plumbob.errors import BudgetExceededError, DataError, UnsafePlanError
-from plumbob.model.links import log_odds
 from plumbob.party import alignment, prediction, receipts, signature, training
 from plumbob.party.conversation import AnyConnector
 from plumbob.party.home import Home
@@ -223,7 +222,7 @@ def predict(folder: Path, plan_file: Path, options: PredictionOptions, tell: Tel
     # Ids with what is predicted of them: nobody else's business.
     options.out.touch(mode=0o600)
     ids = [table.ids[row] for row in rows]
-    return write_scores(options.out, ids, log_odds(plan, scores), part.classes, [unusual], threshold)
+    return write_scores(options.out, ids, scores, part.classes, [unusual], threshold, plan)
 
 
 def _most_rows(plan: Plan, part: ModelPart, own: int) -> int | None:

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from plumbob.data import store
 from plumbob.errors import DataError
+from plumbob.model.links import log_odds
+from plumbob.plan import Plan
 
 HEADER = ("id", "score", "probability", "predicted")
 
@@ -74,8 +76,13 @@ def write_scores(
     classes: tuple[Any, Any],
     remarks: Sequence[str] = (),
     threshold: float = 0.5,
+    plan: Plan | None = None,
 ) -> dict[str, object]:
-    """For each row its id, the score (log-odds), the probability of the positive class, and the predicted class."""
+    """For each row its id, the score, the probability of the positive class, and the predicted class.
+
+    Probabilities come from scores by the plan's own link; without a plan a score is a log-odds.
+    """
+    odds = scores if plan is None else log_odds(plan, scores)
     cut = math.log(threshold / (1 - threshold))
     out.parent.mkdir(parents=True, exist_ok=True)
     with out.open("w", newline="", encoding="utf-8") as file:
@@ -83,8 +90,8 @@ def write_scores(
         writer.writerow(HEADER)
         # In pieces, because there may be more rows than memory for their texts.
         for piece in store.pieces(len(ids)):
-            writer.writerows(_lines(ids[piece], scores[piece], classes, cut))
-    positives = int((scores > cut).sum())
+            writer.writerows(_lines(ids[piece], scores[piece], odds[piece], classes, cut))
+    positives = int((odds > cut).sum())
     above = "" if threshold == 0.5 else f" (probability above {threshold:.4g})"
     lines = [*filter(None, remarks), f"{len(ids)} rows, {positives} predicted as {classes[1]}{above}: {out}"]
     counts = {"rows": len(ids), "predicted_positive": positives, "threshold": threshold}
@@ -92,8 +99,12 @@ def write_scores(
 
 
 def _lines(
-    ids: Sequence[str], scores: NDArray[np.float64], classes: tuple[Any, Any], cut: float
+    ids: Sequence[str],
+    scores: NDArray[np.float64],
+    odds: NDArray[np.float64],
+    classes: tuple[Any, Any],
+    cut: float,
 ) -> Iterator[tuple[Any, ...]]:
-    probabilities = np.exp(-np.logaddexp(0.0, -scores))
-    predicted = (classes[int(score > cut)] for score in scores)
+    probabilities = np.exp(-np.logaddexp(0.0, -odds))
+    predicted = (classes[int(one > cut)] for one in odds)
     return zip(ids, scores.tolist(), probabilities.tolist(), predicted, strict=True)

@@ -15,12 +15,15 @@ from plumbob.data.cells import ColumnChoices
 from plumbob.data.encoding import AnySource, find_shapes, fit_source
 from plumbob.data.shapes import EncodingChoices
 from plumbob.data.tables import Column, Table, Vector
+from plumbob.data.whitening import CLIP
 from plumbob.errors import DataError
 from plumbob.plan import Plan
 
 Matrix = NDArray[np.float64]
 Rows = slice | NDArray[np.intp]
 ALL_ROWS = slice(None)
+LARGEST_SLOT = CLIP
+"""Of a scaled slot's 1, or of its 0."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -143,8 +146,17 @@ def _moments(training: Column, source: AnySource) -> Iterator[tuple[float, float
         yield from map(_fit, source.columns(training))
         return
     for share in source.column_shares:
-        # Neither none nor all of the rows, or the column is constant.
-        yield share, 1.0 / math.sqrt(share * (1.0 - share)) if 0.0 < share < 1.0 else 0.0
+        yield share, _slot_factor(share)
+
+
+def _slot_factor(share: float) -> float:
+    """One over the deviation, but never so much that a rare slot leaves the range that whitening keeps.
+
+    It clips rows in training and not at prediction, where such a slot would then count several times too much.
+    """
+    if not 0.0 < share < 1.0:
+        return 0.0
+    return min(1.0 / math.sqrt(share * (1.0 - share)), LARGEST_SLOT / max(share, 1.0 - share))
 
 
 def _fit(values: Vector) -> tuple[float, float]:

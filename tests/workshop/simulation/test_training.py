@@ -181,7 +181,7 @@ def test_no_message_waits_after_a_run() -> None:
     parties, _ = run_parties(PLANS["exchange of three"])
     for party in parties.values():
         for channel in party.participant.channels.values():
-            with pytest.raises(TransportError, match="none came"):
+            with pytest.raises(TransportError, match="no message arrived"):
                 channel._link.receive(0.01)
 
 

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from plumbob.commands.scores import threshold_of, unseen_line, write_scores
-from plumbob.model.links import log_odds
 from plumbob.workshop.commands.export import refuse_absent_parts
 from plumbob.workshop.commands.train import Inputs
 from plumbob.workshop.simulation import JointModel
@@ -31,5 +30,5 @@ def run(folder: Path, inputs: Inputs, out: Path, choices: Choices = Choices()) -
     ids = loaded.tables[label_party].ids
     unusual = [unseen_line(party, unseen, len(ids)) for party, unseen in loaded.unseen.items()]
     scores = model.scores(loaded.tables)
-    result = write_scores(out, ids, log_odds(model.plan, scores), model.classes, [loaded.left_out, *unusual], threshold)
+    result = write_scores(out, ids, scores, model.classes, [loaded.left_out, *unusual], threshold, model.plan)
     return {**result, "unseen": {party: unseen for party, unseen in loaded.unseen.items() if unseen}}

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from plumbob.data import Batch, Table, steps_per_epoch
+from plumbob.model.links import log_odds
 from plumbob.plan import Plan
 from plumbob.protocol.cast import PROTOCOLS
 from plumbob.protocol.part import ModelPart
@@ -48,7 +49,7 @@ class EpochWatch:
         if is_complete:
             joint: Vector = np.sum(list(self._scores.pop(epoch).values()), axis=0)
             labels = np.asarray(self._tables[self._plan.label_party.name].labels, dtype=np.float64)
-            self._tell(epoch, measured(labels, joint))
+            self._tell(epoch, measured(labels, log_odds(self._plan, joint)))
 
 
 def _telling(party_class: type[TrainingParty], note: Callable[[int, str, ModelPart], None]) -> type[TrainingParty]:
