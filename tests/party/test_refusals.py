@@ -352,7 +352,7 @@ def test_rows_in_another_order_are_refused(tmp_path: Path, expected: bytes) -> N
     assert all(type(failure(future)) is RemoteProtocolError for future in (label, features))
     refused = failure(runs.start("features"))
     assert type(refused) is DataError
-    assert "begin a new run" in str(refused)
+    assert "start a new run" in str(refused)
     again = tmp_path / "again"
     again.mkdir()
     Runs(again).end_well(expected)
@@ -396,7 +396,7 @@ def test_a_silent_peer(tmp_path: Path, expected: bytes) -> None:
     label, features = runs.start("label", patience=SHORT), runs.start("features", patience=2 * SHORT)
     silent = failure(label)
     assert type(silent) is TransportError
-    assert "features: expected a message within 1 s, none came; it is connected" in str(silent)
+    assert "features: no message arrived within 1 s; it is connected" in str(silent)
     assert isinstance(failure(features), TransportError)
     runs.end_well(expected)
 
@@ -495,7 +495,7 @@ def test_changed_data_after_a_restart(tmp_path: Path, expected: bytes) -> None:
     assert table.labels is not None
     refused = failure(runs.start("label", table=replace(table, labels=1 - table.labels)))
     assert type(refused) is DataError
-    assert "label: rows, columns or labels are not those that this run began with" in str(refused)
+    assert "label: the rows, columns or labels have changed since this run started" in str(refused)
     assert not features.done()
     runs.start("label").result(PATIENCE)
     features.result(PATIENCE)
