@@ -1,7 +1,9 @@
 """The command line parses, calls and prints. Long work behind it is replaced here; training is real, with tiny keys."""
 
 import csv
+import errno
 import json
+import os
 import re
 import shutil
 import signal
@@ -17,7 +19,7 @@ import pytest
 
 from plumbob import __version__, cli
 from plumbob.crypto import engines
-from plumbob.errors import CryptoError
+from plumbob.errors import ROOM_ADVICE, CryptoError
 from plumbob.plan import KEYS, Plan
 from plumbob.record import Finding, RunRecord
 from plumbob.workshop.attacks import Attack, Condition, LabelClaim, View
@@ -138,6 +140,20 @@ def test_demo_writes_where_it_is_told(
     assert json.loads(capsys.readouterr().out) == {"out": str(tmp_path)}
     call(monkeypatch, "demo", "--json", "--quiet")
     assert json.loads(capsys.readouterr().out) == {"out": "demo"}
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG], ids=errno.errorcode.get)
+def test_a_disk_without_room_has_its_advice(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], number: int
+) -> None:
+    """Whichever file the system refuses to write, the message says what to do."""
+
+    def refused(*_arguments: object) -> dict[str, object]:
+        raise OSError(number, os.strerror(number), "report.html")
+
+    put_in_place(monkeypatch, "bench", refused)
+    assert call(monkeypatch, "bench") == 1
+    assert capsys.readouterr().err == f"plumbob: report.html: {os.strerror(number)}; {ROOM_ADVICE}\n"
 
 
 def test_our_errors_become_a_message(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
