@@ -28,7 +28,7 @@ def init(folder: Path, settings: HomeSettings, days: int, table: TableFlags = Ta
         settings = replace(settings, address=settings.listen)
     home = Home.create(folder, settings, days)
     lines = [
-        f"{home.identity.name} lives in {folder}; its settings are in {folder / SETTINGS_FILE}",
+        f"{home.identity.name} is set up in {folder}; its settings are in {folder / SETTINGS_FILE}",
         *_fingerprint(home.identity.certificate),
         *([] if summary is None else ["your table, which stays here:", *summary.lines()]),
         "send this line to each peer, and join the line that it sends you (plumbob party join TOKEN):",
@@ -86,8 +86,11 @@ def join(folder: Path, token: str, address: str | None, may_replace: bool) -> di
     is_renewal = known is not None and invitation.certificate.renews(known)
     home = home.join(invitation, address, replace=may_replace)
     dialled = home.settings.addresses.get(invitation.name) or None
-    way = f"we dial it at {dialled}" if dialled else "it dials us"
-    compare = "read both to each other before anything is sent; then, on both sides: plumbob party doctor"
+    way = f"we connect to it at {dialled}" if dialled else "it connects to us"
+    compare = (
+        "read both to each other before anything is sent; then, on both sides: plumbob party doctor, to test the "
+        "connection; then plumbob party propose"
+    )
     renewed = f"{invitation.name} has renewed its certificate with the key that was pinned: no need to compare again"
     lines = [
         f"{invitation.name} is pinned; {way}",

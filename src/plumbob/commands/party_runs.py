@@ -86,6 +86,7 @@ def sign(folder: Path, plan_file: Path, accept_leaks: bool) -> dict[str, object]
     leaks = " and accepted its leaks" if accept_leaks else ""
     lines = [*checking.lines_of(findings), "", *(f"note: {note}" for note in noted), ""]
     lines.append(f"{home.identity.name} signed {plan.hash()}{leaks}")
+    lines.append(f"next, once all parties have signed: plumbob party train {plan_file}")
     return {
         "plan_hash": plan.hash(),
         "signature": str(file),
@@ -143,6 +144,9 @@ def align(folder: Path, plan_file: Path, options: AlignmentOptions, quiet: bool,
             "lines": [f"{found.size} rows in common ({sizes}); a party declined to continue, so no ids were revealed"],
         }
     lines = [f"{found.size} rows in common ({sizes})", f"order {found.order_hash}", str(file)]
+    file_of_rows = f" --data {options.data}" if options.data else ""
+    step = f"predict {plan_file} --name {name}{file_of_rows}" if name else f"sign {plan_file}"
+    lines.append(f"next, on all sides: plumbob party {step}")
     return {**result, "file": str(file), "lines": lines}
 
 
@@ -191,7 +195,8 @@ def _reported(record: RunRecord, place: Path) -> dict[str, object]:
     folder = RunFolder(place)
     folder.keep(shown)
     write_report(shown, place)
-    return {"out": str(place), "report": str(folder.report_file), **shown.to_dict(), "lines": lines_of(shown, place)}
+    lines = [*lines_of(shown, place), f"to see the signed receipt: plumbob receipt {place}"]
+    return {"out": str(place), "report": str(folder.report_file), **shown.to_dict(), "lines": lines}
 
 
 def predict(folder: Path, plan_file: Path, options: PredictionOptions, tell: Tell) -> dict[str, object]:
@@ -244,7 +249,7 @@ def status(folder: Path) -> dict[str, object]:
             sentence += _why_secrets(place.name, remains, is_finished)
         shown = {"run": place.name, "finished": is_finished, "status": sentence, "keeps_secrets": remains.has_secrets}
         runs.append({**shown, **_told(found)})
-    lines = [f"{run['run']}  {run['status']}" for run in runs] or ["no run yet; plumbob party train PLAN"]
+    lines = [f"{run['run']}  {run['status']}" for run in runs] or ["no run yet; to start one: plumbob party train PLAN"]
     return {"party": home.identity.name, "runs": runs, "lines": lines}
 
 
