@@ -207,7 +207,10 @@ class RunRecord:
         try:
             stored = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError) as error:
-            raise DataError(f"{folder}: expected the folder of a run with a run.json that can be read") from error
+            raise DataError(
+                f"{folder}: expected the folder of a run with a run.json that can be read; name the folder "
+                "that `train` wrote its report to (a party's runs are in party/runs)"
+            ) from error
         return cls.from_dict(stored, path)
 
     @classmethod

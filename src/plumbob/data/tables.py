@@ -372,7 +372,7 @@ def _frame_of(data: Any) -> Any:
 def _require_columns(names: Sequence[str], wanted: Iterable[str | None]) -> None:
     absent = [name for name in wanted if name is not None and name not in names]
     if absent:
-        close = suggestion(absent[0], names)
+        close = suggestion(absent[0], names) or "; name one that it has, for example with --id or --label"
         raise DataError(f"no column {', '.join(map(repr, absent))} among the {len(names)} columns of this table{close}")
 
 

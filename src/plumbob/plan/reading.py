@@ -19,7 +19,10 @@ def read_text(path: str | Path) -> str:
     try:
         return Path(path).read_text(encoding="utf-8-sig")
     except FileNotFoundError as error:
-        raise PlanError(f"{path}: there is no such plan; `plumbob plan new --out {path}` writes one") from error
+        raise PlanError(
+            f"{path}: there is no such plan; `plumbob plan new --out {path}` writes one, and between organisations "
+            "`plumbob party propose` writes joint.toml"
+        ) from error
     except (OSError, UnicodeDecodeError) as error:
         raise PlanError(f"{path}: the plan cannot be read as text in UTF-8 ({type(error).__name__})") from error
 

@@ -130,7 +130,7 @@ class Identity:
         make_private_folder(folder)
         for file in (folder / KEY_FILE, folder / CERTIFICATE_FILE):
             if file.exists():
-                raise IdentityError(f"{file}: there is an identity already; choose another folder")
+                raise IdentityError(f"{file}: there is an identity already; choose another folder with --home")
         key = ec.generate_private_key(ec.SECP256R1())
         certificate = _self_signed(key, name, valid_from or now() - HEAD_START, days)
         write_private(folder / CERTIFICATE_FILE, certificate.public_bytes(serialization.Encoding.PEM))
