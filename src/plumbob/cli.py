@@ -739,7 +739,7 @@ def party_train(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """This party's part in training; started again after any interruption, it goes on where it was."""
+    """Train with your peers; if it is interrupted, run the same command again to resume."""
     from plumbob.commands import party_runs as work
 
     def trained() -> dict[str, object]:

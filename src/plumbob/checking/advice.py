@@ -82,7 +82,7 @@ def prediction_notes(plan: Plan) -> Iterator[str]:
     theirs = sum(party.features for party in plan.feature_parties)
     if plan.protocol == "shares" and plan.open == "never":
         weights, whose = plan.columns, "the joint weights"
-        yield f"The weights were never opened: each prediction shows {asker} one joint score and nobody's part of it."
+        yield f"The weights are never opened: each prediction shows {asker} one joint score and nobody's part of it."
     elif len(others) == 1:
         weights, whose = theirs, f"{others[0]}'s weights"
         yield (

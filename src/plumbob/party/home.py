@@ -45,13 +45,13 @@ HEAD = "# This party's own settings. Nothing here is sent to a peer, but for `ad
 
 KEYS = (
     Key("name", "", "", "as in the certificate and in every plan"),
-    Key("listen", "", "", 'HOST:PORT where peers may call, 0.0.0.0:7700 say; "" = this side only dials out'),
+    Key("listen", "", "", 'HOST:PORT to listen on, such as 0.0.0.0:7700; "" = only outgoing connections'),
     Key("address", "", "", 'HOST:PORT under which peers reach `listen`, told in invitations; "" = they cannot'),
     Key("proxy", "", "", 'http://[user:password@]host:port to dial out through; "" = none'),
     Key("data", "", "", "the table's file, from this folder if the path is not absolute"),
-    Key("id_column", "", "id", "the column that names a row"),
+    Key("id_column", "", "id", "the column that identifies each row"),
     Key("label_column", "", "", 'the column that holds the label; "" = this party has none'),
-    Key("engine", "", "auto", "who does the arithmetic: auto, native, python, ..."),
+    Key("engine", "", "auto", "arithmetic backend: auto, native, python, ..."),
     Key("patience", "", 600.0, "seconds to wait for a peer before giving up", above=0),
     Key(
         "most_rows", "", 0, "rows of one plan that are answered to `predict`, over all sessions; 0 = any number", low=0
