@@ -45,7 +45,9 @@ export class RunPanel {
     if (protocol === "clear") this.real.input.checked = true;
     this.realTitle.textContent = `As the plan says: ${protocol}${protocol === "clear" ? "" : `, ${bits}-bit keys`}`;
     this.showButton();
-    if (!this.source && isFit) this.status.textContent = wish.data ? "" : NO_DATA;
+    // Only its own words are taken back: an answer that comes late must not wipe out how the last run ended.
+    const isSilent = ["", NO_DATA].includes(this.status.textContent);
+    if (!this.source && isFit && (isSilent || !wish.data)) this.status.textContent = wish.data ? "" : NO_DATA;
     if (!isFit) return;
     this.say("Measuring this machine …");
     const cost = await post("estimate", wish, signal);
