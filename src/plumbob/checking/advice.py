@@ -51,8 +51,8 @@ def notes_for(plan: Plan) -> Iterator[str]:
     if plan.protocol in ("exchange", "arbiter"):
         yield (
             "Steering: a peer that deviates can push this party's weights by up to what one step may move them, and "
-            "read parts of its columns in the scores that follow. Larger pushes end the run. "
-            "Use shares against such a peer."
+            "read a column of a few rows per step, nearly exactly, in the scores that follow; no finding judges this "
+            "yet. Larger pushes end the run. Use shares against such a peer."
         )
     yield from prediction_notes(plan)
     if plan.intercept:

@@ -164,7 +164,7 @@ class Figures:
         usual = USUAL_AUC if self.plan.start == "zero" else SPOILT_AUC
         if self.home is None or self.home.trained_auc is None:
             return usual
-        # Of parties with more columns than one's own, the own table says too little.
+        # Of parties with more columns than its own, a party's table says too little.
         is_wider = max(party.features for party in self.plan.feature_parties) > self.columns(self.home.party)
         return min(max(self.home.trained_auc, usual if is_wider else LOW_AUC), GOOD_AUC)
 

@@ -14,13 +14,13 @@ POINTS = 200
 
 
 def with_predictions(record: RunRecord) -> RunRecord:
-    """What the plan alone says of a run on so many rows: all that a party on a network can know."""
+    """What the plan alone says of a run on this many rows: all that a party on a network can know."""
     plan = record.parsed_plan
     return replace(record, predicted=predictions(plan, record.rows), ledger=planned_ledger(plan, record.rows))
 
 
 def planned_ledger(plan: Plan, training_rows: int) -> list[LedgerCurve]:
-    """From the plan's numbers, on so many rows."""
+    """From the plan's numbers, on this many rows."""
     accounts = ledger.planned(plan.replace(test_share=0.0, rows=0), training_rows).accounts
     return [ledger_curve(account, is_planned=True) for account in accounts]
 

@@ -253,7 +253,7 @@ def test_shares_look_uniform() -> None:
 @pytest.mark.soak
 @pytest.mark.timeout(7200)
 def test_a_hundred_million_outputs_are_within_a_unit() -> None:
-    """No exception among 10**8 outputs at full degree: scores of a million rows and gradients, again and again."""
+    """No exception among 10**8 outputs at full degree: scores of a million rows, again and again."""
     engine, count, number = choose(), 0, 0
     while count < 10**8:
         number += 1
