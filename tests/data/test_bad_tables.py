@@ -202,6 +202,13 @@ KINDS = [
         "\n".join([",id,x,colour,paid", *(f"{place},{row}" for place, row in enumerate(ROWS))]).encode(),
         is_good,
     ),
+    Kind(
+        "the index of a data frame that was shuffled",
+        "\n".join(
+            ["Unnamed: 0,id,x,colour,paid", *(f"{7 * place % 41},{row}" for place, row in enumerate(ROWS, 1))]
+        ).encode(),
+        is_good,
+    ),
     Kind("a column without a name", with_column("", ["7", *["8"] * 39]), words="column 5 has no name"),
     Kind("two columns of one name", with_column("x", ["7"] * 40), words="1 of 5 columns repeat a name: 'x'"),
     Kind(

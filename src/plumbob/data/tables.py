@@ -313,11 +313,11 @@ def _named(columns: Iterable[Column]) -> tuple[tuple[Column, ...], tuple[str, ..
 
 
 def _counts_rows(column: Column) -> bool:
-    """The index that pandas writes into its files."""
-    if column.is_text:
+    """The index that pandas writes into its files: whole numbers, each once, in any order after a shuffle."""
+    if column.is_text or column.is_missing.any():
         return False
-    places = np.arange(len(column.values))
-    return bool((column.values == places).all() or (column.values == places + 1).all())
+    values = column.values.astype(np.float64, copy=False)
+    return bool((values == np.floor(values)).all()) and len(np.unique(values)) == len(values)
 
 
 @dataclass(repr=False)
