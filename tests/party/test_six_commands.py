@@ -128,7 +128,7 @@ def american(folder: Path) -> tuple[Side, Side]:
     for row, person in enumerate(made_up()):
         opened = f"{row % 12 + 1}/{row % 28 + 1}/{2001 + row % 20} 09:{row % 60:02d}"
         amount = f'"${52000 - 9000 * person["bank"]:,.0f}"' if row % 13 else "N/A"
-        bank.append(f'P-{row:04d}, {amount}, {opened}, {row % 7:05d}, "called,\nwrote", {person["late"]:.0f}')
+        bank.append(f'P-{row:04d},{amount}, {opened}, {row % 7:05d},"called,\nwrote", {person["late"]:.0f}')
         rating = ("poor", "fair", "good")[int(np.searchsorted([-0.5, 0.5], -person["fund"]))]
         balance = "" if row % 5 == 0 else f"{person['fund']:.4e}"
         if row % 10:
@@ -137,7 +137,7 @@ def american(folder: Path) -> tuple[Side, Side]:
     sides = bank_and_fund(folder)
     (sides[0].folder / "loans.csv").write_text("\n".join(bank) + "\n")
     (sides[1].folder / "ratings.csv.gz").write_bytes(gzip.compress("\n".join(fund).encode()))
-    drop = ["--drop", "Note", "--as", "Income=number"]
+    drop = ["--drop", "Note", "--as", "Income=number:.", "--monotone", "Income"]
     sides[0].file, sides[0].label, sides[0].words = "loans.csv", "Default", drop
     sides[1].file, sides[1].words = "ratings.csv.gz", ["--as", "rating=poor<fair<good"]
     return sides
@@ -158,7 +158,11 @@ def bank_and_fund(folder: Path) -> tuple[Side, Side]:
     ("tables", "kept_at_bank", "kept_at_fund"),
     [
         (european, {"steps": ["Umsatz"]}, {"na": ["?"]}),
-        (american, {"drop": ["Note"], "types": {"Income": "number"}}, {"types": {"rating": "poor<fair<good"}}),
+        (
+            american,
+            {"drop": ["Note"], "types": {"Income": "number:."}, "monotone": ["Income"]},
+            {"types": {"rating": "poor<fair<good"}},
+        ),
     ],
 )
 def test_from_two_raw_files_to_a_finished_run(

@@ -24,6 +24,7 @@ def chosen(flags: TableFlags, earlier: ColumnChoices | None = None) -> ColumnCho
         {**before.types, **dict(map(_type, flags.types))},
         flags.gaps or before.gaps,
         _names(flags.steps) or before.stepped,
+        _names(flags.monotone) or before.monotone,
         flags.positive or before.positive,
     )
 

@@ -49,6 +49,8 @@ class ColumnChoices:
     """Cells that mean a gap, besides empty ones, NA and the like."""
     stepped: tuple[str, ...] = ()
     """Columns whose bins are told apart step by step."""
+    monotone: tuple[str, ...] = ()
+    """Columns whose bins become one rising column: the score then only rises along them, or only falls."""
     positive: str | None = None
     """The label's class that is predicted; None for the second one in sorted order."""
 
@@ -59,6 +61,8 @@ class ColumnChoices:
                     f"--as {name}={kind}: expected {', '.join(TYPES)}, date:FORMAT, or levels in order such as"
                     " low<mid<high"
                 )
+        if both := sorted({*self.stepped} & {*self.monotone}):
+            raise DataError(f"--steps and --monotone both name {', '.join(map(repr, both))}; choose one of them")
 
     def about(self, names: Collection[str]) -> "ColumnChoices":
         """What is said about these columns only: those of one file of several."""
@@ -68,6 +72,7 @@ class ColumnChoices:
             drop=tuple(name for name in self.drop if name in names),
             types={name: kind for name, kind in self.types.items() if name in names},
             stepped=tuple(name for name in self.stepped if name in names),
+            monotone=tuple(name for name in self.monotone if name in names),
         )
 
 
@@ -76,13 +81,17 @@ def as_values(name: str, texts: Texts, kind: str | None, has_decimal_commas: boo
 
     The kind says how other rows of this column are to be read, where it is more than they would say themselves.
     """
-    counts = Counter(text.strip() for text in texts.tolist() if text is not None)
+    raw = Counter(texts.tolist())
+    counts = Counter[str]()
+    for text, count in raw.items():
+        if text is not None:
+            counts[text.strip()] += count
     if kind is None:
         kind = _told_by_itself(name, texts, counts, has_decimal_commas)
     elif kind in ("number", "date"):
         kind = _with_its_form(name, counts, kind)
     meaning = _chosen(name, counts, kind) if kind is not None else None
-    return (_without_blanks(texts) if meaning is None else _applied(texts, meaning)), kind
+    return (_without_blanks(texts, raw) if meaning is None else _applied(texts, meaning)), kind
 
 
 def without_gaps(texts: Texts, gaps: Iterable[str]) -> Texts:
@@ -266,8 +275,11 @@ def _applied(texts: Texts, meaning: Mapping[str, float]) -> Vector:
     return np.fromiter(numbers, dtype=np.float64, count=len(texts))
 
 
-def _without_blanks(texts: Texts) -> Texts:
+def _without_blanks(texts: Texts, distinct: Iterable[str | None]) -> Texts:
     """Blanks around a text say nothing, and a blank text is a gap; lines within a text stay as they are."""
+    meant = {text: None if text is None else sys.intern(text.strip(BLANKS)) or None for text in distinct}
+    if all(text == bare for text, bare in meant.items()):
+        return texts
     kept = np.empty(len(texts), dtype=object)
-    kept[:] = [None if text is None else sys.intern(text.strip(BLANKS)) or None for text in texts.tolist()]
+    kept[:] = [meant[text] for text in texts.tolist()]
     return kept

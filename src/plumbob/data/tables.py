@@ -44,6 +44,8 @@ class Column:
     values: Vector | Texts
     is_stepped: bool = False
     """Whether its bins are told apart step by step (`encoding.Bins`), as the party may choose for a column."""
+    is_monotone: bool = False
+    """Whether its bins become one rising column, as the party may choose too."""
 
     def __repr__(self) -> str:
         return f"Column({self.name!r}, {len(self.values)} rows)"
@@ -247,7 +249,7 @@ def _assembled(
         frame = _frame_of(data)
         if growing is None:
             _require_columns(frame.columns, [id_column, label_column, *(choices.columns or ()), *choices.drop])
-            _require_columns(frame.columns, [*choices.types, *choices.stepped])
+            _require_columns(frame.columns, [*choices.types, *choices.stepped, *choices.monotone])
             growing = _Columns(_features(frame.columns, id_column, label_column, choices), n_rows)
         seen = growing.filled
         growing.add(frame)
@@ -283,7 +285,13 @@ def _told(column: Column, choices: ColumnChoices, types: dict[str, str], has_dec
         values, kind = as_values(column.name, texts, kind, has_decimal_commas)
         if kind is not None:
             types[column.name] = kind
-    return Column(column.name, values, column.name in choices.stepped)
+    told = Column(column.name, values, column.name in choices.stepped, column.name in choices.monotone)
+    if told.is_monotone and told.is_text:
+        raise DataError(
+            f"--monotone {told.name}: expected numbers, dates or levels in order, this column is text; name its levels"
+            f" in order with --as {told.name}=low<mid<high"
+        )
+    return told
 
 
 def _refuse_infinite(name: str, values: Vector | Texts) -> None:
@@ -337,10 +345,13 @@ class _Columns:
         for place, name in enumerate(self.names):
             piece = _column(name, frame[name])
             if piece.is_text:
-                self.texts.setdefault(place, np.full(self.n_rows, None, dtype=object))[rows] = piece.values
+                if place not in self.texts:
+                    self.texts[place] = np.full(self.n_rows, None, dtype=object)
+                self.texts[place][rows] = piece.values
             else:
                 self.numbers[place, rows] = piece.values
         self.filled = rows.stop
+        store.release(self.numbers)
 
     def done(self) -> tuple[Column, ...]:
         return tuple(Column(name, self.texts.get(place, self.numbers[place])) for place, name in enumerate(self.names))

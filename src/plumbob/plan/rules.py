@@ -24,6 +24,7 @@ BOUNDED_SIGMOIDS = ("fourier", "exact", "piecewise")
 # What version 1 would have refused, so that no earlier plan can say it.
 CHOICES_OF_VERSION_2: Mapping[str, tuple[object, ...]] = {
     "scale": ("whitened", "public"),
+    "missing": ("indicator",),
     "sigmoid": ("fourier",),
     "epochs": (0,),
     "learning_rate": (0,),
