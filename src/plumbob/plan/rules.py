@@ -171,7 +171,8 @@ def _protocol_mistakes(plan: Settings) -> Mistakes:
         yield (
             {"class_weight", "protocol"},
             f'model.class_weight: "{plan.class_weight}" over "{protocol}": the weights depend on the labels, and the'
-            ' second encrypted vector that they need leaks by itself; set "none" or protocol = "clear"',
+            ' second encrypted vector that they need leaks by itself; set protocol = "shares" with scheme = "lattice",'
+            ' which carries them, or "none" and balance at prediction with --threshold balanced or --cost',
         )
     if plan.open == "never" and protocol != "shares":
         yield (
@@ -331,7 +332,7 @@ def _row_mistakes(plan: Settings) -> Mistakes:
         yield (
             {"noise", "class_weight"},
             f'model.class_weight: "{plan.class_weight}" with noise = "rows": the weights depend on every label and are'
-            ' not paid for; set "none"',
+            ' not paid for; set "none", and balance at prediction with --threshold balanced or --cost',
         )
     if plan.label_flip_epsilon:
         yield (
