@@ -123,7 +123,7 @@ def test_a_wrong_import_is_seen(file: str, line: str) -> None:
 @pytest.mark.parametrize(
     ("file", "line"),
     [
-        ("cli.py", "from plumbob import __version__\nfrom plumbob.workshop import bench"),
+        ("cli/workshop.py", "from plumbob import __version__\nfrom plumbob.workshop import bench"),
         ("crypto/keys.py", "from plumbob.errors import CryptoError\nfrom . import fixed_point\nimport numpy.linalg"),
         ("crypto/engines/native.py", "from ..keys import PublicKey\nfrom ...errors import CryptoError"),
         ("__init__.py", "from plumbob.workshop.simulation import VerticalLogisticRegression"),
