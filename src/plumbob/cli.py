@@ -581,7 +581,8 @@ def party_init(
     table: TableFlags,
 ) -> None:
     """Set up a party: its key, its certificate and its settings. Shows what its table gives, and its invitation."""
-    from plumbob.commands import party as work
+    from plumbob.commands.tables import chosen
+    from plumbob.party import setup as work
     from plumbob.party.home import HomeSettings
 
     settings = HomeSettings(
@@ -593,8 +594,9 @@ def party_init(
         id_column=id_column,
         label_column=label_column,
         engine=engine,
+        reading=chosen(table),
     )
-    show(work.init(home, settings, days, table), as_json)
+    show(work.init(home, settings, days), as_json)
 
 
 @party.command("renew")
@@ -605,7 +607,7 @@ def party_renew(
     quiet: Quiet = False,
 ) -> None:
     """Issue a new certificate for the same key, before or after the old one expires; peers must join again."""
-    from plumbob.commands import party as work
+    from plumbob.party import setup as work
 
     show(work.renew(home, days), as_json)
 
@@ -613,7 +615,7 @@ def party_renew(
 @party.command("invite")
 def party_invite(home: HomeFolder = HOME, as_json: Json = False, quiet: Quiet = False) -> None:
     """Print a one-line invitation for a peer, and your fingerprint to read out over the phone."""
-    from plumbob.commands import party as work
+    from plumbob.party import setup as work
 
     show(work.invite(home), as_json)
 
@@ -631,7 +633,7 @@ def party_join(
     quiet: Quiet = False,
 ) -> None:
     """Pin a peer's certificate; the peer does the same with ours."""
-    from plumbob.commands import party as work
+    from plumbob.party import setup as work
 
     show(work.join(home, token, address, replace), as_json)
 
@@ -652,10 +654,11 @@ def party_propose(
 
     Run it on all sides at once. The party that has the label may change the plan's keys with the flags below.
     """
-    from plumbob.commands import proposing as work
+    from plumbob.commands.tables import chosen
+    from plumbob.party import proposing as work
 
     with ending_at_ctrl_c():
-        show(work.run(home, keys, table, out, progress(quiet)), as_json)
+        show(work.run(home, keys, chosen(table), out, progress(quiet)), as_json)
 
 
 @party.command("doctor")
@@ -671,7 +674,7 @@ def party_doctor(
 
     Run it on all sides at once.
     """
-    from plumbob.commands import party as work
+    from plumbob.party import setup as work
 
     tell = None if as_json else lambda line: show({"lines": [line]}, as_json=False)
     with ending_at_ctrl_c():
@@ -691,7 +694,7 @@ def party_sign(
     quiet: Quiet = False,
 ) -> None:
     """Sign a plan; training starts only once every party has signed. A plan that leaks also needs --accept-leaks."""
-    from plumbob.commands import party_runs as work
+    from plumbob.party import runs as work
 
     show(work.sign(home, plan, accept_leaks), as_json)
 
@@ -721,7 +724,7 @@ def party_align(
     quiet: Quiet = False,
 ) -> None:
     """Find the rows that all parties share, without revealing any other ids."""
-    from plumbob.commands import party_runs as work
+    from plumbob.party import runs as work
 
     options = work.AlignmentOptions(name, data, at_least, at_most, jobs, is_new)
     with ending_at_ctrl_c():
@@ -740,7 +743,7 @@ def party_train(
     quiet: Quiet = False,
 ) -> None:
     """Train with your peers; if it is interrupted, run the same command again to resume."""
-    from plumbob.commands import party_runs as work
+    from plumbob.party import runs as work
 
     def trained() -> dict[str, object]:
         return work.train(home, plan, is_new, quiet, progress(quiet), allow_test_keys=allow_test_keys)
@@ -777,7 +780,7 @@ def party_predict(
     quiet: Quiet = False,
 ) -> None:
     """Scores of aligned rows: the label party gets them, the others answer."""
-    from plumbob.commands import party_runs as work
+    from plumbob.party import runs as work
 
     options = work.PredictionOptions(ids, name, data, most_rows, out, threshold, cost, is_strict)
     with ending_at_ctrl_c():
@@ -787,7 +790,7 @@ def party_predict(
 @party.command("status")
 def party_status(home: HomeFolder = HOME, as_json: Json = False, quiet: Quiet = False) -> None:
     """Show the progress of each run and which peers it is waiting for."""
-    from plumbob.commands import party_runs as work
+    from plumbob.party import runs as work
 
     show(work.status(home), as_json)
 
@@ -803,7 +806,7 @@ def party_forget(
     quiet: Quiet = False,
 ) -> None:
     """Erase the secrets a run keeps for a peer that will not return; results are kept."""
-    from plumbob.commands import party_runs as work
+    from plumbob.party import runs as work
 
     show(work.forget(home, run, gives_up), as_json)
 
