@@ -8,8 +8,8 @@ from typing import cast
 
 import pytest
 
-from plumbob import cli
 from plumbob.checking.check import notes
+from plumbob.cli import output
 from plumbob.commands import receipt
 from plumbob.errors import UnsafePlanError
 from plumbob.party import receipts, signature
@@ -155,7 +155,7 @@ def test_a_record_cannot_steer_the_terminal(
 ) -> None:
     """Control characters of a record are shown as text."""
     edited = changed(finished.run_folder("label"), tmp_path / "edited", notes=["\x1b[2J\x1b]0;owned\x07 all is well"])
-    cli.show(receipt.run(edited), as_json=False)
+    output.show(receipt.run(edited), as_json=False)
     printed = capsys.readouterr().out
     assert "\x1b" not in printed
     assert "\x07" not in printed

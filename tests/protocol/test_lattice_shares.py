@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from plumbob.arrays import Vector
 from plumbob.errors import PlanError, RemoteProtocolError
 from plumbob.plan import Plan
 from plumbob.protocol.lattice_sets import LatticeShape, most_opened_bits
@@ -13,7 +14,7 @@ from plumbob.protocol.lattice_shares import LatticeParty
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import SCORES_BY_LATTICE, WEIGHTS
 from plumbob.protocol.part import ModelPart
-from tests.protocol.support import Vector, made_up, tables_for, trained, weights_of
+from tests.protocol.support import made_up, tables_for, trained, weights_of
 
 CURE: dict[str, Any] = {
     "scale": "whitened",

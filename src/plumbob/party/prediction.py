@@ -9,6 +9,7 @@ from typing import Annotated, NoReturn, Self
 import msgspec
 import numpy as np
 
+from plumbob.arrays import Vector
 from plumbob.crypto import Randomness
 from plumbob.data import Table
 from plumbob.errors import BudgetExceededError, DataError, PlumbobError
@@ -23,7 +24,6 @@ from plumbob.protocol.part import ModelPart
 from plumbob.protocol.prediction import SCORE_BYTES, Answerer, Asker, Served
 from plumbob.protocol.quality import shows_quality
 from plumbob.protocol.shares import PREDICTED_AT_ONCE
-from plumbob.protocol.transcript import Vector
 from plumbob.transport.identity import make_private_folder, write_over
 
 FOLDER = "answered"

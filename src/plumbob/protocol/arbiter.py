@@ -14,6 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
+from plumbob.arrays import Vector
 from plumbob.crypto import Encoded, EncryptedVector, PrivateKey, PublicKey, Slots
 from plumbob.data import Batch, steps_per_epoch
 from plumbob.model import logistic
@@ -21,7 +22,7 @@ from plumbob.protocol.handshake import Participant, admit_key, greet, make_key, 
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.primitive import admit_from
-from plumbob.protocol.transcript import Transcript, Vector
+from plumbob.protocol.transcript import Transcript
 from plumbob.protocol.widths import columns_of, slots_for, widths_for
 
 

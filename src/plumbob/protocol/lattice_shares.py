@@ -22,6 +22,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from plumbob.arrays import Vector
 from plumbob.crypto import lattice
 from plumbob.crypto.lattice import Context, Evaluator, Owner, SlotEvaluator, SlotOwner, angles, local, pairs
 from plumbob.crypto.lattice.context import SEED_BYTES
@@ -51,7 +52,6 @@ from plumbob.protocol.openings import WEIGHTS
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.row_noise import whole_noise_of_a_run
-from plumbob.protocol.transcript import Vector
 from plumbob.protocol.widths import columns_of
 
 Share = list[int]

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from plumbob.arrays import Matrix, Vector
 from plumbob.data import Encoder, Shard, Source, Table, store
 from plumbob.data.encoder import ALL_ROWS, Rows
 from plumbob.data.encoding import AnySource, restored_source, stored_source
@@ -20,7 +21,6 @@ from plumbob.errors import DataError
 from plumbob.plan import Party
 from plumbob.protocol.bound_shares import BoundShares
 from plumbob.protocol.lattice_bound import BoundLattice
-from plumbob.protocol.transcript import Matrix, Vector
 
 FORMAT = 3
 EARLIER = 2  # Its sources were numbers and full sets of categories only.

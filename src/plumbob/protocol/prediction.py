@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from plumbob.arrays import Vector
 from plumbob.crypto import Encoding
 from plumbob.data import Table
 from plumbob.errors import BudgetExceededError, LocalProtocolError, PlanError, RemoteProtocolError
@@ -24,7 +25,6 @@ from plumbob.protocol.lattice_prediction import LatticePredictor
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.shares import SharesParty
-from plumbob.protocol.transcript import Vector
 
 PARTIAL = Encoding(32, 24)
 """A part of a score: below 2**24, to 2**-32."""

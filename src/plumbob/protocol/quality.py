@@ -9,6 +9,7 @@ from dataclasses import asdict
 import numpy as np
 from numpy.typing import ArrayLike
 
+from plumbob.arrays import Matrix, Vector
 from plumbob.data import held_out_rows, steps_per_epoch
 from plumbob.model import metrics
 from plumbob.model.links import log_odds
@@ -17,7 +18,7 @@ from plumbob.plan import Plan
 from plumbob.protocol.arbiter import Arbiter
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.prediction import OpenedScoring, Scoring, SharedScoring
-from plumbob.protocol.transcript import Matrix, Transcript, Vector
+from plumbob.protocol.transcript import Transcript
 
 HELD_OUT = "held-out rows"
 ROWS_AT_ONCE = 4096

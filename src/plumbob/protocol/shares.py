@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from plumbob.arrays import Vector
 from plumbob.crypto import Encoded, Encoding, PrivateKey, PublicKey, Slots
 from plumbob.crypto.engines.interface import IntegerMatrix
 from plumbob.data import Batch, largest_batch, steps_per_epoch
@@ -30,7 +31,6 @@ from plumbob.protocol.openings import RING, RING_BITS, SCORES, WEIGHTS, Share, t
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.primitive import Helper, Learner, admit_from
-from plumbob.protocol.transcript import Vector
 from plumbob.protocol.widths import SCORE_BITS, Widths, columns_of, replies_for, widths_for
 
 WEIGHT_BITS = 32  # Fraction bits of a weight.

@@ -15,10 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plumbob.arrays import Matrix, Vector
 from plumbob.errors import DataError
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 FORMAT = 1
 UNCOMPRESSED_FROM = 64 * 2**20  # Bytes of features.

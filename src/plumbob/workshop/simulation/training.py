@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from plumbob.arrays import Vector
 from plumbob.crypto import SYSTEM_RANDOMNESS, Randomness, engines
 from plumbob.data import Table, seed_from_int
 from plumbob.errors import DataError, TransportError
@@ -31,7 +32,7 @@ from plumbob.protocol.part import ModelPart
 from plumbob.protocol.party import Progress, TrainingParty
 from plumbob.protocol.prediction import predictor
 from plumbob.protocol.quality import run_to_its_quality
-from plumbob.protocol.transcript import Transcript, Vector
+from plumbob.protocol.transcript import Transcript
 from plumbob.protocol.widths import usual_shape
 from plumbob.record import RunRecord
 from plumbob.run_folder import RunFolder

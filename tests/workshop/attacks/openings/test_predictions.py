@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from plumbob.arrays import Matrix
 from plumbob.crypto import Encoding
 from plumbob.errors import DataError, RemoteProtocolError
 from plumbob.protocol import openings, shares
@@ -18,7 +19,7 @@ from plumbob.protocol.primitive import Helper
 from plumbob.protocol.shares import PREDICTED_AT_ONCE, PREDICTED_BITS, WEIGHT_BITS, SharesParty
 from plumbob.protocol.widths import widths_for
 from plumbob.workshop.simulation import Run
-from tests.protocol.support import Matrix, Wire, outcomes, plan_for, seated, tables_for, trained
+from tests.protocol.support import Wire, outcomes, plan_for, seated, tables_for, trained
 
 ROWS, COLUMNS = 16, 3
 APART = 40  # Bits between two columns in a chosen share.
