@@ -13,11 +13,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from plumbob.arrays import Vector
 from plumbob.data import amounts, dates
 from plumbob.errors import DataError
 
 Texts = NDArray[np.object_]
-Vector = NDArray[np.float64]
 
 LEADING_ZERO = re.compile(r"[+-]?0\d")
 GAP_MARKS = frozenset(

@@ -22,6 +22,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from plumbob.arrays import Vector
 from plumbob.crypto import lattice
 from plumbob.crypto.lattice import Context, Evaluator, Owner, SlotEvaluator, SlotOwner, angles, local, pairs
 from plumbob.crypto.lattice.context import SEED_BYTES
@@ -51,7 +52,6 @@ from plumbob.protocol.openings import WEIGHTS
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.row_noise import whole_noise_of_a_run
-from plumbob.protocol.transcript import Vector
 from plumbob.protocol.widths import columns_of
 
 Share = list[int]
@@ -121,6 +121,7 @@ class LatticeParty(TrainingParty):
     def prepare(self) -> None:
         self.shape = LatticeShape(self.plan, len(self.shard))
         self.shape.prove()
+        self.shape.refuse_scores(self.plan.held_out(len(self.table)))
         self.keys = agree_keys(self.participant, self.engine, self.pair.channel, self._products())
         self._answering_key = self.participant.randomness.draw(SEED_BYTES)
         self.register = lattice.Register()
@@ -151,9 +152,10 @@ class LatticeParty(TrainingParty):
 
     def _products(self) -> Iterator[Product]:
         """Everything that needs a key, in the order in which keys travel."""
-        scores, gradients, slots = self.shape.profile
+        slots = self.shape.profile[2]
         for number in range(1, self.plan.passes + 1):
             for owner, evaluator in ((self.pair.label, self._other), (self._other, self.pair.label)):
+                scores, gradients, _ = self.shape.sets_for(evaluator)
                 yield Product(self._context(SCORES, number, owner, evaluator), scores)
                 yield Product(self._context(GRADIENTS, number, owner, evaluator), gradients)
                 if self.shape.has_penalty_products:
