@@ -63,6 +63,7 @@ def _said_over(now: ColumnChoices, before: ColumnChoices) -> ColumnChoices:
         now.gaps or before.gaps,
         now.stepped or before.stepped,
         now.monotone or before.monotone,
+        {**before.ranges, **now.ranges},
         now.positive or before.positive,
     )
 

@@ -58,7 +58,7 @@ class Settings:
     scale: str = one_of(
         "data",
         "whitened standard public none",
-        "whitened | standard | public (stated ranges) | none; each party, its own training rows",
+        'whitened | standard | public (whitened by stated ranges; noise = "rows") | none; each party, its own rows',
         is_fitted=True,
     )
     missing: str = one_of(
@@ -190,6 +190,11 @@ class Settings:
     tolerance_features: float = key("tolerance", 0.05, low=0, high=1)
 
     version: int = VERSION
+
+    @property
+    def is_whitened(self) -> bool:
+        """Whether columns are whitened at home, be their ranges estimated or stated."""
+        return self.scale in ("whitened", "public")
 
     @property
     def learners(self) -> tuple[Party, ...]:
