@@ -171,8 +171,10 @@ def test_wrong_flags_are_explained(
     assert message in capsys.readouterr().err
 
 
-ROW_NOISE = ("--noise", "rows", "--scale", "public", "--epsilon", "8", "--batches", "full", "--learning-rate", "0")
-ROW_NOISE += ("--sigmoid", "fourier", "--drop", "name,opened")
+ROW_NOISE = (
+    *("--noise", "rows", "--scale", "public", "--epsilon", "8", "--batches", "full", "--learning-rate", "0"),
+    *("--sigmoid", "fourier", "--drop", "name,opened"),
+)
 
 
 def test_bins_lie_where_they_were_stated(

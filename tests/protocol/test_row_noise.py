@@ -99,7 +99,7 @@ def test_every_admitted_curve_is_within_the_bound(name: str) -> None:
         ({"sigmoid": "taylor"}, "no bound"),
         ({"scale": "standard", "learning_rate": 0.1}, "not paid for"),
         ({"batches": "fixed", "learning_rate": 0.1}, "one noisy sum over all rows"),
-        ({"bins": 5}, "quantile bins depend on every row .* scale = \"public\""),
+        ({"bins": 5}, 'quantile bins depend on every row .* scale = "public"'),
         ({"missing": "indicator"}, "depends on single rows"),
         ({"scale": "public", "noise": "none"}, "spares the budget"),
         ({"class_weight": "balanced"}, "every label"),
