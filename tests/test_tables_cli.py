@@ -212,3 +212,19 @@ def test_ranges_that_are_missing_or_wrong(
     common = ("--id", "client", "--label", "late", "--protocol", "clear", "--accept-leaks")
     assert call(monkeypatch, "train", "--data", *files, *common, *words) == 1
     assert message in capsys.readouterr().err
+
+
+def test_an_audit_counts_canaries(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], files: list[str], tmp_path: Path
+) -> None:
+    """Under noise for whole rows it says how many coin-flip labels are named, beside the bound, and keeps it."""
+    words = ["--data", *files, "--id", "client", "--label", "late", "--protocol", "clear", "--noise", "rows"]
+    words += ["--epsilon", "1", "--scale", "whitened", "--sigmoid", "fourier", "--batches", "full", "--epochs", "6"]
+    words += ["--learning-rate", "0", "--drop", "name,opened", "--out", str(tmp_path / "run")]
+    assert call(monkeypatch, "audit", *words, "--quiet") in (0, 3)
+    sentence = "canaries, rows whose labels are coin flips"
+    printed = capsys.readouterr().out
+    assert sentence in printed
+    assert "the promise allows 73.1%, so it is within the bound." in printed
+    assert sentence in (tmp_path / "run/run.json").read_text()
+    assert sentence in (tmp_path / "run/report.html").read_text()

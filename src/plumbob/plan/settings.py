@@ -238,6 +238,11 @@ class Settings:
         return min(MOST_EPOCHS_BY_RULE, round(10 * math.sqrt(len(self.learners))))
 
     @property
+    def fixed_epochs(self) -> int:
+        """What `epochs` must say where `rows` is changed: under noise for whole rows the rule depends on it."""
+        return self.passes if self.noise == "rows" else self.epochs
+
+    @property
     def rate(self) -> float:
         """The step: `learning_rate`, or the public rate of whitened columns, whose joint Gram matrix is at most this.
 

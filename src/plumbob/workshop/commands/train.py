@@ -20,7 +20,7 @@ from plumbob.commands.flags import plan_from
 from plumbob.crypto import engines
 from plumbob.data import ColumnChoices, column_names
 from plumbob.errors import DataError
-from plumbob.plan import SUGGESTED_BINS, SUGGESTED_TEST_SHARE, Plan
+from plumbob.plan import Plan, suggested_keys
 from plumbob.protocol.outcome import unfinished_record
 from plumbob.record import RunRecord
 from plumbob.report.progress import StepProgress
@@ -113,8 +113,8 @@ def drafted_plan(inputs: Inputs, keys: Mapping[str, Any]) -> Plan:
         raise DataError(f"--label {inputs.label_column or ''}: {found} the label's column; expected one")
     names = [holders[0], *(party for party in files if party != holders[0])]
     has_own_test = bool(inputs.testing.files) or inputs.testing.split_by is not None
-    suggested = {"bins": SUGGESTED_BINS, "test_share": 0.0 if has_own_test else SUGGESTED_TEST_SHARE}
-    draft = Plan.for_columns([1] * len(names), **{**suggested, **keys})
+    chosen = {"test_share": 0.0, **keys} if has_own_test else keys
+    draft = Plan.for_columns([1] * len(names), **suggested_keys(chosen))
     parties = tuple(replace(party, name=name) for party, name in zip(draft.parties, names, strict=False))
     widths = party_widths(draft.replace(parties=parties), inputs)
     sized = tuple(replace(party, features=widths[party.name]) for party in parties)
