@@ -228,3 +228,19 @@ def test_an_audit_counts_canaries(
     assert "the promise allows 73.1%, so it is within the bound." in printed
     assert sentence in (tmp_path / "run/run.json").read_text()
     assert sentence in (tmp_path / "run/report.html").read_text()
+
+
+def test_repeated_runs_on_the_same_rows_are_counted(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], files: list[str]
+) -> None:
+    """A simulation with noise for whole rows keeps a ledger in its folder and says what all its runs have spent."""
+    words = ["--protocol", "shares", "--noise", "rows", "--epochs", "1", "--drop", "name,opened"]
+    common = ["train", "--data", *files, "--id", "client", "--label", "late", "--accept-leaks"]
+    out = str(Path(files[0].partition("=")[2]).parent / "run")
+    spent = []
+    for _ in range(2):
+        result = told(monkeypatch, capsys, *common, *words, "--out", out)
+        (note,) = [note for note in result["notes"] if "rows have spent epsilon" in note]
+        spent.append(float(note.partition("epsilon ")[2].split()[0]))
+    assert spent[0] == pytest.approx(1.0, abs=0.01)
+    assert 1.3 < spent[1] < 2.0
