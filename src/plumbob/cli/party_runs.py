@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from plumbob.cli.help import verb
 from plumbob.cli.options import (
     HOME,
     AcceptLeaks,
@@ -23,7 +24,7 @@ from plumbob.commands.flags import with_plan_flags
 from plumbob.commands.table_flags import TableFlags, with_table_flags
 
 
-@party.command("propose")
+@verb(party, "propose", example="plumbob party propose --bins 10 --out joint.toml")
 @with_plan_flags
 @with_table_flags
 def party_propose(
@@ -46,7 +47,7 @@ def party_propose(
         show(work.run(home, keys, chosen(table), out, progress(quiet)), as_json)
 
 
-@party.command("sign")
+@verb(party, "sign", example="plumbob party sign joint.toml")
 def party_sign(
     plan: PlanFile,
     accept_leaks: AcceptLeaks = False,
@@ -54,13 +55,16 @@ def party_sign(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Sign a plan; training starts only once every party has signed. A plan that leaks also needs --accept-leaks."""
+    """Sign a plan; training starts only once every party has signed.
+
+    A plan that leaks also needs --accept-leaks.
+    """
     from plumbob.party import runs as work
 
     show(work.sign(home, plan, accept_leaks), as_json)
 
 
-@party.command("align")
+@verb(party, "align", example="plumbob party align joint.toml")
 def party_align(
     plan: PlanFile,
     data: Annotated[
@@ -92,7 +96,7 @@ def party_align(
         show(work.align(home, plan, options, quiet, progress(quiet)), as_json)
 
 
-@party.command("train")
+@verb(party, "train", example="plumbob party train joint.toml")
 def party_train(
     plan: PlanFile,
     is_new: Annotated[bool, typer.Option("--new", help="Begin another run of a plan that was run before.")] = False,
@@ -103,7 +107,10 @@ def party_train(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Train with your peers; if it is interrupted, run the same command again to resume."""
+    """Train with your peers.
+
+    If it is interrupted, run the same command again to resume.
+    """
     from plumbob.party import runs as work
 
     def trained() -> dict[str, object]:
@@ -113,7 +120,7 @@ def party_train(
         show(trained(), as_json)
 
 
-@party.command("predict")
+@verb(party, "predict", example="plumbob party predict joint.toml --out scores.csv")
 def party_predict(
     plan: PlanFile,
     ids: Annotated[
@@ -140,7 +147,7 @@ def party_predict(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Scores of aligned rows: the label party gets them, the others answer."""
+    """Score aligned rows: the label party gets the scores, the others answer."""
     from plumbob.party import runs as work
 
     options = work.PredictionOptions(ids, name, data, most_rows, out, threshold, cost, is_strict)
@@ -148,7 +155,7 @@ def party_predict(
         show(work.predict(home, plan, options, progress(quiet)), as_json)
 
 
-@party.command("status")
+@verb(party, "status", example="plumbob party status")
 def party_status(home: HomeFolder = HOME, as_json: Json = False, quiet: Quiet = False) -> None:
     """Show the progress of each run and which peers it is waiting for."""
     from plumbob.party import runs as work
@@ -156,7 +163,7 @@ def party_status(home: HomeFolder = HOME, as_json: Json = False, quiet: Quiet = 
     show(work.status(home), as_json)
 
 
-@party.command("forget")
+@verb(party, "forget", example="plumbob party forget RUN --give-up")
 def party_forget(
     run: Annotated[str, typer.Argument(metavar="RUN", help="The run's name, as `party status` has it.")],
     gives_up: Annotated[
