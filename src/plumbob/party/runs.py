@@ -25,6 +25,7 @@ from plumbob.party import alignment, prediction, receipts, signature, training
 from plumbob.party.conversation import AnyConnector
 from plumbob.party.home import Home
 from plumbob.party.label_budget import LabelBudget
+from plumbob.party.outcome import GivenPlan, named, plan_of
 from plumbob.party.party_run import PartyRun, party_run_at, refuse_strangers
 from plumbob.party.rows import aligned_rows, aligned_table, is_arbiter, own_table
 from plumbob.party.scores import refuse_unwritable, threshold_of, unseen_line, write_scores
@@ -72,13 +73,13 @@ class PredictionOptions:
     is_strict: bool = False
 
 
-def sign(folder: Path, plan_file: Path, accept_leaks: bool) -> dict[str, object]:
+def sign(folder: Path, given: GivenPlan, accept_leaks: bool) -> dict[str, object]:
     """This party's word for a plan; one that leaks needs its word for that too."""
     from plumbob.checking.check import check
     from plumbob.checking.findings import lines_of
     from plumbob.checking.refusal import refuse_leaks
 
-    home, plan = Home.open(folder), Plan.load(plan_file)
+    home, plan = Home.open(folder), plan_of(given)
     refuse_strangers(home, plan)
     rows = plan.rows or aligned_rows(home, plan) or None
     refuse_leaks(plan, rows, accept_leaks)
@@ -87,7 +88,7 @@ def sign(folder: Path, plan_file: Path, accept_leaks: bool) -> dict[str, object]
     leaks = " and accepted its leaks" if accept_leaks else ""
     lines = [*lines_of(findings), "", *(f"note: {note}" for note in noted), ""]
     lines.append(f"{home.identity.name} signed {plan.hash()}{leaks}")
-    lines.append(f"next, once all parties have signed: plumbob party train {plan_file}")
+    lines.append(f"next, once all parties have signed: plumbob party train {named(given)}")
     return {
         "plan_hash": plan.hash(),
         "signature": str(file),
@@ -112,9 +113,9 @@ def _sign_notes(plan: Plan, rows: int | None) -> list[str]:
     return [assumed, *notes(plan)]
 
 
-def align(folder: Path, plan_file: Path, options: AlignmentOptions, quiet: bool, tell: Tell) -> dict[str, object]:
+def align(folder: Path, given: GivenPlan, options: AlignmentOptions, quiet: bool, tell: Tell) -> dict[str, object]:
     """The rows that all parties have; with `at_least`, only if there are so many."""
-    home, plan = Home.open(folder), Plan.load(plan_file)
+    home, plan = Home.open(folder), plan_of(given)
     # Before there is a folder for the session: a refusal leaves none.
     refuse_strangers(home, plan)
     name, at_least = _list_name(options.name), options.at_least
@@ -146,16 +147,16 @@ def align(folder: Path, plan_file: Path, options: AlignmentOptions, quiet: bool,
         }
     lines = [f"{found.size} rows in common ({sizes})", f"order {found.order_hash}", str(file)]
     file_of_rows = f" --data {options.data}" if options.data else ""
-    step = f"predict {plan_file} --name {name}{file_of_rows}" if name else f"sign {plan_file}"
+    step = f"predict {named(given)} --name {name}{file_of_rows}" if name else f"sign {named(given)}"
     lines.append(f"next, on all sides: plumbob party {step}")
     return {**result, "file": str(file), "lines": lines}
 
 
 def train(
-    folder: Path, plan_file: Path, is_new: bool, quiet: bool, tell: Tell, *, allow_test_keys: bool = False
+    folder: Path, given: GivenPlan, is_new: bool, quiet: bool, tell: Tell, *, allow_test_keys: bool = False
 ) -> dict[str, object]:
     """This party's part in a run, from its beginning or from where it was interrupted."""
-    home, plan = Home.open(folder), Plan.load(plan_file)
+    home, plan = Home.open(folder), plan_of(given)
     _refuse_test_keys(plan, allow_test_keys)
     seal = signature.seal_of(home, plan)
     if plan.seed:
@@ -200,9 +201,9 @@ def _reported(record: RunRecord, place: Path) -> dict[str, object]:
     return {"out": str(place), "report": str(folder.report_file), **shown.to_dict(), "lines": lines}
 
 
-def predict(folder: Path, plan_file: Path, options: PredictionOptions, tell: Tell) -> dict[str, object]:
+def predict(folder: Path, given: GivenPlan, options: PredictionOptions, tell: Tell) -> dict[str, object]:
     """Scores of aligned rows at the label party; at the others, one session of answers."""
-    home, plan = Home.open(folder), Plan.load(plan_file)
+    home, plan = Home.open(folder), plan_of(given)
     name = _list_name(options.name)
     run = _finished_run(home, plan)
     part = ModelPart.load(run.part_file(home.identity.name))

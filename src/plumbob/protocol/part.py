@@ -153,6 +153,8 @@ class ModelPart:
             shares = {name: [int(value) for value in share] for name, share in stored.shares.items()}
             kept = stored.bound or stored.bound_lattice
             bound = None if kept is None else kept.read()
+        except DataError:
+            raise
         except (OSError, ValueError, RecursionError) as error:
             raise DataError(f"{path}: expected a party's part of a model; it is missing or damaged") from error
         encoder = Encoder(
