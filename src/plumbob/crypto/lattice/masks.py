@@ -1,0 +1,88 @@
+"""Lifting shares of three and more parties: the number is opened behind masks, and the masks are the new shares.
+
+The parties hold x modulo m, and abs(x) is far smaller than m. Party j draws a whole number r_j, many bits wider than x,
+and all of them say x_j + r_j modulo m. The sum is c = x + r, a whole number, because r is so small beside m that nothing
+wraps. The first party keeps c - r_1, every other one -r_j: whole numbers that add up to x, which each party can round off
+alone. One honest mask hides x from everybody else together; docs/lattice.md has the proof.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher
+from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
+
+from plumbob.crypto.lattice import pairs
+from plumbob.crypto.lattice.interface import Pairs
+from plumbob.errors import CiphertextRefusedError
+
+MOST_SPARE_BITS = 64
+"""By which a mask is wider than what it hides, where the modulus has room for it."""
+NONCE = bytes(16)  # Every key serves one stream.
+
+
+@dataclass(frozen=True)
+class MaskedOpening:
+    """Numbers smaller than 2**value_bits, shared modulo `modulus` among `holders` parties."""
+
+    modulus: int
+    value_bits: int
+    holders: int
+
+    @property
+    def mask_bits(self) -> int:
+        """Of each party's mask: all of them together stay below half of the modulus."""
+        room = self.modulus.bit_length() - 2 - math.ceil(math.log2(self.holders))
+        return min(room, self.value_bits + MOST_SPARE_BITS)
+
+    @property
+    def shown_bits(self) -> int:
+        """The logarithm of the statistical distance between what two different numbers show, behind one mask."""
+        return self.value_bits + 1 - self.mask_bits
+
+    def size(self, count: int) -> int:
+        """Bytes of a message with this many numbers."""
+        return count * self._element_bytes
+
+    def masks(self, key: bytes, count: int) -> Pairs:
+        """Uniform below 2**mask_bits, from a key that serves nothing else."""
+        stream = Cipher(ChaCha20(key, NONCE), mode=None).encryptor().update(bytes(16 * count))
+        return pairs.reduce(np.frombuffer(stream, dtype="<u8").reshape(count, 2), self.mask_bits)
+
+    def hidden(self, share: Pairs, masks: Pairs) -> Pairs:
+        """A share (count, 2), which is below the modulus, behind its masks."""
+        return pairs.add_modulo(share, masks, self.modulus)
+
+    def to_bytes(self, hidden: Pairs) -> bytes:
+        """Without the bytes that every number has as zeros."""
+        little = np.ascontiguousarray(hidden, dtype="<u8").view(np.uint8)
+        return little[:, : self._element_bytes].tobytes()
+
+    def from_bytes(self, data: bytes) -> Pairs:
+        """The inverse of `to_bytes`, of a body whose length was checked."""
+        packed = np.frombuffer(data, dtype=np.uint8).reshape(-1, self._element_bytes)
+        whole = np.zeros((len(packed), 16), dtype=np.uint8)
+        whole[:, : self._element_bytes] = packed
+        values = whole.view("<u8").astype(np.uint64)
+        if not pairs.is_below(values, self.modulus).all():
+            raise CiphertextRefusedError("a masked number outside its range: expected one below the modulus")
+        return values
+
+    def opened(self, hidden: Sequence[Pairs]) -> Pairs:
+        """c = x + r as signed whole numbers, from what all holders said; r is not negative, x may be."""
+        total = hidden[0]
+        for each in hidden[1:]:
+            total = pairs.add_modulo(total, each, self.modulus)
+        # Sums of masks reach half of the modulus; only a negative number behind tiny masks comes near all of it.
+        is_negative = ~pairs.is_below(total, self.modulus * 3 // 4)
+        return np.where(is_negative[:, None], pairs.add(total, pairs.from_whole(-self.modulus)), total)
+
+    def kept(self, masks: Pairs, opened: Pairs | None) -> Pairs:
+        """This party's share as a signed whole number modulo 2**128; only the first party adds what was opened."""
+        return pairs.negate(masks) if opened is None else pairs.subtract(opened, masks)
+
+    @property
+    def _element_bytes(self) -> int:
+        return -(-(self.modulus - 1).bit_length() // 8)
