@@ -34,12 +34,11 @@ def shared(values: list[int], holders: int, modulus: int, seed: int) -> list[Pai
 
 def lifted(opening: MaskedOpening, values: list[int], seed: int) -> list[Pairs]:
     """All parties' shares after an opening."""
-    shares = shared(values, opening.holders, opening.modulus, seed)
-    masks = [opening.masks(bytes([holder, seed % 256]) * 16, len(values)) for holder in range(opening.holders)]
-    sent = [opening.to_bytes(opening.hidden(share, mask)) for share, mask in zip(shares, masks, strict=True)]
+    first, *others = shared(values, opening.holders, opening.modulus, seed)
+    masks = [opening.masks(bytes([holder, seed % 256]) * 16, len(values)) for holder in range(len(others))]
+    sent = [opening.to_bytes(opening.hidden(share, mask)) for share, mask in zip(others, masks, strict=True)]
     assert {len(body) for body in sent} == {opening.size(len(values))}
-    opened = opening.opened([opening.from_bytes(body) for body in sent])
-    return [opening.kept(mask, None if holder else opened) for holder, mask in enumerate(masks)]
+    return [opening.lifted(first, [opening.from_bytes(body) for body in sent]), *map(pairs.negate, masks)]
 
 
 @settings(max_examples=60, deadline=None)

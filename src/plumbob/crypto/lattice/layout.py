@@ -184,7 +184,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class SlotLayout:
-    """Products of two private vectors of `terms` numbers, for each row: inner products, or complex ones where they turn.
+    """Products of two private vectors of `terms` numbers, for each row: inner products, or complex ones.
 
     Where they turn, the first half of the terms are real parts and cosines, the second half imaginary parts and sines,
     and each complex product is kept by itself.

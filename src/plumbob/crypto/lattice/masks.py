@@ -1,9 +1,10 @@
-"""Lifting shares of three and more parties: the number is opened behind masks, and the masks are the new shares.
+"""Lifting shares of three and more parties: they are added up behind masks, and the masks are the new shares.
 
-The parties hold x modulo m, and abs(x) is far smaller than m. Party j draws a whole number r_j, many bits wider than x,
-and all of them say x_j + r_j modulo m. The sum is c = x + r, a whole number, because r is so small beside m that nothing
-wraps. The first party keeps c - r_1, every other one -r_j: whole numbers that add up to x, which each party can round off
-alone. One honest mask hides x from everybody else together; docs/lattice.md has the proof.
+The parties hold x modulo m, and abs(x) is far smaller than m. Every party but the first draws a whole number r_j, many
+bits wider than x, sends x_j + r_j modulo m to the first one, and keeps -r_j. The first adds its own share to what it
+gets: c = x + r, a whole number, because r is so small beside m that nothing wraps. These whole numbers add up to x, and
+each party can round its own off alone. One honest mask hides x from everybody else together: docs/lattice.md has the
+proof.
 """
 
 import math
@@ -70,18 +71,14 @@ class MaskedOpening:
             raise CiphertextRefusedError("a masked number outside its range: expected one below the modulus")
         return values
 
-    def opened(self, hidden: Sequence[Pairs]) -> Pairs:
-        """c = x + r as signed whole numbers, from what all holders said; r is not negative, x may be."""
-        total = hidden[0]
-        for each in hidden[1:]:
+    def lifted(self, share: Pairs, hidden: Sequence[Pairs]) -> Pairs:
+        """The first party's share from now on, c = x + r: signed whole numbers, modulo 2**128."""
+        total = share
+        for each in hidden:
             total = pairs.add_modulo(total, each, self.modulus)
-        # Sums of masks reach half of the modulus; only a negative number behind tiny masks comes near all of it.
+        # Masks are not negative and reach half of the modulus together: what comes near all of it is below zero.
         is_negative = ~pairs.is_below(total, self.modulus * 3 // 4)
         return np.where(is_negative[:, None], pairs.add(total, pairs.from_whole(-self.modulus)), total)
-
-    def kept(self, masks: Pairs, opened: Pairs | None) -> Pairs:
-        """This party's share as a signed whole number modulo 2**128; only the first party adds what was opened."""
-        return pairs.negate(masks) if opened is None else pairs.subtract(opened, masks)
 
     @property
     def _element_bytes(self) -> int:
