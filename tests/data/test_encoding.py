@@ -6,12 +6,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from numpy.typing import NDArray
 
+from plumbob.arrays import Matrix
 from plumbob.data import Table, store, table_from
 from plumbob.data.encoder import fit_sources
 from plumbob.data.encoding import AnySource, Bins, Levels, find_shapes, restored_source, stored_source
 from plumbob.data.shapes import EncodingChoices
-from plumbob.data.tables import Column, Vector
+from plumbob.data.tables import Column
 
 TEN = EncodingChoices(bins=10)
 TOWNS = ["Bonn"] * 60 + ["Kiel"] * 35 + ["Ulm"] * 4 + [None]
@@ -22,12 +24,12 @@ def a_table(**columns: Any) -> Table:
     return table_from(pa.table(columns))
 
 
-def fitted(table: Table, choices: EncodingChoices = TEN, rows: Vector | None = None) -> tuple[AnySource, ...]:
+def fitted(table: Table, choices: EncodingChoices = TEN, rows: NDArray[np.intp] | None = None) -> tuple[AnySource, ...]:
     """On all rows unless some are named."""
-    return fit_sources(table, np.arange(len(table)) if rows is None else rows.astype(np.intp), choices)
+    return fit_sources(table, np.arange(len(table)) if rows is None else rows, choices)
 
 
-def encoded(source: AnySource, column: Column) -> Vector:
+def encoded(source: AnySource, column: Column) -> Matrix:
     """Rows by encoded columns."""
     return np.column_stack([np.empty((len(column.values), 0)), *source.columns(column)])
 

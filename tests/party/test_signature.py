@@ -8,11 +8,12 @@ from typing import cast
 
 import pytest
 
-from plumbob import cli
 from plumbob.checking.check import notes
-from plumbob.commands import party_runs, receipt
+from plumbob.cli import output
+from plumbob.commands import receipt
 from plumbob.errors import UnsafePlanError
 from plumbob.party import receipts, signature
+from plumbob.party import runs as party_runs
 from plumbob.party.home import Home, HomeSettings
 from plumbob.plan import Plan
 from plumbob.record import RunRecord
@@ -154,7 +155,7 @@ def test_a_record_cannot_steer_the_terminal(
 ) -> None:
     """Control characters of a record are shown as text."""
     edited = changed(finished.run_folder("label"), tmp_path / "edited", notes=["\x1b[2J\x1b]0;owned\x07 all is well"])
-    cli.show(receipt.run(edited), as_json=False)
+    output.show(receipt.run(edited), as_json=False)
     printed = capsys.readouterr().out
     assert "\x1b" not in printed
     assert "\x07" not in printed

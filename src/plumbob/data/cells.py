@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plumbob.arrays import Vector
 from plumbob.errors import DataError
 
 Texts = NDArray[np.object_]
-Vector = NDArray[np.float64]
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|nan|infinity)", re.IGNORECASE)
 LEADING_ZERO = re.compile(r"[+-]?0\d")

@@ -21,15 +21,15 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from plumbob.arrays import Matrix, Vector
 from plumbob.data.binning import cut_points, places_of
 from plumbob.data.shapes import EncodingChoices, Shape, Shapes
-from plumbob.data.tables import Column, Table, Vector
+from plumbob.data.tables import Column, Table
 from plumbob.errors import DataError
 
 RARE, GAP = "(rare)", "(gap)"
 Slot = TypeVar("Slot")
 Places = NDArray[np.intp]
-Matrix = NDArray[np.float64]
 
 
 class AnySource(Protocol):
@@ -94,9 +94,9 @@ class Source:
             raise DataError(
                 f"column {column.name!r}: {unseen} of {len(column.values)} rows have a category that training never saw"
             )
-        place = {category: index for index, category in enumerate(self.categories)}
+        place: dict[str | None, int] = {category: index for index, category in enumerate(self.categories)}
         is_missing = column.is_missing
-        places = np.array([place.get(value, -1) for value in column.values.tolist()], dtype=np.intp)
+        places = np.array([place.get(text, -1) for text in column.texts], dtype=np.intp)
         for index in place.values():
             yield np.where(is_missing, np.nan, places == index)
 
@@ -227,7 +227,7 @@ class Levels:
         place: dict[str | None, int] = {level: index for index, level in enumerate(self.levels)}
         place[None] = len(self.levels) + self.has_rare if self.has_gaps else -1
         # A column without any value is numbers throughout, all of them gaps.
-        values = column.values.tolist() if column.is_text else [None] * len(column.values)
+        values = column.texts if column.is_text else [None] * len(column.values)
         return np.fromiter((place.get(value, others) for value in values), dtype=np.intp, count=len(values))
 
 
@@ -317,7 +317,7 @@ def find_full_shapes(table: Table, choices: EncodingChoices) -> Shapes:
 
 
 def _categories(column: Column) -> tuple[str, ...]:
-    return tuple(sorted({value for value in column.values.tolist() if value is not None}))
+    return tuple(sorted({text for text in column.texts if text is not None}))
 
 
 def _shape(column: Column, choices: EncodingChoices) -> Shape | None:

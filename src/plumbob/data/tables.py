@@ -19,6 +19,7 @@ import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from plumbob.arrays import Vector
 from plumbob.data import store
 from plumbob.data.cells import ColumnChoices, as_values, day_number, is_number, refuse_total, whole_ids, without_gaps
 from plumbob.data.csv_files import FLAGS, NOT_UTF8, find_layout, read_csv, told, told_names
@@ -26,7 +27,6 @@ from plumbob.data.shapes import Shapes
 from plumbob.errors import DataError
 from plumbob.plan import suggestion
 
-Vector = NDArray[np.float64]
 Labels = NDArray[np.int8]
 Texts = NDArray[np.object_]
 
@@ -49,6 +49,12 @@ class Column:
     @property
     def is_text(self) -> bool:
         return self.values.dtype == object
+
+    @property
+    def texts(self) -> list[str | None]:
+        """The cells of a column of texts."""
+        cells: list[str | None] = self.values.astype(object, copy=False).tolist()
+        return cells
 
     @property
     def is_missing(self) -> NDArray[np.bool_]:

@@ -4,9 +4,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Vector = NDArray[np.float64]
+from plumbob.arrays import Vector
 
 DEVIATIONS = 1.96  # Of a 95 % interval.
 LEAST_GROUP = 5  # Rows of a point on the calibration curve.

@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from plumbob.arrays import Matrix, Vector
 from plumbob.crypto import lattice
 from plumbob.crypto.lattice import Evaluator, Owner, Register, local, sets
 from plumbob.crypto.lattice.context import SEED_BYTES
@@ -24,7 +25,6 @@ from plumbob.protocol.lattice_sets import ANGLE_BITS, SCORE_FRACTION, LatticeSha
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import SCORES_BY_LATTICE
 from plumbob.protocol.part import ModelPart
-from plumbob.protocol.transcript import Matrix, Vector
 from plumbob.protocol.widths import columns_of
 
 ROWS_AT_ONCE = 4096

@@ -25,6 +25,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from plumbob.arrays import Vector
 from plumbob.crypto import lattice
 from plumbob.crypto.lattice import Context, angles, local, pairs
 from plumbob.crypto.lattice.context import SEED_BYTES
@@ -54,7 +55,6 @@ from plumbob.protocol.openings import WEIGHTS
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.row_noise import whole_noise_of_a_run
-from plumbob.protocol.transcript import Vector
 
 ELEMENT_BYTES = 16
 LARGEST_WEIGHT = WEIGHTS.limit / 2  # Opened weights beyond this say that the run diverged: nobody saw it earlier.
@@ -80,6 +80,7 @@ class LatticeParty(TrainingParty):
     def prepare(self) -> None:
         self.shape = LatticeShape(self.plan, len(self.shard))
         self.shape.prove()
+        self.shape.refuse_scores(self.plan.held_out(len(self.table)))
         keys = agree_keys(self.participant, self.engine, self.company.channels, self._listed_products())
         answering_key = self.participant.randomness.draw(SEED_BYTES)
         self.products = Products(self.company, self.session, self.shape, self.engine, keys, answering_key)
@@ -120,11 +121,12 @@ class LatticeParty(TrainingParty):
 
     def _listed_products(self) -> Iterator[Product]:
         """Everything that needs a key, in the order in which keys travel."""
-        scores, gradients, slots = self.shape.profile
+        slots = self.shape.profile[2]
         names = self.company.names
         for number in range(1, self.plan.passes + 1):
             for first, second in combinations(names, 2):
                 for owner, evaluator in ((first, second), (second, first)):
+                    scores, gradients, _ = self.shape.sets_for(evaluator)
                     yield Product(self._context(SCORES, number, owner, evaluator), scores)
                     yield Product(self._context(GRADIENTS, number, owner, evaluator), gradients)
                     if self.shape.has_penalty_products:

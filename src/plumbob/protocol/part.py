@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from plumbob.arrays import Matrix, Vector
 from plumbob.data import Encoder, Shard, Source, Table, store
 from plumbob.data.encoder import ALL_ROWS, Rows
 from plumbob.data.encoding import AnySource, restored_source, stored_source
@@ -20,10 +21,13 @@ from plumbob.errors import DataError
 from plumbob.plan import Party
 from plumbob.protocol.bound_shares import BoundShares
 from plumbob.protocol.lattice_bound import AnyBound, BoundLattice, BoundLattices
-from plumbob.protocol.transcript import Matrix, Vector
 
 FORMAT = 3
 EARLIER = 2  # Its sources were numbers and full sets of categories only.
+NEVER_OPENED = (
+    'the weights were never opened (open = "never"), so there are none to show or export; score rows with `predict`,'
+    ' or train with open = "own" after `plumbob check` has judged it'
+)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -90,7 +94,7 @@ class ModelPart:
     def in_input_units(self) -> tuple[Vector, float]:
         """(coefficients, offset) in the units of the party's own table; the offset holds the intercept."""
         if self.weights is None:
-            raise DataError('the weights were never opened (open = "never")')
+            raise DataError(NEVER_OPENED)
         weights, before = self._on_encoded_columns()
         coefficients, offset = self.encoder.in_input_units(weights)
         return coefficients, before + offset
@@ -98,7 +102,7 @@ class ModelPart:
     def _on_encoded_columns(self) -> tuple[Vector, float]:
         """(weights, offset) for columns as the encoder gives them; the offset holds the intercept."""
         if self.weights is None:
-            raise DataError('the weights were never opened (open = "never")')
+            raise DataError(NEVER_OPENED)
         own = len(self.encoder.names)
         weights, intercept = self.weights[:own], float(self.weights[own:].sum())
         if self.whitening is None:

@@ -7,13 +7,12 @@ each party can round its own off alone. One honest mask hides x from everybody e
 proof.
 """
 
+import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from cryptography.hazmat.primitives.ciphers import Cipher
-from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
 
 from plumbob.crypto.lattice import pairs
 from plumbob.crypto.lattice.interface import Pairs
@@ -21,7 +20,6 @@ from plumbob.errors import CiphertextRefusedError
 
 MOST_SPARE_BITS = 64
 """By which a mask is wider than what it hides, where the modulus has room for it."""
-NONCE = bytes(16)  # Every key serves one stream.
 
 
 @dataclass(frozen=True)
@@ -49,7 +47,7 @@ class MaskedOpening:
 
     def masks(self, key: bytes, count: int) -> Pairs:
         """Uniform below 2**mask_bits, from a key that serves nothing else."""
-        stream = Cipher(ChaCha20(key, NONCE), mode=None).encryptor().update(bytes(16 * count))
+        stream = hashlib.shake_256(key).digest(16 * count)
         return pairs.reduce(np.frombuffer(stream, dtype="<u8").reshape(count, 2), self.mask_bits)
 
     def hidden(self, share: Pairs, masks: Pairs) -> Pairs:

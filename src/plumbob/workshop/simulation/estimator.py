@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from plumbob.arrays import Matrix, Vector
 from plumbob.data import Table, column_counts, split_array
 from plumbob.data.encoder import fit_encoder
 from plumbob.model.links import log_odds, odds_factor
@@ -24,7 +25,6 @@ from plumbob.model.metrics import probabilities
 from plumbob.plan import KEYS, Heuristic, Plan
 from plumbob.workshop.simulation.training import JointModel, Run, train
 
-Vector = NDArray[np.float64]
 AUTO = "auto"  # The protocol's own default, looked up in `fit`.
 
 
@@ -256,7 +256,7 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
             self.coef_ = np.concatenate([coefficients for coefficients, _ in in_units])[None, :]
             self.intercept_ = np.array([sum(offset for _, offset in in_units)])
 
-    def _tables(self, X: Vector) -> dict[str, Table]:
+    def _tables(self, X: Matrix) -> dict[str, Table]:
         return dict(zip(self.model_.parts, split_array(X, None, self.split_), strict=True))
 
     def __sklearn_tags__(self) -> Any:

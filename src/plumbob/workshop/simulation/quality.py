@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from plumbob.arrays import Matrix, Vector
 from plumbob.data import Table, batches, held_out_rows, store
 from plumbob.data.encoder import ALL_ROWS, Rows
 from plumbob.model import logistic, metrics
@@ -18,7 +19,7 @@ from plumbob.model.links import log_odds
 from plumbob.model.sigmoid import SIGMOIDS
 from plumbob.plan import Plan
 from plumbob.protocol.quality import HELD_OUT, measured
-from plumbob.protocol.transcript import Matrix, Transcript, Vector
+from plumbob.protocol.transcript import Transcript
 from plumbob.workshop.simulation.training import JointModel, Run
 
 TEST_PART, TRAINING = "test part", "training rows"

@@ -18,8 +18,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from plumbob.commands.progress import StepProgress
-from plumbob.commands.scores import refuse_unwritable, threshold_of, unseen_line, write_scores
 from plumbob.crypto import Randomness
 from plumbob.data import Table, in_agreed_order, read_table
 from plumbob.errors import BudgetExceededError, DataError, UnsafePlanError
@@ -29,6 +27,7 @@ from plumbob.party.home import Home
 from plumbob.party.label_budget import LabelBudget
 from plumbob.party.party_run import PartyRun, party_run_at, refuse_strangers
 from plumbob.party.rows import aligned_rows, aligned_table, is_arbiter, own_table
+from plumbob.party.scores import refuse_unwritable, threshold_of, unseen_line, write_scores
 from plumbob.party.sizes import largest_message
 from plumbob.party.status import Status, read_status
 from plumbob.plan import PARTY_NAME, Plan
@@ -37,6 +36,7 @@ from plumbob.protocol.journal import Remains, SqliteJournal, remains_of
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.widths import ASSUMED_ROWS
 from plumbob.record import RunRecord
+from plumbob.report.progress import StepProgress
 from plumbob.run_folder import JOURNAL, RunFolder
 from plumbob.transport import Connection
 from plumbob.transport.identity import make_private_folder
@@ -75,16 +75,17 @@ class PredictionOptions:
 def sign(folder: Path, plan_file: Path, accept_leaks: bool) -> dict[str, object]:
     """This party's word for a plan; one that leaks needs its word for that too."""
     from plumbob.checking.check import check
-    from plumbob.commands import check as checking
+    from plumbob.checking.findings import lines_of
+    from plumbob.checking.refusal import refuse_leaks
 
     home, plan = Home.open(folder), Plan.load(plan_file)
     refuse_strangers(home, plan)
     rows = plan.rows or aligned_rows(home, plan) or None
-    checking.refuse_leaks(plan, rows, accept_leaks)
+    refuse_leaks(plan, rows, accept_leaks)
     file = signature.sign(home, plan, accepts_leaks=accept_leaks)
     findings, noted = check(plan, rows), _sign_notes(plan, rows)
     leaks = " and accepted its leaks" if accept_leaks else ""
-    lines = [*checking.lines_of(findings), "", *(f"note: {note}" for note in noted), ""]
+    lines = [*lines_of(findings), "", *(f"note: {note}" for note in noted), ""]
     lines.append(f"{home.identity.name} signed {plan.hash()}{leaks}")
     lines.append(f"next, once all parties have signed: plumbob party train {plan_file}")
     return {
@@ -189,7 +190,7 @@ def _refuse_test_keys(plan: Plan, are_allowed: bool) -> None:
 def _reported(record: RunRecord, place: Path) -> dict[str, object]:
     """One party alone cannot score an attack: its page shows what the plan alone says."""
     from plumbob.checking.filing import with_predictions
-    from plumbob.commands.results import lines_of, write_report
+    from plumbob.report.results import lines_of, write_report
 
     shown = with_predictions(record)
     folder = RunFolder(place)
