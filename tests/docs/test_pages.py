@@ -102,6 +102,7 @@ def test_the_wire_has_the_fields_that_are_given() -> None:
 
 
 def test_the_python_page_has_every_name_that_is_offered() -> None:
-    """What `plumbob` offers is on the page; its attacks are a module with a part of their own."""
-    assert {*reference.PUBLIC["plumbob"], "attacks"} == set(plumbob.__all__)
-    assert "plumbob.attacks" in reference.PUBLIC
+    """What `plumbob` offers is on the page; its modules have parts of their own, and so has the tree of errors."""
+    modules = {"attacks", "datasets", "party"}
+    assert {*reference.PUBLIC["plumbob"], "PlumbobError", "errors", *modules} == set(plumbob.__all__)
+    assert {f"plumbob.{module}" for module in modules} <= set(reference.PUBLIC)

@@ -10,6 +10,7 @@ from plumbob.cli import auditing, party_runs, party_setup, plans, results, train
 from plumbob.cli.output import INTERRUPTED
 from plumbob.cli.root import app, main
 
+# Importing a module of verbs is what makes them part of the command line.
 __all__ = [
     "INTERRUPTED",
     "app",

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from plumbob.cli.help import AUDITED, verb
 from plumbob.cli.options import (
     AcceptLeaks,
     Data,
@@ -31,7 +32,12 @@ from plumbob.commands.flags import with_plan_flags
 from plumbob.commands.table_flags import TableFlags, with_table_flags
 
 
-@app.command()
+@verb(
+    app,
+    "audit",
+    example="plumbob audit joint.toml --data breast-cancer --out audited",
+    codes=AUDITED,
+)
 @with_plan_flags
 @with_table_flags
 def audit(
@@ -66,7 +72,7 @@ def audit(
     keys: dict[str, Any],
     table: TableFlags,
 ) -> None:
-    """Train, attack with everything each party saw, score, report; exit code 3 if something leaks above tolerance."""
+    """Train, attack the run with everything each party saw, score the attacks and write a report."""
     from plumbob.commands.check import exit_code
     from plumbob.commands.tables import chosen
     from plumbob.workshop.commands import attack as work
@@ -96,7 +102,7 @@ def audit(
         raise typer.Exit(code)
 
 
-@app.command()
+@verb(app, "attack", example="plumbob attack audited --only label-counts")
 def attack(
     words: Annotated[list[str], typer.Argument(metavar="RUN_DIR", help="The folder of a run.")],
     only: Only = [],  # noqa: B006  # Typer copies it.
@@ -106,7 +112,7 @@ def attack(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """The red team on a recorded run: what each party could work out from what it saw."""
+    """Attack a recorded run: what could each party work out from what it saw?"""
     from plumbob.workshop.commands import attack as work
 
     folders, names = work.told_apart(words, only)

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from plumbob.cli.help import verb
 from plumbob.cli.options import (
     HOME,
     AcceptLeaks,
@@ -23,7 +24,7 @@ from plumbob.commands.flags import with_plan_flags
 from plumbob.commands.table_flags import TableFlags, with_table_flags
 
 
-@party.command("propose")
+@verb(party, "propose", example="plumbob party propose --bins 10 --out joint.toml")
 @with_plan_flags
 @with_table_flags
 def party_propose(
@@ -39,13 +40,14 @@ def party_propose(
 
     Run it on all sides at once. The party that has the label may change the plan's keys with the flags below.
     """
-    from plumbob.commands import proposing as work
+    from plumbob.commands.tables import chosen
+    from plumbob.party import proposing as work
 
     with ending_at_ctrl_c():
-        show(work.run(home, keys, table, out, progress(quiet)), as_json)
+        show(work.run(home, keys, chosen(table), out, progress(quiet)), as_json)
 
 
-@party.command("sign")
+@verb(party, "sign", example="plumbob party sign joint.toml")
 def party_sign(
     plan: PlanFile,
     accept_leaks: AcceptLeaks = False,
@@ -53,13 +55,16 @@ def party_sign(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Sign a plan; training starts only once every party has signed. A plan that leaks also needs --accept-leaks."""
-    from plumbob.commands import party_runs as work
+    """Sign a plan; training starts only once every party has signed.
+
+    A plan that leaks also needs --accept-leaks.
+    """
+    from plumbob.party import runs as work
 
     show(work.sign(home, plan, accept_leaks), as_json)
 
 
-@party.command("align")
+@verb(party, "align", example="plumbob party align joint.toml")
 def party_align(
     plan: PlanFile,
     data: Annotated[
@@ -84,14 +89,14 @@ def party_align(
     quiet: Quiet = False,
 ) -> None:
     """Find the rows that all parties share, without revealing any other ids."""
-    from plumbob.commands import party_runs as work
+    from plumbob.party import runs as work
 
     options = work.AlignmentOptions(name, data, at_least, at_most, jobs, is_new)
     with ending_at_ctrl_c():
         show(work.align(home, plan, options, quiet, progress(quiet)), as_json)
 
 
-@party.command("train")
+@verb(party, "train", example="plumbob party train joint.toml")
 def party_train(
     plan: PlanFile,
     is_new: Annotated[bool, typer.Option("--new", help="Begin another run of a plan that was run before.")] = False,
@@ -102,8 +107,11 @@ def party_train(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Train with your peers; if it is interrupted, run the same command again to resume."""
-    from plumbob.commands import party_runs as work
+    """Train with your peers.
+
+    If it is interrupted, run the same command again to resume.
+    """
+    from plumbob.party import runs as work
 
     def trained() -> dict[str, object]:
         return work.train(home, plan, is_new, quiet, progress(quiet), allow_test_keys=allow_test_keys)
@@ -112,7 +120,7 @@ def party_train(
         show(trained(), as_json)
 
 
-@party.command("predict")
+@verb(party, "predict", example="plumbob party predict joint.toml --out scores.csv")
 def party_predict(
     plan: PlanFile,
     ids: Annotated[
@@ -139,23 +147,23 @@ def party_predict(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Scores of aligned rows: the label party gets them, the others answer."""
-    from plumbob.commands import party_runs as work
+    """Score aligned rows: the label party gets the scores, the others answer."""
+    from plumbob.party import runs as work
 
     options = work.PredictionOptions(ids, name, data, most_rows, out, threshold, cost, is_strict)
     with ending_at_ctrl_c():
         show(work.predict(home, plan, options, progress(quiet)), as_json)
 
 
-@party.command("status")
+@verb(party, "status", example="plumbob party status")
 def party_status(home: HomeFolder = HOME, as_json: Json = False, quiet: Quiet = False) -> None:
     """Show the progress of each run and which peers it is waiting for."""
-    from plumbob.commands import party_runs as work
+    from plumbob.party import runs as work
 
     show(work.status(home), as_json)
 
 
-@party.command("forget")
+@verb(party, "forget", example="plumbob party forget RUN --give-up")
 def party_forget(
     run: Annotated[str, typer.Argument(metavar="RUN", help="The run's name, as `party status` has it.")],
     gives_up: Annotated[
@@ -166,6 +174,6 @@ def party_forget(
     quiet: Quiet = False,
 ) -> None:
     """Erase the secrets a run keeps for a peer that will not return; results are kept."""
-    from plumbob.commands import party_runs as work
+    from plumbob.party import runs as work
 
     show(work.forget(home, run, gives_up), as_json)

@@ -5,13 +5,18 @@ from typing import Annotated
 
 import typer
 
+from plumbob.cli.help import verb
 from plumbob.cli.options import HOME, Engine, HomeFolder, Json, Quiet
 from plumbob.cli.output import ending_at_ctrl_c, progress, show
 from plumbob.cli.root import party
 from plumbob.commands.table_flags import TableFlags, with_table_flags
 
 
-@party.command("init")
+@verb(
+    party,
+    "init",
+    example="plumbob party init bank --data bank.csv --id customer --label late --listen 0.0.0.0:9001",
+)
 @with_table_flags
 def party_init(
     name: Annotated[str, typer.Argument(metavar="NAME", help="This party's name, as it appears in plans.")],
@@ -41,8 +46,12 @@ def party_init(
     *,
     table: TableFlags,
 ) -> None:
-    """Set up a party: its key, its certificate and its settings. Shows what its table gives, and its invitation."""
-    from plumbob.commands import party as work
+    """Set up your side: key, certificate, settings.
+
+    Shows what your table gives, and your invitation for peers.
+    """
+    from plumbob.commands.tables import chosen
+    from plumbob.party import setup as work
     from plumbob.party.home import HomeSettings
 
     settings = HomeSettings(
@@ -54,32 +63,36 @@ def party_init(
         id_column=id_column,
         label_column=label_column,
         engine=engine,
+        reading=chosen(table),
     )
-    show(work.init(home, settings, days, table), as_json)
+    show(work.init(home, settings, days), as_json)
 
 
-@party.command("renew")
+@verb(party, "renew", example="plumbob party renew --days 365")
 def party_renew(
     days: Annotated[int, typer.Option(help="How long the new certificate holds.", min=1)] = 730,
     home: HomeFolder = HOME,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Issue a new certificate for the same key, before or after the old one expires; peers must join again."""
-    from plumbob.commands import party as work
+    """Issue a new certificate for the same key; peers must join again.
+
+    Do it before the old one expires, or after.
+    """
+    from plumbob.party import setup as work
 
     show(work.renew(home, days), as_json)
 
 
-@party.command("invite")
+@verb(party, "invite", example="plumbob party invite")
 def party_invite(home: HomeFolder = HOME, as_json: Json = False, quiet: Quiet = False) -> None:
     """Print a one-line invitation for a peer, and your fingerprint to read out over the phone."""
-    from plumbob.commands import party as work
+    from plumbob.party import setup as work
 
     show(work.invite(home), as_json)
 
 
-@party.command("join")
+@verb(party, "join", example="plumbob party join plumbob1:... --address fund.example:9001")
 def party_join(
     token: Annotated[str, typer.Argument(metavar="TOKEN", help="The line that the peer's `party invite` printed.")],
     address: Annotated[
@@ -91,13 +104,13 @@ def party_join(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Pin a peer's certificate; the peer does the same with ours."""
-    from plumbob.commands import party as work
+    """Pin a peer's certificate; the peer does the same with yours."""
+    from plumbob.party import setup as work
 
     show(work.join(home, token, address, replace), as_json)
 
 
-@party.command("doctor")
+@verb(party, "doctor", example="plumbob party doctor joint.toml")
 def party_doctor(
     plan: Annotated[Path | None, typer.Argument(metavar="PLAN", help="A plan's TOML file, to compare it too.")] = None,
     peer: Annotated[list[str], typer.Option("--peer", help="Only this peer; may be repeated.", metavar="NAME")] = [],  # noqa: B006  # Typer copies it.
@@ -110,7 +123,7 @@ def party_doctor(
 
     Run it on all sides at once.
     """
-    from plumbob.commands import party as work
+    from plumbob.party import setup as work
 
     tell = None if as_json else lambda line: show({"lines": [line]}, as_json=False)
     with ending_at_ctrl_c():

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from plumbob.cli.help import JUDGED, verb
 from plumbob.cli.options import (
     FromFate,
     FromSecretflow,
@@ -23,7 +24,7 @@ from plumbob.commands.flags import with_plan_flags
 from plumbob.commands.table_flags import TableFlags, with_table_flags
 
 
-@plans.command("new")
+@verb(plans, "new", example="plumbob plan new --features 15,15 --out joint.toml")
 @with_plan_flags
 @with_table_flags
 def plan_new(
@@ -46,7 +47,10 @@ def plan_new(
     keys: dict[str, Any],
     table: TableFlags,
 ) -> None:
-    """Write a commented plan with every default; flags change it, and tables give it their columns."""
+    """Write a plan with every default and a comment beside each key.
+
+    Flags change its keys; tables give it their columns.
+    """
     from plumbob.commands import plans as work
     from plumbob.commands.origins import Origin
 
@@ -60,23 +64,23 @@ def plan_new(
         show(work.new(keys, names, out, origin), as_json)
 
 
-@plans.command("show")
+@verb(plans, "show", example="plumbob plan show joint.toml")
 def plan_show(plan: PlanFile, as_json: Json = False, quiet: Quiet = False) -> None:
-    """The whole plan as it will be agreed on, with its hash."""
+    """Print the whole plan as the parties will agree on it, with its hash."""
     from plumbob.commands import plans as work
 
     show(work.show(plan), as_json)
 
 
-@plans.command("hash")
+@verb(plans, "hash", example="plumbob plan hash joint.toml")
 def plan_hash(plan: PlanFile, as_json: Json = False, quiet: Quiet = False) -> None:
-    """The hash that every party must have."""
+    """Print the plan's hash, which must be the same at every party."""
     from plumbob.commands import plans as work
 
     show(work.hash_of(plan), as_json)
 
 
-@app.command()
+@verb(app, "check", example="plumbob check joint.toml --estimate", codes=JUDGED)
 @with_plan_flags
 def check(
     plan: Annotated[
@@ -110,7 +114,7 @@ def check(
     *,
     keys: dict[str, Any],
 ) -> None:
-    """Say before training what each party will be able to work out; exits with 3 if something leaks above tolerance."""
+    """Say before training what each party will be able to work out."""
     from plumbob.commands import check as work
     from plumbob.commands.origins import Origin
 

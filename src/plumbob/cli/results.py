@@ -5,12 +5,13 @@ from typing import Annotated
 
 import typer
 
+from plumbob.cli.help import CONSISTENT, verb
 from plumbob.cli.options import Json, Quiet, RunFolder
 from plumbob.cli.output import show
 from plumbob.cli.root import app
 
 
-@app.command()
+@verb(app, "receipt", example="plumbob receipt run", codes=CONSISTENT)
 def receipt(
     folders: Annotated[
         list[Path], typer.Argument(metavar="RUN_DIR...", help="Folder of a run, or of each party's side of one run.")
@@ -18,10 +19,7 @@ def receipt(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Show which protections a run actually used, or compare two parties' records of it.
-
-    Exits with 1 if the records are inconsistent or a signature does not hold.
-    """
+    """Show which protections a run really used, or compare two parties' records of it."""
     from plumbob.commands import receipt as work
 
     result = work.run(folders[0]) if len(folders) == 1 else work.compare(folders)
@@ -30,7 +28,7 @@ def receipt(
         raise typer.Exit(1)
 
 
-@app.command()
+@verb(app, "report", example="plumbob report run")
 def report(
     folder: RunFolder,
     out: Annotated[
@@ -40,13 +38,13 @@ def report(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """The run as one HTML page that loads nothing: the verdict, how it came about, the plan, costs and receipt."""
+    """Write a run's report: one HTML page that loads nothing from elsewhere."""
     from plumbob.commands import report as work
 
     show(work.run(folder, out), as_json)
 
 
-@app.command()
+@verb(app, "export", example="plumbob export run --to json")
 def export(
     folder: RunFolder,
     to: Annotated[str, typer.Option(help="Output format.", metavar="json|skops|onnx|scorecard")] = "json",
@@ -58,7 +56,7 @@ def export(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Export the model for other programs, in the units of the parties' own tables, or one party's scorecard."""
+    """Export the model for other programs, in the units of your tables, or as a scorecard."""
     from plumbob.workshop.commands import export as work
 
     show(work.run(folder, to, party, out, work.Scale(base_score, odds, pdo)), as_json)

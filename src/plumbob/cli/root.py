@@ -1,27 +1,49 @@
 """The groups that verbs belong to, and how the program starts and ends."""
 
 import errno
+import os
 import warnings
 from typing import Annotated, TextIO
 
 import typer
 
 from plumbob import __version__
+from plumbob.cli.help import VerbGroup
 from plumbob.errors import ROOM_ADVICE, PlumbobError
 
+COMPLETING = "_PLUMBOB_COMPLETE"  # A shell sets it when it asks for the words that fit.
 FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 # Pretty tracebacks print local variables, and ours may hold keys.
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
-plans = typer.Typer(no_args_is_help=True, help="Write a plan, show it whole, or give its hash.")
+app = typer.Typer(
+    name="plumbob",
+    cls=VerbGroup,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+plans = typer.Typer(
+    cls=VerbGroup, no_args_is_help=True, help="Write a plan, show it, or print its hash.", rich_markup_mode=None
+)
+party = typer.Typer(
+    cls=VerbGroup,
+    no_args_is_help=True,
+    help="Run your organisation's side: set it up, agree on a plan, train with peers.",
+    rich_markup_mode=None,
+)
 app.add_typer(plans, name="plan")
-party = typer.Typer(no_args_is_help=True, help="One organisation's side on a network: its identity and its peers.")
 app.add_typer(party, name="party")
 
 
 def main() -> None:
     """Run the command line; what Plumbob raises on purpose becomes a message and exit code 1."""
     warnings.showwarning = show_warning
+    if COMPLETING in os.environ:
+        from typer.completion import completion_init  # type: ignore[attr-defined]  # Every version has it there.
+
+        completion_init()
     try:
         app(prog_name="plumbob")
     except PlumbobError as error:

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from plumbob.cli.help import verb
 from plumbob.cli.options import (
     AcceptLeaks,
     Cost,
@@ -31,7 +32,11 @@ from plumbob.commands.flags import with_plan_flags
 from plumbob.commands.table_flags import TableFlags, with_table_flags
 
 
-@app.command()
+@verb(
+    app,
+    "train",
+    example="plumbob train joint.toml --data breast-cancer --out run",
+)
 @with_plan_flags
 @with_table_flags
 def train(
@@ -72,7 +77,11 @@ def train(
         show(work.run(plan, inputs, out, options), as_json)
 
 
-@app.command()
+@verb(
+    app,
+    "predict",
+    example="plumbob predict run --data breast-cancer --out scores.csv",
+)
 def predict(
     words: Annotated[list[str], typer.Argument(metavar="RUN_DIR", help="The folder of a run; PARTY=FILE may follow.")],
     data: Data = [],  # noqa: B006  # Typer copies it.

@@ -5,12 +5,15 @@ from typing import Annotated
 
 import typer
 
+from plumbob.cli.help import verb
 from plumbob.cli.options import DataDir, Json, Quiet
 from plumbob.cli.output import ending_at_ctrl_c, progress, show
-from plumbob.cli.root import app
+from plumbob.cli.root import COMPLETING, app
+
+SHELLS = ("bash", "zsh", "fish")
 
 
-@app.command()
+@verb(app, "demo", example="plumbob demo --out demo")
 def demo(
     out: Annotated[Path, typer.Option(help="The folder to write to.", file_okay=False)] = Path("demo"),
     as_json: Json = False,
@@ -22,7 +25,7 @@ def demo(
     show(work.run(out, progress(quiet)), as_json)
 
 
-@app.command()
+@verb(app, "lab", example="plumbob lab --open")
 def lab(
     folder: Annotated[
         Path | None,
@@ -37,7 +40,7 @@ def lab(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """A page on this machine to try plans out: findings at once, runs and attacks live, runs compared."""
+    """Open a page on this machine to try out plans, watch runs and attacks, and compare runs."""
     from plumbob.workshop.commands import lab as work
 
     options = work.LabOptions(folder, out, port, opens, data_dir)
@@ -45,7 +48,7 @@ def lab(
     work.run(options, lambda result: show(result, as_json), progress(quiet))
 
 
-@app.command()
+@verb(app, "paper", example="plumbob paper attacks --quick --out paper")
 def paper(
     part: Annotated[
         str, typer.Argument(metavar="mnist|credit|attacks", help="A data set of section 7, or the theorems.")
@@ -63,7 +66,7 @@ def paper(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """The paper's figures and claims from the real data, and its theorems as experiments, beside what it says."""
+    """Reproduce the paper's figures, claims and theorems, beside what the paper says."""
     from plumbob.workshop.commands import paper as work
 
     options = work.PaperOptions(preset, seeds, quick, data_dir)
@@ -71,7 +74,7 @@ def paper(
         show(work.run(part, options, out, progress(quiet)), as_json)
 
 
-@app.command()
+@verb(app, "bench", example="plumbob bench --quick")
 def bench(
     quick: Annotated[bool, typer.Option("--quick", help="Fewer repetitions: seconds, not minutes.")] = False,
     as_json: Json = False,
@@ -81,3 +84,20 @@ def bench(
     from plumbob.workshop import bench as work
 
     show(work.run(quick, progress(quiet)), as_json)
+
+
+@verb(app, "completion", example="plumbob completion bash >> ~/.bash_completion")
+def completion(
+    shell: Annotated[
+        str, typer.Argument(metavar="bash|zsh|fish", help="Your shell.", autocompletion=lambda: list(SHELLS))
+    ],
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Print the lines that make your shell complete Plumbob's verbs and flags."""
+    from typer.completion import get_completion_script  # type: ignore[attr-defined]  # Every version has it there.
+
+    if shell not in SHELLS:
+        raise typer.BadParameter(f"expected {', '.join(SHELLS)}, got {shell}")
+    script = get_completion_script(prog_name="plumbob", complete_var=COMPLETING, shell=shell)
+    show({"script": script, "lines": [script]}, as_json)

@@ -36,7 +36,7 @@ from plumbob.protocol.clear import row_weights
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.journal import State
 from plumbob.protocol.lattice_bound import BoundLattice, bind_lattice
-from plumbob.protocol.lattice_keys import Keys, Product, agree_keys
+from plumbob.protocol.lattice_keys import Keys, Product, agree_keys, settled_keys
 from plumbob.protocol.lattice_sets import (
     ANGLE_BITS,
     GRADIENT_RING,
@@ -121,11 +121,16 @@ class LatticeParty(TrainingParty):
     def prepare(self) -> None:
         self.shape = LatticeShape(self.plan, len(self.shard))
         self.shape.prove()
-        self.keys = agree_keys(self.participant, self.engine, self.pair.channel, self._products())
+        self.shape.refuse_scores(self.plan.held_out(len(self.table)))
         self._answering_key = self.participant.randomness.draw(SEED_BYTES)
         self.register = lattice.Register()
         self.row_noise = self._drawn_noise()
         self.share_start()
+        products = list(self._products())
+        self.keys = settled_keys(self.participant, self.engine, products, lambda: self._agreed(products))
+
+    def _agreed(self, products: Sequence[Product]) -> Keys:
+        return agree_keys(self.participant, self.engine, self.pair.channel, products)
 
     def _drawn_noise(self) -> NDArray[np.int64] | None:
         """This party's noise on every coordinate of every pass, the label party's columns first; None without any.
@@ -151,9 +156,10 @@ class LatticeParty(TrainingParty):
 
     def _products(self) -> Iterator[Product]:
         """Everything that needs a key, in the order in which keys travel."""
-        scores, gradients, slots = self.shape.profile
+        slots = self.shape.profile[2]
         for number in range(1, self.plan.passes + 1):
             for owner, evaluator in ((self.pair.label, self._other), (self._other, self.pair.label)):
+                scores, gradients, _ = self.shape.sets_for(evaluator)
                 yield Product(self._context(SCORES, number, owner, evaluator), scores)
                 yield Product(self._context(GRADIENTS, number, owner, evaluator), gradients)
                 if self.shape.has_penalty_products:

@@ -24,6 +24,10 @@ from plumbob.protocol.lattice_bound import BoundLattice
 
 FORMAT = 3
 EARLIER = 2  # Its sources were numbers and full sets of categories only.
+NEVER_OPENED = (
+    'the weights were never opened (open = "never"), so there are none to show or export; score rows with `predict`,'
+    ' or train with open = "own" after `plumbob check` has judged it'
+)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -43,7 +47,9 @@ class ModelPart:
     whitening: Whitening | None = None
     """How this party turned its standardised columns, where the plan says so."""
     positive_share: float | None = None
-    """Of the training rows, at the label party: where a threshold that balances both classes lies."""
+    """Of the training rows, at the label party: with calibrated probabilities, balanced accuracy is largest there."""
+    balanced_threshold: float | None = None
+    """At the label party: the probability at which balanced accuracy was largest on scores that it saw anyway."""
     bound: BoundShares | BoundLattice | None = None
     """What prediction on shares works with, fixed when training ended; None where weights are opened."""
 
@@ -90,7 +96,7 @@ class ModelPart:
     def in_input_units(self) -> tuple[Vector, float]:
         """(coefficients, offset) in the units of the party's own table; the offset holds the intercept."""
         if self.weights is None:
-            raise DataError('the weights were never opened (open = "never")')
+            raise DataError(NEVER_OPENED)
         weights, before = self._on_encoded_columns()
         coefficients, offset = self.encoder.in_input_units(weights)
         return coefficients, before + offset
@@ -98,7 +104,7 @@ class ModelPart:
     def _on_encoded_columns(self) -> tuple[Vector, float]:
         """(weights, offset) for columns as the encoder gives them; the offset holds the intercept."""
         if self.weights is None:
-            raise DataError('the weights were never opened (open = "never")')
+            raise DataError(NEVER_OPENED)
         own = len(self.encoder.names)
         weights, intercept = self.weights[:own], float(self.weights[own:].sum())
         if self.whitening is None:
@@ -124,6 +130,7 @@ class ModelPart:
             "training_rows": self.training_rows,
             "classes": self.classes,
             "positive_share": self.positive_share,
+            "balanced_threshold": self.balanced_threshold,
             "run": self.run,
             "shares": {name: [str(value) for value in share] for name, share in self.shares.items()},
         }
@@ -146,6 +153,8 @@ class ModelPart:
             shares = {name: [int(value) for value in share] for name, share in stored.shares.items()}
             kept = stored.bound or stored.bound_lattice
             bound = None if kept is None else kept.read()
+        except DataError:
+            raise
         except (OSError, ValueError, RecursionError) as error:
             raise DataError(f"{path}: expected a party's part of a model; it is missing or damaged") from error
         encoder = Encoder(
@@ -166,6 +175,7 @@ class ModelPart:
             training_rows=stored.training_rows,
             classes=stored.classes,
             positive_share=stored.positive_share,
+            balanced_threshold=stored.balanced_threshold,
             shares=shares,
             run=stored.run,
             whitening=None if stored.whitening is None else stored.whitening.read(),
@@ -298,5 +308,6 @@ class _Stored(msgspec.Struct, forbid_unknown_fields=True):
     types: dict[str, str] = {}
     gaps: tuple[str, ...] = ()
     positive_share: float | None = None
+    balanced_threshold: float | None = None
     bound: _StoredBound | None = None
     bound_lattice: _StoredBoundLattice | None = None

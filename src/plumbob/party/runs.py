@@ -18,8 +18,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from plumbob.commands.progress import StepProgress
-from plumbob.commands.scores import refuse_unwritable, threshold_of, unseen_line, write_scores
 from plumbob.crypto import Randomness
 from plumbob.data import Table, in_agreed_order, read_table
 from plumbob.errors import BudgetExceededError, DataError, UnsafePlanError
@@ -27,8 +25,10 @@ from plumbob.party import alignment, prediction, receipts, signature, training
 from plumbob.party.conversation import AnyConnector
 from plumbob.party.home import Home
 from plumbob.party.label_budget import LabelBudget
+from plumbob.party.outcome import GivenPlan, named, plan_of
 from plumbob.party.party_run import PartyRun, party_run_at, refuse_strangers
 from plumbob.party.rows import aligned_rows, aligned_table, is_arbiter, own_table
+from plumbob.party.scores import refuse_unwritable, threshold_of, unseen_line, write_scores
 from plumbob.party.sizes import largest_message
 from plumbob.party.status import Status, read_status
 from plumbob.plan import PARTY_NAME, Plan
@@ -37,6 +37,7 @@ from plumbob.protocol.journal import Remains, SqliteJournal, remains_of
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.widths import ASSUMED_ROWS
 from plumbob.record import RunRecord
+from plumbob.report.progress import StepProgress
 from plumbob.run_folder import JOURNAL, RunFolder
 from plumbob.transport import Connection
 from plumbob.transport.identity import make_private_folder
@@ -72,21 +73,22 @@ class PredictionOptions:
     is_strict: bool = False
 
 
-def sign(folder: Path, plan_file: Path, accept_leaks: bool) -> dict[str, object]:
+def sign(folder: Path, given: GivenPlan, accept_leaks: bool) -> dict[str, object]:
     """This party's word for a plan; one that leaks needs its word for that too."""
     from plumbob.checking.check import check
-    from plumbob.commands import check as checking
+    from plumbob.checking.findings import lines_of
+    from plumbob.checking.refusal import refuse_leaks
 
-    home, plan = Home.open(folder), Plan.load(plan_file)
+    home, plan = Home.open(folder), plan_of(given)
     refuse_strangers(home, plan)
     rows = plan.rows or aligned_rows(home, plan) or None
-    checking.refuse_leaks(plan, rows, accept_leaks)
+    refuse_leaks(plan, rows, accept_leaks)
     file = signature.sign(home, plan, accepts_leaks=accept_leaks)
     findings, noted = check(plan, rows), _sign_notes(plan, rows)
     leaks = " and accepted its leaks" if accept_leaks else ""
-    lines = [*checking.lines_of(findings), "", *(f"note: {note}" for note in noted), ""]
+    lines = [*lines_of(findings), "", *(f"note: {note}" for note in noted), ""]
     lines.append(f"{home.identity.name} signed {plan.hash()}{leaks}")
-    lines.append(f"next, once all parties have signed: plumbob party train {plan_file}")
+    lines.append(f"next, once all parties have signed: plumbob party train {named(given)}")
     return {
         "plan_hash": plan.hash(),
         "signature": str(file),
@@ -111,9 +113,9 @@ def _sign_notes(plan: Plan, rows: int | None) -> list[str]:
     return [assumed, *notes(plan)]
 
 
-def align(folder: Path, plan_file: Path, options: AlignmentOptions, quiet: bool, tell: Tell) -> dict[str, object]:
+def align(folder: Path, given: GivenPlan, options: AlignmentOptions, quiet: bool, tell: Tell) -> dict[str, object]:
     """The rows that all parties have; with `at_least`, only if there are so many."""
-    home, plan = Home.open(folder), Plan.load(plan_file)
+    home, plan = Home.open(folder), plan_of(given)
     # Before there is a folder for the session: a refusal leaves none.
     refuse_strangers(home, plan)
     name, at_least = _list_name(options.name), options.at_least
@@ -145,16 +147,16 @@ def align(folder: Path, plan_file: Path, options: AlignmentOptions, quiet: bool,
         }
     lines = [f"{found.size} rows in common ({sizes})", f"order {found.order_hash}", str(file)]
     file_of_rows = f" --data {options.data}" if options.data else ""
-    step = f"predict {plan_file} --name {name}{file_of_rows}" if name else f"sign {plan_file}"
+    step = f"predict {named(given)} --name {name}{file_of_rows}" if name else f"sign {named(given)}"
     lines.append(f"next, on all sides: plumbob party {step}")
     return {**result, "file": str(file), "lines": lines}
 
 
 def train(
-    folder: Path, plan_file: Path, is_new: bool, quiet: bool, tell: Tell, *, allow_test_keys: bool = False
+    folder: Path, given: GivenPlan, is_new: bool, quiet: bool, tell: Tell, *, allow_test_keys: bool = False
 ) -> dict[str, object]:
     """This party's part in a run, from its beginning or from where it was interrupted."""
-    home, plan = Home.open(folder), Plan.load(plan_file)
+    home, plan = Home.open(folder), plan_of(given)
     _refuse_test_keys(plan, allow_test_keys)
     seal = signature.seal_of(home, plan)
     if plan.seed:
@@ -189,7 +191,7 @@ def _refuse_test_keys(plan: Plan, are_allowed: bool) -> None:
 def _reported(record: RunRecord, place: Path) -> dict[str, object]:
     """One party alone cannot score an attack: its page shows what the plan alone says."""
     from plumbob.checking.filing import with_predictions
-    from plumbob.commands.results import lines_of, write_report
+    from plumbob.report.results import lines_of, write_report
 
     shown = with_predictions(record)
     folder = RunFolder(place)
@@ -199,15 +201,15 @@ def _reported(record: RunRecord, place: Path) -> dict[str, object]:
     return {"out": str(place), "report": str(folder.report_file), **shown.to_dict(), "lines": lines}
 
 
-def predict(folder: Path, plan_file: Path, options: PredictionOptions, tell: Tell) -> dict[str, object]:
+def predict(folder: Path, given: GivenPlan, options: PredictionOptions, tell: Tell) -> dict[str, object]:
     """Scores of aligned rows at the label party; at the others, one session of answers."""
-    home, plan = Home.open(folder), Plan.load(plan_file)
+    home, plan = Home.open(folder), plan_of(given)
     name = _list_name(options.name)
     run = _finished_run(home, plan)
     part = ModelPart.load(run.part_file(home.identity.name))
     table = _table_to_predict(home, plan, part, options)
     unusual = unseen_line(home.identity.name, part.encoder.unseen(table), len(table))
-    threshold = threshold_of(options.threshold, options.cost, part.positive_share)
+    threshold = threshold_of(options.threshold, options.cost, part)
     if home.identity.name == plan.label_party.name:
         refuse_unwritable(options.out)
     place = _private(home, RUNS, f"predict-{plan.hash()[:SHORT]}")
