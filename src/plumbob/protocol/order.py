@@ -136,8 +136,8 @@ PENALTIES = (
 SHARES_BY_LATTICE = Table(
     outside=(
         *GREETING,
-        *_lattice_keys("test"),
         Turn("party", "party", Kind.START_SHARE, "columns(sender) * element", "step 0"),
+        *_lattice_keys("test"),
         WEIGHT_SHARE,
         *_lattice_keys("test for prediction"),
         Turn("party", "party", Kind.BOUND_SHARE, "request(bound, receiver)", "step 5"),
