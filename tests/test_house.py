@@ -25,8 +25,8 @@ FLOORS = (
     {"workshop.attacks", "workshop.simulation"},
     # The party floor: all that `plumbob party` and `plumbob check` load.
     {"commands"},
-    {"report"},
     {"party"},
+    {"report"},
     {"jobs"},
     {"checking"},
     {"protocol"},

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from plumbob.commands import party_runs
-from plumbob.commands.scores import refuse_unwritable
 from plumbob.errors import DataError, IdentityError, JournalError, TransportError
+from plumbob.party import runs as party_runs
 from plumbob.party.home import Home, HomeSettings
+from plumbob.party.scores import refuse_unwritable
 from plumbob.party.training import JOURNAL
 from plumbob.protocol.outcome import unfinished_record
 from plumbob.record import FINISHED

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from plumbob.commands import party_runs
+from plumbob.party import runs as party_runs
 from plumbob.party.home import Home
 from plumbob.protocol.journal import SqliteJournal
 from plumbob.record import RunRecord

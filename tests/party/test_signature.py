@@ -10,9 +10,10 @@ import pytest
 
 from plumbob.checking.check import notes
 from plumbob.cli import output
-from plumbob.commands import party_runs, receipt
+from plumbob.commands import receipt
 from plumbob.errors import UnsafePlanError
 from plumbob.party import receipts, signature
+from plumbob.party import runs as party_runs
 from plumbob.party.home import Home, HomeSettings
 from plumbob.plan import Plan
 from plumbob.record import RunRecord

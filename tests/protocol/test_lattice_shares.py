@@ -9,7 +9,7 @@ import pytest
 from plumbob.arrays import Vector
 from plumbob.errors import PlanError, RemoteProtocolError
 from plumbob.plan import Plan
-from plumbob.protocol.lattice_sets import LatticeShape, most_opened_bits
+from plumbob.protocol.lattice_sets import MOST_ROWS, LatticeShape, most_opened_bits
 from plumbob.protocol.lattice_shares import LatticeParty
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import SCORES_BY_LATTICE, WEIGHTS
@@ -120,11 +120,40 @@ def test_parameters_grow_with_what_is_opened() -> None:
     """Few scored rows take the smallest sets, many columns larger ones, and what no set withstands is refused."""
     few = LatticeShape(lattice_plan((5, 6), open="never", most_rows=10), 500)
     many = LatticeShape(lattice_plan((50, 60), open="never"), 500)
-    assert (few.number, many.number) == (1, 3)
-    with pytest.raises(PlanError, match="scored rows"):
-        _ = LatticeShape(lattice_plan((300, 300), open="never"), 500).number
+    wide = LatticeShape(lattice_plan((392, 392), open="never"), 12_665)
+    assert (few.number, many.number, wide.number) == (1, 3, 4)
+    with pytest.raises(PlanError, match=r"most_rows = 1909 scored rows, or 822 columns in all"):
+        _ = LatticeShape(lattice_plan((500, 500), open="never"), 5000).number
+    assert LatticeShape(lattice_plan((500, 500), open="never", most_rows=1909), 5000).number == 4
+    with pytest.raises(PlanError, match=r'280 columns of one party, or open = "never"'):
+        _ = LatticeShape(lattice_plan((300, 300), open="own"), 500).number
     with pytest.raises(PlanError, match="set it to 3"):
         _ = LatticeShape(lattice_plan((50, 60), open="never", lattice_set=1), 500).number
+
+
+def test_keys_that_no_opening_reaches_are_the_smallest() -> None:
+    """Nothing is opened to the feature party under `never`, so the label party's keys need not withstand anything."""
+    shape = LatticeShape(lattice_plan((50, 60), open="never"), 500)
+    assert [each.number for each in shape.sets_for("features")] == [1, 3, 5]
+    assert [each.number for each in shape.sets_for("label")] == [6, 4, 5]
+    opened = LatticeShape(lattice_plan((50, 60), open="own"), 500)
+    assert opened.sets_for("features") == opened.sets_for("label") == opened.profile
+
+
+def test_more_than_a_million_rows_are_accepted() -> None:
+    """Every layout of a run holds up to the largest number of rows, and beyond it the plan is refused."""
+    most = LatticeShape(lattice_plan((20, 20)), MOST_ROWS)
+    most.prove()
+    for name in ("label", "features"):
+        assert most.gradients(name).failure_chance < 2**-60
+    with pytest.raises(PlanError, match=f"up to {MOST_ROWS} rows, got {MOST_ROWS + 1}"):
+        LatticeShape(lattice_plan((20, 20)), MOST_ROWS + 1).prove()
+
+
+def test_held_out_rows_count_among_those_that_may_be_scored() -> None:
+    """A plan that holds out more rows than may ever be scored is refused before the first key is made."""
+    with pytest.raises(PlanError, match=r"2 rows may be scored, and .* are held out"):
+        trained(lattice_plan(open="never", most_rows=2, test_share=0.2))
 
 
 class Twisted(LatticeParty):

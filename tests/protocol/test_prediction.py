@@ -150,7 +150,7 @@ def test_weights_that_were_never_opened(scheme: str) -> None:
 
 def test_a_long_query_on_shares(monkeypatch: pytest.MonkeyPatch) -> None:
     """A query of more rows than go into one message is answered in several."""
-    monkeypatch.setattr("plumbob.protocol.shares.PREDICTED_AT_ONCE", 4)
+    monkeypatch.setattr("plumbob.protocol.shares_prediction.PREDICTED_AT_ONCE", 4)
     run = run_of(TWO, protocol="shares", open="never")
     wire = Wire()
     [scores] = predicted(run, [range(10)], wire).scores

@@ -40,10 +40,11 @@ def party_propose(
 
     Run it on all sides at once. The party that has the label may change the plan's keys with the flags below.
     """
-    from plumbob.commands import proposing as work
+    from plumbob.commands.tables import chosen
+    from plumbob.party import proposing as work
 
     with ending_at_ctrl_c():
-        show(work.run(home, keys, table, out, progress(quiet)), as_json)
+        show(work.run(home, keys, chosen(table), out, progress(quiet)), as_json)
 
 
 @verb(party, "sign", example="plumbob party sign joint.toml")
@@ -58,7 +59,7 @@ def party_sign(
 
     A plan that leaks also needs --accept-leaks.
     """
-    from plumbob.commands import party_runs as work
+    from plumbob.party import runs as work
 
     show(work.sign(home, plan, accept_leaks), as_json)
 
@@ -88,7 +89,7 @@ def party_align(
     quiet: Quiet = False,
 ) -> None:
     """Find the rows that all parties share, without revealing any other ids."""
-    from plumbob.commands import party_runs as work
+    from plumbob.party import runs as work
 
     options = work.AlignmentOptions(name, data, at_least, at_most, jobs, is_new)
     with ending_at_ctrl_c():
@@ -110,7 +111,7 @@ def party_train(
 
     If it is interrupted, run the same command again to resume.
     """
-    from plumbob.commands import party_runs as work
+    from plumbob.party import runs as work
 
     def trained() -> dict[str, object]:
         return work.train(home, plan, is_new, quiet, progress(quiet), allow_test_keys=allow_test_keys)
@@ -147,7 +148,7 @@ def party_predict(
     quiet: Quiet = False,
 ) -> None:
     """Score aligned rows: the label party gets the scores, the others answer."""
-    from plumbob.commands import party_runs as work
+    from plumbob.party import runs as work
 
     options = work.PredictionOptions(ids, name, data, most_rows, out, threshold, cost, is_strict)
     with ending_at_ctrl_c():
@@ -157,7 +158,7 @@ def party_predict(
 @verb(party, "status", example="plumbob party status")
 def party_status(home: HomeFolder = HOME, as_json: Json = False, quiet: Quiet = False) -> None:
     """Show the progress of each run and which peers it is waiting for."""
-    from plumbob.commands import party_runs as work
+    from plumbob.party import runs as work
 
     show(work.status(home), as_json)
 
@@ -173,6 +174,6 @@ def party_forget(
     quiet: Quiet = False,
 ) -> None:
     """Erase the secrets a run keeps for a peer that will not return; results are kept."""
-    from plumbob.commands import party_runs as work
+    from plumbob.party import runs as work
 
     show(work.forget(home, run, gives_up), as_json)

@@ -50,7 +50,8 @@ def party_init(
 
     Shows what your table gives, and your invitation for peers.
     """
-    from plumbob.commands import party as work
+    from plumbob.commands.tables import chosen
+    from plumbob.party import setup as work
     from plumbob.party.home import HomeSettings
 
     settings = HomeSettings(
@@ -62,8 +63,9 @@ def party_init(
         id_column=id_column,
         label_column=label_column,
         engine=engine,
+        reading=chosen(table),
     )
-    show(work.init(home, settings, days, table), as_json)
+    show(work.init(home, settings, days), as_json)
 
 
 @verb(party, "renew", example="plumbob party renew --days 365")
@@ -77,7 +79,7 @@ def party_renew(
 
     Do it before the old one expires, or after.
     """
-    from plumbob.commands import party as work
+    from plumbob.party import setup as work
 
     show(work.renew(home, days), as_json)
 
@@ -85,7 +87,7 @@ def party_renew(
 @verb(party, "invite", example="plumbob party invite")
 def party_invite(home: HomeFolder = HOME, as_json: Json = False, quiet: Quiet = False) -> None:
     """Print a one-line invitation for a peer, and your fingerprint to read out over the phone."""
-    from plumbob.commands import party as work
+    from plumbob.party import setup as work
 
     show(work.invite(home), as_json)
 
@@ -103,7 +105,7 @@ def party_join(
     quiet: Quiet = False,
 ) -> None:
     """Pin a peer's certificate; the peer does the same with yours."""
-    from plumbob.commands import party as work
+    from plumbob.party import setup as work
 
     show(work.join(home, token, address, replace), as_json)
 
@@ -121,7 +123,7 @@ def party_doctor(
 
     Run it on all sides at once.
     """
-    from plumbob.commands import party as work
+    from plumbob.party import setup as work
 
     tell = None if as_json else lambda line: show({"lines": [line]}, as_json=False)
     with ending_at_ctrl_c():

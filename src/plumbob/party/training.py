@@ -103,8 +103,9 @@ def _trained(
     transcript.save(folder.transcript_file(party_run.name))
     if part is not None:
         part.save(folder.part_file(party_run.name))
-    rows = len(transcript.X) if isinstance(party, TrainingParty) else party.training_rows
-    record = run_record(party_run.plan, participant.engine.name, randomness, [shown], rows, transcript.seed)
+    # An arbiter hears how many rows there are, and never the seed of their order.
+    rows, seed = (party.training_rows, b"") if isinstance(party, Arbiter) else (len(party.shard), party.session.seed)
+    record = run_record(party_run.plan, participant.engine.name, randomness, [shown], rows, seed)
     absurd = _absurd(party)
     notes = record.notes if absurd is None else [*record.notes, str(absurd)]
     accepted = party_run.seal is not None and party_run.seal.accepts_leaks

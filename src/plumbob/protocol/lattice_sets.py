@@ -1,8 +1,10 @@
 """Which lattice parameters a plan's run works with, from public numbers alone, and what they make sure of.
 
-A number is opened with so many bits; a dishonest party can use them to carry out coefficients of a key. What the end of
-a run can carry toward one party is bounded by the bits opened to it and by what the weights' shares hold, whichever is
-smaller; the parameters are the smallest that withstand that many.
+Each opened number has a fixed number of bits, and a dishonest party can use them to carry out coefficients of a key.
+What the end of a run can carry toward one party is bounded by the bits opened to it and by what the weights' shares
+hold, whichever is smaller. A key withstands what may be opened to everybody but its owner, and the parameters are the
+smallest that do: where weights are never opened, nothing is opened to a feature party, so the label party's keys can be
+the smallest ones.
 """
 
 import math
@@ -36,6 +38,8 @@ STRAY_UNITS = 4
 neighbours' sums can so differ by less than this many units more than exact ones would."""
 NOISE_BITS = 6
 """Both parties' noise stays below 2**6 deviations of one, but for less than 2**-600."""
+MOST_ROWS = 1_950_000
+"""Of one run: in the sum over more rows, the noise of a gradient could reach its last bit (docs/lattice.md)."""
 ROWS_AT_ONCE = 1 << 17  # Of one product in slots: so many rows make a request of 80 MB.
 TERMS = 2 * len(HARMONICS)
 
@@ -43,6 +47,7 @@ PROFILES = (
     (sets.SCORES, sets.GRADIENTS, sets.SLOTS),
     (sets.SCORES_OPENED, sets.GRADIENTS, sets.SLOTS),
     (sets.SCORES_OPENED_WIDE, sets.GRADIENTS_OPENED, sets.SLOTS),
+    (sets.SCORES_WIDEST, sets.GRADIENTS_WIDEST, sets.SLOTS),
 )
 """What a plan's `lattice_set` numbers, from 1: the sets for scores, gradients and the sigmoid."""
 
@@ -58,7 +63,7 @@ class LatticeShape:
     def number(self) -> int:
         """The plan's own choice, or the smallest profile that withstands what is opened."""
         opened = most_opened_bits(self.plan, self.rows)
-        allowed = [place for place, profile in enumerate(PROFILES, 1) if _withstands(profile, opened)]
+        allowed = [place for place, profile in enumerate(PROFILES, 1) if opened <= _withstood(self.plan, profile)]
         if not allowed:
             raise PlanError(_too_much(self.plan, opened))
         if self.plan.lattice_set and self.plan.lattice_set not in allowed:
@@ -72,25 +77,32 @@ class LatticeShape:
     def profile(self) -> tuple[ParameterSet, ParameterSet, ParameterSet]:
         return PROFILES[self.number - 1]
 
+    def sets_for(self, evaluator: str) -> tuple[ParameterSet, ParameterSet, ParameterSet]:
+        """Of the keys under which this party multiplies; the label party's need not withstand any opening to others."""
+        is_labels = all(
+            party.name == self.plan.label_party.name for party in self.plan.learners if party.name != evaluator
+        )
+        return PROFILES[0] if is_labels and self.plan.open == "never" and not self.plan.lattice_set else self.profile
+
     @property
     def input_bits(self) -> int:
         """Of a weight's share, as far as scores modulo one period depend on it."""
-        return PERIOD_BITS + self.plan.feature_bits + WEIGHT_BITS
+        return _share_bits(self.plan)
 
     def scores(self, evaluator: str, rows: int | None = None) -> Layout:
         """All columns of a party in one group where rows are predicted: what was encrypted then fits any rows."""
         columns = columns_of(self.plan, evaluator)
         if rows is None:
-            return Layout.choose(self.profile[0], "scores", self.rows, columns, self.input_bits, ANGLE_BITS)
+            return Layout.choose(self.sets_for(evaluator)[0], "scores", self.rows, columns, self.input_bits, ANGLE_BITS)
         return Layout(self.profile[0], "scores", rows, columns, max(columns, 1), self.input_bits, ANGLE_BITS)
 
     def gradients(self, evaluator: str) -> Layout:
         columns = columns_of(self.plan, evaluator)
-        return Layout.choose(self.profile[1], "gradients", self.rows, columns, RESIDUAL_RING, GRADIENT_RING)
+        return Layout.choose(self.sets_for(evaluator)[1], "gradients", self.rows, columns, RESIDUAL_RING, GRADIENT_RING)
 
     def penalties(self, evaluator: str) -> Layout:
         columns = columns_of(self.plan, evaluator)
-        return Layout.choose(self.profile[1], "gradients", columns, columns, RESIDUAL_RING, GRADIENT_RING)
+        return Layout.choose(self.sets_for(evaluator)[1], "gradients", columns, columns, RESIDUAL_RING, GRADIENT_RING)
 
     @property
     def pieces(self) -> list[slice]:
@@ -134,11 +146,21 @@ class LatticeShape:
         return self.plan.passes * (2 * matrices + len(self.pieces)) + bound
 
     def prove(self) -> None:
-        """Refuse a plan whose shares are cut or lifted wrongly more often than once in 2**40 runs."""
+        """Refuse too many rows, and shares that are cut or lifted wrongly more often than in one of 2**40 runs."""
+        if self.rows > MOST_ROWS:
+            raise PlanError(f"shares: one run takes up to {MOST_ROWS} rows, got {self.rows}; train on fewer of them")
         if self.failure_bits > -FAILURE_BITS:
             raise PlanError(
                 f"shares: {self.rows} rows and {self.plan.passes} passes leave less than {FAILURE_BITS} bits of safety "
                 "when shares are cut; choose fewer feature_bits or epochs"
+            )
+
+    def refuse_scores(self, held_out: int) -> None:
+        """Held-out rows are scored when training ends, and count among the rows that the plan allows."""
+        if self.plan.open == "never" and 0 < self.plan.most_rows < held_out:
+            raise PlanError(
+                f"crypto.most_rows: {self.plan.most_rows} rows may be scored, and {held_out} are held out to be scored "
+                "when training ends; hold out fewer rows (test_share), or raise most_rows"
             )
 
     @property
@@ -175,22 +197,33 @@ class LatticeShape:
 
 def most_opened_bits(plan: Plan, rows: int) -> int:
     """What a dishonest party can have carried out to it: what is opened to it, or all that weights' shares hold."""
-    held = (plan.columns + 1) * (PERIOD_BITS + plan.feature_bits + WEIGHT_BITS)
+    held = (plan.columns + 1) * _share_bits(plan)
     if plan.open == "own":
         return min(held, max(columns_of(plan, party.name) for party in plan.learners) * WEIGHTS.bits)
     return min(held, (plan.most_rows or rows) * SCORES_BY_LATTICE.bits)
 
 
-def _withstands(profile: tuple[ParameterSet, ...], opened: int) -> bool:
-    return all(opened <= each.most_opened_bits for each in profile)
+def _share_bits(plan: Plan) -> int:
+    """Of a weight's share, as far as scores modulo one period depend on it."""
+    return PERIOD_BITS + plan.feature_bits + WEIGHT_BITS
+
+
+def _withstood(plan: Plan, profile: tuple[ParameterSet, ...]) -> int:
+    """Opened bits; keys for the sigmoid count where something is opened to a party that evaluates under one."""
+    exposed = profile[:2] if plan.open == "never" and len(plan.learners) == 2 else profile
+    return min(each.most_opened_bits for each in exposed)
 
 
 def _too_much(plan: Plan, opened: int) -> str:
-    most = min(each.most_opened_bits for each in PROFILES[-1])
-    rows, weights = most // SCORES_BY_LATTICE.bits, max(0, most // WEIGHTS.bits - 1)
+    most = _withstood(plan, PROFILES[-1])
+    if plan.open == "never":
+        rows, columns = most // SCORES_BY_LATTICE.bits, most // _share_bits(plan) - 1
+        accepted = f"most_rows = {rows} scored rows, or {columns} columns in all with any number of rows"
+    else:
+        accepted = f'{most // WEIGHTS.bits - 1} columns of one party, or open = "never"'
     return (
         f'crypto.scheme: "lattice": {opened} bits may be opened to one party, and its keys withstand {most}; accepted '
-        f"would be {rows} scored rows (most_rows) or {weights} opened weights of one party, or fewer columns"
+        f"would be {accepted}"
     )
 
 

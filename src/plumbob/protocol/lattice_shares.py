@@ -121,6 +121,7 @@ class LatticeParty(TrainingParty):
     def prepare(self) -> None:
         self.shape = LatticeShape(self.plan, len(self.shard))
         self.shape.prove()
+        self.shape.refuse_scores(self.plan.held_out(len(self.table)))
         self.keys = agree_keys(self.participant, self.engine, self.pair.channel, self._products())
         self._answering_key = self.participant.randomness.draw(SEED_BYTES)
         self.register = lattice.Register()
@@ -151,9 +152,10 @@ class LatticeParty(TrainingParty):
 
     def _products(self) -> Iterator[Product]:
         """Everything that needs a key, in the order in which keys travel."""
-        scores, gradients, slots = self.shape.profile
+        slots = self.shape.profile[2]
         for number in range(1, self.plan.passes + 1):
             for owner, evaluator in ((self.pair.label, self._other), (self._other, self.pair.label)):
+                scores, gradients, _ = self.shape.sets_for(evaluator)
                 yield Product(self._context(SCORES, number, owner, evaluator), scores)
                 yield Product(self._context(GRADIENTS, number, owner, evaluator), gradients)
                 if self.shape.has_penalty_products:

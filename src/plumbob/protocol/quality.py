@@ -18,14 +18,14 @@ from plumbob.plan import Plan
 from plumbob.protocol.arbiter import Arbiter
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.prediction import OpenedScoring, Scoring, SharedScoring
-from plumbob.protocol.transcript import Transcript
+from plumbob.protocol.transcript import ArbiterTranscript, Transcript
 
 HELD_OUT = "held-out rows"
 ROWS_AT_ONCE = 4096
 Metrics = dict[str, float | None]
 
 
-def run_to_its_quality(party: TrainingParty | Arbiter) -> tuple[Transcript, Vector | None]:
+def run_to_its_quality(party: TrainingParty | Arbiter) -> tuple[Transcript | ArbiterTranscript, Vector | None]:
     """The whole training, then the scores of held-out rows, which only the label party gets."""
     transcript = party.run()
     return transcript, _held_out_scores(party) if isinstance(party, TrainingParty) else None

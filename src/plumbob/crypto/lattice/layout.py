@@ -21,8 +21,12 @@ Direction = Literal["scores", "gradients"]
 ENTRY_BITS = 21
 """Of an entry of a matrix, with its sign."""
 MOST_OUTPUT_BITS = 112
+DRAW_SQUARE = 10.5
+"""Mean square of an error as it is drawn."""
 ERROR_SQUARE = 19.5
 """Mean square of an error in slots: 10.5 of the draw, and less than 9 of rounding q m / t."""
+TAIL_BITS = 128
+"""Noise that is bounded by chance exceeds its bound with probability 2**-127."""
 SPARE = 64
 """The worst noise of a product is at most a unit of the output divided by this."""
 
@@ -127,9 +131,15 @@ class Layout:
 
     @property
     def worst_noise(self) -> int:
-        """Of a coefficient of the product modulo q, before replies are rounded: no draw exceeds it."""
-        products = (LARGEST_ERROR + 1) * self.inputs << (ENTRY_BITS - 1)
-        return products + 2 * LARGEST_ERROR * self.parameters.degree
+        """Of a coefficient of the product modulo q, before replies are rounded; docs/lattice.md proves both bounds.
+
+        No draw exceeds the first. The second is that of many inputs: errors of random signs add up by their squares,
+        and exceed it once in 2**127 outputs.
+        """
+        rounded = self.inputs << (ENTRY_BITS - 2)
+        certain = LARGEST_ERROR * self.inputs << (ENTRY_BITS - 1)
+        likely = math.isqrt(round(2 * DRAW_SQUARE * TAIL_BITS * math.log(2)) * self.inputs) + 1 << (ENTRY_BITS - 1)
+        return rounded + min(certain, likely) + 2 * LARGEST_ERROR * self.parameters.degree
 
     @property
     def failure_chance(self) -> float:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from plumbob.commands.scores import threshold_of, unseen_line, write_scores
+from plumbob.party.scores import threshold_of, unseen_line, write_scores
 from plumbob.workshop.commands.export import refuse_absent_parts
 from plumbob.workshop.commands.train import Inputs
 from plumbob.workshop.simulation import JointModel

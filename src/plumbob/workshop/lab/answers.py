@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from plumbob.checking.check import check, notes, summary
+from plumbob.checking.check import check, notes
+from plumbob.checking.findings import summary
 from plumbob.errors import PlanError
 from plumbob.plan import KEYS, Party, Plan
 from plumbob.record import Finding

@@ -18,8 +18,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from plumbob.commands.progress import StepProgress
-from plumbob.commands.scores import refuse_unwritable, threshold_of, unseen_line, write_scores
 from plumbob.crypto import Randomness
 from plumbob.data import Table, in_agreed_order, read_table
 from plumbob.errors import BudgetExceededError, DataError, UnsafePlanError
@@ -31,6 +29,7 @@ from plumbob.party.party_run import PartyRun, party_run_at, refuse_strangers
 from plumbob.party.rows import aligned_rows, aligned_table, is_arbiter, own_table
 from plumbob.party.run_list import RUNS as RUNS
 from plumbob.party.run_list import is_unstarted, listed
+from plumbob.party.scores import refuse_unwritable, threshold_of, unseen_line, write_scores
 from plumbob.party.sizes import largest_message
 from plumbob.party.status import Status, read_status
 from plumbob.plan import PARTY_NAME, Plan
@@ -39,6 +38,7 @@ from plumbob.protocol.journal import Remains, SqliteJournal, remains_of
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.widths import ASSUMED_ROWS
 from plumbob.record import RunRecord
+from plumbob.report.progress import StepProgress
 from plumbob.run_folder import JOURNAL, RunFolder
 from plumbob.transport import Connection
 from plumbob.transport.identity import make_private_folder
@@ -77,16 +77,17 @@ class PredictionOptions:
 def sign(folder: Path, plan_file: Path, accept_leaks: bool) -> dict[str, object]:
     """This party's word for a plan; one that leaks needs its word for that too."""
     from plumbob.checking.check import check
-    from plumbob.commands import check as checking
+    from plumbob.checking.findings import lines_of
+    from plumbob.checking.refusal import refuse_leaks
 
     home, plan = Home.open(folder), Plan.load(plan_file)
     refuse_strangers(home, plan)
     rows = plan.rows or aligned_rows(home, plan) or None
-    checking.refuse_leaks(plan, rows, accept_leaks)
+    refuse_leaks(plan, rows, accept_leaks)
     file = signature.sign(home, plan, accepts_leaks=accept_leaks)
     findings, noted = check(plan, rows), _sign_notes(plan, rows)
     leaks = " and accepted its leaks" if accept_leaks else ""
-    lines = [*checking.lines_of(findings), "", *(f"note: {note}" for note in noted), ""]
+    lines = [*lines_of(findings), "", *(f"note: {note}" for note in noted), ""]
     lines.append(f"{home.identity.name} signed {plan.hash()}{leaks}")
     lines.append(f"next, once all parties have signed: plumbob party train {plan_file}")
     return {
@@ -215,7 +216,7 @@ def _refuse_test_keys(plan: Plan, are_allowed: bool) -> None:
 def _reported(record: RunRecord, place: Path) -> dict[str, Any]:
     """One party alone cannot score an attack: its page shows what the plan alone says."""
     from plumbob.checking.filing import with_predictions
-    from plumbob.commands.results import write_report
+    from plumbob.report.results import write_report
 
     shown = with_predictions(record)
     RunFolder(place).keep(shown)
@@ -224,7 +225,7 @@ def _reported(record: RunRecord, place: Path) -> dict[str, Any]:
 
 
 def _told_of(record: RunRecord, place: Path) -> dict[str, Any]:
-    from plumbob.commands.results import lines_of
+    from plumbob.report.results import lines_of
 
     lines = [*lines_of(record, place), f"to see the signed receipt: plumbob receipt {place}"]
     return {"out": str(place), "report": str(RunFolder(place).report_file), **record.to_dict(), "lines": lines}

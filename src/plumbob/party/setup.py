@@ -4,23 +4,21 @@ from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from plumbob.commands.table_flags import TableFlags
-from plumbob.commands.tables import SUGGESTED_BINS, chosen, described
 from plumbob.crypto import engines
+from plumbob.data import read_table
 from plumbob.data.shapes import EncodingChoices
-from plumbob.data.summary import TableSummary
+from plumbob.data.summary import TableSummary, summarise
 from plumbob.errors import SettingsError
 from plumbob.party.home import SETTINGS_FILE, Home, HomeSettings
-from plumbob.plan import Plan
+from plumbob.plan import SUGGESTED_BINS, Plan
 from plumbob.transport.identity import Certificate
 from plumbob.transport.invitation import Invitation
 
 ANYWHERE = ("0.0.0.0:", "[::]:")  # No place that a peer could dial.
 
 
-def init(folder: Path, settings: HomeSettings, days: int, table: TableFlags = TableFlags()) -> dict[str, object]:  # noqa: B008  # Frozen.
+def init(folder: Path, settings: HomeSettings, days: int) -> dict[str, object]:
     """A new party in a folder of its own, with what its table gives; a table that cannot be read is refused first."""
-    settings = replace(settings, reading=chosen(table))
     summary = _summary(settings)
     if settings.engine not in engines.NAMES:
         raise SettingsError(f"engine {settings.engine!r}: expected one of {', '.join(engines.NAMES)}")
@@ -53,8 +51,8 @@ def _summary(settings: HomeSettings) -> TableSummary | None:
     if not settings.data or not Path(settings.data).is_file():
         return None
     label = settings.label_column or None
-    suggested = EncodingChoices(bins=SUGGESTED_BINS)
-    return described(Path(settings.data), settings.id_column, label, settings.reading, suggested)
+    table = read_table(Path(settings.data), settings.id_column, label, choices=settings.reading)
+    return summarise(table, EncodingChoices(bins=SUGGESTED_BINS))
 
 
 def renew(folder: Path, days: int) -> dict[str, object]:
