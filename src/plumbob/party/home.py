@@ -139,6 +139,7 @@ class _Table(msgspec.Struct, forbid_unknown_fields=True):
     drop: list[str] = []
     na: list[str] = []
     steps: list[str] = []
+    monotone: list[str] = []
     positive: str = ""
     types: dict[str, str] = {}
 
@@ -152,6 +153,7 @@ def _read_choices(tree: object, mistakes: list[str]) -> ColumnChoices:
             table.types,
             tuple(table.na),
             tuple(table.steps),
+            tuple(table.monotone),
             table.positive or None,
         )
     except (msgspec.ValidationError, DataError) as error:
@@ -166,6 +168,7 @@ def _table_section(reading: ColumnChoices) -> str:
         f"drop = {_toml_list(reading.drop)}": "columns that are no features",
         f"na = {_toml_list(reading.gaps)}": 'cells that mean a gap, besides empty ones and NA: ["?", " "]',
         f"steps = {_toml_list(reading.stepped)}": "columns whose bins are encoded step by step",
+        f"monotone = {_toml_list(reading.monotone)}": "columns along which the score may only rise, or only fall",
         f"positive = {_toml_value(reading.positive or '')}": 'the class to predict; "" = the second one, sorted',
     }
     body = "".join(f"{line:<36} # {comment}\n" for line, comment in lines.items())

@@ -209,7 +209,7 @@ def predict(folder: Path, given: GivenPlan, options: PredictionOptions, tell: Te
     part = ModelPart.load(run.part_file(home.identity.name))
     table = _table_to_predict(home, plan, part, options)
     unusual = unseen_line(home.identity.name, part.encoder.unseen(table), len(table))
-    threshold = threshold_of(options.threshold, options.cost, part.positive_share)
+    threshold = threshold_of(options.threshold, options.cost, part)
     if home.identity.name == plan.label_party.name:
         refuse_unwritable(options.out)
     place = _private(home, RUNS, f"predict-{plan.hash()[:SHORT]}")

@@ -83,21 +83,28 @@ class Participant:
 
     def finish_step(self, step: int, result: State, state: State) -> None:
         """Into the journal: what the step left, and everything that the next one depends on."""
-        channels = {f"channel/{peer}": channel.state() for peer, channel in self.channels.items()}
         counters = b"".join(key.counters() for key in self.keys)
-        self.journal.finish(step, result, {**state, **channels, "counters": counters})
+        self.journal.finish(step, result, {**state, **self.channel_states(), "counters": counters})
 
     def take_up(self) -> Resumed | None:
         """Where the last start left off, with channels and counters as they were; None if no step was finished."""
         resumed = self.journal.resumed()
         if resumed is None:
             return None
-        for peer, channel in self.channels.items():
-            channel.restore(resumed.state[f"channel/{peer}"])
+        self.restore_channels(resumed.state)
         counters = resumed.state["counters"]
         for key in self.keys:
             counters = key.restore_counters(counters)
         return resumed
+
+    def channel_states(self) -> dict[str, bytes]:
+        """Everything that the next message to each peer depends on."""
+        return {f"channel/{peer}": channel.state() for peer, channel in self.channels.items()}
+
+    def restore_channels(self, state: State) -> None:
+        """The inverse of `channel_states`."""
+        for peer, channel in self.channels.items():
+            channel.restore(state[f"channel/{peer}"])
 
 
 @dataclass(frozen=True, repr=False)

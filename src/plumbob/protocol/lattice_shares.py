@@ -36,7 +36,7 @@ from plumbob.protocol.clear import row_weights
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.journal import State
 from plumbob.protocol.lattice_bound import BoundLattice, bind_lattice
-from plumbob.protocol.lattice_keys import Keys, Product, agree_keys
+from plumbob.protocol.lattice_keys import Keys, Product, agree_keys, settled_keys
 from plumbob.protocol.lattice_sets import (
     ANGLE_BITS,
     GRADIENT_RING,
@@ -122,11 +122,15 @@ class LatticeParty(TrainingParty):
         self.shape = LatticeShape(self.plan, len(self.shard))
         self.shape.prove()
         self.shape.refuse_scores(self.plan.held_out(len(self.table)))
-        self.keys = agree_keys(self.participant, self.engine, self.pair.channel, self._products())
         self._answering_key = self.participant.randomness.draw(SEED_BYTES)
         self.register = lattice.Register()
         self.row_noise = self._drawn_noise()
         self.share_start()
+        products = list(self._products())
+        self.keys = settled_keys(self.participant, self.engine, products, lambda: self._agreed(products))
+
+    def _agreed(self, products: Sequence[Product]) -> Keys:
+        return agree_keys(self.participant, self.engine, self.pair.channel, products)
 
     def _drawn_noise(self) -> NDArray[np.int64] | None:
         """This party's noise on every coordinate of every pass, the label party's columns first; None without any.
