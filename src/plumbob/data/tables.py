@@ -197,6 +197,9 @@ def _read(file: Path, id_column: str | None, label_column: str | None, choices: 
 def _readable(file: Path, names: tuple[str, ...] = ()) -> Iterator[None]:
     try:
         yield
+    except DataError:
+        # It says what is wrong already.
+        raise
     except (OSError, ValueError, NotImplementedError) as error:
         raise DataError(f"{file}: could not be read as a table ({told(error, names)})") from None
 

@@ -111,7 +111,7 @@ def _column(source: AnySource, own: list[float], fill: list[float] | None) -> Co
 
 def as_pipeline(model: RawScores) -> Any:
     """A fitted pipeline on a data frame with the tables' columns; NaN is a gap."""
-    from pandas import DataFrame, Series  # type: ignore[import-untyped]  # It brings no types.
+    from pandas import DataFrame, Series
     from sklearn.compose import ColumnTransformer
     from sklearn.linear_model import LinearRegression, LogisticRegression
     from sklearn.pipeline import Pipeline
