@@ -41,7 +41,14 @@ def row_cost(plan: Plan, units: SumUnits | None = None) -> rows.RowCost | None:
         return None
     at_home = [home_rho(plan) for party in plan.learners if party.features]
     moved = moved_units(plan, units or SumUnits(plan.residual_bits))
-    return rows.calibrated(plan.epsilon, plan.delta, moved, plan.passes, [rho for rho in at_home if rho])
+    spent = [rho for rho in at_home if rho]
+    return rows.calibrated(plan.epsilon, plan.delta, moved, plan.passes, spent, failure_of(plan))
+
+
+def failure_of(plan: Plan) -> float:
+    """What may go wrong in a run's arithmetic, which delta pays for."""
+    is_company = plan.protocol == "shares" and len(plan.learners) > 2
+    return rows.FAILURE_OF_MANY if is_company else rows.FAILURE
 
 
 def moved_units(plan: Plan, units: SumUnits) -> int:
@@ -64,7 +71,7 @@ def treatment(plan: Plan, party: str, draw: Draw) -> "HomeTreatment | None":
 
 def rho_of_a_run(plan: Plan) -> float:
     """All that the plan's epsilon and delta allow a run to spend; the noise that is drawn spends no more."""
-    return rows.total_rho(plan.epsilon, plan.delta)
+    return rows.total_rho(plan.epsilon, plan.delta, failure_of(plan))
 
 
 def norms(plan: Plan) -> tuple[float, ...]:
@@ -76,7 +83,7 @@ def home_rho(plan: Plan) -> float:
     """What each party with columns spends on its own rows before training."""
     if not plan.is_whitened:
         return 0.0
-    return rho_at_home(rows.total_rho(plan.epsilon, plan.delta), [party.features for party in plan.learners])
+    return rho_at_home(rho_of_a_run(plan), [party.features for party in plan.learners])
 
 
 @dataclass(frozen=True, repr=False, eq=False)
