@@ -8,9 +8,8 @@ import pytest
 
 import plumbob
 from plumbob.crypto.proof import ROOTS
-from plumbob.protocol.channel import LONGEST_TEXT
 from plumbob.protocol.handshake import Hello
-from plumbob.protocol.messages import HEADER, Kind
+from plumbob.protocol.messages import HEADER, LONGEST_TEXT, Kind
 from plumbob.transport.greeting import LARGEST_GREETING, Greeting
 from plumbob.transport.invitation import CHECKSUM_BYTES, PREFIX
 from plumbob.transport.reliable import FRAME, REMEMBERED

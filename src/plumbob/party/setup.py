@@ -124,7 +124,11 @@ def doctor(
         checks.append(check)
         if tell is not None:
             tell(check.line)
-    return {"ready": all(check.is_ok for check in checks), "checks": [asdict(check) for check in checks]}
+    is_ready = all(check.is_ok for check in checks)
+    step = doctors.next_step(home, agreed, plan) if is_ready else doctors.remedy(checks)
+    if tell is not None:
+        tell(f"{'ready' if is_ready else 'not ready'}; {step}")
+    return {"ready": is_ready, "checks": [asdict(check) for check in checks], "next": step}
 
 
 def _described(certificate: Certificate) -> dict[str, object]:
