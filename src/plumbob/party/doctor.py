@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 
 from plumbob import __version__
 from plumbob.data import Table, build_shard, canonical_ids, read_table, steps_per_epoch
@@ -86,7 +87,7 @@ def examine(
     yield from _meet(home, peers, _Visit(plan), seconds, progress, pace)
 
 
-def next_step(home: Home, plan: Plan | None, file: str | None) -> str:
+def next_step(home: Home, plan: Plan | None, file: str | Path | None) -> str:
     """What to type when everything stands ready."""
     if plan is None:
         return "next, on all sides at once: plumbob party propose"
