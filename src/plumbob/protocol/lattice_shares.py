@@ -344,7 +344,7 @@ class LatticeParty(TrainingParty):
     def _gradient_matrix(self) -> lattice.Matrix:
         return lattice.Matrix(self.engine, self._layout(GRADIENTS, self.pair.name), self._integers)
 
-    @property
+    @cached_property
     def _integers(self) -> lattice.Small:
         entries = np.empty(self.shard.X.shape, dtype=np.int32)
         for piece in store.pieces(len(entries)):

@@ -17,6 +17,8 @@ from plumbob.crypto.lattice.layout import ENTRY_BITS, Layout, SlotLayout
 from plumbob.crypto.lattice.sets import PRIME_BITS, ParameterSet
 from plumbob.errors import CiphertextRefusedError, CryptoError, KeyRefusedError
 
+LARGE_MATRIX = 1 << 28
+"""Bytes of a transformed matrix that is not kept."""
 FACTOR_LIMIT = 1 << 23
 """Numbers in slots are smaller than this."""
 
@@ -122,7 +124,11 @@ class Owner:
 
 
 class Matrix:
-    """A private matrix of integers below 2**20, transformed once for all products with one layout."""
+    """A private matrix of integers below 2**20 for all products with one layout.
+
+    It is transformed once. A large one takes four times less memory as it came, so it is transformed again for each
+    product, at a small part of the product's cost.
+    """
 
     def __init__(self, engine: LatticeEngine, layout: Layout, entries: NDArray[np.int64] | Small) -> None:
         if entries.shape != (layout.rows, layout.columns):
@@ -133,7 +139,17 @@ class Matrix:
         self.engine, self.layout = engine, layout
         small = np.ascontiguousarray(entries, dtype="<i4")
         self.digest = hashlib.sha256(small.data if small.size else b"").digest()
-        self.residues = self._transformed(small.astype(np.int32, copy=False))
+        self._entries = small.astype(np.int32, copy=False)
+        self._residues = self._transformed(self._entries) if self._residue_bytes < LARGE_MATRIX else None
+
+    @property
+    def residues(self) -> Residues:
+        return self._transformed(self._entries) if self._residues is None else self._residues
+
+    @property
+    def _residue_bytes(self) -> int:
+        layout = self.layout
+        return 8 * layout.replies * layout.requests * len(layout.parameters.primes) * layout.parameters.degree
 
     def _transformed(self, entries: Small) -> Residues:
         """(replies, requests, primes, degree), one block of rows at a time to save memory."""
