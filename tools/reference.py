@@ -23,7 +23,8 @@ WIDTH = 100  # A signature that is longer gets a line for each parameter.
 
 # What scripts may rely on, by module, in the order of the page.
 PUBLIC = {
-    "plumbob": ("VerticalLogisticRegression", "Plan", "check", "audit", "load"),
+    "plumbob": ("VerticalLogisticRegression", "Plan", "check", "audit", "Findings", "LeakWarning", "load"),
+    "plumbob.party": ("Home", "Outcome"),
     "plumbob.datasets": ("load", "describe", "names"),
     "plumbob.record": ("Finding", "RunRecord"),
     "plumbob.attacks": (

@@ -32,6 +32,7 @@ from plumbob.plan import Plan
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.journal import NO_JOURNAL, Journal, Resumed, State
 from plumbob.protocol.messages import Kind
+from plumbob.protocol.order import heard, table_for
 
 NONCE_BYTES = 32
 SHOWN = 80  # Characters of a peer's own words that an error repeats.
@@ -73,6 +74,12 @@ class Participant:
         """Channels to the peers that hold rows: all but an arbiter."""
         arbiter = self.plan.arbiter
         return {peer: channel for peer, channel in self.channels.items() if arbiter is None or peer != arbiter.name}
+
+    def follow(self, purpose: Purpose) -> None:
+        """Let every channel wait only for what its peer may say in such a session."""
+        table = table_for(self.plan, purpose)
+        for peer, channel in self.channels.items():
+            channel.follow(None if table is None else heard(table, self.plan, peer, self.name))
 
     def send_all(self, kind: Kind, body: bytes) -> None:
         for channel in self.data_peers.values():
@@ -146,9 +153,8 @@ def greet_peers(participant: Participant, rows: int | None, purpose: Purpose) ->
     plan_hash = participant.plan.hash()
     channels = participant.channels if purpose == "train" else participant.data_peers
     ours = Hello(1, participant.name, purpose, plan_hash, rows, nonces[participant.name])
+    participant.follow(purpose)
     for channel in channels.values():
-        if purpose == "train":
-            channel.follow(participant.plan.protocol)
         channel.send(Kind.HELLO, 0, msgspec.json.encode(ours))
     heard = {}
     for peer, channel in channels.items():
