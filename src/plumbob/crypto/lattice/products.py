@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from plumbob.crypto.lattice.context import SEED_BYTES, Context, derive, expand
+from plumbob.crypto.lattice.context import SEED_BYTES, Context, derive, digest_of, expand
 from plumbob.crypto.lattice.interface import LatticeEngine, Packed, Pairs, Residues, Small
 from plumbob.crypto.lattice.layout import ENTRY_BITS, Layout, SlotLayout
 from plumbob.crypto.lattice.sets import PRIME_BITS, ParameterSet
@@ -177,7 +177,8 @@ class Evaluator:
         layout, engine = self.matrix.layout, self.matrix.engine
         seed, packed = read_request(layout.parameters, request, layout.requests)
         # The reply's randomness depends on the matrix too: the same request with another must not repeat it.
-        streams = admit(self._register, self.key, self._local_key, seed, request, self.matrix.digest)
+        digest = digest_of(request, threads_of(engine))
+        streams = admit(self._register, self.key, self._local_key, seed, digest, self.matrix.digest)
         if not layout.requests:
             return Answer(b"", layout.take_outputs(np.zeros((0, 0, 2), dtype=np.uint64)))
         uniform = request_stream(layout.parameters, self.key.context, seed)
@@ -244,7 +245,8 @@ class SlotEvaluator:
         seed, packed = read_request(layout.parameters, request, layout.blocks * layout.terms)
         # The reply's randomness depends on the numbers too: the same request with others must not repeat it.
         own = hashlib.sha256(np.ascontiguousarray(values, dtype="<i4").data).digest()
-        streams = admit(self._register, self.key, self._local_key, seed, request, own)
+        digest = digest_of(request, threads_of(self.engine))
+        streams = admit(self._register, self.key, self._local_key, seed, digest, own)
         if not layout.blocks:
             return Answer(b"", layout.nothing)
         uniform = request_stream(layout.parameters, self.key.context, seed)
@@ -287,14 +289,19 @@ def polynomials(parameters: ParameterSet, data: bytes | memoryview, count: int) 
 
 
 def admit(
-    register: Register, key: TestedKey, local_key: bytes, seed: bytes, request: bytes, own: bytes
+    register: Register, key: TestedKey, local_key: bytes, seed: bytes, digest: bytes, own: bytes
 ) -> tuple[bytes, bytes]:
-    """Refuse what was answered otherwise before, and derive the streams of u and e2."""
+    """Refuse what was answered otherwise before, and derive the streams of u and e2; `digest` is of the request."""
     context = key.context.encode(key.parameters)
-    digest = hashlib.sha256(request).digest()
     register.admit(context, seed, hashlib.sha256(digest + own).digest())
     fields = (context, digest, key.digest, own)
     return derive(local_key, "reply secret", *fields), derive(local_key, "reply errors", *fields)
+
+
+def threads_of(engine: LatticeEngine) -> int:
+    """Of the kernel; the reference has one."""
+    threads: int = getattr(engine, "threads", 1)
+    return threads
 
 
 def check_same_set(left: ParameterSet, right: ParameterSet) -> None:
