@@ -6,17 +6,18 @@ from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Page
 
 WIDTHS = (390, 1280, 1920)
+PHONE, DESKTOP, _ = WIDTHS
 HEIGHT = 900
 SCHEMES = ("light", "dark")
 MOST_STOPS = 400
 
 
-def look_at(page: Page, widths: tuple[int, ...] = WIDTHS) -> None:
+def look_at(page: Page, uncropped_from: int = DESKTOP) -> None:
     """At each width: nothing sideways, nothing cropped on a desktop, and nothing that axe-core objects to."""
-    for width in widths:
+    for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": HEIGHT})
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-        if width >= 1280:
+        if width >= uncropped_from:
             assert page.evaluate(SCROLLED_INSIDE) == [], width
         assert violations(page) == [], width
 
@@ -42,7 +43,8 @@ SCROLLED_INSIDE = """() => [...document.querySelectorAll("body *")].filter(one =
 
 def stops(page: Page) -> list[str]:
     """By Tab alone, from the top until it leaves the page: what is reached, each with a visible outline."""
-    page.evaluate("document.activeElement.blur(); window.scrollTo(0, 0)")
+    # Without this, Tab would continue from where somebody clicked last.
+    page.evaluate("document.body.tabIndex = -1; document.body.focus(); document.body.removeAttribute('tabindex')")
     reached: list[str] = []
     for _ in range(MOST_STOPS):
         page.keyboard.press("Tab")

@@ -31,11 +31,11 @@ PLANS: dict[str, Plan] = {
     "opened": Plan.for_columns((8, 22), rows=455, open="own"),
     "eight": Plan(
         (
-            Party(f"{LONG_NAME}-0", "label", 80_000),
-            *(Party(f"{LONG_NAME}-{place}", "features", 99_999) for place in range(1, 8)),
+            Party(f"{LONG_NAME}-0", "label", 800),
+            *(Party(f"{LONG_NAME}-{place}", "features", 9_999) for place in range(1, 8)),
             Party(f"{LONG_NAME}-key", "arbiter", 0),
         ),
-        rows=9_999_999,
+        rows=4_000,
         title="A title that says far more than a title has to say. " * 5,
         protocol="arbiter",
         noise="sound",
@@ -131,7 +131,7 @@ def printed(tab: Tab, folder: Path, text: str) -> int:
 
 def test_a_longer_page_would_be_noticed(tab: Tab, tmp_path: Path) -> None:
     """Pages of paper are really counted."""
-    many = [Finding("label-sign", "fund", "bank", "labels", "leaks", "Why. " * 40, "here")] * 40
+    many = [Finding("label-sign", "fund", "bank", "labels", "leaks", "Why. " * 40, "here", "")] * 40
     assert printed(tab, tmp_path, findings_page(PLANS["exchange"], many, ["A note."], "0.1.0")) > 2
 
 

@@ -152,7 +152,7 @@ def findings_section(findings: Sequence[Finding], heading: str = "Finding by fin
     if idle:
         pieces.append(folded("Attacks that had nothing to work on", bullets(idle)))
     if theory.rows:
-        pieces.append(folded("Theory beside practice", table_of(theory, "Theory beside practice")))
+        pieces.append(folded("Theory beside practice", table_of(theory, f"Theory beside practice, {heading}")))
     table = badged_table(told) if told else None
     return Section(heading, [] if told else [NO_CLAIM], table, rest=joined(*pieces))
 
@@ -195,7 +195,7 @@ def plan_section(plan: Plan, text: str) -> Section:
         if _is_told(plan, key)
     ]
     settings = PageTable(["setting", "here", "default"], changed, "What differs from the defaults, and what protects.")
-    whole = folded("The whole plan", tag("pre", tag("code", text), tabindex=0))
+    whole = folded("The whole plan", tag("pre", tag("code", text)))
     tables = joined(table_of(parties, "Parties"), table_of(settings, "Settings"), whole)
     return Section("The plan", special=tables)
 

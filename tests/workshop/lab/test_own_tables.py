@@ -12,7 +12,7 @@ from plumbob.errors import DataError, PlumbobError
 from plumbob.plan import Plan
 from plumbob.record import RunRecord
 from plumbob.workshop.lab import own_tables
-from plumbob.workshop.lab.own_tables import OwnTables, Reading
+from plumbob.workshop.lab.own_tables import OwnTables, Reading, TablesRead
 from plumbob.workshop.simulation.files import load_tables
 from tests.workshop.lab.conftest import OpenLab
 
@@ -188,7 +188,12 @@ def test_a_table_is_read_once_for_many_plans(tables: OwnTables, monkeypatch: pyt
     """Another number of epochs reads nothing; another number of bins, or another file, does."""
     asked: list[object] = []
     answer = tables._answer
-    monkeypatch.setattr(tables, "_answer", lambda *given: (asked.append(given), answer(*given))[1])
+
+    def counted(*given: Any) -> TablesRead:
+        asked.append(given)
+        return answer(*given)
+
+    monkeypatch.setattr(tables, "_answer", counted)
     for keys in ({**BINNED, "epochs": 1}, {**BINNED, "epochs": 2}, {**BINNED, "bins": 4}):
         tables.read(NAMES, READING, keys)
     assert len(asked) == 2

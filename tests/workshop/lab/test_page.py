@@ -15,9 +15,12 @@ from playwright.sync_api import Page, expect
 from plumbob.plan import Plan
 from plumbob.protocol.outcome import unfinished_record
 from plumbob.record import Finding, RunRecord
-from tests.browser.conftest import PHONE, Tab
+from tests.browser import looks
+from tests.browser.conftest import Tab
+from tests.browser.looks import SCHEMES, look_at, reachable, stops, violations
 from tests.report.support import PAYLOADS
 from tests.workshop.lab.conftest import QUICK, OpenLab
+from tests.workshop.lab.test_own_tables import bank, fund
 
 SECONDS = 60_000  # For what a run on a busy machine may take, in milliseconds.
 
@@ -343,15 +346,105 @@ def test_a_run_can_be_cancelled_and_another_compared(tab: Tab, lab: OpenLab) -> 
     assert quiet(tab, lab)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_phone_needs_no_sideways_scrolling(new_tab: Callable[..., Tab], lab: OpenLab, scheme: str) -> None:
-    """At a phone's width everything is within it, also with every fold open."""
-    tab = new_tab(viewport=PHONE, color_scheme=scheme)
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_it_fits_every_screen(new_tab: Callable[..., Tab], lab: OpenLab, scheme: str) -> None:
+    """With every fold open: nothing sideways, nothing that scrolls inside the page, and axe-core is silent."""
+    tab = new_tab(color_scheme=scheme)
     page = shown(tab, lab)
     page.evaluate("for (const fold of document.querySelectorAll('details')) fold.open = true")
     expect(page.locator("svg.scene").nth(5)).to_be_visible()
-    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    look_at(page, uncropped_from=looks.PHONE)
+    page.locator("#key-test_share").fill("2")
+    expect(page.locator("#mistakes li").first).to_be_visible()
+    assert violations(page) == []
     assert quiet(tab, lab)
+
+
+def test_tab_reaches_everything(tab: Tab, lab: OpenLab) -> None:
+    """All that a pointer could use, in one walk, with an outline that shows where one is."""
+    page = shown(tab, lab)
+    page.get_by_text("Every other key of the plan").click()
+    expect(page.locator(".option .cost").first).to_contain_text("MB sent", timeout=SECONDS)
+    expected = reachable(page)
+    assert sorted(stops(page)) == sorted(expected)
+
+
+@pytest.fixture
+def own_files(tmp_path: Path) -> list[Path]:
+    """Two tables with text, gaps and a column that should stay out."""
+    texts = {"bank.csv": bank(), "fund.csv": fund()}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    return [tmp_path / name for name in texts]
+
+
+def with_own_tables(page: Page, files: list[Path]) -> None:
+    """Chosen in the browser; the label's column is named."""
+    page.locator("#data").select_option("own")
+    expect(page.locator("#mistakes")).to_contain_text("choose")
+    for place, file in enumerate(files):
+        page.locator(f"#table-file-{place}").set_input_files(file)
+        expect(page.locator(f"#table-file-{place}-about")).to_contain_text(file.name)
+    page.locator("#table-label").select_option("default")
+    expect(page.locator(".finding").first).to_be_visible()
+
+
+def test_own_tables_are_read_checked_and_run(tab: Tab, open_lab: Callable[..., OpenLab], own_files: list[Path]) -> None:
+    """Chosen in the browser: columns are counted and can be left out, a reload keeps them, and a run ends."""
+    lab = open_lab()
+    page = first_shown(tab, lab)
+    with_own_tables(page, own_files)
+    expect(page.locator("#along")).to_be_empty()
+    expect(page.locator("#table-id")).to_have_value("id")
+    expect(page.locator("#rows")).to_have_value("80")
+    expect(page.locator("#columns-0")).to_be_disabled()
+    width = page.get_by_label("Columns of party 1, exactly").input_value()
+    page.get_by_label("Use city").uncheck()
+    expect(page.get_by_label("Columns of party 1, exactly")).not_to_have_value(width)
+    page.reload()
+    expect(page.get_by_label("Use city")).not_to_be_checked()
+    expect(page.locator("#rows")).to_have_value("80")
+    page.get_by_label("Read balance as").select_option("boolean")
+    no_findings(page)
+    expect(page.locator("#mistakes")).to_contain_text("fund:")
+    page.get_by_label("Read balance as").select_option("")
+    expect(page.locator(".finding").first).to_be_visible()
+    page.locator("input[value='calculated']").check()
+    page.locator("#start").click()
+    expect(page.locator("#run-status a").first).to_be_visible(timeout=SECONDS)
+    assert quiet(tab, lab)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_own_tables_fit_every_screen(
+    new_tab: Callable[..., Tab], lab: OpenLab, own_files: list[Path], scheme: str
+) -> None:
+    """The tables' columns, and the list of runs, on a phone and on desktops."""
+    tab = new_tab(color_scheme=scheme)
+    page = first_shown(tab, lab)
+    with_own_tables(page, own_files)
+    look_at(page, uncropped_from=looks.PHONE)
+    expected = reachable(page)
+    assert sorted(stops(page)) == sorted(expected)
+    assert quiet(tab, lab)
+
+
+def test_a_file_that_is_no_table_is_refused_beside_it(tab: Tab, lab: OpenLab, tmp_path: Path) -> None:
+    """In words, where it was chosen; a file that is too large is not even sent."""
+    page = first_shown(tab, lab)
+    page.locator("#data").select_option("own")
+    (tmp_path / "bank.csv").write_text("1.5,2.5\n1,2\n")
+    page.locator("#table-file-0").set_input_files(tmp_path / "bank.csv")
+    expect(page.locator(".card .wrong").first).to_contain_text("expected the columns' names in the first line")
+    page.evaluate("""() => {
+      const input = document.getElementById("table-file-0"), file = new File(["a,b"], "huge.csv");
+      Object.defineProperty(file, "size", { value: 2 ** 40 });
+      Object.defineProperty(input, "files", { value: [file], configurable: true });
+      input.dispatchEvent(new Event("change"));
+    }""")
+    expect(page.locator(".card .wrong").first).to_contain_text("use plumbob audit for larger files")
+    # The refusal of the first file is what the console was told.
+    assert [error for error in tab.errors if "400" not in error] == []
 
 
 def test_hostile_names_stay_text(tab: Tab, open_lab: Callable[..., OpenLab], tmp_path: Path) -> None:

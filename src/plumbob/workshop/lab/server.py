@@ -130,7 +130,8 @@ class Lab:
             parts = Parts.of(body)
             tables = await self._tables_read(parts)
             draft = answers.asked(parts, tables)
-            answer = answers.checked(draft)
+            # In a thread: a plan of many parties and rows takes seconds, in which a run can still be cancelled.
+            answer = await anyio.to_thread.run_sync(answers.checked, draft)
             self.checked.keep(draft.plan)
         except PlanError as error:
             answer = {"mistakes": answers.mistakes(error)}
