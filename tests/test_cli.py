@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 from plumbob import __version__, cli
+from plumbob.cli import options
 from plumbob.crypto import engines
 from plumbob.errors import ROOM_ADVICE, CryptoError
 from plumbob.plan import KEYS, Plan
@@ -447,7 +448,7 @@ def test_files_after_one_data_flag(
 
 def test_help_names_every_engine() -> None:
     """What `--engine` takes is what there is to choose."""
-    _, option = get_args(cli.Engine)
+    _, option = get_args(options.Engine)
     assert option.metavar == "|".join(engines.NAMES)
 
 

@@ -122,6 +122,18 @@ def test_the_worst_noise_stays_below_its_bound(monkeypatch: pytest.MonkeyPatch) 
     assert worst_error(layout, entries, values, played.total) < 1.5
 
 
+def test_noise_of_many_rows_adds_up_by_its_squares() -> None:
+    """Errors as they are drawn, times the largest entries of any signs, stay below the bound for many rows."""
+    rows = 1 << 16
+    layout = Layout(sets.GRADIENTS, "gradients", rows, 1, 1, 128, 104)
+    assert layout.worst_noise < LARGEST_ERROR * rows << (ENTRY_BITS - 1)
+    signs = np.random.default_rng(5).choice([-1, 1], rows)
+    for index in range(20):
+        drawn = streams.errors(bytes(32), index, rows)
+        for kept in (drawn.sum(), drawn @ signs):
+            assert abs(int(kept)) << (ENTRY_BITS - 1) < layout.worst_noise
+
+
 def test_a_layout_whose_noise_could_show_is_refused() -> None:
     """Too many output bits for a set, or for its number of rows, are refused before anything is sent."""
     with pytest.raises(CryptoError, match="use fewer output bits"):

@@ -10,13 +10,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from plumbob.arrays import Matrix
 from plumbob.checking.coalitions import ALONE, JOINT, Coalition, coalitions
 from plumbob.record import Finding
 from plumbob.workshop.attacks import Attack, View
 from plumbob.workshop.auditor.score import scored
 from plumbob.workshop.auditor.truth import Truth
-
-Matrix = NDArray[np.float64]
 
 
 def findings_together(

@@ -12,6 +12,7 @@ import numpy as np
 
 from plumbob.checking.advice import ON_OPENED_WEIGHTS
 from plumbob.checking.arbiter_rules import ATTACK as ARBITER
+from plumbob.checking.findings import ORDER, Findings, worst_first
 from plumbob.data import Column, Table
 from plumbob.errors import DataError, RemoteProtocolError
 from plumbob.plan import Plan, suggestion
@@ -20,7 +21,7 @@ from plumbob.workshop.attacks import ACTIVE, PASSIVE, ActiveAttack, Attack, NotA
 from plumbob.workshop.auditor.arbiter import arbiter_audit
 from plumbob.workshop.auditor.coalitions import findings_together
 from plumbob.workshop.auditor.prediction import prediction_audit
-from plumbob.workshop.auditor.score import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE, scored, without_claim
+from plumbob.workshop.auditor.score import BLOCKED, NOT_APPLICABLE, scored, without_claim
 from plumbob.workshop.auditor.truth import Source, Truth
 from plumbob.workshop.simulation import train
 
@@ -29,13 +30,10 @@ Tell = Callable[[str], None]
 
 Kind = TypeVar("Kind", Attack, ActiveAttack)
 
-# What is worst comes first.
-ORDER = (LEAKS, DEGRADES, BLOCKED, NOT_APPLICABLE)
-
 
 def audit(
     record: Source, only: Sequence[str] | None = None, progress: Tell | None = None, predicted: int = 0
-) -> list[Finding]:
+) -> Findings:
     """Attack a recorded run: a `RunRecord` with its transcripts, a `Run`, or a run's folder.
 
     `only` names the attacks to run; without it, all. `predicted` are rows to be scored later, whose scores are
@@ -60,7 +58,7 @@ def audit(
         findings += arbiter_audit(truth, *again, lambda line: _tell(progress, line))
     findings += prediction_audit(truth, predicted) if predicted else []
     judged = (_on_opened_weights(truth.plan, finding) for finding in findings)
-    return sorted(one_each(judged), key=lambda finding: ORDER.index(finding.verdict))
+    return worst_first(one_each(judged))
 
 
 def not_run(only: Sequence[str] | None, plan: Plan) -> list[str]:

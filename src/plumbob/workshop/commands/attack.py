@@ -6,10 +6,10 @@ from pathlib import Path
 
 from plumbob.checking.advice import notes_for
 from plumbob.checking.agreement import Agreement, agreements
-from plumbob.checking.check import summary
-from plumbob.commands import results
+from plumbob.checking.findings import summary
 from plumbob.plan import Plan
 from plumbob.record import Finding, RunRecord
+from plumbob.report import results
 from plumbob.report.beside import kept_sentence, theorems_table
 from plumbob.report.page import as_text
 from plumbob.report.run import conditions_table, findings_table, partial_sentence, reasons

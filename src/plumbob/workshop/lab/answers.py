@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from plumbob.checking.check import check, notes, summary
+from plumbob.checking.check import check, notes
+from plumbob.checking.findings import summary
 from plumbob.errors import DataError, PlanError
 from plumbob.plan import KEYS, Party, Plan
 from plumbob.protocol.lattice_sets import LatticeShape
@@ -69,6 +70,8 @@ def checked(draft: Draft) -> dict[str, Any]:
     """`check`'s findings, the worst first, each with what a click can change."""
     try:
         findings = check(draft.plan)
+    except PlanError:
+        raise
     except (ArithmeticError, ValueError) as error:
         raise PlanError(BEYOND) from error
     return {

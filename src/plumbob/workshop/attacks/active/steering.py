@@ -10,16 +10,13 @@ from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plumbob.arrays import Matrix, Vector
 from plumbob.crypto import Encoded
 from plumbob.data import Batch
-from plumbob.protocol.transcript import Vector
 from plumbob.protocol.widths import columns_of
 from plumbob.workshop.attacks.active.attacking_parties import AttackingExchangeParty
 from plumbob.workshop.attacks.interface import Condition
-
-Matrix = NDArray[np.float64]
 
 
 class SteeringParty(AttackingExchangeParty):
