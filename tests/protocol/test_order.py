@@ -33,9 +33,7 @@ from tests.protocol.test_lattice_shares import lattice_plan
 from tests.protocol.test_prediction import predicted, run_of
 
 ROWS = 40
-FIRST_TESTS = (
-    8  # Messages before training with a plan's seed, and of one test of all keys; later ones have fewer keys.
-)
+FIRST_TESTS = 8  # Messages before training with a plan's seed, and of one test of all keys; later ones have fewer keys.
 PLANS = {
     "exchange": plan_for((2, 3), protocol="exchange", test_share=0.2),
     "exchange, no columns": plan_for((0, 2), protocol="exchange", test_share=0.2),

@@ -19,7 +19,7 @@ from tests.browser.conftest import PHONE, Tab
 from tests.report.support import PAYLOADS
 from tests.workshop.lab.conftest import QUICK, OpenLab
 
-SECONDS = 60_000  # For what a run on a busy machine may take, in milliseconds.
+SECONDS = 120_000  # For what a run on a busy machine may take, in milliseconds.
 
 
 def shown(tab: Tab, lab: OpenLab) -> Page:
@@ -285,6 +285,6 @@ def test_a_closed_lab_is_noticed(tab: Tab, open_lab: Callable[..., OpenLab]) -> 
     lab = open_lab()
     page = shown(tab, lab)
     lab.process.terminate()
-    lab.process.wait(20)
+    lab.process.wait(120)
     page.locator("#key-batch_size").fill("500")
     expect(page.locator("#sentence")).to_contain_text("does not answer")
