@@ -106,10 +106,10 @@ def test_no_product_repeats_a_key() -> None:
     parties = [party for party in run.parties.values() if isinstance(party, LatticeParty)]
     assert len(parties) == 2
     for party in parties:
-        contexts = [product.context for product in party._products()]
+        contexts = [product.context for product in party._listed_products()]
         assert len(set(contexts)) == len(contexts) == 4 * 7
-        assert not party.keys.own
-        assert not party.keys.tested
+        assert not party.products.keys.own
+        assert not party.products.keys.tested
 
 
 @pytest.mark.parametrize(
@@ -167,12 +167,13 @@ class Twisted(LatticeParty):
     twist: Callable[[bytes], bytes]
 
     def prepare(self) -> None:
-        send, kind, twist = self.pair.channel.send, type(self).kind, type(self).twist
+        [channel] = self.company.channels.values()
+        send, kind, twist = channel.send, type(self).kind, type(self).twist
 
         def changed(sent: Kind, step: int, body: bytes) -> None:
             send(sent, step, twist(body) if sent == kind else body)
 
-        self.pair.channel.send = changed  # type: ignore[method-assign, assignment]  # That is the attack.
+        channel.send = changed  # type: ignore[method-assign, assignment]  # That is the attack.
         super().prepare()
 
 

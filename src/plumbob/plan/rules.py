@@ -20,6 +20,7 @@ from plumbob.plan.settings import (
 PARTY_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
 PROFILE_BITS = (2048, 3072)
 LEAST_L2_OF_LONG_RUNS = 0.01
+MOST_SHARING = 8  # Parties in `shares`: products grow with the square of their number.
 BOUNDED_SIGMOIDS = ("fourier", "exact", "piecewise")
 # What version 1 would have refused, so that no earlier plan can say it.
 CHOICES_OF_VERSION_2: Mapping[str, tuple[object, ...]] = {
@@ -151,8 +152,17 @@ def _protocol_mistakes(plan: Settings) -> Mistakes:
             {"sigmoid", "protocol", "parties", "scheme"},
             f'model.sigmoid: "{plan.sigmoid}" over "{protocol}": {reason}',
         )
-    if protocol == "shares" and n_learners != 2:
-        yield {"protocol", "parties"}, f'crypto.protocol: "shares" is for exactly two parties, got {n_learners}'
+    if protocol == "shares" and n_learners > MOST_SHARING:
+        yield (
+            {"protocol", "parties"},
+            f'crypto.protocol: "shares" is for two to {MOST_SHARING} parties, got {n_learners}; leave some out, or set'
+            ' protocol = "exchange"',
+        )
+    if protocol == "shares" and plan.scheme != "lattice" and n_learners > 2:
+        yield (
+            {"protocol", "parties", "scheme"},
+            f'crypto.scheme: "{plan.scheme}" in "shares" is for two parties, got {n_learners}; set "lattice"',
+        )
     if (protocol == "arbiter") != (plan.arbiter is not None):
         text = (
             '"arbiter" needs a party with role arbiter, the plan has none'

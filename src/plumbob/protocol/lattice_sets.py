@@ -10,7 +10,7 @@ the smallest ones.
 import math
 from dataclasses import dataclass
 
-from plumbob.crypto.lattice import Layout, ParameterSet, SlotLayout, sets
+from plumbob.crypto.lattice import Layout, MaskedOpening, ParameterSet, SlotLayout, angles, sets
 from plumbob.data.whitening import PENALTY_BITS
 from plumbob.errors import CryptoError, PlanError
 from plumbob.model.sigmoid import HARMONICS
@@ -33,11 +33,14 @@ STEP_BITS = 26  # Bits of the public integer that stands for rate / rows.
 MOMENTUM_BITS = 20
 RATE_BITS = 20
 FAILURE_BITS = 40
-STRAY_UNITS = 4
-"""A sum's own low bits are dropped (one unit down), both directions' products are right to one unit each way: two
-neighbours' sums can so differ by less than this many units more than exact ones would."""
+TURN_BITS = 24  # Fraction bits of a product of sines and cosines that goes into the next stage.
+TURN_SIZE_BITS = TURN_BITS + angles.FACTOR_BITS + 1  # Of such a product before it is rounded off; none reaches 2.
+HIDING_BITS = 28
+STRAY_UNITS = 2
+"""For each party. A sum's own low bits are dropped (one unit down), each peer's product is right to one unit each way:
+two neighbours' sums can so differ by less than this many units more than exact ones would."""
 NOISE_BITS = 6
-"""Both parties' noise stays below 2**6 deviations of one, but for less than 2**-600."""
+"""All parties' noise stays below 2**6 deviations of one, but for less than 2**-600."""
 MOST_ROWS = 1_950_000
 """Of one run: in the sum over more rows, the noise of a gradient could reach its last bit (docs/lattice.md)."""
 ROWS_AT_ONCE = 1 << 17  # Of one product in slots: so many rows make a request of 80 MB.
@@ -109,8 +112,26 @@ class LatticeShape:
         """The rows of each product in slots."""
         return [slice(start, min(start + ROWS_AT_ONCE, self.rows)) for start in range(0, self.rows, ROWS_AT_ONCE)]
 
-    def slots(self, piece: slice) -> SlotLayout:
-        return SlotLayout(self.profile[2], piece.stop - piece.start, TERMS)
+    def slots(self, piece: slice, *, is_turn: bool = False) -> SlotLayout:
+        return SlotLayout(self.profile[2], piece.stop - piece.start, TERMS, is_turn)
+
+    @property
+    def parties(self) -> int:
+        return len(self.plan.learners)
+
+    @property
+    def stages(self) -> list[tuple[int, bool]]:
+        """Of the sigmoid, one for every party but the first: (how many owners take part, whether products turn)."""
+        return [(later, later < self.parties - 1) for later in range(1, self.parties)]
+
+    def turned(self, holders: int) -> MaskedOpening:
+        """How products between two stages of the sigmoid are lifted."""
+        return MaskedOpening(self.profile[2].slot_modulus, TURN_SIZE_BITS, holders)
+
+    @property
+    def lifted_sums(self) -> MaskedOpening:
+        """How the gradients of three and more parties, and the penalties', are lifted."""
+        return MaskedOpening(1 << GRADIENT_RING, self.largest_sum_bits, self.parties)
 
     @property
     def has_penalty_products(self) -> bool:
@@ -135,7 +156,8 @@ class LatticeShape:
         keys = self.plan.passes * (scores + matrices * gradients + len(self.pieces) * slots)
         names = [party.name for party in self.plan.learners]
         layouts = [make(name) for make in (self.scores, self.gradients, self.penalties) for name in names]
-        requests = [layout.total_bytes for layout in layouts] + [self.slots(piece).total_bytes for piece in self.pieces]
+        slots_of_pieces = [self.slots(piece, is_turn=self.parties > 2) for piece in self.pieces]
+        requests = [layout.total_bytes for layout in layouts] + [layout.total_bytes for layout in slots_of_pieces]
         return max(2 * keys, *requests) + 32
 
     @property
@@ -143,7 +165,8 @@ class LatticeShape:
         """Of a whole run, with those that prediction is bound to."""
         matrices = 3 if self.has_penalty_products else 2
         bound = 2 if self.plan.open == "never" else 0
-        return self.plan.passes * (2 * matrices + len(self.pieces)) + bound
+        pairs = self.parties * (self.parties - 1) // 2
+        return pairs * (self.plan.passes * (2 * matrices + len(self.pieces)) + bound)
 
     def prove(self) -> None:
         """Refuse too many rows, and shares that are cut or lifted wrongly more often than in one of 2**40 runs."""
@@ -153,6 +176,11 @@ class LatticeShape:
             raise PlanError(
                 f"shares: {self.rows} rows and {self.plan.passes} passes leave less than {FAILURE_BITS} bits of safety "
                 "when shares are cut; choose fewer feature_bits or epochs"
+            )
+        if self.shown_bits > -HIDING_BITS:
+            raise PlanError(
+                f"shares: {self.rows} rows, {self.plan.passes} passes and {self.parties} parties leave masks that show "
+                f"something in more than one of 2**{HIDING_BITS} runs; choose fewer epochs or parties"
             )
 
     def refuse_scores(self, held_out: int) -> None:
@@ -166,6 +194,8 @@ class LatticeShape:
     @property
     def failure_bits(self) -> float:
         """The logarithm of the chance that a number of the run is cut or lifted wrongly."""
+        if self.parties > 2:
+            return self._failure_bits_of_stages
         size = self.largest_sum_bits
         each_pass = self.plan.columns + 1
         log_odds = [
@@ -174,6 +204,29 @@ class LatticeShape:
             math.log2(each_pass) + size + STEP_BITS - RESIDUAL_RING,
         ]
         return math.log2(sum(2.0**odds for odds in log_odds)) + math.log2(self.plan.passes)
+
+    @property
+    def _failure_bits_of_stages(self) -> float:
+        """With three and more parties only products in slots can fail, and what the first two lift by themselves."""
+        chance = 0.0
+        for piece in self.pieces:
+            for owners, is_turn in self.stages:
+                largest = 1 << 2 * angles.FACTOR_BITS if owners == 1 else 0
+                chance += owners * self.slots(piece, is_turn=is_turn).failure_chance(largest)
+        return math.log2(chance) + math.log2(self.plan.passes)
+
+    @property
+    def shown_bits(self) -> float:
+        """The logarithm of the chance that a mask of the run shows anything; minus infinity where there are none."""
+        if self.parties == 2:
+            return -math.inf
+        turned = TERMS * max(0, self.parties - 3) + 1
+        sums = (2 if self.has_penalty_products else 1) * (self.plan.columns + 1)
+        odds = (
+            math.log2(self.rows * turned) + self.turned(self.parties).shown_bits,
+            math.log2(sums) + self.lifted_sums.shown_bits,
+        )
+        return math.log2(sum(2.0**each for each in odds)) + math.log2(self.plan.passes)
 
     @property
     def residual_bits(self) -> int:
@@ -191,7 +244,7 @@ class LatticeShape:
     @property
     def row_cost(self) -> RowCost | None:
         """What a run costs for one row, with noise in the units of the gradients' shares; None without a promise."""
-        units = SumUnits(SLOT_BITS, DROPPED_BITS, STRAY_UNITS)
+        units = SumUnits(SLOT_BITS, DROPPED_BITS, STRAY_UNITS * self.parties)
         return row_cost(self.plan, units)
 
 

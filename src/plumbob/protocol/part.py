@@ -20,7 +20,7 @@ from plumbob.data.whitening import CLIP, Whitening, penalties_of
 from plumbob.errors import DataError
 from plumbob.plan import Party
 from plumbob.protocol.bound_shares import BoundShares
-from plumbob.protocol.lattice_bound import BoundLattice
+from plumbob.protocol.lattice_bound import AnyBound, BoundLattice, BoundLattices
 
 FORMAT = 3
 EARLIER = 2  # Its sources were numbers and full sets of categories only.
@@ -32,7 +32,7 @@ NEVER_OPENED = (
 
 @dataclass(frozen=True, repr=False, eq=False)
 class ModelPart:
-    """One party's part of the model; `shares` are its shares of both parties' weights where these were never opened."""
+    """One party's part of the model; `shares` are its shares of all parties' weights where these were never opened."""
 
     party: str
     role: str
@@ -50,7 +50,7 @@ class ModelPart:
     """Of the training rows, at the label party: with calibrated probabilities, balanced accuracy is largest there."""
     balanced_threshold: float | None = None
     """At the label party: the probability at which balanced accuracy was largest on scores that it saw anyway."""
-    bound: BoundShares | BoundLattice | None = None
+    bound: BoundShares | AnyBound | None = None
     """What prediction on shares works with, fixed when training ended; None where weights are opened."""
 
     @classmethod
@@ -151,7 +151,7 @@ class ModelPart:
             stored = msgspec.json.decode(data, type=_Stored)
             sources = tuple(_source(source) for source in stored.sources)
             shares = {name: [int(value) for value in share] for name, share in stored.shares.items()}
-            kept = stored.bound or stored.bound_lattice
+            kept = stored.bound or stored.bound_lattice or stored.bound_lattices
             bound = None if kept is None else kept.read()
         except DataError:
             raise
@@ -243,14 +243,30 @@ class _StoredBoundLattice(msgspec.Struct, forbid_unknown_fields=True):
         return bound
 
 
-def _stored_bound(bound: BoundShares | BoundLattice) -> dict[str, Any]:
+class _StoredBoundLattices(msgspec.Struct, forbid_unknown_fields=True):
+    """The same of one of three and more parties, by peer."""
+
+    ends: dict[str, _StoredBoundLattice]
+    hash: str
+
+    def read(self) -> BoundLattices:
+        return BoundLattices({peer: end.read() for peer, end in self.ends.items()}, self.hash)
+
+
+def _stored_bound(bound: BoundShares | AnyBound) -> dict[str, Any]:
     """By the name of their field."""
     if isinstance(bound, BoundShares):
         return {"bound": _stored_paillier(bound)}
+    if isinstance(bound, BoundLattices):
+        ends = {peer: _stored_lattice(end) for peer, end in bound.ends.items()}
+        return {"bound_lattices": {"ends": ends, "hash": bound.hash()}}
+    return {"bound_lattice": _stored_lattice(bound)}
+
+
+def _stored_lattice(bound: BoundLattice) -> dict[str, Any]:
     names = ("seed", "own_key", "peers_key", "supplied", "received")
     texts = {name: base64.b64encode(getattr(bound, name)).decode() for name in names}
-    whole = {"session": bound.session.hex(), "lattice_set": bound.lattice_set, **texts, "hash": bound.hash()}
-    return {"bound_lattice": whole}
+    return {"session": bound.session.hex(), "lattice_set": bound.lattice_set, **texts, "hash": bound.hash()}
 
 
 def _stored_paillier(bound: BoundShares) -> dict[str, Any]:
@@ -311,3 +327,4 @@ class _Stored(msgspec.Struct, forbid_unknown_fields=True):
     balanced_threshold: float | None = None
     bound: _StoredBound | None = None
     bound_lattice: _StoredBoundLattice | None = None
+    bound_lattices: _StoredBoundLattices | None = None

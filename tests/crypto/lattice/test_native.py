@@ -12,6 +12,7 @@ from tests.crypto.lattice.support import (
     admitted,
     make_key,
     play,
+    play_shares,
     play_slots,
     random_entries,
     random_pairs,
@@ -96,6 +97,22 @@ def test_slots_are_the_reference(engine: LatticeEngine, rows: int, terms: int) -
     assert (ours.request, ours.answer.reply) == (theirs.request, theirs.answer.reply)
     assert (ours.answer.share == theirs.answer.share).all()
     assert (ours.opened == theirs.opened).all()
+
+
+@pytest.mark.parametrize(("rows", "terms"), [(1, 2), (64, 4), (65, 16), (200, 2)])
+def test_turns_are_the_reference(engine: LatticeEngine, rows: int, terms: int) -> None:
+    """Complex products of small numbers, and of numbers as wide as the modulus, are the same bytes."""
+    layout = SlotLayout(TINY_SLOTS, rows, terms, is_turn=True)
+    generator = np.random.default_rng(rows)
+    left, right = (generator.integers(-(2**23) + 1, 2**23, (terms, rows)).astype(np.int32) for _ in range(2))
+    wide = random_pairs(generator, terms * rows, 107).reshape(terms, rows, 2)
+    for ours, theirs in (
+        (play_slots(engine, layout, left, right), play_slots(REFERENCE, layout, left, right)),
+        (play_shares(engine, layout, wide, right), play_shares(REFERENCE, layout, wide, right)),
+    ):
+        assert (ours.request, ours.answer.reply) == (theirs.request, theirs.answer.reply)
+        assert (ours.answer.share == theirs.answer.share).all()
+        assert (ours.opened == theirs.opened).all()
 
 
 @pytest.mark.parametrize("parameters", [sets.SCORES, sets.GRADIENTS, sets.SLOTS], ids=lambda each: str(each.number))

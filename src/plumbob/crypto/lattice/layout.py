@@ -194,15 +194,22 @@ class Layout:
 
 @dataclass(frozen=True)
 class SlotLayout:
-    """Inner products between two private vectors of `terms` small numbers, one for each row."""
+    """Products of two private vectors of `terms` numbers, for each row: inner products, or complex ones.
+
+    Where they turn, the first half of the terms are real parts and cosines, the second half imaginary parts and sines,
+    and each complex product is kept by itself.
+    """
 
     parameters: ParameterSet
     rows: int
     terms: int
+    is_turn: bool = False
 
     def __post_init__(self) -> None:
         if not self.parameters.has_slots:
             raise CryptoError(f"parameter set {self.parameters.number} has no slots: use the one for slots")
+        if self.is_turn and self.terms % 2:
+            raise CryptoError(f"expected as many sines as cosines, got {self.terms} terms in all")
 
     @property
     def blocks(self) -> int:
@@ -213,8 +220,18 @@ class SlotLayout:
         return self.blocks * self.terms * self.parameters.polynomial_bytes
 
     @property
+    def outputs(self) -> int:
+        """Numbers that both end with shares of, for each row."""
+        return self.terms if self.is_turn else 1
+
+    @property
+    def replies(self) -> int:
+        """Polynomials in a reply."""
+        return self.blocks * self.outputs
+
+    @property
     def reply_bytes(self) -> int:
-        return self.blocks * self.parameters.polynomial_bytes
+        return self.replies * self.parameters.polynomial_bytes
 
     @property
     def total_bytes(self) -> int:
@@ -227,8 +244,8 @@ class SlotLayout:
         """
         modulus, degree = self.parameters.slot_modulus, self.parameters.degree
         noise = 3 / 2 * modulus * math.sqrt(ERROR_SQUARE * degree * self.terms)
-        rounding = self.blocks * degree * noise * modulus / self.parameters.modulus
-        return min(1.0, rounding + self.rows * largest / modulus)
+        rounding = self.replies * degree * noise * modulus / self.parameters.modulus
+        return min(1.0, rounding + self.outputs * self.rows * largest / modulus)
 
     def place(self, values: Small) -> Small:
         """Numbers (terms, rows) as slots (blocks, terms, degree); slots without a row hold zero."""
@@ -236,6 +253,21 @@ class SlotLayout:
         placed[:, : self.rows] = values
         return np.ascontiguousarray(placed.reshape(self.terms, self.blocks, self.parameters.degree).transpose(1, 0, 2))
 
+    def place_wide(self, values: Pairs) -> Pairs:
+        """The same for numbers (terms, rows, 2), as (blocks, terms, degree, 2)."""
+        placed = np.zeros((self.terms, self.blocks * self.parameters.degree, 2), dtype=np.uint64)
+        placed[:, : self.rows] = values
+        shaped = placed.reshape(self.terms, self.blocks, self.parameters.degree, 2)
+        return np.ascontiguousarray(shaped.transpose(1, 0, 2, 3))
+
     def take(self, slots: Pairs) -> Pairs:
-        """The rows' slots (rows, 2)."""
-        return slots.reshape(-1, 2)[: self.rows]
+        """The rows' slots (rows, 2), or, where they turn, (terms, rows, 2)."""
+        if not self.is_turn:
+            return slots.reshape(-1, 2)[: self.rows]
+        shaped = slots.reshape(self.blocks, self.terms, self.parameters.degree, 2).transpose(1, 0, 2, 3)
+        return shaped.reshape(self.terms, -1, 2)[:, : self.rows]
+
+    @property
+    def nothing(self) -> Pairs:
+        """What `take` gives where there are no rows."""
+        return np.zeros((self.terms, self.rows, 2) if self.is_turn else (self.rows, 2), dtype=np.uint64)

@@ -188,19 +188,31 @@ class SlotOwner:
 
         return make_request(self.key, placed, encrypt)
 
+    def request_shares(self, values: Pairs) -> bytes:
+        """From numbers (terms, rows, 2) below the slot modulus t."""
+        layout = self.layout
+        if values.shape != (layout.terms, layout.rows, 2):
+            raise CryptoError(f"expected numbers of shape {(layout.terms, layout.rows, 2)}, got {values.shape}")
+        placed = layout.place_wide(values).reshape(-1, layout.parameters.degree, 2)
+
+        def encrypt(keys: tuple[bytes, bytes], seed: bytes) -> bytes:
+            return self.key.engine.encrypt_wide_slots(self.key.parameters, self.key.secret, keys, placed, seed)
+
+        return make_request(self.key, placed, encrypt)
+
     def open(self, reply: bytes) -> Pairs:
-        """The owner's shares (rows, 2) modulo the slot modulus t."""
+        """The owner's shares (rows, 2), or (terms, rows, 2) where they turn, modulo the slot modulus t."""
         layout = self.layout
         check_length("reply", reply, layout.reply_bytes)
         if not reply:
-            return np.zeros((layout.rows, 2), dtype=np.uint64)
-        packed = polynomials(layout.parameters, reply, layout.blocks)
+            return layout.nothing
+        packed = polynomials(layout.parameters, reply, layout.replies)
         with refusing_residues():
             return layout.take(self.key.engine.open_slots(layout.parameters, self.key.secret, packed))
 
 
 class SlotEvaluator:
-    """Multiplies its own small numbers with an owner's, row by row, and adds the terms."""
+    """Multiplies its own small numbers with an owner's, row by row, and adds the terms, or turns them."""
 
     def __init__(
         self, engine: LatticeEngine, layout: SlotLayout, key: TestedKey, local_key: bytes, register: Register
@@ -210,7 +222,7 @@ class SlotEvaluator:
         self._local_key, self._register = local_key, register
 
     def reply(self, request: bytes, values: Small) -> Answer:
-        """A fresh encryption of the owner's share, and the evaluator's share (rows, 2) modulo t."""
+        """Fresh encryptions of the owner's shares, and the evaluator's, of the same shape, modulo t."""
         layout = self.layout
         check_factors(values, layout)
         seed, packed = read_request(layout.parameters, request, layout.blocks * layout.terms)
@@ -218,13 +230,12 @@ class SlotEvaluator:
         own = hashlib.sha256(np.ascontiguousarray(values, dtype="<i4").data).digest()
         streams = admit(self._register, self.key, self._local_key, seed, request, own)
         if not layout.blocks:
-            return Answer(b"", np.zeros((layout.rows, 2), dtype=np.uint64))
+            return Answer(b"", layout.nothing)
         uniform = request_stream(layout.parameters, self.key.context, seed)
         key = (self.key.residues, self.key.stream)
+        multiply = self.engine.reply_turns if layout.is_turn else self.engine.reply_slots
         with refusing_residues():
-            sent, share = self.engine.reply_slots(
-                layout.parameters, uniform, packed, layout.place(values), key, streams
-            )
+            sent, share = multiply(layout.parameters, uniform, packed, layout.place(values), key, streams)
         return Answer(sent.tobytes(), layout.take(share))
 
 

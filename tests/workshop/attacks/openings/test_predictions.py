@@ -11,6 +11,7 @@ from plumbob.arrays import Matrix
 from plumbob.crypto import Encoding
 from plumbob.errors import DataError, RemoteProtocolError
 from plumbob.protocol import openings, shares_prediction
+from plumbob.protocol.bound_shares import BoundShares
 from plumbob.protocol.handshake import Session, admit_key, make_key, offer_key
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import RING, SCORES, Opening, Share, scored_bits
@@ -139,8 +140,8 @@ def test_parts_bound_to_different_shares_are_not_used_together(closed_run: Run) 
 def test_both_ends_keep_the_same_hash(closed_run: Run) -> None:
     """What one supplied is what the other one got, by hash, and it survives the file."""
     label, features = (closed_run.model.parts[name].bound for name in ("label", "features"))
-    assert label is not None
-    assert features is not None
+    assert isinstance(label, BoundShares)
+    assert isinstance(features, BoundShares)
     assert label.hash() == features.hash()
     assert label.supplied == features.received
 
