@@ -28,7 +28,7 @@ from plumbob.workshop.simulation import Run, train
 Labels = NDArray[np.int64]
 Tables = dict[str, Table]
 
-PATIENCE = 20.0  # Seconds: a test that waits longer than this hangs.
+PATIENCE = 120.0  # Seconds: a test that waits longer than this hangs.
 
 
 def plan_for(split: Sequence[int], **keys: Any) -> Plan:

@@ -41,7 +41,7 @@ GROUPED_VERBS: dict[str, dict[str, tuple[str, ...]]] = {
         "Plan and check": ("plan", "check"),
         "Train with other organisations": ("party",),
         "Train with all parties on this machine": ("train", "predict", "audit", "attack"),
-        "Look at runs": ("report", "receipt", "export"),
+        "Look at runs": ("runs", "report", "receipt", "export"),
         "Research and tools": ("paper", "bench", "completion"),
     },
     "plan": {"Verbs": ("new", "show", "hash")},
@@ -130,7 +130,7 @@ def arguments_of(command: Any) -> list[Any]:
 def usage_of(argument: Any) -> str:
     """An argument in the line of usage; brackets mean that it may be left out."""
     name = argument.metavar or argument.name.upper()
-    return name if argument.required else f"[{name}]"
+    return name if argument.required or name.startswith("[") else f"[{name}]"
 
 
 def panel_of(option: Any) -> str:

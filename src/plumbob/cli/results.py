@@ -11,6 +11,23 @@ from plumbob.cli.output import show
 from plumbob.cli.root import app
 
 
+@verb(app, "runs", example="plumbob runs --delete-unstarted")
+def runs(
+    folders: Annotated[
+        list[Path] | None, typer.Argument(metavar="[FOLDER]...", help="Folders that hold runs (default: this one).")
+    ] = None,
+    deletes_unstarted: Annotated[
+        bool, typer.Option("--delete-unstarted", help="Delete the runs that never started.")
+    ] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """List the runs in a folder, with dates, titles and verdicts."""
+    from plumbob.commands import runs as work
+
+    show(work.run(folders or [Path()], deletes_unstarted), as_json)
+
+
 @verb(app, "receipt", example="plumbob receipt run", codes=CONSISTENT)
 def receipt(
     folders: Annotated[

@@ -15,6 +15,7 @@ def chosen(flags: TableFlags) -> ColumnChoices:
         dict(map(_type, flags.types)),
         flags.gaps,
         _names(flags.steps),
+        _names(flags.monotone),
         flags.positive,
     )
 

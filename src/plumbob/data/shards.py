@@ -99,7 +99,8 @@ def _encoded(
     X = store.empty(len(rows), columns + has_intercept)
     for piece in store.pieces(len(rows), columns):
         X[piece, :columns] = finish(encoder.encode(table, rows[piece]))
-    X[:, columns:] = 1.0
+        X[piece, columns:] = 1.0
+        store.release(X)
     return X
 
 

@@ -62,6 +62,7 @@ def _said_over(now: ColumnChoices, before: ColumnChoices) -> ColumnChoices:
         {**before.types, **now.types},
         now.gaps or before.gaps,
         now.stepped or before.stepped,
+        now.monotone or before.monotone,
         now.positive or before.positive,
     )
 

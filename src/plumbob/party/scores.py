@@ -13,6 +13,7 @@ from plumbob.data import store
 from plumbob.errors import DataError
 from plumbob.model.links import log_odds
 from plumbob.plan import Plan
+from plumbob.protocol.part import ModelPart
 
 HEADER = ("id", "score", "probability", "predicted")
 
@@ -27,11 +28,12 @@ def refuse_unwritable(out: Path) -> None:
         out.unlink()
 
 
-def threshold_of(threshold: str | None, cost: str | None, positive_share: float | None) -> float:
+def threshold_of(threshold: str | None, cost: str | None, part: ModelPart) -> float:
     """The probability above which the positive class is predicted: given, from costs, or where both classes balance.
 
-    With calibrated probabilities, costs are least at FALSE / (FALSE + MISSED), and balanced accuracy is largest at the
-    training rows' share of positives; neither needs a score of a training row.
+    With calibrated probabilities, costs are least at FALSE / (FALSE + MISSED). Balanced accuracy is largest where it
+    was on the scores that the label party saw when training ended; where it saw none, at the training rows' share of
+    positives.
     """
     if threshold is not None and cost is not None:
         raise DataError("--threshold and --cost both choose the threshold; give one of them")
@@ -39,9 +41,10 @@ def threshold_of(threshold: str | None, cost: str | None, positive_share: float 
         false_alarm, missed = _costs(cost)
         return false_alarm / (false_alarm + missed)
     if threshold == "balanced":
-        if positive_share is None:
+        found = part.positive_share if part.balanced_threshold is None else part.balanced_threshold
+        if found is None:
             raise DataError("this model does not say how many training rows were positive; give --threshold a number")
-        return positive_share
+        return found
     try:
         probability = 0.5 if threshold is None else float(threshold)
     except ValueError:

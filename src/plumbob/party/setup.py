@@ -10,6 +10,7 @@ from plumbob.data.shapes import EncodingChoices
 from plumbob.data.summary import TableSummary, summarise
 from plumbob.errors import SettingsError
 from plumbob.party.home import SETTINGS_FILE, Home, HomeSettings
+from plumbob.party.outcome import GivenPlan, plan_of
 from plumbob.plan import SUGGESTED_BINS, Plan
 from plumbob.transport.identity import Certificate
 from plumbob.transport.invitation import Invitation
@@ -106,7 +107,7 @@ def join(folder: Path, token: str, address: str | None, may_replace: bool) -> di
 
 def doctor(
     folder: Path,
-    plan: Path | None,
+    plan: GivenPlan | None,
     peers: list[str],
     seconds: float,
     progress: Callable[[str], None],
@@ -117,13 +118,18 @@ def doctor(
     from plumbob.party import doctor as doctors
 
     home = Home.open(folder)
-    agreed = None if plan is None else Plan.load(plan)
+    agreed = None if plan is None else plan_of(plan)
     checks = []
     for check in doctors.examine(home, agreed, only=peers, seconds=seconds, progress=progress):
         checks.append(check)
         if tell is not None:
             tell(check.line)
-    return {"ready": all(check.is_ok for check in checks), "checks": [asdict(check) for check in checks]}
+    is_ready = all(check.is_ok for check in checks)
+    file = "PLAN" if isinstance(plan, Plan) else plan
+    step = doctors.next_step(home, agreed, file) if is_ready else doctors.remedy(checks)
+    if tell is not None:
+        tell(f"{'ready' if is_ready else 'not ready'}; {step}")
+    return {"ready": is_ready, "checks": [asdict(check) for check in checks], "next": step}
 
 
 def _described(certificate: Certificate) -> dict[str, object]:

@@ -25,6 +25,7 @@ BOUNDED_SIGMOIDS = ("fourier", "exact", "piecewise")
 # What version 1 would have refused, so that no earlier plan can say it.
 CHOICES_OF_VERSION_2: Mapping[str, tuple[object, ...]] = {
     "scale": ("whitened", "public"),
+    "missing": ("indicator",),
     "sigmoid": ("fourier",),
     "epochs": (0,),
     "learning_rate": (0,),
@@ -180,7 +181,8 @@ def _protocol_mistakes(plan: Settings) -> Mistakes:
         yield (
             {"class_weight", "protocol"},
             f'model.class_weight: "{plan.class_weight}" over "{protocol}": the weights depend on the labels, and the'
-            ' second encrypted vector that they need leaks by itself; set "none" or protocol = "clear"',
+            ' second encrypted vector that they need leaks by itself; set protocol = "shares" with scheme = "lattice",'
+            ' which carries them, or "none" and balance at prediction with --threshold balanced or --cost',
         )
     if plan.open == "never" and protocol != "shares":
         yield (
@@ -340,7 +342,7 @@ def _row_mistakes(plan: Settings) -> Mistakes:
         yield (
             {"noise", "class_weight"},
             f'model.class_weight: "{plan.class_weight}" with noise = "rows": the weights depend on every label and are'
-            ' not paid for; set "none"',
+            ' not paid for; set "none", and balance at prediction with --threshold balanced or --cost',
         )
     if plan.label_flip_epsilon:
         yield (

@@ -4,17 +4,15 @@ Each party encrypts its share of every peer's weights and hands the request over
 session of prediction no share is supplied again, so nobody can choose one for the rows it asks about.
 """
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
 from plumbob.crypto.lattice import Context, LatticeEngine, Owner, OwnerKey, TestedKey, local
 from plumbob.crypto.lattice.context import SEED_BYTES
-from plumbob.crypto.lattice.products import polynomials
 from plumbob.errors import RemoteProtocolError
 from plumbob.protocol.handshake import HASH_BYTES, Participant, Session, hash_fields
-from plumbob.protocol.lattice_keys import Product, agree_keys
+from plumbob.protocol.lattice_keys import Product, agree_keys, known_key
 from plumbob.protocol.lattice_sets import LatticeShape
 from plumbob.protocol.messages import Kind
 
@@ -50,10 +48,7 @@ class BoundLattice:
 
     def tested_key(self, engine: LatticeEngine, shape: LatticeShape, name: str, peer: str) -> TestedKey:
         """The peer's key, which passed its test when the shares were bound."""
-        parameters = shape.profile[0]
-        residues = engine.unpack(parameters, polynomials(parameters, self.peers_key, 1)[0])
-        context = Context(self.session, peer, name, KIND, 0)
-        return TestedKey(parameters, context, residues, hashlib.sha256(self.peers_key).digest())
+        return known_key(engine, shape.profile[0], Context(self.session, peer, name, KIND, 0), self.peers_key)
 
 
 @dataclass(frozen=True, repr=False)

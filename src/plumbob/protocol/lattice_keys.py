@@ -6,9 +6,12 @@ it (`crypto.lattice.key_test`, four messages). About one honest test in fifty ha
 all of them are told something before any is heard, so that nobody waits for one that waits for another.
 """
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+import hashlib
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
+
+import msgspec
 
 from plumbob.crypto.lattice import (
     MOST_TESTS,
@@ -21,6 +24,7 @@ from plumbob.crypto.lattice import (
     TestedKey,
 )
 from plumbob.crypto.lattice.context import SEED_BYTES
+from plumbob.crypto.lattice.products import polynomials
 from plumbob.errors import CiphertextRefusedError, KeyRefusedError
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.handshake import Participant
@@ -30,8 +34,7 @@ PASSED, AGAIN = b"\1", b"\0"
 COMMITMENT_BYTES = 32
 
 
-@dataclass(frozen=True)
-class Product:
+class Product(NamedTuple):
     """One product that needs a key of its own."""
 
     context: Context
@@ -68,6 +71,56 @@ class Keys:
     @property
     def _every(self) -> list[dict[Context, Any]]:
         return [self.own, self.tested, self.seeds, self.own_public, self.peers_public]
+
+
+def settled_keys(
+    participant: Participant,
+    engine: LatticeEngine,
+    products: Iterable[Product],
+    agree: Callable[[Sequence[Product]], Keys],
+) -> Keys:
+    """The keys of a whole run: agreed on now, or as an earlier start left them, without those of passes that are over.
+
+    The last thing before the first pass: what the keys are made of leaves the journal with the pass that they are for.
+    """
+    journal = participant.journal
+    listed = [product for product in products if participant.name in product.ends]
+    found = journal.handed_on()
+    if found is not None:
+        state, needs = found
+        participant.restore_channels(state)
+        return _restored(engine, listed, participant.name, needs)
+    journal.begin_keys()
+    keys = agree(listed)
+    passes = sorted({product.context.number for product in listed})
+    journal.hand_on(participant.channel_states(), {number: _needed(listed, keys, number) for number in passes})
+    return keys
+
+
+def _needed(products: Sequence[Product], keys: Keys, number: int) -> bytes:
+    """Of one pass: seeds of own keys, and the peers' keys, in the order of the products."""
+    either = {**keys.seeds, **keys.peers_public}
+    return msgspec.msgpack.encode([either[each.context] for each in products if each.context.number == number])
+
+
+def _restored(engine: LatticeEngine, products: Sequence[Product], name: str, needs: Mapping[int, bytes]) -> Keys:
+    keys = Keys({}, {}, {}, {}, {})
+    for number, data in needs.items():
+        of_pass = (product for product in products if product.context.number == number)
+        for (context, parameters), found in zip(of_pass, msgspec.msgpack.decode(data, type=list[bytes]), strict=True):
+            if context.owner == name:
+                keys.seeds[context] = found
+                keys.own[context] = OwnerKey(engine, parameters, context, found)
+            else:
+                keys.peers_public[context] = found
+                keys.tested[context] = known_key(engine, parameters, context, found)
+    return keys
+
+
+def known_key(engine: LatticeEngine, parameters: ParameterSet, context: Context, public: bytes) -> TestedKey:
+    """A peer's key that passed its test at an earlier start."""
+    residues = engine.unpack(parameters, polynomials(parameters, public, 1)[0])
+    return TestedKey(parameters, context, residues, hashlib.sha256(public).digest())
 
 
 Talk = Generator[None, None, Keys]

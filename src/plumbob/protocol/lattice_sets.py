@@ -135,8 +135,8 @@ class LatticeShape:
 
     @property
     def has_penalty_products(self) -> bool:
-        """Whitened columns make the penalty a private matrix; otherwise it is a public factor."""
-        return self.plan.l2 > 0 and self.plan.scale == "whitened"
+        """Whether a pass has a product of the penalty's matrix with the weights."""
+        return has_penalty_products(self.plan)
 
     @property
     def penalty_fraction(self) -> int:
@@ -286,3 +286,8 @@ def parameter_set(number: int) -> ParameterSet:
         return sets.by_number(number)
     except CryptoError as error:
         raise PlanError(str(error)) from error
+
+
+def has_penalty_products(plan: Plan) -> bool:
+    """Whitened columns make the penalty a private matrix; otherwise it is a public factor."""
+    return plan.l2 > 0 and plan.scale == "whitened"

@@ -37,7 +37,7 @@ from plumbob.protocol.handshake import agree_pair_keys
 from plumbob.protocol.journal import State
 from plumbob.protocol.lattice_bound import AnyBound, bind_lattice
 from plumbob.protocol.lattice_company import Company, Share, lattice_engine, zero_sum_masks
-from plumbob.protocol.lattice_keys import Product, agree_keys
+from plumbob.protocol.lattice_keys import Keys, Product, agree_keys, settled_keys
 from plumbob.protocol.lattice_products import GRADIENTS, PENALTIES, SCORES, SIGMOID, Products
 from plumbob.protocol.lattice_sets import (
     ANGLE_BITS,
@@ -81,12 +81,15 @@ class LatticeParty(TrainingParty):
         self.shape = LatticeShape(self.plan, len(self.shard))
         self.shape.prove()
         self.shape.refuse_scores(self.plan.held_out(len(self.table)))
-        keys = agree_keys(self.participant, self.engine, self.company.channels, self._listed_products())
         answering_key = self.participant.randomness.draw(SEED_BYTES)
-        self.products = Products(self.company, self.session, self.shape, self.engine, keys, answering_key)
         self.row_noise = self._drawn_noise()
         self.pair_keys = {} if self.company.is_pair else agree_pair_keys(self.participant, self.session)
         self.share_start()
+        keys = settled_keys(self.participant, self.engine, self._listed_products(), self._agreed_keys)
+        self.products = Products(self.company, self.session, self.shape, self.engine, keys, answering_key)
+
+    def _agreed_keys(self, products: Sequence[Product]) -> Keys:
+        return agree_keys(self.participant, self.engine, self.company.channels, products)
 
     def _drawn_noise(self) -> NDArray[np.int64] | None:
         """This party's noise on every coordinate of every pass, the label party's columns first; None without any.

@@ -22,6 +22,7 @@ from plumbob.errors import RemoteProtocolError
 MAGIC = b"PLMB"
 VERSION = 1
 HEADER = struct.Struct("<4sHHQQQ")
+LONGEST_TEXT = 4096  # Bytes of a body whose size the plan does not say.
 
 
 class Kind(IntEnum):

@@ -47,7 +47,9 @@ class ModelPart:
     whitening: Whitening | None = None
     """How this party turned its standardised columns, where the plan says so."""
     positive_share: float | None = None
-    """Of the training rows, at the label party: where a threshold that balances both classes lies."""
+    """Of the training rows, at the label party: with calibrated probabilities, balanced accuracy is largest there."""
+    balanced_threshold: float | None = None
+    """At the label party: the probability at which balanced accuracy was largest on scores that it saw anyway."""
     bound: BoundShares | AnyBound | None = None
     """What prediction on shares works with, fixed when training ended; None where weights are opened."""
 
@@ -128,6 +130,7 @@ class ModelPart:
             "training_rows": self.training_rows,
             "classes": self.classes,
             "positive_share": self.positive_share,
+            "balanced_threshold": self.balanced_threshold,
             "run": self.run,
             "shares": {name: [str(value) for value in share] for name, share in self.shares.items()},
         }
@@ -150,6 +153,8 @@ class ModelPart:
             shares = {name: [int(value) for value in share] for name, share in stored.shares.items()}
             kept = stored.bound or stored.bound_lattice or stored.bound_lattices
             bound = None if kept is None else kept.read()
+        except DataError:
+            raise
         except (OSError, ValueError, RecursionError) as error:
             raise DataError(f"{path}: expected a party's part of a model; it is missing or damaged") from error
         encoder = Encoder(
@@ -170,6 +175,7 @@ class ModelPart:
             training_rows=stored.training_rows,
             classes=stored.classes,
             positive_share=stored.positive_share,
+            balanced_threshold=stored.balanced_threshold,
             shares=shares,
             run=stored.run,
             whitening=None if stored.whitening is None else stored.whitening.read(),
@@ -318,6 +324,7 @@ class _Stored(msgspec.Struct, forbid_unknown_fields=True):
     types: dict[str, str] = {}
     gaps: tuple[str, ...] = ()
     positive_share: float | None = None
+    balanced_threshold: float | None = None
     bound: _StoredBound | None = None
     bound_lattice: _StoredBoundLattice | None = None
     bound_lattices: _StoredBoundLattices | None = None

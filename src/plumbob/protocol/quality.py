@@ -67,6 +67,11 @@ def judged_at_home(party: TrainingParty, scores: Vector) -> tuple[dict[str, Metr
     return {name: measured(labels, values) for name, values in models.items()}, curves
 
 
+def threshold_at_home(party: TrainingParty, scores: Vector) -> float | None:
+    """Where balanced accuracy is largest on the held-out rows, whose scores are here already."""
+    return metrics.balanced_threshold(np.asarray(party.shard.y_test, dtype=np.int8), log_odds(party.plan, scores))
+
+
 def measured(y: ArrayLike, scores: Vector) -> Metrics:
     """All metrics by name; None for what is not defined on these rows, because JSON has no NaN."""
     values = asdict(metrics.quality(y, scores))

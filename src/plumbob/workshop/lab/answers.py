@@ -42,6 +42,8 @@ def checked(wish: Asked) -> dict[str, Any]:
     """`check`'s findings, the worst first, each with what a click can change."""
     try:
         findings = check(wish.plan)
+    except PlanError:
+        raise
     except (ArithmeticError, ValueError) as error:
         raise PlanError(BEYOND) from error
     return {

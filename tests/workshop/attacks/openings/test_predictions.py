@@ -38,6 +38,8 @@ class SuppliesEachTime(SharesPredictor):
         self.longest_sum = PREDICTED_AT_ONCE
         self.own, self.peers = self._shares_in(part)
         self._predicted = wider.encode(part.encode(self.table), "rows").values
+        # Today's table has no such messages in a session.
+        self._channel.follow(None)
         self.key = make_key(self.participant)
         offer_key(self.participant, session.identity, self.key)
         self.peer_key = admit_key(self.participant, session, self._peer, {self.key.public.n})
