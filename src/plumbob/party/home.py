@@ -142,6 +142,7 @@ class _Table(msgspec.Struct, forbid_unknown_fields=True):
     monotone: list[str] = []
     positive: str = ""
     types: dict[str, str] = {}
+    ranges: dict[str, list[float]] = {}
 
 
 def _read_choices(tree: object, mistakes: list[str]) -> ColumnChoices:
@@ -154,6 +155,7 @@ def _read_choices(tree: object, mistakes: list[str]) -> ColumnChoices:
             tuple(table.na),
             tuple(table.steps),
             tuple(table.monotone),
+            {name: tuple(ends) for name, ends in table.ranges.items()},
             table.positive or None,
         )
     except (msgspec.ValidationError, DataError) as error:
@@ -174,7 +176,11 @@ def _table_section(reading: ColumnChoices) -> str:
     body = "".join(f"{line:<36} # {comment}\n" for line, comment in lines.items())
     types = "".join(f"{_toml_value(name)} = {_toml_value(kind)}\n" for name, kind in reading.types.items())
     head = "[table.types]                        # number, category, boolean, date, date:FORMAT, low<mid<high\n"
-    return f"\n[{TABLE}]\n{body}\n{head}{types}"
+    ranges = "".join(f"{_toml_value(name)} = {list(ends)}\n" for name, ends in reading.ranges.items())
+    above = (
+        '[table.ranges]                       # lowest and highest value, stated without a look; for scale = "public"\n'
+    )
+    return f"\n[{TABLE}]\n{body}\n{head}{types}\n{above}{ranges}"
 
 
 def _toml_list(values: Iterable[str]) -> str:
