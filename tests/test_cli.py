@@ -857,3 +857,12 @@ def test_diverging_run_is_marked(
     assert call(monkeypatch, "train", *flags) == 1
     assert "training diverges" in capsys.readouterr().err
     assert RunRecord.load(tmp_path).status.startswith("failed ")
+
+
+@pytest.mark.parametrize(("features", "number"), [("11,12", 2), ("392,392", 4), ("2,3", 1)])
+def test_a_new_plan_names_its_parameter_set(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], features: str, number: int
+) -> None:
+    """`plan new` writes the set that the run would take for so many columns."""
+    plan = answer(monkeypatch, capsys, "plan", "new", "--features", features)["plan"]
+    assert plan["lattice_set"] == number
