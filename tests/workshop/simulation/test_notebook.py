@@ -260,3 +260,11 @@ def test_a_model_with_names_can_be_cloned_and_pickled(frame: pd.DataFrame, late:
     again = pickle.loads(pickle.dumps(model))  # noqa: S301  # Our own bytes.
     assert np.array_equal(again.decision_function(frame), model.decision_function(frame))
     assert clone(model).fit(frame, late).split_ == (2, 2)
+
+
+def test_a_fitted_model_can_be_audited_itself(frame: pd.DataFrame, late: Any) -> None:
+    """Its record is what is attacked; one that was not fitted is told so."""
+    model = fitted(frame[NUMBERS], late, (1, 2))
+    assert plumbob.audit(model, only=["label-sign"]) == plumbob.audit(model.record_, only=["label-sign"])
+    with pytest.raises(DataError, match="call fit first"):
+        plumbob.audit(VerticalLogisticRegression(), only=["label-sign"])

@@ -258,7 +258,7 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
     def _warn_of_leaks(self, plan: Plan, rows: int) -> None:
         # All data are here already: short keys give nothing away that this machine does not have.
         if leaking := unaccepted(plan, rows, but=[WEAK_KEYS]):
-            warnings.warn(warning_about(leaking), LeakWarning, stacklevel=3)
+            warnings.warn(warning_about(leaking, rows), LeakWarning, stacklevel=3)
 
     def _progress(self, plan: Plan) -> "AbstractContextManager[Progress | None]":
         if not self.verbose:
