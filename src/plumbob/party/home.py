@@ -22,7 +22,7 @@ import msgspec
 from plumbob.data.cells import ColumnChoices
 from plumbob.errors import DataError, IdentityError, SettingsError, TransportError
 from plumbob.party.outcome import GivenPlan, Outcome, teller
-from plumbob.plan import PARTY_NAME, Key, Plan, suggestion
+from plumbob.plan import PARTY_NAME, Key, suggestion
 from plumbob.transport.address import Address, Proxy
 from plumbob.transport.connector import Connection, Connector, Pace, Peer
 from plumbob.transport.identity import (
@@ -283,15 +283,6 @@ class Home:
         if not self.settings.data:
             raise SettingsError(f"{SETTINGS_FILE}: data: name the file of this party's table")
         return self.folder / self.settings.data
-
-    def peers_in(self, plan: Plan) -> tuple[Peer, ...]:
-        """The plan's other parties; raises PlanError if this is none of them, IdentityError if one is not joined."""
-        plan.party(self.identity.name)
-        others = [party.name for party in plan.parties if party.name != self.identity.name]
-        missing = [name for name in others if name not in self.pinned]
-        if missing:
-            raise IdentityError(f"the plan's party {missing[0]} is not joined; ask it for `plumbob party invite`")
-        return tuple(peer for peer in self.peers if peer.name in others)
 
     def connector(
         self,

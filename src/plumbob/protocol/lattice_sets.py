@@ -82,10 +82,8 @@ class LatticeShape:
 
     def sets_for(self, evaluator: str) -> tuple[ParameterSet, ParameterSet, ParameterSet]:
         """Of the keys under which this party multiplies; the label party's need not withstand any opening to others."""
-        is_labels = all(
-            party.name == self.plan.label_party.name for party in self.plan.learners if party.name != evaluator
-        )
-        return PROFILES[0] if is_labels and self.plan.open == "never" and not self.plan.lattice_set else self.profile
+        owners = [party.name for party in self.plan.learners if party.name != evaluator]
+        return PROFILES[0] if owners == [self.plan.label_party.name] and self.plan.open == "never" else self.profile
 
     @property
     def input_bits(self) -> int:

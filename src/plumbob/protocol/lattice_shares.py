@@ -86,7 +86,8 @@ class LatticeParty(TrainingParty):
         self.pair_keys = {} if self.company.is_pair else agree_pair_keys(self.participant, self.session)
         self.share_start()
         keys = settled_keys(self.participant, self.engine, self._listed_products(), self._agreed_keys)
-        self.products = Products(self.company, self.session, self.shape, self.engine, keys, answering_key)
+        counts = self.participant.polynomials
+        self.products = Products(self.company, self.session, self.shape, self.engine, keys, answering_key, counts)
 
     def _agreed_keys(self, products: Sequence[Product]) -> Keys:
         return agree_keys(self.participant, self.engine, self.company.channels, products)
@@ -273,7 +274,7 @@ class LatticeParty(TrainingParty):
     def _gradient_matrix(self) -> lattice.Matrix:
         return lattice.Matrix(self.engine, self.products.layout(GRADIENTS, self.company.name), self._integers)
 
-    @property
+    @cached_property
     def _integers(self) -> lattice.Small:
         entries = np.empty(self.shard.X.shape, dtype=np.int32)
         for piece in store.pieces(len(entries)):
@@ -298,7 +299,11 @@ class LatticeParty(TrainingParty):
             for prefix, held in kept.items()
             for name, share in held.items()
         }
-        return {**super().state(), **shares, "register": msgspec.msgpack.encode(self.products.register.entries)}
+        products = {
+            "register": msgspec.msgpack.encode(self.products.register.entries),
+            "polynomials": self.products.counts.to_bytes(),
+        }
+        return {**super().state(), **shares, **products}
 
     def restore(self, state: State) -> None:
         super().restore(state)
@@ -306,6 +311,7 @@ class LatticeParty(TrainingParty):
             {name: [self.company.shares.reduce(value) for value in from_bytes(state[prefix + name])] for name in names}
             for prefix, names in ((WEIGHTS_OF, self.company.names), (VELOCITY_OF, self.company.names))
         )
+        self.products.counts.restore(state["polynomials"])
         self.products.register = lattice.Register(msgspec.msgpack.decode(state["register"], type=dict[bytes, bytes]))
 
     def finish(self) -> None:

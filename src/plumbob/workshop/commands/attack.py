@@ -15,6 +15,7 @@ from plumbob.report.page import as_text
 from plumbob.report.run import conditions_table, findings_table, partial_sentence, reasons
 from plumbob.run_folder import RunFolder
 from plumbob.workshop.auditor import audit
+from plumbob.workshop.auditor.budget import budget_note
 from plumbob.workshop.auditor.canaries import canary_sentence
 from plumbob.workshop.auditor.filing import with_findings
 from plumbob.workshop.auditor.redteam import names, not_run, plan_again, refuse_unknown, tables_again
@@ -36,7 +37,7 @@ def run(folder: Path, only: Sequence[str] | None, tell: Tell, keep: bool = False
     record = RunFolder(folder).record()
     truth = Truth.of(folder)
     canaries = canary_notes(truth, only, tell)
-    notes = [*canaries, *notes_for(record.parsed_plan)]
+    notes = [*canaries, *notes_for(record.parsed_plan), budget_note(record.parsed_plan, record.rows)]
     if keep:
         file_findings(record, truth, _beside(record.findings, findings), folder, canaries)
     listed = [asdict(finding) for finding in findings]
@@ -90,7 +91,8 @@ def file_findings(
     filed = with_findings(record, truth, findings)
     disagreements = [str(one) for one in agreements(filed.predicted, findings) if not one.is_kept]
     # Once each, however often a run is attacked.
-    notes = dict.fromkeys([*canaries, *filed.notes, *notes_for(truth.plan), *disagreements])
+    said = [*notes_for(truth.plan), budget_note(truth.plan, truth.rows)]
+    notes = dict.fromkeys([*canaries, *filed.notes, *said, *disagreements])
     filed = replace(filed, notes=list(notes))
     RunFolder(folder).keep(filed)
     results.write_report(filed, folder)
