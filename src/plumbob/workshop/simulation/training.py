@@ -52,6 +52,10 @@ class JointModel:
     plan: Plan
     parts: dict[str, ModelPart]
 
+    def __repr__(self) -> str:
+        columns = ", ".join(f"{name} {len(part.encoder.names)}" for name, part in self.parts.items())
+        return f"JointModel({self.plan.protocol}; columns: {columns})"
+
     def scores(self, tables: Mapping[str, Table]) -> Vector:
         """Joint scores of new rows; the tables hold the same rows in the same order."""
         _refuse_unaligned(self.plan, tables)
