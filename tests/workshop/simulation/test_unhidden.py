@@ -38,7 +38,9 @@ def test_training_gives_the_same_weights() -> None:
     np.testing.assert_array_equal(weights_of(hidden), weights_of(unhidden))
 
 
-@pytest.mark.parametrize("attack", [CHOSEN_ROWS, PACKING_BY_FEATURE_PARTY, PACKING_BY_LABEL_PARTY], ids=str)
+@pytest.mark.parametrize(
+    "attack", [CHOSEN_ROWS, PACKING_BY_FEATURE_PARTY, PACKING_BY_LABEL_PARTY], ids=lambda one: f"{one.name} by {one.by}"
+)
 @pytest.mark.parametrize("replies", ["packed", "paper"])
 def test_an_active_attack_reaches_the_same(attack: ActiveAttack, replies: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Verdict and rate do not depend on whether the attack's own run was hidden."""
