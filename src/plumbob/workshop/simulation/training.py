@@ -19,6 +19,7 @@ import numpy as np
 
 from plumbob.arrays import Vector
 from plumbob.crypto import SYSTEM_RANDOMNESS, Randomness, engines
+from plumbob.crypto.engines.interface import Engine
 from plumbob.data import Table, seed_from_int
 from plumbob.errors import DataError, TransportError
 from plumbob.plan import Plan
@@ -111,7 +112,7 @@ def train(
     plan: Plan,
     tables: Mapping[str, Table],
     *,
-    engine: str = "auto",
+    engine: str | Engine = "auto",
     jobs: int | None = None,
     randomness: Randomness | Mapping[str, Randomness] = SYSTEM_RANDOMNESS,
     progress: Progress | None = None,
@@ -219,7 +220,7 @@ def _frames(participant: Participant) -> dict[str, list[bytes]]:
 
 
 def connected_participants(
-    plan: Plan, engine: str, jobs: int | None, randomness: Randomness | Mapping[str, Randomness]
+    plan: Plan, engine: str | Engine, jobs: int | None, randomness: Randomness | Mapping[str, Randomness]
 ) -> dict[str, Participant]:
     """A participant for every party, with a channel to every other one; the cores are shared out among them."""
     names = [party.name for party in plan.parties]
@@ -230,10 +231,11 @@ def connected_participants(
         channels[second][first] = Channel(first, ends[1])
     threads = max(1, (jobs or engines.cores()) // len(plan.learners))
     shape = usual_shape(plan)
-    return {
-        name: Participant(name, plan, channels[name], engines.choose(engine, threads, shape), _own(randomness, name))
-        for name in names
-    }
+
+    def own_engine() -> Engine:
+        return engines.choose(engine, threads, shape) if isinstance(engine, str) else engine
+
+    return {name: Participant(name, plan, channels[name], own_engine(), _own(randomness, name)) for name in names}
 
 
 def _own(randomness: Randomness | Mapping[str, Randomness], name: str) -> Randomness:
