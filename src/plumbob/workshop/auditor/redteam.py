@@ -118,7 +118,15 @@ def plan_again(plan: Plan) -> Plan:
     scale = "none" if plan.joint_norm else plan.scale
     # The public rate is for whitened columns, and these are, although the plan cannot say so again.
     rate = plan.rate if plan.joint_norm else plan.learning_rate
-    return plan.replace(scale=scale, learning_rate=rate, missing="refuse", categorical="refuse", test_share=0.0, rows=0)
+    as_they_are = {
+        "scale": scale,
+        "missing": "refuse",
+        "categorical": "refuse",
+        "bins": 0,
+        "test_share": 0.0,
+        "rows": 0,
+    }
+    return plan.replace(**as_they_are, learning_rate=rate, epochs=plan.fixed_epochs)
 
 
 def tables_again(truth: Truth) -> dict[str, Table]:
