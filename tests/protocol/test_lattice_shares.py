@@ -177,10 +177,11 @@ def test_the_end_of_a_run_depends_on_51_bits_of_a_share() -> None:
     share = SYSTEM_RANDOMNESS.many_below(local.RING, 3)
     beyond = [(value + (number + 1 << shape.input_bits)) % local.RING for number, value in enumerate(share)]
     assert shape.input_bits == 51
-    scores = [local.scores(X, shape.plan.feature_bits, each, shape.input_bits) for each in (share, beyond)]
-    np.testing.assert_array_equal(*scores)
-    placed = [shape.scores("features", 1).place_inputs(local.pairs_of(each)) for each in (share, beyond)]
-    np.testing.assert_array_equal(*placed)
+    within, outside = (local.scores(X, shape.plan.feature_bits, each, shape.input_bits) for each in (share, beyond))
+    np.testing.assert_array_equal(within, outside)
+    layout = shape.scores("features", 1)
+    within, outside = (layout.place_inputs(local.pairs_of(each)) for each in (share, beyond))
+    np.testing.assert_array_equal(within, outside)
 
 
 def test_held_out_rows_count_among_those_that_may_be_scored() -> None:

@@ -36,7 +36,7 @@ Kind = TypeVar("Kind", Attack, ActiveAttack)
 def audit(
     record: Source, only: Sequence[str] | None = None, progress: Tell | None = None, predicted: int = 0
 ) -> Findings:
-    """Attack a recorded run: a `RunRecord` with its transcripts, a `Run`, or a run's folder.
+    """Attack a recorded run: a `RunRecord` with its transcripts, a `Run`, a fitted model, or a run's folder.
 
     `only` names the attacks to run; without it, all. `predicted` are rows to be scored later, whose scores are
     attacked too. One finding for each attack, attacker, victim and target.
