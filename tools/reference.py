@@ -1,5 +1,7 @@
 """Write the reference pages, docs/cli.md and docs/api.md, from the command line's own help and from docstrings.
 
+The examples at the top of docs/api.md are in tools/api_guide.md.
+
 `python tools/reference.py` writes both; the tests hold that the pages in the repository are what it writes.
 """
 
@@ -19,6 +21,7 @@ from plumbob.commands.flags import PANEL, RARE_PANEL
 from plumbob.plan import KEYS, SECTIONS, Key
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
+GUIDE = Path(__file__).resolve().parent / "api_guide.md"
 WIDTH = 100  # A signature that is longer gets a line for each parameter.
 
 # What scripts may rely on, by module, in the order of the page.
@@ -157,17 +160,8 @@ def default_in_file(key: Key) -> str:
 
 
 def api_page() -> str:
-    """The names that scripts may rely on, with what their docstrings say."""
-    lines = [
-        "# Python",
-        "",
-        "Written by `tools/reference.py` from the docstrings. What is not on this page may change without notice.",
-        "",
-        "`plumbob.attacks.PASSIVE` and `plumbob.attacks.ACTIVE` list all attacks; a passive one can be called with a",
-        "`View`. [Attacks](attacks.md) shows how to add one. `import plumbob.crypto` needs numpy and gmpy2 only;",
-        "`help()` describes it.",
-        "",
-    ]
+    """The guide as people wrote it, then the names that scripts may rely on, with what their docstrings say."""
+    lines = [GUIDE.read_text(encoding="utf-8")]
     for module, names in PUBLIC.items():
         lines += [f"## {module}", ""]
         for name in names:

@@ -173,7 +173,9 @@ def lattice_words(parties: dict[str, Any], trained: int, is_held_out: bool) -> d
     scored = party.plan.held_out(ROWS)
     return {
         "element": ELEMENT_BYTES,
-        "keys": lambda who: [one.parameters.polynomial_bytes for one in party._products() if one.context.owner == who],
+        "keys": lambda who: [
+            one.parameters.polynomial_bytes for one in party._listed_products() if one.context.owner == who
+        ],
         "request": lambda layout, who: SEED_BYTES + layout(who).request_bytes,
         "reply": lambda layout, who: layout(who).reply_bytes,
         "scores": (lambda who: shape.scores(who, scored)) if is_held_out else shape.scores,

@@ -93,7 +93,7 @@ def test_it_fails_in_words(tmp_path: Path) -> None:
     with at_work(Plan.for_columns((11, 12), rows=27_000), "credit", tmp_path, tmp_path / "run") as process:
         assert process.stdout is not None
         events = [json.loads(line) for line in process.stdout]
-        assert process.wait(30) == 0
+        assert process.wait(120) == 0
     assert events[-1]["event"] == "failed"
     assert "there is no such file" in events[-1]["text"]
 
@@ -107,5 +107,5 @@ def test_it_ends_with_its_lab(tmp_path: Path) -> None:
             pass
         process.stdin.close()
         assert json.loads(process.stdout.readlines()[-1])["event"] == "cancelled"
-        assert process.wait(30) == 0
+        assert process.wait(120) == 0
     assert RunRecord.load(tmp_path).status.startswith("interrupted")

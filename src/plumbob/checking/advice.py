@@ -3,11 +3,17 @@
 from collections.abc import Iterator
 
 from plumbob.plan import Plan
+from plumbob.plan.rules import MOST_SHARING
 
 LABEL_NOISE = "--noise sound --epsilon 1 --row-norm 1"
 FEATURE_NOISE = "--noise std --noise-std {std:g} --row-norm 1"
 # With opened weights these still get one equation for each own column, a run (docs/auditing.md).
 ON_OPENED_WEIGHTS = ("label-counts", "label-chosen-rows")
+HONEST_BUT_CURIOUS = (
+    "shares between three or more parties is for parties that keep to the protocol: all but one together learn nothing "
+    "but what is opened. A party that sends something else can read more than the bits counted here, and no finding "
+    "judges that."
+)
 
 
 def fix_for(plan: Plan, attack: str, target: str) -> str:
@@ -17,7 +23,7 @@ def fix_for(plan: Plan, attack: str, target: str) -> str:
     if plan.protocol == "shares":
         return "--open never" if plan.open == "own" else ""
     noise = _noise(plan, target)
-    if len(plan.learners) > 2:
+    if len(plan.learners) > MOST_SHARING:
         return noise
     return f"{_shares(plan, attack)}, or {noise}"
 
@@ -54,6 +60,8 @@ def notes_for(plan: Plan) -> Iterator[str]:
             "read a column of a few rows per step, nearly exactly, in the scores that follow; no finding judges this "
             "yet. Larger pushes end the run. Use shares against such a peer."
         )
+    if plan.protocol == "shares" and len(plan.learners) > 2:
+        yield HONEST_BUT_CURIOUS
     yield from prediction_notes(plan)
     if plan.intercept:
         yield (

@@ -87,7 +87,7 @@ def examine(
     yield from _meet(home, peers, _Visit(plan), seconds, progress, pace)
 
 
-def next_step(home: Home, plan: Plan | None, file: Path | None) -> str:
+def next_step(home: Home, plan: Plan | None, file: str | Path | None) -> str:
     """What to type when everything stands ready."""
     if plan is None:
         return "next, on all sides at once: plumbob party propose"

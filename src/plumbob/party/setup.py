@@ -11,7 +11,7 @@ from plumbob.data.summary import TableSummary, summarise
 from plumbob.errors import SettingsError
 from plumbob.party.home import SETTINGS_FILE, Home, HomeSettings
 from plumbob.party.outcome import GivenPlan, plan_of
-from plumbob.plan import SUGGESTED_BINS
+from plumbob.plan import SUGGESTED_BINS, Plan
 from plumbob.transport.identity import Certificate
 from plumbob.transport.invitation import Invitation
 
@@ -125,7 +125,8 @@ def doctor(
         if tell is not None:
             tell(check.line)
     is_ready = all(check.is_ok for check in checks)
-    step = doctors.next_step(home, agreed, plan) if is_ready else doctors.remedy(checks)
+    file = "PLAN" if isinstance(plan, Plan) else plan
+    step = doctors.next_step(home, agreed, file) if is_ready else doctors.remedy(checks)
     if tell is not None:
         tell(f"{'ready' if is_ready else 'not ready'}; {step}")
     return {"ready": is_ready, "checks": [asdict(check) for check in checks], "next": step}

@@ -23,6 +23,7 @@ from plumbob.workshop.auditor.score import scored
 from plumbob.workshop.auditor.truth import Truth
 from plumbob.workshop.simulation import train
 from tests.protocol.support import cut, plan_for, trained, weights_of
+from tests.protocol.test_lattice_shares import lattice_plan
 from tests.workshop.auditor.support import attack, label_claim, signs, small_run, value_claim
 
 NOTHING = NotApplicable("nothing to work on")
@@ -164,6 +165,20 @@ def test_a_coalition_reads_what_no_member_reads_alone(protocol: str, monkeypatch
     assert (together.verdict, together.against, together.determined) == ("leaks", "label", 1.0)
     assert together.rate == 1.0
     assert all((found[name].rate or 0.0) < 1.0 for name in ("features", "features-2"))
+
+
+@pytest.mark.parametrize("open", ["never", "own"])
+def test_a_coalition_in_shares_reads_nothing_from_messages(open: str) -> None:
+    """What two of three parties saw together gives no attack more than `check` said before the run."""
+    plan = lattice_plan((4, 5, 5), open=open, epochs=3)
+    run = trained(plan, cut("breast-cancer", 100, 14))
+    together = [one for one in plumbob.audit(run) if "+" in one.by]
+    assert {one.by for one in together} == {"features+features-2", "label+features", "label+features-2"}
+    forecast = {(one.attack, one.by, one.against, one.target): one.verdict for one in plumbob.check(plan, 100)}
+    for one in together:
+        assert one.verdict != "leaks" or forecast[one.attack, one.by, one.against, one.target] == "leaks"
+    if open == "never":
+        assert not [one for one in together if one.verdict == "leaks"]
 
 
 def test_the_intercept_stays_the_last_column_of_a_coalition() -> None:

@@ -65,7 +65,7 @@ class OpenLab:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         sent = {name: value for name, value in {**usual, **named}.items() if value is not None}
         content = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=150)
         try:
             connection.request(method, path, content, sent)
             answer = connection.getresponse()
@@ -142,7 +142,7 @@ def open_lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[...,
     yield start
     for lab in labs:
         lab.process.send_signal(signal.SIGINT)
-        lab.process.wait(20)
+        lab.process.wait(120)
         assert lab.process.stdout is not None
         lab.process.stdout.close()
 

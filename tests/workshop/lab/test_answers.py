@@ -129,7 +129,17 @@ def with_fix(keys: dict[str, Any], fix: dict[str, Any]) -> dict[str, Any]:
     return {**keys, **along, **fix}
 
 
-@pytest.mark.parametrize("keys", [{"label_flip_epsilon": 1e300}, {"noise_std": 1e300}])
+def test_three_parties_are_checked_in_shares() -> None:
+    """The page takes them, finds nothing that leaks while weights stay shared, and notes whom that holds for."""
+    three = {"names": ["bank", "shop", "fund"], "features": [10, 10, 10]}
+    keys = {key: value for key, value in chosen(Plan.for_columns((10, 10, 10)), 455, "").items() if key == "keys"}
+    answer = checked(asked({**FIRST_DRAFT, **three, **keys}))
+    assert not [one for one in answer["findings"] if one["verdict"] == "leaks"]
+    assert {"shop+fund", "bank+shop", "bank+fund"} <= {one["by"] for one in answer["findings"]}
+    assert any("keep to the protocol" in note for note in answer["notes"])
+
+
+@pytest.mark.parametrize("keys", [{"label_flip_epsilon": 1e300}, {"noise": "std", "noise_std": 1e300}])
 def test_absurd_numbers_are_a_mistake_too(keys: dict[str, Any]) -> None:
     """What no machine can calculate with is said in words."""
     with pytest.raises(PlanError, match="expected at most"):

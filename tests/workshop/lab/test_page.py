@@ -488,6 +488,6 @@ def test_a_closed_lab_is_noticed(tab: Tab, open_lab: Callable[..., OpenLab]) -> 
     lab = open_lab()
     page = shown(tab, lab)
     lab.process.terminate()
-    lab.process.wait(20)
+    lab.process.wait(120)
     page.locator("#key-batch_size").fill("500")
     expect(page.locator("#sentence")).to_contain_text("does not answer")

@@ -139,7 +139,7 @@ def test_one_run_at_a_time_and_it_can_be_cancelled(lab: OpenLab) -> None:
     with ThreadPoolExecutor() as threads:
         watching = threads.submit(lab.events, name)
         assert lab.post("cancel", {}).status == 200
-        assert watching.result(timeout=60)[-1][1] == "cancelled"
+        assert watching.result(timeout=120)[-1][1] == "cancelled"
     assert RunRecord.load(lab.out / name).status.startswith("interrupted")
     assert lab.post("cancel", {}).status == 200
 
@@ -196,7 +196,7 @@ def test_nothing_is_logged(open_lab: Callable[..., OpenLab]) -> None:
     lab.process.send_signal(signal.SIGINT)
     assert lab.process.stdout is not None
     rest = lab.process.stdout.read()
-    assert lab.process.wait(20) == 0
+    assert lab.process.wait(120) == 0
     assert len(rest.splitlines()) == 2
     assert lab.token not in rest
     assert lab.cookie.partition("=")[2] not in lab.said + rest
@@ -223,7 +223,7 @@ def test_the_browser_is_opened_if_asked(monkeypatch: pytest.MonkeyPatch) -> None
     opened: Queue[str] = Queue()
     monkeypatch.setattr("webbrowser.open", opened.put)
     command._open_browser("http://127.0.0.1:1/")
-    assert opened.get(timeout=30) == "http://127.0.0.1:1/"
+    assert opened.get(timeout=120) == "http://127.0.0.1:1/"
 
 
 def test_a_lab_that_closes_takes_its_run_along(open_lab: Callable[..., OpenLab]) -> None:
@@ -231,7 +231,7 @@ def test_a_lab_that_closes_takes_its_run_along(open_lab: Callable[..., OpenLab])
     lab = open_lab()
     name = lab.long_run()
     lab.process.send_signal(signal.SIGINT)
-    assert lab.process.wait(30) == 0
+    assert lab.process.wait(120) == 0
     assert RunRecord.load(lab.out / name).status.startswith("interrupted")
 
 
