@@ -7,7 +7,9 @@ from plumbob.record import Promise
 from plumbob.report.page import PageTable, Section, folded, table_of
 from plumbob.report.verdicts import badge
 
-WORST_CASES = "These are worst cases, each with probability 0.99. How far they lie from what happened is part of the answer."
+WORST_CASES = (
+    "These are worst cases, each with probability 0.99. How far they lie from what happened is part of the answer."
+)
 
 
 def agreement_section(items: Sequence[Agreement]) -> Section:

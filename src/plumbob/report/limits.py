@@ -32,7 +32,7 @@ def _of_protocol(plan: Plan) -> Iterator[str]:
             "Every party gets its own gradient in every step, and each gradient is an equation about labels. "
             "Encryption does not change that, and larger batches only slow it down."
         )
-        yield "A party that sets all but a few of its rows to zero chooses whose labels it learns, and nobody can notice."
+        yield "A party that sets all but a few of its rows to zero chooses whose labels it learns; nobody can notice."
     elif plan.open == "own":
         yield (
             "The weights opened at the end give each party one equation about labels per column, and a party that "
