@@ -19,6 +19,8 @@ FEW = 0.1
 """The share of rows that may lie in a longer last batch without changing the verdict."""
 CHAIN_ROOM = 2
 """Own columns for each row of the longest batch with which every batch has full rank, redundant columns or not."""
+ENOUGH_COLUMNS, FEW_PEOPLE = 0.6, 3
+"""The share of the peers' columns, and the people, from which on steering surely shows more than own columns do."""
 UNEVEN = 4
 """Rows for each column up to which real columns, with their rare categories, may still fix a row here and there."""
 
@@ -108,6 +110,56 @@ def packing_for_scores(figures: Figures, party: str) -> Judgement:
     is_longest_rare = figures.longest_batch / figures.rows <= FEW
     is_sure = room.is_every_step and room.share == 1.0 and (is_longest_read or is_longest_rare) and not noise
     return Judgement(LEAKS if is_sure else DEGRADES, f"{numbers}{_with(noise)}.")
+
+
+def steering(figures: Figures, party: str) -> Judgement:
+    """Pushes on the peers' weights that stay below the limit of a step."""
+    if (reason := _without_pushes(figures, party)) is not None:
+        return reason
+    people, width, noise = figures.steered_people(party), figures.peer_columns(party), figures.noise_toward(party)
+    read = min(figures.steered_columns(party), width)
+    numbers = (
+        f"{party} moves its peers' weights by less than the limit of a step, and reads {people} chosen people's values "
+        f"in {read} of {width} columns"
+    )
+    if _is_drowned(noise / math.sqrt(figures.visits)):
+        return blocked(f"{numbers}, but noise of {noise:.3g} is on each residual.")
+    if noise or people < FEW_PEOPLE or not _is_enough(figures, party, people, read) or not _is_steady(figures, party):
+        return Judgement(DEGRADES, f"{numbers}{_with(noise)}: few of them, or blurred by what training moves.")
+    return Judgement(LEAKS, f"{numbers}, nearly exactly.")
+
+
+def _without_pushes(figures: Figures, party: str) -> Judgement | None:
+    if not figures.sees_sums:
+        return blocked("In shares nobody reads a residual, so that no push shows.")
+    if figures.plan.protocol == "clear":
+        return not_applicable("clear is calculated in one place: no party could push another's weights.")
+    if (reason := without_sums(figures, party)) is not None:
+        return reason
+    if not figures.peers(party):
+        return not_applicable("No peer has columns.")
+    if figures.plan.passes < 2:
+        return not_applicable("One epoch only: nobody comes back after a push.")
+    return None
+
+
+def _is_enough(figures: Figures, party: str, people: int, read: int) -> bool:
+    """Columns, or with an arbiter inner products with people's rows, of which a rotation of them needs nearly all."""
+    width = figures.peer_columns(party)
+    if figures.plan.protocol == "arbiter":
+        return read >= min(width, people)
+    return read >= (1.0 if figures.plan.row_norm else ENOUGH_COLUMNS) * width
+
+
+def _is_steady(figures: Figures, party: str) -> bool:
+    """Whether pushes stand out from what training does: measured, not proved (docs/attacks.md)."""
+    plan = figures.plan
+    if plan.sigmoid != "taylor":
+        return False
+    if plan.batches == "full":
+        return figures.is_still(party) or (len(plan.learners) == 2 and not plan.row_norm) or plan.protocol == "arbiter"
+    # In other batches the row that an arbiter's attacker pushes along is not there to be read.
+    return plan.protocol == "exchange" and figures.is_still(party)
 
 
 def _without_residuals(figures: Figures, party: str) -> Judgement | None:

@@ -204,6 +204,21 @@ class Figures:
         """All that a party's opened weights can carry to it, whatever it sends, all runs together."""
         return opened_bits(self.plan, name) * self.runs
 
+    # Pushes on the peers' weights, in `exchange` and `arbiter`.
+
+    def is_still(self, name: str) -> bool:
+        """Whether the peers' weights move by pushes alone: from zero, and without labels of their own."""
+        return self.plan.start == "zero" and name == self.plan.label_party.name
+
+    def steered_people(self, name: str) -> int:
+        """People whose residual a party reads in every epoch: all, where a step reads a whole batch."""
+        columns = self.columns(name)
+        return self.rows if self.longest_batch <= columns else min(columns, self.rows)
+
+    def steered_columns(self, name: str) -> int:
+        """Columns of the peers that it reads: one in each epoch after the first, or one in two."""
+        return (self.plan.passes - 1) // (1 if self.is_still(name) else 2)
+
     # Replies, as they travel in `exchange`.
 
     @cached_property
