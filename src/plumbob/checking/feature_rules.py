@@ -17,6 +17,8 @@ FEW_EPOCHS = 3
 """Visits after which ratios have merged and the scale is clear, in practice."""
 FEW = 0.1
 """The share of rows that may lie in a longer last batch without changing the verdict."""
+ROOM = 2
+"""Own columns for each row of a batch with which one surely has full rank, redundant columns or not."""
 CHAIN_ROOM = 2
 """Own columns for each row of the longest batch with which every batch has full rank, redundant columns or not."""
 ENOUGH_COLUMNS, FEW_PEOPLE = 0.6, 3
@@ -76,8 +78,9 @@ def chain(figures: Figures, party: str) -> Judgement:
     if figures.visits < 2:
         return not_applicable("One epoch only: no row comes back to tell the right first weight.")
     judgement = _one_column(figures, party, "of which the second tells the right first weight")
-    # Real columns are rarely independent, and one batch with a rank too low breaks the chain.
-    if judgement.verdict == LEAKS and CHAIN_ROOM * figures.longest_batch > figures.columns(party):
+    # Real columns are rarely independent, and one batch with a rank too low breaks the chain; short rows hide its end.
+    is_tight = CHAIN_ROOM * figures.longest_batch > figures.columns(party)
+    if judgement.verdict == LEAKS and (is_tight or figures.plan.row_norm):
         return Judgement(DEGRADES, f"{judgement.why} A batch of {figures.longest_batch} rows may break the chain.")
     return judgement
 
@@ -177,9 +180,15 @@ def _without_residuals(figures: Figures, party: str) -> Judgement | None:
 
 
 def _are_most_determined(figures: Figures, party: str) -> bool:
-    """All batches, or all but a last one that the remainder made longer."""
+    """All batches, or all but a last one that the remainder made longer.
+
+    Real columns are rarely independent. A start far from zero makes scores large, and what one batch leaves open then
+    hides what the others show, unless there is room, or the party knows the rank of its own columns.
+    """
     columns = figures.columns(party)
-    if figures.batch > columns:
+    if figures.batch > figures.rank(party):
+        return False
+    if figures.plan.start == "normal" and not figures.knows_rank(party) and ROOM * figures.batch > columns:
         return False
     return figures.longest_batch <= columns or figures.longest_batch / figures.rows <= FEW
 
