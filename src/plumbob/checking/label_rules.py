@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass, replace
 
-from plumbob.checking.certainty import Solve, surely_leaks
+from plumbob.checking.certainty import Solve, sure_reach
 from plumbob.checking.figures import USUAL_AUC, Figures
 from plumbob.checking.forecast import BLOCKED, DEGRADES, LEAKS, Forecast, reading
 from plumbob.checking.rules import Judgement, blocked, not_applicable, without_sums
@@ -303,8 +303,11 @@ def _generally_judged(
                 "epoch, and may be more than its part of the model says"
             ),
         )
-    if surely_leaks(figures, party, solve):
-        return Judgement(LEAKS, _sentence(f"{numbers}; {_expected(forecast, LEAKS)}"))
+    if (reach := sure_reach(figures, party, solve)) is not None:
+        ends = f"expect AUC {reach.auc:.2f} where its own part of the model has {reach.baseline_auc:.2f}"
+        if forecast.auc >= reach.auc:
+            ends = _expected(forecast, LEAKS)
+        return Judgement(LEAKS, _sentence(f"{numbers}; {ends}"))
     judgement = _judged(figures, party, forecast, numbers)
     if judgement.verdict != LEAKS:
         return judgement

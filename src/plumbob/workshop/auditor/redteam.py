@@ -18,7 +18,7 @@ from plumbob.plan import Plan, suggestion
 from plumbob.record import Finding
 from plumbob.workshop.attacks import ACTIVE, PASSIVE, ActiveAttack, Attack, NotApplicable
 from plumbob.workshop.auditor.arbiter import arbiter_audit
-from plumbob.workshop.auditor.coalitions import findings_together
+from plumbob.workshop.auditor.coalitions import Team, findings_together
 from plumbob.workshop.auditor.prediction import prediction_audit
 from plumbob.workshop.auditor.score import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE, scored, without_claim
 from plumbob.workshop.auditor.truth import Source, Truth
@@ -53,12 +53,18 @@ def audit(
         for active in chosen(ACTIVE, view.role, only):
             _tell(progress, f"{active.name} by {name}, in a run of its own")
             findings += acted_out(active, name, truth)
-    together = findings_together(truth, lambda role: chosen(PASSIVE, role, only), lambda line: _tell(progress, line))
-    findings += together
+    team = Team(
+        passive=lambda role: chosen(PASSIVE, role, only),
+        active=lambda role: chosen(ACTIVE, role, only),
+        act=acted_out,
+        run_again=run_again,
+        tell=lambda line: _tell(progress, line),
+    )
+    findings += findings_together(truth, team)
     if truth.plan.protocol == "arbiter" and (only is None or ARBITER in only):
         again = plan_again(truth.plan), tables_again(truth)
         findings += arbiter_audit(truth, *again, lambda line: _tell(progress, line))
-    findings += prediction_audit(truth, predicted) if predicted else []
+    findings += prediction_audit(truth, predicted, run_again) if predicted else []
     judged = (_on_opened_weights(truth.plan, finding) for finding in findings)
     return sorted(one_each(judged), key=lambda finding: ORDER.index(finding.verdict))
 
@@ -105,6 +111,13 @@ def acted_out(attack: ActiveAttack, by: str, truth: Truth) -> list[Finding]:
     claim = attack.claim(run.parties[by], again.views[by])
     # What its own part of the model predicts is taken from the honest run: it may have spoilt its part in this one.
     return scored(attack, by, claim, Truth(truth.plan, {**again.views, by: truth.views[by]}))
+
+
+def run_again(truth: Truth) -> Truth:
+    """The same training of the same rows in the clear: with everybody's weights, and views as in `exchange`."""
+    plain = {"replies": "packed", "scheme": "paillier", "open": "own", "unmasked_gradients_for_the_arbiter": False}
+    plan = plan_again(truth.plan).replace(protocol="clear", parties=truth.plan.learners, **plain)
+    return Truth.of(train(plan, tables_again(truth)))
 
 
 def plan_again(plan: Plan) -> Plan:
