@@ -20,7 +20,7 @@ help:
 	@echo "make check        format, lint and types"
 	@echo "make format       put the format right"
 	@echo "make docs         the documentation as a site, strictly and offline; writes build/site/"
-	@echo "make reference    write the pages and pictures that are made from the code"
+	@echo "make reference    write the pages, pictures and notebook that are made from the code"
 	@echo "make bench        the engines that are installed"
 	@echo "make bench-peers  the same work done by other libraries, each in an environment of its own"
 	@echo "make wheel        a wheel that needs no compiler, and an sdist; writes dist/"
@@ -64,9 +64,10 @@ docs:
 	@$(BIN)/python tools/site.py
 
 reference:
-	@$(PYTHON) tools/env.py
+	@$(PYTHON) tools/env.py test
 	@$(BIN)/python tools/reference.py
 	@$(BIN)/python tools/drawings.py
+	@$(BIN)/python tools/notebook.py
 
 bench:
 	@$(PYTHON) tools/env.py

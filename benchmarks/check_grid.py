@@ -25,13 +25,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from plumbob import datasets
+from plumbob.arrays import Matrix, Vector
 from plumbob.checking.at_home import AtHome, at_home
 from plumbob.checking.check import check
 from plumbob.data import Table, split_array
-from plumbob.datasets import Labels, Matrix
+from plumbob.datasets import Labels
 from plumbob.errors import DivergenceError
 from plumbob.plan import Plan
 from plumbob.record import Finding
@@ -40,8 +40,6 @@ from plumbob.workshop.auditor.redteam import _on_opened_weights, acted_out, chos
 from plumbob.workshop.auditor.score import scored
 from plumbob.workshop.auditor.truth import Truth
 from plumbob.workshop.simulation import train
-
-Vector = NDArray[np.float64]
 
 DECODING_SECONDS = 8.0
 GEOMETRY_WORK = 1.0e9  # Of the attack's usual two minutes, a few seconds.

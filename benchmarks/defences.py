@@ -18,18 +18,15 @@ import time
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from plumbob import audit
+from plumbob.arrays import Matrix, Vector
 from plumbob.model.metrics import accuracy, auc
 from plumbob.protocol.defences import noise_std
 from plumbob.workshop.attacks.interface import View
 from plumbob.workshop.paper.readings import BUDGETS, MNIST, Setting
 from plumbob.workshop.paper.released import Released, success
 from plumbob.workshop.simulation import Run, train
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 EPOCHS = MNIST.epochs
 STARTS = ("xavier", "zero")

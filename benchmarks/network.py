@@ -1,21 +1,27 @@
 """What the network and the journal cost: the same run between two processes over TLS, and simulated in one.
 
     python benchmarks/network.py [--rows 27000] [--epochs 1] [--repeats 3] [--protocol exchange]
+    python benchmarks/network.py --protocol shares          # the default plan, all its passes, by lattices
 
-Interleaved, wall-clock medians, 2048-bit keys, one core for each party in both. Features are standardised numbers of 16
-fraction bits, residuals have 20. Made-up rows in the shape of the credit data (11 + 12 columns).
+Interleaved, medians of wall-clock and of CPU seconds (both parties together), one core for each party in both; other
+protocols with 2048-bit keys. Made-up rows in the shape of the credit data (11 + 12 columns). The CPU seconds of the
+network include what starting two processes takes. With --rate MBIT and --delay MS a relay stands between the two, which
+passes on no more than that in each direction, and everything that much later.
 """
 
 import argparse
 import json
 import multiprocessing
+import queue
+import resource
 import socket
 import statistics
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,41 +38,109 @@ from plumbob.transport.identity import Identity, read_certificate
 from plumbob.workshop.simulation import train
 
 COLUMNS = (11, 12)
+PIECE = 1 << 16
 
 
 def main() -> None:
     arguments = _arguments()
-    plan = Plan.for_columns(
-        COLUMNS, protocol=arguments.protocol, epochs=arguments.epochs, batch_size=arguments.batch, seed=1
-    )
+    plan = _plan(arguments)
     tables = _tables(plan, arguments.rows)
     # Once for what only the first run pays: imports, memory, the file system.
     simulated(plan, tables)
-    times: dict[str, list[float]] = {"simulation": [], "network": []}
+    found: dict[str, list[Seconds]] = {"simulation": [], "network": []}
     for _ in range(arguments.repeats):
-        times["simulation"].append(simulated(plan, tables))
-        times["network"].append(networked(plan, tables))
-    medians = {name: statistics.median(values) for name, values in times.items()}
-    ratio = medians["network"] / medians["simulation"]
-    print(json.dumps({**medians, "ratio": ratio, "all": times, "rows": arguments.rows, "protocol": plan.protocol}))
+        found["simulation"].append(simulated(plan, tables))
+        found["network"].append(networked(plan, tables, arguments.rate, arguments.delay))
+    wall = {name: statistics.median(each.wall for each in runs) for name, runs in found.items()}
+    cpu = {name: statistics.median(each.cpu for each in runs) for name, runs in found.items()}
+    print(
+        json.dumps(
+            {
+                "wall": {**wall, "ratio": wall["network"] / wall["simulation"]},
+                "cpu": {**cpu, "ratio": cpu["network"] / cpu["simulation"]},
+                "all": {name: [list(each) for each in runs] for name, runs in found.items()},
+                "rows": arguments.rows,
+                "protocol": plan.protocol,
+                "passes": plan.passes,
+            }
+        )
+    )
 
 
-def simulated(plan: Plan, tables: dict[str, Table]) -> float:
-    started = time.perf_counter()
+class Seconds(NamedTuple):
+    """What one run took, both parties together."""
+
+    wall: float
+    cpu: float
+
+
+def _plan(arguments: argparse.Namespace) -> Plan:
+    if arguments.protocol == "shares":
+        return Plan.for_columns(COLUMNS, seed=1)
+    return Plan.for_columns(
+        COLUMNS, protocol=arguments.protocol, epochs=arguments.epochs, batch_size=arguments.batch, seed=1
+    )
+
+
+class Relay:
+    """Between the two parties: in each direction this many Mbit/s, and this many milliseconds on the way."""
+
+    def __init__(self, port: int, rate: float, delay: float) -> None:
+        self._rate, self._delay, self._target = rate * 125_000, delay / 1000, port
+        self._door = socket.create_server(("127.0.0.1", 0))
+        self.port = int(self._door.getsockname()[1])
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        while True:
+            caller = self._door.accept()[0]
+            try:
+                called = socket.create_connection(("127.0.0.1", self._target))
+            except OSError:
+                caller.close()
+                continue
+            for source, target in ((caller, called), (called, caller)):
+                waiting: queue.SimpleQueue[tuple[float, bytes]] = queue.SimpleQueue()
+                threading.Thread(target=self._read, args=(source, waiting), daemon=True).start()
+                threading.Thread(target=self._write, args=(waiting, target), daemon=True).start()
+
+    def _read(self, source: socket.socket, waiting: "queue.SimpleQueue[tuple[float, bytes]]") -> None:
+        free_at = 0.0
+        data = b"first"
+        while data:
+            data = source.recv(PIECE)
+            free_at = max(time.monotonic(), free_at) + len(data) / self._rate
+            waiting.put((free_at + self._delay, data))
+            # No more is under way than the line holds.
+            time.sleep(max(0.0, free_at - time.monotonic()))
+
+    def _write(self, waiting: "queue.SimpleQueue[tuple[float, bytes]]", target: socket.socket) -> None:
+        data = b"first"
+        while data:
+            arrives, data = waiting.get()
+            time.sleep(max(0.0, arrives - time.monotonic()))
+            target.sendall(data)
+        target.shutdown(socket.SHUT_WR)
+
+
+def simulated(plan: Plan, tables: dict[str, Table]) -> Seconds:
+    started, used = time.perf_counter(), time.process_time()
     train(plan, tables, jobs=2)
-    return time.perf_counter() - started
+    return Seconds(time.perf_counter() - started, time.process_time() - used)
 
 
-def networked(plan: Plan, tables: dict[str, Table]) -> float:
+def networked(plan: Plan, tables: dict[str, Table], rate: float, delay: float) -> Seconds:
     """From the moment when both processes are ready to the end of the slower one, parting included."""
     context = multiprocessing.get_context("spawn")
     with tempfile.TemporaryDirectory() as folder:
         home, port = Path(folder), _free_port()
+        dialled = Relay(port, rate, delay).port if rate else port
         for name in tables:
             Identity.create(home / name, name)
+        used = _seconds_of_children()
         ready = context.Barrier(len(tables) + 1)
         processes = [
-            context.Process(target=_party, args=(name, plan.to_toml(), table, home, port, ready))
+            context.Process(target=_party, args=(name, plan.to_toml(), table, home, (port, dialled), ready))
             for name, table in tables.items()
         ]
         for process in processes:
@@ -77,14 +151,19 @@ def networked(plan: Plan, tables: dict[str, Table]) -> float:
             process.join()
         if any(process.exitcode for process in processes):
             raise SystemExit("a party failed; its error is above")
-        return time.perf_counter() - started
+        return Seconds(time.perf_counter() - started, _seconds_of_children() - used)
 
 
-def _party(name: str, plan_text: str, table: Table, home: Path, port: int, ready: Any) -> None:
+def _seconds_of_children() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def _party(name: str, plan_text: str, table: Table, home: Path, ports: tuple[int, int], ready: Any) -> None:
     plan = Plan.from_toml(plan_text)
     identity = Identity.load(home / name)
     listens = name == plan.label_party.name
-    address = f"127.0.0.1:{port}"
+    address = f"127.0.0.1:{ports[0] if listens else ports[1]}"
     peers = [
         Peer(other.name, read_certificate(home / other.name / "certificate.pem").der, None if listens else address)
         for other in plan.parties
@@ -129,6 +208,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--batch", type=int, default=256)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--protocol", default="exchange")
+    parser.add_argument("--rate", type=float, default=0, help="Mbit/s of a shaped link; 0 = no relay")
+    parser.add_argument("--delay", type=float, default=20, help="milliseconds in each direction, with --rate")
     return parser.parse_args()
 
 

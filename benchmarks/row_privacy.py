@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
 
+from plumbob.arrays import Matrix
 from plumbob.data.cells import ColumnChoices
 from plumbob.data.tables import Table, read_table
 from plumbob.model.sigmoid import SIGMOIDS
@@ -25,7 +26,6 @@ from plumbob.privacy import home, rows
 from plumbob.privacy.descent import NoisyDescent
 from plumbob.privacy.row_rule import RowRule, expected_auc_loss, row_rule
 
-Matrix = NDArray[np.float64]
 Labels = NDArray[np.int8]
 DELTA = 1e-6
 FEATURE_BITS, RESIDUAL_BITS = 13, 20

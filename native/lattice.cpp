@@ -1,6 +1,7 @@
 #include "lattice.h"
 
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <exception>
 #include <memory>
@@ -15,6 +16,7 @@ namespace {
 
 constexpr std::uint32_t kSmallStream = 0xFFFFFFFF;
 constexpr unsigned kHighBytes = 40;
+constexpr std::size_t kWeights = kSlotPrimes + 1;  // of a plaintext in slots: its weights, and how often it wraps
 
 // Room for numbers that are written before they are read: it is not filled, and a worker uses it again and again.
 class Room {
@@ -27,6 +29,20 @@ private:
     std::unique_ptr<std::uint64_t[]> data_;
 };
 
+// Asks from time to time whether somebody wants to end the call: only the thread that made it may.
+class Interruptions {
+public:
+    void ask() {
+        const auto now = std::chrono::steady_clock::now();
+        if (asks_interruption == nullptr || now < next_) return;
+        next_ = now + std::chrono::milliseconds(100);
+        asks_interruption();
+    }
+
+private:
+    std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
+};
+
 // Calls work(room, item) for each item, on several threads that live as long as the call. Each thread has one room.
 template <class Work>
 void for_each_item(unsigned threads, std::size_t items, std::size_t size, Work work) {
@@ -36,9 +52,14 @@ void for_each_item(unsigned threads, std::size_t items, std::size_t size, Work w
     auto part = [&](std::size_t index) {
         try {
             const Room room(size);
-            for (std::size_t item = next++; item < items; item = next++) work(room.data(), item);
+            Interruptions interruptions;
+            for (std::size_t item = next++; item < items; item = next++) {
+                work(room.data(), item);
+                if (index == 0) interruptions.ask();
+            }
         } catch (...) {
             failures[index] = std::current_exception();
+            next = items;
         }
     };
     std::vector<std::thread> helpers;
@@ -396,14 +417,35 @@ void Lattice::slot_weights(const std::int32_t* values, bool scaled_by_modulus, s
     }
 }
 
+// A number below 2^128 modulo a slot prime.
+std::uint64_t Lattice::slot_residue(Wide value, std::size_t j) const {
+    const std::uint64_t p = slot_primes_[j].value;
+    std::uint64_t sum = times(static_cast<std::uint64_t>(value) & kLow50, slot_bits_[j][0], p);
+    sum += times(static_cast<std::uint64_t>(value >> 50) & kLow50, slot_bits_[j][1], p);
+    sum += times(static_cast<std::uint64_t>(value >> 100), slot_bits_[j][2], p);
+    return reduce_once(reduce_once(reduce_once(sum, 4 * p), 2 * p), p);
+}
+
+// As slot_weights with the modulus' scale, of numbers of two words.
+void Lattice::wide_slot_weights(const std::uint64_t* values, std::uint64_t* out) const {
+    for (std::size_t j = 0; j < slot_primes_.size(); ++j, out += degree_) {
+        for (std::size_t i = 0; i < degree_; ++i) {
+            out[i] = slot_residue(static_cast<Wide>(values[2 * i + 1]) << 64 | values[2 * i], j);
+        }
+        core_.inverse(slot_primes_[j], out);
+        core_.scale(slot_primes_[j], out, out, slot_scales_[j]);
+    }
+}
+
 // floor(w q / t_j) = (w q - r) / t_j with r = w q modulo t_j: modulo p, which divides q, that is -r / t_j.
-void Lattice::encrypt_slots(const std::uint64_t* secret, const StreamKey& uniform_key, const StreamKey& error_key,
-                            std::size_t count, const std::int32_t* values, std::uint8_t* out, unsigned threads) const {
+template <class Weights>
+void Lattice::encrypt_weights(const std::uint64_t* secret, const StreamKey& uniform_key, const StreamKey& error_key,
+                              std::size_t count, std::uint8_t* out, unsigned threads, Weights weights_of) const {
     for_each_item(threads, count, (kSlotPrimes + 3) * degree_, [&](std::uint64_t* weights, std::size_t index) {
         std::uint64_t* data = weights + kSlotPrimes * degree_;
         std::int8_t* errors = reinterpret_cast<std::int8_t*>(data + 2 * degree_);
         small_errors(error_key, index, errors);
-        slot_weights(values + index * degree_, true, weights);
+        weights_of(index, weights);
         const std::uint64_t* lefts[kSlotPrimes];
         for (std::size_t j = 0; j < kSlotPrimes; ++j) lefts[j] = weights + j * degree_;
         for (std::size_t part = 0; part < primes(); ++part) {
@@ -411,6 +453,20 @@ void Lattice::encrypt_slots(const std::uint64_t* secret, const StreamKey& unifor
             finish_encryption(secret, uniform_key, index, part, errors, 0, data,
                               out + index * primes() * packed_bytes());
         }
+    });
+}
+
+void Lattice::encrypt_slots(const std::uint64_t* secret, const StreamKey& uniform_key, const StreamKey& error_key,
+                            std::size_t count, const std::int32_t* values, std::uint8_t* out, unsigned threads) const {
+    encrypt_weights(secret, uniform_key, error_key, count, out, threads,
+                    [&](std::size_t index, std::uint64_t* weights) { slot_weights(values + index * degree_, true, weights); });
+}
+
+void Lattice::encrypt_wide_slots(const std::uint64_t* secret, const StreamKey& uniform_key, const StreamKey& error_key,
+                                 std::size_t count, const std::uint64_t* values, std::uint8_t* out,
+                                 unsigned threads) const {
+    encrypt_weights(secret, uniform_key, error_key, count, out, threads, [&](std::size_t index, std::uint64_t* weights) {
+        wide_slot_weights(values + 2 * index * degree_, weights);
     });
 }
 
@@ -510,11 +566,21 @@ bool Lattice::reply(const StreamKey& uniform_key, const std::uint8_t* packed, st
     return true;
 }
 
+// The weights of small numbers in slots, and how many of them are taken as negative: t is subtracted for each.
+void Lattice::plain_weights(const std::int32_t* values, std::uint64_t* out) const {
+    slot_weights(values, false, out);
+    std::uint64_t* wraps = out + kSlotPrimes * degree_;
+    std::memset(wraps, 0, 8 * degree_);
+    for (std::size_t j = 0; j < kSlotPrimes; ++j) {
+        const std::uint64_t half = slot_primes_[j].value / 2;
+        for (std::size_t i = 0; i < degree_; ++i) wraps[i] += (half - out[j * degree_ + i]) >> 63;
+    }
+}
+
 bool Lattice::reply_slots(const StreamKey& uniform_key, const std::uint8_t* packed, std::size_t blocks,
                           std::size_t terms, const std::int32_t* values, const ReplyKeys& keys, std::uint8_t* sent,
                           std::uint64_t* shares, unsigned threads) const {
     const std::size_t parts = primes();
-    constexpr std::size_t kWeights = kSlotPrimes + 1;
     std::atomic<std::uint64_t> refused{0};
     const Room weights(kWeights * terms * degree_), own(words());
     std::vector<std::int8_t> u(degree_), errors(degree_);
@@ -522,15 +588,7 @@ bool Lattice::reply_slots(const StreamKey& uniform_key, const std::uint8_t* pack
         small_ternary(keys.secret, block, u.data());
         small_errors(keys.errors, block, errors.data());
         for_each_item(threads, terms, 0, [&](std::uint64_t*, std::size_t term) {
-            std::uint64_t* w = weights.data() + term * kWeights * degree_;
-            slot_weights(values + (block * terms + term) * degree_, false, w);
-            // How many of the weights are taken as negative: t is subtracted for each.
-            std::uint64_t* wraps = w + kSlotPrimes * degree_;
-            std::memset(wraps, 0, 8 * degree_);
-            for (std::size_t j = 0; j < kSlotPrimes; ++j) {
-                const std::uint64_t half = slot_primes_[j].value / 2;
-                for (std::size_t i = 0; i < degree_; ++i) wraps[i] += (half - w[j * degree_ + i]) >> 63;
-            }
+            plain_weights(values + (block * terms + term) * degree_, weights.data() + term * kWeights * degree_);
         });
         for_each_item(threads, parts, 4 * degree_, [&](std::uint64_t* plain, std::size_t part) {
             const LatticePrime& prime = primes_[part];
@@ -566,6 +624,65 @@ bool Lattice::reply_slots(const StreamKey& uniform_key, const std::uint8_t* pack
     return true;
 }
 
+// One complex product for each turn: (x + i y) (c + i s) = (x c - y s) + i (x s + y c).
+bool Lattice::reply_turns(const StreamKey& uniform_key, const std::uint8_t* packed, std::size_t blocks,
+                          std::size_t turns, const std::int32_t* values, const ReplyKeys& keys, std::uint8_t* sent,
+                          std::uint64_t* shares, unsigned threads) const {
+    const std::size_t parts = primes(), all = words(), terms = 2 * turns;
+    std::atomic<std::uint64_t> refused{0};
+    const Room key(all);
+    for (std::size_t part = 0; part < parts; ++part) uniform_part(keys.a, 0, part, key.data() + part * degree_);
+    const std::size_t size = 2 * kWeights * degree_ + 2 * all + 10 * degree_ + degree_ / 2;
+    for_each_item(threads, blocks * turns, size, [&](std::uint64_t* weights, std::size_t item) {
+        const std::size_t block = item / turns, turn = item % turns;
+        const std::size_t places[2] = {block * terms + turn, block * terms + turns + turn};
+        std::uint64_t* own = weights + 2 * kWeights * degree_;  // The real part, then the imaginary one.
+        std::uint64_t* room = own + 2 * all;
+        std::int8_t* small = reinterpret_cast<std::int8_t*>(room + 10 * degree_);  // u, e2 of either reply
+        for (std::size_t k = 0; k < 2; ++k) {
+            plain_weights(values + places[k] * degree_, weights + k * kWeights * degree_);
+            small_ternary(keys.secret, places[k], small + 2 * k * degree_);
+            small_errors(keys.errors, places[k], small + (2 * k + 1) * degree_);
+        }
+        for (std::size_t part = 0; part < parts; ++part) {
+            const LatticePrime& prime = primes_[part];
+            const std::size_t at = part * degree_;
+            // Cosine, sine and the opposite of the sine; then what was received and expanded, both parts of each.
+            std::uint64_t *plain = room, *received = room + 3 * degree_, *expanded = received + 2 * degree_;
+            std::uint64_t *secret = expanded + 2 * degree_, *opposite = secret + degree_, *answer = opposite + degree_;
+            for (std::size_t k = 0; k < 2; ++k) {
+                const std::uint64_t* lefts[kWeights];
+                for (std::size_t j = 0; j < kWeights; ++j) lefts[j] = weights + (k * kWeights + j) * degree_;
+                core_.linear(prime, plain + k * degree_, lefts, slot_rests_[part].data(), kWeights);
+                core_.forward(prime, plain + k * degree_);
+                refused |= core_.unpack(prime, received + k * degree_,
+                                        packed + (places[k] * parts + part) * packed_bytes());
+                uniform_part(uniform_key, places[k], part, expanded + k * degree_);
+            }
+            std::memset(answer, 0, 8 * degree_);
+            core_.subtract(prime, plain + 2 * degree_, answer, plain + degree_);
+            const std::uint64_t* factors[2][2] = {{plain, plain + 2 * degree_}, {plain + degree_, plain}};
+            const std::uint64_t *c0[2] = {received, received + degree_}, *c1[2] = {expanded, expanded + degree_};
+            for (std::size_t k = 0; k < 2; ++k) {
+                std::uint64_t* mine = own + k * all + at;
+                std::memset(mine, 0, 8 * degree_);
+                std::memset(opposite, 0, 8 * degree_);
+                core_.dot(prime, mine, c0, factors[k], 2);
+                core_.dot(prime, opposite, c1, factors[k], 2);
+                transform_small(small + 2 * k * degree_, part, secret);
+                const std::uint64_t *b = keys.b + at, *a = key.data() + at, *u = secret;
+                core_.dot(prime, mine, &b, &u, 1);
+                transform_small(small + (2 * k + 1) * degree_, part, answer);
+                core_.dot(prime, answer, &a, &u, 1);
+                core_.subtract(prime, answer, answer, opposite);
+                core_.pack(prime, sent + (places[k] * parts + part) * packed_bytes(), answer);
+            }
+        }
+        for (std::size_t k = 0; k < 2; ++k) slot_shares(own + k * all, shares + 2 * places[k] * degree_);
+    });
+    return refused >> 63 == 0;
+}
+
 // From a polynomial modulo q, transformed, to the slots of round(t x / q) modulo t.
 void Lattice::slot_shares(std::uint64_t* value, std::uint64_t* shares) const {
     for (std::size_t part = 0; part < primes(); ++part) core_.inverse(primes_[part], value + part * degree_);
@@ -591,15 +708,7 @@ void Lattice::slot_shares(std::uint64_t* value, std::uint64_t* shares) const {
         }
         product[5] = static_cast<std::uint64_t>(carry);
         const Wide rounded = (static_cast<Wide>(product[5]) << 64 | product[4]) + (product[3] >> 63);
-        const std::uint64_t chunks[3] = {static_cast<std::uint64_t>(rounded) & kLow50,
-                                         static_cast<std::uint64_t>(rounded >> 50) & kLow50,
-                                         static_cast<std::uint64_t>(rounded >> 100)};
-        for (std::size_t j = 0; j < kSlotPrimes; ++j) {
-            const std::uint64_t p = slot_primes_[j].value;
-            std::uint64_t sum = 0;
-            for (int k = 0; k < 3; ++k) sum += times(chunks[k], slot_bits_[j][k], p);
-            slots[j * degree_ + i] = reduce_once(reduce_once(reduce_once(sum, 4 * p), 2 * p), p);
-        }
+        for (std::size_t j = 0; j < kSlotPrimes; ++j) slots[j * degree_ + i] = slot_residue(rounded, j);
     }
     for (std::size_t j = 0; j < kSlotPrimes; ++j) {
         core_.forward(slot_primes_[j], slots.data() + j * degree_);

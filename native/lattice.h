@@ -11,6 +11,9 @@ namespace plumbob {
 
 using Words64 = std::vector<std::uint64_t>;
 
+// Throws if the caller is to stop; the Python module sets it. Called between polynomials, by the thread that called us.
+inline void (*asks_interruption)() = nullptr;
+
 // Little-endian numbers of up to 128 bits, two words each.
 struct StreamKey {
     std::uint32_t words[8];
@@ -50,6 +53,9 @@ public:
                  const std::uint64_t* messages, unsigned bits, std::uint8_t* out, unsigned threads) const;
     void encrypt_slots(const std::uint64_t* secret, const StreamKey& uniform_key, const StreamKey& error_key,
                        std::size_t count, const std::int32_t* values, std::uint8_t* out, unsigned threads) const;
+    // The same from numbers below t, two words each.
+    void encrypt_wide_slots(const std::uint64_t* secret, const StreamKey& uniform_key, const StreamKey& error_key,
+                            std::size_t count, const std::uint64_t* values, std::uint8_t* out, unsigned threads) const;
 
     struct ReplyKeys {
         const std::uint64_t* b;
@@ -60,6 +66,11 @@ public:
                std::size_t replies, const ReplyKeys& keys, unsigned reply_bits, unsigned share_bits, std::uint8_t* sent,
                std::uint64_t* shares, unsigned threads) const;
     bool reply_slots(const StreamKey& uniform_key, const std::uint8_t* packed, std::size_t blocks, std::size_t terms,
+                     const std::int32_t* values, const ReplyKeys& keys, std::uint8_t* sent, std::uint64_t* shares,
+                     unsigned threads) const;
+    // A request holds, for each block, `turns` real parts and then as many imaginary ones; values hold cosines and then
+    // sines. For each of them one reply: the real parts of the complex products first, then the imaginary ones.
+    bool reply_turns(const StreamKey& uniform_key, const std::uint8_t* packed, std::size_t blocks, std::size_t turns,
                      const std::int32_t* values, const ReplyKeys& keys, std::uint8_t* sent, std::uint64_t* shares,
                      unsigned threads) const;
     void open(const std::uint64_t* secret, const std::uint8_t* packed, std::size_t replies, unsigned reply_bits,
@@ -81,6 +92,12 @@ private:
                            std::size_t part, const std::int8_t* errors, std::uint64_t constant, std::uint64_t* data,
                            std::uint8_t* out) const;
     void slot_weights(const std::int32_t* values, bool scaled_by_modulus, std::uint64_t* out) const;
+    void wide_slot_weights(const std::uint64_t* values, std::uint64_t* out) const;
+    void plain_weights(const std::int32_t* values, std::uint64_t* out) const;
+    std::uint64_t slot_residue(unsigned __int128 value, std::size_t j) const;
+    template <class Weights>
+    void encrypt_weights(const std::uint64_t* secret, const StreamKey& uniform_key, const StreamKey& error_key,
+                         std::size_t count, std::uint8_t* out, unsigned threads, Weights weights_of) const;
     void fractions(const std::uint64_t* coefficients, std::uint64_t* out) const;
     void slot_shares(std::uint64_t* coefficients, std::uint64_t* shares) const;
 

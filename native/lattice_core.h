@@ -15,7 +15,7 @@ constexpr unsigned kPrimeBits = 50;
 constexpr unsigned kMostPrimes = 6;
 constexpr unsigned kSlotPrimes = 3;
 constexpr unsigned kWordsPerStreamBlock = 8;
-constexpr std::size_t kMostDegree = 16384;
+constexpr std::size_t kMostDegree = 32768;
 
 struct Factor {
     std::uint64_t value;

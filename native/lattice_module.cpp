@@ -219,6 +219,20 @@ nb::bytes encrypt_slots(const Handle& lattice, Numbers secret, const nb::bytes& 
     return result;
 }
 
+nb::bytes encrypt_wide_slots(const Handle& lattice, Numbers secret, const nb::bytes& uniform_key,
+                             const nb::bytes& error_key, Numbers values, const nb::bytes& prefix, unsigned threads) {
+    require(lattice->has_slots(), "expected a lattice with slots");
+    require_polynomial(*lattice, secret);
+    require(values.ndim() == 3 && values.shape(1) == lattice->degree() && values.shape(2) == 2,
+            "expected numbers of shape (count, degree, 2)");
+    const StreamKey first = stream_key(uniform_key), second = stream_key(error_key);
+    std::uint8_t* data = nullptr;
+    nb::bytes result = make_bytes(prefix, values.shape(0) * lattice->primes() * lattice->packed_bytes(), data);
+    nb::gil_scoped_release unlocked;
+    lattice->encrypt_wide_slots(secret.data(), first, second, values.shape(0), values.data(), data, threads);
+    return result;
+}
+
 Lattice::ReplyKeys reply_keys(const Lattice& lattice, const Numbers& b, const nb::bytes& a, const nb::bytes& secret,
                               const nb::bytes& errors) {
     require_polynomial(lattice, b);
@@ -269,6 +283,28 @@ nb::tuple reply_slots(const Handle& lattice, const nb::bytes& uniform_key, Bytes
     return nb::make_tuple(sent, shares);
 }
 
+nb::tuple reply_turns(const Handle& lattice, const nb::bytes& uniform_key, Bytes packed, Smalls values, Numbers b,
+                      const nb::bytes& a, const nb::bytes& secret_key, const nb::bytes& error_key, unsigned threads) {
+    require(lattice->has_slots(), "expected a lattice with slots");
+    require_packed(*lattice, packed);
+    require_smalls(*lattice, values, 3);
+    const std::size_t blocks = values.shape(0), terms = values.shape(1);
+    require(terms % 2 == 0, "expected as many sines as cosines");
+    require(packed.shape(0) == blocks * terms, "expected a polynomial for each block and term");
+    const Lattice::ReplyKeys keys = reply_keys(*lattice, b, a, secret_key, error_key);
+    const StreamKey stream = stream_key(uniform_key);
+    auto sent = make_result<std::uint8_t>({blocks * terms, lattice->primes(), lattice->packed_bytes()});
+    auto shares = make_result<std::uint64_t>({blocks * terms, lattice->degree(), 2});
+    bool is_right = false;
+    {
+        nb::gil_scoped_release unlocked;
+        is_right = lattice->reply_turns(stream, packed.data(), blocks, terms / 2, values.data(), keys, sent.data(),
+                                        shares.data(), threads);
+    }
+    require(is_right, "expected residues below their primes");
+    return nb::make_tuple(sent, shares);
+}
+
 Result<std::uint64_t> open(const Handle& lattice, Numbers secret, Bytes packed, unsigned reply_bits, unsigned share_bits,
                            unsigned threads) {
     require_polynomial(*lattice, secret);
@@ -304,9 +340,15 @@ nb::tuple sines_of(Angles angles, unsigned threads) {
     return nb::make_tuple(sine, cosine);
 }
 
+void ask_interruption() {
+    nb::gil_scoped_acquire locked;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
 }  // namespace
 
 void add_lattice(nb::module_& module) {
+    asks_interruption = ask_interruption;
     nb::class_<Lattice>(module, "Lattice");
     module.def("lattice", make_lattice);
     module.def("lattice_paths", [] {
@@ -327,6 +369,8 @@ void add_lattice(nb::module_& module) {
     module.def("lattice_encrypt_slots", encrypt_slots);
     module.def("lattice_reply", reply);
     module.def("lattice_reply_slots", reply_slots);
+    module.def("lattice_encrypt_wide_slots", encrypt_wide_slots);
+    module.def("lattice_reply_turns", reply_turns);
     module.def("lattice_open", open);
     module.def("lattice_open_slots", open_slots);
     module.def("lattice_sines", sines_of);

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 from plumbob import __version__, cli
+from plumbob.cli import options
 from plumbob.crypto import engines
 from plumbob.errors import ROOM_ADVICE, CryptoError
 from plumbob.plan import KEYS, Plan
@@ -447,7 +448,7 @@ def test_files_after_one_data_flag(
 
 def test_help_names_every_engine() -> None:
     """What `--engine` takes is what there is to choose."""
-    _, option = get_args(cli.Engine)
+    _, option = get_args(options.Engine)
     assert option.metavar == "|".join(engines.NAMES)
 
 
@@ -856,3 +857,12 @@ def test_diverging_run_is_marked(
     assert call(monkeypatch, "train", *flags) == 1
     assert "training diverges" in capsys.readouterr().err
     assert RunRecord.load(tmp_path).status.startswith("failed ")
+
+
+@pytest.mark.parametrize(("features", "number"), [("11,12", 2), ("392,392", 4), ("2,3", 1)])
+def test_a_new_plan_names_its_parameter_set(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], features: str, number: int
+) -> None:
+    """`plan new` writes the set that the run would take for so many columns."""
+    plan = answer(monkeypatch, capsys, "plan", "new", "--features", features)["plan"]
+    assert plan["lattice_set"] == number

@@ -5,11 +5,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 import plumbob
-from plumbob import errors
+from plumbob import arrays, errors
 
 # From the top of the house to its ground: a room may import any room further down, and none on its own floor.
 FLOORS = (
@@ -24,8 +25,8 @@ FLOORS = (
     {"workshop.attacks", "workshop.simulation"},
     # The party floor: all that `plumbob party` and `plumbob check` load.
     {"commands"},
-    {"report"},
     {"party"},
+    {"report"},
     {"jobs"},
     {"checking"},
     {"protocol"},
@@ -33,7 +34,7 @@ FLOORS = (
     {"run_folder"},
     {"record"},
     {"plan", "datasets"},
-    {"errors"},
+    {"errors", "arrays"},
 )
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 # The front doors offer names from every room and are imported by none: the package itself, and `plumbob.attacks`.
@@ -122,7 +123,7 @@ def test_a_wrong_import_is_seen(file: str, line: str) -> None:
 @pytest.mark.parametrize(
     ("file", "line"),
     [
-        ("cli.py", "from plumbob import __version__\nfrom plumbob.workshop import bench"),
+        ("cli/workshop.py", "from plumbob import __version__\nfrom plumbob.workshop import bench"),
         ("crypto/keys.py", "from plumbob.errors import CryptoError\nfrom . import fixed_point\nimport numpy.linalg"),
         ("crypto/engines/native.py", "from ..keys import PublicKey\nfrom ...errors import CryptoError"),
         ("__init__.py", "from plumbob.workshop.simulation import VerticalLogisticRegression"),
@@ -131,6 +132,19 @@ def test_a_wrong_import_is_seen(file: str, line: str) -> None:
 def test_a_right_import_is_allowed(file: str, line: str) -> None:
     """Downwards, and within a room, everything may be imported."""
     assert broken_rules(line, Path(file)) == []
+
+
+def test_vectors_and_matrices_are_declared_once() -> None:
+    """`Vector` and `Matrix` are two types, and only `arrays.py` says what they are."""
+    declared = [file for file in FILES if str(file) != "arrays.py" and {"Vector", "Matrix"} & assigned_names(file)]
+    assert declared == []
+    assert get_args(arrays.Vector) != get_args(arrays.Matrix)
+
+
+def assigned_names(file: Path) -> set[str]:
+    """The names that a module gives to something at its top level by `=`."""
+    assignments = (node for node in ast.parse((HOUSE / file).read_text()).body if isinstance(node, ast.Assign))
+    return {target.id for node in assignments for target in node.targets if isinstance(target, ast.Name)}
 
 
 def test_crypto_needs_numpy_and_gmpy2_only() -> None:

@@ -86,7 +86,10 @@ def test_two_processes_find_each_other_ready(joined: tuple[Path, Path], tmp_path
         "clock",
         "size",
     }
-    assert all(line.startswith("ok ") for line in lines.splitlines())
+    *checks, last = lines.splitlines()
+    assert all(line.startswith("ok ") for line in checks)
+    assert last == f"ready; next, on all sides at once: plumbob party align {plan}"
+    assert result["next"] == last.removeprefix("ready; ")
     assert errors == ""
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from plumbob.commands import party_runs
-from plumbob.commands.scores import refuse_unwritable
 from plumbob.errors import DataError, IdentityError, JournalError, TransportError
+from plumbob.party import runs as party_runs
 from plumbob.party.home import Home, HomeSettings
+from plumbob.party.scores import refuse_unwritable
 from plumbob.party.training import JOURNAL
 from plumbob.protocol.outcome import unfinished_record
 from plumbob.record import FINISHED
@@ -109,9 +109,10 @@ def test_a_record_that_cannot_be_read_hides_no_other_run(home: Home) -> None:
     (damaged / "run.json").write_text("{}")
     unfinished_record(PLAN, 40, FINISHED).save(good)
     lines = party_runs.status(home.folder)["lines"]
+    named = "(named after its plan's hash)"
     assert lines == [
-        f"{SHORT}  its run.json cannot be read: damaged, or written by another version",
-        f"{SHORT}-2  finished",
+        f"run {SHORT} {named}: its run.json cannot be read: damaged, or written by another version",
+        f"run {SHORT}-2 {named}: finished",
     ]
 
 

@@ -330,7 +330,7 @@ def test_malformed_files_are_refused(text: str, words: str) -> None:
             "privacy.noise",
             "learning_rate <= 1",
         ),
-        ({"protocol": "shares", "parties": THREE}, "crypto.protocol", "exactly two"),
+        ({"protocol": "shares", "scheme": "paillier", "parties": THREE}, "crypto.scheme", "is for two parties"),
         ({"protocol": "exchange", "momentum": 0.5}, "model.momentum", "as in the paper"),
         ({"protocol": "clear", "momentum": 0.6}, "model.momentum", "at most 0.5"),
         ({"protocol": "clear", "learning_rate": 0.0}, "model.learning_rate", 'scale = "whitened"'),

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from plumbob.commands.progress import StepProgress
+from plumbob.report.progress import StepProgress
 
 
 def test_epochs_are_told_where_there_are_some(capsys: pytest.CaptureFixture[str]) -> None:

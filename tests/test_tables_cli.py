@@ -104,12 +104,12 @@ def test_thresholds(
     words: list[str],
     threshold: float | None,
 ) -> None:
-    """A row is positive above the threshold: given, from costs, or the training rows' share of positives."""
+    """A row is positive above the threshold: given, from costs, or best on scores that were seen."""
     trained(monkeypatch, capsys, files, "--drop", "name")
     run, out = str(tmp_path / "run"), tmp_path / "scores.csv"
     result = told(monkeypatch, capsys, "predict", run, "--data", *files, "--id", "client", "--out", str(out), *words)
     part = json.loads((tmp_path / "run/parties/bank/part.json").read_text())
-    used = threshold if threshold is not None else part["positive_share"]
+    used = threshold if threshold is not None else part["balanced_threshold"]
     assert result["threshold"] == used
     with out.open(newline="") as file:
         rows = list(csv.DictReader(file))

@@ -1,4 +1,4 @@
-"""Draw the pictures of docs/concepts.md: `python tools/drawings.py` writes docs/pictures/{views,ledger,shares}.svg.
+"""Draw the pictures of the documentation: `python tools/drawings.py` writes docs/pictures/*.svg.
 
 The ledger's numbers come from the ledger itself. Each picture carries its colours for light and for dark, and a ground
 of its own, so that it can be read on any page.
@@ -51,7 +51,7 @@ def main() -> None:
 
 def drawings() -> dict[str, str]:
     """Every picture's text by its file's name."""
-    return {"views.svg": views(), "ledger.svg": ledger(), "shares.svg": shares()}
+    return {"views.svg": views(), "ledger.svg": ledger(), "shares.svg": shares(), "protocols.svg": protocols()}
 
 
 def views() -> str:
@@ -131,6 +131,27 @@ def shares() -> str:
     drawn.append(words(20, 258, "At the end: open = “own” gives each party both halves of its own weights;", "small"))
     drawn.append(words(20, 276, "open = “never” leaves the halves where they are, also for prediction.", "small"))
     return picture((760, 295), "In shares every number of a step exists as two halves only", drawn)
+
+
+def protocols() -> str:
+    """Four questions from the top, each with the protocol that a yes leads to."""
+    questions = (
+        ("Is all data yours, and this an experiment?", "box", "clear", "nothing is encrypted; the yardstick"),
+        ("Must it be the paper's protocol?", "fund", "exchange", "each party reads its own gradient"),
+        ("Must it be FATE's, with a third party?", "fund", "arbiter", "as exchange; a third party holds the key"),
+        ("Anything else", "truth", "shares", "the default: nobody sees a gradient"),
+    )
+    drawn = [words(20, 30, "Which protocol?", "bold")]
+    for place, (question, kind, name, why) in enumerate(questions):
+        y = 50 + 78 * place
+        is_last = place + 1 == len(questions)
+        drawn += box(20, y, 330, 48, "bank", question)
+        drawn.append(arrow((352, y + 24), (436, y + 24)))
+        drawn.append(words(394, y + 17, "" if is_last else "yes", "small middle"))
+        drawn += [rectangle(440, y, 300, 48, kind), words(456, y + 20, name, "bold"), words(456, y + 38, why, "small")]
+        if not is_last:
+            drawn += [arrow((185, y + 50), (185, y + 76)), words(197, y + 68, "no", "small")]
+    return picture((760, 352), "Four questions lead to one of four protocols; the last answer is the default", drawn)
 
 
 # Pieces.

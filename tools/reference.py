@@ -1,5 +1,7 @@
 """Write the reference pages, docs/cli.md and docs/api.md, from the command line's own help and from docstrings.
 
+The examples at the top of docs/api.md are in tools/api_guide.md.
+
 `python tools/reference.py` writes both; the tests hold that the pages in the repository are what it writes.
 """
 
@@ -14,15 +16,18 @@ from typing import Any
 import typer
 
 from plumbob.cli import app
-from plumbob.commands.flags import PANEL
+from plumbob.cli.help import CODES, GROUPED_VERBS, value_of
+from plumbob.commands.flags import PANEL, RARE_PANEL
 from plumbob.plan import KEYS, SECTIONS, Key
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
+GUIDE = Path(__file__).resolve().parent / "api_guide.md"
 WIDTH = 100  # A signature that is longer gets a line for each parameter.
 
 # What scripts may rely on, by module, in the order of the page.
 PUBLIC = {
-    "plumbob": ("VerticalLogisticRegression", "Plan", "check", "audit", "load"),
+    "plumbob": ("VerticalLogisticRegression", "Plan", "check", "audit", "Findings", "LeakWarning", "load"),
+    "plumbob.party": ("Home", "Outcome"),
     "plumbob.datasets": ("load", "describe", "names"),
     "plumbob.record": ("Finding", "RunRecord"),
     "plumbob.attacks": (
@@ -53,22 +58,22 @@ def cli_page() -> str:
     lines = [
         "# Command line",
         "",
-        "Written by `tools/reference.py` from the command line itself; `plumbob VERB --help` says the same.",
+        "Made by `tools/reference.py` from the command line itself; `plumbob VERB --help` says the same.",
         "",
-        f"Every verb has {listed(sorted(common))}. With `--json` one JSON object goes to standard output and nothing",
-        "else; progress goes to standard error, `--quiet` leaves it out. No verb asks a question.",
+        f"Every verb has {listed(sorted(common))} (or `-h`). With `--json` one JSON object goes to standard",
+        "output and nothing else. Progress goes to standard error; `--quiet` leaves it out. No verb asks a question.",
+        "`--help` leaves out the rare keys of the plan; `--help-all` shows them.",
+        "",
+        "`plumbob completion bash` prints what makes your shell complete verbs, flags and their choices when you press",
+        "Tab (`zsh` and `fish` likewise). Write it where your shell looks, such as `~/.bash_completion`.",
         "",
         "| exit code | means |",
         "|---|---|",
-        "| 0 | done |",
-        "| 1 | failed; standard error says what was expected, what came and what to do |",
-        "| 2 | wrong usage |",
-        "| 3 | `check` and `audit`: done, and something leaks above the plan's tolerance |",
-        "| 130 | interrupted by Ctrl-C |",
+        *(f"| {code} | {cell(meaning)} |" for code, meaning in CODES.items()),
         "",
     ]
     for name, verb in verbs.items():
-        lines += [f"## {name}", "", sentence(verb.help), "", *table_of(verb, common)]
+        lines += [f"## {name}", "", sentence(verb.help), "", "```sh", verb.example, "```", "", *table_of(verb, common)]
     return "\n".join([*lines, *plan_keys()]) + "\n"
 
 
@@ -77,8 +82,9 @@ def verbs_of(command: Any, name: str) -> Iterator[tuple[str, Any]]:
     if not hasattr(command, "commands"):
         yield name, command
         return
-    for word, inner in command.commands.items():
-        yield from verbs_of(inner, f"{name} {word}")
+    for words in GROUPED_VERBS[command.name].values():
+        for word in words:
+            yield from verbs_of(command.commands[word], f"{name} {word}")
 
 
 def options_of(verb: Any) -> list[Any]:
@@ -88,7 +94,7 @@ def options_of(verb: Any) -> list[Any]:
 
 def is_of_the_plan(parameter: Any) -> bool:
     """Whether it changes a key of the plan."""
-    return getattr(parameter, "rich_help_panel", None) == PANEL
+    return getattr(parameter, "rich_help_panel", None) in {PANEL, RARE_PANEL} or parameter.name == "help_all"
 
 
 def table_of(verb: Any, common: set[str]) -> Iterator[str]:
@@ -114,12 +120,7 @@ def flag_of(option: Any) -> str:
 
 def with_value(option: Any, verb: Any) -> str:
     """As it is typed."""
-    if option.is_flag:
-        return flag_of(option)
-    # From the verb's own signature: Typer's versions keep types in different places.
-    kind = str(inspect.signature(verb.callback).parameters[option.name].annotation)
-    word = "PATH" if "Path" in kind else "NUMBER" if "int" in kind or "float" in kind else "TEXT"
-    return f"{flag_of(option)} {option.metavar or word}"
+    return flag_of(option) if option.is_flag else f"{flag_of(option)} {value_of(verb, option)}"
 
 
 def default_of(option: Any) -> str:
@@ -134,10 +135,10 @@ def plan_keys() -> Iterator[str]:
     yield from (
         "## Keys of the plan",
         "",
-        "`plan new`, `check`, `train` and `audit` take them as flags, which win over the file: `--batch-size 64` for",
-        "`batch_size = 64`, `--no-intercept` for `intercept = false`. `--features 11,12` gives each party's columns,",
-        "the label party's first; `--heuristic G=1.0,T=30,e=0` the numbers of the paper's noise formula, `e = 0`",
-        "meaning the epochs really run.",
+        "`plan new`, `check`, `train`, `audit` and `party propose` take them as flags, which win over the file:",
+        "`--batch-size 64` for `batch_size = 64`, `--no-intercept` for `intercept = false`. `--features 11,12` gives",
+        "each party's columns, the label party's first; `--heuristic G=1.0,T=30,e=0` gives the numbers of the paper's",
+        "noise formula, where `e = 0` means the epochs that are really run.",
         "",
         "| section | key | default | meaning |",
         "|---|---|---|---|",
@@ -159,17 +160,8 @@ def default_in_file(key: Key) -> str:
 
 
 def api_page() -> str:
-    """The names that scripts may rely on, with what their docstrings say."""
-    lines = [
-        "# Python",
-        "",
-        "Written by `tools/reference.py` from the docstrings. What is not on this page may change without notice.",
-        "",
-        "`plumbob.attacks.PASSIVE` and `plumbob.attacks.ACTIVE` list all attacks; a passive one can be called with a",
-        "`View`. [Attacks](attacks.md) shows how to add one. `import plumbob.crypto` needs numpy and gmpy2 only;",
-        "`help()` describes it.",
-        "",
-    ]
+    """The guide as people wrote it, then the names that scripts may rely on, with what their docstrings say."""
+    lines = [GUIDE.read_text(encoding="utf-8")]
     for module, names in PUBLIC.items():
         lines += [f"## {module}", ""]
         for name in names:
@@ -254,8 +246,8 @@ def errors() -> Iterator[str]:
 
 
 def sentence(text: str | None) -> str:
-    """Help as one line that ends with a full stop; Rich's escapes are taken out."""
-    line = prose(text).replace("\\[", "[")
+    """Help as one line that ends with a full stop."""
+    line = prose(text)
     return line if not line or line.endswith((".", "?")) else f"{line}."
 
 

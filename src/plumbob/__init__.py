@@ -8,9 +8,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from plumbob import attacks, datasets, errors, party
     from plumbob.checking.check import check
+    from plumbob.checking.findings import Findings
+    from plumbob.checking.refusal import LeakWarning
+    from plumbob.errors import PlumbobError
     from plumbob.plan import Plan
-    from plumbob.workshop import attacks
     from plumbob.workshop.auditor import audit
     from plumbob.workshop.simulation import load
     from plumbob.workshop.simulation.estimator import VerticalLogisticRegression
@@ -18,19 +21,41 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _OFFERED = {
+    "Findings": "plumbob.checking.findings",
+    "LeakWarning": "plumbob.checking.refusal",
     "Plan": "plumbob.plan",
+    "PlumbobError": "plumbob.errors",
     "VerticalLogisticRegression": "plumbob.workshop.simulation.estimator",
     "audit": "plumbob.workshop.auditor",
     "check": "plumbob.checking.check",
     "load": "plumbob.workshop.simulation",
 }
+_MODULES = ("attacks", "datasets", "errors", "party")
 
-__all__ = ["Plan", "VerticalLogisticRegression", "attacks", "audit", "check", "load"]
+__all__ = [
+    "Findings",
+    "LeakWarning",
+    "Plan",
+    "PlumbobError",
+    "VerticalLogisticRegression",
+    "attacks",
+    "audit",
+    "check",
+    "datasets",
+    "errors",
+    "load",
+    "party",
+]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "attacks":
-        return import_module("plumbob.attacks")
+    if name in _MODULES:
+        return import_module(f"plumbob.{name}")
     if name not in _OFFERED:
         raise AttributeError(f"module 'plumbob' has no attribute {name!r}")
     return getattr(import_module(_OFFERED[name]), name)
+
+
+def __dir__() -> list[str]:
+    """What is offered, whether it was asked for already or not."""
+    return sorted({*__all__, "__version__"})

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plumbob.arrays import Matrix
 from plumbob.errors import DataError
 
-Matrix = NDArray[np.float64]
 Labels = NDArray[np.int8]
 
 PARTS = ("train", "test", "all")

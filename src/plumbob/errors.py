@@ -8,8 +8,8 @@ class PlumbobError(Exception):
     """Anything that Plumbob raises on purpose."""
 
 
-class PlanError(PlumbobError):
-    """The plan is not one that can be run as written."""
+class PlanError(PlumbobError, ValueError):
+    """The plan is not one that can be run as written. A ValueError too, as a wrong parameter is in scikit-learn."""
 
 
 class DivergenceError(PlanError):
@@ -20,8 +20,8 @@ class SettingsError(PlanError):
     """What a party wrote for itself (`party.toml`) is not usable as written."""
 
 
-class DataError(PlumbobError):
-    """A table, a column or a row is not what the plan needs."""
+class DataError(PlumbobError, ValueError):
+    """A table, a column or a row is not what the plan needs. A ValueError too, as wrong data are in scikit-learn."""
 
 
 class CryptoError(PlumbobError):

@@ -104,7 +104,7 @@ class AttackCurve:
     """For labels, the share of the more frequent class."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PartyRecord:
     """One party's side of a run. `coefficients` are in the units of its own table, `None` if they were never opened."""
 
@@ -124,8 +124,12 @@ class PartyRecord:
     received_streams: dict[str, str]
     """For each peer, the hash over all bytes that came from it."""
 
+    def __repr__(self) -> str:
+        """Without coefficients: whatever a notebook's cell ends with is shown."""
+        return f"PartyRecord({self.name}, {self.role}, {len(self.columns)} columns)"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class RunRecord:
     """Everything about a run that may be shown."""
 
@@ -169,6 +173,13 @@ class RunRecord:
     """What each party saw, for the auditor; it stays in memory, or in the parties' own files, not in the JSON."""
     parsed_plan: Plan = field(kw_only=True, compare=False, repr=False)
     """What `plan` says, read and validated once; the JSON holds the text alone."""
+
+    def __repr__(self) -> str:
+        """What ran, in one line."""
+        parties = ", ".join(f"{party.name} {len(party.columns)}" for party in self.parties)
+        what = f"{self.protocol}, {self.status}, {self.rows} training rows, {self.steps} steps, {self.seconds:.1f} s"
+        found = f", {len(self.findings)} findings" if self.findings else ""
+        return f"RunRecord({what}; columns: {parties}; plan {self.plan_hash[:12]}{found})"
 
     @property
     def is_finished(self) -> bool:

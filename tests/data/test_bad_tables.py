@@ -120,13 +120,55 @@ KINDS = [
     Kind(
         "commas that may be thousands",
         GOOD.replace(",", ";").replace(".5", ",500").encode(),
-        lambda table: table.columns[0].is_text,
+        words="40 of 40 cells are not numbers, .* --as x=number:. or as a fraction with --as x=number:,",
+    ),
+    Kind(
+        "commas that are thousands",
+        with_column("sum", ['"1,234"'] * 40),
+        lambda table: numbers(table, "sum") == [1234.0] * 40,
+        choices=ColumnChoices(types={"sum": "number:."}),
+    ),
+    Kind(
+        "decimal commas with dots for thousands",
+        GOOD.replace(",", ";").replace("1.5;red", "1.234,5;red").replace(".5", ",5").encode(),
+        lambda table: numbers(table)[0] == 1234.5,
+    ),
+    Kind(
+        "decimal commas and decimal points in one column",
+        GOOD.replace(",", ";").replace("1.5;red", "1,25;red").encode(),
+        words="column 'x': 4 of 40 cells",
     ),
     Kind(
         "an amount with its currency",
         with_column("sum", mostly("12", "12 s3cret")),
         words="column 'sum': 1 of 40 cells",
     ),
+    Kind(
+        "amounts with a currency in every cell",
+        with_column("sum", ['"$1,234.50"'] * 40),
+        words="column 'sum': 40 of 40 cells are not numbers.*--as sum=number",
+    ),
+    Kind(
+        "amounts, said to be numbers",
+        with_column("sum", ['"$1,234.50"', "($12)"] * 20),
+        lambda table: numbers(table, "sum")[:2] == [1234.5, -12.0],
+        choices=ColumnChoices(types={"sum": "number"}),
+    ),
+    Kind(
+        "two currencies",
+        with_column("sum", ["$12", "12 EUR"] * 20),
+        words="column 'sum': its numbers have 2 different units",
+        choices=ColumnChoices(types={"sum": "number"}),
+    ),
+    Kind("per cent", with_column("rate", ["12.5%"] * 40), words="column 'rate': 40 of 40 cells"),
+    Kind(
+        "a typographer's minus and thousands",
+        with_column("sum", ["\N{MINUS SIGN}1\N{NO-BREAK SPACE}234"] * 40),
+        lambda table: numbers(table, "sum") == [-1234.0] * 40,
+        choices=ColumnChoices(types={"sum": "number"}),
+    ),
+    Kind("blanks after commas", GOOD.replace(",", ", ").encode(), is_good),
+    Kind("columns of fixed width", GOOD.replace(",", "   ").encode(), words="this table has one column only"),
     # Lines that are no rows.
     Kind("empty", b"", words="is empty"),
     Kind("blank lines", GOOD.replace("\n", "\n\n").encode(), is_good),
@@ -148,11 +190,23 @@ KINDS = [
     Kind("a row of nothing but commas", changed("p9,", ",,,\np9,"), words="id is missing in 1 of 41 rows .row 9."),
     Kind("lines within quoted cells", changed("red", '"re\nd"'), lambda table: len(table) == 40),
     Kind("a quotation mark left open", GOOD.encode() + b'p41,1.5,red,"yes\n', words="does not end with one; .* row 41"),
+    Kind("a remark below the rows", GOOD.encode() + b"Source: s3cret\n", words="row 41 has 1"),
+    Kind("a remark above the names", b"# s3cret\n" + GOOD.encode(), words="row 1 has 4"),
+    Kind("types below the names", changed("p1,", "text,number,text,yes\np1,"), words="'x': 1 of 41 .*first in row 1"),
+    Kind("a page instead of a table", b"<html><table>\n<tr><td>s3cret</td></tr>\n", words="one column only"),
+    Kind("a workbook", b"PK\x03\x04" * 9, words="expected a name that ends in", ending="xlsx"),
     # Columns.
     Kind("a comma at the end of every line", GOOD.replace("\n", ",\n").encode(), is_good),
     Kind(
         "the index of a data frame",
         "\n".join([",id,x,colour,paid", *(f"{place},{row}" for place, row in enumerate(ROWS))]).encode(),
+        is_good,
+    ),
+    Kind(
+        "the index of a data frame that was shuffled",
+        "\n".join(
+            ["Unnamed: 0,id,x,colour,paid", *(f"{7 * place % 41},{row}" for place, row in enumerate(ROWS, 1))]
+        ).encode(),
         is_good,
     ),
     Kind("a column without a name", with_column("", ["7", *["8"] * 39]), words="column 5 has no name"),
@@ -224,10 +278,25 @@ KINDS = [
         choices=ColumnChoices(types={"opened": "date"}),
     ),
     Kind(
+        "other dates that nobody named",
+        with_column("opened", mostly("29.02.2024 13:05", "")),
+        lambda table: numbers(table, "opened")[0] == 19782.0 and table.choices.types == {"opened": "date:%d.%m.%Y"},
+    ),
+    Kind(
         "dates in two ways",
         with_column("opened", mostly("01/02/2024")),
-        words="40 dates can be read in 2 ways",
-        choices=ColumnChoices(types={"opened": "date"}),
+        words="40 dates can be read in 2 ways .*--as opened=date:%d/%m/%Y",
+    ),
+    Kind(
+        "dates and a word",
+        with_column("opened", mostly("29.02.2024", "s3cret", "unknown")),
+        words="column 'opened': 2 of 40 cells are not dates .1 \"unknown\", 1 other.",
+    ),
+    Kind("numbers beyond all bounds", with_column("sum", mostly("1", "1e999")), words="'sum': 1 of 40 .* row 40"),
+    Kind(
+        "blanks around texts",
+        changed("red", " red "),
+        lambda table: set(table.columns[1].values.tolist()) == {"red", "blue"},
     ),
     Kind(
         "levels in order",
@@ -258,6 +327,8 @@ KINDS = [
         GOOD.replace("blue,yes", "blue,", 1).encode(),
         words="the label is missing in 1 of 40 rows .row 2.",
     ),
+    Kind("labels with blanks around them", GOOD.replace("yes", "yes ").encode(), is_good),
+    Kind("one class", GOOD.replace(",no", ",yes").encode(), words="got 1; is this the label"),
     Kind("three classes", changed("blue,yes", "blue,s3cret"), words="got 3; is this the label"),
     Kind(
         "the class to predict",

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from plumbob.data.binning import Vector, cut_points, places_of
+from plumbob.arrays import Vector
+from plumbob.data.binning import cut_points, places_of
 
 COLUMNS = arrays(np.float64, st.integers(0, 60), elements=st.floats(-1e9, 1e9) | st.just(np.nan) | st.just(0.0))
 

@@ -6,12 +6,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from numpy.typing import NDArray
 
+from plumbob.arrays import Matrix
 from plumbob.data import Table, store, table_from
 from plumbob.data.encoder import fit_sources
 from plumbob.data.encoding import AnySource, Bins, Levels, find_shapes, restored_source, stored_source
 from plumbob.data.shapes import EncodingChoices
-from plumbob.data.tables import Column, Vector
+from plumbob.data.tables import Column
 
 TEN = EncodingChoices(bins=10)
 TOWNS = ["Bonn"] * 60 + ["Kiel"] * 35 + ["Ulm"] * 4 + [None]
@@ -22,12 +24,12 @@ def a_table(**columns: Any) -> Table:
     return table_from(pa.table(columns))
 
 
-def fitted(table: Table, choices: EncodingChoices = TEN, rows: Vector | None = None) -> tuple[AnySource, ...]:
+def fitted(table: Table, choices: EncodingChoices = TEN, rows: NDArray[np.intp] | None = None) -> tuple[AnySource, ...]:
     """On all rows unless some are named."""
-    return fit_sources(table, np.arange(len(table)) if rows is None else rows.astype(np.intp), choices)
+    return fit_sources(table, np.arange(len(table)) if rows is None else rows, choices)
 
 
-def encoded(source: AnySource, column: Column) -> Vector:
+def encoded(source: AnySource, column: Column) -> Matrix:
     """Rows by encoded columns."""
     return np.column_stack([np.empty((len(column.values), 0)), *source.columns(column)])
 
@@ -79,7 +81,14 @@ def test_constant_columns_give_no_column() -> None:
     assert [source.encoded_names for source in fitted(table)] == [(), (), ()]
 
 
-@pytest.mark.parametrize("choices", [TEN, EncodingChoices(categorical="one-hot", missing="mean")])
+@pytest.mark.parametrize(
+    "choices",
+    [
+        TEN,
+        EncodingChoices(categorical="one-hot", missing="mean"),
+        EncodingChoices(categorical="one-hot", missing="indicator"),
+    ],
+)
 def test_the_width_of_the_whole_file_holds_for_any_rows_of_it(choices: EncodingChoices) -> None:
     """Rows that lack a level, a gap or a value change no width: what was proposed is what is trained on."""
     generator = np.random.default_rng(3)
@@ -103,9 +112,34 @@ def test_stepped_bins_say_above_each_cut() -> None:
     assert encoded(source, column).tolist() == [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 0, 1]]
 
 
+def test_monotone_bins_share_one_rising_column() -> None:
+    """Along the numbers the column only rises, from bin to bin; a gap stands in the middle and has its own column."""
+    table = a_table(x=[*np.arange(90.0), *[None] * 10])
+    column = replace(table.columns[0], is_monotone=True)
+    (source,) = fitted(replace(table, columns=(column,)))
+    X = encoded(source, column)
+    assert source.encoded_names == ("x=(rank)", "x=(gap)")
+    assert (np.diff(X[:90, 0]) >= 0).all()
+    assert len(set(X[:90, 0].tolist())) == 10
+    assert X[:90, 0].mean() == pytest.approx(0.5)
+    assert X[90:].tolist() == [[0.5, 1.0]] * 10
+
+
+def test_gaps_are_marked_beside_the_number() -> None:
+    """A column with gaps gives one more column, and one without gives none; a new gap there is counted."""
+    table = a_table(x=[*np.arange(99.0), None], full=np.arange(100.0))
+    marked, full = fitted(table, EncodingChoices(missing="indicator"))
+    assert marked.encoded_names == ("x", "x=(gap)")
+    assert full.encoded_names == ("full",)
+    assert encoded(marked, table.columns[0])[:, 1].tolist() == [0.0] * 99 + [1.0]
+    assert marked.unseen(Column("x", np.array([np.nan, 3.0]))) == 0
+
+
 def test_sources_are_restored_as_they_were() -> None:
     """What is stored in a part encodes rows as before, and anything else is refused."""
     table = a_table(x=[*np.arange(99.0), None], town=TOWNS)
+    (marked, _) = fitted(table, EncodingChoices(missing="indicator", categorical="one-hot"))
+    assert stored_source(restored_source(stored_source(marked))) == stored_source(marked)
     for source, column in zip(fitted(table), table.columns, strict=True):
         stored = stored_source(source)
         assert np.array_equal(encoded(restored_source(stored), column), encoded(source, column))

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from plumbob.arrays import Matrix
 from plumbob.data import build_shard, split_array
-from plumbob.data.whitening import CLIP, Matrix, fit_whitening, gamma_for, inverse_root
+from plumbob.data.whitening import CLIP, fit_whitening, gamma_for, inverse_root
 from plumbob.plan import Plan
 from plumbob.protocol.part import ModelPart
 

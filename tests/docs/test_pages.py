@@ -8,9 +8,8 @@ import pytest
 
 import plumbob
 from plumbob.crypto.proof import ROOTS
-from plumbob.protocol.channel import LONGEST_TEXT
 from plumbob.protocol.handshake import Hello
-from plumbob.protocol.messages import HEADER, Kind
+from plumbob.protocol.messages import HEADER, LONGEST_TEXT, Kind
 from plumbob.transport.greeting import LARGEST_GREETING, Greeting
 from plumbob.transport.invitation import CHECKSUM_BYTES, PREFIX
 from plumbob.transport.reliable import FRAME, REMEMBERED
@@ -103,6 +102,7 @@ def test_the_wire_has_the_fields_that_are_given() -> None:
 
 
 def test_the_python_page_has_every_name_that_is_offered() -> None:
-    """What `plumbob` offers is on the page; its attacks are a module with a part of their own."""
-    assert {*reference.PUBLIC["plumbob"], "attacks"} == set(plumbob.__all__)
-    assert "plumbob.attacks" in reference.PUBLIC
+    """What `plumbob` offers is on the page; its modules have parts of their own, and so has the tree of errors."""
+    modules = {"attacks", "datasets", "party"}
+    assert {*reference.PUBLIC["plumbob"], "PlumbobError", "errors", *modules} == set(plumbob.__all__)
+    assert {f"plumbob.{module}" for module in modules} <= set(reference.PUBLIC)

@@ -109,7 +109,7 @@ def test_names_must_agree(organisations: Organisations) -> None:
 
 def test_one_default_for_the_limit() -> None:
     """What `--help` says is what holds."""
-    assert inspect.signature(cli.party_align).parameters["at_most"].default == MOST_IDS
+    assert inspect.signature(cli.party_runs.party_align).parameters["at_most"].default == MOST_IDS
 
 
 def test_a_limit_on_the_ids_of_a_peer(organisations: Organisations) -> None:

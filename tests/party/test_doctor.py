@@ -110,7 +110,10 @@ def test_the_second_visit_is_as_good_as_the_first(homes: tuple[Home, Home]) -> N
 
 @pytest.mark.parametrize(
     ("other", "words"),
-    [(PLAN.replace(epochs=11), "compare plumbob plan show"), (None, "named here only; type plumbob party doctor PLAN")],
+    [
+        (PLAN.replace(epochs=11), "differs from ours in model.epochs; compare plumbob plan show"),
+        (None, "named here only; type plumbob party doctor PLAN"),
+    ],
 )
 def test_different_plans_are_told_on_both_sides(homes: tuple[Home, Home], other: Plan | None, words: str) -> None:
     """Another hash, or none, is a problem here and there, and the size is not tried."""

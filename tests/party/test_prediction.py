@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from plumbob.commands import party_runs
 from plumbob.crypto import Randomness, engines
 from plumbob.errors import BudgetExceededError, DataError, PlumbobError
 from plumbob.party import prediction
+from plumbob.party import runs as party_runs
 from plumbob.party.party_run import PartyRun
 from plumbob.party.prediction import AnsweredRows
 from plumbob.party.training import JOURNAL

@@ -339,7 +339,7 @@ def test_another_plan_is_refused_at_the_greeting(part: str, tmp_path: Path, expe
     for refused, peer in ((failure(label), "features"), (failure(features), "label")):
         assert type(refused) is RemoteProtocolError
         assert str(refused).startswith(peer)
-        assert "compare `plumbob plan hash`" in str(refused)
+        assert f"its plan differs from ours in {'model.seed' if part == 'seed' else 'parties'}" in str(refused)
     runs.end_well(expected)
 
 

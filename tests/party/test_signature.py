@@ -8,11 +8,12 @@ from typing import cast
 
 import pytest
 
-from plumbob import cli
 from plumbob.checking.check import notes
-from plumbob.commands import party_runs, receipt
+from plumbob.cli import output
+from plumbob.commands import receipt
 from plumbob.errors import UnsafePlanError
 from plumbob.party import receipts, signature
+from plumbob.party import runs as party_runs
 from plumbob.party.home import Home, HomeSettings
 from plumbob.plan import Plan
 from plumbob.record import RunRecord
@@ -80,7 +81,8 @@ def test_signing_before_aligning_says_what_it_assumed(organisations: Organisatio
     before = party_runs.sign(home, plan, accept_leaks=True)
     noted = cast("list[str]", before["notes"])
     assert "assume 10,000" in noted[0]
-    assert set(notes(Plan.load(plan))) <= set(noted)
+    assert set(notes(Plan.load(plan), 10_000)) <= set(noted)
+    assert "--rows" not in " ".join(noted)
     assert any(noted[0] in line for line in cast("list[str]", before["lines"]))
 
 
@@ -106,6 +108,17 @@ def test_both_ends_print_the_same_hashes(finished: Organisations) -> None:
     assert label["transcript_hash"] == features["transcript_hash"]
     assert label["fingerprints"] == features["fingerprints"]
     assert (label["signed_by"], features["signed_by"]) == ("label", "features")
+
+
+def test_a_finished_run_is_not_signed_again(finished: Organisations) -> None:
+    """Whoever types the command once more gets the same results, with the receipt and the date that they had."""
+    place = finished.run_folder("label")
+    before = {name: (place / name).read_bytes() for name in ("receipt.json", "run.json")}
+    told = party_runs.train(
+        finished.home("label"), finished.plan_file, False, quiet=True, tell=print, allow_test_keys=True
+    )
+    assert {name: (place / name).read_bytes() for name in before} == before
+    assert "this run was finished already, and signed on" in cast("list[str]", told["lines"])[0]
 
 
 def test_two_receipts_are_compared(finished: Organisations) -> None:
@@ -154,7 +167,7 @@ def test_a_record_cannot_steer_the_terminal(
 ) -> None:
     """Control characters of a record are shown as text."""
     edited = changed(finished.run_folder("label"), tmp_path / "edited", notes=["\x1b[2J\x1b]0;owned\x07 all is well"])
-    cli.show(receipt.run(edited), as_json=False)
+    output.show(receipt.run(edited), as_json=False)
     printed = capsys.readouterr().out
     assert "\x1b" not in printed
     assert "\x07" not in printed

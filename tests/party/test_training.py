@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from plumbob.commands import party_runs
 from plumbob.crypto import Randomness, engines
 from plumbob.data import Table, batches
 from plumbob.errors import DataError, JournalError
+from plumbob.party import runs as party_runs
 from plumbob.party import training
 from plumbob.party.conversation import Conversation
 from plumbob.party.party_run import PartyRun

@@ -8,11 +8,11 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import beta
 
+from plumbob.arrays import Vector
 from plumbob.errors import PrivacyError
 from plumbob.privacy import rows
 from plumbob.privacy.descent import NoisyDescent
 
-Vector = NDArray[np.float64]
 FEATURE_BITS, RESIDUAL_BITS = 13, 20
 NORMS = (2.0, 1.5)
 DELTA = 0.01  # Large, so that the promise is as tight as it can be for a thousand runs.

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob import datasets
+from plumbob.arrays import Matrix, Vector
 from plumbob.crypto import SYSTEM_RANDOMNESS, Randomness, engines
 from plumbob.data import Table, split_array
 from plumbob.plan import Plan
@@ -24,12 +25,10 @@ from plumbob.protocol.transcript import Transcript
 from plumbob.transport import Link, linked_pair
 from plumbob.workshop.simulation import Run, train
 
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 Labels = NDArray[np.int64]
 Tables = dict[str, Table]
 
-PATIENCE = 20.0  # Seconds: a test that waits longer than this hangs.
+PATIENCE = 120.0  # Seconds: a test that waits longer than this hangs.
 
 
 def plan_for(split: Sequence[int], **keys: Any) -> Plan:

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from plumbob.errors import RemoteProtocolError, TransportError
-from plumbob.protocol.channel import LONGEST_TEXT, Channel
-from plumbob.protocol.messages import HEADER, Kind, Message
+from plumbob.protocol.channel import Channel
+from plumbob.protocol.messages import HEADER, LONGEST_TEXT, Kind, Message
 from plumbob.transport import Link, linked_pair
 
 BODY = b"eight by"

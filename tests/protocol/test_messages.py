@@ -109,6 +109,8 @@ def test_the_numbers_of_the_kinds_are_frozen() -> None:
         "KEY_NONCES": 44,
         "LATTICE_REQUEST": 45,
         "LATTICE_REPLY": 46,
+        "MASKED_SHARE": 47,
+        "BOUND_HASHES": 48,
         "PROPOSAL_ROLE": 50,
         "PROPOSAL_DRAFT": 51,
         "PROPOSAL_WIDTH": 52,

@@ -1,60 +1,248 @@
-"""The table of messages: what a channel waits for, in which order, and that real runs say what it has."""
+"""The tables of messages: what a channel waits for, in which order and how long; real sessions say just that."""
 
 import re
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from plumbob.crypto import PrivateKey, Slots
+from plumbob.crypto.lattice.context import SEED_BYTES
+from plumbob.crypto.proof import ROOTS
+from plumbob.data import batches, largest_batch, seed_from_int
 from plumbob.errors import LocalProtocolError
+from plumbob.plan import Plan
+from plumbob.protocol import order
+from plumbob.protocol.cast import player
 from plumbob.protocol.channel import Channel
-from plumbob.protocol.messages import Kind, decode
-from plumbob.protocol.order import OUTSIDE, STEPS, Order
+from plumbob.protocol.lattice_sets import LatticeShape
+from plumbob.protocol.lattice_shares import ELEMENT_BYTES
+from plumbob.protocol.messages import LONGEST_TEXT, Kind, Message
+from plumbob.protocol.openings import RING_BITS
+from plumbob.protocol.order import Order, Table, Turn, heard, table_for
+from plumbob.protocol.party import TrainingParty
+from plumbob.protocol.quality import run_to_its_quality
+from plumbob.protocol.shares_prediction import PREDICTED_AT_ONCE, PREDICTED_BITS
+from plumbob.protocol.widths import columns_of, replies_for, slots_for
 from plumbob.transport import linked_pair
-from plumbob.workshop.simulation import train
-from tests.protocol.support import made_up, plan_for, tables_for
+from tests.protocol.support import Wire, made_up, outcomes, plan_for, seated, tables_for
+from tests.protocol.test_alignment import ANNA, BERT, THREE, TWO, aligned, always, sets_for
+from tests.protocol.test_lattice_shares import lattice_plan
+from tests.protocol.test_prediction import predicted, run_of
+
+ROWS = 40
+FIRST_TESTS = 8  # Messages before training with a plan's seed, and of one test of all keys; later ones have fewer keys.
+PLANS = {
+    "exchange": plan_for((2, 3), protocol="exchange", test_share=0.2),
+    "exchange, no columns": plan_for((0, 2), protocol="exchange", test_share=0.2),
+    "exchange of three": plan_for((2, 2, 1), protocol="exchange", test_share=0.2),
+    "minimax": plan_for((2, 3), protocol="exchange", sigmoid="minimax", row_norm=1.0, test_share=0.2),
+    "arbiter": plan_for((2, 3), protocol="arbiter", test_share=0.2),
+    "arbiter of three": plan_for((2, 2, 1), protocol="arbiter", seed=0, test_share=0.2),
+    "shares, opened": plan_for((2, 3), protocol="shares", test_share=0.2),
+    "shares, never opened": plan_for((2, 3), protocol="shares", open="never", test_share=0.2),
+    "shares, no columns": plan_for((0, 3), protocol="shares", intercept=False, test_share=0.2),
+    "lattice, opened": lattice_plan(epochs=2, test_share=0.2),
+    "lattice, never opened": lattice_plan(epochs=2, open="never", l2=0.05, test_share=0.2, seed=0),
+}
 
 
-@pytest.mark.parametrize("protocol", STEPS)
-@pytest.mark.parametrize("split", [(2, 3), (0, 2), (2, 2, 1)], ids=str)
-def test_a_run_says_what_the_table_has(protocol: str, split: tuple[int, ...]) -> None:
-    """In every step, toward every peer, the kinds that came are those of the table, in its order."""
-    plan = plan_for(split, protocol=protocol, test_share=0.2)
-    run = train(plan, tables_for(plan, *made_up(columns=sum(split))), keep_bytes=True)
-    seen = set()
-    for transcript in run.transcripts.values():
-        for frames in transcript.frames.values():
-            order = Order(protocol)
-            for message in map(decode, frames):
-                order.take(message.kind, message.step)
-                seen.add(message.kind)
-    assert {turn.kind for turn in STEPS[protocol]} <= seen
+@pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
+def test_training_says_what_the_table_has(plan: Plan) -> None:
+    """In every step, from every party to every other one: kinds, order and sizes are the table's."""
+    wire = Wire()
+    participants = seated(plan, wire)
+    tables = tables_for(plan, *made_up(ROWS, plan.columns))
+    parties = {name: player(one, tables.get(name)) for name, one in participants.items()}
+    ends = outcomes({name: partial(run_to_its_quality, party) for name, party in parties.items()}, participants)
+    assert all(isinstance(end, tuple) for end in ends.values()), ends
+    table = table_for(plan, "train")
+    assert table is not None
+    said = follow(wire, plan, table, sizes_of(plan, parties))
+    assert {turn.kind for turn in table.steps} <= said
+
+
+@pytest.mark.parametrize(
+    ("split", "keys"),
+    [((2, 3), {}), ((2, 2, 1), {}), ((2, 3), {"protocol": "shares", "open": "never"})],
+    ids=["two", "three", "shares"],
+)
+def test_prediction_says_what_the_table_has(split: tuple[int, ...], keys: dict[str, Any]) -> None:
+    """A session of two queries, and its end."""
+    wire = Wire()
+    plan = run_of(split, **keys).model.plan
+    session = predicted(run_of(split, **keys), [[3, 1], [4]], wire)
+    assert len(session.scores) == 2
+    table = table_for(plan, "predict")
+    assert table is not None
+    assert {Kind.QUERY, Kind.QUERY_ROWS, Kind.QUERY_VERDICT, Kind.SCORE_SHARE} <= follow(wire, plan, table)
+
+
+@pytest.mark.parametrize("size_first", [False, True])
+@pytest.mark.parametrize("plan", [TWO, THREE], ids=["two", "three"])
+def test_alignment_says_what_the_table_has(plan: Plan, size_first: bool) -> None:
+    """Of two and of three parties, the ids at once or the size first."""
+    wire = Wire()
+    ids = sets_for(plan, [ANNA, BERT, ["anna", "carl", "yves"]][: len(plan.learners)])
+    aligned(plan, ids, wire, dict.fromkeys(ids, always) if size_first else None)
+    said = follow(wire, plan, order.ALIGNMENT)
+    assert (Kind.RETURN_PROOF in said) == (plan is TWO)
+    assert (Kind.UNBLINDED_IDS in said) == (plan is THREE)
+
+
+Words = Callable[[str, str, Message], dict[str, Any]]
+
+
+def follow(wire: Wire, plan: Plan, table: Table, words: Words | None = None) -> set[Kind]:
+    """Every message that was sent, taken in the table's order; the kinds that were said."""
+    orders: dict[tuple[str, str], Order] = {}
+    for sender, receiver, message in wire.log:
+        own = heard(table, plan, sender, receiver)
+        turn = orders.setdefault((sender, receiver), Order(own)).take(message.kind, message.step)
+        known = {} if words is None else words(sender, receiver, message)
+        # The order counts no pieces and no steps: what follows pieces, or the last step, may be taken for one more.
+        is_unsure = turn.again == "piece" or known.get("is_held_out")
+        assert_size([one for one in own.steps if one.kind == turn.kind] if is_unsure else [turn], message, known)
+    return {message.kind for _, _, message in wire.log}
+
+
+def assert_size(due: list[Turn], message: Message, words: dict[str, Any]) -> None:
+    """The body has as many bytes as the table says."""
+    [turn, *_] = due
+    if isinstance(turn.size, int):
+        assert len(message.body) == turn.size
+    elif turn.size == order.TEXT:
+        assert len(message.body) <= LONGEST_TEXT
+    elif words and "keys" not in turn.size:
+        sizes = [eval(str(one.size), {"__builtins__": {}}, words) for one in due]  # noqa: S307  # The table's own.
+        assert len(message.body) in sizes, due
+    elif words and message.sequence < FIRST_TESTS:
+        assert len(message.body) == eval(turn.size, {"sum": sum, "len": len}, words)  # noqa: S307  # As above.
+
+
+def sizes_of(plan: Plan, parties: dict[str, Any]) -> Words:
+    """The words of the table's expressions, for each message of a training."""
+    trained = ROWS - plan.held_out(ROWS)
+    lengths = [len(batch) for batch in batches(seed_from_int(1), trained, plan)]
+    by_scheme = lattice_words if plan.scheme == "lattice" else paillier_words
+
+    def words(sender: str, receiver: str, message: Message) -> dict[str, Any]:
+        rows = lengths[message.step - 1] if 0 < message.step <= len(lengths) else plan.held_out(ROWS)
+        is_held_out = message.step > len(lengths)
+        ends = {"sender": sender, "receiver": receiver, "rows": rows, "columns": partial(columns_of, plan)}
+        return ends | by_scheme(parties, trained, is_held_out) | {"is_held_out": is_held_out}
+
+    return words
+
+
+def paillier_words(parties: dict[str, Any], trained: int, is_held_out: bool) -> dict[str, Any]:
+    """What depends on keys and slots."""
+    party = next(one for one in parties.values() if isinstance(one, TrainingParty))
+    plan, widths = party.plan, party.widths
+    [public, *_] = [
+        key.public for one in parties.values() for key in one.participant.keys if isinstance(key, PrivateKey)
+    ]
+    longest = max(largest_batch(trained, plan), *(columns_of(plan, name) for name in parties if name != "arbiter"))
+    # Rows to predict are not clipped, and many of them are scored at once.
+    features = 1 + plan.feature_bits + PREDICTED_BITS if is_held_out else widths.features.bits
+    added = max(PREDICTED_AT_ONCE, longest) if is_held_out else longest
+
+    def slots(sums: int) -> Slots:
+        if plan.protocol == "shares":
+            return replies_for(plan, public, sums, RING_BITS + features + added.bit_length() + 2)
+        return slots_for(plan, widths, public, sums, trained)
+
+    return {
+        "terms": widths.terms,
+        "ciphertext": public.ciphertext_bytes,
+        "key": plan.key_bits // 8,
+        "roots": ROOTS,
+        "is_proved": True,
+        "element": RING_BITS // 8,
+        "replies": lambda sums: slots(sums).replies,
+        "opened": lambda sums: slots(sums).opened_bytes,
+    }
+
+
+def lattice_words(parties: dict[str, Any], trained: int, is_held_out: bool) -> dict[str, Any]:
+    """What depends on layouts; keys only in the first test, of all passes together."""
+    [party, *_] = parties.values()
+    shape = LatticeShape(party.plan, trained)
+    scored = party.plan.held_out(ROWS)
+    return {
+        "element": ELEMENT_BYTES,
+        "keys": lambda who: [
+            one.parameters.polynomial_bytes for one in party._listed_products() if one.context.owner == who
+        ],
+        "request": lambda layout, who: SEED_BYTES + layout(who).request_bytes,
+        "reply": lambda layout, who: layout(who).reply_bytes,
+        "scores": (lambda who: shape.scores(who, scored)) if is_held_out else shape.scores,
+        "bound": lambda who: shape.scores(who, 1),
+        "gradients": shape.gradients,
+        "penalties": shape.penalties,
+        "slots": lambda rows: shape.slots(slice(0, rows)),
+    }
 
 
 def test_a_message_is_not_due_twice_nor_before_an_earlier_one() -> None:
     """The table says what comes next; a new step begins it again."""
-    order = Order("exchange")
-    order.take(Kind.MASKED_SUMS, 1)
+    due = Order(order.EXCHANGE)
+    due.take(Kind.MASKED_SUMS, 1)
     for kind in (Kind.RESIDUALS, Kind.MASKED_SUMS, Kind.SCORES):
-        with pytest.raises(LocalProtocolError, match="expected OPENED_SUMS"):
-            order.take(kind, 1)
-    order.take(Kind.OPENED_SUMS, 1)
+        with pytest.raises(LocalProtocolError, match="not due in step 1; expected OPENED_SUMS"):
+            due.take(kind, 1)
+    due.take(Kind.OPENED_SUMS, 1)
     with pytest.raises(LocalProtocolError, match="expected SCORE_SHARE"):
-        order.take(Kind.OPENED_SUMS, 1)
-    assert order.take(Kind.RESIDUALS, 2).line == "5"
+        due.take(Kind.OPENED_SUMS, 1)
+    assert due.take(Kind.RESIDUALS, 2).where == "line 5"
+    due.take(Kind.PUBLIC_KEY, 0)
+    with pytest.raises(LocalProtocolError, match="HELLO is not due outside the steps; expected PAIR_KEY"):
+        due.take(Kind.HELLO, 0)
+
+
+def test_turns_repeat_together() -> None:
+    """After the last turn of a round its first one may come again; once the order has moved on, it may not."""
+    due = Order(order.ALIGNMENT)
+    for _ in range(3):
+        due.take(Kind.BLINDED_IDS, 1)
+    due.take(Kind.RETURN_COMMITMENT, 4)
+    with pytest.raises(LocalProtocolError, match="BLINDED_IDS is not due"):
+        due.take(Kind.BLINDED_IDS, 5)
+
+
+def test_only_who_may_speak_is_waited_for() -> None:
+    """Opened sums come from an arbiter and from nobody else, and a party without columns is sent no residuals."""
+    plan = PLANS["arbiter"]
+    Order(heard(order.ARBITER, plan, "arbiter", "label")).take(Kind.OPENED_SUMS, 1)
+    with pytest.raises(LocalProtocolError, match="OPENED_SUMS is not due"):
+        Order(heard(order.ARBITER, plan, "features", "label")).take(Kind.OPENED_SUMS, 1)
+    nobody = plan_for((0, 2), protocol="exchange", intercept=False)
+    with pytest.raises(LocalProtocolError, match="RESIDUALS is not due"):
+        Order(heard(order.EXCHANGE, nobody, "features", "label")).take(Kind.RESIDUALS, 1)
 
 
 def test_a_channel_does_not_wait_for_what_is_not_due() -> None:
-    """It says so at once, and not after all patience."""
+    """It says so at once, and not after all patience; nor does it wait for another size than the table's."""
     channel = Channel("features", linked_pair()[0], patience=600.0)
-    channel.follow("exchange")
+    channel.follow(order.EXCHANGE)
     with pytest.raises(LocalProtocolError, match="SCORES is not due in step 1"):
         channel.receive(Kind.SCORES, 1, 10)
+    with pytest.raises(LocalProtocolError, match="CONFIRMATION has 32 bytes, and we would wait for 31"):
+        channel.receive(Kind.CONFIRMATION, 0, 31)
 
 
-def test_no_kind_stands_twice_in_a_table() -> None:
-    """Its place would not be known from the kind."""
-    for turns in (OUTSIDE, *STEPS.values()):
-        assert len({turn.kind for turn in turns}) == len(turns)
+def every_table() -> Iterator[Table]:
+    """Of all purposes."""
+    for plan in PLANS.values():
+        yield from (table for purpose in ("train", "predict", "align") if (table := table_for(plan, purpose)))
+
+
+def test_a_kind_stands_outside_the_steps_or_in_them() -> None:
+    """By its kind alone a channel knows which list a message is in."""
+    for table in every_table():
+        assert not {turn.kind for turn in table.outside} & {turn.kind for turn in table.steps}
 
 
 def test_each_line_of_the_papers_protocol_is_in_the_code() -> None:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from plumbob.arrays import Vector
 from plumbob.data import Table
 from plumbob.errors import (
     BudgetExceededError,
@@ -27,7 +28,7 @@ from plumbob.protocol.messages import Kind, Message
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.prediction import MODULUS, PARTIAL, SCORE_BYTES, Answerer, Asker, OpenedScoring, Served
 from plumbob.workshop.simulation import Run
-from tests.protocol.support import Vector, Wire, made_up, outcomes, plan_for, seated, tables_for, trained, uniformity
+from tests.protocol.support import Wire, made_up, outcomes, plan_for, seated, tables_for, trained, uniformity
 
 TWO, THREE, FIVE = (2, 3), (2, 2, 1), (1, 1, 2, 1, 2)
 NEW_ROWS = 30
@@ -149,7 +150,7 @@ def test_weights_that_were_never_opened(scheme: str) -> None:
 
 def test_a_long_query_on_shares(monkeypatch: pytest.MonkeyPatch) -> None:
     """A query of more rows than go into one message is answered in several."""
-    monkeypatch.setattr("plumbob.protocol.shares.PREDICTED_AT_ONCE", 4)
+    monkeypatch.setattr("plumbob.protocol.shares_prediction.PREDICTED_AT_ONCE", 4)
     run = run_of(TWO, protocol="shares", open="never")
     wire = Wire()
     [scores] = predicted(run, [range(10)], wire).scores

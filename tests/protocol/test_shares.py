@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 
 from plumbob.errors import DataError, EncodingError, PlanError, RemoteProtocolError, TransportError
 from plumbob.plan import Plan
-from plumbob.protocol import openings, shares
+from plumbob.protocol import openings, share_holder, shares, shares_prediction
 from plumbob.protocol.messages import Kind, Message
 from plumbob.protocol.openings import RING, RING_BITS
 from plumbob.protocol.primitive import Helper
-from plumbob.protocol.shares import SharesParty, StepSize, prove_truncations, ring_product
+from plumbob.protocol.share_holder import WEIGHT_BITS, ring_product
+from plumbob.protocol.shares import SharesParty, StepSize, prove_truncations
+from plumbob.protocol.shares_prediction import SharesPredictor
 from plumbob.protocol.widths import widths_for
 from plumbob.workshop.simulation import Run
 from tests.protocol.support import (
@@ -132,7 +134,7 @@ def test_what_a_helper_decrypts_is_uniform(monkeypatch: pytest.MonkeyPatch) -> N
             opened.extend(values)
             return values
 
-    monkeypatch.setattr(shares, "Helper", Recording)
+    monkeypatch.setattr(share_holder, "Helper", Recording)
     trained(shares_plan(epochs=1))
     assert len(set(opened)) == len(opened) > 40
     assert uniformity(b"".join((value % 2**512).to_bytes(64, "little") for value in opened)) > 1e-7
@@ -189,7 +191,7 @@ def test_scores_from_shares_are_those_of_clear(closed_run: Run) -> None:
 def predictions(run: Run, wire: Wire, tables: Any) -> dict[str, Any]:
     """What both parties end a prediction with."""
     participants = seated(run.model.plan, wire)
-    parties = {name: SharesParty(participant, tables[name]) for name, participant in participants.items()}
+    parties = {name: SharesPredictor(participant, tables[name]) for name, participant in participants.items()}
     return outcomes(
         {name: partial(party.predict, run.model.parts[name]) for name, party in parties.items()}, participants
     )
@@ -213,7 +215,7 @@ def test_many_rows_are_predicted_in_pieces(closed_run: Run, monkeypatch: pytest.
     """More rows than fit one message give the same scores, and no rows give none."""
     tables = tables_for(closed_run.model.plan, made_up()[0], None)
     whole = closed_run.model.scores(tables)
-    monkeypatch.setattr(shares, "PREDICTED_AT_ONCE", 17)
+    monkeypatch.setattr(shares_prediction, "PREDICTED_AT_ONCE", 17)
     assert np.abs(closed_run.model.scores(tables) - whole).max() <= 2.0**-16
     assert closed_run.model.scores(tables_for(closed_run.model.plan, made_up()[0][:0], None)).shape == (0,)
 
@@ -339,9 +341,9 @@ def test_the_proof_holds_what_it_says() -> None:
         accepted.append((plan, widths))
     plan, widths = accepted[-1]
     rows, size = 24, StepSize.of(plan, 24)
-    fraction = 2 ** (shares.WEIGHT_BITS + plan.feature_bits)
+    fraction = 2 ** (WEIGHT_BITS + plan.feature_bits)
     gradient = rows * 2 ** (widths.features.bits - 1) * (1024 + 2) * fraction
-    largest = size.gradient_factor * gradient + round(plan.l2 * size.penalty_unit) * 2 ** (20 + shares.WEIGHT_BITS)
+    largest = size.gradient_factor * gradient + round(plan.l2 * size.penalty_unit) * 2 ** (20 + WEIGHT_BITS)
     truncations = 2 * plan.epochs * (plan.columns + 1)
     assert math.log2(largest) + 1 - RING_BITS + math.log2(truncations) < -40
 

@@ -1,6 +1,7 @@
 """Greetings: strict, short, and clear about a misunderstanding."""
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -8,9 +9,22 @@ from hypothesis import strategies as st
 
 from plumbob import __version__
 from plumbob.errors import RemoteProtocolError
-from plumbob.transport.greeting import LARGEST_GREETING, VERSION, Greeting, decode, encode
+from plumbob.plan import Plan
+from plumbob.plan.differences import marks_of
+from plumbob.transport.greeting import LARGEST_GREETING, VERSION, Greeting, decode, encode, plan_difference
 
-FULL = Greeting(purpose="train", plan="ab" * 32, name="march", run="01" * 16, knows="02" * 16, received=7, clock=1.5)
+PLAN = Plan.for_columns((11, 12))
+FULL = Greeting(
+    purpose="train",
+    plan=PLAN.hash(),
+    keys=marks_of(PLAN),
+    name="march",
+    number=3,
+    run="01" * 16,
+    knows="02" * 16,
+    received=7,
+    clock=1.5,
+)
 
 
 def test_it_reads_back() -> None:
@@ -30,6 +44,10 @@ def test_it_reads_back() -> None:
         ("name", "x" * 33),
         ("name", "march\n"),
         ("name", "../march"),
+        ("keys", "abc"),
+        ("keys", "XYZW"),
+        ("number", -1),
+        ("number", 10**7),
         ("run", "abc"),
         ("run", "00" * 33),
         ("knows", "xy"),
@@ -54,12 +72,12 @@ def test_wrong_fields_are_refused(field: str, value: object) -> None:
 def test_a_missing_purpose_is_refused() -> None:
     """It must say what it is here for."""
     with pytest.raises(RemoteProtocolError, match="no greeting"):
-        decode(b'{"version":1}', "fund")
+        decode(f'{{"version":{VERSION}}}'.encode(), "fund")
 
 
 def test_another_version_is_named() -> None:
     """A newer version is told as such, whatever else it says."""
-    with pytest.raises(RemoteProtocolError, match="speaks version 9 of the protocol, we speak 1"):
+    with pytest.raises(RemoteProtocolError, match=f"speaks version 9 of the protocol, we speak {VERSION}"):
         decode(b'{"version":9,"colour":"green"}', "fund")
 
 
@@ -67,6 +85,28 @@ def test_a_long_greeting_is_refused_unread() -> None:
     """Above the limit nothing is parsed."""
     with pytest.raises(RemoteProtocolError, match="at most"):
         decode(encode(FULL) + b" " * LARGEST_GREETING, "fund")
+
+
+@pytest.mark.parametrize(
+    ("changes", "keys"),
+    [
+        ({"epochs": 3}, "model.epochs"),
+        ({"features": (11, 13)}, "parties"),
+        ({"epochs": 3, "bins": 5}, "data.bins, model.epochs"),
+        ({"tolerance_labels": 0.1}, "tolerance.labels"),
+    ],
+)
+def test_plans_that_differ_are_told_by_their_keys(changes: dict[str, Any], keys: str) -> None:
+    """Whoever has to put it right reads which lines to compare, without either plan having been sent."""
+    other = PLAN.replace(**changes)
+    theirs = Greeting(purpose="train", plan=other.hash(), keys=marks_of(other))
+    assert plan_difference(FULL, theirs) == f"its plan differs from ours in {keys}"
+
+
+def test_plans_that_cannot_be_compared_are_told_by_their_hashes() -> None:
+    """A greeting without marks is no reason to say nothing."""
+    theirs = Greeting(purpose="train", plan="ab" * 32)
+    assert plan_difference(FULL, theirs) == f"its plan's hash is '{'ab' * 8}'..., ours is '{PLAN.hash()[:16]}'..."
 
 
 @given(st.binary(max_size=300))

@@ -6,6 +6,8 @@ from plumbob.plan import Plan
 
 LABEL_NOISE = "--noise sound --epsilon 1 --row-norm 1"
 FEATURE_NOISE = "--noise std --noise-std {std:g} --row-norm 1"
+MOST_IN_SHARES = 8
+"""Parties of `shares`."""
 # With opened weights these still get one equation for each own column, a run (docs/auditing.md).
 ON_OPENED_WEIGHTS = ("label-counts", "label-chosen-rows")
 
@@ -17,7 +19,7 @@ def fix_for(plan: Plan, attack: str, target: str) -> str:
     if plan.protocol == "shares":
         return "--open never" if plan.open == "own" else ""
     noise = _noise(plan, target)
-    if len(plan.learners) > 2:
+    if len(plan.learners) > MOST_IN_SHARES:
         return noise
     if attack == "steering":
         return _shares(plan, attack)

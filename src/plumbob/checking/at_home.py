@@ -11,14 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from plumbob.arrays import Matrix, Vector
 from plumbob.data import Table, batches, build_shard, seed_from_int
 from plumbob.model import logistic, metrics
 from plumbob.model.sigmoid import SIGMOIDS
 from plumbob.model.starts import starting_weights
 from plumbob.plan import Plan
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 SAMPLED = 20
 """Batches whose rank is taken."""

@@ -4,8 +4,7 @@ For every attack and every party that could make it: a verdict, the numbers behi
 type against it. Nothing here is a proof that a plan is harmless: what is not shown to leak is just that.
 """
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,8 @@ from plumbob.checking.at_home import AtHome
 from plumbob.checking.catalogue import AttackEntry
 from plumbob.checking.coalitions import JOINT, Coalition, coalitions
 from plumbob.checking.figures import Figures
-from plumbob.checking.forecast import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
+from plumbob.checking.findings import Findings, worst_first
+from plumbob.checking.forecast import DEGRADES, LEAKS
 from plumbob.checking.key_rules import key_findings
 from plumbob.checking.ledger import gains
 from plumbob.checking.prediction_rules import answered_rows, prediction_findings
@@ -26,14 +26,6 @@ from plumbob.errors import PlanError
 from plumbob.plan import Plan
 from plumbob.record import Finding
 
-# What is worst comes first.
-ORDER = (LEAKS, DEGRADES, BLOCKED, NOT_APPLICABLE)
-OTHERS = {
-    DEGRADES: "degrade (how much depends on the data)",
-    BLOCKED: "are blocked",
-    NOT_APPLICABLE: "have nothing to work on",
-}
-
 
 def check(
     plan: Plan | str | Path | Mapping[str, Any],
@@ -41,7 +33,7 @@ def check(
     runs: int = 1,
     home: AtHome | None = None,
     predicted: int = 0,
-) -> list[Finding]:
+) -> Findings:
     """Findings about a plan, a plan's file, or a dictionary of the same shape; the worst first.
 
     `rows` are the aligned rows, if the plan does not say; several `runs` on the same rows add up; `home` is what the
@@ -50,7 +42,7 @@ def check(
     figures = figures_of(plan, rows, runs, home)
     answered = answered_rows(figures.plan, predicted, figures.rows)
     findings = [*_findings(figures), *prediction_findings(figures.plan, answered)]
-    return sorted(findings, key=lambda finding: ORDER.index(finding.verdict))
+    return worst_first(findings)
 
 
 def figures_of(
@@ -102,14 +94,6 @@ def _judged(figures: Figures, entry: AttackEntry, by: str) -> Iterator[Finding]:
     peers = [peer.name for peer in figures.peers(by)] or [label_party]
     for against in [label_party] if entry.target == "labels" else peers:
         yield Finding(entry.name, by, against, entry.target, judgement.verdict, judgement.why, entry.reference, fix)
-
-
-def summary(findings: Sequence[Finding]) -> str:
-    """One line for whoever must say yes or no: how many findings there are of every verdict."""
-    counts = Counter(finding.verdict for finding in findings)
-    leaking = f"{counts[LEAKS] or 'none'} of {len(findings)} findings leak above the plan's tolerance"
-    told = [f"{counts[verdict]} {words}" for verdict, words in OTHERS.items() if counts[verdict]]
-    return ", ".join([leaking[0].upper() + leaking[1:], *told]) + "."
 
 
 def notes(plan: Plan, rows: int | None = None, runs: int = 1) -> list[str]:

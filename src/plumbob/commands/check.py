@@ -1,36 +1,26 @@
 """`check`: what a plan will give away, before any data move; with `--estimate` what it will cost."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from plumbob.checking.arbiter_rules import ATTACK as ARBITER
 from plumbob.checking.at_home import AtHome, at_home
-from plumbob.checking.check import assumptions, check, notes, summary
+from plumbob.checking.check import assumptions, check, notes
 from plumbob.checking.explain import explain
-from plumbob.checking.forecast import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
+from plumbob.checking.findings import lines_of, short_lines
+from plumbob.checking.forecast import DEGRADES, LEAKS
 from plumbob.commands.flags import plan_from
 from plumbob.commands.origins import Origin
 from plumbob.data import read_table
-from plumbob.errors import DataError, UnsafePlanError
+from plumbob.errors import DataError
 from plumbob.plan import Plan
 from plumbob.record import Finding
-from plumbob.report.page import PageTable, as_text
 
 if TYPE_CHECKING:
     from plumbob.jobs import Job
 
 Tell = Callable[[str], None]
 
-MEANINGS = {
-    LEAKS: "leaks above the plan's tolerance",
-    DEGRADES: "leaks something; how much depends on the data",
-    BLOCKED: "not shown to leak",
-    NOT_APPLICABLE: "has nothing to work on",
-}
-MORE = "--verbose shows the other {rest} findings, the reason for each, and what no finding covers."
-WORST = 3
-"""Findings that a refusal names."""
 LEAKING, UNDECIDED = 3, 4
 """Exit codes."""
 
@@ -122,28 +112,6 @@ def _lines_of_job(job: "Job | None") -> list[str]:
     return [f"Read from the {job.system} job ({job.component}):", *read, "Ignored:", *ignored, ""]
 
 
-def short_lines(findings: Sequence[Finding]) -> list[str]:
-    """The headline, what leaks and how to stop it, and where the rest is."""
-    leaking = [finding for finding in findings if finding.verdict == LEAKS]
-    rest = len(findings) - len(leaking)
-    return [summary(findings), *(line for one in leaking for line in ("", *_reasons(one))), "", MORE.format(rest=rest)]
-
-
-def lines_of(findings: Sequence[Finding]) -> list[str]:
-    """A table of verdicts, the numbers behind those that matter, and what to type."""
-    rows = [[one.verdict, one.attack, one.by, one.against, one.target] for one in findings]
-    table = as_text(PageTable(["verdict", "attack", "by", "against", "target"], rows))
-    return [summary(findings), "", *table, "", *(line for finding in findings for line in _reasons(finding))]
-
-
-def _reasons(finding: Finding) -> list[str]:
-    if finding.verdict == NOT_APPLICABLE:
-        return []
-    head = f"{finding.attack} by {finding.by}, {finding.target} of {finding.against}: {MEANINGS[finding.verdict]}."
-    fix = [f"    to stop it: {finding.fix}"] if finding.fix else []
-    return [head, f"    {finding.why} ({finding.reference})", *fix]
-
-
 def has_verdict(result: dict[str, object], verdict: str) -> bool:
     """Whether a finding of a result has this verdict."""
     findings = result["findings"]
@@ -156,22 +124,3 @@ def exit_code(result: dict[str, object], is_strict: bool) -> int:
         return LEAKING
     is_open = bool(result.get("attacks_not_run")) or (is_strict and has_verdict(result, DEGRADES))
     return UNDECIDED if is_open else 0
-
-
-def refuse_leaks(plan: Plan, rows: int | None, is_accepted: bool, but: Sequence[str] = ()) -> None:
-    """Before training: a plan that leaks needs somebody's word for it; `but` names attacks that have no say."""
-    if is_accepted:
-        return
-    # That the arbiter joins nobody is what such a plan assumes; `check` says so, and its signature accepts it.
-    leaking = [
-        finding for finding in check(plan, rows) if finding.verdict == LEAKS and finding.attack not in {*but, ARBITER}
-    ]
-    if not leaking:
-        return
-    worst = [f"  {one.attack} by {one.by} on {one.target} of {one.against}: {one.why}" for one in leaking[:WORST]]
-    more = [f"  and {len(leaking) - WORST} more"] if len(leaking) > WORST else []
-    named = "\n".join([*worst, *more])
-    raise UnsafePlanError(
-        f"the plan leaks above its tolerance:\n{named}\ntype {leaking[0].fix} to stop the first, `plumbob check` to "
-        "see all, or add --accept-leaks to train anyway"
-    )

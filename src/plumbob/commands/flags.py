@@ -12,6 +12,22 @@ from plumbob.errors import PlanError
 from plumbob.plan import KEYS, VERSION, Key, Plan, default_of
 
 PANEL = "Keys of the plan (a flag wins over the file)"
+RARE_PANEL = "Other keys of the plan"
+# The keys that most people change, in other words than the plan's file; --help-all shows the others too.
+USUAL = {
+    "rows": "Number of aligned rows; 0 = not known yet",
+    "missing": "What to do with gaps: refuse them, or fill in the column's mean",
+    "categorical": "What to do with text columns: refuse them, or one column per level",
+    "bins": "Quantile bins per numeric column; above 0, text columns and gaps are encoded too",
+    "test_share": "Share of the rows held out to measure quality",
+    "epochs": "Passes over the rows; 0 = a public rule",
+    "l2": "L2 penalty",
+    "protocol": "Protocol to train with",
+    "open": "Who gets the weights after training: nobody, or each party its own",
+    "noise": "Noise: rows (protects each row, with shares), sound (labels), std and heuristic (as in the paper)",
+    "epsilon": "Privacy budget of the noise",
+}
+EVERYTHING = "plumbob.everything"  # Set in a command's context when its help is to show rare flags too.
 NAMES = ("features", *(key.name for key in KEYS), "heuristic")
 
 
@@ -22,10 +38,11 @@ def with_plan_flags(verb: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(verb)
     def called(**values: Any) -> None:
+        values.pop("help_all")
         keys = {name: values.pop(name) for name in NAMES}
         verb(**values, keys={name: value for name, value in keys.items() if value is not None})
 
-    flags = [_features(), *(_flag(key) for key in KEYS), _heuristic()]
+    flags = [_help_all(), _features(), *(_flag(key) for key in KEYS), _heuristic()]
     # Typer reads the parameters of a verb from here.
     called.__signature__ = signature.replace(parameters=[*own, *flags])  # type: ignore[attr-defined]  # Typer reads it.
     return called
@@ -67,10 +84,22 @@ def _flag(key: Key) -> inspect.Parameter:
     name = "--" + key.name.replace("_", "-")
     declared = f"{name}/--no-{name[2:]}" if isinstance(key.default, bool) else name
     metavar = "|".join(key.choices) if key.choices else None
-    meaning = "" if key.choices and key.comment == " | ".join(key.choices) else key.comment
-    text = f"{meaning} [default: {_default(key)}]".strip()
-    option = typer.Option(declared, help=_escaped(text), metavar=metavar, rich_help_panel=PANEL, show_default=False)
+    panel = PANEL if key.name in USUAL else RARE_PANEL
+    option = typer.Option(
+        declared,
+        help=_meaning(key),
+        metavar=metavar,
+        rich_help_panel=panel,
+        show_default=False,
+        autocompletion=lambda: list(key.choices),
+    )
     return _parameter(key.name, Annotated[type(key.default) | None, option])
+
+
+def _meaning(key: Key) -> str:
+    """What it is, and its default; where the plan's file only repeats the choices, they stand beside the flag."""
+    meaning = "" if key.choices and key.comment == " | ".join(key.choices) else key.comment
+    return f"{USUAL.get(key.name, meaning)} (default: {_default(key)}).".strip()
 
 
 def _default(key: Key) -> str:
@@ -78,6 +107,22 @@ def _default(key: Key) -> str:
     values = [default_of(key, VERSION, protocol, None) for protocol in ("shares", "exchange")]
     shares, others = (str(value).lower() if isinstance(value, bool) else str(value) or "none" for value in values)
     return shares if shares == others else f"{shares} with shares, else {others}"
+
+
+def show_everything(ctx: typer.Context, asked: bool) -> None:
+    """Print the help with the rare flags, and leave."""
+    if asked:
+        ctx.meta[EVERYTHING] = True
+        typer.echo(ctx.get_help())
+        raise typer.Exit
+
+
+def _help_all() -> inspect.Parameter:
+    option = typer.Option(
+        "--help-all", help="Also show the flags for rare keys of the plan.", callback=show_everything, is_eager=True
+    )
+    parameter = _parameter("help_all", Annotated[bool, option])
+    return parameter.replace(default=False)
 
 
 def _features() -> inspect.Parameter:
@@ -97,15 +142,10 @@ def _heuristic() -> inspect.Parameter:
         help="For the paper's noise formula: G=1.0,T=30,e=0.",
         callback=parse_heuristic,
         metavar="NUMBERS",
-        rich_help_panel=PANEL,
+        rich_help_panel=RARE_PANEL,
     )
     return _parameter("heuristic", Annotated[str | None, option])
 
 
 def _parameter(name: str, annotation: Any) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
-
-
-def _escaped(text: str) -> str:
-    """Square brackets would be taken for Rich's markup."""
-    return text.replace("[", "\\[")

@@ -8,12 +8,12 @@ from typing import Any
 from plumbob.commands.flags import plan_from
 from plumbob.commands.plans import new as new_plan
 from plumbob.commands.table_flags import TableFlags
-from plumbob.commands.tables import SUGGESTED_BINS, SUGGESTED_TEST_SHARE, chosen
+from plumbob.commands.tables import chosen
 from plumbob.data import column_names, read_table
 from plumbob.data.encoder import choices_of
 from plumbob.data.summary import TableSummary, summarise
 from plumbob.errors import DataError
-from plumbob.plan import Plan
+from plumbob.plan import SUGGESTED_BINS, SUGGESTED_TEST_SHARE, Plan
 
 PEER = 1  # Columns of a party whose table is not here, until it says how many.
 

@@ -20,6 +20,7 @@ class TableFlags:
     types: tuple[str, ...] = ()
     gaps: tuple[str, ...] = ()
     steps: tuple[str, ...] = ()
+    monotone: tuple[str, ...] = ()
     positive: str | None = None
 
     def __bool__(self) -> bool:
@@ -39,6 +40,7 @@ def with_table_flags(verb: Callable[..., None]) -> Callable[..., None]:
             tuple(values.pop("types")),
             tuple(values.pop("gaps")),
             tuple(values.pop("steps")),
+            tuple(values.pop("monotone")),
             values.pop("positive"),
         )
         verb(**values, table=flags)
@@ -64,6 +66,12 @@ def _flags() -> list[inspect.Parameter]:
         ),
         _many("gaps", "--na", "Cell that means a gap, besides empty ones and NA; may be repeated.", "MARK"),
         _many("steps", "--steps", "Columns whose bins are encoded step by step, separated by commas.", "NAMES"),
+        _many(
+            "monotone",
+            "--monotone",
+            "Columns along which the score may only rise, or only fall, separated by commas.",
+            "NAMES",
+        ),
         inspect.Parameter(
             "positive",
             inspect.Parameter.KEYWORD_ONLY,

@@ -1,38 +1,23 @@
-"""A party's own table on the command line: which columns, read how; and what it gives."""
+"""A party's own table on the command line: which columns, read how."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from plumbob.commands.table_flags import TableFlags
-from plumbob.data import ColumnChoices, read_table
-from plumbob.data.shapes import EncodingChoices
-from plumbob.data.summary import TableSummary, summarise
+from plumbob.data import ColumnChoices
 from plumbob.errors import DataError
 
-SUGGESTED_BINS = 10
-"""Of a plan that is drafted from tables: real tables have text and gaps, and bins take both."""
-SUGGESTED_TEST_SHARE = 0.2
-"""Of a plan that is drafted from tables: without held-out rows nobody learns how good the model is."""
 
-
-def chosen(flags: TableFlags, earlier: ColumnChoices | None = None) -> ColumnChoices:
-    """What the flags say; where one says nothing, what was said earlier."""
-    before = earlier or ColumnChoices()
+def chosen(flags: TableFlags) -> ColumnChoices:
+    """What the flags say."""
     return ColumnChoices(
-        _names(flags.columns) or before.columns,
-        _names(flags.drop) or before.drop,
-        {**before.types, **dict(map(_type, flags.types))},
-        flags.gaps or before.gaps,
-        _names(flags.steps) or before.stepped,
-        flags.positive or before.positive,
+        _names(flags.columns) or None,
+        _names(flags.drop),
+        dict(map(_type, flags.types)),
+        flags.gaps,
+        _names(flags.steps),
+        _names(flags.monotone),
+        flags.positive,
     )
-
-
-def described(
-    data: Path, id_column: str | None, label_column: str | None, reading: ColumnChoices, encoding: EncodingChoices
-) -> TableSummary:
-    """What a file gives."""
-    return summarise(read_table(data, id_column, label_column, choices=reading), encoding)
 
 
 def _names(words: Sequence[str]) -> tuple[str, ...]:

@@ -10,8 +10,9 @@ from itertools import accumulate
 
 from numpy.typing import ArrayLike
 
+from plumbob.arrays import Matrix
 from plumbob.data.ids import canonical_ids
-from plumbob.data.tables import Table, Vector, table_from
+from plumbob.data.tables import Table, table_from
 from plumbob.errors import DataError
 
 
@@ -52,7 +53,7 @@ def column_counts(n_columns: int, split: Sequence[int] | None = None) -> tuple[i
     return counts
 
 
-def split_array(X: Vector, labels: ArrayLike | None = None, split: Sequence[int] | None = None) -> tuple[Table, ...]:
+def split_array(X: Matrix, labels: ArrayLike | None = None, split: Sequence[int] | None = None) -> tuple[Table, ...]:
     """One table a party from one array, columns counted from the left; a row's place is its id."""
     if X.ndim != 2:
         raise DataError(f"expected a two-dimensional array, got {X.ndim} dimensions")

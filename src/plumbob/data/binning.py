@@ -11,7 +11,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-Vector = NDArray[np.float64]
+from plumbob.arrays import Vector
+
 MOST_DIGITS = 17
 """Significant decimal digits that tell any two floating-point numbers apart."""
 

@@ -5,24 +5,21 @@ refusal counts those cells and names the well-known marks of a gap among them; n
 """
 
 import re
+import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from plumbob.arrays import Vector
+from plumbob.data import amounts, dates
 from plumbob.errors import DataError
 
 Texts = NDArray[np.object_]
-Vector = NDArray[np.float64]
 
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|nan|infinity)", re.IGNORECASE)
 LEADING_ZERO = re.compile(r"[+-]?0\d")
-DECIMAL_COMMA = re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+),(\d+)")
-ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?")
 GAP_MARKS = frozenset(
     (
         *("", "?", "??", "???", "-", "--", "---", ".", "..", "...", "*", "_", "/", "na", "n/a", "n.a.", "n.a", "#n/a"),
@@ -34,9 +31,8 @@ GAP_MARKS = frozenset(
 TOTALS = frozenset(("total", "totals", "sum", "grand total", "subtotal", "overall", "summe", "gesamt", "somme"))
 TRUE_WORDS = frozenset(("true", "t", "yes", "y", "1", "on", "ja", "oui", "si", "sí"))
 FALSE_WORDS = frozenset(("false", "f", "no", "n", "0", "off", "nein", "non"))
-DATE_FORMATS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%Y/%m/%d", "%Y%m%d", "%d %b %Y", "%d-%b-%Y", "%b %Y")
+BLANKS = " \t\N{NO-BREAK SPACE}"
 TYPES = ("number", "category", "boolean", "date")
-EPOCH = date(1970, 1, 1).toordinal()
 
 
 @dataclass(frozen=True)
@@ -47,11 +43,14 @@ class ColumnChoices:
     """The features, in this order; None for all columns."""
     drop: tuple[str, ...] = ()
     types: Mapping[str, str] = field(default_factory=dict)
-    """By column: number, category, boolean, date, date:FORMAT, or levels in order such as low<mid<high."""
+    """By column: number, number:, (the decimal sign), category, boolean, date, date:FORMAT, or levels in order such as
+    low<mid<high."""
     gaps: tuple[str, ...] = ()
     """Cells that mean a gap, besides empty ones, NA and the like."""
     stepped: tuple[str, ...] = ()
     """Columns whose bins are told apart step by step."""
+    monotone: tuple[str, ...] = ()
+    """Columns whose bins become one rising column: the score then only rises along them, or only falls."""
     positive: str | None = None
     """The label's class that is predicted; None for the second one in sorted order."""
 
@@ -62,6 +61,8 @@ class ColumnChoices:
                     f"--as {name}={kind}: expected {', '.join(TYPES)}, date:FORMAT, or levels in order such as"
                     " low<mid<high"
                 )
+        if both := sorted({*self.stepped} & {*self.monotone}):
+            raise DataError(f"--steps and --monotone both name {', '.join(map(repr, both))}; choose one of them")
 
     def about(self, names: Collection[str]) -> "ColumnChoices":
         """What is said about these columns only: those of one file of several."""
@@ -71,20 +72,26 @@ class ColumnChoices:
             drop=tuple(name for name in self.drop if name in names),
             types={name: kind for name, kind in self.types.items() if name in names},
             stepped=tuple(name for name in self.stepped if name in names),
+            monotone=tuple(name for name in self.monotone if name in names),
         )
 
 
-def as_values(name: str, texts: Texts, kind: str | None, has_decimal_commas: bool) -> Vector | Texts:
-    """A column of texts as what it was said to be, or as what its cells say; refused where they do not agree."""
-    counts = Counter(text for text in texts.tolist() if text is not None)
-    if kind is not None:
-        meaning = _chosen(name, counts, kind)
-        return texts if meaning is None else _applied(texts, meaning)
-    meaning = _dates(counts) or (_with_decimal_commas(counts) if has_decimal_commas else None)
-    if meaning is not None:
-        return _applied(texts, meaning)
-    _refuse_dirty(name, texts, counts)
-    return texts
+def as_values(name: str, texts: Texts, kind: str | None, has_decimal_commas: bool) -> tuple[Vector | Texts, str | None]:
+    """(values, kind) of a column of texts, as it was said to be or as its cells say; refused where they do not agree.
+
+    The kind says how other rows of this column are to be read, where it is more than they would say themselves.
+    """
+    raw = Counter(texts.tolist())
+    counts = Counter[str]()
+    for text, count in raw.items():
+        if text is not None:
+            counts[text.strip()] += count
+    if kind is None:
+        kind = _told_by_itself(name, texts, counts, has_decimal_commas)
+    elif kind in ("number", "date"):
+        kind = _with_its_form(name, counts, kind)
+    meaning = _chosen(name, counts, kind) if kind is not None else None
+    return (_without_blanks(texts, raw) if meaning is None else _applied(texts, meaning)), kind
 
 
 def without_gaps(texts: Texts, gaps: Iterable[str]) -> Texts:
@@ -116,16 +123,6 @@ def whole_ids(ids: tuple[str, ...]) -> tuple[str, ...]:
     return ids
 
 
-def day_number(value: date) -> float:
-    """Days since 1970-01-01: ages in days differ by the same numbers."""
-    return float(value.toordinal() - EPOCH)
-
-
-def is_number(text: str) -> bool:
-    """As it would be written in a file of numbers."""
-    return NUMBER.fullmatch(text.strip()) is not None
-
-
 # A column whose kind is given.
 
 
@@ -137,15 +134,46 @@ def _chosen(name: str, counts: Counter[str], kind: str) -> Mapping[str, float] |
         levels = [level.strip() for level in kind.split("<")]
         return _translated(name, counts, kind, {level: float(place) for place, level in enumerate(levels, 1)}.get)
     word, _, form = kind.partition(":")
-    readers: dict[str, Callable[[str], float | None]] = {"number": _number, "boolean": _flag}
-    reader = readers.get(word) or _date_reader(name, counts, form)
-    return _translated(name, counts, kind, reader)
+    readers: dict[str, Callable[[str], Callable[[str], float | None]]] = {
+        "number": amounts.reader_of,
+        "date": dates.reader_of,
+        "boolean": lambda _: _flag,
+    }
+    return _translated(name, counts, kind, readers[word](form))
+
+
+def _with_its_form(name: str, counts: Counter[str], kind: str) -> str:
+    """How the column writes its numbers or dates: one way for all cells, or else a refusal that says how to choose."""
+    if kind == "number":
+        return f"number:{_decimal_sign(name, counts)}"
+    fitting = dates.fitting_forms(counts)
+    if len(fitting) > 1:
+        raise DataError(
+            f"column {name!r}: its {sum(counts.values())} dates can be read in {len(fitting)} ways"
+            f" ({', '.join(fitting)}); choose with --as {name}=date:{fitting[0]}"
+        )
+    return f"date:{fitting[0] if fitting else dates.FORMS[0]}"
+
+
+def _decimal_sign(name: str, counts: Counter[str]) -> str:
+    found = amounts.decimal_signs(counts)
+    if len(found) > 1:
+        raise DataError(f"column {name!r}: some cells have a decimal comma and some a decimal point; write them alike")
+    if not found and amounts.has_commas(counts):
+        raise DataError(
+            f"column {name!r}: nothing says whether its commas are decimal signs or set thousands apart; choose with"
+            f" --as {name}=number:, (decimal comma) or --as {name}=number:. (decimal point)"
+        )
+    units = amounts.units(text for text in counts if not amounts.is_number(text))
+    if len(units) > 1:
+        raise DataError(f"column {name!r}: its numbers have {len(units)} different units; convert them to one")
+    return next(iter(found), amounts.POINT)
 
 
 def _translated(
     name: str, counts: Counter[str], kind: str, reader: Callable[[str], float | None]
 ) -> Mapping[str, float]:
-    meaning = {text: reader(text.strip()) for text in counts}
+    meaning = {text: reader(text) for text in counts}
     if unread := sum(counts[text] for text, value in meaning.items() if value is None):
         marks = _listed_marks(counts, [text for text, value in meaning.items() if value is None])
         raise DataError(
@@ -155,85 +183,76 @@ def _translated(
     return {text: value for text, value in meaning.items() if value is not None}
 
 
-def _number(text: str) -> float | None:
-    if NUMBER.fullmatch(text):
-        return float(text)
-    if DECIMAL_COMMA.fullmatch(text):
-        return float(text.replace(".", "").replace(",", "."))
-    return None
-
-
 def _flag(text: str) -> float | None:
     word = text.casefold()
     return 1.0 if word in TRUE_WORDS else 0.0 if word in FALSE_WORDS else None
 
 
-def _date_reader(name: str, counts: Counter[str], form: str) -> Callable[[str], float | None]:
-    if form:
-        return lambda text: _date(text, form)
-    if all(ISO_DATE.fullmatch(text.strip()) for text in counts):
-        return _iso_date
-    fitting = [form for form in DATE_FORMATS if all(_date(text.strip(), form) is not None for text in counts)]
-    if len(fitting) > 1:
-        raise DataError(
-            f"column {name!r}: its {sum(counts.values())} dates can be read in {len(fitting)} ways"
-            f" ({', '.join(fitting)}); choose with --as {name}=date:{fitting[0]}"
-        )
-    return lambda text: _date(text, fitting[0] if fitting else DATE_FORMATS[0])
-
-
-def _date(text: str, form: str) -> float | None:
-    try:
-        return day_number(datetime.strptime(text, form).date())
-    except ValueError:
-        return None
-
-
-def _iso_date(text: str) -> float | None:
-    try:
-        return day_number(date.fromisoformat(text[:10]))
-    except ValueError:
-        return None
-
-
 # A column that speaks for itself.
 
 
-def _dates(counts: Counter[str]) -> Mapping[str, float] | None:
-    """Dates as 2026-11-16, all of them."""
-    if not counts or not all(ISO_DATE.fullmatch(text.strip()) for text in counts):
-        return None
-    meaning = {text: _iso_date(text.strip()) for text in counts}
-    found = {text: value for text, value in meaning.items() if value is not None}
-    return found if len(found) == len(counts) else None
+def _told_by_itself(name: str, texts: Texts, counts: Counter[str], has_decimal_commas: bool) -> str | None:
+    """The kind of a column, None for text."""
+    kind = _kind_of_dates(name, texts, counts) if _mostly(counts, dates.looks_like_a_date) else None
+    if kind is not None:
+        return kind
+    is_sure = amounts.decimal_signs(counts) == {amounts.COMMA} and amounts.units(counts) == {""}
+    if has_decimal_commas and is_sure and all(amounts.is_amount(text) for text in counts):
+        return f"number:{amounts.COMMA}"
+    _refuse_dirty(name, texts, counts)
+    return None
 
 
-def _with_decimal_commas(counts: Counter[str]) -> Mapping[str, float] | None:
-    """12,5 as in a file whose cells are not separated by commas. 1,234 alone may be a thousand, so it needs proof."""
-    found = {text: DECIMAL_COMMA.fullmatch(text.strip()) for text in counts}
-    is_proved = any(match is not None and len(match[3]) != 3 for match in found.values())
-    if not is_proved or not all(match or is_number(text) for text, match in found.items()):
+def _kind_of_dates(name: str, texts: Texts, counts: Counter[str]) -> str | None:
+    """Dates in one form, all of them, or a refusal; what only looks like dates stays text."""
+    if len(fitting := dates.fitting_forms(counts)) == 1:
+        return f"date:{fitting[0]}"
+    if fitting:
+        return _with_its_form(name, counts, "date")
+    found = dates.most_dates(counts)
+    others = [text for text in counts if text not in found]
+    if 2 * sum(counts[text] for text in others) >= sum(counts.values()):
         return None
-    meaning = {text: _number(text.strip()) for text in counts}
-    return {text: value for text, value in meaning.items() if value is not None}
+    raise DataError(_dirty(name, texts, counts, others, "a date", "dates"))
+
+
+def _mostly(counts: Counter[str], has: Callable[[str], bool]) -> bool:
+    return 2 * sum(count for text, count in counts.items() if has(text)) > sum(counts.values())
 
 
 def _refuse_dirty(name: str, texts: Texts, counts: Counter[str]) -> None:
     """Mostly numbers, and some text: neither numbers nor a category."""
-    dirty = [text for text in counts if not is_number(text)]
-    n_cells, n_dirty = sum(counts.values()), sum(counts[text] for text in dirty)
-    if not dirty or 2 * n_dirty >= n_cells or any(LEADING_ZERO.match(text.strip()) for text in counts):
+    dirty = [text for text in counts if not amounts.is_number(text)]
+    strange = [text for text in dirty if not amounts.is_amount(text)]
+    n_cells = sum(counts.values())
+    is_mostly_text = 2 * sum(counts[text] for text in strange) >= n_cells
+    if not dirty or is_mostly_text or any(LEADING_ZERO.match(text) for text in counts):
         return
-    first = next(row for row, text in enumerate(texts.tolist(), 1) if text in set(dirty))
-    marks = [text for text in dirty if text.strip().casefold() in GAP_MARKS]
-    flags = " ".join(f'--na "{mark}"' for mark in sorted({mark.strip() or " " for mark in marks}))
+    raise DataError(_dirty(name, texts, counts, dirty, "a number", "numbers"))
+
+
+def _dirty(name: str, texts: Texts, counts: Counter[str], dirty: Collection[str], one: str, many: str) -> str:
+    """How many cells are not what the others are, where the first is, and what to do: no other cell's content."""
+    n_cells, n_dirty = sum(counts.values()), sum(counts[text] for text in dirty)
+    first = next(row for row, text in enumerate(texts.tolist(), 1) if text is not None and text.strip() in set(dirty))
+    marks = [text for text in dirty if text.casefold() in GAP_MARKS]
+    flags = " ".join(f'--na "{mark}"' for mark in sorted({mark or " " for mark in marks}))
     gaps = f"treat them as gaps with {flags}" if len(marks) == len(dirty) else f"with {flags} the marks are gaps"
+    is_written = one == "a number" and any(amounts.is_amount(text) for text in dirty)
+    ways = [*([gaps] if marks else []), *([_way_to_read_amounts(name, counts)] if is_written else [])]
     empty = f", besides {len(texts) - n_cells} empty" if n_cells < len(texts) else ""
-    raise DataError(
-        f"column {name!r}: {n_dirty} of {len(texts)} cells {'is' if n_dirty == 1 else 'are'} not"
-        f" {'a number' if n_dirty == 1 else 'numbers'}{_listed_marks(counts, dirty)}{empty}, the first in row {first};"
-        f" {f'{gaps}, ' if marks else ''}correct them, or take the column as text with --as {name}=category"
+    is_not = f"is not {one}" if n_dirty == 1 else f"are not {many}"
+    return (
+        f"column {name!r}: {n_dirty} of {len(texts)} cells {is_not}{_listed_marks(counts, dirty)}{empty}, the first in"
+        f" row {first}; {''.join(f'{way}, ' for way in ways)}correct them, or take the column as text with"
+        f" --as {name}=category"
     )
+
+
+def _way_to_read_amounts(name: str, counts: Counter[str]) -> str:
+    if amounts.has_commas(counts) and not amounts.decimal_signs(counts):
+        return f"read 1,234 as a thousand with --as {name}=number:. or as a fraction with --as {name}=number:,"
+    return f"read amounts such as 1,234.5 or 12 % with --as {name}=number"
 
 
 def _listed_marks(counts: Counter[str], texts: Iterable[str]) -> str:
@@ -252,5 +271,15 @@ def _listed_marks(counts: Counter[str], texts: Iterable[str]) -> str:
 
 
 def _applied(texts: Texts, meaning: Mapping[str, float]) -> Vector:
-    known: dict[Any, float] = {**meaning, None: np.nan}
-    return np.fromiter((known[text] for text in texts.tolist()), dtype=np.float64, count=len(texts))
+    numbers = (np.nan if text is None else meaning[text.strip()] for text in texts.tolist())
+    return np.fromiter(numbers, dtype=np.float64, count=len(texts))
+
+
+def _without_blanks(texts: Texts, distinct: Iterable[str | None]) -> Texts:
+    """Blanks around a text say nothing, and a blank text is a gap; lines within a text stay as they are."""
+    meant = {text: None if text is None else sys.intern(text.strip(BLANKS)) or None for text in distinct}
+    if all(text == bare for text, bare in meant.items()):
+        return texts
+    kept = np.empty(len(texts), dtype=object)
+    kept[:] = [meant[text] for text in texts.tolist()]
+    return kept

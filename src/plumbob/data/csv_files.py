@@ -66,8 +66,8 @@ def find_layout(file: Path) -> Layout:
 
 
 def told_names(names: tuple[str, ...]) -> tuple[str, ...]:
-    """A column without a name is called by its place."""
-    return tuple(name or f"(column {place})" for place, name in enumerate(names, 1))
+    """Without blanks around them; a column without a name is called by its place."""
+    return tuple(name.strip() or f"(column {place})" for place, name in enumerate(names, 1))
 
 
 def told(error: Exception, names: tuple[str, ...] = ()) -> str:
@@ -120,9 +120,10 @@ def _refuse_names(file: Path, names: tuple[str, ...]) -> None:
             f"{file}: expected the columns' names in the first line, all {len(names)} cells are numbers; write names"
             " there"
         )
-    if repeated := sorted({name for name in names if names.count(name) > 1 and name}):
+    told = [name.strip() for name in names]
+    if repeated := sorted({name for name in told if told.count(name) > 1 and name}):
         raise DataError(
-            f"{file}: {len(names) - len(set(names))} of {len(names)} columns repeat a name:"
+            f"{file}: {len(told) - len(set(told))} of {len(names)} columns repeat a name:"
             f" {', '.join(map(repr, repeated))}; give each its own"
         )
 
@@ -168,7 +169,7 @@ class _Survey:
     is_open: bool = False
 
     def __post_init__(self) -> None:
-        self.can_be_numbers = {name for name in self.names if name not in self.texts}
+        self.can_be_numbers = {name for name in self.names if name.strip() not in self.texts}
         self.can_be_flags = set(self.can_be_numbers)
 
     def add(self, frame: Any) -> None:

@@ -11,15 +11,15 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
+from plumbob.arrays import Matrix, Vector
 from plumbob.data.cells import ColumnChoices
 from plumbob.data.encoding import AnySource, find_shapes, fit_source
 from plumbob.data.shapes import EncodingChoices
-from plumbob.data.tables import Column, Table, Vector
+from plumbob.data.tables import Column, Table
 from plumbob.data.whitening import CLIP
 from plumbob.errors import DataError
 from plumbob.plan import Plan
 
-Matrix = NDArray[np.float64]
 Rows = slice | NDArray[np.intp]
 ALL_ROWS = slice(None)
 LARGEST_SLOT = CLIP
@@ -180,7 +180,7 @@ def _fit(values: Vector) -> tuple[float, float]:
 
 
 def _refuse_text(column: Column) -> None:
-    texts = sum(not _is_number(value) for value in column.values if value is not None)
+    texts = sum(not _is_number(text) for text in column.texts if text is not None)
     raise DataError(
         f"column {column.name!r} is text: {texts} of {len(column.values)} rows are not numbers; correct them, or set"
         ' bins = 10 or categorical = "one-hot" in the plan'

@@ -2,6 +2,7 @@
 
     source                      encoded columns
     Source("age")               age
+    Marked("age", ...)          age, age=(gap)
     Bins("age", ...)            age=(-inf, 30], age=(30, 45], ..., age=(gap)      all but one of them
     Levels("town", ...)         town=Bonn, town=Köln, ..., town=(rare), town=(gap)      all but one of them
 
@@ -21,15 +22,16 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from plumbob.arrays import Matrix, Vector
 from plumbob.data.binning import cut_points, places_of
 from plumbob.data.shapes import EncodingChoices, Shape, Shapes
-from plumbob.data.tables import Column, Table, Vector
+from plumbob.data.tables import Column, Table
 from plumbob.errors import DataError
 
-RARE, GAP = "(rare)", "(gap)"
+RARE, GAP, RANK = "(rare)", "(gap)", "(rank)"
+MIDDLE_RANK = 0.5
 Slot = TypeVar("Slot")
 Places = NDArray[np.intp]
-Matrix = NDArray[np.float64]
 
 
 class AnySource(Protocol):
@@ -94,9 +96,9 @@ class Source:
             raise DataError(
                 f"column {column.name!r}: {unseen} of {len(column.values)} rows have a category that training never saw"
             )
-        place = {category: index for index, category in enumerate(self.categories)}
+        place: dict[str | None, int] = {category: index for index, category in enumerate(self.categories)}
         is_missing = column.is_missing
-        places = np.array([place.get(value, -1) for value in column.values.tolist()], dtype=np.intp)
+        places = np.array([place.get(text, -1) for text in column.texts], dtype=np.intp)
         for index in place.values():
             yield np.where(is_missing, np.nan, places == index)
 
@@ -111,6 +113,33 @@ class Source:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
+class Marked:
+    """A number as it is, filled where it is missing, and a column that says where that was."""
+
+    name: str
+    share: float
+    """Of the training rows that have no value."""
+
+    is_text = False
+    width = 2
+    column_shares = None
+
+    @property
+    def encoded_names(self) -> tuple[str, ...]:
+        return self.name, f"{self.name}={GAP}"
+
+    def columns(self, column: Column) -> Iterator[Vector]:
+        yield column.values.astype(np.float64, copy=False)
+        yield column.is_missing.astype(np.float64)
+
+    def fill(self, room: Matrix, column: Column) -> None:
+        _fill_by_columns(room, self.columns(column))
+
+    def unseen(self, column: Column) -> int:
+        return 0 if self.share else int(column.is_missing.sum())
+
+
+@dataclass(frozen=True, repr=False, eq=False)
 class Bins:
     """A number in bins; `shares` are the training rows' shares of the slots: the bins in order, then the gaps."""
 
@@ -121,6 +150,9 @@ class Bins:
     shares: tuple[float, ...]
     is_stepped: bool = False
     """Whether column i says "above cut i", and not "in bin i": neighbouring bins then differ by one weight."""
+    is_monotone: bool = False
+    """Whether there is one column for all bins, the share of training rows up to the middle of a row's bin: whatever
+    its weight is, the score only rises along it, or only falls."""
 
     is_text = False
 
@@ -132,7 +164,17 @@ class Bins:
         return _told_apart([*bins, *([GAP] if self.has_gaps else [])])
 
     @property
+    def ranks(self) -> tuple[float, ...]:
+        """Of each bin, the share of the rows with a value that lie below its middle; their mean over rows is 1/2."""
+        bins = self.shares[: len(self.cuts) + 1]
+        known = sum(bins) or 1.0
+        return tuple((sum(bins[:place]) + share / 2) / known for place, share in enumerate(bins))
+
+    @property
     def encoded_names(self) -> tuple[str, ...]:
+        if self.is_monotone:
+            names = [f"{self.name}={RANK}"] if self.cuts else []
+            return (*names, *([f"{self.name}={GAP}"] if self.has_gaps else []))
         if self.is_stepped:
             steps = _told_apart([f"above {_decimal(cut)}" for cut in self.cuts])
             return tuple(f"{self.name}={step}" for step in [*steps, *([GAP] if self.has_gaps else [])])
@@ -140,33 +182,48 @@ class Bins:
 
     @property
     def width(self) -> int:
-        return len(self.cuts) + self.has_gaps
+        return (min(len(self.cuts), 1) if self.is_monotone else len(self.cuts)) + self.has_gaps
 
     @property
-    def column_shares(self) -> tuple[float, ...]:
+    def column_shares(self) -> tuple[float, ...] | None:
+        if self.is_monotone:
+            return None
+        return self._slot_shares()
+
+    def _slot_shares(self) -> tuple[float, ...]:
         if not self.is_stepped:
             return _without(self.shares, self.reference)
         bins = len(self.cuts) + 1
         return (*(sum(self.shares[place:bins]) for place in range(1, bins)), *self.shares[bins:])
 
     def fill(self, room: Matrix, column: Column) -> None:
-        if self.is_stepped:
+        if self.is_stepped or self.is_monotone:
             _fill_by_columns(room, self.columns(column))
         else:
-            _fill_by_places(room, self.places(column), self.reference, self.column_shares)
+            _fill_by_places(room, self.places(column), self.reference, self._slot_shares())
 
     def columns(self, column: Column) -> Iterator[Vector]:
         places = self.places(column)
+        bins = len(self.cuts) + 1
+        if self.is_monotone:
+            yield from self._monotone_columns(places, bins)
+            return
         if not self.is_stepped:
             yield from _indicators(places, self.shares, self.reference)
             return
         is_known = places >= 0
-        bins = len(self.cuts) + 1
         for place in range(1, bins):
             above = (places >= place) & (places < bins)
             yield np.where(is_known, above, sum(self.shares[place:bins]))
         if self.has_gaps:
             yield np.where(is_known, places == bins, self.shares[bins])
+
+    def _monotone_columns(self, places: Places, bins: int) -> Iterator[Vector]:
+        if self.cuts:
+            # A gap has no place among the numbers: it stands in their middle, and its own column moves it.
+            yield np.array([*self.ranks, MIDDLE_RANK])[np.where((places < 0) | (places >= bins), bins, places)]
+        if self.has_gaps:
+            yield np.where(places >= 0, places == bins, self.shares[bins])
 
     def unseen(self, column: Column) -> int:
         return 0 if self.has_gaps else int(column.is_missing.sum())
@@ -227,7 +284,7 @@ class Levels:
         place: dict[str | None, int] = {level: index for index, level in enumerate(self.levels)}
         place[None] = len(self.levels) + self.has_rare if self.has_gaps else -1
         # A column without any value is numbers throughout, all of them gaps.
-        values = column.values.tolist() if column.is_text else [None] * len(column.values)
+        values = column.texts if column.is_text else [None] * len(column.values)
         return np.fromiter((place.get(value, others) for value in values), dtype=np.intp, count=len(values))
 
 
@@ -298,7 +355,12 @@ def restored_source(stored: Mapping[str, Any]) -> AnySource:
     return source
 
 
-KINDS: dict[str, type[Source] | type[Bins] | type[Levels]] = {"as it is": Source, "bins": Bins, "levels": Levels}
+KINDS: dict[str, type[Source] | type[Marked] | type[Bins] | type[Levels]] = {
+    "as it is": Source,
+    "marked": Marked,
+    "bins": Bins,
+    "levels": Levels,
+}
 
 
 # From a table to its shapes, and from shapes and training rows to sources.
@@ -317,7 +379,7 @@ def find_full_shapes(table: Table, choices: EncodingChoices) -> Shapes:
 
 
 def _categories(column: Column) -> tuple[str, ...]:
-    return tuple(sorted({value for value in column.values.tolist() if value is not None}))
+    return tuple(sorted({text for text in column.texts if text is not None}))
 
 
 def _shape(column: Column, choices: EncodingChoices) -> Shape | None:
@@ -327,7 +389,10 @@ def _shape(column: Column, choices: EncodingChoices) -> Shape | None:
         values = column.values.astype(np.float64, copy=False)
         gaps = int(np.isnan(values).sum())
         # A column without any value has one bin and no column: there is nothing to learn from it.
-        return Shape(bins=len(cut_points(values, choices.bins)) + 1, has_gaps=0 < gaps < len(values))
+        bins = len(cut_points(values, choices.bins)) + 1
+        return Shape(bins=bins, has_gaps=0 < gaps < len(values), is_monotone=column.is_monotone)
+    if not column.is_text and choices.marks_gaps and 0 < column.is_missing.sum() < len(column.values):
+        return Shape(is_marked=True, has_gaps=True)
     return None
 
 
@@ -345,6 +410,8 @@ def fit_source(column: Column, shape: Shape | None, training_rows: NDArray[np.in
     if shape.is_full:
         return Source(column.name, shape.levels)
     training = Column(column.name, column.values[training_rows])
+    if shape.is_marked:
+        return Marked(column.name, float(training.is_missing.mean()) if len(training_rows) else 0.0)
     if shape.levels is not None:
         draft = Levels(column.name, shape.levels, shape.has_rare, shape.has_gaps, 0, ())
         shares = _shares(draft.places, training, shape)
@@ -353,7 +420,7 @@ def fit_source(column: Column, shape: Shape | None, training_rows: NDArray[np.in
     binned = Bins(column.name, cuts, shape.has_gaps, 0, ())
     shares = _shares(binned.places, training, shape)
     reference = 0 if column.is_stepped else _largest(shares)
-    return Bins(column.name, cuts, shape.has_gaps, reference, shares, column.is_stepped)
+    return Bins(column.name, cuts, shape.has_gaps, reference, shares, column.is_stepped, shape.is_monotone)
 
 
 def _padded(cuts: tuple[float, ...], bins: int) -> tuple[float, ...]:

@@ -21,6 +21,10 @@ class EncodingChoices:
     """One column for every level, none left out and none grouped: what plans of version 1 mean."""
 
     @property
+    def marks_gaps(self) -> bool:
+        return not self.bins and self.missing == "indicator"
+
+    @property
     def refuses_gaps(self) -> bool:
         return not self.bins and self.missing == "refuse"
 
@@ -39,6 +43,10 @@ class Shape:
     has_gaps: bool = False
     is_full: bool = False
     """Every level has a column, as plans of version 1 have it."""
+    is_monotone: bool = False
+    """The bins share one rising column."""
+    is_marked: bool = False
+    """A number as it is, with a column beside it that marks its gaps."""
 
     @property
     def slots(self) -> int:
@@ -48,6 +56,10 @@ class Shape:
     @property
     def width(self) -> int:
         """Encoded columns: one slot, the reference, has none."""
+        if self.is_marked:
+            return 2
+        if self.is_monotone:
+            return min(self.bins - 1, 1) + self.has_gaps
         return max(self.slots - 1, 0)
 
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from plumbob.arrays import Matrix, Vector
 from plumbob.data import store
-from plumbob.data.encoder import Encoder, Matrix, fit_encoder
-from plumbob.data.tables import Labels, Table, Vector
+from plumbob.data.encoder import Encoder, fit_encoder
+from plumbob.data.tables import Labels, Table
 from plumbob.data.treatment import RowTreatment, fit_treated
 from plumbob.data.whitening import Whitening, fit_whitening, gamma_for, penalties_of
 from plumbob.errors import DataError
@@ -98,7 +99,8 @@ def _encoded(
     X = store.empty(len(rows), columns + has_intercept)
     for piece in store.pieces(len(rows), columns):
         X[piece, :columns] = finish(encoder.encode(table, rows[piece]))
-    X[:, columns:] = 1.0
+        X[piece, columns:] = 1.0
+        store.release(X)
     return X
 
 

@@ -6,6 +6,7 @@ to read back. The file lies where temporary files do (TMPDIR).
 """
 
 import math
+import mmap
 import tempfile
 from collections.abc import Iterator
 
@@ -27,6 +28,19 @@ def empty(*shape: int) -> NDArray[np.float64]:
         return np.empty(shape)
     with tempfile.TemporaryFile(prefix="plumbob-") as file:
         return np.asarray(np.memmap(file, np.float64, "w+", shape=shape))
+
+
+def release(array: NDArray[np.float64]) -> None:
+    """Let the system take this array's pages out of memory; what was written stays in the file.
+
+    Whoever fills or walks through a large array calls it after each piece. Otherwise every page that was ever touched
+    counts as memory of this process.
+    """
+    base: object = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    if isinstance(base, mmap.mmap):
+        base.madvise(mmap.MADV_DONTNEED)
 
 
 def pieces(rows: int, columns: int = 0) -> Iterator[slice]:

@@ -19,14 +19,16 @@ import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from plumbob.arrays import Vector
 from plumbob.data import store
-from plumbob.data.cells import ColumnChoices, as_values, day_number, is_number, refuse_total, whole_ids, without_gaps
+from plumbob.data.amounts import is_number
+from plumbob.data.cells import ColumnChoices, as_values, refuse_total, whole_ids, without_gaps
 from plumbob.data.csv_files import FLAGS, NOT_UTF8, find_layout, read_csv, told, told_names
+from plumbob.data.dates import day_number
 from plumbob.data.shapes import Shapes
 from plumbob.errors import DataError
 from plumbob.plan import suggestion
 
-Vector = NDArray[np.float64]
 Labels = NDArray[np.int8]
 Texts = NDArray[np.object_]
 
@@ -42,6 +44,8 @@ class Column:
     values: Vector | Texts
     is_stepped: bool = False
     """Whether its bins are told apart step by step (`encoding.Bins`), as the party may choose for a column."""
+    is_monotone: bool = False
+    """Whether its bins become one rising column, as the party may choose too."""
 
     def __repr__(self) -> str:
         return f"Column({self.name!r}, {len(self.values)} rows)"
@@ -49,6 +53,12 @@ class Column:
     @property
     def is_text(self) -> bool:
         return self.values.dtype == object
+
+    @property
+    def texts(self) -> list[str | None]:
+        """The cells of a column of texts."""
+        cells: list[str | None] = self.values.astype(object, copy=False).tolist()
+        return cells
 
     @property
     def is_missing(self) -> NDArray[np.bool_]:
@@ -139,7 +149,10 @@ def read_table(
     file = _existing(Path(path))
     if columns is not None:
         choices = replace(choices, columns=tuple(columns))
-    return _read(file, id_column, label_column, choices)
+    table = _read(file, id_column, label_column, choices)
+    for column in table.columns:
+        _refuse_infinite(column.name, column.values)
+    return table
 
 
 def column_names(path: str | Path) -> tuple[str, ...]:
@@ -182,6 +195,9 @@ def _read(file: Path, id_column: str | None, label_column: str | None, choices: 
 def _readable(file: Path, names: tuple[str, ...] = ()) -> Iterator[None]:
     try:
         yield
+    except DataError:
+        # It says what is wrong already.
+        raise
     except (OSError, ValueError, NotImplementedError) as error:
         raise DataError(f"{file}: could not be read as a table ({told(error, names)})") from None
 
@@ -242,7 +258,7 @@ def _assembled(
         frame = _frame_of(data)
         if growing is None:
             _require_columns(frame.columns, [id_column, label_column, *(choices.columns or ()), *choices.drop])
-            _require_columns(frame.columns, [*choices.types, *choices.stepped])
+            _require_columns(frame.columns, [*choices.types, *choices.stepped, *choices.monotone])
             growing = _Columns(_features(frame.columns, id_column, label_column, choices), n_rows)
         seen = growing.filled
         growing.add(frame)
@@ -253,9 +269,10 @@ def _assembled(
     filled = [part for part in label_parts if len(part)] or label_parts[:1]
     given = np.concatenate(filled) if filled else labels
     rows = _checked_ids(tuple(ids)) if id_column is not None else _row_numbers(n_rows)
-    kept, left_out = _named(_told(column, choices, has_decimal_commas) for column in done)
+    types = dict(choices.types)
+    kept, left_out = _named(_told(column, choices, types, has_decimal_commas) for column in done)
     table = _labelled(rows, kept, given, choices.positive)
-    return replace(table, choices=choices, left_out=left_out)
+    return replace(table, choices=replace(choices, types=types), left_out=left_out)
 
 
 def _features(
@@ -266,16 +283,34 @@ def _features(
     return [name for name in chosen if name not in without]
 
 
-def _told(column: Column, choices: ColumnChoices, has_decimal_commas: bool) -> Column:
-    """The column as its cells, or the party's choices, have it."""
+def _told(column: Column, choices: ColumnChoices, types: dict[str, str], has_decimal_commas: bool) -> Column:
+    """The column as its cells, or the party's choices, have it; what its cells say of its type is added to `types`."""
     kind = choices.types.get(column.name)
     values = column.values
     if not column.is_text and kind == "category":
         values = np.array([None if value != value else f"{value:g}" for value in values.tolist()], dtype=object)
     elif column.is_text:
         texts = without_gaps(values.astype(object, copy=False), choices.gaps)
-        values = as_values(column.name, texts, kind, has_decimal_commas)
-    return Column(column.name, values, column.name in choices.stepped)
+        values, kind = as_values(column.name, texts, kind, has_decimal_commas)
+        if kind is not None:
+            types[column.name] = kind
+    told = Column(column.name, values, column.name in choices.stepped, column.name in choices.monotone)
+    if told.is_monotone and told.is_text:
+        raise DataError(
+            f"--monotone {told.name}: expected numbers, dates or levels in order, this column is text; name its levels"
+            f" in order with --as {told.name}=low<mid<high"
+        )
+    return told
+
+
+def _refuse_infinite(name: str, values: Vector | Texts) -> None:
+    infinite = np.isinf(values.astype(np.float64, copy=False)) if values.dtype != object else np.zeros(0, dtype=bool)
+    if infinite.any():
+        first = int(np.argmax(infinite)) + 1
+        raise DataError(
+            f"column {name!r}: {int(infinite.sum())} of {len(values)} numbers are infinite or too large, the first in"
+            f" row {first}; correct them, or leave the column out with --drop {name}"
+        )
 
 
 def _named(columns: Iterable[Column]) -> tuple[tuple[Column, ...], tuple[str, ...]]:
@@ -295,11 +330,11 @@ def _named(columns: Iterable[Column]) -> tuple[tuple[Column, ...], tuple[str, ..
 
 
 def _counts_rows(column: Column) -> bool:
-    """The index that pandas writes into its files."""
-    if column.is_text:
+    """The index that pandas writes into its files: whole numbers, each once, in any order after a shuffle."""
+    if column.is_text or column.is_missing.any():
         return False
-    places = np.arange(len(column.values))
-    return bool((column.values == places).all() or (column.values == places + 1).all())
+    values = column.values.astype(np.float64, copy=False)
+    return bool((values == np.floor(values)).all()) and len(np.unique(values)) == len(values)
 
 
 @dataclass(repr=False)
@@ -319,10 +354,13 @@ class _Columns:
         for place, name in enumerate(self.names):
             piece = _column(name, frame[name])
             if piece.is_text:
-                self.texts.setdefault(place, np.full(self.n_rows, None, dtype=object))[rows] = piece.values
+                if place not in self.texts:
+                    self.texts[place] = np.full(self.n_rows, None, dtype=object)
+                self.texts[place][rows] = piece.values
             else:
                 self.numbers[place, rows] = piece.values
         self.filled = rows.stop
+        store.release(self.numbers)
 
     def done(self) -> tuple[Column, ...]:
         return tuple(Column(name, self.texts.get(place, self.numbers[place])) for place, name in enumerate(self.names))
@@ -372,6 +410,11 @@ def _frame_of(data: Any) -> Any:
 def _require_columns(names: Sequence[str], wanted: Iterable[str | None]) -> None:
     absent = [name for name in wanted if name is not None and name not in names]
     if absent:
+        if len(names) == 1:
+            raise DataError(
+                f"no column {', '.join(map(repr, absent))}: this table has one column only; expected cells separated by"
+                " commas, semicolons, tabs or vertical bars, and the columns' names in the first line"
+            )
         close = suggestion(absent[0], names) or "; name one that it has, for example with --id or --label"
         raise DataError(f"no column {', '.join(map(repr, absent))} among the {len(names)} columns of this table{close}")
 
@@ -409,7 +452,7 @@ def _label_values(series: Any, seen: int) -> NDArray[Any]:
         )
     if series.dtype == nw.Binary:
         raise DataError(f"the label column {series.name!r} {NOT_UTF8}")
-    return np.array(series.to_list())
+    return np.array([value.strip() if isinstance(value, str) else value for value in series.to_list()])
 
 
 def _column(name: str, series: Any) -> Column:

@@ -10,9 +10,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from plumbob.data.encoder import Encoder, Matrix, choices_of, fit_sources, raw_numbers
+from plumbob.arrays import Matrix, Vector
+from plumbob.data.encoder import Encoder, choices_of, fit_sources, raw_numbers
 from plumbob.data.encoding import AnySource, Levels, Source
-from plumbob.data.tables import Table, Vector
+from plumbob.data.tables import Table
 from plumbob.data.whitening import Whitening
 from plumbob.plan import Plan
 

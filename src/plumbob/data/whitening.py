@@ -12,10 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
+from plumbob.arrays import Matrix, Vector
 
 CLIP = 5.0
 LEAST_GAMMA = 0.01

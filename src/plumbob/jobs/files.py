@@ -60,11 +60,12 @@ def load(path: Path) -> File:
 def _text(path: Path) -> str:
     try:
         size = path.stat().st_size
-        if size > LARGEST_FILE:
-            raise PlanError(f"{path}: {size:,} bytes is more than a job file has; the limit is {LARGEST_FILE:,}")
-        return path.read_text(encoding="utf-8-sig")
+        text = path.read_text(encoding="utf-8-sig") if size <= LARGEST_FILE else ""
     except (OSError, ValueError) as error:
         raise PlanError(f"{path}: the job file cannot be read as text in UTF-8 ({type(error).__name__})") from error
+    if size > LARGEST_FILE:
+        raise PlanError(f"{path}: {size:,} bytes is more than a job file has; the limit is {LARGEST_FILE:,}")
+    return text
 
 
 def _json(text: str, path: Path) -> Any:

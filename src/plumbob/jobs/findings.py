@@ -7,8 +7,9 @@ the clear, and batches that are hidden among decoys. Each has a rule of its own 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from plumbob.checking.check import ORDER, check, figures_of
+from plumbob.checking.check import check, figures_of
 from plumbob.checking.figures import Figures
+from plumbob.checking.findings import ORDER, Findings, worst_first
 from plumbob.checking.forecast import BLOCKED, DEGRADES, LEAKS
 from plumbob.checking.key_rules import KEYS as KEYS_ATTACK
 from plumbob.jobs.decoys import equations_per_row, forecast, hidden_rate
@@ -24,18 +25,18 @@ MOVE = "move the job: plumbob plan new --from-{system} FILE"
 NEED_THE_BATCH = ("label-sign", "label-only", "label-average", "label-counts")
 
 
-def judge(job: Job, plan: Plan, runs: int = 1) -> list[Finding]:
+def judge(job: Job, plan: Plan, runs: int = 1) -> Findings:
     """All findings, the worst first."""
     fits = runs * job.fits
     figures = figures_of(plan, None, fits)
-    findings = check(plan, runs=fits)
+    findings: list[Finding] = check(plan, runs=fits)
     if job.decoys is not None and plan.batches == "reshuffled":
         findings = list(_with_decoys(job.decoys, plan, figures, findings))
     if job.may_be_fixed and plan.batches == "reshuffled":
         findings = _worse(findings, check(plan.replace(batches="fixed"), runs=fits))
     own = [*_arbiter_findings(job, plan), *_score_findings(job, plan)]
     others = [judged for finding in findings for judged in _about_keys(job, plan, finding)]
-    return sorted([*own, *others], key=lambda finding: ORDER.index(finding.verdict))
+    return worst_first([*own, *others])
 
 
 def _worse(findings: Sequence[Finding], others: Sequence[Finding]) -> list[Finding]:

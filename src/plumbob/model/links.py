@@ -9,12 +9,10 @@ so that two different scores never get the same probability.
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plumbob.arrays import Vector
 from plumbob.model.sigmoid import CUBIC, LINEAR, SIGMOIDS
 from plumbob.plan import Plan
-
-Vector = NDArray[np.float64]
 
 EDGE = 0.98
 SLOPE_BEYOND = 0.1

@@ -7,16 +7,14 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from plumbob.arrays import Matrix, Vector
 from plumbob.errors import DivergenceError
 from plumbob.model.sigmoid import CUBIC, Sigmoid, minimax_curve
 
 ROWS_AT_ONCE = 1 << 16
 WEIGHT_BITS = 20  # Fraction bits of a row's weight.
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 
 def signs_of(y: ArrayLike) -> Vector:

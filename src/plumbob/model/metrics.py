@@ -4,9 +4,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Vector = NDArray[np.float64]
+from plumbob.arrays import Vector
 
 DEVIATIONS = 1.96  # Of a 95 % interval.
 LEAST_GROUP = 5  # Rows of a point on the calibration curve.
@@ -71,6 +71,23 @@ def ks(y: ArrayLike, scores: Vector) -> float:
     positive_share = np.searchsorted(positive, scores, side="right") / len(positive)
     negative_share = np.searchsorted(negative, scores, side="right") / len(negative)
     return float(np.max(np.abs(positive_share - negative_share)))
+
+
+def balanced_threshold(y: ArrayLike, scores: Vector) -> float | None:
+    """The probability above which predicting 1 has the best balanced accuracy on these rows; None with one class only.
+
+    It lies halfway, in log-odds, between the two neighbouring scores that it tells apart.
+    """
+    order = np.argsort(scores, kind="stable")
+    is_positive, sorted_scores = (np.asarray(y) == 1)[order], scores[order]
+    n_positive, n_negative = int(is_positive.sum()), int((~is_positive).sum())
+    is_end = np.append(sorted_scores[1:] > sorted_scores[:-1], False)
+    if not n_positive or not n_negative or not is_end.any():
+        return None
+    below = np.cumsum(~is_positive) / n_negative - np.cumsum(is_positive) / n_positive
+    best = int(np.argmax(np.where(is_end, below, -np.inf)))
+    odds = float(sorted_scores[best] + sorted_scores[best + 1]) / 2.0
+    return float(np.exp(-np.logaddexp(0.0, -odds)))
 
 
 def balanced_accuracy(y: ArrayLike, scores: Vector) -> float:

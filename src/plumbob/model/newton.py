@@ -1,10 +1,9 @@
 """Logistic regression on one party's own columns, by Newton's method: what it could do alone, fitted at home."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
+from plumbob.arrays import Matrix, Vector
 
 MOST_STEPS = 50
 SMALLEST_STEP = 1e-8

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import NDArray
 
-Vector = NDArray[np.float64]
+from plumbob.arrays import Vector
 
 CUBIC, LINEAR = -0.004, 0.197
 """The minimax polynomial on [-5, 5] is CUBIC z^3 + LINEAR z + 1/2."""

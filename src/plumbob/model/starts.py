@@ -5,11 +5,9 @@ takes its own part. The intercept is not among them and starts at 0.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plumbob.arrays import Vector
 from plumbob.errors import PlanError
-
-Vector = NDArray[np.float64]
 
 
 def starting_weights(start: str, n_columns: int, generator: np.random.Generator) -> Vector:

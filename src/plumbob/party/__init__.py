@@ -1,1 +1,36 @@
-"""One organisation's side on a network: its folder, its peers, and what it does with them."""
+"""One organisation's side on a network: its folder, its peers, and what it does with them.
+
+    from plumbob.party import Home
+
+    home = Home.init("party", "bank", data="bank.csv", label_column="late", listen="0.0.0.0:7700")
+    home.invite()                 # a line for the peer
+    home = home.join("...")       # the line that the peer sent
+    home.propose("joint.toml")    # on all sides at once
+    home.align("joint.toml")
+    home.sign("joint.toml")
+    home.train("joint.toml")
+
+Every method does what the command of the same name does (`plumbob party train`), and returns what it prints.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from plumbob.party.home import Home
+    from plumbob.party.outcome import Outcome
+
+__all__ = ["Home", "Outcome"]
+
+
+def __getattr__(name: str) -> Any:
+    """Late, because every module of this room passes through here."""
+    from importlib import import_module
+
+    places = {"Home": "plumbob.party.home", "Outcome": "plumbob.party.outcome"}
+    if name not in places:
+        raise AttributeError(f"module 'plumbob.party' has no attribute {name!r}")
+    return getattr(import_module(places[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -5,9 +5,8 @@ once and do not wait for somebody who will not come. What the peer did wrong is 
 the kind, because their words may name columns and folders.
 """
 
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -21,6 +20,7 @@ from plumbob.errors import (
     TransportError,
 )
 from plumbob.party.status import Watch
+from plumbob.party.waiting import Waiting, told
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.journal import SqliteJournal
 from plumbob.transport import Connection
@@ -28,6 +28,7 @@ from plumbob.transport.greeting import Greeting, Purpose
 from plumbob.transport.reliable import Memory, ReliableLink
 
 PARTING_SECONDS = 60.0
+MET = "run/"  # Before a peer's name: the fact in the journal which run of its own it is in.
 
 
 class AnyConnector(Protocol):
@@ -50,6 +51,18 @@ class Topic:
     """The plan's hash."""
     name: str = ""
     """Of the list of rows, where there are several."""
+    number: int = 0
+    """Of the run, as this side counts; 0 where it is none."""
+    keys: str = ""
+    """Marks of the plan's values, by which those that differ can be named."""
+
+
+class OtherNumber(Exception):  # No mistake: the run goes on under that number.
+    """The parties count differently; all of them go on under the highest number."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"the run's number is {number} on another side")
+        self.number = number
 
 
 @dataclass(frozen=True, repr=False)
@@ -86,11 +99,14 @@ def conversation(
         watch.links, watch.channels = links, channels
     connector = connector_for(lambda connection: links[connection.peer].attach(connection))
     connector.open()
+    waiting = Waiting(links, channels, patience, time.monotonic())
     try:
-        for peer, link in links.items():
-            # Remembered before anything is sent: a peer that loses its journal later must not pass for the same.
-            journal.note(f"run/{peer}", _met(peer, link, connector, patience, tell).encode())
-        yield Conversation(channels, links)
+        with told(waiting, tell):
+            for peer, link in links.items():
+                # Remembered before anything is sent: a peer that loses its journal later must not pass for the same.
+                journal.note(f"{MET}{peer}", _met(peer, link, connector, patience).encode())
+            _refuse_other_number(topic, links.values())
+            yield Conversation(channels, links)
     except TransportError:
         # The network or the disk: the peers wait, because this side can come back and go on.
         raise
@@ -112,17 +128,19 @@ def _told(error: PlumbobError) -> str:
     return f"{kind}, on its own side; the reason is shown there"
 
 
-def _met(peer: str, link: ReliableLink, connector: AnyConnector, patience: float, tell: Callable[[str], None]) -> str:
-    said = threading.Timer(2.0, tell, (f"waiting for {peer} ...",))
-    said.daemon = True
-    said.start()
+def _refuse_other_number(topic: Topic, links: Iterable[ReliableLink]) -> None:
+    """Before anything is sent: this side then goes on under the highest number, like everybody."""
+    highest = max((link.peer_number for link in links), default=0)
+    if topic.number and highest > topic.number:
+        raise OtherNumber(highest)
+
+
+def _met(peer: str, link: ReliableLink, connector: AnyConnector, patience: float) -> str:
     try:
         return link.meet(patience)
     except TransportError as error:
         reason = connector.why_not(peer)
         raise error if reason is None else type(reason)(f"{error} The last attempt: {reason}") from None
-    finally:
-        said.cancel()
 
 
 def _link(topic: Topic, peer: str, journal: SqliteJournal, tell: Callable[[str], None]) -> ReliableLink:
@@ -130,9 +148,11 @@ def _link(topic: Topic, peer: str, journal: SqliteJournal, tell: Callable[[str],
     greeting = Greeting(
         purpose=topic.purpose,
         plan=topic.plan,
+        keys=topic.keys,
         name=topic.name,
+        number=topic.number,
         run=journal.identity(),
-        knows=(journal.fact(f"run/{peer}") or b"").decode(),
+        knows=(journal.fact(f"{MET}{peer}") or b"").decode(),
     )
     return ReliableLink(
         peer,

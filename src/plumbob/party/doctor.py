@@ -11,17 +11,29 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 
 from plumbob import __version__
 from plumbob.data import Table, build_shard, canonical_ids, read_table, steps_per_epoch
-from plumbob.errors import DataError, DeadlineError, IdentityError, ProtocolError, SettingsError, TransportError
+from plumbob.errors import (
+    DataError,
+    DeadlineError,
+    IdentityError,
+    ProtocolError,
+    SettingsError,
+    TransportError,
+    UnsafePlanError,
+)
+from plumbob.party import signature
 from plumbob.party.home import Home
 from plumbob.party.rows import aligned_rows, aligned_table, encoded_width, own_table
 from plumbob.party.sizes import largest_message
+from plumbob.party.waiting import SECONDS_BETWEEN
 from plumbob.plan import Plan
+from plumbob.plan.differences import marks_of
 from plumbob.transport.address import Proxy
 from plumbob.transport.connector import Connection, Connector, Pace, Peer
-from plumbob.transport.greeting import VERSION, Greeting, exchanged
+from plumbob.transport.greeting import VERSION, Greeting, exchanged, plan_difference
 from plumbob.transport.identity import Certificate, now
 
 AHEAD = timedelta(days=30)
@@ -73,6 +85,26 @@ def examine(
         yield Check("peers", False, "nobody is joined yet", "type: plumbob party join TOKEN")
         return
     yield from _meet(home, peers, _Visit(plan), seconds, progress, pace)
+
+
+def next_step(home: Home, plan: Plan | None, file: str | Path | None) -> str:
+    """What to type when everything stands ready."""
+    if plan is None:
+        return "next, on all sides at once: plumbob party propose"
+    if plan.party(home.identity.name).role != "arbiter" and not aligned_rows(home, plan):
+        return f"next, on all sides at once: plumbob party align {file}"
+    try:
+        signature.seal_of(home, plan)
+    except UnsafePlanError:
+        return f"next, on all sides: plumbob party sign {file}"
+    return f"next, on all sides at once: plumbob party train {file}"
+
+
+def remedy(checks: Sequence[Check]) -> str:
+    """What to do about the first problem, in the words of its own line."""
+    problem = next(check for check in checks if not check.is_ok)
+    about = f"{problem.name} {problem.peer}".strip()
+    return f"next, {about}: {problem.todo or problem.found}; then run this again"
 
 
 def _chosen(home: Home, only: Sequence[str]) -> list[Peer]:
@@ -182,8 +214,10 @@ class _Visit:
 
     @property
     def greeting(self) -> Greeting:
-        """Made anew each time: it says what time it is."""
-        return Greeting(purpose="doctor", plan="" if self.plan is None else self.plan.hash())
+        """A new one each time: it says what time it is."""
+        if self.plan is None:
+            return Greeting(purpose="doctor")
+        return Greeting(purpose="doctor", plan=self.plan.hash(), keys=marks_of(self.plan))
 
 
 def _meet(
@@ -205,22 +239,29 @@ def _meet(
     try:
         if connector.address is not None:
             yield Check("port", True, f"listening on {connector.address}")
-        progress(f"waiting for {', '.join(peer.name for peer in peers)}: let them type plumbob party doctor")
-        yield from _gathered(connector, results, {peer.name: peer for peer in peers}, seconds)
+        yield from _gathered(connector, results, {peer.name: peer for peer in peers}, seconds, progress)
     finally:
         connector.close()
 
 
 def _gathered(
-    connector: Connector, results: "queue.Queue[tuple[str, list[Check]]]", waited: dict[str, Peer], seconds: float
+    connector: Connector,
+    results: "queue.Queue[tuple[str, list[Check]]]",
+    waited: dict[str, Peer],
+    seconds: float,
+    progress: Callable[[str], None],
 ) -> Iterator[Check]:
     """The peers' checks in the order in which they come, then those that did not."""
-    end = time.monotonic() + seconds
-    while waited:
+    began = time.monotonic()
+    while waited and (passed := time.monotonic() - began) < seconds:
+        progress(
+            f"waiting for {', '.join(waited)}, {passed:.0f} s of at most {seconds:g} s; plumbob party doctor must run "
+            "there too"
+        )
         try:
-            name, checks = results.get(timeout=max(end - time.monotonic(), 0))
+            name, checks = results.get(timeout=max(0.0, min(SECONDS_BETWEEN, seconds - passed)))
         except queue.Empty:
-            break
+            continue
         if waited.pop(name, None) is not None:
             yield from checks
     for peer in waited.values():
@@ -286,7 +327,7 @@ def _plan(ours: Greeting, theirs: Greeting, peer: str) -> Check:
     if not ours.plan or not theirs.plan:
         here = "there only" if theirs.plan else "here only"
         return Check("plan", False, f"named {here}", "type plumbob party doctor PLAN on both sides", peer)
-    found = f"{ours.plan[:12]} here, {theirs.plan[:12]} there"
+    found = plan_difference(ours, theirs)
     return Check("plan", False, found, "compare plumbob plan show PLAN, and use one file on both sides", peer)
 
 

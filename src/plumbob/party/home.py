@@ -21,6 +21,7 @@ import msgspec
 
 from plumbob.data.cells import ColumnChoices
 from plumbob.errors import DataError, IdentityError, SettingsError, TransportError
+from plumbob.party.outcome import GivenPlan, Outcome, teller
 from plumbob.plan import PARTY_NAME, Key, Plan, suggestion
 from plumbob.transport.address import Address, Proxy
 from plumbob.transport.connector import Connection, Connector, Pace, Peer
@@ -138,6 +139,7 @@ class _Table(msgspec.Struct, forbid_unknown_fields=True):
     drop: list[str] = []
     na: list[str] = []
     steps: list[str] = []
+    monotone: list[str] = []
     positive: str = ""
     types: dict[str, str] = {}
 
@@ -151,6 +153,7 @@ def _read_choices(tree: object, mistakes: list[str]) -> ColumnChoices:
             table.types,
             tuple(table.na),
             tuple(table.steps),
+            tuple(table.monotone),
             table.positive or None,
         )
     except (msgspec.ValidationError, DataError) as error:
@@ -165,6 +168,7 @@ def _table_section(reading: ColumnChoices) -> str:
         f"drop = {_toml_list(reading.drop)}": "columns that are no features",
         f"na = {_toml_list(reading.gaps)}": 'cells that mean a gap, besides empty ones and NA: ["?", " "]',
         f"steps = {_toml_list(reading.stepped)}": "columns whose bins are encoded step by step",
+        f"monotone = {_toml_list(reading.monotone)}": "columns along which the score may only rise, or only fall",
         f"positive = {_toml_value(reading.positive or '')}": 'the class to predict; "" = the second one, sorted',
     }
     body = "".join(f"{line:<36} # {comment}\n" for line, comment in lines.items())
@@ -240,8 +244,9 @@ class Home:
         return cls.open(folder)
 
     @classmethod
-    def open(cls, folder: Path) -> Self:
+    def open(cls, folder: str | Path) -> Self:
         """Raises IdentityError or SettingsError with what to do."""
+        folder = Path(folder)
         identity = Identity.load(folder)
         settings = _read_settings(folder / SETTINGS_FILE)
         if settings.name != identity.name:
@@ -311,8 +316,9 @@ class Home:
         self.identity.renewed(days)
         return self.open(self.folder)
 
-    def join(self, invitation: Invitation, address: str | None = None, *, replace: bool = False) -> Self:
+    def join(self, invitation: Invitation | str, address: str | None = None, *, replace: bool = False) -> Self:
         """Pin a peer's certificate, and note where it is dialled; the home as it is then."""
+        invitation = Invitation.parse(invitation) if isinstance(invitation, str) else invitation
         self._refuse(invitation, replace)
         address = address if address is not None else invitation.address
         settings = (self.folder / SETTINGS_FILE).read_text(encoding="utf-8")
@@ -326,6 +332,152 @@ class Home:
         """The home with other settings, on the disk too; comments of people's own in the file are not kept."""
         write_over(self.folder / SETTINGS_FILE, settings.to_toml().encode())
         return self.open(self.folder)
+
+    # The verbs of `plumbob party`, for notebooks and schedulers. Each opens the folder again, as a command does.
+
+    @classmethod
+    def init(
+        cls,
+        folder: str | Path,
+        name: str,
+        *,
+        data: str | Path = "",
+        id_column: str = "id",
+        label_column: str = "",
+        listen: str = "",
+        address: str = "",
+        proxy: str = "",
+        engine: str = "auto",
+        reading: ColumnChoices | None = None,
+        days: int = VALID_DAYS,
+    ) -> Self:
+        """Set up a party in a new folder: its key, its certificate and its settings.
+
+        A table that cannot be read is refused before anything is written. `settings.patience` and the limits on what
+        is answered are in the folder's party.toml.
+        """
+        from plumbob.party import setup
+
+        settings = HomeSettings(
+            name,
+            listen=listen,
+            address=address,
+            proxy=proxy,
+            data=str(Path(data).resolve()) if data else "",
+            id_column=id_column,
+            label_column=label_column,
+            engine=engine,
+            reading=reading or ColumnChoices(),
+        )
+        setup.init(Path(folder), settings, days)
+        return cls.open(Path(folder))
+
+    def invite(self) -> Outcome:
+        """Our invitation (`["token"]`) for a peer to join, and the fingerprint to read out over the phone."""
+        from plumbob.party import setup
+
+        return Outcome(setup.invite(self.folder))
+
+    def propose(
+        self,
+        out: str | Path = "joint.toml",
+        *,
+        reading: ColumnChoices | None = None,
+        verbose: bool = True,
+        **keys: object,
+    ) -> Outcome:
+        """Draft a plan with the peers from everybody's tables, on all sides at once; `out` is the file to write.
+
+        `keys` change the plan's keys, at the party that has the label.
+        """
+        from plumbob.party import proposing
+
+        said = reading or ColumnChoices()
+        return Outcome(proposing.run(self.folder, keys, said, Path(out), teller(verbose)))
+
+    def doctor(
+        self,
+        plan: GivenPlan | None = None,
+        *,
+        peers: Sequence[str] = (),
+        wait: float = 60.0,
+        verbose: bool = True,
+    ) -> Outcome:
+        """Check our own table, then network, clock, versions and plan with each peer, on all sides at once."""
+        from plumbob.party import setup
+
+        lines: list[str] = []
+        found = setup.doctor(self.folder, plan, list(peers), wait, teller(verbose), lines.append)
+        return Outcome({**found, "lines": lines})
+
+    def align(
+        self,
+        plan: GivenPlan,
+        *,
+        name: str = "",
+        data: str | Path | None = None,
+        at_least: int | None = None,
+        at_most: int | None = None,
+        jobs: int | None = None,
+        new: bool = False,
+        verbose: bool = True,
+    ) -> Outcome:
+        """Find the rows that all parties share, without revealing any other ids."""
+        from plumbob.party import runs
+        from plumbob.protocol.alignment import MOST_IDS
+
+        most = MOST_IDS if at_most is None else at_most
+        options = runs.AlignmentOptions(name, None if data is None else Path(data), at_least, most, jobs, new)
+        return Outcome(runs.align(self.folder, plan, options, not verbose, teller(verbose)))
+
+    def sign(self, plan: GivenPlan, *, accept_leaks: bool = False) -> Outcome:
+        """Sign a plan; UnsafePlanError if it leaks above its tolerance and that is not accepted."""
+        from plumbob.party import runs
+
+        return Outcome(runs.sign(self.folder, plan, accept_leaks))
+
+    def train(
+        self, plan: GivenPlan, *, new: bool = False, allow_test_keys: bool = False, verbose: bool = True
+    ) -> Outcome:
+        """Train with the peers; called again after an interruption, it resumes. `new` begins another run."""
+        from plumbob.party import runs
+
+        told = teller(verbose)
+        return Outcome(runs.train(self.folder, plan, new, not verbose, told, allow_test_keys=allow_test_keys))
+
+    def predict(
+        self,
+        plan: GivenPlan,
+        *,
+        out: str | Path = "scores.csv",
+        ids: Sequence[str] = (),
+        name: str = "",
+        data: str | Path | None = None,
+        most_rows: int | None = None,
+        threshold: str | float | None = None,
+        cost: str | None = None,
+        strict: bool = False,
+        verbose: bool = True,
+    ) -> Outcome:
+        """Scores of aligned rows, into the CSV file `out` at the label party; the others answer."""
+        from plumbob.party import runs
+
+        rows = None if data is None else Path(data)
+        cut = None if threshold is None else str(threshold)
+        options = runs.PredictionOptions(ids, name, rows, most_rows, Path(out), cut, cost, strict)
+        return Outcome(runs.predict(self.folder, plan, options, teller(verbose)))
+
+    def status(self) -> Outcome:
+        """Every run of this party: how far it is, and whom it waits for."""
+        from plumbob.party import runs
+
+        return Outcome(runs.status(self.folder))
+
+    def forget(self, run: str, *, give_up: bool = False) -> Outcome:
+        """Erase the secrets that a run keeps for a peer that will not return; results are kept."""
+        from plumbob.party import runs
+
+        return Outcome(runs.forget(self.folder, run, give_up))
 
     def _refuse(self, invitation: Invitation, replace: bool) -> None:
         name, certificate = invitation.name, invitation.certificate

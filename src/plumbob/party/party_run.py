@@ -16,6 +16,7 @@ from plumbob.party.row_budget import RowBudget
 from plumbob.party.signature import Seal
 from plumbob.party.status import Status, kept_up_to_date
 from plumbob.plan import Plan
+from plumbob.plan.differences import marks_of
 from plumbob.privacy.rows import total_rho
 from plumbob.protocol.channel import PATIENCE
 from plumbob.protocol.handshake import Participant
@@ -47,6 +48,8 @@ class PartyRun:
     tell: Tell = lambda words: None
     list_name: str = ""
     """Under which the rows are, or were, aligned."""
+    number: int = 0
+    """Of the run among those of the plan, as this side counts; the parties agree on the highest. 0 = not counted."""
     seal: Seal | None = None
     """Signatures to swap before anything else; None only where a test has nobody to sign."""
     row_budget: RowBudget | None = None
@@ -62,7 +65,8 @@ class PartyRun:
         peers = [party.name for party in self.plan.parties if party.name != self.name]
         if purpose != "train" and self.plan.arbiter is not None:
             peers.remove(self.plan.arbiter.name)
-        topic = Topic(purpose, self.plan.hash(), self.list_name)
+        number = self.number if purpose == "train" else 0
+        topic = Topic(purpose, self.plan.hash(), self.list_name, number, marks_of(self.plan))
         status = status or Status(purpose)
         with (
             kept_up_to_date(self.folder, status) as watch,

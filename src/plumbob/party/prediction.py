@@ -9,6 +9,7 @@ from typing import Annotated, NoReturn, Self
 import msgspec
 import numpy as np
 
+from plumbob.arrays import Vector
 from plumbob.crypto import Randomness
 from plumbob.data import Table
 from plumbob.errors import BudgetExceededError, DataError, PlumbobError
@@ -22,8 +23,7 @@ from plumbob.protocol.lattice_prediction import largest_reply
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.prediction import SCORE_BYTES, Answerer, Asker, Served
 from plumbob.protocol.quality import shows_quality
-from plumbob.protocol.shares import PREDICTED_AT_ONCE
-from plumbob.protocol.transcript import Vector
+from plumbob.protocol.shares_prediction import PREDICTED_AT_ONCE
 from plumbob.transport.identity import make_private_folder, write_over
 
 FOLDER = "answered"

@@ -22,9 +22,9 @@ from plumbob.party.conversation import AnyConnector, Topic, conversation
 from plumbob.party.home import Home
 from plumbob.party.rows import encoded_width
 from plumbob.plan import Party, Plan
-from plumbob.protocol.channel import LONGEST_TEXT, Channel
+from plumbob.protocol.channel import Channel
 from plumbob.protocol.journal import SqliteJournal
-from plumbob.protocol.messages import HEADER, Kind
+from plumbob.protocol.messages import HEADER, LONGEST_TEXT, Kind
 from plumbob.transport import Connection
 from plumbob.transport.reliable import FRAME
 

@@ -2,9 +2,8 @@
 
 from plumbob.data import largest_batch
 from plumbob.plan import Plan
-from plumbob.protocol.channel import LONGEST_TEXT
 from plumbob.protocol.lattice_sets import LatticeShape
-from plumbob.protocol.messages import HEADER
+from plumbob.protocol.messages import HEADER, LONGEST_TEXT
 from plumbob.protocol.widths import MINIMAX_TERMS
 
 ROOM = 65536  # bytes for the handshake's keys and proofs, and for what carries messages

@@ -16,7 +16,7 @@ from plumbob.protocol.channel import compare_streams
 from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.outcome import party_record, run_record
 from plumbob.protocol.party import Progress, TrainingParty
-from plumbob.protocol.quality import HELD_OUT, judged_at_home, run_to_its_quality
+from plumbob.protocol.quality import HELD_OUT, judged_at_home, run_to_its_quality, threshold_at_home
 from plumbob.record import RunRecord
 from plumbob.run_folder import JOURNAL as JOURNAL
 from plumbob.run_folder import RunFolder
@@ -101,10 +101,13 @@ def _trained(
     compare_streams(talk.channels.values())
     folder.make_party_folder(party_run.name)
     transcript.save(folder.transcript_file(party_run.name))
+    if part is not None and scores is not None and isinstance(party, TrainingParty):
+        part = replace(part, balanced_threshold=threshold_at_home(party, scores))
     if part is not None:
         part.save(folder.part_file(party_run.name))
-    rows = len(transcript.X) if isinstance(party, TrainingParty) else party.training_rows
-    record = run_record(party_run.plan, participant.engine.name, randomness, [shown], rows, transcript.seed)
+    # An arbiter hears how many rows there are, and never the seed of their order.
+    rows, seed = (party.training_rows, b"") if isinstance(party, Arbiter) else (len(party.shard), party.session.seed)
+    record = run_record(party_run.plan, participant.engine.name, randomness, [shown], rows, seed)
     absurd = _absurd(party)
     notes = record.notes if absurd is None else [*record.notes, str(absurd)]
     accepted = party_run.seal is not None and party_run.seal.accepts_leaks

@@ -5,7 +5,7 @@ and `writing` turn files into plans and back, and `rules` refuses what a protoco
 with the reason.
 """
 
-from plumbob.plan.defaults import default_of
+from plumbob.plan.defaults import SUGGESTED_BINS, SUGGESTED_TEST_SHARE, default_of
 from plumbob.plan.keys import Key, suggestion
 from plumbob.plan.plan import Plan
 from plumbob.plan.rules import PARTY_NAME, PROFILE_BITS
@@ -18,6 +18,8 @@ __all__ = [
     "PROFILE_BITS",
     "ROLES",
     "SECTIONS",
+    "SUGGESTED_BINS",
+    "SUGGESTED_TEST_SHARE",
     "VERSION",
     "Heuristic",
     "Key",

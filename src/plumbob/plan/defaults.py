@@ -11,6 +11,10 @@ from plumbob.plan.keys import Key
 from plumbob.plan.settings import KEYS
 
 SCHEME_OF_SHARES = "lattice"
+SUGGESTED_BINS = 10
+"""Of a plan that is drafted from tables: real tables have text and gaps, and bins take both."""
+SUGGESTED_TEST_SHARE = 0.2
+"""Of a plan that is drafted from tables: without held-out rows nobody learns how good the model is."""
 THE_PAPERS: Mapping[str, Any] = MappingProxyType(
     {
         "scale": "standard",

@@ -20,10 +20,12 @@ from plumbob.plan.settings import (
 PARTY_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
 PROFILE_BITS = (2048, 3072)
 LEAST_L2_OF_LONG_RUNS = 0.01
+MOST_SHARING = 8  # Parties in `shares`: products grow with the square of their number.
 BOUNDED_SIGMOIDS = ("fourier", "exact", "piecewise")
 # What version 1 would have refused, so that no earlier plan can say it.
 CHOICES_OF_VERSION_2: Mapping[str, tuple[object, ...]] = {
     "scale": ("whitened", "public"),
+    "missing": ("indicator",),
     "sigmoid": ("fourier",),
     "epochs": (0,),
     "learning_rate": (0,),
@@ -150,8 +152,17 @@ def _protocol_mistakes(plan: Settings) -> Mistakes:
             {"sigmoid", "protocol", "parties", "scheme"},
             f'model.sigmoid: "{plan.sigmoid}" over "{protocol}": {reason}',
         )
-    if protocol == "shares" and n_learners != 2:
-        yield {"protocol", "parties"}, f'crypto.protocol: "shares" is for exactly two parties, got {n_learners}'
+    if protocol == "shares" and n_learners > MOST_SHARING:
+        yield (
+            {"protocol", "parties"},
+            f'crypto.protocol: "shares" is for two to {MOST_SHARING} parties, got {n_learners}; leave some out, or set'
+            ' protocol = "exchange"',
+        )
+    if protocol == "shares" and plan.scheme != "lattice" and n_learners > 2:
+        yield (
+            {"protocol", "parties", "scheme"},
+            f'crypto.scheme: "{plan.scheme}" in "shares" is for two parties, got {n_learners}; set "lattice"',
+        )
     if (protocol == "arbiter") != (plan.arbiter is not None):
         text = (
             '"arbiter" needs a party with role arbiter, the plan has none'
@@ -170,7 +181,8 @@ def _protocol_mistakes(plan: Settings) -> Mistakes:
         yield (
             {"class_weight", "protocol"},
             f'model.class_weight: "{plan.class_weight}" over "{protocol}": the weights depend on the labels, and the'
-            ' second encrypted vector that they need leaks by itself; set "none" or protocol = "clear"',
+            ' second encrypted vector that they need leaks by itself; set protocol = "shares" with scheme = "lattice",'
+            ' which carries them, or "none" and balance at prediction with --threshold balanced or --cost',
         )
     if plan.open == "never" and protocol != "shares":
         yield (
@@ -330,7 +342,7 @@ def _row_mistakes(plan: Settings) -> Mistakes:
         yield (
             {"noise", "class_weight"},
             f'model.class_weight: "{plan.class_weight}" with noise = "rows": the weights depend on every label and are'
-            ' not paid for; set "none"',
+            ' not paid for; set "none", and balance at prediction with --threshold balanced or --cost',
         )
     if plan.label_flip_epsilon:
         yield (

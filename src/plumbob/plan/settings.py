@@ -61,7 +61,11 @@ class Settings:
         "whitened | standard | public (stated ranges) | none; each party, its own training rows",
         is_fitted=True,
     )
-    missing: str = one_of("data", "refuse mean", "refuse | mean (each party, its own training rows)")
+    missing: str = one_of(
+        "data",
+        "refuse mean indicator",
+        "refuse | mean (each party, its own training rows) | indicator (mean, and a column that marks the gaps)",
+    )
     categorical: str = one_of(
         "data", "refuse one-hot", "refuse | one-hot (each party; `features` counts the columns after encoding)"
     )

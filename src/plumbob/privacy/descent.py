@@ -11,12 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from plumbob.arrays import Matrix, Vector
 from plumbob.errors import PrivacyError
 from plumbob.privacy import discrete_gaussian
 from plumbob.privacy.discrete_gaussian import Draw
 from plumbob.privacy.rows import RowCost, Sensitivity, Units
 
-Vector = NDArray[np.float64]
 LARGEST_EXACT = 1 << 53
 
 
@@ -51,7 +51,7 @@ class NoisyDescent:
             weights = weights + step
         return weights
 
-    def noise_of_a_run(self, draw: Draw) -> Vector:
+    def noise_of_a_run(self, draw: Draw) -> Matrix:
         """One party's noise, drawn before the first pass: one row per pass."""
         columns = self.rows.shape[1]
         drawn = discrete_gaussian.sample_many(self.cost.std, self.cost.passes * columns, draw)

@@ -15,13 +15,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from plumbob.arrays import Matrix, Vector
 from plumbob.errors import PrivacyError
 from plumbob.privacy import discrete_gaussian
 from plumbob.privacy.discrete_gaussian import Draw
 from plumbob.privacy.rows import clipped_units, squared_norm_units
-
-Matrix = NDArray[np.float64]
-Vector = NDArray[np.float64]
 
 LOW_SHARE, HIGH_SHARE = Fraction(1, 10), Fraction(9, 10)
 REACH = 2.0

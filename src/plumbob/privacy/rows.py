@@ -17,6 +17,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from plumbob.arrays import Matrix
 from plumbob.errors import PrivacyError
 from plumbob.privacy.accounting import gaussian_epsilon, zcdp_epsilon
 
@@ -33,7 +34,7 @@ LARGEST_NORM_UNITS = 1 << 30
 # Sensitivity.
 
 
-def clipped_units(X: NDArray[np.float64], norm: float, feature_bits: int) -> Units:
+def clipped_units(X: Matrix, norm: float, feature_bits: int) -> Units:
     """Own parts of rows in whole units of 2**-feature_bits, each of norm at most `norm`, exactly.
 
     A row is shortened first and rounded toward zero then, so that rounding cannot lengthen it (Lemma 1). Floating point

@@ -130,6 +130,7 @@ class AlignmentParty:
 
     def run(self) -> Alignment:
         """From the greeting to the confirmed order; after `restore`, from where it was."""
+        self.participant.follow("align")
         self._drawn = self._parsed(self._in_step(self._open))
         self._refuse_long_lists()
         scalar, domain = int.from_bytes(self._drawn.scalar, "big"), b"plumbob alignment" + self._drawn.identity

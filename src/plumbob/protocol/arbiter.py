@@ -14,6 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
+from plumbob.arrays import Vector
 from plumbob.crypto import Encoded, EncryptedVector, PrivateKey, PublicKey, Slots
 from plumbob.data import Batch, steps_per_epoch
 from plumbob.model import logistic
@@ -21,7 +22,7 @@ from plumbob.protocol.handshake import Participant, admit_key, greet, make_key, 
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.primitive import admit_from
-from plumbob.protocol.transcript import Transcript, Vector
+from plumbob.protocol.transcript import ArbiterTranscript
 from plumbob.protocol.widths import columns_of, slots_for, widths_for
 
 
@@ -105,7 +106,7 @@ class Arbiter:
         self.participant = participant
         self.plan = participant.plan
 
-    def run(self) -> Transcript:
+    def run(self) -> ArbiterTranscript:
         """Decrypt what each party sends, step by step."""
         identity, rows = greet(self.participant)
         key = self.key = make_key(self.participant)
@@ -129,17 +130,8 @@ class Arbiter:
             self.participant.finish_step(step, read, {})
             results.append(read)
         self.participant.journal.begin(len(results) + 1)
-        return Transcript(
-            party=self.participant.name,
-            plan=self.plan.to_toml(),
-            seed=b"",
-            X=np.zeros((0, 0)),
-            y=None,
-            start=np.zeros(0),
-            sums=np.zeros((0, 0)),
-            weights=np.zeros(0),
-            seen={name: np.array([np.frombuffer(read[name]) for read in results]) for name in results[-1]},
-        )
+        sums = {name: np.array([np.frombuffer(read[name]) for read in results]) for name in results[-1]}
+        return ArbiterTranscript(self.participant.name, self.plan.to_toml(), sums)
 
     def _open(self, key: PrivateKey, slots: Slots, name: str, step: int) -> list[int]:
         channel = self.participant.channels[name]

@@ -10,16 +10,15 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from plumbob.errors import RemoteProtocolError, TransportError
+from plumbob.errors import LocalProtocolError, RemoteProtocolError, TransportError
 from plumbob.protocol.journal import NO_JOURNAL, Journal
-from plumbob.protocol.messages import Kind, Message, decode
-from plumbob.protocol.order import STEPS, Order
+from plumbob.protocol.messages import LONGEST_TEXT, Kind, Message, decode
+from plumbob.protocol.order import Order, Table
 from plumbob.transport import Link
 
 PATIENCE = 600.0  # Seconds to wait for a peer that is still calculating.
 NOTHING = bytes(32)  # The hash over a stream before its first message.
 STATE = struct.Struct("<QQQQ32s32s")
-LONGEST_TEXT = 4096  # Bytes of a body whose size the plan does not say.
 
 
 @dataclass
@@ -48,9 +47,9 @@ class Channel:
         self._sent = self._received = NOTHING
         self._order: Order | None = None
 
-    def follow(self, protocol: str) -> None:
-        """From now on, wait only for what is due in this protocol's table, where it has one."""
-        self._order = Order(protocol) if protocol in STEPS else None
+    def follow(self, table: Table | None) -> None:
+        """From now on, wait only for what the peer may say by this table (`order.heard`), in its order."""
+        self._order = None if table is None else Order(table)
 
     def send(self, kind: Kind, step: int, body: bytes) -> None:
         data = Message(kind, step, self.traffic.messages_sent, body).encode()
@@ -63,8 +62,7 @@ class Channel:
 
     def receive(self, kind: Kind, step: int, size: int | None) -> bytes:
         """The body of the message that is due; `size` None only where the body is text that is checked by itself."""
-        if self._order is not None:
-            self._order.take(kind, step)
+        self._refuse_undue(kind, step, size)
         replayed = self._journal.arrived(self.peer)
         data = self._next(kind) if replayed is None else replayed
         message = self._decoded(data)
@@ -87,6 +85,12 @@ class Channel:
         self.traffic.messages_received += 1
         self.traffic.bytes_received += len(data)
         return message.body
+
+    def _refuse_undue(self, kind: Kind, step: int, size: int | None) -> None:
+        """We must not wait for what the peer will not say, nor for another size than the table's."""
+        due = size if self._order is None else self._order.take(kind, step).size
+        if isinstance(due, int) and size != due:
+            raise LocalProtocolError(f"{kind.name} has {due} bytes, and we would wait for {size}")
 
     def _next(self, kind: Kind) -> bytes:
         self.waiting_for = kind.name, time.monotonic()

@@ -11,6 +11,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from plumbob.arrays import Matrix, Vector
 from plumbob.data import Batch, Shard, Table, batches, build_shard, steps_per_epoch, stream
 from plumbob.errors import DataError
 from plumbob.model import logistic
@@ -20,7 +21,7 @@ from plumbob.plan import Plan
 from plumbob.protocol import defences, row_noise
 from plumbob.protocol.journal import Resumed, State
 from plumbob.protocol.party import Progress
-from plumbob.protocol.transcript import Matrix, Transcript, Vector
+from plumbob.protocol.transcript import Transcript
 from plumbob.protocol.widths import columns_of
 
 

@@ -5,13 +5,13 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from plumbob.arrays import Vector
 from plumbob.data import stream
 from plumbob.model.sigmoid import SIGMOIDS
 from plumbob.plan import Plan
 from plumbob.privacy.accounting import LabelCost, calibrated_std, proved_std
 from plumbob.privacy.heuristic import HeuristicNoise
 from plumbob.privacy.randomised_response import flips, label_scale
-from plumbob.protocol.transcript import Vector
 
 
 def noise_std(plan: Plan, role: str) -> float:

@@ -23,13 +23,13 @@ from functools import cached_property
 
 import numpy as np
 
+from plumbob.arrays import Matrix, Vector
 from plumbob.crypto import Encoded, PrivateKey, PublicKey, Slots
 from plumbob.data import Batch
 from plumbob.model import logistic
 from plumbob.protocol.handshake import admit_key, agree_pair_keys, make_key, offer_key
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.primitive import Helper, Learner
-from plumbob.protocol.transcript import Matrix, Vector
 from plumbob.protocol.widths import columns_of, slots_for
 
 

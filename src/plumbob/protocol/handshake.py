@@ -5,6 +5,7 @@ Every step is one message to every peer and one from every peer. Whatever differ
 
 import hashlib
 import hmac
+import struct
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -32,8 +33,10 @@ from plumbob.plan import Plan
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.journal import NO_JOURNAL, Journal, Resumed, State
 from plumbob.protocol.messages import Kind
+from plumbob.protocol.order import heard, table_for
 
 NONCE_BYTES = 32
+COUNTS = struct.Struct("<QQQ")
 SHOWN = 80  # Characters of a peer's own words that an error repeats.
 HASH_BYTES = 32
 WHAT_IDS_SAY = "its ids, their order or its seed"
@@ -53,6 +56,21 @@ class Hello(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     nonce: str
 
 
+@dataclass
+class PolynomialCounts:
+    """How many polynomials a party encrypted, decrypted, and answered with fresh randomness, for the receipt."""
+
+    encryptions: int = 0
+    decryptions: int = 0
+    randomisations: int = 0
+
+    def to_bytes(self) -> bytes:
+        return COUNTS.pack(self.encryptions, self.decryptions, self.randomisations)
+
+    def restore(self, data: bytes) -> None:
+        self.encryptions, self.decryptions, self.randomisations = COUNTS.unpack(data)
+
+
 @dataclass(frozen=True, repr=False)
 class Participant:
     """What a party works with: its name, the plan, a channel to each peer, an engine and its randomness."""
@@ -63,7 +81,8 @@ class Participant:
     engine: Engine
     randomness: Randomness
     keys: list[PrivateKey | PublicKey] = field(default_factory=list)
-    """Every key that this party made or admitted, for the receipt."""
+    """Every key that this party made or admitted, for the receipt; lattice keys are only counted."""
+    polynomials: PolynomialCounts = field(default_factory=PolynomialCounts)
     journal: Journal = NO_JOURNAL
     spend_rows: Callable[[float], None] = lambda rho: None
     """Hears what a run costs for each row, before anything that depends on one leaves; it may refuse the run."""
@@ -74,6 +93,12 @@ class Participant:
         arbiter = self.plan.arbiter
         return {peer: channel for peer, channel in self.channels.items() if arbiter is None or peer != arbiter.name}
 
+    def follow(self, purpose: Purpose) -> None:
+        """Let every channel wait only for what its peer may say in such a session."""
+        table = table_for(self.plan, purpose)
+        for peer, channel in self.channels.items():
+            channel.follow(None if table is None else heard(table, self.plan, peer, self.name))
+
     def send_all(self, kind: Kind, body: bytes) -> None:
         for channel in self.data_peers.values():
             channel.send(kind, 0, body)
@@ -83,21 +108,28 @@ class Participant:
 
     def finish_step(self, step: int, result: State, state: State) -> None:
         """Into the journal: what the step left, and everything that the next one depends on."""
-        channels = {f"channel/{peer}": channel.state() for peer, channel in self.channels.items()}
         counters = b"".join(key.counters() for key in self.keys)
-        self.journal.finish(step, result, {**state, **channels, "counters": counters})
+        self.journal.finish(step, result, {**state, **self.channel_states(), "counters": counters})
 
     def take_up(self) -> Resumed | None:
         """Where the last start left off, with channels and counters as they were; None if no step was finished."""
         resumed = self.journal.resumed()
         if resumed is None:
             return None
-        for peer, channel in self.channels.items():
-            channel.restore(resumed.state[f"channel/{peer}"])
+        self.restore_channels(resumed.state)
         counters = resumed.state["counters"]
         for key in self.keys:
             counters = key.restore_counters(counters)
         return resumed
+
+    def channel_states(self) -> dict[str, bytes]:
+        """Everything that the next message to each peer depends on."""
+        return {f"channel/{peer}": channel.state() for peer, channel in self.channels.items()}
+
+    def restore_channels(self, state: State) -> None:
+        """The inverse of `channel_states`."""
+        for peer, channel in self.channels.items():
+            channel.restore(state[f"channel/{peer}"])
 
 
 @dataclass(frozen=True, repr=False)
@@ -139,9 +171,8 @@ def greet_peers(participant: Participant, rows: int | None, purpose: Purpose) ->
     plan_hash = participant.plan.hash()
     channels = participant.channels if purpose == "train" else participant.data_peers
     ours = Hello(1, participant.name, purpose, plan_hash, rows, nonces[participant.name])
+    participant.follow(purpose)
     for channel in channels.values():
-        if purpose == "train":
-            channel.follow(participant.plan.protocol)
         channel.send(Kind.HELLO, 0, msgspec.json.encode(ours))
     heard = {}
     for peer, channel in channels.items():

@@ -11,6 +11,12 @@ another form. A finished step leaves its result and its state, and its log is fo
     arrived, keep    a message of the log, or one that came just now
     finish           the step's result and the state after it; durable with the next message that leaves
 
+Keys are agreed on before the first step, each for one later step. What they are made of must not stay until the end, so
+this part has a log of its own, which is forgotten as soon as the keys are there:
+
+    begin_keys       from now on the log is that of the keys
+    hand_on          the state after it, and for each later step what it needs, which vanishes when it is finished
+
 All of it is as secret as the keys: draws are what keys, masks and noise are made of.
 """
 
@@ -23,27 +29,39 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
 from plumbob.errors import ROOM_ADVICE, JournalError, LocalProtocolError
+from plumbob.protocol.bodies import LONG, Bodies, Place
 
-FORMAT = 1
+FORMAT = 2
 REMEMBERED = 64  # Digests of messages from each peer, to tell a repeated message from a changed one.
 SETUP = 0
-SECRET = ("draws", "sent", "received", "results")  # Tables; and the fact "state".
+KEYS = -1  # The log between the set-up and the first step.
+SECRET = ("draws", "sent", "received", "results", "handed_on")  # Tables; and the facts "state" and "keys".
 State = Mapping[str, bytes]
+Found = TypeVar("Found")
 
 TABLES = f"""
 CREATE TABLE facts (name TEXT PRIMARY KEY, value BLOB NOT NULL);
 CREATE TABLE draws (id INTEGER PRIMARY KEY, step INTEGER NOT NULL, data BLOB NOT NULL);
-CREATE TABLE sent (peer TEXT, number INTEGER, step INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (peer, number));
+CREATE TABLE sent (
+    peer TEXT, number INTEGER, step INTEGER NOT NULL, data BLOB NOT NULL, place BLOB, PRIMARY KEY (peer, number));
 CREATE TABLE received (
-    peer TEXT, number INTEGER, step INTEGER NOT NULL, digest BLOB NOT NULL, data BLOB, PRIMARY KEY (peer, number));
+    peer TEXT, number INTEGER, step INTEGER NOT NULL, digest BLOB NOT NULL, data BLOB, place BLOB,
+    PRIMARY KEY (peer, number));
 CREATE TABLE results (step INTEGER PRIMARY KEY, data BLOB NOT NULL);
+CREATE TABLE handed_on (step INTEGER PRIMARY KEY, data BLOB NOT NULL);
 INSERT INTO facts VALUES ('format', CAST('{FORMAT}' AS BLOB));
 """  # noqa: S608  # The number is the one above.
+FROM_FORMAT_1 = f"""
+ALTER TABLE sent ADD COLUMN place BLOB;
+ALTER TABLE received ADD COLUMN place BLOB;
+CREATE TABLE handed_on (step INTEGER PRIMARY KEY, data BLOB NOT NULL);
+UPDATE facts SET value = CAST('{FORMAT}' AS BLOB) WHERE name = 'format';
+"""  # noqa: S608  # As above.
 
 
 @dataclass(frozen=True, repr=False)
@@ -91,6 +109,12 @@ class Journal(Protocol):
 
     def resumed(self) -> Resumed | None: ...
 
+    def begin_keys(self) -> None: ...
+
+    def hand_on(self, state: State, needs: Mapping[int, bytes]) -> None: ...
+
+    def handed_on(self) -> tuple[State, dict[int, bytes]] | None: ...
+
 
 class NoJournal:
     """Remembers nothing: a run that is interrupted starts anew."""
@@ -111,6 +135,15 @@ class NoJournal:
         """Nobody will ask for it again."""
 
     def resumed(self) -> Resumed | None:
+        return None
+
+    def begin_keys(self) -> None:
+        """Nothing to prepare."""
+
+    def hand_on(self, state: State, needs: Mapping[int, bytes]) -> None:
+        """Nobody will ask for it again."""
+
+    def handed_on(self) -> tuple[State, dict[int, bytes]] | None:
         return None
 
 
@@ -150,6 +183,7 @@ class SqliteJournal:
         self._lock = locked(path)
         try:
             self._database = self._opened()
+            self._bodies = self._opened_bodies()
             self._load_counts()
             self.begin(SETUP)
         except JournalError:
@@ -174,6 +208,9 @@ class SqliteJournal:
                 # All or nothing: a journal without its format could never be opened again.
                 database.executescript(f"BEGIN; {TABLES} COMMIT;")
             found = database.execute("SELECT value FROM facts WHERE name = 'format'").fetchone()
+            if found == (b"1",):
+                database.executescript(f"BEGIN; {FROM_FORMAT_1} COMMIT;")
+                found = (str(FORMAT).encode(),)
         except sqlite3.Error as error:
             raise JournalError(f"{self.path}: the journal cannot be opened ({error}); {ROOM_ADVICE}") from None
         if found != (str(FORMAT).encode(),):
@@ -181,6 +218,12 @@ class SqliteJournal:
                 f"{self.path}: expected a journal of format {FORMAT}; was it written by another version?"
             )
         return database
+
+    def _opened_bodies(self) -> Bodies:
+        try:
+            return Bodies(self.path, self._used_bodies())
+        except OSError as error:
+            raise self._failure(error) from None
 
     def _load_counts(self) -> None:
         rows = self._read("SELECT peer, MAX(number) + 1 FROM received GROUP BY peer")
@@ -215,10 +258,26 @@ class SqliteJournal:
         # What was drawn since the last message belongs to the step that ends here.
         self._store_draws()
         self._step = step
-        sent = self._read("SELECT peer, data FROM sent WHERE step = ? ORDER BY number", step)
-        received = self._read("SELECT peer, data FROM received WHERE step = ? ORDER BY number", step)
+        sent = self._read("SELECT peer, data, place FROM sent WHERE step = ? ORDER BY number", step)
+        received = self._read("SELECT peer, data, place FROM received WHERE step = ? ORDER BY number", step)
         draws = self._read("SELECT data FROM draws WHERE step = ? ORDER BY id", step)
-        self._replay = _Replay(b"".join(data for (data,) in draws), 0, _by_peer(sent), _by_peer(received))
+        joined = b"".join(data for (data,) in draws)
+        self._replay = _Replay(joined, 0, self._by_peer(sent), self._by_peer(received))
+
+    def begin_keys(self) -> None:
+        self.begin(KEYS)
+
+    def hand_on(self, state: State, needs: Mapping[int, bytes]) -> None:
+        """The log of the keys is forgotten with the next message that leaves."""
+        self._store_draws()
+        for step, data in needs.items():
+            self._write("INSERT INTO handed_on VALUES (?, ?)", step, data)
+        self._write("INSERT OR REPLACE INTO facts VALUES ('keys', ?)", msgspec.msgpack.encode(state))
+        self._forget_log(KEYS)
+
+    def handed_on(self) -> tuple[State, dict[int, bytes]] | None:
+        state = self.fact("keys")
+        return None if state is None else (_decoded(state), dict(self._read("SELECT step, data FROM handed_on")))
 
     def draw(self, count: int) -> bytes:
         replay = self._replay
@@ -239,7 +298,7 @@ class SqliteJournal:
                 raise LocalProtocolError(f"{self.path}: {CHANGED}")
             return False
         number = self._sent.get(peer, 0)
-        self._write("INSERT INTO sent VALUES (?, ?, ?, ?)", peer, number, self._step, data)
+        self._write("INSERT INTO sent VALUES (?, ?, ?, ?, ?)", peer, number, self._step, *self._kept(data))
         self._write("INSERT OR REPLACE INTO facts VALUES (?, ?)", f"sent/{peer}", str(number + 1).encode())
         self._commit()
         self._sent[peer] = number + 1
@@ -252,20 +311,26 @@ class SqliteJournal:
     def keep(self, peer: str, data: bytes) -> None:
         number = self._received.get(peer, 0)
         digest = digest_of(data)
-        self._write("INSERT INTO received VALUES (?, ?, ?, ?, ?)", peer, number, self._step, digest, data)
+        self._write(
+            "INSERT INTO received VALUES (?, ?, ?, ?, ?, ?)", peer, number, self._step, digest, *self._kept(data)
+        )
         self._received[peer] = number + 1
 
     def finish(self, step: int, result: State, state: State) -> None:
         self._store_draws()
         self._write("INSERT INTO results VALUES (?, ?)", step, msgspec.msgpack.encode(result))
         self._write("INSERT OR REPLACE INTO facts VALUES ('state', ?)", msgspec.msgpack.encode(state))
-        self._write("DELETE FROM draws WHERE step BETWEEN 1 AND ?", step)
-        self._write("UPDATE received SET data = NULL WHERE step BETWEEN 1 AND ? AND data IS NOT NULL", step)
+        self._write("DELETE FROM handed_on WHERE step <= ?", step)
+        self._forget_log(step)
+
+    def _forget_log(self, step: int) -> None:
+        """Of every step up to this one but the set-up: its calculation is compared with its log at every start."""
+        self._write("DELETE FROM draws WHERE step <> 0 AND step <= ?", step)
+        self._write("UPDATE received SET data = NULL, place = NULL WHERE step <> 0 AND step <= ?", step)
         for peer, count in self._received.items():
-            self._write("DELETE FROM received WHERE step > 0 AND peer = ? AND number < ?", peer, count - REMEMBERED)
-        # Messages of step 0 stay: they are what its calculation is compared with at every start.
+            self._write("DELETE FROM received WHERE step <> 0 AND peer = ? AND number < ?", peer, count - REMEMBERED)
         for peer, count in self._confirmed.copy().items():
-            self._write("DELETE FROM sent WHERE step BETWEEN 1 AND ? AND peer = ? AND number < ?", step, peer, count)
+            self._write("DELETE FROM sent WHERE step <> 0 AND step <= ? AND peer = ? AND number < ?", step, peer, count)
         self._erasable = True
 
     def resumed(self) -> Resumed | None:
@@ -289,7 +354,8 @@ class SqliteJournal:
 
     def mail(self, peer: str) -> Mail:
         """For the link to this peer, after a restart."""
-        sent = self._read("SELECT number, data FROM sent WHERE peer = ? ORDER BY number", peer)
+        rows = self._read("SELECT number, data, place FROM sent WHERE peer = ? ORDER BY number", peer)
+        sent = [(number, self._body(data, place)) for number, data, place in rows]
         digests = self._read("SELECT number, digest FROM received WHERE peer = ?", peer)
         count = self._sent.get(peer, 0)
         unbroken = _unbroken_end([number for number, _ in sent], count)
@@ -300,15 +366,38 @@ class SqliteJournal:
         """Once nobody needs anything more from here: what keys, masks and noise were made of leaves the disk."""
         for table in SECRET:
             self._write(f"DELETE FROM {table}")  # noqa: S608  # The names are those above.
-        self._write("DELETE FROM facts WHERE name = 'state'")
+        self._write("DELETE FROM facts WHERE name IN ('state', 'keys')")
         self._commit()
+        self._on_disk(self._bodies.erase)
         self._execute("VACUUM")
         self._execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def close(self) -> None:
         """Without a commit: what was not sent is drawn anew."""
         self._database.close()
+        self._bodies.close()
         os.close(self._lock)
+
+    def _kept(self, data: bytes) -> tuple[bytes, bytes | None]:
+        """(data, place): a long message stands in a file of its own."""
+        if len(data) < LONG:
+            return data, None
+        return b"", self._on_disk(lambda: self._bodies.put(data)).to_bytes()
+
+    def _body(self, data: bytes, place: bytes | None) -> bytes:
+        if place is None:
+            return data
+        return self._on_disk(lambda: self._bodies.get(Place.from_bytes(place)))
+
+    def _by_peer(self, rows: list[tuple[Any, ...]]) -> dict[str, deque[bytes]]:
+        queues: dict[str, deque[bytes]] = {}
+        for peer, data, place in rows:
+            queues.setdefault(peer, deque()).append(self._body(data, place))
+        return queues
+
+    def _used_bodies(self) -> set[int]:
+        rows = self._read("SELECT place FROM sent UNION ALL SELECT place FROM received")
+        return {Place.from_bytes(place).file for (place,) in rows if place is not None}
 
     def _store_draws(self) -> None:
         if self._pending:
@@ -324,6 +413,7 @@ class SqliteJournal:
     def _commit(self) -> None:
         self._store_draws()
         if self._database.in_transaction:
+            self._on_disk(self._bodies.sync)
             self._execute("COMMIT")
             self._erase()
         self._stored = dict(self._received)
@@ -333,6 +423,7 @@ class SqliteJournal:
         if self._erasable:
             self._erasable = False
             self._execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            self._on_disk(lambda: self._bodies.turn(self._used_bodies()))
 
     def _read(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         return self._execute(statement, values).fetchall()
@@ -343,7 +434,13 @@ class SqliteJournal:
         except sqlite3.Error as error:
             raise self._failure(error) from None
 
-    def _failure(self, error: sqlite3.Error) -> JournalError:
+    def _on_disk(self, work: Callable[[], Found]) -> Found:
+        try:
+            return work()
+        except OSError as error:
+            raise self._failure(error) from None
+
+    def _failure(self, error: sqlite3.Error | OSError) -> JournalError:
         return JournalError(
             f"{self.path}: the journal could not be written or read ({error}). Nothing was sent that it does not hold; "
             f"{ROOM_ADVICE}"
@@ -357,7 +454,11 @@ def remains_of(path: Path) -> Remains:
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
             facts = dict(database.execute("SELECT name, value FROM facts").fetchall())
-            rows = [database.execute(f"SELECT EXISTS (SELECT 1 FROM {table})").fetchone()[0] for table in SECRET]  # noqa: S608  # The names are our own.
+            tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master")}
+            rows = [
+                database.execute(f"SELECT EXISTS (SELECT 1 FROM {table})").fetchone()[0]  # noqa: S608  # Our own names.
+                for table in tables & set(SECRET)
+            ]
     except sqlite3.Error:
         return Remains(True, {})
     return Remains("state" in facts or any(rows), facts)
@@ -372,13 +473,6 @@ CHANGED = (
 def digest_of(data: bytes) -> bytes:
     """By which a message that comes twice is known."""
     return hashlib.sha256(data).digest()
-
-
-def _by_peer(rows: list[tuple[Any, ...]]) -> dict[str, deque[bytes]]:
-    queues: dict[str, deque[bytes]] = {}
-    for peer, data in rows:
-        queues.setdefault(peer, deque()).append(data)
-    return queues
 
 
 def _unbroken_end(numbers: list[int], count: int) -> int:

@@ -1,17 +1,18 @@
 """The shares that prediction works on, by lattices: encrypted once, when training ended, under keys for this alone.
 
-Each party encrypts its share of the peer's weights and hands the request over. It is kept with the model: in a session
-of prediction no share is supplied again, so nobody can choose one for the rows it asks about.
+Each party encrypts its share of every peer's weights and hands the request over. It is kept with the model: in a
+session of prediction no share is supplied again, so nobody can choose one for the rows it asks about.
 """
 
-import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import combinations
 
 from plumbob.crypto.lattice import Context, LatticeEngine, Owner, OwnerKey, TestedKey, local
 from plumbob.crypto.lattice.context import SEED_BYTES
-from plumbob.crypto.lattice.products import polynomials
-from plumbob.protocol.handshake import Participant, Session, hash_fields
-from plumbob.protocol.lattice_keys import Product, agree_keys
+from plumbob.errors import RemoteProtocolError
+from plumbob.protocol.handshake import HASH_BYTES, Participant, Session, hash_fields
+from plumbob.protocol.lattice_keys import Product, agree_keys, known_key
 from plumbob.protocol.lattice_sets import LatticeShape
 from plumbob.protocol.messages import Kind
 
@@ -20,7 +21,10 @@ KIND = "prediction"
 
 @dataclass(frozen=True, repr=False)
 class BoundLattice:
-    """One party's end: the seed of its key, and the requests supplied and got. As secret as the shares themselves."""
+    """One party's end toward one peer: the seed of its key, and the requests supplied and got.
+
+    As secret as the shares themselves.
+    """
 
     session: bytes
     """Of the training, which the keys belong to."""
@@ -44,27 +48,91 @@ class BoundLattice:
 
     def tested_key(self, engine: LatticeEngine, shape: LatticeShape, name: str, peer: str) -> TestedKey:
         """The peer's key, which passed its test when the shares were bound."""
-        parameters = shape.profile[0]
-        residues = engine.unpack(parameters, polynomials(parameters, self.peers_key, 1)[0])
-        context = Context(self.session, peer, name, KIND, 0)
-        return TestedKey(parameters, context, residues, hashlib.sha256(self.peers_key).digest())
+        return known_key(engine, shape.profile[0], Context(self.session, peer, name, KIND, 0), self.peers_key)
+
+
+@dataclass(frozen=True, repr=False)
+class BoundLattices:
+    """The ends of one of three and more parties, by peer."""
+
+    ends: dict[str, BoundLattice]
+    joint: str
+    """A hash over those of all pairs, the same at all parties."""
+
+    @property
+    def lattice_set(self) -> int:
+        return next(iter(self.ends.values())).lattice_set
+
+    def hash(self) -> str:
+        return self.joint
+
+
+AnyBound = BoundLattice | BoundLattices
+
+
+def ends_of(bound: AnyBound, peers: list[str]) -> dict[str, BoundLattice]:
+    """By peer, however many there are; a missing one is a KeyError."""
+    if isinstance(bound, BoundLattice):
+        [peer] = peers
+        return {peer: bound}
+    return {peer: bound.ends[peer] for peer in peers}
 
 
 def bind_lattice(
-    participant: Participant, engine: LatticeEngine, session: Session, shape: LatticeShape, peers: list[int]
-) -> BoundLattice:
-    """Supply our share of the peer's weights, and get the peer's share of ours."""
-    channel = next(iter(participant.channels.values()))
-    contexts = [Context(session.identity, *ends, KIND, 0) for ends in _ordered(participant.name, channel.peer)]
-    keys = agree_keys(participant, engine, channel, [Product(context, shape.profile[0]) for context in contexts])
-    [(context, key)] = keys.own.items()
-    [peers_key] = keys.peers_public.values()
-    supplied = Owner(key, shape.scores(channel.peer, 1)).request(local.pairs_of(peers))
-    channel.send(Kind.BOUND_SHARE, 0, supplied)
-    size = SEED_BYTES + shape.scores(participant.name, 1).request_bytes
-    received = channel.receive(Kind.BOUND_SHARE, 0, size)
-    own_key = keys.own_public[context]
-    return BoundLattice(session.identity, shape.number, keys.seeds[context], own_key, peers_key, supplied, received)
+    participant: Participant,
+    engine: LatticeEngine,
+    session: Session,
+    shape: LatticeShape,
+    held: Mapping[str, list[int]],
+) -> AnyBound:
+    """Supply our share of each peer's weights, and get the peers' shares of ours."""
+    name = participant.name
+    channels = {peer: participant.channels[peer] for peer in held if peer != name}
+    contexts = [Context(session.identity, *ends, KIND, 0) for peer in channels for ends in _ordered(name, peer)]
+    products = [Product(context, shape.profile[0]) for context in contexts]
+    keys = agree_keys(participant, engine, channels, products)
+    supplied = {
+        peer: Owner(keys.own[Context(session.identity, name, peer, KIND, 0)], shape.scores(peer, 1)).request(
+            local.pairs_of(held[peer])
+        )
+        for peer in channels
+    }
+    for peer, channel in channels.items():
+        channel.send(Kind.BOUND_SHARE, 0, supplied[peer])
+    size = SEED_BYTES + shape.scores(name, 1).request_bytes
+    ends = {}
+    for peer, channel in channels.items():
+        received = channel.receive(Kind.BOUND_SHARE, 0, size)
+        ours, theirs = (Context(session.identity, *ends, KIND, 0) for ends in ((name, peer), (peer, name)))
+        public = keys.own_public[ours], keys.peers_public[theirs]
+        ends[peer] = BoundLattice(session.identity, shape.number, keys.seeds[ours], *public, supplied[peer], received)
+    if len(ends) == 1:
+        return next(iter(ends.values()))
+    return BoundLattices(ends, _joint_hash(participant, session, list(held), ends))
+
+
+def _joint_hash(participant: Participant, session: Session, names: list[str], ends: Mapping[str, BoundLattice]) -> str:
+    """Everybody tells everybody what its pairs hash to; a pair whose two ends differ ends the run."""
+    own = [bytes.fromhex(ends[peer].hash()) for peer in names if peer != participant.name]
+    for peer in ends:
+        participant.channels[peer].send(Kind.BOUND_HASHES, 0, b"".join(own))
+    said = {participant.name: own}
+    for peer in ends:
+        body = participant.channels[peer].receive(Kind.BOUND_HASHES, 0, HASH_BYTES * len(own))
+        said[peer] = [body[start : start + HASH_BYTES] for start in range(0, len(body), HASH_BYTES)]
+    hashes = {
+        (name, peer): digest
+        for name in names
+        for peer, digest in zip((other for other in names if other != name), said[name], strict=True)
+    }
+    for name, peer in hashes:
+        if hashes[name, peer] != hashes[peer, name]:
+            raise RemoteProtocolError(
+                f"{name} and {peer} bound different shares for prediction, so scores would be wrong; start over with "
+                "--new"
+            )
+    every = (hashes[pair] for pair in combinations(names, 2))
+    return hash_fields(b"bound lattices", session.identity, *every).hex()
 
 
 def _ordered(name: str, peer: str) -> list[tuple[str, str]]:

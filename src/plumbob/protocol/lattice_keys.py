@@ -2,12 +2,16 @@
 
 The owner of a key encrypts a vector under it; the other party, the evaluator, multiplies. An evaluator that used a key
 as it came could have its own numbers read from it, so every key proves first that it decrypts what was encrypted for
-it (`crypto.lattice.key_test`, four messages). About one honest test in fifty has to be repeated.
+it (`crypto.lattice.key_test`, four messages). About one honest test in fifty has to be repeated. With several peers,
+all of them are told something before any is heard, so that nobody waits for one that waits for another.
 """
 
-from collections.abc import Iterable, Sequence
+import hashlib
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
+
+import msgspec
 
 from plumbob.crypto.lattice import (
     MOST_TESTS,
@@ -20,6 +24,7 @@ from plumbob.crypto.lattice import (
     TestedKey,
 )
 from plumbob.crypto.lattice.context import SEED_BYTES
+from plumbob.crypto.lattice.products import polynomials
 from plumbob.errors import CiphertextRefusedError, KeyRefusedError
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.handshake import Participant
@@ -29,17 +34,21 @@ PASSED, AGAIN = b"\1", b"\0"
 COMMITMENT_BYTES = 32
 
 
-@dataclass(frozen=True)
-class Product:
+class Product(NamedTuple):
     """One product that needs a key of its own."""
 
     context: Context
     parameters: ParameterSet
 
+    @property
+    def ends(self) -> set[str]:
+        """The two parties."""
+        return {self.context.owner, self.context.evaluator}
+
 
 @dataclass(frozen=True, repr=False)
 class Keys:
-    """Both parties' ends: own keys, and those of the peer that passed their test."""
+    """All ends at one party: own keys, and those of its peers that passed their test."""
 
     own: dict[Context, OwnerKey]
     tested: dict[Context, TestedKey]
@@ -48,17 +57,103 @@ class Keys:
     own_public: dict[Context, bytes]
     peers_public: dict[Context, bytes]
 
+    def add(self, others: "Keys") -> None:
+        """Those agreed on with another peer."""
+        for ours, theirs in zip(self._every, others._every, strict=True):
+            ours.update(theirs)
+
     def forget(self, number: int) -> None:
         """The keys of one pass, once it is over."""
-        every: list[dict[Context, Any]] = [self.own, self.tested, self.seeds, self.own_public, self.peers_public]
-        for keys in every:
+        for keys in self._every:
             for context in [context for context in keys if context.number == number]:
                 del keys[context]
 
+    @property
+    def _every(self) -> list[dict[Context, Any]]:
+        return [self.own, self.tested, self.seeds, self.own_public, self.peers_public]
 
-def agree_keys(participant: Participant, engine: LatticeEngine, channel: Channel, products: Iterable[Product]) -> Keys:
-    """Make ours, get the peer's, and test both; what fails ends the run."""
+
+def settled_keys(
+    participant: Participant,
+    engine: LatticeEngine,
+    products: Iterable[Product],
+    agree: Callable[[Sequence[Product]], Keys],
+) -> Keys:
+    """The keys of a whole run: agreed on now, or as an earlier start left them, without those of passes that are over.
+
+    The last thing before the first pass: what the keys are made of leaves the journal with the pass that they are for.
+    """
+    journal = participant.journal
+    listed = [product for product in products if participant.name in product.ends]
+    found = journal.handed_on()
+    if found is not None:
+        state, needs = found
+        participant.restore_channels(state)
+        return _restored(engine, listed, participant.name, needs)
+    journal.begin_keys()
+    keys = agree(listed)
+    passes = sorted({product.context.number for product in listed})
+    journal.hand_on(participant.channel_states(), {number: _needed(listed, keys, number) for number in passes})
+    return keys
+
+
+def _needed(products: Sequence[Product], keys: Keys, number: int) -> bytes:
+    """Of one pass: seeds of own keys, and the peers' keys, in the order of the products."""
+    either = {**keys.seeds, **keys.peers_public}
+    return msgspec.msgpack.encode([either[each.context] for each in products if each.context.number == number])
+
+
+def _restored(engine: LatticeEngine, products: Sequence[Product], name: str, needs: Mapping[int, bytes]) -> Keys:
+    keys = Keys({}, {}, {}, {}, {})
+    for number, data in needs.items():
+        of_pass = (product for product in products if product.context.number == number)
+        for (context, parameters), found in zip(of_pass, msgspec.msgpack.decode(data, type=list[bytes]), strict=True):
+            if context.owner == name:
+                keys.seeds[context] = found
+                keys.own[context] = OwnerKey(engine, parameters, context, found)
+            else:
+                keys.peers_public[context] = found
+                keys.tested[context] = known_key(engine, parameters, context, found)
+    return keys
+
+
+def known_key(engine: LatticeEngine, parameters: ParameterSet, context: Context, public: bytes) -> TestedKey:
+    """A peer's key that passed its test at an earlier start."""
+    residues = engine.unpack(parameters, polynomials(parameters, public, 1)[0])
+    return TestedKey(parameters, context, residues, hashlib.sha256(public).digest())
+
+
+Talk = Generator[None, None, Keys]
+"""Stops wherever something was said and an answer is due."""
+
+
+def agree_keys(
+    participant: Participant, engine: LatticeEngine, channels: Mapping[str, Channel], products: Iterable[Product]
+) -> Keys:
+    """Make ours, get the peers', and test all of them; what fails ends the run."""
     listed = list(products)
+    talks = [
+        _agreed(participant, engine, channel, [one for one in listed if one.ends == {participant.name, peer}])
+        for peer, channel in channels.items()
+    ]
+    joint = Keys({}, {}, {}, {}, {})
+    while talks:
+        talks = [talk for talk in talks if _goes_on(talk, joint)]
+    return joint
+
+
+def _goes_on(talk: Talk, joint: Keys) -> bool:
+    """Hear what is due and say the next; at the end of it, keep the keys."""
+    try:
+        next(talk)
+    except StopIteration as end:
+        joint.add(end.value)
+        return False
+    return True
+
+
+def _agreed(participant: Participant, engine: LatticeEngine, channel: Channel, listed: Sequence[Product]) -> Talk:
+    """With one peer."""
     mine = [product for product in listed if product.context.owner == participant.name]
     theirs = [product for product in listed if product.context.owner != participant.name]
     seeds = {product.context: participant.randomness.draw(SEED_BYTES) for product in mine}
@@ -69,9 +164,10 @@ def agree_keys(participant: Participant, engine: LatticeEngine, channel: Channel
     own_public = {context: key.public_bytes() for context, key in own.items()}
     channel.send(Kind.LATTICE_KEYS, 0, b"".join(own_public.values()))
     sizes = [product.parameters.polynomial_bytes for product in theirs]
+    yield
     parts = _cut(channel.receive(Kind.LATTICE_KEYS, 0, sum(sizes)), sizes)
     peers_public = {product.context: part for product, part in zip(theirs, parts, strict=True)}
-    tested = _Tests(participant, engine, channel, own, own_public).run(theirs, peers_public)
+    tested = yield from _Tests(participant, engine, channel, own, own_public).run(theirs, peers_public)
     return Keys(own, tested, seeds, own_public, peers_public)
 
 
@@ -89,13 +185,15 @@ class _Tests:
         self.participant, self.engine, self.channel = participant, engine, channel
         self.own, self.own_public = own, own_public
 
-    def run(self, theirs: Sequence[Product], public: dict[Context, bytes]) -> dict[Context, TestedKey]:
+    def run(
+        self, theirs: Sequence[Product], public: dict[Context, bytes]
+    ) -> Generator[None, None, dict[Context, TestedKey]]:
         tested: dict[Context, TestedKey] = {}
         proving, testing = list(self.own.values()), list(theirs)
         for number in range(MOST_TESTS):
             if not proving and not testing:
                 return {product.context: tested[product.context] for product in theirs}
-            proving, testing = self._round(number, proving, testing, public, tested)
+            proving, testing = yield from self._round(number, proving, testing, public, tested)
         raise KeyRefusedError(
             f"{self.channel.peer}: a lattice key failed {MOST_TESTS} tests in a row, which an honest one never does; "
             "end the run"
@@ -108,21 +206,21 @@ class _Tests:
         testing: list[Product],
         public: dict[Context, bytes],
         tested: dict[Context, TestedKey],
-    ) -> tuple[list[OwnerKey], list[Product]]:
+    ) -> Generator[None, None, tuple[list[OwnerKey], list[Product]]]:
         """What has to be proved, and tested, once more."""
         tests = [self._test(product, public[product.context]) for product in testing]
         proofs = [
             KeyProof(key, self.own_public[key.context], self.participant.randomness.draw(SEED_BYTES)) for key in proving
         ]
         sizes = [2 * key.parameters.polynomial_bytes for key in proving]
-        challenges = self._swap(Kind.KEY_CHALLENGES, number, [test.challenge() for test in tests], sizes)
-        commitments = self._swap(
+        challenges = yield from self._swap(Kind.KEY_CHALLENGES, number, [test.challenge() for test in tests], sizes)
+        commitments = yield from self._swap(
             Kind.KEY_COMMITMENTS,
             number,
             [proof.commit(challenge) for proof, challenge in zip(proofs, challenges, strict=True)],
             [COMMITMENT_BYTES] * len(tests),
         )
-        reveals = self._swap(
+        reveals = yield from self._swap(
             Kind.KEY_REVEALS,
             number,
             [test.reveal(commitment) for test, commitment in zip(tests, commitments, strict=True)],
@@ -130,7 +228,7 @@ class _Tests:
         )
         nonces = [proof.reveal(sigma) for proof, sigma in zip(proofs, reveals, strict=True)]
         said = [AGAIN + bytes(SEED_BYTES) if nonce is None else PASSED + nonce for nonce in nonces]
-        heard = self._swap(Kind.KEY_NONCES, number, said, [1 + SEED_BYTES] * len(tests))
+        heard = yield from self._swap(Kind.KEY_NONCES, number, said, [1 + SEED_BYTES] * len(tests))
         for product, test, answer in zip(testing, tests, heard, strict=True):
             if answer[:1] != AGAIN:
                 tested[product.context] = self._finished(test, answer[1:])
@@ -150,10 +248,13 @@ class _Tests:
         except KeyRefusedError as error:
             raise KeyRefusedError(f"{self.channel.peer}: {error}") from None
 
-    def _swap(self, kind: Kind, number: int, said: Sequence[bytes], sizes: Sequence[int]) -> list[bytes]:
+    def _swap(
+        self, kind: Kind, number: int, said: Sequence[bytes], sizes: Sequence[int]
+    ) -> Generator[None, None, list[bytes]]:
         """Ours for theirs; whoever has nothing left to say in a round says nothing."""
         if said:
             self.channel.send(kind, number, b"".join(said))
+        yield
         return _cut(self.channel.receive(kind, number, sum(sizes)), sizes) if sizes else []
 
 

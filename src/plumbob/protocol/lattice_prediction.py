@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from plumbob.arrays import Matrix, Vector
 from plumbob.crypto import lattice
 from plumbob.crypto.lattice import Evaluator, Owner, Register, local, sets
 from plumbob.crypto.lattice.context import SEED_BYTES
@@ -17,17 +18,17 @@ from plumbob.crypto.lattice.layout import ENTRY_BITS
 from plumbob.data import Table
 from plumbob.errors import DataError
 from plumbob.plan import Plan
-from plumbob.protocol.handshake import Participant, Session, agree
-from plumbob.protocol.lattice_bound import BoundLattice
+from plumbob.protocol.handshake import Participant, Session, agree, agree_pair_keys
+from plumbob.protocol.lattice_bound import BoundLattice, BoundLattices, ends_of
+from plumbob.protocol.lattice_company import Company, lattice_engine, zero_sum_masks
 from plumbob.protocol.lattice_sets import ANGLE_BITS, SCORE_FRACTION, LatticeShape
-from plumbob.protocol.lattice_shares import Pair, lattice_engine
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import SCORES_BY_LATTICE
 from plumbob.protocol.part import ModelPart
-from plumbob.protocol.transcript import Matrix, Vector
 from plumbob.protocol.widths import columns_of
 
 ROWS_AT_ONCE = 4096
+NO_SHARES = "this part holds no shares of this plan's weights; is it from another run?"
 
 
 def largest_reply(plan: Plan) -> int:
@@ -38,15 +39,18 @@ def largest_reply(plan: Plan) -> int:
 
 
 class LatticePredictor:
-    """One of the two parties when new rows are scored; only the label party gets the scores."""
+    """One of the parties when new rows are scored; only the label party gets the scores."""
 
     def __init__(self, participant: Participant, table: Table) -> None:
         self.participant, self.plan, self.table = participant, participant.plan, table
-        self.pair = Pair.at(participant)
+        self.company = Company.at(participant)
 
     own: list[int]
-    bound: BoundLattice
+    ends: dict[str, BoundLattice]
     shape: LatticeShape
+    session: Session
+    pair_keys: dict[str, bytes]
+    """With three and more parties, what hides one party's share of a score among the others'."""
     _predicted: Matrix
 
     def predict(self, part: ModelPart) -> Vector | None:
@@ -56,13 +60,18 @@ class LatticePredictor:
 
     def prepare_prediction(self, part: ModelPart, session: Session) -> None:
         """The shares of the weights, the keys they were bound with, and this table's rows as numbers."""
-        lengths = {self.pair.name: self.pair.columns, self.pair.peer: self.pair.peers_columns}
+        lengths = {name: self.company.columns(name) for name in self.company.names}
         found = {name: len(share) for name, share in part.shares.items()}
-        if found != lengths or not isinstance(part.bound, BoundLattice):
-            raise DataError("this part holds no shares of this plan's weights; is it from another run?")
-        self.own, self.bound = part.shares[self.pair.name], part.bound
-        plan = self.plan.replace(lattice_set=self.bound.lattice_set)
+        needed = BoundLattice if self.company.is_pair else BoundLattices
+        if found != lengths or not isinstance(part.bound, BoundLattice | BoundLattices):
+            raise DataError(NO_SHARES)
+        if not isinstance(part.bound, needed):
+            raise DataError(NO_SHARES)
+        self.own, self.ends = part.shares[self.company.name], ends_of(part.bound, self.company.peers)
+        plan = self.plan.replace(lattice_set=part.bound.lattice_set)
         self.shape = LatticeShape(plan, part.training_rows)
+        self.session = session
+        self.pair_keys = {} if self.company.is_pair else agree_pair_keys(self.participant, session)
         self._predicted = self._within(part.encode(self.table))
 
     def _within(self, X: Matrix) -> Matrix:
@@ -76,54 +85,73 @@ class LatticePredictor:
         """Scores of some of the rows, opened to the label party; after `prepare_prediction`."""
         chosen = np.asarray(rows, dtype=np.intp)
         starts = range(0, len(chosen), ROWS_AT_ONCE)
-        opened = [self._open(step, self._predicted[chosen[start : start + ROWS_AT_ONCE]]) for start in starts]
+        opened = [self._open(step, start, self._predicted[chosen[start : start + ROWS_AT_ONCE]]) for start in starts]
         return np.concatenate([np.zeros(0), *(part for part in opened if part is not None)]) if self._is_label else None
 
-    def _open(self, step: int, X: Matrix) -> Vector | None:
+    def _open(self, step: int, start: int, X: Matrix) -> Vector | None:
         cut = self._cut(self._shared_scores(step, X))
-        channel = self.pair.channel
         if not self._is_label:
-            channel.send(Kind.SCORE_SHARE, step, SCORES_BY_LATTICE.to_bytes(cut))
+            hidden = self._hidden(step, start, cut)
+            channel = self.company.channels[self.company.label]
+            channel.send(Kind.SCORE_SHARE, step, SCORES_BY_LATTICE.to_bytes(hidden))
             return None
-        missing = channel.receive(Kind.SCORE_SHARE, step, SCORES_BY_LATTICE.size(len(X)))
-        return SCORES_BY_LATTICE.opened(cut, SCORES_BY_LATTICE.from_bytes(missing, self.pair.peer))
+        for peer, channel in self.company.channels.items():
+            body = channel.receive(Kind.SCORE_SHARE, step, SCORES_BY_LATTICE.size(len(X)))
+            cut = [a + b for a, b in zip(cut, SCORES_BY_LATTICE.from_bytes(body, peer), strict=True)]
+        return SCORES_BY_LATTICE.opened(cut, [0] * len(cut))
+
+    def _hidden(self, step: int, start: int, cut: list[int]) -> list[int]:
+        """Among the shares of the other feature parties: masks that cancel in their sum."""
+        modulus, name, label = 1 << SCORES_BY_LATTICE.bits, self.company.name, self.company.label
+        zero = zero_sum_masks(self.pair_keys, self.session, name, label, step, range(start, start + len(cut)), modulus)
+        return [(value + mask) % modulus for value, mask in zip(cut, zero, strict=True)]
 
     def _shared_scores(self, step: int, X: Matrix) -> NDArray[np.uint64]:
         """This party's share of the scores, modulo one period."""
         mine = local.scores(X, self.plan.feature_bits, self.own, self.shape.input_bits)
-        channel = self.pair.channel
-        own_layout, peers_layout = (self.shape.scores(name, len(X)) for name in (self.pair.name, self.pair.peer))
+        total = mine >> np.uint64(self.shape.input_bits - ANGLE_BITS)
         entries = np.rint(np.ldexp(X, self.plan.feature_bits)).astype(np.int32)
-        matrix = lattice.Matrix(self.engine, own_layout, entries)
-        # Drawn for these rows alone: randomness that hid others must not hide them too.
-        answering_key = self.participant.randomness.draw(SEED_BYTES)
-        answer = Evaluator(matrix, self._tested_key, answering_key, Register()).reply(self.bound.received)
-        channel.send(Kind.LATTICE_REPLY, step, answer.reply)
-        reply = channel.receive(Kind.LATTICE_REPLY, step, peers_layout.reply_bytes)
-        opened = Owner(self._owner_key, peers_layout).open(reply)
-        dropped = np.uint64(self.shape.input_bits - ANGLE_BITS)
-        return (mine >> dropped) + answer.share[:, 0] + opened[:, 0]
+        matrix = lattice.Matrix(self.engine, self.shape.scores(self.company.name, len(X)), entries)
+        for peer, channel in self.company.channels.items():
+            # Drawn for these rows alone: randomness that hid others must not hide them too.
+            answering_key = self.participant.randomness.draw(SEED_BYTES)
+            evaluator = Evaluator(matrix, self._tested_keys[peer], answering_key, Register())
+            answer = evaluator.reply(self.ends[peer].received)
+            channel.send(Kind.LATTICE_REPLY, step, answer.reply)
+            total = total + answer.share[:, 0]
+        for peer, channel in self.company.channels.items():
+            layout = self.shape.scores(peer, len(X))
+            reply = channel.receive(Kind.LATTICE_REPLY, step, layout.reply_bytes)
+            total = total + Owner(self._owner_keys[peer], layout).open(reply)[:, 0]
+        return total
 
     def _cut(self, shared: NDArray[np.uint64]) -> list[int]:
-        """Without the low bits that nobody needs, modulo an honest score's width."""
+        """Without the low bits that nobody needs, modulo an honest score's width.
+
+        A share modulo 2**32 becomes one modulo 2**22: what wraps there wraps here, so any number of parties can do it.
+        """
         dropped = SCORE_FRACTION - SCORES_BY_LATTICE.fraction_bits
         values = (int(value) % (1 << ANGLE_BITS) for value in shared.tolist())
+        if not self.company.is_pair:
+            return [((value + (1 << dropped >> 1)) >> dropped) % (1 << SCORES_BY_LATTICE.bits) for value in values]
         if self._is_label:
             return [(value >> dropped) % (1 << SCORES_BY_LATTICE.bits) for value in values]
         return [-(-value % (1 << ANGLE_BITS) >> dropped) % (1 << SCORES_BY_LATTICE.bits) for value in values]
 
     @property
     def _is_label(self) -> bool:
-        return self.pair.is_first
+        return self.company.is_first
 
     @cached_property
     def engine(self) -> lattice.LatticeEngine:
         return lattice_engine(self.participant)
 
     @cached_property
-    def _owner_key(self) -> lattice.OwnerKey:
-        return self.bound.owner_key(self.engine, self.shape, self.pair.name, self.pair.peer)
+    def _owner_keys(self) -> dict[str, lattice.OwnerKey]:
+        name = self.company.name
+        return {peer: end.owner_key(self.engine, self.shape, name, peer) for peer, end in self.ends.items()}
 
     @cached_property
-    def _tested_key(self) -> lattice.TestedKey:
-        return self.bound.tested_key(self.engine, self.shape, self.pair.name, self.pair.peer)
+    def _tested_keys(self) -> dict[str, lattice.TestedKey]:
+        name = self.company.name
+        return {peer: end.tested_key(self.engine, self.shape, name, peer) for peer, end in self.ends.items()}

@@ -1,14 +1,16 @@
 """Which lattice parameters a plan's run works with, from public numbers alone, and what they make sure of.
 
-A number is opened with so many bits; a dishonest party can use them to carry out coefficients of a key. What the end of
-a run can carry toward one party is bounded by the bits opened to it and by what the weights' shares hold, whichever is
-smaller; the parameters are the smallest that withstand that many.
+Each opened number has a fixed number of bits, and a dishonest party can use them to carry out coefficients of a key.
+What the end of a run can carry toward one party is bounded by the bits opened to it and by what the weights' shares
+hold, whichever is smaller. A key withstands what may be opened to everybody but its owner, and the parameters are the
+smallest that do: where weights are never opened, nothing is opened to a feature party, so the label party's keys can be
+the smallest ones.
 """
 
 import math
 from dataclasses import dataclass
 
-from plumbob.crypto.lattice import Layout, ParameterSet, SlotLayout, sets
+from plumbob.crypto.lattice import Layout, MaskedOpening, ParameterSet, SlotLayout, angles, sets
 from plumbob.data.whitening import PENALTY_BITS
 from plumbob.errors import CryptoError, PlanError
 from plumbob.model.sigmoid import HARMONICS
@@ -31,11 +33,16 @@ STEP_BITS = 26  # Bits of the public integer that stands for rate / rows.
 MOMENTUM_BITS = 20
 RATE_BITS = 20
 FAILURE_BITS = 40
-STRAY_UNITS = 4
-"""A sum's own low bits are dropped (one unit down), both directions' products are right to one unit each way: two
-neighbours' sums can so differ by less than this many units more than exact ones would."""
+TURN_BITS = 24  # Fraction bits of a product of sines and cosines that goes into the next stage.
+TURN_SIZE_BITS = TURN_BITS + angles.FACTOR_BITS + 1  # Of such a product before it is rounded off; none reaches 2.
+HIDING_BITS = 28
+STRAY_UNITS = 2
+"""For each party. A sum's own low bits are dropped (one unit down), each peer's product is right to one unit each way:
+two neighbours' sums can so differ by less than this many units more than exact ones would."""
 NOISE_BITS = 6
-"""Both parties' noise stays below 2**6 deviations of one, but for less than 2**-600."""
+"""All parties' noise stays below 2**6 deviations of one, but for less than 2**-600."""
+MOST_ROWS = 1_950_000
+"""Of one run: in the sum over more rows, the noise of a gradient could reach its last bit (docs/lattice.md)."""
 ROWS_AT_ONCE = 1 << 17  # Of one product in slots: so many rows make a request of 80 MB.
 TERMS = 2 * len(HARMONICS)
 
@@ -43,6 +50,7 @@ PROFILES = (
     (sets.SCORES, sets.GRADIENTS, sets.SLOTS),
     (sets.SCORES_OPENED, sets.GRADIENTS, sets.SLOTS),
     (sets.SCORES_OPENED_WIDE, sets.GRADIENTS_OPENED, sets.SLOTS),
+    (sets.SCORES_WIDEST, sets.GRADIENTS_WIDEST, sets.SLOTS),
 )
 """What a plan's `lattice_set` numbers, from 1: the sets for scores, gradients and the sigmoid."""
 
@@ -58,7 +66,7 @@ class LatticeShape:
     def number(self) -> int:
         """The plan's own choice, or the smallest profile that withstands what is opened."""
         opened = most_opened_bits(self.plan, self.rows)
-        allowed = [place for place, profile in enumerate(PROFILES, 1) if _withstands(profile, opened)]
+        allowed = [place for place, profile in enumerate(PROFILES, 1) if opened <= _withstood(self.plan, profile)]
         if not allowed:
             raise PlanError(_too_much(self.plan, opened))
         if self.plan.lattice_set and self.plan.lattice_set not in allowed:
@@ -72,38 +80,61 @@ class LatticeShape:
     def profile(self) -> tuple[ParameterSet, ParameterSet, ParameterSet]:
         return PROFILES[self.number - 1]
 
+    def sets_for(self, evaluator: str) -> tuple[ParameterSet, ParameterSet, ParameterSet]:
+        """Of the keys under which this party multiplies; the label party's need not withstand any opening to others."""
+        owners = [party.name for party in self.plan.learners if party.name != evaluator]
+        return PROFILES[0] if owners == [self.plan.label_party.name] and self.plan.open == "never" else self.profile
+
     @property
     def input_bits(self) -> int:
         """Of a weight's share, as far as scores modulo one period depend on it."""
-        return PERIOD_BITS + self.plan.feature_bits + WEIGHT_BITS
+        return _share_bits(self.plan)
 
     def scores(self, evaluator: str, rows: int | None = None) -> Layout:
         """All columns of a party in one group where rows are predicted: what was encrypted then fits any rows."""
         columns = columns_of(self.plan, evaluator)
         if rows is None:
-            return Layout.choose(self.profile[0], "scores", self.rows, columns, self.input_bits, ANGLE_BITS)
+            return Layout.choose(self.sets_for(evaluator)[0], "scores", self.rows, columns, self.input_bits, ANGLE_BITS)
         return Layout(self.profile[0], "scores", rows, columns, max(columns, 1), self.input_bits, ANGLE_BITS)
 
     def gradients(self, evaluator: str) -> Layout:
         columns = columns_of(self.plan, evaluator)
-        return Layout.choose(self.profile[1], "gradients", self.rows, columns, RESIDUAL_RING, GRADIENT_RING)
+        return Layout.choose(self.sets_for(evaluator)[1], "gradients", self.rows, columns, RESIDUAL_RING, GRADIENT_RING)
 
     def penalties(self, evaluator: str) -> Layout:
         columns = columns_of(self.plan, evaluator)
-        return Layout.choose(self.profile[1], "gradients", columns, columns, RESIDUAL_RING, GRADIENT_RING)
+        return Layout.choose(self.sets_for(evaluator)[1], "gradients", columns, columns, RESIDUAL_RING, GRADIENT_RING)
 
     @property
     def pieces(self) -> list[slice]:
         """The rows of each product in slots."""
         return [slice(start, min(start + ROWS_AT_ONCE, self.rows)) for start in range(0, self.rows, ROWS_AT_ONCE)]
 
-    def slots(self, piece: slice) -> SlotLayout:
-        return SlotLayout(self.profile[2], piece.stop - piece.start, TERMS)
+    def slots(self, piece: slice, *, is_turn: bool = False) -> SlotLayout:
+        return SlotLayout(self.profile[2], piece.stop - piece.start, TERMS, is_turn)
+
+    @property
+    def parties(self) -> int:
+        return len(self.plan.learners)
+
+    @property
+    def stages(self) -> list[tuple[int, bool]]:
+        """Of the sigmoid, one for every party but the first: (how many owners take part, whether products turn)."""
+        return [(later, later < self.parties - 1) for later in range(1, self.parties)]
+
+    def turned(self, holders: int) -> MaskedOpening:
+        """How products between two stages of the sigmoid are lifted."""
+        return MaskedOpening(self.profile[2].slot_modulus, TURN_SIZE_BITS, holders)
+
+    @property
+    def lifted_sums(self) -> MaskedOpening:
+        """How the gradients of three and more parties, and the penalties', are lifted."""
+        return MaskedOpening(1 << GRADIENT_RING, self.largest_sum_bits, self.parties)
 
     @property
     def has_penalty_products(self) -> bool:
-        """Whitened columns make the penalty a private matrix; otherwise it is a public factor."""
-        return self.plan.l2 > 0 and self.plan.scale == "whitened"
+        """Whether a pass has a product of the penalty's matrix with the weights."""
+        return has_penalty_products(self.plan)
 
     @property
     def penalty_fraction(self) -> int:
@@ -123,7 +154,8 @@ class LatticeShape:
         keys = self.plan.passes * (scores + matrices * gradients + len(self.pieces) * slots)
         names = [party.name for party in self.plan.learners]
         layouts = [make(name) for make in (self.scores, self.gradients, self.penalties) for name in names]
-        requests = [layout.total_bytes for layout in layouts] + [self.slots(piece).total_bytes for piece in self.pieces]
+        slots_of_pieces = [self.slots(piece, is_turn=self.parties > 2) for piece in self.pieces]
+        requests = [layout.total_bytes for layout in layouts] + [layout.total_bytes for layout in slots_of_pieces]
         return max(2 * keys, *requests) + 32
 
     @property
@@ -131,19 +163,37 @@ class LatticeShape:
         """Of a whole run, with those that prediction is bound to."""
         matrices = 3 if self.has_penalty_products else 2
         bound = 2 if self.plan.open == "never" else 0
-        return self.plan.passes * (2 * matrices + len(self.pieces)) + bound
+        pairs = self.parties * (self.parties - 1) // 2
+        return pairs * (self.plan.passes * (2 * matrices + len(self.pieces)) + bound)
 
     def prove(self) -> None:
-        """Refuse a plan whose shares are cut or lifted wrongly more often than once in 2**40 runs."""
+        """Refuse too many rows, and shares that are cut or lifted wrongly more often than in one of 2**40 runs."""
+        if self.rows > MOST_ROWS:
+            raise PlanError(f"shares: one run takes up to {MOST_ROWS} rows, got {self.rows}; train on fewer of them")
         if self.failure_bits > -FAILURE_BITS:
             raise PlanError(
                 f"shares: {self.rows} rows and {self.plan.passes} passes leave less than {FAILURE_BITS} bits of safety "
                 "when shares are cut; choose fewer feature_bits or epochs"
             )
+        if self.shown_bits > -HIDING_BITS:
+            raise PlanError(
+                f"shares: {self.rows} rows, {self.plan.passes} passes and {self.parties} parties leave masks that show "
+                f"something in more than one of 2**{HIDING_BITS} runs; choose fewer epochs or parties"
+            )
+
+    def refuse_scores(self, held_out: int) -> None:
+        """Held-out rows are scored when training ends, and count among the rows that the plan allows."""
+        if self.plan.open == "never" and 0 < self.plan.most_rows < held_out:
+            raise PlanError(
+                f"crypto.most_rows: {self.plan.most_rows} rows may be scored, and {held_out} are held out to be scored "
+                "when training ends; hold out fewer rows (test_share), or raise most_rows"
+            )
 
     @property
     def failure_bits(self) -> float:
         """The logarithm of the chance that a number of the run is cut or lifted wrongly."""
+        if self.parties > 2:
+            return self._failure_bits_of_stages
         size = self.largest_sum_bits
         each_pass = self.plan.columns + 1
         log_odds = [
@@ -152,6 +202,29 @@ class LatticeShape:
             math.log2(each_pass) + size + STEP_BITS - RESIDUAL_RING,
         ]
         return math.log2(sum(2.0**odds for odds in log_odds)) + math.log2(self.plan.passes)
+
+    @property
+    def _failure_bits_of_stages(self) -> float:
+        """With three and more parties only products in slots can fail, and what the first two lift by themselves."""
+        chance = 0.0
+        for piece in self.pieces:
+            for owners, is_turn in self.stages:
+                largest = 1 << 2 * angles.FACTOR_BITS if owners == 1 else 0
+                chance += owners * self.slots(piece, is_turn=is_turn).failure_chance(largest)
+        return math.log2(chance) + math.log2(self.plan.passes)
+
+    @property
+    def shown_bits(self) -> float:
+        """The logarithm of the chance that a mask of the run shows anything; minus infinity where there are none."""
+        if self.parties == 2:
+            return -math.inf
+        turned = TERMS * max(0, self.parties - 3) + 1
+        sums = (2 if self.has_penalty_products else 1) * (self.plan.columns + 1)
+        odds = (
+            math.log2(self.rows * turned) + self.turned(self.parties).shown_bits,
+            math.log2(sums) + self.lifted_sums.shown_bits,
+        )
+        return math.log2(sum(2.0**each for each in odds)) + math.log2(self.plan.passes)
 
     @property
     def residual_bits(self) -> int:
@@ -169,28 +242,39 @@ class LatticeShape:
     @property
     def row_cost(self) -> RowCost | None:
         """What a run costs for one row, with noise in the units of the gradients' shares; None without a promise."""
-        units = SumUnits(SLOT_BITS, DROPPED_BITS, STRAY_UNITS)
+        units = SumUnits(SLOT_BITS, DROPPED_BITS, STRAY_UNITS * self.parties)
         return row_cost(self.plan, units)
 
 
 def most_opened_bits(plan: Plan, rows: int) -> int:
     """What a dishonest party can have carried out to it: what is opened to it, or all that weights' shares hold."""
-    held = (plan.columns + 1) * (PERIOD_BITS + plan.feature_bits + WEIGHT_BITS)
+    held = (plan.columns + 1) * _share_bits(plan)
     if plan.open == "own":
         return min(held, max(columns_of(plan, party.name) for party in plan.learners) * WEIGHTS.bits)
     return min(held, (plan.most_rows or rows) * SCORES_BY_LATTICE.bits)
 
 
-def _withstands(profile: tuple[ParameterSet, ...], opened: int) -> bool:
-    return all(opened <= each.most_opened_bits for each in profile)
+def _share_bits(plan: Plan) -> int:
+    """Of a weight's share, as far as scores modulo one period depend on it."""
+    return PERIOD_BITS + plan.feature_bits + WEIGHT_BITS
+
+
+def _withstood(plan: Plan, profile: tuple[ParameterSet, ...]) -> int:
+    """Opened bits; keys for the sigmoid count where something is opened to a party that evaluates under one."""
+    exposed = profile[:2] if plan.open == "never" and len(plan.learners) == 2 else profile
+    return min(each.most_opened_bits for each in exposed)
 
 
 def _too_much(plan: Plan, opened: int) -> str:
-    most = min(each.most_opened_bits for each in PROFILES[-1])
-    rows, weights = most // SCORES_BY_LATTICE.bits, max(0, most // WEIGHTS.bits - 1)
+    most = _withstood(plan, PROFILES[-1])
+    if plan.open == "never":
+        rows, columns = most // SCORES_BY_LATTICE.bits, most // _share_bits(plan) - 1
+        accepted = f"most_rows = {rows} scored rows, or {columns} columns in all with any number of rows"
+    else:
+        accepted = f'{most // WEIGHTS.bits - 1} columns of one party, or open = "never"'
     return (
         f'crypto.scheme: "lattice": {opened} bits may be opened to one party, and its keys withstand {most}; accepted '
-        f"would be {rows} scored rows (most_rows) or {weights} opened weights of one party, or fewer columns"
+        f"would be {accepted}"
     )
 
 
@@ -200,3 +284,8 @@ def parameter_set(number: int) -> ParameterSet:
         return sets.by_number(number)
     except CryptoError as error:
         raise PlanError(str(error)) from error
+
+
+def has_penalty_products(plan: Plan) -> bool:
+    """Whitened columns make the penalty a private matrix; otherwise it is a public factor."""
+    return plan.l2 > 0 and plan.scale == "whitened"

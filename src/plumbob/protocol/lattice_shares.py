@@ -1,41 +1,44 @@
-"""`shares` by lattices: two parties, full batches, and nothing is revealed during training.
+"""`shares` by lattices: two to eight parties, full batches, and nothing is revealed during training.
 
-One pass, with Z the own rows of party k (21-bit numbers) and everything else in additive shares:
+One pass, with Z the own rows of party k (21-bit numbers) and everything else in additive shares among all parties:
 
-1. scores      Z_k w_k, modulo one period of the sigmoid's series: each party multiplies the peer's encrypted share of
+1. scores      Z_k w_k, modulo one period of the sigmoid's series: each party multiplies every peer's encrypted share of
                its weights with its own rows. A score's share is an angle.
-2. residuals   the series is an inner product between sines and cosines of the one and of the other angle; the label
-               party encrypts its own, weighted by its rows' weights, and subtracts the labels.
-3. gradients   Z_k^T r, from the peer's encrypted share of the residuals.
-4. update      velocity = momentum velocity + rate (gradient + penalty), weights -= velocity: own shares, cut locally.
+2. residuals   the series of a sum of angles, in one stage for every party but the first: the earlier ones encrypt their
+               shares of the sines and cosines so far, the next one turns them by its own angle. In the last stage all
+               harmonics are added up. The label party comes first: its rows' weights are in its sines and cosines, and
+               it subtracts the labels.
+3. gradients   Z_k^T r, from every peer's encrypted share of the residuals.
+4. update      velocity = momentum velocity + rate (gradient + penalty), weights -= velocity: on own shares.
 
-Two parties can cut and lift their shares alone; `LatticeShape.prove` bounds how often that goes wrong.
+Two parties cut and lift their shares alone; `LatticeShape.prove` bounds how often that goes wrong. Three and more lift
+them behind masks, and then hold whole numbers, which each rounds off alone.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from itertools import combinations
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from plumbob.arrays import Vector
 from plumbob.crypto import lattice
-from plumbob.crypto.lattice import Context, Evaluator, Owner, SlotEvaluator, SlotOwner, angles, local, pairs
+from plumbob.crypto.lattice import Context, angles, local, pairs
 from plumbob.crypto.lattice.context import SEED_BYTES
 from plumbob.data import Batch, store
 from plumbob.data.whitening import PENALTY_BITS
-from plumbob.errors import DivergenceError, PlumbobError, RemoteProtocolError
-from plumbob.model.sigmoid import AMPLITUDES, HARMONICS
-from plumbob.plan import Plan
-from plumbob.protocol.channel import Channel
+from plumbob.errors import DivergenceError
 from plumbob.protocol.clear import row_weights
-from plumbob.protocol.handshake import Participant
+from plumbob.protocol.handshake import agree_pair_keys
 from plumbob.protocol.journal import State
-from plumbob.protocol.lattice_bound import BoundLattice, bind_lattice
-from plumbob.protocol.lattice_keys import Keys, Product, agree_keys
+from plumbob.protocol.lattice_bound import AnyBound, bind_lattice
+from plumbob.protocol.lattice_company import Company, Share, lattice_engine, zero_sum_masks
+from plumbob.protocol.lattice_keys import Keys, Product, agree_keys, settled_keys
+from plumbob.protocol.lattice_products import GRADIENTS, PENALTIES, SCORES, SIGMOID, Products
 from plumbob.protocol.lattice_sets import (
     ANGLE_BITS,
     GRADIENT_RING,
@@ -46,86 +49,48 @@ from plumbob.protocol.lattice_sets import (
     WEIGHT_BITS,
     LatticeShape,
 )
+from plumbob.protocol.lattice_sigmoid import Angles, shared_series
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import WEIGHTS
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.row_noise import whole_noise_of_a_run
-from plumbob.protocol.transcript import Vector
-from plumbob.protocol.widths import columns_of
 
-Share = list[int]
-Angles = NDArray[np.uint32]
 ELEMENT_BYTES = 16
 LARGEST_WEIGHT = WEIGHTS.limit / 2  # Opened weights beyond this say that the run diverged: nobody saw it earlier.
-SCORES, SIGMOID, GRADIENTS, PENALTIES = "scores", "sigmoid", "gradients", "penalties"
-
-
-@dataclass(frozen=True)
-class Pair:
-    """The two parties, seen from one of them."""
-
-    plan: Plan
-    name: str
-    channel: Channel
-
-    @classmethod
-    def at(cls, participant: Participant) -> "Pair":
-        return cls(participant.plan, participant.name, next(iter(participant.channels.values())))
-
-    @property
-    def peer(self) -> str:
-        return self.channel.peer
-
-    @property
-    def label(self) -> str:
-        return self.plan.label_party.name
-
-    @property
-    def is_first(self) -> bool:
-        """The label party rounds down, the other one up."""
-        return self.name == self.label
-
-    @property
-    def columns(self) -> int:
-        return columns_of(self.plan, self.name)
-
-    @property
-    def peers_columns(self) -> int:
-        return columns_of(self.plan, self.peer)
-
-
-def lattice_engine(participant: Participant) -> lattice.LatticeEngine:
-    """The readable one where the plan's other engine is that, otherwise the kernel where it was built."""
-    return lattice.choose(
-        "python" if participant.engine.name == "python" else "auto", getattr(participant.engine, "threads", None)
-    )
+START_BITS = WEIGHT_BITS + WEIGHTS.integer_bits + 64  # Of a share of starting weights among three and more parties.
+WEIGHTS_OF, VELOCITY_OF = "weights of ", "velocity of "  # What the journal calls them.
 
 
 class LatticeParty(TrainingParty):
-    """One of the two parties in training."""
+    """One of the parties in training."""
 
     shape: LatticeShape
-    keys: Keys
-    own: Share
-    """This party's share of its own weights."""
-    peers: Share
-    """This party's share of the peer's weights."""
-    own_velocity: Share
-    peers_velocity: Share
+    products: Products
+    held: dict[str, Share]
+    """This party's share of every party's weights."""
+    velocities: dict[str, Share]
     row_noise: NDArray[np.int64] | None
     """What this party adds to its shares of the sums, one row per pass, where the plan promises something for rows."""
-    bound: BoundLattice | None = None
+    bound: AnyBound | None = None
     """With weights that are never opened: what prediction works on."""
+    pair_keys: Mapping[str, bytes]
+    """With three and more parties, what hides one party's share of an opened number among the others'."""
 
     def prepare(self) -> None:
         self.shape = LatticeShape(self.plan, len(self.shard))
         self.shape.prove()
-        self.keys = agree_keys(self.participant, self.engine, self.pair.channel, self._products())
-        self._answering_key = self.participant.randomness.draw(SEED_BYTES)
-        self.register = lattice.Register()
+        self.shape.refuse_scores(self.plan.held_out(len(self.table)))
+        answering_key = self.participant.randomness.draw(SEED_BYTES)
         self.row_noise = self._drawn_noise()
+        self.pair_keys = {} if self.company.is_pair else agree_pair_keys(self.participant, self.session)
         self.share_start()
+        keys = settled_keys(self.participant, self.engine, self._listed_products(), self._agreed_keys)
+        counts = self.participant.polynomials
+        self.products = Products(self.company, self.session, self.shape, self.engine, keys, answering_key, counts)
+
+    def _agreed_keys(self, products: Sequence[Product]) -> Keys:
+        return agree_keys(self.participant, self.engine, self.company.channels, products)
 
     def _drawn_noise(self) -> NDArray[np.int64] | None:
         """This party's noise on every coordinate of every pass, the label party's columns first; None without any.
@@ -135,40 +100,52 @@ class LatticeParty(TrainingParty):
         cost = self.shape.row_cost
         if cost is None:
             return None
-        columns = self.pair.columns + self.pair.peers_columns
+        columns = sum(map(self.company.columns, self.company.names))
         self.noise_draws = cost.passes * columns
         return whole_noise_of_a_run(cost, columns, self.participant.randomness.draw)
 
     def share_start(self) -> None:
-        """A random vector to the peer; what is left of the starting weights stays here."""
-        start = [round(math.ldexp(weight, WEIGHT_BITS)) for weight in self.weights]
-        given = self.participant.randomness.many_below(local.RING, len(start))
-        self.pair.channel.send(Kind.START_SHARE, 0, to_bytes(given))
-        self.own = [(value - share) % local.RING for value, share in zip(start, given, strict=True)]
-        received = self.pair.channel.receive(Kind.START_SHARE, 0, ELEMENT_BYTES * self.pair.peers_columns)
-        self.peers = from_bytes(received)
-        self.own_velocity, self.peers_velocity = [0] * len(self.own), [0] * len(self.peers)
+        """A random vector to each peer; what is left of the starting weights stays here."""
+        left = [round(math.ldexp(weight, WEIGHT_BITS)) for weight in self.weights]
+        # Whole numbers hide the start if they are many bits wider; those of a ring are uniform in it.
+        bound = local.RING if self.company.is_pair else 1 << START_BITS
+        for channel in self.company.channels.values():
+            given = self.participant.randomness.many_below(bound, len(left))
+            channel.send(Kind.START_SHARE, 0, to_bytes(given))
+            left = [value - share for value, share in zip(left, given, strict=True)]
+        self.held = {name: self._start_of(name, left) for name in self.company.names}
+        self.velocities = {name: [0] * len(share) for name, share in self.held.items()}
 
-    def _products(self) -> Iterator[Product]:
+    def _start_of(self, name: str, left: Share) -> Share:
+        reduce = self.company.shares.reduce
+        if name == self.company.name:
+            return [reduce(value) for value in left]
+        body = self.company.channels[name].receive(Kind.START_SHARE, 0, ELEMENT_BYTES * self.company.columns(name))
+        return [reduce(value) for value in from_bytes(body)]
+
+    def _listed_products(self) -> Iterator[Product]:
         """Everything that needs a key, in the order in which keys travel."""
-        scores, gradients, slots = self.shape.profile
+        slots = self.shape.profile[2]
+        names = self.company.names
         for number in range(1, self.plan.passes + 1):
-            for owner, evaluator in ((self.pair.label, self._other), (self._other, self.pair.label)):
-                yield Product(self._context(SCORES, number, owner, evaluator), scores)
-                yield Product(self._context(GRADIENTS, number, owner, evaluator), gradients)
-                if self.shape.has_penalty_products:
-                    yield Product(self._context(PENALTIES, number, owner, evaluator), gradients)
-            for place in range(len(self.shape.pieces)):
-                yield Product(self._context(f"{SIGMOID} {place}", number, self.pair.label, self._other), slots)
+            for first, second in combinations(names, 2):
+                for owner, evaluator in ((first, second), (second, first)):
+                    scores, gradients, _ = self.shape.sets_for(evaluator)
+                    yield Product(self._context(SCORES, number, owner, evaluator), scores)
+                    yield Product(self._context(GRADIENTS, number, owner, evaluator), gradients)
+                    if self.shape.has_penalty_products:
+                        yield Product(self._context(PENALTIES, number, owner, evaluator), gradients)
+                for place in range(len(self.shape.pieces)):
+                    yield Product(self._context(f"{SIGMOID} {place}", number, first, second), slots)
 
     def step(self, batch: Batch) -> Vector:
-        own_pull, peers_pull = self._shared_penalties(batch.step)
+        pulls = self._shared_penalties(batch.step)
         residuals = self._shared_residuals(batch.step, self._shared_scores(batch.step))
-        own_sums, peers_sums = self._shared_sums(batch.step, residuals)
+        sums = self._shared_sums(batch.step, residuals)
         size = StepSize.of(self.shape)
-        self.own, self.own_velocity = self._descended(self.own, self.own_velocity, own_sums, own_pull, size)
-        self.peers, self.peers_velocity = self._descended(self.peers, self.peers_velocity, peers_sums, peers_pull, size)
-        self.keys.forget(batch.step)
+        for name in self.company.names:
+            self._descend(name, sums[name], pulls.get(name), size)
+        self.products.keys.forget(batch.step)
         return np.zeros(0)
 
     # 1. Scores.
@@ -176,38 +153,19 @@ class LatticeParty(TrainingParty):
     def _shared_scores(self, number: int) -> Angles:
         """This party's share of all rows' scores: 2**32 is one period."""
         dropped = self.shape.input_bits - ANGLE_BITS
-        mine = local.scores(self.shard.X, self.plan.feature_bits, self.own, self.shape.input_bits)
-        answered, opened = self._both_ways(SCORES, number, local.pairs_of(self.peers), self._score_matrix)
-        total = (mine >> np.uint64(dropped)) + answered[:, 0] + opened[:, 0]
+        mine = local.scores(self.shard.X, self.plan.feature_bits, self.held[self.company.name], self.shape.input_bits)
+        lent = {peer: local.pairs_of(self.held[peer]) for peer in self.company.peers}
+        total = mine >> np.uint64(dropped)
+        for answered, opened in self.products.with_matrix(SCORES, number, lent, self._score_matrix).values():
+            total = total + answered[:, 0] + opened[:, 0]
         return (total & np.uint64(2**ANGLE_BITS - 1)).astype(np.uint32)
 
     # 2. Residuals.
 
     def _shared_residuals(self, number: int, scores: Angles) -> lattice.Pairs:
         """This party's share of all rows' residuals, with 40 fraction bits, modulo 2**128."""
-        parts = [
-            self._shared_piece(number, place, piece, scores[piece]) for place, piece in enumerate(self.shape.pieces)
-        ]
-        shared = pairs.lift(np.concatenate(parts), self.shape.profile[2].slot_modulus, self.pair.is_first)
+        shared = shared_series(self.products, number, scores, self._row_weights)
         return shared if self._shifts is None else pairs.subtract(shared, self._shifts)
-
-    def _shared_piece(self, number: int, place: int, piece: slice, scores: Angles) -> lattice.Pairs:
-        layout = self.shape.slots(piece)
-        context = self._context(f"{SIGMOID} {place}", number, self.pair.label, self._other)
-        channel = self.pair.channel
-        if self.pair.is_first:
-            factors = angles.owner_factors(self.engine, scores, HARMONICS.astype(int).tolist())
-            if self._row_weights is not None:
-                factors = angles.weighted(factors, self._row_weights[piece])
-            owner = SlotOwner(self.keys.own[context], layout)
-            channel.send(Kind.LATTICE_REQUEST, number, owner.request(factors))
-            return owner.open(channel.receive(Kind.LATTICE_REPLY, number, layout.reply_bytes))
-        request = channel.receive(Kind.LATTICE_REQUEST, number, SEED_BYTES + layout.request_bytes)
-        factors = angles.evaluator_factors(self.engine, scores, HARMONICS.astype(int).tolist(), AMPLITUDES.tolist())
-        evaluator = SlotEvaluator(self.engine, layout, self.keys.tested[context], self._answering_key, self.register)
-        answer = self._said_by_peer(lambda: evaluator.reply(request, factors))
-        channel.send(Kind.LATTICE_REPLY, number, answer.reply)
-        return answer.share
 
     @cached_property
     def _row_weights(self) -> NDArray[np.int64] | None:
@@ -226,119 +184,92 @@ class LatticeParty(TrainingParty):
 
     # 3. Gradients.
 
-    def _shared_sums(self, number: int, residuals: lattice.Pairs) -> tuple[Share, Share]:
-        """This party's shares of its own and of the peer's sums of residuals times features."""
+    def _shared_sums(self, number: int, residuals: lattice.Pairs) -> dict[str, Share]:
+        """This party's shares of every party's sums of residuals times features."""
         mine = local.sums(self.shard.X, self.plan.feature_bits, residuals)
-        own, peers = self._with_products(GRADIENTS, number, mine, residuals, self._gradient_matrix)
-        return self._noisy(number, own, peers)
+        lent = dict.fromkeys(self.company.peers, residuals)
+        shared = self._with_products(GRADIENTS, number, mine, lent, self._gradient_matrix)
+        return self._lifted_sums(number, GRADIENTS, self._noisy(number, shared))
 
-    def _noisy(self, number: int, own: Share, peers: Share) -> tuple[Share, Share]:
+    def _noisy(self, number: int, shared: dict[str, Share]) -> dict[str, Share]:
         """With this party's noise on its share of every coordinate: before anything is cut, as the promise needs."""
         if self.row_noise is None:
-            return own, peers
-        drawn = self.row_noise[number - 1].tolist()
-        labels_columns = columns_of(self.plan, self.pair.label)
-        on_labels, on_others = drawn[:labels_columns], drawn[labels_columns:]
-        on_own, on_peers = (on_labels, on_others) if self.pair.is_first else (on_others, on_labels)
-        return _added(own, on_own), _added(peers, on_peers)
+            return shared
+        drawn = iter(self.row_noise[number - 1].tolist())
+        return {name: [value + next(drawn) for value in share] for name, share in shared.items()}
 
-    def _shared_penalties(self, number: int) -> tuple[Share, Share]:
+    def _shared_penalties(self, number: int) -> dict[str, Share]:
         """The same of the penalty's matrices times the weights; nothing where the penalty is a public factor."""
         if not self.shape.has_penalty_products:
-            return [], []
-        lent = local.pairs_of(self.peers)
-        mine = local.sums(self._penalty, PENALTY_BITS, local.pairs_of(self.own))
-        return self._with_products(PENALTIES, number, mine, lent, self._penalty_matrix)
+            return {}
+        lent = {peer: local.pairs_of(self.held[peer]) for peer in self.company.peers}
+        mine = local.sums(self._penalty, PENALTY_BITS, local.pairs_of(self.held[self.company.name]))
+        shared = self._with_products(PENALTIES, number, mine, lent, self._penalty_matrix)
+        return self._lifted_sums(number, PENALTIES, shared)
 
     def _with_products(
-        self, kind: str, number: int, mine: Share, lent: lattice.Pairs, matrix: lattice.Matrix
-    ) -> tuple[Share, Share]:
-        """Own product without its low bits, and both directions' products, lifted to the ring of the weights."""
-        answered, opened = self._both_ways(kind, number, lent, matrix)
-        whole = 1 << GRADIENT_RING
+        self, kind: str, number: int, mine: Share, lent: Mapping[str, lattice.Pairs], matrix: lattice.Matrix
+    ) -> dict[str, Share]:
+        """Own product without its low bits, and all directions' products; the order is the plan's."""
+        ways = self.products.with_matrix(kind, number, lent, matrix)
         dropped = matrix.layout.input_bits - GRADIENT_RING
-        own = [((a >> dropped) + b) % whole for a, b in zip(mine, local.integers_of(answered), strict=True)]
-        return self._lifted(own), self._lifted(local.integers_of(opened))
+        own = [value >> dropped for value in mine]
+        for answered, _ in ways.values():
+            own = [a + b for a, b in zip(own, local.integers_of(answered), strict=True)]
+        opened = {peer: local.integers_of(share) for peer, (_, share) in ways.items()}
+        return {name: opened.get(name, own) for name in self.company.names}
 
-    def _lifted(self, share: Share) -> Share:
-        return [local.lift(value, GRADIENT_RING, self.pair.is_first) for value in share]
+    def _lifted_sums(self, number: int, kind: str, shared: dict[str, Share]) -> dict[str, Share]:
+        """From the ring of the products to that of the weights."""
+        reduced = {name: [value % (1 << GRADIENT_RING) for value in share] for name, share in shared.items()}
+        if self.company.is_pair:
+            is_first = self.company.is_first
+            return {
+                name: [local.lift(value, GRADIENT_RING, is_first) for value in share] for name, share in reduced.items()
+            }
+        every = local.pairs_of([value for share in reduced.values() for value in share])
+        lifted = iter(local.integers_of(self.products.lift(number, kind, self.shape.lifted_sums, every)))
+        whole = self.company.shares.reduce
+        return {name: [whole(next(lifted)) for _ in share] for name, share in reduced.items()}
 
     # 4. Updates.
 
-    def _descended(
-        self, weights: Share, velocity: Share, sums: Share, pull: Share, size: "StepSize"
-    ) -> tuple[Share, Share]:
-        """(weights, velocity) after the step."""
-        first = self.pair.is_first
+    def _descend(self, name: str, sums: Share, pull: Share | None, size: "StepSize") -> None:
+        """One party's weights and velocity after the step."""
+        ring = self.company.shares
         pulls = (
-            [local.cut(value * size.pull_factor % local.RING, size.pull_shift, first) for value in pull]
-            if pull
-            else self._public_pulls(weights, size)
+            self._public_pulls(name, size)
+            if pull is None
+            else [ring.cut(value * size.pull_factor, size.pull_shift) for value in pull]
         )
-        moved = [
-            (
-                local.cut(u * size.momentum % local.RING, MOMENTUM_BITS, first)
-                + local.cut(g * size.factor % local.RING, size.shift, first)
-                + p
-            )
-            % local.RING
-            for u, g, p in zip(velocity, sums, pulls, strict=True)
+        self.velocities[name] = [
+            ring.reduce(ring.cut(u * size.momentum, MOMENTUM_BITS) + ring.cut(g * size.factor, size.shift) + p)
+            for u, g, p in zip(self.velocities[name], sums, pulls, strict=True)
         ]
-        return [(w - u) % local.RING for w, u in zip(weights, moved, strict=True)], moved
+        moved = zip(self.held[name], self.velocities[name], strict=True)
+        self.held[name] = [ring.reduce(w - u) for w, u in moved]
 
-    def _public_pulls(self, weights: Share, size: "StepSize") -> Share:
+    def _public_pulls(self, name: str, size: "StepSize") -> Share:
         """rate l2 w; the intercept, the label party's last, is not penalised."""
         if not self.plan.l2:
-            return [0] * len(weights)
+            return [0] * len(self.held[name])
         factor = round(math.ldexp(self.plan.rate * self.plan.l2, STEP_BITS))
-        pulls = [local.cut(value * factor % local.RING, STEP_BITS, self.pair.is_first) for value in weights]
-        is_labels = (weights is self.own) == self.pair.is_first
-        if self.plan.intercept and is_labels:
+        pulls = [self.company.shares.cut(value * factor, STEP_BITS) for value in self.held[name]]
+        if self.plan.intercept and name == self.company.label:
             pulls[-1] = 0
         return pulls
 
-    # Products with a private matrix.
-
-    def _both_ways(
-        self, kind: str, number: int, lent: lattice.Pairs, matrix: lattice.Matrix
-    ) -> tuple[lattice.Pairs, lattice.Pairs]:
-        """Shares of (own matrix with what the peer lends, the peer's matrix with what we lend)."""
-        name, peer, channel = self.pair.name, self.pair.peer, self.pair.channel
-        owner = Owner(self.keys.own[self._context(kind, number, name, peer)], self._layout(kind, peer))
-        channel.send(Kind.LATTICE_REQUEST, number, owner.request(lent))
-        request = channel.receive(Kind.LATTICE_REQUEST, number, SEED_BYTES + matrix.layout.request_bytes)
-        tested = self.keys.tested[self._context(kind, number, peer, name)]
-        evaluator = Evaluator(matrix, tested, self._answering_key, self.register)
-        answer = self._said_by_peer(lambda: evaluator.reply(request))
-        channel.send(Kind.LATTICE_REPLY, number, answer.reply)
-        opened = owner.open(channel.receive(Kind.LATTICE_REPLY, number, owner.layout.reply_bytes))
-        return answer.share, opened
-
-    def _said_by_peer(self, work: Any) -> lattice.Answer:
-        """A refusal of the peer's bytes names the peer."""
-        try:
-            answer: lattice.Answer = work()
-        except PlumbobError as error:
-            raise RemoteProtocolError(f"{self.pair.peer}: {error}") from None
-        return answer
-
-    def _layout(self, kind: str, evaluator: str) -> lattice.Layout:
-        makers = {
-            SCORES: self.shape.scores,
-            GRADIENTS: self.shape.gradients,
-            PENALTIES: self.shape.penalties,
-        }
-        return makers[kind](evaluator)
+    # Private matrices.
 
     @cached_property
     def _score_matrix(self) -> lattice.Matrix:
-        return lattice.Matrix(self.engine, self._layout(SCORES, self.pair.name), self._integers)
+        return lattice.Matrix(self.engine, self.products.layout(SCORES, self.company.name), self._integers)
 
     @cached_property
     def _gradient_matrix(self) -> lattice.Matrix:
-        return lattice.Matrix(self.engine, self._layout(GRADIENTS, self.pair.name), self._integers)
+        return lattice.Matrix(self.engine, self.products.layout(GRADIENTS, self.company.name), self._integers)
 
-    @property
+    @cached_property
     def _integers(self) -> lattice.Small:
         entries = np.empty(self.shard.X.shape, dtype=np.int32)
         for piece in store.pieces(len(entries)):
@@ -348,7 +279,7 @@ class LatticeParty(TrainingParty):
     @cached_property
     def _penalty_matrix(self) -> lattice.Matrix:
         entries = np.rint(np.ldexp(self._penalty, PENALTY_BITS)).astype(np.int32)
-        return lattice.Matrix(self.engine, self._layout(PENALTIES, self.pair.name), entries)
+        return lattice.Matrix(self.engine, self.products.layout(PENALTIES, self.company.name), entries)
 
     @cached_property
     def _penalty(self) -> NDArray[np.float64]:
@@ -357,29 +288,51 @@ class LatticeParty(TrainingParty):
     # What surrounds the steps.
 
     def state(self) -> State:
-        shares = {name: to_bytes(getattr(self, name)) for name in ("own", "peers", "own_velocity", "peers_velocity")}
-        return {**super().state(), **shares, "register": msgspec.msgpack.encode(self.register.entries)}
+        kept = {WEIGHTS_OF: self.held, VELOCITY_OF: self.velocities}
+        shares = {
+            prefix + name: to_bytes([value % local.RING for value in share])
+            for prefix, held in kept.items()
+            for name, share in held.items()
+        }
+        products = {
+            "register": msgspec.msgpack.encode(self.products.register.entries),
+            "polynomials": self.products.counts.to_bytes(),
+        }
+        return {**super().state(), **shares, **products}
 
     def restore(self, state: State) -> None:
         super().restore(state)
-        for name in ("own", "peers", "own_velocity", "peers_velocity"):
-            setattr(self, name, from_bytes(state[name]))
-        self.register = lattice.Register(msgspec.msgpack.decode(state["register"], type=dict[bytes, bytes]))
+        self.held, self.velocities = (
+            {name: [self.company.shares.reduce(value) for value in from_bytes(state[prefix + name])] for name in names}
+            for prefix, names in ((WEIGHTS_OF, self.company.names), (VELOCITY_OF, self.company.names))
+        )
+        self.products.counts.restore(state["polynomials"])
+        self.products.register = lattice.Register(msgspec.msgpack.decode(state["register"], type=dict[bytes, bytes]))
 
     def finish(self) -> None:
-        """`open = "own"`: each party gets the missing share of its own weights, cut to an honest weight's width."""
+        """`open = "own"`: each party gets the missing shares of its own weights, cut to an honest weight's width."""
         if self.plan.open == "never":
             self.weights = np.zeros(0)
-            self.bound = bind_lattice(self.participant, self.engine, self.session, self.shape, self.peers)
+            self.bound = bind_lattice(self.participant, self.engine, self.session, self.shape, self.held)
             return
-        given, kept = (self._cut(share) for share in (self.peers, self.own))
-        self.pair.channel.send(Kind.WEIGHT_SHARE, 0, WEIGHTS.to_bytes(given))
-        missing = self.pair.channel.receive(Kind.WEIGHT_SHARE, 0, WEIGHTS.size(self.columns))
-        self.weights = WEIGHTS.opened(kept, WEIGHTS.from_bytes(missing, self.pair.peer))
+        for peer, channel in self.company.channels.items():
+            given = self._hidden(peer, self._cut(self.held[peer]))
+            channel.send(Kind.WEIGHT_SHARE, 0, WEIGHTS.to_bytes(given))
+        total = self._cut(self.held[self.company.name])
+        for peer, channel in self.company.channels.items():
+            missing = WEIGHTS.from_bytes(channel.receive(Kind.WEIGHT_SHARE, 0, WEIGHTS.size(self.columns)), peer)
+            total = [a + b for a, b in zip(total, missing, strict=True)]
+        self.weights = WEIGHTS.opened(total, [0] * len(total))
 
     def _cut(self, share: Share) -> Share:
         dropped = WEIGHT_BITS - WEIGHTS.fraction_bits
-        return [local.cut(value, dropped, self.pair.is_first) % (1 << WEIGHTS.bits) for value in share]
+        return [self.company.shares.cut(value, dropped) % (1 << WEIGHTS.bits) for value in share]
+
+    def _hidden(self, receiver: str, cut: Share) -> Share:
+        """Among the shares that others send there: masks that cancel in their sum."""
+        name, modulus, every = self.company.name, 1 << WEIGHTS.bits, range(len(cut))
+        zero = zero_sum_masks(self.pair_keys, self.session, name, receiver, 0, every, modulus)
+        return [(value + mask) % modulus for value, mask in zip(cut, zero, strict=True)]
 
     def refuse_result(self) -> None:
         """Said at home only, after the last message: a peer must not learn from it what the weights are like."""
@@ -394,21 +347,15 @@ class LatticeParty(TrainingParty):
         part = super().model_part()
         if self.plan.open == "own":
             return part
-        shares = {self.pair.name: self.own, self.pair.peer: self.peers}
-        return replace(part, weights=None, shares=shares, bound=self.bound)
+        return replace(part, weights=None, shares=dict(self.held), bound=self.bound)
 
     @cached_property
     def engine(self) -> lattice.LatticeEngine:
         return lattice_engine(self.participant)
 
     @cached_property
-    def pair(self) -> Pair:
-        return Pair.at(self.participant)
-
-    @property
-    def _other(self) -> str:
-        """The feature party, whoever we are."""
-        return self.plan.feature_parties[0].name
+    def company(self) -> Company:
+        return Company.at(self.participant)
 
     def _context(self, kind: str, number: int, owner: str, evaluator: str) -> Context:
         return Context(self.session.identity, owner, evaluator, kind, number)
@@ -435,10 +382,6 @@ class StepSize:
             pull_shift=shape.penalty_fraction + RATE_BITS - WEIGHT_BITS,
             momentum=round(math.ldexp(shape.plan.momentum, MOMENTUM_BITS)),
         )
-
-
-def _added(share: Share, noise: Sequence[int]) -> Share:
-    return [(value + drawn) % local.RING for value, drawn in zip(share, noise, strict=True)]
 
 
 def to_bytes(share: Sequence[int]) -> bytes:

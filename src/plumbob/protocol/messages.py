@@ -22,6 +22,7 @@ from plumbob.errors import RemoteProtocolError
 MAGIC = b"PLMB"
 VERSION = 1
 HEADER = struct.Struct("<4sHHQQQ")
+LONGEST_TEXT = 4096  # Bytes of a body whose size the plan does not say.
 
 
 class Kind(IntEnum):
@@ -51,6 +52,8 @@ class Kind(IntEnum):
     KEY_NONCES = 44  # A byte for each key, whether another test is needed, and its nonce
     LATTICE_REQUEST = 45  # Encrypted vectors
     LATTICE_REPLY = 46  # Their products with the sender's numbers, as the receiver's shares, encrypted
+    MASKED_SHARE = 47  # Three and more parties: the sender's share of numbers that are lifted, behind its masks
+    BOUND_HASHES = 48  # Three and more parties, never opened: what the sender's shares for prediction hash to
     BLINDED_IDS = 20  # alignment: points under one scalar more than before, to the next party
     TWICE_BLINDED_IDS = 21  # alignment of two: the receiver's own points, back in its order
     SHUFFLED_IDS = 22  # alignment: points under everybody's scalar, sorted

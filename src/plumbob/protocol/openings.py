@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plumbob.arrays import Vector
 from plumbob.errors import RemoteProtocolError
 from plumbob.plan import Plan
 
@@ -48,7 +48,7 @@ class Opening:
         shift = fraction - self.fraction_bits
         return [truncated(value, shift, rounds_down=rounds_down) % (1 << self.bits) for value in share]
 
-    def opened(self, cut: Sequence[int], missing: Sequence[int]) -> NDArray[np.float64]:
+    def opened(self, cut: Sequence[int], missing: Sequence[int]) -> Vector:
         """The numbers that two cut shares add up to, each right to one unit in its last place."""
         modulus = 1 << self.bits
         sums = ((a + b + modulus // 2) % modulus - modulus // 2 for a, b in zip(cut, missing, strict=True))

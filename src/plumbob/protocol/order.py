@@ -1,22 +1,33 @@
 """Who says what to whom, in which order and in how many bytes: one table for each protocol.
 
-A channel that was told its protocol's order (`Channel.follow`) refuses to wait for a message that this table does not
-have at that place. A message may be left out (a party without columns learns nothing, so nobody asks it), but none may
-come before one that stands above it. Step 0 is everything outside the steps: what is said before the first one, and the
-comparison after the last.
+A channel that was told its table (`Channel.follow`) waits only for a message that the peer may send at that place. A
+message may be left out (a party without columns learns nothing, so nobody asks it), but none may come before one that
+stands above it, and turns with the same `again` repeat together. A kind stands either outside the steps or in them.
+For three and more parties by lattices nobody has written a table yet, so their channels wait for what they are told to.
 
-"helper" and "learner" are any two parties with columns: in a step each is both to all others. Lines are those of the
-paper's Protocol 1. `shares` has its own rounds, which its party keeps.
+Sizes are bytes: a number, or an expression that both sides can evaluate before the message comes. Its words: `rows` of
+the batch, the piece or the query; `columns` of somebody; `terms`, 3 with minimax and otherwise 1; `ciphertext`, `key`
+and `element`, bytes of one; `replies(n)`, ciphertexts that carry n sums; `opened(n)`, their bytes when they come back;
+`request` and `reply`, bytes of a lattice product, by its kind and by who multiplies; `keys`, bytes of each lattice key
+that somebody has to prove; `ids` of a chunk.
+
+Lines are those of the paper's Protocol 1; steps those of docs/protocol.md, section 10.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from plumbob.errors import LocalProtocolError
-from plumbob.protocol.messages import Kind
+from plumbob.plan import Plan
+from plumbob.protocol.lattice_sets import has_penalty_products
+from plumbob.protocol.messages import LONGEST_TEXT, Kind
+from plumbob.protocol.widths import columns_of
 
-Speaker = Literal["everybody", "helper", "learner", "label party", "feature party", "party", "arbiter"]
+Speaker = Literal["anybody", "party", "helper", "learner", "label party", "feature party", "arbiter"]
+"""Who has rows is a party. In a step each is a helper to all others, and a learner if it has columns."""
+
+TEXT = f"at most {LONGEST_TEXT}"
 
 
 @dataclass(frozen=True)
@@ -26,61 +37,227 @@ class Turn:
     sender: Speaker
     receiver: Speaker
     kind: Kind
-    size: str
-    """In words: both sides know it from the plan before it comes."""
-    line: str = ""
-    """Where Protocol 1 has it."""
+    size: int | str
+    where: str = ""
+    """The line of Protocol 1, or the step of docs/protocol.md, that it belongs to."""
+    again: str = ""
+    """Turns with the same word here repeat, together and in their order."""
 
 
-OUTSIDE: tuple[Turn, ...] = (
-    Turn("everybody", "everybody", Kind.SIGNATURE, "one signature, on a network only"),
-    Turn("everybody", "everybody", Kind.HELLO, "JSON, at most 4,096 bytes"),
-    Turn("party", "party", Kind.SEED_COMMITMENT, "one hash"),
-    Turn("party", "party", Kind.SEED_SHARE, "32 bytes and what opens the commitment"),
-    Turn("everybody", "everybody", Kind.CONFIRMATION, "one hash"),
-    Turn("everybody", "everybody", Kind.PUBLIC_KEY, "the key, and its proof where there is one"),
-    Turn("party", "party", Kind.PAIR_KEY, "one X25519 key, with three and more parties"),
-    Turn("everybody", "everybody", Kind.STREAM_HASHES, "two hashes, on a network only"),
+@dataclass(frozen=True)
+class Table:
+    """All messages of one protocol: outside its steps, and in each of them."""
+
+    outside: tuple[Turn, ...]
+    steps: tuple[Turn, ...] = ()
+
+
+GREETING = (
+    Turn("anybody", "anybody", Kind.SIGNATURE, TEXT),
+    Turn("anybody", "anybody", Kind.HELLO, TEXT),
+    Turn("party", "party", Kind.SEED_COMMITMENT, 32),
+    Turn("party", "party", Kind.SEED_SHARE, 32),
+    Turn("party", "party", Kind.CONFIRMATION, 32),
+)
+PUBLIC_KEY = Turn("anybody", "anybody", Kind.PUBLIC_KEY, "(1 + roots) * key if is_proved else 2 * key")
+# Between two helpers of a third party, and once more for the scores of held-out rows.
+PAIR_KEY = Turn("party", "party", Kind.PAIR_KEY, 32)
+STREAM_HASHES = Turn("anybody", "anybody", Kind.STREAM_HASHES, 64)
+# After the last step, where rows are held out: their scores, for the label party's own eyes.
+HELD_OUT = Turn("feature party", "label party", Kind.SCORE_SHARE, "16 * rows")
+
+EXCHANGE = Table(
+    outside=(*GREETING, PUBLIC_KEY, PAIR_KEY, PAIR_KEY, STREAM_HASHES),
+    steps=(
+        Turn("helper", "learner", Kind.RESIDUALS, "rows * terms * ciphertext", "line 5"),
+        Turn("learner", "helper", Kind.MASKED_SUMS, "replies(columns(sender)) * ciphertext", "line 10"),
+        Turn("helper", "learner", Kind.OPENED_SUMS, "opened(columns(receiver))", "line 11"),
+        HELD_OUT,
+    ),
 )
 
-EXCHANGE: tuple[Turn, ...] = (
-    Turn("helper", "learner", Kind.RESIDUALS, "one ciphertext for each row of the batch, three with minimax", "5"),
-    Turn("learner", "helper", Kind.MASKED_SUMS, "one ciphertext for each reply that the learner's columns need", "10"),
-    Turn("helper", "learner", Kind.OPENED_SUMS, "the same replies decrypted, cut to an honest width", "11"),
+ARBITER = Table(
+    outside=(*GREETING, PUBLIC_KEY, PAIR_KEY, STREAM_HASHES),
+    steps=(
+        Turn("feature party", "label party", Kind.SCORES, "rows * ciphertext"),
+        Turn("label party", "feature party", Kind.JOINT_RESIDUALS, "rows * ciphertext"),
+        Turn("learner", "arbiter", Kind.MASKED_SUMS, "replies(columns(sender)) * ciphertext"),
+        Turn("arbiter", "learner", Kind.OPENED_SUMS, "opened(columns(receiver))"),
+        HELD_OUT,
+    ),
 )
 
-# Not in the paper: after the last step, where rows are held out, their scores, for the label party's own eyes.
-HELD_OUT = Turn("feature party", "label party", Kind.SCORE_SHARE, "16 bytes for each held-out row, 4,096 at most")
+WEIGHT_SHARE = Turn("party", "party", Kind.WEIGHT_SHARE, "4 * columns(receiver)", "step 5")
+# Where weights are never opened, rows are scored in pieces, when training ends and in every session of prediction.
+SCORED_BY_PAILLIER = (
+    Turn("party", "party", Kind.MASKED_SUMS, "replies(rows) * ciphertext", "step 1", again="scored piece"),
+    Turn("feature party", "label party", Kind.SCORE_SHARE, "4 * rows", again="scored piece"),
+)
+SCORED_BY_LATTICE = (
+    Turn("party", "party", Kind.LATTICE_REPLY, "reply(scores, sender)", "step 1", again="scored piece"),
+    Turn("feature party", "label party", Kind.SCORE_SHARE, "3 * rows", again="scored piece"),
+)
+BOUND_BY_PAILLIER = (PUBLIC_KEY, Turn("party", "party", Kind.BOUND_SHARE, "columns(receiver) * ciphertext", "step 5"))
 
-ARBITER: tuple[Turn, ...] = (
-    Turn("feature party", "label party", Kind.SCORES, "one ciphertext for each row of the batch"),
-    Turn("label party", "feature party", Kind.JOINT_RESIDUALS, "one ciphertext for each row of the batch"),
-    Turn("party", "arbiter", Kind.MASKED_SUMS, "one ciphertext for each reply that the party's columns need"),
-    Turn("arbiter", "party", Kind.OPENED_SUMS, "the same replies decrypted, cut to an honest width"),
+SHARES_BY_PAILLIER = Table(
+    outside=(
+        *GREETING,
+        PUBLIC_KEY,
+        Turn("party", "party", Kind.START_SHARE, "columns(sender) * element", "step 0"),
+        WEIGHT_SHARE,
+        *BOUND_BY_PAILLIER,
+        STREAM_HASHES,
+    ),
+    steps=(
+        Turn("party", "party", Kind.RESIDUALS, "columns(receiver) * ciphertext", "step 1"),
+        Turn("party", "party", Kind.MASKED_SUMS, "replies(rows) * ciphertext", "step 1"),
+        Turn("party", "party", Kind.RESIDUALS, "rows * ciphertext", "step 3"),
+        Turn("party", "party", Kind.MASKED_SUMS, "replies(columns(sender)) * ciphertext", "step 3"),
+    ),
 )
 
-STEPS: dict[str, tuple[Turn, ...]] = {"exchange": (*EXCHANGE, HELD_OUT), "arbiter": (*ARBITER, HELD_OUT)}
+
+def _lattice_keys(test: str) -> tuple[Turn, ...]:
+    """Both directions at once, for all keys still to be tested; a test has its round where steps have their number."""
+    return (
+        Turn("party", "party", Kind.LATTICE_KEYS, "sum(keys(sender))", "step 0"),
+        Turn("party", "party", Kind.KEY_CHALLENGES, "2 * sum(keys(receiver))", "step 0", again=test),
+        Turn("party", "party", Kind.KEY_COMMITMENTS, "32 * len(keys(sender))", "step 0", again=test),
+        Turn("party", "party", Kind.KEY_REVEALS, "32 * len(keys(receiver))", "step 0", again=test),
+        Turn("party", "party", Kind.KEY_NONCES, "33 * len(keys(sender))", "step 0", again=test),
+    )
+
+
+# In a plan whose penalty is a product, before the scores.
+PENALTIES = (
+    Turn("party", "party", Kind.LATTICE_REQUEST, "request(penalties, receiver)", "step 4"),
+    Turn("party", "party", Kind.LATTICE_REPLY, "reply(penalties, sender)", "step 4"),
+)
+SHARES_BY_LATTICE = Table(
+    outside=(
+        *GREETING,
+        Turn("party", "party", Kind.START_SHARE, "columns(sender) * element", "step 0"),
+        *_lattice_keys("test"),
+        WEIGHT_SHARE,
+        *_lattice_keys("test for prediction"),
+        Turn("party", "party", Kind.BOUND_SHARE, "request(bound, receiver)", "step 5"),
+        STREAM_HASHES,
+    ),
+    steps=(
+        Turn("party", "party", Kind.LATTICE_REQUEST, "request(scores, receiver)", "step 1"),
+        Turn("party", "party", Kind.LATTICE_REPLY, "reply(scores, sender)", "step 1"),
+        Turn("label party", "feature party", Kind.LATTICE_REQUEST, "request(slots, rows)", "step 2", again="piece"),
+        Turn("feature party", "label party", Kind.LATTICE_REPLY, "reply(slots, rows)", "step 2", again="piece"),
+        Turn("party", "party", Kind.LATTICE_REQUEST, "request(gradients, receiver)", "step 3"),
+        Turn("party", "party", Kind.LATTICE_REPLY, "reply(gradients, sender)", "step 3"),
+    ),
+)
+
+PREDICTION = Table(
+    # A part of an earlier version binds its shares now, where all parts are in one process.
+    outside=(*GREETING, PAIR_KEY, *BOUND_BY_PAILLIER, STREAM_HASHES),
+    steps=(
+        Turn("label party", "feature party", Kind.QUERY, 8),
+        Turn("label party", "feature party", Kind.QUERY_ROWS, "8 * rows"),
+        Turn("feature party", "label party", Kind.QUERY_VERDICT, 1),
+    ),
+)
+
+# A step is a chunk, so nothing here begins again with a new one.
+ALIGNMENT = Table(
+    outside=(
+        *GREETING,
+        Turn("party", "party", Kind.ALIGNMENT_OPENING, TEXT),
+        Turn("party", "party", Kind.BLINDED_IDS, "32 * ids", again="blinded chunk"),
+        Turn("party", "party", Kind.RETURN_COMMITMENT, 97),
+        Turn("party", "party", Kind.SHUFFLED_IDS, "32 * ids", again="shuffled chunk"),
+        Turn("party", "party", Kind.ALIGNMENT_DECISION, 1),
+        Turn("party", "party", Kind.TWICE_BLINDED_IDS, "32 * ids", again="returned chunk"),
+        Turn("party", "party", Kind.RETURN_SIGNS, "ceil(ids / 8)", again="chunk of signs"),
+        Turn("party", "party", Kind.RETURN_CHALLENGE, 64),
+        Turn("party", "party", Kind.RETURN_PROOF, 64),
+        Turn("party", "party", Kind.UNBLINDED_IDS, "32 * ids", again="unblinded chunk"),
+        Turn("party", "party", Kind.CONFIRMATION, 32),
+    )
+)
+
+
+def table_for(plan: Plan, purpose: str) -> Table | None:
+    """What a session of this plan says; None where nobody has written it down."""
+    if purpose == "align":
+        return ALIGNMENT
+    if purpose == "predict":
+        return replace(PREDICTION, steps=(*PREDICTION.steps, *_scored(plan)))
+    if plan.protocol != "shares":
+        return {"exchange": EXCHANGE, "arbiter": ARBITER}.get(plan.protocol)
+    if plan.scheme != "lattice":
+        return replace(SHARES_BY_PAILLIER, steps=(*SHARES_BY_PAILLIER.steps, *_scored(plan)))
+    if len(plan.learners) > 2:
+        return None
+    penalties = PENALTIES if has_penalty_products(plan) else ()
+    return replace(SHARES_BY_LATTICE, steps=(*penalties, *SHARES_BY_LATTICE.steps, *_scored(plan)))
+
+
+def _scored(plan: Plan) -> tuple[Turn, ...]:
+    if plan.protocol != "shares" or plan.open != "never":
+        return (HELD_OUT,)
+    return SCORED_BY_LATTICE if plan.scheme == "lattice" else SCORED_BY_PAILLIER
+
+
+def heard(table: Table, plan: Plan, sender: str, receiver: str) -> Table:
+    """Of a table, what one party may say to another."""
+
+    def said(turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
+        return tuple(t for t in turns if _is(t.sender, plan, sender) and _is(t.receiver, plan, receiver))
+
+    return Table(said(table.outside), said(table.steps))
+
+
+def _is(speaker: Speaker, plan: Plan, name: str) -> bool:
+    role = plan.party(name).role
+    if speaker == "learner":
+        return role != "arbiter" and columns_of(plan, name) > 0
+    roles = {"label party": {"label"}, "feature party": {"features"}, "arbiter": {"arbiter"}}
+    return role in roles.get(speaker, {"label", "features"} if speaker != "anybody" else {role})
 
 
 class Order:
-    """How far one channel is in its protocol's table, in one direction."""
+    """How far one channel is in its table, in one direction."""
 
-    def __init__(self, protocol: str) -> None:
-        self._turns: dict[bool, Sequence[Turn]] = {False: OUTSIDE, True: STEPS[protocol]}
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._outside = _Place(table.outside)
+        self._inside = _Place(table.steps)
         self._step = 0
-        self._place = 0
 
     def take(self, kind: Kind, step: int) -> Turn:
         """The turn that this kind of message is; LocalProtocolError where it is not due any more, or not at all."""
+        if step == 0 or any(turn.kind == kind for turn in self._table.outside):
+            return self._outside.take(kind, "outside the steps")
         if step != self._step:
-            self._step, self._place = step, 0
-        turns = self._turns[step > 0]
-        for place in range(self._place, len(turns)):
-            if turns[place].kind == kind:
-                self._place = place + 1
-                return turns[place]
-        raise LocalProtocolError(f"{kind.name} is not due in step {step}; expected {_named(turns[self._place :])}")
+            self._step, self._inside = step, _Place(self._table.steps)
+        return self._inside.take(kind, f"in step {step}")
 
 
-def _named(turns: Sequence[Turn]) -> str:
-    return " or ".join(turn.kind.name for turn in turns) or "nothing more"
+class _Place:
+    """How far one list of turns is."""
+
+    def __init__(self, turns: tuple[Turn, ...]) -> None:
+        self._turns = turns
+        self._next = 0
+
+    def take(self, kind: Kind, where: str) -> Turn:
+        due: list[int] = [*self._again(), *range(self._next, len(self._turns))]
+        for place in due:
+            turn: Turn = self._turns[place]
+            if turn.kind == kind:
+                self._next = place + 1
+                return turn
+        expected = " or ".join(dict.fromkeys(self._turns[place].kind.name for place in due)) or "nothing more"
+        raise LocalProtocolError(f"{kind.name} is not due {where}; expected {expected}")
+
+    def _again(self) -> Sequence[int]:
+        """The turns that repeat with the last one: first what is left of this round, then the next round's."""
+        word = self._turns[self._next - 1].again if self._next else ""
+        places = [place for place, turn in enumerate(self._turns) if word and turn.again == word]
+        return [place for place in places if place >= self._next] + [place for place in places if place < self._next]

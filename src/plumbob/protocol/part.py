@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from plumbob.arrays import Matrix, Vector
 from plumbob.data import Encoder, Shard, Source, Table, store
 from plumbob.data.encoder import ALL_ROWS, Rows
 from plumbob.data.encoding import AnySource, restored_source, stored_source
@@ -19,16 +20,19 @@ from plumbob.data.whitening import CLIP, Whitening, penalties_of
 from plumbob.errors import DataError
 from plumbob.plan import Party
 from plumbob.protocol.bound_shares import BoundShares
-from plumbob.protocol.lattice_bound import BoundLattice
-from plumbob.protocol.transcript import Matrix, Vector
+from plumbob.protocol.lattice_bound import AnyBound, BoundLattice, BoundLattices
 
 FORMAT = 3
 EARLIER = 2  # Its sources were numbers and full sets of categories only.
+NEVER_OPENED = (
+    'the weights were never opened (open = "never"), so there are none to show or export; score rows with `predict`,'
+    ' or train with open = "own" after `plumbob check` has judged it'
+)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class ModelPart:
-    """One party's part of the model; `shares` are its shares of both parties' weights where these were never opened."""
+    """One party's part of the model; `shares` are its shares of all parties' weights where these were never opened."""
 
     party: str
     role: str
@@ -43,8 +47,10 @@ class ModelPart:
     whitening: Whitening | None = None
     """How this party turned its standardised columns, where the plan says so."""
     positive_share: float | None = None
-    """Of the training rows, at the label party: where a threshold that balances both classes lies."""
-    bound: BoundShares | BoundLattice | None = None
+    """Of the training rows, at the label party: with calibrated probabilities, balanced accuracy is largest there."""
+    balanced_threshold: float | None = None
+    """At the label party: the probability at which balanced accuracy was largest on scores that it saw anyway."""
+    bound: BoundShares | AnyBound | None = None
     """What prediction on shares works with, fixed when training ended; None where weights are opened."""
 
     @classmethod
@@ -90,7 +96,7 @@ class ModelPart:
     def in_input_units(self) -> tuple[Vector, float]:
         """(coefficients, offset) in the units of the party's own table; the offset holds the intercept."""
         if self.weights is None:
-            raise DataError('the weights were never opened (open = "never")')
+            raise DataError(NEVER_OPENED)
         weights, before = self._on_encoded_columns()
         coefficients, offset = self.encoder.in_input_units(weights)
         return coefficients, before + offset
@@ -98,7 +104,7 @@ class ModelPart:
     def _on_encoded_columns(self) -> tuple[Vector, float]:
         """(weights, offset) for columns as the encoder gives them; the offset holds the intercept."""
         if self.weights is None:
-            raise DataError('the weights were never opened (open = "never")')
+            raise DataError(NEVER_OPENED)
         own = len(self.encoder.names)
         weights, intercept = self.weights[:own], float(self.weights[own:].sum())
         if self.whitening is None:
@@ -124,6 +130,7 @@ class ModelPart:
             "training_rows": self.training_rows,
             "classes": self.classes,
             "positive_share": self.positive_share,
+            "balanced_threshold": self.balanced_threshold,
             "run": self.run,
             "shares": {name: [str(value) for value in share] for name, share in self.shares.items()},
         }
@@ -144,8 +151,10 @@ class ModelPart:
             stored = msgspec.json.decode(data, type=_Stored)
             sources = tuple(_source(source) for source in stored.sources)
             shares = {name: [int(value) for value in share] for name, share in stored.shares.items()}
-            kept = stored.bound or stored.bound_lattice
+            kept = stored.bound or stored.bound_lattice or stored.bound_lattices
             bound = None if kept is None else kept.read()
+        except DataError:
+            raise
         except (OSError, ValueError, RecursionError) as error:
             raise DataError(f"{path}: expected a party's part of a model; it is missing or damaged") from error
         encoder = Encoder(
@@ -166,6 +175,7 @@ class ModelPart:
             training_rows=stored.training_rows,
             classes=stored.classes,
             positive_share=stored.positive_share,
+            balanced_threshold=stored.balanced_threshold,
             shares=shares,
             run=stored.run,
             whitening=None if stored.whitening is None else stored.whitening.read(),
@@ -233,14 +243,30 @@ class _StoredBoundLattice(msgspec.Struct, forbid_unknown_fields=True):
         return bound
 
 
-def _stored_bound(bound: BoundShares | BoundLattice) -> dict[str, Any]:
+class _StoredBoundLattices(msgspec.Struct, forbid_unknown_fields=True):
+    """The same of one of three and more parties, by peer."""
+
+    ends: dict[str, _StoredBoundLattice]
+    hash: str
+
+    def read(self) -> BoundLattices:
+        return BoundLattices({peer: end.read() for peer, end in self.ends.items()}, self.hash)
+
+
+def _stored_bound(bound: BoundShares | AnyBound) -> dict[str, Any]:
     """By the name of their field."""
     if isinstance(bound, BoundShares):
         return {"bound": _stored_paillier(bound)}
+    if isinstance(bound, BoundLattices):
+        ends = {peer: _stored_lattice(end) for peer, end in bound.ends.items()}
+        return {"bound_lattices": {"ends": ends, "hash": bound.hash()}}
+    return {"bound_lattice": _stored_lattice(bound)}
+
+
+def _stored_lattice(bound: BoundLattice) -> dict[str, Any]:
     names = ("seed", "own_key", "peers_key", "supplied", "received")
     texts = {name: base64.b64encode(getattr(bound, name)).decode() for name in names}
-    whole = {"session": bound.session.hex(), "lattice_set": bound.lattice_set, **texts, "hash": bound.hash()}
-    return {"bound_lattice": whole}
+    return {"session": bound.session.hex(), "lattice_set": bound.lattice_set, **texts, "hash": bound.hash()}
 
 
 def _stored_paillier(bound: BoundShares) -> dict[str, Any]:
@@ -298,5 +324,7 @@ class _Stored(msgspec.Struct, forbid_unknown_fields=True):
     types: dict[str, str] = {}
     gaps: tuple[str, ...] = ()
     positive_share: float | None = None
+    balanced_threshold: float | None = None
     bound: _StoredBound | None = None
     bound_lattice: _StoredBoundLattice | None = None
+    bound_lattices: _StoredBoundLattices | None = None

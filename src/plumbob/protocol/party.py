@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from plumbob.arrays import Matrix, Vector
 from plumbob.crypto import Encoded
 from plumbob.data import Batch, Shard, Table, batches, build_shard, steps_per_epoch, store, stream
 from plumbob.errors import EncodingError, PlanError, RemoteProtocolError
@@ -27,7 +28,7 @@ from plumbob.protocol import defences, row_noise
 from plumbob.protocol.handshake import Participant, Session, agree
 from plumbob.protocol.journal import State
 from plumbob.protocol.part import ModelPart
-from plumbob.protocol.transcript import Matrix, Transcript, Vector
+from plumbob.protocol.transcript import Transcript
 from plumbob.protocol.widths import Widths, columns_of, widths_for
 
 LARGEST_SCORE = (

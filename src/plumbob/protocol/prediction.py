@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from plumbob.arrays import Vector
 from plumbob.crypto import Encoding
 from plumbob.data import Table
 from plumbob.errors import BudgetExceededError, LocalProtocolError, PlanError, RemoteProtocolError
@@ -23,8 +24,7 @@ from plumbob.protocol.handshake import Participant, Session, agree, agree_pair_k
 from plumbob.protocol.lattice_prediction import LatticePredictor
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.part import ModelPart
-from plumbob.protocol.shares import SharesParty
-from plumbob.protocol.transcript import Vector
+from plumbob.protocol.shares_prediction import SharesPredictor
 
 PARTIAL = Encoding(32, 24)
 """A part of a score: below 2**24, to 2**-32."""
@@ -247,7 +247,7 @@ def predictor(participant: Participant, table: Table) -> Predictor:
     return (
         LatticePredictor(participant, table)
         if participant.plan.scheme == "lattice"
-        else SharesParty(participant, table)
+        else SharesPredictor(participant, table)
     )
 
 

@@ -9,6 +9,7 @@ from dataclasses import asdict
 import numpy as np
 from numpy.typing import ArrayLike
 
+from plumbob.arrays import Matrix, Vector
 from plumbob.data import held_out_rows, steps_per_epoch
 from plumbob.model import metrics
 from plumbob.model.links import log_odds
@@ -17,14 +18,14 @@ from plumbob.plan import Plan
 from plumbob.protocol.arbiter import Arbiter
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.prediction import OpenedScoring, Scoring, SharedScoring
-from plumbob.protocol.transcript import Matrix, Transcript, Vector
+from plumbob.protocol.transcript import ArbiterTranscript, Transcript
 
 HELD_OUT = "held-out rows"
 ROWS_AT_ONCE = 4096
 Metrics = dict[str, float | None]
 
 
-def run_to_its_quality(party: TrainingParty | Arbiter) -> tuple[Transcript, Vector | None]:
+def run_to_its_quality(party: TrainingParty | Arbiter) -> tuple[Transcript | ArbiterTranscript, Vector | None]:
     """The whole training, then the scores of held-out rows, which only the label party gets."""
     transcript = party.run()
     return transcript, _held_out_scores(party) if isinstance(party, TrainingParty) else None
@@ -64,6 +65,11 @@ def judged_at_home(party: TrainingParty, scores: Vector) -> tuple[dict[str, Metr
     models = {"joint": log_odds(party.plan, scores), "local-only": _local_scores(party)}
     curves = {name: metrics.calibration_curve(labels, values) for name, values in models.items()}
     return {name: measured(labels, values) for name, values in models.items()}, curves
+
+
+def threshold_at_home(party: TrainingParty, scores: Vector) -> float | None:
+    """Where balanced accuracy is largest on the held-out rows, whose scores are here already."""
+    return metrics.balanced_threshold(np.asarray(party.shard.y_test, dtype=np.int8), log_odds(party.plan, scores))
 
 
 def measured(y: ArrayLike, scores: Vector) -> Metrics:

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from plumbob.arrays import Matrix, Vector
 from plumbob.data.treatment import FittedRows
 from plumbob.data.whitening import Whitening, gamma_for
 from plumbob.plan import Plan
 from plumbob.privacy import discrete_gaussian, home, rows
 from plumbob.privacy.discrete_gaussian import Draw
 from plumbob.privacy.row_rule import rho_at_home
-from plumbob.protocol.transcript import Matrix, Vector
 
 
 @dataclass(frozen=True)

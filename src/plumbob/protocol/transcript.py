@@ -1,4 +1,4 @@
-"""What one party saw and did in one run: enough to rebuild its view, one format in memory and on disk.
+"""What one party saw and did in one run: a party with columns enough to rebuild its view, an arbiter what it read.
 
 Batches follow from the seed and the plan, the weights of every step from the start and the sums. On disk it is one
 numpy file without pickled objects, compressed unless it is large.
@@ -15,10 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plumbob.arrays import Matrix, Vector
 from plumbob.errors import DataError
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 FORMAT = 1
 UNCOMPRESSED_FROM = 64 * 2**20  # Bytes of features.
@@ -43,7 +41,10 @@ DAMAGES = (
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Transcript:
-    """One party's side. `sums` holds, per step, what its gradient is the mean of: residuals @ X, own part included."""
+    """The side of a party with columns.
+
+    `sums` holds, per step, what its gradient is the mean of: residuals @ X, own part included.
+    """
 
     party: str
     plan: str
@@ -57,20 +58,12 @@ class Transcript:
     """What own draws of noise add to the sums, where they come back; who drew them can take them out again."""
     flipped: NDArray[np.bool_] | None = None
     """At the label party, which labels randomised response turned over; who did it knows."""
-    seen: dict[str, Matrix] = field(default_factory=dict)
-    """What it could read beyond its own sums: an arbiter's unmasked ones, by party."""
     frames: dict[str, list[bytes]] = field(default_factory=dict)
     """Every message from each peer, byte for byte, if they were kept; they stay in memory."""
 
     def save(self, path: Path) -> None:
         """Write it; `path` ends in .npz."""
-        arrays: dict[str, Any] = {f"seen/{name}": values for name, values in self.seen.items()}
-        if self.y is not None:
-            arrays["y"] = self.y
-        if self.own_noise is not None:
-            arrays["own_noise"] = self.own_noise
-        if self.flipped is not None:
-            arrays["flipped"] = self.flipped
+        optional: dict[str, Any] = {"y": self.y, "own_noise": self.own_noise, "flipped": self.flipped}
         # Many rows hardly become smaller, and squeezing them takes longer than training in the clear.
         write = np.savez if self.X.nbytes >= UNCOMPRESSED_FROM else np.savez_compressed
         write(
@@ -83,7 +76,7 @@ class Transcript:
             start=self.start,
             sums=self.sums,
             weights=self.weights,
-            **arrays,
+            **{name: values for name, values in optional.items() if values is not None},
         )
 
     @classmethod
@@ -106,9 +99,25 @@ class Transcript:
                 weights=arrays["weights"],
                 own_noise=arrays.get("own_noise"),
                 flipped=arrays.get("flipped"),
-                seen={
-                    name.removeprefix("seen/"): values for name, values in arrays.items() if name.startswith("seen/")
-                },
             )
         except DAMAGES as error:
             raise DataError(f"{path}: expected a transcript of a run; it is missing, cut short or damaged") from error
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class ArbiterTranscript:
+    """An arbiter's side: it has no rows, and reads only sums that a plan leaves unmasked."""
+
+    party: str
+    plan: str
+    sums: dict[str, Matrix] = field(default_factory=dict)
+    """By party, the unmasked sums of every step."""
+    frames: dict[str, list[bytes]] = field(default_factory=dict)
+    """Every message from each party, byte for byte, if they were kept; they stay in memory."""
+
+    def save(self, path: Path) -> None:
+        """Write it; `path` ends in .npz."""
+        # Under the name that earlier versions gave them.
+        arrays: dict[str, Any] = {f"seen/{name}": values for name, values in self.sums.items()}
+        arrays |= {"format": np.array(FORMAT), "party": np.array(self.party), "plan": np.array(self.plan)}
+        np.savez_compressed(path, **arrays)

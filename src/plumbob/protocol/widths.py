@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plumbob.arrays import Vector
 from plumbob.crypto import Encoding, PublicKey, Slots
 from plumbob.crypto.engines import Shape
 from plumbob.data import largest_batch
@@ -40,7 +40,7 @@ class Widths:
         magnitude = (self.coefficients.bits - 1) + (self.residuals.bits - 1)
         return magnitude + (rows * self.terms * helpers).bit_length() + 1
 
-    def decode_sums(self, sums: Sequence[int]) -> NDArray[np.float64]:
+    def decode_sums(self, sums: Sequence[int]) -> Vector:
         """The numbers that integer sums stand for."""
         scale = 2.0 ** -(self.coefficients.fraction_bits + self.residuals.fraction_bits)
         try:

@@ -12,14 +12,16 @@ import msgspec
 from plumbob import __version__
 from plumbob.errors import RemoteProtocolError
 from plumbob.plan import PARTY_NAME
+from plumbob.plan.differences import MARK_DIGITS, differing_keys
 from plumbob.transport.link import Connection
 
-VERSION = 1
+VERSION = 2
 LARGEST_GREETING = 1024  # bytes
 
 Purpose = Literal["doctor", "propose", "align", "train", "predict"]
 Hash = Annotated[str, msgspec.Meta(pattern=r"\A([0-9a-f]{64})?\Z")]
 ListName = Annotated[str, msgspec.Meta(pattern=rf"\A({PARTY_NAME.pattern})?\Z")]
+Marks = Annotated[str, msgspec.Meta(pattern=rf"\A([0-9a-f]{{{MARK_DIGITS}}}){{0,100}}\Z")]
 RunId = Annotated[str, msgspec.Meta(pattern=r"\A([0-9a-f]{2}){0,32}\Z")]
 
 
@@ -30,7 +32,9 @@ class Greeting(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     plumbob: Annotated[str, msgspec.Meta(max_length=64, pattern=r"\A[0-9A-Za-z.+-]*\Z")] = __version__
     purpose: Purpose
     plan: Hash = ""  # the plan's hash, empty where there is none
+    keys: Marks = ""  # four digits for each of the plan's values, to name those that differ
     name: ListName = ""  # of the list of rows that is aligned or predicted, where there are several
+    number: Annotated[int, msgspec.Meta(ge=0, le=10**6)] = 0  # of the run, as the sender counts; 0 where it is none
     run: RunId = ""  # the sender's journal
     knows: RunId = ""  # the peer's journal that the sender remembers
     received: Annotated[int, msgspec.Meta(ge=0, le=2**53)] = 0  # messages that the sender has for good
@@ -64,6 +68,14 @@ def exchanged(connection: Connection, ours: Greeting, seconds: float) -> Greetin
     """The peer's greeting for ours."""
     connection.send(encode(ours))
     return decode(connection.receive(seconds), connection.peer)
+
+
+def plan_difference(ours: Greeting, theirs: Greeting) -> str:
+    """Where two plans differ, in words."""
+    keys = differing_keys(ours.keys, theirs.keys)
+    if keys:
+        return f"its plan differs from ours in {', '.join(keys)}"
+    return f"its plan's hash is {theirs.plan[:16]!r}..., ours is {ours.plan[:16]!r}..."
 
 
 class _Version(msgspec.Struct):

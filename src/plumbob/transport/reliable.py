@@ -94,6 +94,7 @@ class ReliableLink:
         self._last_end = ""
         """How the last connection ended, for whoever waits in vain for a message."""
         self._peer_run: str | None = None
+        self._peer_number = 0
         self._says_goodbye = self._said_goodbye = self._peer_said_goodbye = False
         self._is_closed = False
         self._outdated = 0
@@ -169,6 +170,21 @@ class ReliableLink:
     def is_connected(self) -> bool:
         return self._connection is not None
 
+    @property
+    def has_met(self) -> bool:
+        """Whether the peer has ever been there."""
+        return self._peer_run is not None
+
+    @property
+    def is_parting(self) -> bool:
+        """Whether only the peer's goodbye is missing."""
+        return self._says_goodbye and not self._peer_said_goodbye
+
+    @property
+    def peer_number(self) -> int:
+        """The run's number as the peer counts; 0 before they met."""
+        return self._peer_number
+
     # What the network's threads call.
 
     def attach(self, connection: Connection) -> None:
@@ -223,8 +239,8 @@ class ReliableLink:
         known = self._peer_run or ours.knows
         if theirs.plan != ours.plan:
             raise RemoteProtocolError(
-                f"{self.peer}: its plan's hash is {theirs.plan[:16]!r}..., ours is {ours.plan[:16]!r}...; "
-                "compare `plumbob plan hash`"
+                f"{self.peer}: {greeting.plan_difference(ours, theirs)}; use the same file on all sides, "
+                "compare `plumbob plan show PLAN`"
             )
         if not theirs.run:
             raise RemoteProtocolError(f"{self.peer}: does not say which run it is in; is its version another one?")
@@ -267,7 +283,7 @@ class ReliableLink:
             if self._is_closed:
                 raise TransportError("this end is closed")
             older, self._connection = self._connection, connection
-            self._peer_run = theirs.run
+            self._peer_run, self._peer_number = theirs.run, theirs.number
             self._outdated = 0
             self._changed.notify_all()
         if older is not None:

@@ -260,6 +260,10 @@ class WebSocketConnection:
     def _take_in(self, events: Sequence[Event]) -> None:
         for event in events:
             if isinstance(event, Frame) and event.opcode in (Opcode.BINARY, Opcode.CONT):
+                if event.fin and not self._partial:
+                    # The usual case, and messages may be long: not copied again.
+                    self._deliver(bytes(event.data))
+                    continue
                 self._partial += event.data
                 if event.fin:
                     self._deliver(bytes(self._partial))

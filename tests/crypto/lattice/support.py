@@ -90,6 +90,16 @@ def play_slots(engine: LatticeEngine, layout: SlotLayout, left: Small, right: Sm
     return Played(request, answer, owner.open(answer.reply))
 
 
+def play_shares(engine: LatticeEngine, layout: SlotLayout, left: Pairs, right: Small) -> Played:
+    """The same with numbers below the slot modulus on the owner's side."""
+    key = make_key(engine, layout.parameters, "sigmoid")
+    owner = SlotOwner(key, layout)
+    evaluator = SlotEvaluator(engine, layout, admitted(key), EVALUATOR_SEED, Register())
+    request = owner.request_shares(left)
+    answer = evaluator.reply(request, right)
+    return Played(request, answer, owner.open(answer.reply))
+
+
 def random_pairs(generator: np.random.Generator, count: int, bits: int) -> Pairs:
     """Uniform modulo 2**bits."""
     return pairs.reduce(generator.integers(0, 2**64, (count, 2), dtype=np.uint64), bits)

@@ -15,6 +15,7 @@ from plumbob.crypto.lattice import (
     Register,
     choose,
     pairs,
+    products,
     sets,
     streams,
 )
@@ -120,6 +121,18 @@ def test_the_worst_noise_stays_below_its_bound(monkeypatch: pytest.MonkeyPatch) 
     values = random_pairs(np.random.default_rng(3), rows, 128)
     played = play(ReferenceEngine(), layout, entries, values)
     assert worst_error(layout, entries, values, played.total) < 1.5
+
+
+def test_noise_of_many_rows_adds_up_by_its_squares() -> None:
+    """Errors as they are drawn, times the largest entries of any signs, stay below the bound for many rows."""
+    rows = 1 << 16
+    layout = Layout(sets.GRADIENTS, "gradients", rows, 1, 1, 128, 104)
+    assert layout.worst_noise < LARGEST_ERROR * rows << (ENTRY_BITS - 1)
+    signs = np.random.default_rng(5).choice([-1, 1], rows)
+    for index in range(20):
+        drawn = streams.errors(bytes(32), index, rows)
+        for kept in (drawn.sum(), drawn @ signs):
+            assert abs(int(kept)) << (ENTRY_BITS - 1) < layout.worst_noise
 
 
 def test_a_layout_whose_noise_could_show_is_refused() -> None:
@@ -272,3 +285,16 @@ def test_a_hundred_million_outputs_are_within_a_unit() -> None:
             distance = ((total.astype(np.int64) << 19) - right + (1 << 50)) % (1 << 51) - (1 << 50)
             assert int(abs(distance).max()) < 1.5 * 2**19
             count += layout.outputs
+
+
+@pytest.mark.parametrize("direction", ["scores", "gradients"])
+def test_a_large_matrix_gives_the_same_bytes(monkeypatch: pytest.MonkeyPatch, direction: Direction) -> None:
+    """Whether it is kept transformed or not is a matter of memory alone."""
+    layout = layout_for(direction, 70, 9)
+    generator = np.random.default_rng(8)
+    entries, values = random_entries(generator, 70, 9), random_pairs(generator, layout.inputs, layout.input_bits)
+    kept = play(choose(threads=1), layout, entries, values)
+    monkeypatch.setattr(products, "LARGE_MATRIX", 0)
+    again = play(choose(threads=1), layout, entries, values)
+    assert again.answer.reply == kept.answer.reply
+    assert (again.total == kept.total).all()

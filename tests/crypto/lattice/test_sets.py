@@ -9,7 +9,7 @@ from plumbob.crypto.lattice import sets
 from plumbob.crypto.lattice.sets import MOST_MODULUS_BITS, ParameterSet
 from plumbob.errors import CryptoError
 
-OFFERED = [sets.by_number(number) for number in range(1, 7)]
+OFFERED = [sets.by_number(number) for number in range(1, 9)]
 PAGE = Path(__file__).parents[3] / "docs" / "lattice.md"
 
 
@@ -19,11 +19,13 @@ def test_a_set_is_within_the_guidelines(parameters: ParameterSet) -> None:
     assert parameters.modulus.bit_length() <= parameters.modulus_bits <= MOST_MODULUS_BITS[parameters.degree]
 
 
-@pytest.mark.parametrize("prime", [*sets.PRIMES, *sets.SLOT_PRIMES])
-def test_primes_are_primes_with_transforms(prime: int) -> None:
-    """Every modulus is a prime that is 1 modulo twice the largest degree, so it has a transform of each degree."""
-    assert gmpy2.is_prime(prime)
-    assert prime % (2 * sets.LARGEST_DEGREE) == 1
+@pytest.mark.parametrize("parameters", OFFERED, ids=lambda each: str(each.number))
+def test_primes_are_primes_with_transforms(parameters: ParameterSet) -> None:
+    """Every modulus is a prime that is 1 modulo twice the degree, so it has a transform."""
+    assert len(parameters.primes) == parameters.prime_count
+    for prime in (*parameters.primes, *parameters.slot_primes):
+        assert gmpy2.is_prime(prime)
+        assert prime % (2 * parameters.degree) == 1
 
 
 def test_primes_have_the_widths_of_the_wire() -> None:
@@ -33,10 +35,10 @@ def test_primes_have_the_widths_of_the_wire() -> None:
     assert len({*sets.PRIMES, *sets.SLOT_PRIMES}) == 9
 
 
-@pytest.mark.parametrize("number", [-1, 0, 7, 1000])
+@pytest.mark.parametrize("number", [-1, 0, 9, 1000])
 def test_an_unknown_set_is_refused(number: int) -> None:
     """A number that is not listed is refused, that of test sets included."""
-    with pytest.raises(CryptoError, match="expected one of 1, 2, 3, 4, 5, 6"):
+    with pytest.raises(CryptoError, match="expected one of 1, 2, 3, 4, 5, 6, 7, 8"):
         sets.by_number(number)
 
 
@@ -55,11 +57,13 @@ def test_the_smallest_set_that_allows_the_openings_is_taken() -> None:
     assert sets.for_gradients(2300) == sets.GRADIENTS
     assert sets.for_gradients(2301) == sets.GRADIENTS_OPENED
     assert sets.for_slots(1000) == sets.SLOTS
-    with pytest.raises(CryptoError, match="at most 15000"):
-        sets.for_gradients(15001)
+    assert sets.for_gradients(15001) == sets.GRADIENTS_WIDEST
+    assert sets.for_scores(15001) == sets.SCORES_WIDEST
+    with pytest.raises(CryptoError, match="at most 42000"):
+        sets.for_gradients(42001)
 
 
-@pytest.mark.parametrize(("degree", "primes"), [(8, 2), (48, 2), (32768, 2), (64, 0), (64, 7)])
+@pytest.mark.parametrize(("degree", "primes"), [(8, 2), (48, 2), (65536, 2), (32768, 5), (64, 0), (64, 7)])
 def test_a_test_set_has_limits_too(degree: int, primes: int) -> None:
     """Degrees and numbers of primes that the kernel cannot take are refused."""
     with pytest.raises(CryptoError, match="expected"):

@@ -7,7 +7,18 @@ from hypothesis import strategies as st
 
 from plumbob.crypto.lattice import LatticeEngine, Register, SlotEvaluator, SlotLayout, SlotOwner, choose, pairs, sets
 from plumbob.errors import CiphertextRefusedError, CryptoError
-from tests.crypto.lattice.support import EVALUATOR_SEED, TINY, TINY_SLOTS, Played, admitted, make_key, play_slots
+from tests.crypto.lattice.support import (
+    EVALUATOR_SEED,
+    TINY,
+    TINY_SLOTS,
+    Played,
+    admitted,
+    make_key,
+    play_shares,
+    play_slots,
+    random_pairs,
+    to_ints,
+)
 
 
 def drawn(seed: int, terms: int, rows: int, limit: int = 2**23) -> np.ndarray:
@@ -86,3 +97,40 @@ def test_other_numbers_for_the_same_request_are_refused(lattice_engine: LatticeE
     assert evaluator.reply(request, drawn(2, 2, 10)).reply == first
     with pytest.raises(CiphertextRefusedError, match="a second, different request"):
         evaluator.reply(request, drawn(3, 2, 10))
+
+
+@settings(max_examples=20, deadline=None)
+@given(rows=st.integers(1, 150), turns=st.integers(1, 5), seed=st.integers(0, 2**32))
+def test_turns_are_complex_products(rows: int, turns: int, seed: int) -> None:
+    """Real and imaginary parts, cosines and sines: every complex product is exact, and kept by itself."""
+    layout = SlotLayout(TINY_SLOTS, rows, 2 * turns, is_turn=True)
+    left, right = drawn(seed, 2 * turns, rows), drawn(seed + 1, 2 * turns, rows)
+    played = play_slots(choose(threads=1), layout, left, right)
+    (x, y), (c, s) = left.astype(np.int64).reshape(2, turns, rows), right.astype(np.int64).reshape(2, turns, rows)
+    assert (lifted(played, layout) == np.concatenate([x * c - y * s, x * s + y * c])).all()
+    assert len(played.answer.reply) == layout.reply_bytes == 2 * turns * layout.blocks * TINY_SLOTS.polynomial_bytes
+
+
+@pytest.mark.parametrize("is_turn", [False, True])
+def test_numbers_as_wide_as_the_modulus_are_multiplied_exactly(is_turn: bool) -> None:
+    """Shares modulo t times small numbers, modulo t."""
+    layout, modulus = SlotLayout(TINY_SLOTS, 90, 4, is_turn=is_turn), TINY_SLOTS.slot_modulus
+    numbers = [value % modulus for value in to_ints(random_pairs(np.random.default_rng(5), 4 * 90, 128))]
+    numbers[:3] = [0, 1, modulus - 1]
+    wide = np.array(numbers, dtype=object).reshape(4, 90)
+    left = np.array([[value & (2**64 - 1), value >> 64] for value in numbers], dtype=np.uint64).reshape(4, 90, 2)
+    right = drawn(6, 4, 90)
+    played = play_shares(choose(threads=1), layout, left, right)
+    x, y, c, s = wide[:2], wide[2:], right[:2].astype(object), right[2:].astype(object)
+    exact = np.concatenate([x * c - y * s, x * s + y * c]) if is_turn else (wide * right).sum(axis=0)[None]
+    total = pairs.add_modulo(played.opened, played.answer.share, modulus).reshape(-1, 2)
+    assert to_ints(total) == [int(value) % modulus for value in exact.ravel()]
+
+
+def test_half_a_turn_is_refused() -> None:
+    """Cosines without sines, and shares of another shape, are a mistake of ours."""
+    with pytest.raises(CryptoError, match="as many sines as cosines"):
+        SlotLayout(TINY_SLOTS, 4, 3, is_turn=True)
+    owner = SlotOwner(make_key(choose(threads=1), TINY_SLOTS), SlotLayout(TINY_SLOTS, 4, 2, is_turn=True))
+    with pytest.raises(CryptoError, match="expected numbers of shape"):
+        owner.request_shares(np.zeros((4, 2, 2), dtype=np.uint64))

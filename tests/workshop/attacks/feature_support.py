@@ -8,13 +8,12 @@ import pytest
 from numpy.typing import NDArray
 
 from plumbob import datasets
+from plumbob.arrays import Matrix, Vector
 from plumbob.plan import Plan
 from plumbob.workshop.attacks.interface import Condition, NotApplicable, ValueClaim, View
 from tests.protocol.support import trained
 from tests.workshop.attacks.label_support import gaussian
 
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 Data = tuple[Matrix, NDArray[np.int64]]
 
 

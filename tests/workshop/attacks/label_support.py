@@ -5,15 +5,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plumbob.arrays import Matrix, Vector
 from plumbob.model.logistic import signs_of
 from plumbob.plan import Plan
 from plumbob.workshop.attacks.interface import LabelClaim, NotApplicable, View
 from tests.protocol.support import trained
 
-Vector = NDArray[np.float64]
 
-
-def gaussian(rows: int, columns: int, seed: int = 4) -> tuple[Vector, NDArray[np.int64]]:
+def gaussian(rows: int, columns: int, seed: int = 4) -> tuple[Matrix, NDArray[np.int64]]:
     """Rows without structure and labels that follow them a little."""
     generator = np.random.default_rng(seed)
     X = generator.normal(size=(rows, columns))

@@ -7,13 +7,12 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import ortho_group
 
+from plumbob.arrays import Matrix
 from plumbob.model import logistic
 from plumbob.model.sigmoid import SIGMOIDS
 from plumbob.plan import Plan
 from tests.protocol.support import trained
 from tests.workshop.attacks.feature_support import made_up
-
-Matrix = NDArray[np.float64]
 
 PAGE = Path(__file__).parents[3] / "docs" / "hardness.md"
 

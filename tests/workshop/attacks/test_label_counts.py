@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from plumbob.arrays import Vector
 from plumbob.model.metrics import auc
 from plumbob.workshop.attacks.label_counts import LABEL_COUNTS, counts, fitting_sums
 from tests.protocol.support import plan_for
-from tests.workshop.attacks.label_support import Vector, claimed, condition, gaussian, rate, refused, seen
+from tests.workshop.attacks.label_support import claimed, condition, gaussian, rate, refused, seen
 
 FULL = {"batches": "full", "epochs": 1}
 

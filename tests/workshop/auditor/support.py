@@ -3,15 +3,12 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plumbob.arrays import Matrix, Vector
 from plumbob.workshop.attacks import Attack, Claim, LabelClaim, NotApplicable, ValueClaim
 from plumbob.workshop.auditor.truth import Truth
 from plumbob.workshop.simulation import Run
 from tests.protocol.support import plan_for, trained
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 
 def small_run(split: tuple[int, ...] = (2, 3), rows: int = 40, **keys: Any) -> Run:

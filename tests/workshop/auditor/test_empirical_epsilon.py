@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy.stats import beta
 
+from plumbob.arrays import Vector
 from plumbob.crypto import Randomness, engines
 from plumbob.data import Batch, build_shard, split_array
 from plumbob.errors import BudgetExceededError
@@ -24,8 +24,6 @@ from plumbob.protocol import defences
 from plumbob.protocol.exchange import ExchangeParty
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.widths import widths_for
-
-Vector = NDArray[np.float64]
 
 RUNS = 1500
 DELTA = 0.01  # Large, so that the promise is as tight as it can be for so many runs.

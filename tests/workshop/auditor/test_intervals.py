@@ -4,12 +4,11 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy.stats import binomtest, norm
 
+from plumbob.arrays import Vector
 from plumbob.workshop.auditor import intervals
 
-Vector = NDArray[np.float64]
 Draw = Callable[[np.random.Generator, int, int], tuple[Vector, Vector]]
 
 # A simulated share of 300 draws strays from 95 % by less than this, but for once in thousands.

@@ -8,10 +8,10 @@ import pytest
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
+from plumbob.arrays import Matrix
 from plumbob.errors import DataError
 from plumbob.record import Finding
 from plumbob.workshop.attacks import Condition, NotApplicable
-from plumbob.workshop.attacks.interface import Matrix
 from plumbob.workshop.auditor import intervals
 from plumbob.workshop.auditor.score import aligned, as_many_positive, scored
 from plumbob.workshop.auditor.truth import Truth

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from plumbob.data import Table, table_from
+from plumbob.data import ColumnChoices, Table, table_from
 from plumbob.data.encoder import fit_encoder
 from plumbob.data.encoding import restored_source
 from plumbob.errors import DataError
@@ -37,17 +37,19 @@ def columns(seed: int, unseen: bool = False) -> tuple[Columns, Columns]:
     return {"x": numbers, "n": whole}, {"town": town}
 
 
-def tables(bank: Columns, fund: Columns) -> dict[str, Table]:
+def tables(bank: Columns, fund: Columns, choices: ColumnChoices = ColumnChoices()) -> dict[str, Table]:  # noqa: B008  # Frozen.
     """As two parties have them."""
     labels = ["late" if row % 3 == 0 or value == "Ulm" else "paid" for row, value in enumerate(fund["town"])]
-    return {"label": table_from(pa.table(bank), labels=labels), "features": table_from(pa.table(fund))}
+    return {"label": table_from(pa.table(bank), labels=labels, choices=choices), "features": table_from(pa.table(fund))}
 
 
-@pytest.fixture(scope="module")
-def run() -> Run:
-    """Trained on four bins, one column of them step by step."""
-    given = tables(*columns(1))
-    plan = Plan.for_columns((1, 1), protocol="clear", bins=4, seed=3, epochs=5, batch_size=60)
+@pytest.fixture(scope="module", params=["bins", "steps", "monotone", "indicator"])
+def run(request: pytest.FixtureRequest) -> Run:
+    """Trained on four bins, of which some columns may choose another form, or on numbers with marks for their gaps."""
+    choices = {"steps": ColumnChoices(stepped=("x",)), "monotone": ColumnChoices(monotone=("x", "n"))}
+    given = tables(*columns(1), choices.get(request.param, ColumnChoices()))
+    keys = {"missing": "indicator", "categorical": "one-hot"} if request.param == "indicator" else {"bins": 4}
+    plan = Plan.for_columns((1, 1), protocol="clear", seed=3, epochs=5, batch_size=60, **keys)
     widths = [len(fit_encoder(table, np.arange(ROWS), plan).names) for table in given.values()]
     return train(plan.replace(features=widths), given)
 

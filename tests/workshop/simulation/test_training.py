@@ -6,7 +6,7 @@ import random
 import re
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
@@ -25,7 +25,7 @@ from plumbob.protocol.cast import PROTOCOLS
 from plumbob.protocol.exchange import ExchangeParty
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.shares import SharesParty
-from plumbob.protocol.transcript import Transcript
+from plumbob.protocol.transcript import ArbiterTranscript, Transcript
 from plumbob.workshop.simulation import JointModel, train
 from plumbob.workshop.simulation.training import connected_participants, run_together
 from tests.protocol.support import made_up, plan_for, tables_for, trained, weights_of
@@ -94,7 +94,7 @@ class Knowledge:
         return bool(gmpy2.gcd(product, n) != 1)
 
 
-def run_parties(plan: Plan) -> tuple[Parties, dict[str, Transcript]]:
+def run_parties(plan: Plan) -> tuple[Parties, dict[str, Transcript | ArbiterTranscript]]:
     """A run whose parties are kept, through the simulation's own links."""
     tables = tables_for(plan, *made_up(columns=plan.columns))
     participants = connected_participants(plan, "auto", 1, SYSTEM_RANDOMNESS)
@@ -102,7 +102,8 @@ def run_parties(plan: Plan) -> tuple[Parties, dict[str, Transcript]]:
         name: PROTOCOLS[plan.protocol](participant, tables[name]) if name in tables else Arbiter(participant)
         for name, participant in participants.items()
     }
-    return parties, run_together({name: party.run for name, party in parties.items()}, participants)
+    tasks: dict[str, Callable[[], Transcript | ArbiterTranscript]] = {name: one.run for name, one in parties.items()}
+    return parties, run_together(tasks, participants)
 
 
 PLANS = {
@@ -127,12 +128,14 @@ def test_nobody_holds_more_than_its_own(plan: Plan) -> None:
                 check_ignorance(knowledge, peer, transcripts[other])
 
 
-def check_ignorance(knowledge: Knowledge, peer: TrainingParty | Arbiter, transcript: Transcript) -> None:
+def check_ignorance(
+    knowledge: Knowledge, peer: TrainingParty | Arbiter, transcript: Transcript | ArbiterTranscript
+) -> None:
     """Nothing of this peer is known."""
     for key in peer.participant.keys:
         if isinstance(key, PrivateKey):
             assert not knowledge.has_factor(key.public.n)
-    if not isinstance(peer, TrainingParty):
+    if not isinstance(peer, TrainingParty) or not isinstance(transcript, Transcript):
         return
     for column in peer.table.columns:
         assert knowledge.share_of(column.values) == 0
@@ -154,6 +157,7 @@ def test_the_search_finds_what_is_there() -> None:
     parties, transcripts = run_parties(PLANS["shares"])
     party, transcript = parties["label"], transcripts["label"]
     assert isinstance(party, SharesParty)
+    assert isinstance(transcript, Transcript)
     knowledge = Knowledge(party, transcript)
     assert knowledge.has_factor(party.key.public.n)
     assert knowledge.share_of(party.table.columns[0].values) == 1

@@ -74,6 +74,20 @@ def lattice_reply_slots(
     errors: bytes,
     threads: int,
 ) -> tuple[Bytes, Limbs]: ...
+def lattice_encrypt_wide_slots(
+    lattice: Lattice, secret: Limbs, uniform: bytes, errors: bytes, values: Limbs, prefix: bytes, threads: int
+) -> bytes: ...
+def lattice_reply_turns(
+    lattice: Lattice,
+    uniform: bytes,
+    packed: Bytes,
+    values: Small,
+    b: Limbs,
+    a: bytes,
+    secret: bytes,
+    errors: bytes,
+    threads: int,
+) -> tuple[Bytes, Limbs]: ...
 def lattice_open(
     lattice: Lattice, secret: Limbs, packed: Bytes, reply_bits: int, share_bits: int, threads: int
 ) -> Limbs: ...

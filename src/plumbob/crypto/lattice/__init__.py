@@ -12,6 +12,7 @@ from plumbob.crypto.lattice.engine import choose
 from plumbob.crypto.lattice.interface import LatticeEngine, Pairs, Small
 from plumbob.crypto.lattice.key_test import MOST_TESTS, KeyProof, KeyTest
 from plumbob.crypto.lattice.layout import Layout, SlotLayout
+from plumbob.crypto.lattice.masks import MaskedOpening
 from plumbob.crypto.lattice.products import (
     Answer,
     Evaluator,
@@ -34,6 +35,7 @@ __all__ = [
     "KeyTest",
     "LatticeEngine",
     "Layout",
+    "MaskedOpening",
     "Matrix",
     "Owner",
     "OwnerKey",

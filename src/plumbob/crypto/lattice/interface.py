@@ -56,6 +56,11 @@ class LatticeEngine(Protocol):
     ) -> bytes:
         """The same for polynomials whose slots hold the rows of `values` (count, degree)."""
 
+    def encrypt_wide_slots(
+        self, parameters: ParameterSet, secret: Residues, keys: tuple[bytes, bytes], values: Pairs, seed: bytes
+    ) -> bytes:
+        """The same from numbers (count, degree, 2) below the slot modulus: shares, say."""
+
     def reply(
         self,
         parameters: ParameterSet,
@@ -82,6 +87,21 @@ class LatticeEngine(Protocol):
         streams: tuple[bytes, bytes],
     ) -> tuple[Packed, Pairs]:
         """For each block of `values` (blocks, terms, degree) one reply: the sum of its terms' products in slots."""
+
+    def reply_turns(
+        self,
+        parameters: ParameterSet,
+        uniform: bytes,
+        packed: Packed,
+        values: Small,
+        key: tuple[Residues, bytes],
+        streams: tuple[bytes, bytes],
+    ) -> tuple[Packed, Pairs]:
+        """Complex products: what was encrypted, real parts and then imaginary ones, times cosines and sines.
+
+        `values` (blocks, terms, degree) hold half of the terms as cosines, then the sines. There is a reply for each
+        block and term, (blocks * terms, ...), in the same order of real and imaginary parts.
+        """
 
     def open(self, parameters: ParameterSet, secret: Residues, packed: Packed, bits: tuple[int, int]) -> Pairs:
         """The owner's shares of all coefficients of the replies."""

@@ -21,8 +21,12 @@ Direction = Literal["scores", "gradients"]
 ENTRY_BITS = 21
 """Of an entry of a matrix, with its sign."""
 MOST_OUTPUT_BITS = 112
+DRAW_SQUARE = 10.5
+"""Mean square of an error as it is drawn."""
 ERROR_SQUARE = 19.5
 """Mean square of an error in slots: 10.5 of the draw, and less than 9 of rounding q m / t."""
+TAIL_BITS = 128
+"""Noise that is bounded by chance exceeds its bound with probability 2**-127."""
 SPARE = 64
 """The worst noise of a product is at most a unit of the output divided by this."""
 
@@ -127,9 +131,15 @@ class Layout:
 
     @property
     def worst_noise(self) -> int:
-        """Of a coefficient of the product modulo q, before replies are rounded: no draw exceeds it."""
-        products = (LARGEST_ERROR + 1) * self.inputs << (ENTRY_BITS - 1)
-        return products + 2 * LARGEST_ERROR * self.parameters.degree
+        """Of a coefficient of the product modulo q, before replies are rounded; docs/lattice.md proves both bounds.
+
+        No draw exceeds the first. The second is that of many inputs: errors of random signs add up by their squares,
+        and exceed it once in 2**127 outputs.
+        """
+        rounded = self.inputs << (ENTRY_BITS - 2)
+        certain = LARGEST_ERROR * self.inputs << (ENTRY_BITS - 1)
+        likely = math.isqrt(round(2 * DRAW_SQUARE * TAIL_BITS * math.log(2)) * self.inputs) + 1 << (ENTRY_BITS - 1)
+        return rounded + min(certain, likely) + 2 * LARGEST_ERROR * self.parameters.degree
 
     @property
     def failure_chance(self) -> float:
@@ -184,15 +194,22 @@ class Layout:
 
 @dataclass(frozen=True)
 class SlotLayout:
-    """Inner products between two private vectors of `terms` small numbers, one for each row."""
+    """Products of two private vectors of `terms` numbers, for each row: inner products, or complex ones.
+
+    Where they turn, the first half of the terms are real parts and cosines, the second half imaginary parts and sines,
+    and each complex product is kept by itself.
+    """
 
     parameters: ParameterSet
     rows: int
     terms: int
+    is_turn: bool = False
 
     def __post_init__(self) -> None:
         if not self.parameters.has_slots:
             raise CryptoError(f"parameter set {self.parameters.number} has no slots: use the one for slots")
+        if self.is_turn and self.terms % 2:
+            raise CryptoError(f"expected as many sines as cosines, got {self.terms} terms in all")
 
     @property
     def blocks(self) -> int:
@@ -203,8 +220,18 @@ class SlotLayout:
         return self.blocks * self.terms * self.parameters.polynomial_bytes
 
     @property
+    def outputs(self) -> int:
+        """Numbers that both end with shares of, for each row."""
+        return self.terms if self.is_turn else 1
+
+    @property
+    def replies(self) -> int:
+        """Polynomials in a reply."""
+        return self.blocks * self.outputs
+
+    @property
     def reply_bytes(self) -> int:
-        return self.blocks * self.parameters.polynomial_bytes
+        return self.replies * self.parameters.polynomial_bytes
 
     @property
     def total_bytes(self) -> int:
@@ -217,8 +244,8 @@ class SlotLayout:
         """
         modulus, degree = self.parameters.slot_modulus, self.parameters.degree
         noise = 3 / 2 * modulus * math.sqrt(ERROR_SQUARE * degree * self.terms)
-        rounding = self.blocks * degree * noise * modulus / self.parameters.modulus
-        return min(1.0, rounding + self.rows * largest / modulus)
+        rounding = self.replies * degree * noise * modulus / self.parameters.modulus
+        return min(1.0, rounding + self.outputs * self.rows * largest / modulus)
 
     def place(self, values: Small) -> Small:
         """Numbers (terms, rows) as slots (blocks, terms, degree); slots without a row hold zero."""
@@ -226,6 +253,21 @@ class SlotLayout:
         placed[:, : self.rows] = values
         return np.ascontiguousarray(placed.reshape(self.terms, self.blocks, self.parameters.degree).transpose(1, 0, 2))
 
+    def place_wide(self, values: Pairs) -> Pairs:
+        """The same for numbers (terms, rows, 2), as (blocks, terms, degree, 2)."""
+        placed = np.zeros((self.terms, self.blocks * self.parameters.degree, 2), dtype=np.uint64)
+        placed[:, : self.rows] = values
+        shaped = placed.reshape(self.terms, self.blocks, self.parameters.degree, 2)
+        return np.ascontiguousarray(shaped.transpose(1, 0, 2, 3))
+
     def take(self, slots: Pairs) -> Pairs:
-        """The rows' slots (rows, 2)."""
-        return slots.reshape(-1, 2)[: self.rows]
+        """The rows' slots (rows, 2), or, where they turn, (terms, rows, 2)."""
+        if not self.is_turn:
+            return slots.reshape(-1, 2)[: self.rows]
+        shaped = slots.reshape(self.blocks, self.terms, self.parameters.degree, 2).transpose(1, 0, 2, 3)
+        return shaped.reshape(self.terms, -1, 2)[:, : self.rows]
+
+    @property
+    def nothing(self) -> Pairs:
+        """What `take` gives where there are no rows."""
+        return np.zeros((self.terms, self.rows, 2) if self.is_turn else (self.rows, 2), dtype=np.uint64)

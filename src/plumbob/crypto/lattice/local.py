@@ -5,6 +5,7 @@ sum is exact, and the limbs' sums are put together modulo the ring.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,3 +66,32 @@ def cut(share: int, dropped: int, is_first: bool) -> int:
 def lift(share: int, bits: int, is_first: bool) -> int:
     """A share modulo 2**bits of a small x as one modulo 2**128."""
     return share if is_first else (share - (1 << bits)) % RING
+
+
+@dataclass(frozen=True)
+class WrappedShares:
+    """Shares of two parties, modulo 2**128: each cuts its own."""
+
+    is_first: bool
+
+    def reduce(self, share: int) -> int:
+        return share % RING
+
+    def cut(self, share: int, dropped: int) -> int:
+        """Of about x / 2**dropped."""
+        return cut(share % RING, dropped, self.is_first)
+
+
+class WholeShares:
+    """Shares of any number of parties that are whole numbers and add up to x itself: each rounds its own off."""
+
+    def reduce(self, share: int) -> int:
+        """As they are; from numbers modulo 2**128, the signed ones."""
+        return (share + RING // 2) % RING - RING // 2
+
+    def cut(self, share: int, dropped: int) -> int:
+        """Of about x / 2**dropped, rounded to the nearest so that many shares' errors do not add up to one side."""
+        return (share + (1 << dropped >> 1)) >> dropped
+
+
+AnyShares = WrappedShares | WholeShares

@@ -73,6 +73,12 @@ class NativeLatticeEngine:
         contiguous = np.ascontiguousarray(values)
         return _kernel.lattice_encrypt_slots(self._lattice(parameters), secret, *keys, contiguous, seed, self.threads)
 
+    def encrypt_wide_slots(
+        self, parameters: ParameterSet, secret: Residues, keys: tuple[bytes, bytes], values: Pairs, seed: bytes
+    ) -> bytes:
+        lattice, contiguous = self._lattice(parameters), np.ascontiguousarray(values)
+        return _kernel.lattice_encrypt_wide_slots(lattice, secret, *keys, contiguous, seed, self.threads)
+
     def reply(
         self,
         parameters: ParameterSet,
@@ -97,6 +103,19 @@ class NativeLatticeEngine:
         streams: tuple[bytes, bytes],
     ) -> tuple[Packed, Pairs]:
         return _kernel.lattice_reply_slots(
+            self._lattice(parameters), uniform, packed, np.ascontiguousarray(values), *key, *streams, self.threads
+        )
+
+    def reply_turns(
+        self,
+        parameters: ParameterSet,
+        uniform: bytes,
+        packed: Packed,
+        values: Small,
+        key: tuple[Residues, bytes],
+        streams: tuple[bytes, bytes],
+    ) -> tuple[Packed, Pairs]:
+        return _kernel.lattice_reply_turns(
             self._lattice(parameters), uniform, packed, np.ascontiguousarray(values), *key, *streams, self.threads
         )
 

@@ -2,7 +2,8 @@
 
 Two parties hold x as x0 + x1 modulo 2**bits. Each of them can cut or lift its share alone, as long as abs(x) is small
 beside the ring: that goes wrong with probability abs(x) / 2**bits, because only then does the sum of both shares not
-wrap exactly once. With three or more parties it is wrong half of the time: these functions are for two.
+wrap exactly once. With three or more parties it is wrong half of the time: `cut` and `lift` are for two, and `masks`
+lifts for more. Shares that were lifted are whole numbers, which do not wrap: any number of parties can `round_off`.
 """
 
 import numpy as np
@@ -110,6 +111,35 @@ def lift(share: Pairs, modulus: int, is_first: bool) -> Pairs:
     return subtract(share, whole)
 
 
+def round_off(whole: Pairs, dropped: int) -> Pairs:
+    """A share that is a signed whole number, divided by 2**dropped and rounded to the nearest."""
+    half = from_integers(np.array([1 << dropped >> 1], dtype=np.int64))
+    return shift_right_signed(add(whole, half), dropped)
+
+
+def modulo(whole: Pairs, modulus: int) -> Pairs:
+    """Signed whole numbers that are smaller than the modulus, in [0, modulus)."""
+    is_negative = (whole[..., 1] >> np.uint64(63)).astype(bool)
+    return np.where(is_negative[..., None], add(whole, from_whole(modulus)), whole)
+
+
+def add_modulo(left: Pairs, right: Pairs, modulus: int) -> Pairs:
+    """Of numbers below the modulus, which has at most 127 bits."""
+    total = add(left, right)
+    return np.where(is_below(total, modulus)[..., None], total, add(total, from_whole(-modulus)))
+
+
+def is_below(values: Pairs, bound: int) -> NDArray[np.bool_]:
+    """Of numbers in [0, 2**128)."""
+    low, high = np.uint64(bound & int(WORD)), np.uint64(bound >> 64)
+    below: NDArray[np.bool_] = (values[..., 1] < high) | ((values[..., 1] == high) & (values[..., 0] < low))
+    return below
+
+
+def from_whole(value: int) -> Pairs:
+    """One number, modulo 2**128."""
+    return np.array([value & int(WORD), value >> 64 & int(WORD)], dtype=np.uint64)
+
+
 def _mask(bits: int) -> Pairs:
-    ones = (1 << bits) - 1
-    return np.array([ones & int(WORD), ones >> 64], dtype=np.uint64)
+    return from_whole((1 << bits) - 1)

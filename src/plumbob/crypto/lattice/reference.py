@@ -51,7 +51,14 @@ class ReferenceEngine:
     def encrypt_slots(
         self, parameters: ParameterSet, secret: Residues, keys: tuple[bytes, bytes], values: Small, seed: bytes
     ) -> bytes:
-        return seed + _encrypted(parameters, secret, keys, [_slots_scaled_up(parameters, each) for each in values])
+        scaled = [_slots_scaled_up(parameters, each.astype(object)) for each in values]
+        return seed + _encrypted(parameters, secret, keys, scaled)
+
+    def encrypt_wide_slots(
+        self, parameters: ParameterSet, secret: Residues, keys: tuple[bytes, bytes], values: Pairs, seed: bytes
+    ) -> bytes:
+        scaled = [_slots_scaled_up(parameters, _integers(each)) for each in values]
+        return seed + _encrypted(parameters, secret, keys, scaled)
 
     def reply(
         self,
@@ -88,6 +95,31 @@ class ReferenceEngine:
             expanded = [_uniform(parameters, uniform, block * terms + term) for term in range(terms)]
             plain = np.stack([_slots_plaintext(parameters, each) for each in row])
             own, sent = _product(parameters, received[block], expanded, plain, key, streams, block)
+            replies.append(wire.pack(sent))
+            shares.append(_slots_scaled_down(parameters, own))
+        return np.stack(replies), np.stack(shares)
+
+    def reply_turns(
+        self,
+        parameters: ParameterSet,
+        uniform: bytes,
+        packed: Packed,
+        values: Small,
+        key: tuple[Residues, bytes],
+        streams: tuple[bytes, bytes],
+    ) -> tuple[Packed, Pairs]:
+        received = wire.unpack(parameters, packed)
+        terms = values.shape[1]
+        replies, shares = [], []
+        for place in range(len(received)):
+            block, is_imaginary = place // terms, place % terms >= terms // 2
+            real = block * terms + place % (terms // 2)
+            both = [real, real + terms // 2]
+            cosine, sine = (_slots_plaintext(parameters, values[block, each % terms]) for each in both)
+            opposite = _subtract(parameters, np.zeros_like(sine), sine)
+            factors = np.stack([sine, cosine] if is_imaginary else [cosine, opposite])
+            expanded = [_uniform(parameters, uniform, each) for each in both]
+            own, sent = _product(parameters, received[both], expanded, factors, key, streams, place)
             replies.append(wire.pack(sent))
             shares.append(_slots_scaled_down(parameters, own))
         return np.stack(replies), np.stack(shares)
@@ -255,16 +287,16 @@ def _composed(primes: tuple[int, ...], coefficients: Residues) -> Integers:
 # Slots.
 
 
-def _slot_weights(parameters: ParameterSet, values: Small) -> list[Residues]:
+def _slot_weights(parameters: ParameterSet, values: Integers) -> list[Residues]:
     """The polynomial whose slots are given, as its coefficients' weights w_j = m (t / t_j)**-1 modulo t_j."""
     weights = []
     for prime in parameters.slot_primes:
-        coefficients = inverse((values.astype(np.int64) % prime).astype(np.uint64), prime)
+        coefficients = inverse((values % prime).astype(np.uint64), prime)
         weights.append(multiply(coefficients, np.uint64(pow(parameters.slot_modulus // prime, -1, prime)), prime))
     return weights
 
 
-def _slots_scaled_up(parameters: ParameterSet, values: Small) -> Integers:
+def _slots_scaled_up(parameters: ParameterSet, values: Integers) -> Integers:
     """About q m / t: each of the three parts w_j q / t_j is rounded down, so it is too small by less than three."""
     total = np.zeros(parameters.degree, dtype=object)
     for weight, prime in zip(_slot_weights(parameters, values), parameters.slot_primes, strict=True):
@@ -275,7 +307,7 @@ def _slots_scaled_up(parameters: ParameterSet, values: Small) -> Integers:
 def _slots_plaintext(parameters: ParameterSet, values: Small) -> Residues:
     """A polynomial that is m modulo t, with coefficients between -1.5 t and 1.5 t."""
     total = np.zeros(parameters.degree, dtype=object)
-    for weight, prime in zip(_slot_weights(parameters, values), parameters.slot_primes, strict=True):
+    for weight, prime in zip(_slot_weights(parameters, values.astype(object)), parameters.slot_primes, strict=True):
         centred = weight.astype(np.int64) - np.where(weight > prime // 2, prime, 0)
         total += centred.astype(object) * (parameters.slot_modulus // prime)
     return np.stack([forward((total % p).astype(np.uint64), p) for p in parameters.primes])

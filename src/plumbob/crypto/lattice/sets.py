@@ -11,7 +11,8 @@ from functools import cached_property
 
 from plumbob.errors import CryptoError
 
-# Every prime is 1 modulo 32768, so that polynomials of up to 16384 coefficients have a transform.
+# Every prime is 1 modulo 32768, so that polynomials of up to 16384 coefficients have a transform; longer ones take only
+# the primes that are 1 modulo 65536.
 PRIMES = (
     1125899904679937,
     1125899903991809,
@@ -22,14 +23,14 @@ PRIMES = (
 )
 SLOT_PRIMES = (68718428161, 68717740033, 68716036097)
 PRIME_BITS = 50
-LARGEST_DEGREE = 16384
+LARGEST_DEGREE = 32768
 
 # The table of the guidelines: the largest log2 q for each degree.
-MOST_MODULUS_BITS = {4096: 106, 8192: 214, 16384: 430}
+MOST_MODULUS_BITS = {4096: 106, 8192: 214, 16384: 430, 32768: 868}
 # The smallest ratio in that table. A secret of which a part is known needs this many bits of q, or fewer, per unknown.
 SAFE_BITS_PER_UNKNOWN = 106 / 4096
 # Never more than the published estimate of what an opened share can carry out, whatever the ratio would allow.
-MOST_OPENED_BITS = {4096: 2300, 8192: 2300, 16384: 15000}
+MOST_OPENED_BITS = {4096: 2300, 8192: 2300, 16384: 15000, 32768: 42000}
 
 ERROR_COINS = 21
 LARGEST_ERROR = ERROR_COINS
@@ -37,16 +38,17 @@ LARGEST_ERROR = ERROR_COINS
 
 @dataclass(frozen=True)
 class ParameterSet:
-    """The ring of integer polynomials modulo x**degree + 1 and modulo the product of the first primes."""
+    """The ring of integer polynomials modulo x**degree + 1 and modulo the product of the first primes that fit it."""
 
     number: int
     degree: int
     prime_count: int
     has_slots: bool = False
 
-    @property
+    @cached_property
     def primes(self) -> tuple[int, ...]:
-        return PRIMES[: self.prime_count]
+        fitting = [prime for prime in PRIMES if prime % (2 * self.degree) == 1]
+        return tuple(fitting[: self.prime_count])
 
     @property
     def slot_primes(self) -> tuple[int, ...]:
@@ -85,9 +87,21 @@ GRADIENTS = ParameterSet(3, 8192, 3)
 GRADIENTS_OPENED = ParameterSet(4, 16384, 3)
 SLOTS = ParameterSet(5, 16384, 6, has_slots=True)
 SCORES_OPENED_WIDE = ParameterSet(6, 16384, 2)
+SCORES_WIDEST = ParameterSet(7, 32768, 2)
+GRADIENTS_WIDEST = ParameterSet(8, 32768, 3)
 
 _OFFERED = {
-    each.number: each for each in (SCORES, SCORES_OPENED, GRADIENTS, GRADIENTS_OPENED, SLOTS, SCORES_OPENED_WIDE)
+    each.number: each
+    for each in (
+        SCORES,
+        SCORES_OPENED,
+        GRADIENTS,
+        GRADIENTS_OPENED,
+        SLOTS,
+        SCORES_OPENED_WIDE,
+        SCORES_WIDEST,
+        GRADIENTS_WIDEST,
+    )
 }
 TEST_ONLY_NUMBER = 0
 
@@ -102,12 +116,12 @@ def by_number(number: int) -> ParameterSet:
 
 def for_scores(opened_bits: int) -> ParameterSet:
     """The smallest set for scores that allows this many bits to be opened toward one party."""
-    return _smallest((SCORES, SCORES_OPENED, SCORES_OPENED_WIDE), opened_bits, "scores")
+    return _smallest((SCORES, SCORES_OPENED, SCORES_OPENED_WIDE, SCORES_WIDEST), opened_bits, "scores")
 
 
 def for_gradients(opened_bits: int) -> ParameterSet:
     """The smallest set for gradients that allows this many bits to be opened toward one party."""
-    return _smallest((GRADIENTS, GRADIENTS_OPENED), opened_bits, "gradients")
+    return _smallest((GRADIENTS, GRADIENTS_OPENED, GRADIENTS_WIDEST), opened_bits, "gradients")
 
 
 def for_slots(opened_bits: int) -> ParameterSet:
@@ -129,6 +143,7 @@ def insecure_for_tests(degree: int, prime_count: int, has_slots: bool = False) -
     """A set of any degree; its number is refused by every decoder of a plan."""
     if degree < 16 or degree > LARGEST_DEGREE or degree & (degree - 1):
         raise CryptoError(f"degree {degree}: expected a power of two between 16 and {LARGEST_DEGREE}")
-    if not 1 <= prime_count <= len(PRIMES):
-        raise CryptoError(f"{prime_count} primes: expected 1 to {len(PRIMES)}")
+    offered = sum(prime % (2 * degree) == 1 for prime in PRIMES)
+    if not 1 <= prime_count <= offered:
+        raise CryptoError(f"{prime_count} primes: expected 1 to {offered} at degree {degree}")
     return ParameterSet(TEST_ONLY_NUMBER, degree, prime_count, has_slots)

@@ -11,13 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from plumbob.arrays import Matrix, Vector
 from plumbob.data import Batch
 from plumbob.protocol import defences
 from plumbob.protocol.widths import MINIMAX_BITS
 from plumbob.workshop.attacks.interface import View
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 USUAL_RESIDUAL = 2.0
 """What a residual is expected to be in size, all approximations together; it sets the strength of the ridge."""

@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csgraph, csr_array
 
+from plumbob.arrays import Matrix, Vector
 from plumbob.workshop.attacks.equations import noise_on_residuals
-from plumbob.workshop.attacks.interface import Attack, Claim, Condition, Matrix, NotApplicable, ValueClaim, Vector, View
+from plumbob.workshop.attacks.interface import Attack, Claim, Condition, NotApplicable, ValueClaim, View
 from plumbob.workshop.attacks.peer_scores import ScoreHistory, peer_columns, peers_name, score_history, usual_size
 from plumbob.workshop.attacks.trajectory import Fit, Trajectory, fit
 

@@ -14,9 +14,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from plumbob.arrays import Matrix, Vector
 from plumbob.errors import DataError
 from plumbob.workshop.attacks.equations import noise_on_residuals
-from plumbob.workshop.attacks.interface import Attack, Claim, Condition, Matrix, NotApplicable, ValueClaim, Vector, View
+from plumbob.workshop.attacks.interface import Attack, Claim, Condition, NotApplicable, ValueClaim, View
 from plumbob.workshop.attacks.peer_scores import (
     ScoreHistory,
     peer_columns,

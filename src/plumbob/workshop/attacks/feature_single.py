@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from scipy.sparse import csgraph, csr_array
 from scipy.sparse.linalg import svds
 
+from plumbob.arrays import Vector
 from plumbob.data import steps_per_epoch
 from plumbob.model import bounds
 from plumbob.workshop.attacks.equations import noise_on_residuals
 from plumbob.workshop.attacks.interface import Attack, Claim, Condition, NotApplicable, ValueClaim, View
 from plumbob.workshop.attacks.peer_scores import FOLD, ScoreHistory, peer_columns, peers_name, score_history, usual_size
 
-Vector = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 SWEEPS = 40

@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from plumbob.arrays import Matrix, Vector
 from plumbob.checking.catalogue import entry_for
 from plumbob.data import Batch, batches
 from plumbob.errors import DataError
@@ -19,9 +20,6 @@ from plumbob.model import logistic
 from plumbob.model.sigmoid import SIGMOIDS, Sigmoid
 from plumbob.plan import Party, Plan
 from plumbob.protocol.transcript import Transcript
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True, repr=False, eq=False)

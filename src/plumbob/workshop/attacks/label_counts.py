@@ -19,8 +19,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from plumbob.arrays import Matrix, Vector
 from plumbob.protocol.openings import WEIGHTS
-from plumbob.workshop.attacks.equations import Vector, label_weight, noise_on_residuals, sum_error
+from plumbob.workshop.attacks.equations import label_weight, noise_on_residuals, sum_error
 from plumbob.workshop.attacks.interface import Attack, Condition, LabelClaim, NotApplicable, View
 from plumbob.workshop.attacks.label_only import LARGE, has_labels_alone
 
@@ -106,7 +107,7 @@ def counted_from_weights(view: View) -> Iterator[Counted]:
     yield counted_in(rows, X, label_sums, blur)
 
 
-def counted_in(rows: NDArray[np.intp], X: NDArray[np.float64], label_sums: Vector, blur: Vector) -> Counted:
+def counted_in(rows: NDArray[np.intp], X: Matrix, label_sums: Vector, blur: Vector) -> Counted:
     """The two-valued columns of some rows with their counts."""
     columns = []
     for values, label_sum, off in zip(X.T, label_sums, blur, strict=True):

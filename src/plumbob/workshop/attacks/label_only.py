@@ -21,17 +21,9 @@ from flint import fmpz_mat
 from numpy.typing import NDArray
 from scipy import linalg, optimize
 
+from plumbob.arrays import Matrix, Vector
 from plumbob.data import Batch
-from plumbob.workshop.attacks.equations import (
-    Matrix,
-    Solution,
-    Vector,
-    label_weight,
-    noise_on_residuals,
-    solve,
-    sum_error,
-    why_no_sums,
-)
+from plumbob.workshop.attacks.equations import Solution, label_weight, noise_on_residuals, solve, sum_error, why_no_sums
 from plumbob.workshop.attacks.interface import Attack, Condition, LabelClaim, NotApplicable, View
 
 SECONDS = 120.0

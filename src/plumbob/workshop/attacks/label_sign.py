@@ -18,19 +18,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from plumbob.arrays import Matrix, Vector
 from plumbob.data import largest_batch
 from plumbob.model import bounds
 from plumbob.model.sigmoid import CUBIC, LINEAR, minimax_curve
 from plumbob.protocol import defences
-from plumbob.workshop.attacks.equations import (
-    Matrix,
-    Solution,
-    Vector,
-    label_weight,
-    noise_on_residuals,
-    solved_steps,
-    why_no_sums,
-)
+from plumbob.workshop.attacks.equations import Solution, label_weight, noise_on_residuals, solved_steps, why_no_sums
 from plumbob.workshop.attacks.interface import Attack, Condition, LabelClaim, NotApplicable, View
 
 START_FAILURE = 0.05

@@ -19,8 +19,9 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, lsqr
 
+from plumbob.arrays import Matrix, Vector
 from plumbob.data import steps_per_epoch
-from plumbob.workshop.attacks.equations import Matrix, Vector, label_weight, noise_on_residuals, why_no_sums
+from plumbob.workshop.attacks.equations import label_weight, noise_on_residuals, why_no_sums
 from plumbob.workshop.attacks.interface import Attack, Condition, LabelClaim, NotApplicable, View
 
 Progress = Callable[[int, int], None]

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plumbob.arrays import Matrix, Vector
 from plumbob.checking.catalogue import entry_for
 from plumbob.data import Batch
 from plumbob.model import logistic
@@ -24,8 +25,6 @@ from plumbob.workshop.attacks.equations import factorise, label_weight, noise_on
 from plumbob.workshop.attacks.interface import Attack, Claim, Condition, NotApplicable, ValueClaim, View
 from plumbob.workshop.attacks.label_sign import without_own_scores
 
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 Rows = NDArray[np.intp]
 Flags = NDArray[np.bool_]
 

@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array, eye_array, hstack
 from scipy.sparse.linalg import LinearOperator, SuperLU, lsmr, splu
 
+from plumbob.arrays import Matrix, Vector
 from plumbob.workshop.attacks.peer_scores import ScoreHistory
 
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 Progress = Callable[[int, float], None]
 """Called after each step of the fit with its number and the misfit, in standard errors of a score."""
 

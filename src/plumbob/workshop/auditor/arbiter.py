@@ -9,7 +9,6 @@ from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from plumbob.checking.arbiter_rules import ATTACK, REFERENCE
 from plumbob.crypto import Encoded, EncryptedVector, PrivateKey
@@ -25,7 +24,6 @@ from plumbob.workshop.auditor.score import BLOCKED, DEGRADES, LEAKS, explained, 
 from plumbob.workshop.auditor.truth import Truth
 from plumbob.workshop.simulation import Run, train
 
-Matrix = NDArray[np.float64]
 Tell = Callable[[str], None]
 
 
@@ -85,7 +83,7 @@ def arbiter_audit(truth: Truth, plan: Plan, tables: Mapping[str, Table], tell: T
 
 def _alone(truth: Truth, run: Run, arbiter: str) -> Iterator[Finding]:
     """Unmasked sums add up to weights, from a start at zero."""
-    seen = run.transcripts[arbiter].seen
+    seen = {} if run.arbiter is None else run.arbiter.sums
     for name, view in truth.views.items():
         if not view.X.shape[1]:
             continue

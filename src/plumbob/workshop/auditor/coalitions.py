@@ -11,13 +11,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from plumbob.arrays import Matrix
 from plumbob.checking.coalitions import ALONE, JOINT, Coalition, coalitions
 from plumbob.record import Finding
 from plumbob.workshop.attacks import ActiveAttack, Attack, View
 from plumbob.workshop.auditor.score import scored
 from plumbob.workshop.auditor.truth import Truth
-
-Matrix = NDArray[np.float64]
 
 OF_ALL_PARTIES = ("std", "heuristic")
 """Noise that every party adds to its residuals."""

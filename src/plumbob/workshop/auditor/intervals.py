@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
+from plumbob.arrays import Matrix, Vector
+
 Interval = tuple[float, float]
 
 NORMAL_QUANTILE = 1.959963984540054  # Of 97.5 %.

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plumbob.arrays import Matrix, Vector
 from plumbob.checking.forecast import BLOCKED, DEGRADES, LEAKS
 from plumbob.checking.prediction_rules import (
     ATTACK,
@@ -26,9 +26,6 @@ from plumbob.record import Finding
 from plumbob.workshop.attacks import Attack, NotApplicable, ValueClaim
 from plumbob.workshop.auditor.score import explained, scored
 from plumbob.workshop.auditor.truth import Truth
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 EQUATIONS = Attack(ATTACK, "label", lambda view: NotApplicable("it needs scores of predicted rows"), REFERENCE)
 EXACT = 1e-6

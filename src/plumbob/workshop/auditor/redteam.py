@@ -1,7 +1,7 @@
 """The red team: every passive attack on every party's view of a run, every active one in a run of its own.
 
 An active attack needs a run to take part in. It gets one on the same rows, rebuilt from the transcripts, with the same
-plan and as many epochs.
+plan and as many epochs as its work budget allows.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -12,15 +12,18 @@ import numpy as np
 
 from plumbob.checking.advice import ON_OPENED_WEIGHTS
 from plumbob.checking.arbiter_rules import ATTACK as ARBITER
+from plumbob.checking.findings import ORDER, Findings, worst_first
 from plumbob.data import Column, Table
 from plumbob.errors import DataError, RemoteProtocolError
 from plumbob.plan import Plan, suggestion
+from plumbob.protocol.party import Progress
 from plumbob.record import Finding
 from plumbob.workshop.attacks import ACTIVE, PASSIVE, ActiveAttack, Attack, NotApplicable
 from plumbob.workshop.auditor.arbiter import arbiter_audit
+from plumbob.workshop.auditor.budget import epochs_within, shortened, stage, told_now_and_then
 from plumbob.workshop.auditor.coalitions import Team, findings_together
 from plumbob.workshop.auditor.prediction import prediction_audit
-from plumbob.workshop.auditor.score import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE, scored, without_claim
+from plumbob.workshop.auditor.score import BLOCKED, NOT_APPLICABLE, scored, without_claim
 from plumbob.workshop.auditor.truth import Source, Truth
 from plumbob.workshop.simulation import train
 
@@ -29,13 +32,10 @@ Tell = Callable[[str], None]
 
 Kind = TypeVar("Kind", Attack, ActiveAttack)
 
-# What is worst comes first.
-ORDER = (LEAKS, DEGRADES, BLOCKED, NOT_APPLICABLE)
-
 
 def audit(
     record: Source, only: Sequence[str] | None = None, progress: Tell | None = None, predicted: int = 0
-) -> list[Finding]:
+) -> Findings:
     """Attack a recorded run: a `RunRecord` with its transcripts, a `Run`, or a run's folder.
 
     `only` names the attacks to run; without it, all. `predicted` are rows to be scored later, whose scores are
@@ -51,8 +51,9 @@ def audit(
             _tell(progress, f"{passive.name} by {name}")
             findings += scored(passive, name, passive(view), truth)
         for active in chosen(ACTIVE, view.role, only):
-            _tell(progress, f"{active.name} by {name}, in a run of its own")
-            findings += acted_out(active, name, truth)
+            title = f"{active.name} by {name}, in a run of its own"
+            _tell(progress, title)
+            findings += acted_out(active, name, truth, told_now_and_then(title, lambda line: _tell(progress, line)))
     team = Team(
         passive=lambda role: chosen(PASSIVE, role, only),
         active=lambda role: chosen(ACTIVE, role, only),
@@ -66,7 +67,7 @@ def audit(
         findings += arbiter_audit(truth, *again, lambda line: _tell(progress, line))
     findings += prediction_audit(truth, predicted, run_again) if predicted else []
     judged = (_on_opened_weights(truth.plan, finding) for finding in findings)
-    return sorted(one_each(judged), key=lambda finding: ORDER.index(finding.verdict))
+    return worst_first(one_each(judged))
 
 
 def not_run(only: Sequence[str] | None, plan: Plan) -> list[str]:
@@ -98,19 +99,23 @@ def chosen(attacks: Sequence[Kind], role: str, only: Sequence[str] | None) -> li
     return [attack for attack in attacks if attack.by == role and (only is None or attack.name in only)]
 
 
-def acted_out(attack: ActiveAttack, by: str, truth: Truth) -> list[Finding]:
-    """Cast the attacker for its part, train again, and score what it then believes."""
+def acted_out(attack: ActiveAttack, by: str, truth: Truth, progress: Progress | None = None) -> list[Finding]:
+    """Cast the attacker for its part, train again as far as its budget goes, and score what it then believes."""
     party_class = attack.arm(truth.plan, by)
     if isinstance(party_class, NotApplicable):
         return scored(attack, by, party_class, truth)
+    plan = plan_again(truth.plan)
+    if epochs_within(truth.plan, truth.rows) < truth.plan.passes:
+        plan = plan.replace(epochs=epochs_within(truth.plan, truth.rows))
     try:
-        run = train(plan_again(truth.plan), tables_again(truth), cast={by: party_class})
+        run = train(plan, tables_again(truth), cast={by: party_class}, engine=stage(plan), progress=progress)
     except RemoteProtocolError as error:
         return without_claim(attack, by, BLOCKED, NotApplicable(f"The honest peer ended the run: {error}"), truth)
     again = Truth.of(run)
     claim = attack.claim(run.parties[by], again.views[by])
     # What its own part of the model predicts is taken from the honest run: it may have spoilt its part in this one.
-    return scored(attack, by, claim, Truth(truth.plan, {**again.views, by: truth.views[by]}))
+    findings = scored(attack, by, claim, Truth(truth.plan, {**again.views, by: truth.views[by]}))
+    return [replace(one, why=one.why + shortened(truth.plan, truth.rows)) for one in findings]
 
 
 def run_again(truth: Truth) -> Truth:

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from plumbob.arrays import Matrix, Vector
 from plumbob.data import steps_per_epoch
 from plumbob.model import bounds, logistic
 from plumbob.plan import Plan
 from plumbob.protocol.defences import noise_std
 from plumbob.record import Promise
-from plumbob.workshop.auditor.truth import Matrix, Truth, Vector
+from plumbob.workshop.auditor.truth import Truth
 
 FAILURE = 0.01
 """The delta of the theorems: how likely a promise may be broken."""

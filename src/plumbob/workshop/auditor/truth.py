@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from plumbob.arrays import Matrix, Vector
 from plumbob.errors import DataError
 from plumbob.plan import Plan
 from plumbob.protocol.transcript import Transcript
@@ -15,9 +16,6 @@ from plumbob.record import RunRecord
 from plumbob.run_folder import RunFolder
 from plumbob.workshop.attacks import View
 from plumbob.workshop.simulation import Run
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 Source = RunRecord | Run | str | Path
 """What an audit may be asked of: a record that still has its transcripts, a run, or a run's folder."""

@@ -6,15 +6,16 @@ from pathlib import Path
 
 from plumbob.checking.advice import notes_for
 from plumbob.checking.agreement import Agreement, agreements
-from plumbob.checking.check import summary
-from plumbob.commands import results
+from plumbob.checking.findings import summary
 from plumbob.plan import Plan
 from plumbob.record import Finding, RunRecord
+from plumbob.report import results
 from plumbob.report.beside import kept_sentence, theorems_table
 from plumbob.report.page import as_text
 from plumbob.report.run import conditions_table, findings_table, partial_sentence, reasons
 from plumbob.run_folder import RunFolder
 from plumbob.workshop.auditor import audit
+from plumbob.workshop.auditor.budget import budget_note
 from plumbob.workshop.auditor.filing import with_findings
 from plumbob.workshop.auditor.redteam import names, not_run, refuse_unknown
 from plumbob.workshop.auditor.truth import Truth
@@ -33,7 +34,7 @@ def run(folder: Path, only: Sequence[str] | None, tell: Tell, keep: bool = False
     """Findings about the run in this folder, which stays as it is unless they are to be kept in it."""
     findings = audit(folder, only, tell)
     record = RunFolder(folder).record()
-    notes = list(notes_for(record.parsed_plan))
+    notes = [*notes_for(record.parsed_plan), budget_note(record.parsed_plan, record.rows)]
     if keep:
         file_findings(record, Truth.of(folder), _beside(record.findings, findings), folder)
     listed = [asdict(finding) for finding in findings]
@@ -76,7 +77,7 @@ def file_findings(record: RunRecord, truth: Truth, findings: Sequence[Finding], 
     filed = with_findings(record, truth, findings)
     disagreements = [str(one) for one in agreements(filed.predicted, findings) if not one.is_kept]
     # Once each, however often a run is attacked.
-    notes = dict.fromkeys([*filed.notes, *notes_for(truth.plan), *disagreements])
+    notes = dict.fromkeys([*filed.notes, *notes_for(truth.plan), budget_note(truth.plan, truth.rows), *disagreements])
     filed = replace(filed, notes=list(notes))
     RunFolder(folder).keep(filed)
     results.write_report(filed, folder)

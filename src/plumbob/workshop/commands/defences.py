@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from plumbob.commands import results
 from plumbob.commands.estimate import estimate
 from plumbob.plan import Plan
+from plumbob.report import results
 from plumbob.report.page import as_text
 from plumbob.run_folder import REPORT
 from plumbob.workshop.auditor.defences import DefenceComparison, DefenceOutcome, compare

@@ -16,15 +16,16 @@ from pathlib import Path
 from typing import Any
 
 from plumbob.checking.filing import with_predictions
-from plumbob.commands import results
-from plumbob.commands.progress import Step, StepProgress
+from plumbob.checking.findings import ORDER
 from plumbob.errors import PlumbobError
 from plumbob.plan import Plan
 from plumbob.protocol.quality import Metrics
 from plumbob.record import Finding
+from plumbob.report import results
+from plumbob.report.progress import Step, StepProgress
 from plumbob.run_folder import RunFolder
 from plumbob.workshop.auditor.defences import as_seen_under, in_clear
-from plumbob.workshop.auditor.redteam import ORDER, audit, names, passive_names
+from plumbob.workshop.auditor.redteam import audit, names, passive_names
 from plumbob.workshop.auditor.truth import Truth
 from plumbob.workshop.commands import train as training
 from plumbob.workshop.commands.attack import file_findings

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from plumbob.commands.results import make_folder
 from plumbob.errors import DataError
 from plumbob.report.page import as_text
+from plumbob.report.results import make_folder
 from plumbob.workshop.pages.paper import claims_csv, claims_table, curves_csv, figure_file, in_short, page_of
 from plumbob.workshop.paper import section7, theory
 from plumbob.workshop.paper.effort import Effort

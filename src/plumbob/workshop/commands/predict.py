@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from plumbob.commands.scores import threshold_of, unseen_line, write_scores
+from plumbob.party.scores import threshold_of, unseen_line, write_scores
 from plumbob.workshop.commands.export import refuse_absent_parts
 from plumbob.workshop.commands.train import Inputs
 from plumbob.workshop.simulation import JointModel
@@ -25,7 +25,7 @@ def run(folder: Path, inputs: Inputs, out: Path, choices: Choices = Choices()) -
     refuse_absent_parts(folder)
     model = JointModel.load(folder)
     label_party = model.plan.label_party.name
-    threshold = threshold_of(choices.threshold, choices.cost, model.parts[label_party].positive_share)
+    threshold = threshold_of(choices.threshold, choices.cost, model.parts[label_party])
     loaded = load_new_rows(model, inputs.data, inputs.id_column, inputs.data_dir, choices.gaps, choices.is_strict)
     ids = loaded.tables[label_party].ids
     unusual = [unseen_line(party, unseen, len(ids)) for party, unseen in loaded.unseen.items()]

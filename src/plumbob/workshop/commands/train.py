@@ -15,17 +15,16 @@ from typing import Any
 
 from plumbob.checking.filing import with_predictions
 from plumbob.checking.key_rules import KEYS
-from plumbob.commands.check import refuse_leaks
+from plumbob.checking.refusal import refuse_leaks
 from plumbob.commands.flags import plan_from
-from plumbob.commands.progress import StepProgress
-from plumbob.commands.results import lines_of, make_folder, write_report
-from plumbob.commands.tables import SUGGESTED_BINS, SUGGESTED_TEST_SHARE
 from plumbob.crypto import engines
 from plumbob.data import ColumnChoices, column_names
 from plumbob.errors import DataError
-from plumbob.plan import Plan
+from plumbob.plan import SUGGESTED_BINS, SUGGESTED_TEST_SHARE, Plan
 from plumbob.protocol.outcome import unfinished_record
 from plumbob.record import RunRecord
+from plumbob.report.progress import StepProgress
+from plumbob.report.results import lines_of, make_folder, write_report
 from plumbob.run_folder import RunFolder
 from plumbob.workshop.simulation import Run, train
 from plumbob.workshop.simulation.checkpoint import Checkpoint, unfinished

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from plumbob.checking.check import check, notes, summary
+from plumbob.checking.check import check, notes
+from plumbob.checking.findings import summary
 from plumbob.errors import PlanError
 from plumbob.plan import KEYS, Party, Plan
 from plumbob.record import Finding
@@ -41,6 +42,8 @@ def checked(wish: Asked) -> dict[str, Any]:
     """`check`'s findings, the worst first, each with what a click can change."""
     try:
         findings = check(wish.plan)
+    except PlanError:
+        raise
     except (ArithmeticError, ValueError) as error:
         raise PlanError(BEYOND) from error
     return {

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from plumbob.checking.check import ORDER
+from plumbob.checking.findings import ORDER
 from plumbob.errors import DataError, PlumbobError
 from plumbob.record import Finding, RunRecord
 from plumbob.run_folder import RunFolder

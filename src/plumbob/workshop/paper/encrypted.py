@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from plumbob import datasets
+from plumbob.arrays import Matrix, Vector
 from plumbob.data import Table, split_array
 from plumbob.model import metrics
 from plumbob.plan import Plan
@@ -17,7 +18,7 @@ from plumbob.workshop.attacks.equations import solved_steps
 from plumbob.workshop.attacks.interface import View
 from plumbob.workshop.paper.findings import Claim, Curve, ExperimentOutcome, Figure, Point, judged
 from plumbob.workshop.paper.readings import Study
-from plumbob.workshop.paper.runs import Course, Matrix, Vector
+from plumbob.workshop.paper.runs import Course
 from plumbob.workshop.simulation import Run, train
 
 COLUMNS = 32

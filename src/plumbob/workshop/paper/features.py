@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from plumbob.arrays import Matrix
 from plumbob.model import bounds
 from plumbob.workshop.attacks.feature_chain import recover_chained_feature
 from plumbob.workshop.attacks.feature_geometry import recover_geometry, with_known_rows
@@ -12,7 +13,7 @@ from plumbob.workshop.attacks.feature_single import recover_single_feature
 from plumbob.workshop.attacks.interface import ValueClaim
 from plumbob.workshop.paper.effort import Effort
 from plumbob.workshop.paper.findings import Claim, Curve, ExperimentOutcome, Figure, Point, judged
-from plumbob.workshop.paper.runs import Matrix, column_errors, made_up, trained, views_of
+from plumbob.workshop.paper.runs import column_errors, made_up, trained, views_of
 
 BATCH = 16
 ERROR = "largest error of a determined row, in standard deviations"

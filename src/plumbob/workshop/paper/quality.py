@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from plumbob.arrays import Matrix
 from plumbob.data import Table
 from plumbob.errors import DataError
 from plumbob.model import metrics
 from plumbob.workshop.paper.effort import Effort
 from plumbob.workshop.paper.findings import Curve
 from plumbob.workshop.paper.readings import Setting, Study
-from plumbob.workshop.paper.released import Matrix, Released, success
+from plumbob.workshop.paper.released import Released, success
 from plumbob.workshop.paper.shelf import Shelf
 from plumbob.workshop.simulation import Run, train
 from plumbob.workshop.simulation.quality import epoch_weights

@@ -10,16 +10,11 @@ for each plotted epoch. Both are here.
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from plumbob import datasets
 from plumbob.data import Table, split_array
 from plumbob.errors import DataError
 from plumbob.plan import Plan
 from plumbob.protocol.defences import noise_std
-
-Matrix = NDArray[np.float64]
 
 PRESETS = ("figures", "text")
 STARTS = ("xavier", "zero", "kaiming")

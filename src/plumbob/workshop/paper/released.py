@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from plumbob.arrays import Matrix, Vector
 from plumbob.data import Batch, stream
 from plumbob.errors import DataError
 from plumbob.model.logistic import signs_of
@@ -19,9 +20,6 @@ from plumbob.protocol.defences import noise_std
 from plumbob.workshop.attacks.interface import View
 from plumbob.workshop.auditor.truth import Truth
 from plumbob.workshop.simulation import Run
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True, repr=False, eq=False)

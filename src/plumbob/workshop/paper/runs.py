@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob import datasets
+from plumbob.arrays import Matrix, Vector
 from plumbob.data import Batch, split_array
 from plumbob.errors import DataError
 from plumbob.model.logistic import partial_residuals, signs_of
@@ -21,8 +22,6 @@ from plumbob.workshop.attacks.interface import Attack, LabelClaim, ValueClaim, V
 from plumbob.workshop.auditor.truth import Truth
 from plumbob.workshop.simulation import Run, train
 
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 Data = tuple[Matrix, NDArray[np.int64]]
 
 SMALL_STEPS: dict[str, Any] = {"protocol": "clear", "learning_rate": 0.01, "intercept": False, "seed": 1}

@@ -1,43 +1,55 @@
 """`VerticalLogisticRegression`: a scikit-learn classifier whose columns belong to several parties.
 
 Its parameters are the plan's keys by the same names, "auto" where the protocol decides; `random_state` is the plan's
-`seed`. `fit` trains all parties in
-this process, through the same bytes as on a network.
+`seed`. `fit` trains all parties in this process, through the same bytes as on a network.
 """
 
+import warnings
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from numbers import Integral
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
+from sklearn.utils import check_consistent_length, check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from plumbob.data import Table, column_counts, split_array
+from plumbob.arrays import Vector
+from plumbob.checking.filing import with_predictions
+from plumbob.checking.key_rules import KEYS as WEAK_KEYS
+from plumbob.checking.refusal import LeakWarning, unaccepted, warning_about
+from plumbob.data import ColumnChoices, Table
 from plumbob.data.encoder import fit_encoder
 from plumbob.model.links import log_odds, odds_factor
 from plumbob.model.metrics import probabilities
 from plumbob.plan import KEYS, Heuristic, Plan
+from plumbob.protocol.party import Progress
+from plumbob.record import Finding
+from plumbob.report.inline import ReportPage
+from plumbob.report.run import page_of
+from plumbob.workshop.simulation.columns import Owners, Split, deviations, has_texts
 from plumbob.workshop.simulation.training import JointModel, Run, train
 
-Vector = NDArray[np.float64]
 AUTO = "auto"  # The protocol's own default, looked up in `fit`.
 
 
 class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types.
     """Logistic regression over columns that several parties hold.
 
-    `split` counts columns from the left, label party first; without it the label party has the first half. `record_`
-    says what happened; with `record=True` it also holds what each party could read, with "bytes" the ciphertexts too.
+    `split` says whose columns are whose, label party first: counts from the left, `(11, 12)`; a frame's column names,
+    `(["age"], ["income", "debt"])`; or names by party, `{"bank": ["age"], "fund": ["income", "debt"]}`. Without it the
+    label party has the first half. `record_` says what happened; with `record=True` it also holds what each party could
+    read, with "bytes" the ciphertexts too. `verbose=True` tells on standard error how far training is.
     """
 
     def __init__(
         self,
-        split: Sequence[int] | None = None,
+        split: Split | None = None,
         protocol: str = "shares",
         *,
         scale: str = "auto",
@@ -82,6 +94,7 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         random_state: Any = None,
         n_jobs: int | None = None,
         record: bool | str = True,
+        verbose: bool = False,
     ) -> None:
         self.split = split
         self.protocol = protocol
@@ -127,27 +140,33 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.record = record
+        self.verbose = verbose
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Train between the parties; X holds everybody's columns, y any two classes."""
+        """Train between the parties; X holds everybody's columns, y any two classes.
+
+        A plan that leaks above its tolerance is trained all the same, with a `LeakWarning`.
+        """
         jobs, keep_bytes = self._jobs(), self._keeps_bytes()
-        checked, labels = validate_data(self, X, y, dtype=np.float64, ensure_all_finite=self._finite())
+        checked, labels = self._checked(X, y)
         self.classes_, coded = _two_classes(labels)
-        widths = column_counts(checked.shape[1], self._split_of(checked.shape[1]))
-        split = split_array(checked, coded, widths)
-        plan = self._plan(widths, len(checked))
-        if plan.bins:
-            plan = plan.replace(features=[_encoded_width(table, plan) for table in split])
-        tables = dict(zip([party.name for party in plan.learners], split, strict=True))
-        run = train(plan, tables, engine=self.engine, jobs=jobs, keep_bytes=keep_bytes)
-        self._keep(run, widths)
+        self._owners = Owners.of(self.split, getattr(self, "feature_names_in_", None), self.n_features_in_)
+        tables = self._tables(checked, coded)
+        plan = self._plan(self._owners, tables)
+        self._warn_of_leaks(plan, len(tables[0]))
+        named = dict(zip([party.name for party in plan.learners], tables, strict=True))
+        with self._progress(plan) as progress:
+            run = train(plan, named, engine=self.engine, jobs=jobs, progress=progress, keep_bytes=keep_bytes)
+        self._keep(run, tables)
         return self
 
     def decision_function(self, X: ArrayLike) -> Vector:
         """Joint scores; above 0 means the second class."""
         check_is_fitted(self)
-        checked = validate_data(self, X, dtype=np.float64, reset=False, ensure_all_finite=self._finite())
-        return self.model_.scores(self._tables(checked))
+        parts = self.model_.parts
+        readings = [part.encoder.reading for part in parts.values()]
+        tables = self._tables(self._checked_again(X), None, readings)
+        return self.model_.scores(dict(zip(parts, tables, strict=True)))
 
     def predict_proba(self, X: ArrayLike) -> Vector:
         """The two classes' probabilities."""
@@ -162,50 +181,92 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         return chosen
 
     def summary(self) -> str:
-        """Weights per party with their odds ratios, in the units of the X that was passed in."""
+        """Weights per party with their odds ratios, in the units of X and per standard deviation of the column."""
         check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", [f"x{place}" for place in range(self.n_features_in_)])
-        lines, column = [], 0
         plan = self.model_.plan
         factor = odds_factor(plan, self.model_.parts[plan.label_party.name].positive_share)
-        for party, width in zip(self.model_.plan.learners, self.split_, strict=True):
+        deviation = dict(zip(self._owners.names, self.feature_std_.tolist(), strict=True))
+        lines = []
+        for party, width in zip(plan.learners, self.split_, strict=True):
             lines.append(f"{party.name} ({party.role}, {width} columns)")
             part = self.model_.parts[party.name]
-            if self.model_.plan.bins and part.weights is not None:
-                weights = zip(part.encoder.names, part.in_input_units()[0].tolist(), strict=True)
-                lines += [_weight_line(name, weight, factor) for name, weight in weights]
-                continue
-            if not hasattr(self, "coef_"):
+            if part.weights is None:
                 lines.append('  weights were never opened (open = "never")')
                 continue
-            for place in range(column, column + width):
-                lines.append(_weight_line(str(names[place]), self.coef_[0, place], factor))
-            column += width
+            lines.append(f"  {'':<32} {'weight':>12} {'odds ratio':>12} {'per std. dev.':>14}")
+            weights = zip(part.encoder.names, part.in_input_units()[0].tolist(), strict=True)
+            lines += [_weight_line(name, weight, factor, deviation.get(name)) for name, weight in weights]
         if hasattr(self, "intercept_"):
             lines.append(f"intercept {self.intercept_[0]:.6g}")
         return "\n".join(lines)
 
+    def report(self, findings: Sequence[Finding] | None = None, path: str | Path | None = None) -> ReportPage:
+        """The run as a page: a notebook shows it in the cell. `path` saves it too.
+
+        `findings` are what `plumbob.audit` found; without them the page shows what `check` says of the plan.
+        """
+        check_is_fitted(self)
+        record = with_predictions(self.record_)
+        page = ReportPage(page_of(record if findings is None else replace(record, findings=list(findings))))
+        if path is not None:
+            page.save(path)
+        return page
+
     def __getattr__(self, name: str) -> Any:
         """Weights that stay shared are missing for a reason, which whoever asks for them should hear."""
         if name in ("coef_", "intercept_") and "model_" in self.__dict__:
-            if self.__dict__["model_"].plan.bins:
-                raise AttributeError(
-                    f"{name} does not exist: with bins a score is no sum over your columns; see `summary()`"
-                )
-            raise AttributeError(
-                f'{name} does not exist: the plan says open = "never", so the weights stayed shared and no party has '
-                'them; predict works without them, and open = "own" opens them'
-            )
+            raise AttributeError(f"{name} does not exist: {self._why_no_coefficients()}")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def _why_no_coefficients(self) -> str:
+        plan = self.model_.plan
+        if any(part.weights is None for part in self.model_.parts.values()):
+            return (
+                f'the plan says open = "{plan.open}", so the weights stayed shared and no party has them; predict '
+                'works without them, and open = "own" opens them'
+            )
+        return "with bins or categories a score is no sum over your columns; see `summary()`"
+
+    def _checked(self, X: Any, y: Any) -> tuple[Any, Any]:
+        """X as numbers, or as the frame it is where it has texts; y as it came."""
+        self._has_texts = has_texts(X)
+        if not self._has_texts:
+            checked: tuple[Any, Any] = validate_data(self, X, y, dtype=np.float64, ensure_all_finite=self._finite())
+            return checked
+        validate_data(self, X, skip_check_array=True)
+        labels = column_or_1d(y, warn=True)
+        check_consistent_length(X, labels)
+        return X, labels
+
+    def _checked_again(self, X: Any) -> Any:
+        if self._has_texts:
+            return validate_data(self, X, reset=False, skip_check_array=True)
+        return validate_data(self, X, dtype=np.float64, reset=False, ensure_all_finite=self._finite())
 
     def _finite(self) -> bool | str:
         """Whether gaps may come: where they are filled, or have a bin of their own."""
         return "allow-nan" if self.missing == "mean" or self.bins else True
 
-    def _split_of(self, columns: int) -> Sequence[int] | None:
-        return self.split if self.split is not None or columns > 1 else (0, 1)
+    def _tables(
+        self, X: Any, labels: NDArray[np.intp] | None, readings: Sequence[ColumnChoices] | None = None
+    ) -> tuple[Table, ...]:
+        if self._has_texts:
+            return self._owners.tables_of_frame(X, labels, readings)
+        return self._owners.tables_of_numbers(X, labels)
 
-    def _plan(self, widths: Sequence[int], rows: int) -> Plan:
+    def _warn_of_leaks(self, plan: Plan, rows: int) -> None:
+        # All data are here already: short keys give nothing away that this machine does not have.
+        if leaking := unaccepted(plan, rows, but=[WEAK_KEYS]):
+            warnings.warn(warning_about(leaking), LeakWarning, stacklevel=3)
+
+    def _progress(self, plan: Plan) -> "AbstractContextManager[Progress | None]":
+        if not self.verbose:
+            return nullcontext()
+        from plumbob.report.progress import StepProgress
+
+        return StepProgress(plan.protocol, quiet=False)
+
+    def _plan(self, owners: Owners, tables: Sequence[Table]) -> Plan:
         """The plan that these parameters are; a batch larger than the data means all of it."""
         own = self.get_params(deep=False)
         keys = {key.name: _plain(own[key.name]) for key in KEYS if key.name in own}
@@ -213,8 +274,10 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         keys["seed"] = self._seed()
         if self.heuristic is not None:
             keys["heuristic"] = self.heuristic
-        plan = Plan.for_columns(widths, **keys)
-        training_rows = rows - plan.held_out(rows)
+        plan = _named(Plan.for_columns(owners.widths, **keys), owners.parties)
+        if plan.bins or self._has_texts:
+            plan = plan.replace(features=[_encoded_width(table, plan) for table in tables])
+        training_rows = len(tables[0]) - plan.held_out(len(tables[0]))
         if plan.batches != "full" and plan.batch_size > training_rows:
             return plan.replace(batches="full")
         return plan
@@ -244,20 +307,25 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
             raise ValueError(f'record: expected True, False or "bytes", got {self.record!r}')
         return self.record == "bytes"
 
-    def _keep(self, run: Run, widths: Sequence[int]) -> None:
-        self.split_ = tuple(widths)
+    def _keep(self, run: Run, tables: Sequence[Table]) -> None:
+        self.split_ = self._owners.widths
         self.model_: JointModel = run.model
+        names = [party.name for party in run.model.plan.learners]
+        self.columns_ = {name: self._owners.names_of(place) for place, name in enumerate(names)}
+        self.feature_std_ = self._owners.in_order_of_input(deviations(tables))
         self.record_ = run.record if self.record else replace(run.record, transcripts={})
         self.n_iter_ = run.record.steps
         parts = list(run.model.parts.values())
-        # With bins the score is no sum over the columns that were passed in, so there is no coefficient for them.
-        if all(part.weights is not None for part in parts) and not run.model.plan.bins:
+        # With bins or categories the score is no sum over the columns that were passed in.
+        is_sum = not run.model.plan.bins and not any(column.is_text for table in tables for column in table.columns)
+        if is_sum and all(part.weights is not None for part in parts):
             in_units = [part.in_input_units() for part in parts]
-            self.coef_ = np.concatenate([coefficients for coefficients, _ in in_units])[None, :]
+            self.coef_ = self._owners.in_order_of_input([coefficients for coefficients, _ in in_units])[None, :]
             self.intercept_ = np.array([sum(offset for _, offset in in_units)])
-
-    def _tables(self, X: Vector) -> dict[str, Table]:
-        return dict(zip(self.model_.parts, split_array(X, None, self.split_), strict=True))
+        else:
+            # What an earlier fit left would pass for this one's.
+            for name in ("coef_", "intercept_"):
+                self.__dict__.pop(name, None)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -266,9 +334,20 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         return tags
 
 
-def _weight_line(name: str, weight: float, factor: float) -> str:
-    """`factor` turns a weight into a change of log-odds."""
-    return f"  {name:<32} weight {weight:>12.6g}  odds ratio {np.exp(weight * factor):>12.6g}"
+def _weight_line(name: str, weight: float, factor: float, deviation: float | None) -> str:
+    """`factor` turns a weight into a change of log-odds; categories have no standard deviation to speak of."""
+    with np.errstate(over="ignore"):
+        odds = np.exp(weight * factor)
+        per_deviation = "" if deviation is None or np.isnan(deviation) else f"{np.exp(weight * factor * deviation):.6g}"
+    return f"  {name:<32} {weight:>12.6g} {odds:>12.6g} {per_deviation:>14}".rstrip()
+
+
+def _named(plan: Plan, names: Sequence[str]) -> Plan:
+    """With the parties' own names, where the split has them; an arbiter keeps its."""
+    if not names:
+        return plan
+    renamed = [replace(party, name=name) for party, name in zip(plan.learners, names, strict=True)]
+    return plan.replace(parties=(*renamed, *([plan.arbiter] if plan.arbiter is not None else [])))
 
 
 def _encoded_width(table: Table, plan: Plan) -> int:

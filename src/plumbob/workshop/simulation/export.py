@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from plumbob.arrays import Vector
 from plumbob.data.encoding import stored_source
 from plumbob.errors import DataError
 from plumbob.protocol.part import ModelPart
-from plumbob.protocol.transcript import Vector
 from plumbob.record import RunRecord
 from plumbob.run_folder import RunFolder
 from plumbob.workshop.simulation.raw_export import RawScores, as_onnx_graph, as_pipeline, has_slots, raw_scores

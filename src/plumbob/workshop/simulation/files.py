@@ -248,7 +248,7 @@ def _read_training_files(
 
 
 def _refuse_unknown(reading: ColumnChoices, known: Collection[str]) -> None:
-    wanted = [*(reading.columns or ()), *reading.drop, *reading.types, *reading.stepped]
+    wanted = [*(reading.columns or ()), *reading.drop, *reading.types, *reading.stepped, *reading.monotone]
     if absent := [name for name in wanted if name not in known]:
         close = suggestion(absent[0], sorted(known))
         raise DataError(f"no column {', '.join(map(repr, absent))} in any party's file{close}")

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from plumbob.arrays import Matrix, Vector
 from plumbob.data import Table, batches, held_out_rows, store
 from plumbob.data.encoder import ALL_ROWS, Rows
 from plumbob.model import logistic, metrics
@@ -18,7 +19,7 @@ from plumbob.model.links import log_odds
 from plumbob.model.sigmoid import SIGMOIDS
 from plumbob.plan import Plan
 from plumbob.protocol.quality import HELD_OUT, measured
-from plumbob.protocol.transcript import Matrix, Transcript, Vector
+from plumbob.protocol.transcript import Transcript
 from plumbob.workshop.simulation.training import JointModel, Run
 
 TEST_PART, TRAINING = "test part", "training rows"
@@ -55,7 +56,20 @@ def assessed(run: Run, tables: Mapping[str, Table], test: Mapping[str, Table] | 
             for epoch, values in enumerate((log_odds(plan, one) for one in epoch_scores(run, some)), start=1)
         ],
     )
-    return replace(run, record=record)
+    # Opened weights score the training rows for nothing; over shares every score is a message, so these must do.
+    is_shared = any(part.weights is None for part in run.model.parts.values())
+    seen_y, seen = (y, scores["joint"]) if is_shared else _training_scores(run.model, trained_on)
+    return replace(run, record=record, model=_with_threshold(run.model, metrics.balanced_threshold(seen_y, seen)))
+
+
+def _training_scores(model: JointModel, trained_on: Mapping[str, Table]) -> tuple[Vector, Vector]:
+    some = _some(trained_on)
+    return _labels(model.plan, some), log_odds(model.plan, model.scores(some))
+
+
+def _with_threshold(model: JointModel, threshold: float | None) -> JointModel:
+    name = model.plan.label_party.name
+    return replace(model, parts={**model.parts, name: replace(model.parts[name], balanced_threshold=threshold)})
 
 
 def baseline_scores(

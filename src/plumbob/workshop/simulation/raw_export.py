@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from plumbob.data.encoding import AnySource, Bins, Levels
+from plumbob.data.encoding import AnySource, Bins, Levels, Marked
 from plumbob.errors import DataError
 from plumbob.protocol.part import ModelPart
 from plumbob.workshop.simulation.scorecard import slot_weights
@@ -33,11 +33,12 @@ class NumberScore:
 
 @dataclass(frozen=True)
 class SlopeScore:
-    """`slope` times the number; `fill` stands for a gap, None where gaps are refused."""
+    """`slope` times the number; `fill` stands for a gap, None where gaps are refused, and `at_gap` is added there."""
 
     name: str
     slope: float
     fill: float | None
+    at_gap: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -63,8 +64,8 @@ class RawScores:
 
 
 def has_slots(parts: Sequence[ModelPart]) -> bool:
-    """Whether a part's columns are bins or levels."""
-    return any(isinstance(source, Bins | Levels) for part in parts for source in part.encoder.sources)
+    """Whether a part's columns are bins, levels or marks of a gap."""
+    return any(isinstance(source, Marked | Bins | Levels) for part in parts for source in part.encoder.sources)
 
 
 def raw_scores(parts: Sequence[ModelPart], classes: tuple[Any, Any] | None) -> RawScores:
@@ -101,7 +102,8 @@ def _column(source: AnySource, own: list[float], fill: list[float] | None) -> Co
     if source.is_text:
         levels = [name.removeprefix(f"{source.name}=") for name in source.encoded_names]
         return LevelScore(source.name, dict(zip(levels, own, strict=True)), 0.0, float(np.dot(own, fill or [0.0])))
-    return SlopeScore(source.name, own[0], None if fill is None else fill[0])
+    filling = None if fill is None else fill[0]
+    return SlopeScore(source.name, own[0], filling, own[1] if isinstance(source, Marked) else 0.0)
 
 
 # scikit-learn.
@@ -109,7 +111,7 @@ def _column(source: AnySource, own: list[float], fill: list[float] | None) -> Co
 
 def as_pipeline(model: RawScores) -> Any:
     """A fitted pipeline on a data frame with the tables' columns; NaN is a gap."""
-    from pandas import DataFrame, Series  # type: ignore[import-untyped]  # It brings no types.
+    from pandas import DataFrame, Series
     from sklearn.compose import ColumnTransformer
     from sklearn.linear_model import LinearRegression, LogisticRegression
     from sklearn.pipeline import Pipeline
@@ -145,7 +147,11 @@ def _transformers(column: ColumnScore) -> tuple[list[tuple[str, Any, list[str]]]
     name = column.name
     if isinstance(column, SlopeScore):
         imputer = SimpleImputer(strategy="constant", fill_value=0.0 if column.fill is None else column.fill)
-        return [(f"{name} as it is", imputer, [name])], [column.slope], 0.0
+        as_it_is: tuple[str, Any, list[str]] = (f"{name} as it is", imputer, [name])
+        if not column.at_gap:
+            return [as_it_is], [column.slope], 0.0
+        mark = (f"{name} gap", MissingIndicator(features="all"), [name])
+        return [as_it_is, mark], [column.slope, column.at_gap], 0.0
     if isinstance(column, LevelScore):
         levels = [*column.weights, np.nan]
         encoder = OneHotEncoder(
@@ -218,7 +224,9 @@ class _Graph:
         if isinstance(column, SlopeScore):
             fill = self.constant(f"{at}_fill", [float("nan") if column.fill is None else column.fill])
             filled = self.add("Where", [is_gap, fill, column.name], f"{at}_filled")
-            return self.add("Mul", [filled, self.constant(f"{at}_slope", [column.slope])], f"{at}_term")
+            product = self.add("Mul", [filled, self.constant(f"{at}_slope", [column.slope])], f"{at}_product")
+            nothing, mark = self.constant(f"{at}_none", [0.0]), self.constant(f"{at}_mark", [column.at_gap])
+            return self.add("Add", [product, self.add("Where", [is_gap, mark, nothing], f"{at}_marked")], f"{at}_term")
         value = self.constant(f"{at}_base", [column.base])
         if column.cuts:
             value = self._stepped(column, at, value)

@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from plumbob.data.encoding import AnySource, Bins, Levels
+from plumbob.data.encoding import GAP, MIDDLE_RANK, AnySource, Bins, Levels, Marked
 from plumbob.errors import DataError
 from plumbob.protocol.part import ModelPart
 
@@ -95,10 +95,15 @@ def _slots(source: AnySource, own: list[float]) -> Iterator[tuple[str, float | N
             yield name.removeprefix(f"{source.name}="), None, weight
     else:
         yield "each unit", None, own[0]
+        if isinstance(source, Marked):
+            yield GAP, source.share, own[1]
 
 
 def slot_weights(source: Bins | Levels, own: list[float]) -> list[float]:
     """What each slot adds to the score, in the order of the slots."""
+    if isinstance(source, Bins) and source.is_monotone:
+        slope, gap = (own[0] if source.cuts else 0.0), own[-1] if source.has_gaps else 0.0
+        return [*(slope * rank for rank in source.ranks), *([slope * MIDDLE_RANK + gap] if source.has_gaps else [])]
     if isinstance(source, Bins) and source.is_stepped:
         steps = own[: len(source.cuts)]
         rising = [sum(steps[:count]) for count in range(len(steps) + 1)]

@@ -17,7 +17,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from plumbob.arrays import Vector
 from plumbob.crypto import SYSTEM_RANDOMNESS, Randomness, engines
+from plumbob.crypto.engines.interface import Engine
 from plumbob.data import Table, seed_from_int
 from plumbob.errors import DataError, TransportError
 from plumbob.plan import Plan
@@ -31,7 +33,7 @@ from plumbob.protocol.part import ModelPart
 from plumbob.protocol.party import Progress, TrainingParty
 from plumbob.protocol.prediction import predictor
 from plumbob.protocol.quality import run_to_its_quality
-from plumbob.protocol.transcript import Transcript, Vector
+from plumbob.protocol.transcript import ArbiterTranscript, Transcript
 from plumbob.protocol.widths import usual_shape
 from plumbob.record import RunRecord
 from plumbob.run_folder import RunFolder
@@ -83,11 +85,13 @@ class JointModel:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Run:
-    """What a simulated run leaves: the record that may be shown, each party's transcript, and the model."""
+    """What a simulated run leaves: the record that may be shown, the transcripts and the model."""
 
     record: RunRecord
     transcripts: dict[str, Transcript]
+    """Of each party with columns."""
     model: JointModel
+    arbiter: ArbiterTranscript | None = None
     parties: dict[str, TrainingParty | Arbiter] = field(default_factory=dict)
     """The party objects themselves, for who must look inside: an active attack keeps what it read there."""
 
@@ -98,6 +102,9 @@ class Run:
         for name, transcript in self.transcripts.items():
             place.make_party_folder(name)
             transcript.save(place.transcript_file(name))
+        if self.arbiter is not None:
+            place.make_party_folder(self.arbiter.party)
+            self.arbiter.save(place.transcript_file(self.arbiter.party))
         place.keep(self.record)
 
 
@@ -105,7 +112,7 @@ def train(
     plan: Plan,
     tables: Mapping[str, Table],
     *,
-    engine: str = "auto",
+    engine: str | Engine = "auto",
     jobs: int | None = None,
     randomness: Randomness | Mapping[str, Randomness] = SYSTEM_RANDOMNESS,
     progress: Progress | None = None,
@@ -180,10 +187,10 @@ def _train_between_parties(
     for name, participant in participants.items():
         parties[name] = player(participant, tables.get(name), progress if name == reporter else None, cast.get(name))
     tasks = {name: partial(run_to_its_quality, party) for name, party in parties.items()}
-    transcripts = {
-        name: replace(transcript, frames=_frames(participants[name]))
-        for name, (transcript, _) in run_together(tasks, participants).items()
-    }
+    results = run_together(tasks, participants).values()
+    ends = [replace(end, frames=_frames(participants[end.party])) for end, _ in results]
+    transcripts = {end.party: end for end in ends if isinstance(end, Transcript)}
+    arbiter = next((end for end in ends if isinstance(end, ArbiterTranscript)), None)
     learners = {name: party for name, party in parties.items() if isinstance(party, TrainingParty)}
     for party in learners.values():
         party.refuse_result()
@@ -194,7 +201,7 @@ def _train_between_parties(
         for name, party in parties.items()
     ]
     record = run_record(plan, participant.engine.name, participant.randomness, records, len(label.X), label.seed)
-    return Run(record, transcripts, JointModel(plan, parts), parties)
+    return Run(record, transcripts, JointModel(plan, parts), arbiter, parties)
 
 
 def _with_journal(participant: Participant, checkpoint: Checkpoint) -> Participant:
@@ -213,7 +220,7 @@ def _frames(participant: Participant) -> dict[str, list[bytes]]:
 
 
 def connected_participants(
-    plan: Plan, engine: str, jobs: int | None, randomness: Randomness | Mapping[str, Randomness]
+    plan: Plan, engine: str | Engine, jobs: int | None, randomness: Randomness | Mapping[str, Randomness]
 ) -> dict[str, Participant]:
     """A participant for every party, with a channel to every other one; the cores are shared out among them."""
     names = [party.name for party in plan.parties]
@@ -224,10 +231,11 @@ def connected_participants(
         channels[second][first] = Channel(first, ends[1])
     threads = max(1, (jobs or engines.cores()) // len(plan.learners))
     shape = usual_shape(plan)
-    return {
-        name: Participant(name, plan, channels[name], engines.choose(engine, threads, shape), _own(randomness, name))
-        for name in names
-    }
+
+    def own_engine() -> Engine:
+        return engines.choose(engine, threads, shape) if isinstance(engine, str) else engine
+
+    return {name: Participant(name, plan, channels[name], own_engine(), _own(randomness, name)) for name in names}
 
 
 def _own(randomness: Randomness | Mapping[str, Randomness], name: str) -> Randomness:

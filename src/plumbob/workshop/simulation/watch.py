@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from plumbob.arrays import Vector
 from plumbob.data import Batch, Table, steps_per_epoch
 from plumbob.model.links import log_odds
 from plumbob.plan import Plan
@@ -16,7 +17,6 @@ from plumbob.protocol.cast import PROTOCOLS
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.quality import Metrics, measured
-from plumbob.protocol.transcript import Vector
 
 WATCHABLE = ("exchange", "arbiter")
 

@@ -22,7 +22,7 @@ from plumbob.protocol.channel import Channel
 from plumbob.protocol.handshake import Participant, offer_key
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.part import ModelPart
-from plumbob.protocol.shares import SharesParty
+from plumbob.protocol.shares_prediction import SharesPredictor
 from tests.crypto.malformed import CIPHERTEXTS, KEYS, PAILLIER_CIPHERTEXTS, Forger, Offer
 from tests.crypto.support import CountingEngine
 from tests.protocol.quick_keys import binding, made_key, use_quick_keys
@@ -140,7 +140,7 @@ class Stage:
                 participants,
             )
         parts = shared_parts(plan)
-        parties = {name: SharesParty(participant, tables[name]) for name, participant in participants.items()}
+        parties = {name: SharesPredictor(participant, tables[name]) for name, participant in participants.items()}
         tasks = {name: lambda name=name: parties[name].predict(parts[name]) for name in parties}
         return outcomes(tasks, participants)
 

@@ -12,6 +12,7 @@ import gmpy2
 import numpy as np
 import pytest
 
+from plumbob.arrays import Vector
 from plumbob.crypto import Encoded, vector
 from plumbob.crypto.limbs import from_ints
 from plumbob.crypto.paillier import PaillierPrivateKey, PaillierPublicKey
@@ -21,7 +22,6 @@ from plumbob.errors import CiphertextRefusedError, RemoteProtocolError, Transpor
 from plumbob.protocol.exchange import ExchangeParty
 from plumbob.protocol.messages import Kind, decode
 from plumbob.protocol.party import TrainingParty
-from plumbob.protocol.transcript import Vector
 from tests.crypto.owners import ciphertexts
 from tests.protocol.support import made_up, plan_for, played, tables_for
 from tests.workshop.attacks.keys.support import ROWS, factors_of, on_network

@@ -7,18 +7,21 @@ from typing import Any
 import numpy as np
 import pytest
 
+from plumbob.arrays import Matrix
 from plumbob.crypto import Encoding
 from plumbob.errors import DataError, RemoteProtocolError
-from plumbob.protocol import openings, shares
-from plumbob.protocol.handshake import Session
+from plumbob.protocol import openings, shares_prediction
+from plumbob.protocol.bound_shares import BoundShares
+from plumbob.protocol.handshake import Session, admit_key, make_key, offer_key
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import RING, SCORES, Opening, Share, scored_bits
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.primitive import Helper
-from plumbob.protocol.shares import PREDICTED_AT_ONCE, PREDICTED_BITS, WEIGHT_BITS, SharesParty
+from plumbob.protocol.share_holder import WEIGHT_BITS, ShareHolder
+from plumbob.protocol.shares_prediction import PREDICTED_AT_ONCE, PREDICTED_BITS, SharesPredictor
 from plumbob.protocol.widths import widths_for
 from plumbob.workshop.simulation import Run
-from tests.protocol.support import Matrix, Wire, outcomes, plan_for, seated, tables_for, trained
+from tests.protocol.support import Wire, outcomes, plan_for, seated, tables_for, trained
 
 ROWS, COLUMNS = 16, 3
 APART = 40  # Bits between two columns in a chosen share.
@@ -26,17 +29,23 @@ UNCUT = Opening(integer_bits=openings.RING_BITS - 1 - 48, fraction_bits=48)
 """The switch: a share of a score is handed over as it is, 192 bits per row."""
 
 
-class SuppliesEachTime(SharesParty):
+class SuppliesEachTime(SharesPredictor):
     """The switch: keys of the session, and in each session a fresh share, whatever training ended with."""
 
     def prepare_prediction(self, part: ModelPart, session: Session) -> None:
-        self.session = session
         wider = Encoding(self.plan.feature_bits, PREDICTED_BITS)
         self.widths = replace(widths_for(self.plan, part.training_rows), features=wider)
         self.longest_sum = PREDICTED_AT_ONCE
         self.own, self.peers = self._shares_in(part)
         self._predicted = wider.encode(part.encode(self.table), "rows").values
-        self.swap_keys()
+        # Today's table has no such messages in a session.
+        self._channel.follow(None)
+        self.key = make_key(self.participant)
+        offer_key(self.participant, session.identity, self.key)
+        self.peer_key = admit_key(self.participant, session, self._peer, {self.key.public.n})
+
+    lend = ShareHolder.lend
+    ask = ShareHolder.ask
 
 
 def chosen(peers: Share) -> Share:
@@ -64,10 +73,10 @@ class ReadingParty(SuppliesEachTime):
         return np.zeros(len(X))
 
 
-class InsistingParty(SharesParty):
+class InsistingParty(SharesPredictor):
     """The label party of today, which sends an altered share all the same."""
 
-    def _lend(self, helper: Helper, step: int, lent: Share) -> None:
+    def lend(self, helper: Helper, step: int, lent: Share) -> None:
         helper.lend(step, self.key.encrypt(chosen(lent)))
 
 
@@ -82,12 +91,12 @@ def new_rows() -> Matrix:
     return np.round(np.random.default_rng(4).normal(size=(ROWS, 2 + COLUMNS)), 3)
 
 
-def predicted(run: Run, cast: dict[str, type[SharesParty]], parts: dict[str, ModelPart] | None = None) -> Any:
+def predicted(run: Run, cast: dict[str, type[SharesPredictor]], parts: dict[str, ModelPart] | None = None) -> Any:
     """Both parties and how they ended."""
     tables = tables_for(run.model.plan, new_rows(), None)
     participants = seated(run.model.plan, Wire())
     parties = {
-        name: cast.get(name, SharesParty)(participant, tables[name]) for name, participant in participants.items()
+        name: cast.get(name, SharesPredictor)(participant, tables[name]) for name, participant in participants.items()
     }
     parts = parts or run.model.parts
     return parties, outcomes({name: partial(one.predict, parts[name]) for name, one in parties.items()}, participants)
@@ -105,7 +114,7 @@ def columns_in(total: int) -> list[int]:
 
 def test_a_share_supplied_each_time_shows_every_value(monkeypatch: pytest.MonkeyPatch, closed_run: Run) -> None:
     """With a fresh share in each session and whole shares opened, 48 of 48 values of the peer are read exactly."""
-    monkeypatch.setattr(shares, "SCORES", UNCUT)
+    monkeypatch.setattr(shares_prediction, "SCORES", UNCUT)
     parties, _ = predicted(closed_run, {"label": ReadingParty, "features": SuppliesEachTime})
     truth = parties["features"]._predicted
     claims = np.array([columns_in(total) for total in parties["label"].totals])
@@ -131,8 +140,8 @@ def test_parts_bound_to_different_shares_are_not_used_together(closed_run: Run) 
 def test_both_ends_keep_the_same_hash(closed_run: Run) -> None:
     """What one supplied is what the other one got, by hash, and it survives the file."""
     label, features = (closed_run.model.parts[name].bound for name in ("label", "features"))
-    assert label is not None
-    assert features is not None
+    assert isinstance(label, BoundShares)
+    assert isinstance(features, BoundShares)
     assert label.hash() == features.hash()
     assert label.supplied == features.received
 
@@ -153,6 +162,6 @@ def test_a_model_without_bound_shares_is_not_used_with_a_peer(closed_run: Run) -
     expected = closed_run.model.scores(tables_for(closed_run.model.plan, X, None))
     assert np.abs(ends["label"] - expected).max() <= 2.0**-16
     participants = seated(closed_run.model.plan)
-    party = SharesParty(participants["label"], tables_for(closed_run.model.plan, X, None)["label"])
+    party = SharesPredictor(participants["label"], tables_for(closed_run.model.plan, X, None)["label"])
     with pytest.raises(DataError, match="train it again"):
         party.prepare_prediction(parts["label"], Session(b"", b""))

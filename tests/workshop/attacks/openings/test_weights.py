@@ -15,7 +15,8 @@ from plumbob.protocol import openings, shares
 from plumbob.protocol.messages import Kind, Message
 from plumbob.protocol.openings import RING, WEIGHTS, Opening, Share, opened_bits
 from plumbob.protocol.primitive import Helper, Learner
-from plumbob.protocol.shares import WEIGHT_BITS, SharesParty, StepSize
+from plumbob.protocol.share_holder import WEIGHT_BITS
+from plumbob.protocol.shares import SharesParty, StepSize
 from tests.protocol.support import Wire, made_up, plan_for, played
 
 PEOPLE = 120

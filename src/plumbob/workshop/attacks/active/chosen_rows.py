@@ -33,6 +33,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from plumbob.arrays import Vector
 from plumbob.crypto import Encoded, Encoding, EncryptedVector, PublicKey, Slots
 from plumbob.crypto.engines.interface import IntegerMatrix
 from plumbob.crypto.packing import centred
@@ -43,7 +44,6 @@ from plumbob.protocol.lattice_shares import LatticeParty
 from plumbob.protocol.openings import WEIGHTS, Share
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.shares import SharesParty, StepSize
-from plumbob.protocol.transcript import Vector
 from plumbob.protocol.widths import columns_of
 from plumbob.workshop.attacks.active.attacking_parties import AttackingArbitratedParty, AttackingExchangeParty
 from plumbob.workshop.attacks.active.integers import exact_product, is_noisy, label_unit, narrow_residual

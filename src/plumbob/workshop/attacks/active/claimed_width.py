@@ -16,12 +16,12 @@ from typing import Literal
 
 import numpy as np
 
+from plumbob.arrays import Vector
 from plumbob.crypto import Encoded, Slots
 from plumbob.crypto.engines.interface import IntegerMatrix
 from plumbob.data import Batch, largest_batch
 from plumbob.plan import Plan
 from plumbob.protocol.party import TrainingParty
-from plumbob.protocol.transcript import Vector
 from plumbob.protocol.widths import columns_of, slots_for
 from plumbob.workshop.attacks.active.attacking_parties import AttackingExchangeParty
 from plumbob.workshop.attacks.active.integers import solve_exactly

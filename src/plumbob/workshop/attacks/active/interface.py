@@ -17,13 +17,14 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from plumbob.arrays import Vector
 from plumbob.checking.catalogue import entry_for
 from plumbob.errors import DataError
 from plumbob.plan import Plan
 from plumbob.protocol.party import TrainingParty
 from plumbob.workshop.attacks.active.integers import is_noisy
 from plumbob.workshop.attacks.equations import noise_on_residuals
-from plumbob.workshop.attacks.interface import Claim, Condition, LabelClaim, NotApplicable, ValueClaim, Vector, View
+from plumbob.workshop.attacks.interface import Claim, Condition, LabelClaim, NotApplicable, ValueClaim, View
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,7 @@ from typing import Literal
 
 import numpy as np
 
+from plumbob.arrays import Vector
 from plumbob.crypto import Encoded, Encoding, EncryptedVector, PublicKey, Slots
 from plumbob.crypto.fixed_point import sum_bits
 from plumbob.crypto.limbs import concatenate
@@ -41,7 +42,6 @@ from plumbob.data import Batch, largest_batch
 from plumbob.model import bounds
 from plumbob.plan import Plan
 from plumbob.protocol.party import TrainingParty
-from plumbob.protocol.transcript import Vector
 from plumbob.protocol.widths import Widths, columns_of
 from plumbob.workshop.attacks.active.attacking_parties import AttackingArbitratedParty, AttackingExchangeParty
 from plumbob.workshop.attacks.active.integers import exact_product, narrow_residual, signed_digits, solve_exactly

@@ -24,19 +24,17 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from plumbob.arrays import Matrix, Vector
 from plumbob.crypto import Encoded, EncryptedVector
 from plumbob.data import Batch, batches, largest_batch
 from plumbob.plan import Party, Plan
 from plumbob.privacy.randomised_response import label_scale
 from plumbob.protocol.party import LARGEST_SCORE, TrainingParty
-from plumbob.protocol.transcript import Vector
 from plumbob.protocol.widths import columns_of
 from plumbob.workshop.attacks.active.attacking_parties import AttackingArbitratedParty, AttackingExchangeParty
 from plumbob.workshop.attacks.active.interface import ActiveAttack, AttackingParty, Reading
 from plumbob.workshop.attacks.equations import noise_on_residuals
 from plumbob.workshop.attacks.interface import Condition, NotApplicable, ValueClaim, View
-
-Matrix = NDArray[np.float64]
 
 OF_THE_LIMIT = 0.02
 """The share of the limit that a push takes up, if the peers' columns are as large as the attacker's own."""

@@ -4,23 +4,22 @@ from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from plumbob.commands.table_flags import TableFlags
-from plumbob.commands.tables import SUGGESTED_BINS, chosen, described
 from plumbob.crypto import engines
+from plumbob.data import read_table
 from plumbob.data.shapes import EncodingChoices
-from plumbob.data.summary import TableSummary
+from plumbob.data.summary import TableSummary, summarise
 from plumbob.errors import SettingsError
 from plumbob.party.home import SETTINGS_FILE, Home, HomeSettings
-from plumbob.plan import Plan
+from plumbob.party.outcome import GivenPlan, plan_of
+from plumbob.plan import SUGGESTED_BINS, Plan
 from plumbob.transport.identity import Certificate
 from plumbob.transport.invitation import Invitation
 
 ANYWHERE = ("0.0.0.0:", "[::]:")  # No place that a peer could dial.
 
 
-def init(folder: Path, settings: HomeSettings, days: int, table: TableFlags = TableFlags()) -> dict[str, object]:  # noqa: B008  # Frozen.
+def init(folder: Path, settings: HomeSettings, days: int) -> dict[str, object]:
     """A new party in a folder of its own, with what its table gives; a table that cannot be read is refused first."""
-    settings = replace(settings, reading=chosen(table))
     summary = _summary(settings)
     if settings.engine not in engines.NAMES:
         raise SettingsError(f"engine {settings.engine!r}: expected one of {', '.join(engines.NAMES)}")
@@ -53,8 +52,8 @@ def _summary(settings: HomeSettings) -> TableSummary | None:
     if not settings.data or not Path(settings.data).is_file():
         return None
     label = settings.label_column or None
-    suggested = EncodingChoices(bins=SUGGESTED_BINS)
-    return described(Path(settings.data), settings.id_column, label, settings.reading, suggested)
+    table = read_table(Path(settings.data), settings.id_column, label, choices=settings.reading)
+    return summarise(table, EncodingChoices(bins=SUGGESTED_BINS))
 
 
 def renew(folder: Path, days: int) -> dict[str, object]:
@@ -108,7 +107,7 @@ def join(folder: Path, token: str, address: str | None, may_replace: bool) -> di
 
 def doctor(
     folder: Path,
-    plan: Path | None,
+    plan: GivenPlan | None,
     peers: list[str],
     seconds: float,
     progress: Callable[[str], None],
@@ -119,13 +118,18 @@ def doctor(
     from plumbob.party import doctor as doctors
 
     home = Home.open(folder)
-    agreed = None if plan is None else Plan.load(plan)
+    agreed = None if plan is None else plan_of(plan)
     checks = []
     for check in doctors.examine(home, agreed, only=peers, seconds=seconds, progress=progress):
         checks.append(check)
         if tell is not None:
             tell(check.line)
-    return {"ready": all(check.is_ok for check in checks), "checks": [asdict(check) for check in checks]}
+    is_ready = all(check.is_ok for check in checks)
+    file = "PLAN" if isinstance(plan, Plan) else plan
+    step = doctors.next_step(home, agreed, file) if is_ready else doctors.remedy(checks)
+    if tell is not None:
+        tell(f"{'ready' if is_ready else 'not ready'}; {step}")
+    return {"ready": is_ready, "checks": [asdict(check) for check in checks], "next": step}
 
 
 def _described(certificate: Certificate) -> dict[str, object]:

@@ -18,17 +18,19 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from plumbob.commands.progress import StepProgress
-from plumbob.commands.scores import refuse_unwritable, threshold_of, unseen_line, write_scores
 from plumbob.crypto import Randomness
-from plumbob.data import Table, in_agreed_order, read_table
+from plumbob.data import Table, held_out_rows, in_agreed_order, read_table
 from plumbob.errors import BudgetExceededError, DataError, UnsafePlanError
 from plumbob.party import alignment, prediction, receipts, signature, training
-from plumbob.party.conversation import AnyConnector
+from plumbob.party.conversation import AnyConnector, OtherNumber
 from plumbob.party.home import Home
 from plumbob.party.label_budget import LabelBudget
+from plumbob.party.outcome import GivenPlan, named, plan_of
 from plumbob.party.party_run import PartyRun, party_run_at, refuse_strangers
 from plumbob.party.rows import aligned_rows, aligned_table, is_arbiter, own_table
+from plumbob.party.run_list import RUNS as RUNS
+from plumbob.party.run_list import is_unstarted, listed
+from plumbob.party.scores import refuse_unwritable, threshold_of, unseen_line, write_scores
 from plumbob.party.sizes import largest_message
 from plumbob.party.status import Status, read_status
 from plumbob.plan import PARTY_NAME, Plan
@@ -37,11 +39,12 @@ from plumbob.protocol.journal import Remains, SqliteJournal, remains_of
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.widths import ASSUMED_ROWS
 from plumbob.record import RunRecord
+from plumbob.report.progress import StepProgress
 from plumbob.run_folder import JOURNAL, RunFolder
 from plumbob.transport import Connection
 from plumbob.transport.identity import make_private_folder
 
-RUNS = "runs"
+SESSIONS = {"align": "alignment", "predict": "prediction"}
 SHORT = 12  # Characters of a plan's hash in a folder's name.
 Tell = Callable[[str], None]
 
@@ -72,21 +75,22 @@ class PredictionOptions:
     is_strict: bool = False
 
 
-def sign(folder: Path, plan_file: Path, accept_leaks: bool) -> dict[str, object]:
+def sign(folder: Path, given: GivenPlan, accept_leaks: bool) -> dict[str, object]:
     """This party's word for a plan; one that leaks needs its word for that too."""
     from plumbob.checking.check import check
-    from plumbob.commands import check as checking
+    from plumbob.checking.findings import lines_of
+    from plumbob.checking.refusal import refuse_leaks
 
-    home, plan = Home.open(folder), Plan.load(plan_file)
+    home, plan = Home.open(folder), plan_of(given)
     refuse_strangers(home, plan)
     rows = plan.rows or aligned_rows(home, plan) or None
-    checking.refuse_leaks(plan, rows, accept_leaks)
+    refuse_leaks(plan, rows, accept_leaks)
     file = signature.sign(home, plan, accepts_leaks=accept_leaks)
     findings, noted = check(plan, rows), _sign_notes(plan, rows)
     leaks = " and accepted its leaks" if accept_leaks else ""
-    lines = [*checking.lines_of(findings), "", *(f"note: {note}" for note in noted), ""]
+    lines = [*lines_of(findings), "", *(f"note: {note}" for note in noted), ""]
     lines.append(f"{home.identity.name} signed {plan.hash()}{leaks}")
-    lines.append(f"next, once all parties have signed: plumbob party train {plan_file}")
+    lines.append(f"next, once all parties have signed: plumbob party train {named(given)}")
     return {
         "plan_hash": plan.hash(),
         "signature": str(file),
@@ -108,12 +112,12 @@ def _sign_notes(plan: Plan, rows: int | None) -> list[str]:
         f"These rows are not aligned yet, and the plan does not say how many there are: the findings assume "
         f"{ASSUMED_ROWS:,}. Run `plumbob party align` and sign again to judge the real number."
     )
-    return [assumed, *notes(plan)]
+    return [assumed, *notes(plan, ASSUMED_ROWS)]
 
 
-def align(folder: Path, plan_file: Path, options: AlignmentOptions, quiet: bool, tell: Tell) -> dict[str, object]:
+def align(folder: Path, given: GivenPlan, options: AlignmentOptions, quiet: bool, tell: Tell) -> dict[str, object]:
     """The rows that all parties have; with `at_least`, only if there are so many."""
-    home, plan = Home.open(folder), Plan.load(plan_file)
+    home, plan = Home.open(folder), plan_of(given)
     # Before there is a folder for the session: a refusal leaves none.
     refuse_strangers(home, plan)
     name, at_least = _list_name(options.name), options.at_least
@@ -145,16 +149,16 @@ def align(folder: Path, plan_file: Path, options: AlignmentOptions, quiet: bool,
         }
     lines = [f"{found.size} rows in common ({sizes})", f"order {found.order_hash}", str(file)]
     file_of_rows = f" --data {options.data}" if options.data else ""
-    step = f"predict {plan_file} --name {name}{file_of_rows}" if name else f"sign {plan_file}"
+    step = f"predict {named(given)} --name {name}{file_of_rows}" if name else f"sign {named(given)}"
     lines.append(f"next, on all sides: plumbob party {step}")
     return {**result, "file": str(file), "lines": lines}
 
 
 def train(
-    folder: Path, plan_file: Path, is_new: bool, quiet: bool, tell: Tell, *, allow_test_keys: bool = False
+    folder: Path, given: GivenPlan, is_new: bool, quiet: bool, tell: Tell, *, allow_test_keys: bool = False
 ) -> dict[str, object]:
     """This party's part in a run, from its beginning or from where it was interrupted."""
-    home, plan = Home.open(folder), Plan.load(plan_file)
+    home, plan = Home.open(folder), plan_of(given)
     _refuse_test_keys(plan, allow_test_keys)
     seal = signature.seal_of(home, plan)
     if plan.seed:
@@ -163,14 +167,38 @@ def train(
     rows = len(table) if table is not None else plan.rows
     place = _run_folder(home, plan, is_new)
     party_run = replace(party_run_at(home, plan, table, place, largest_message(plan, rows), tell), seal=seal)
+    while True:
+        try:
+            record = _trained(home, replace(party_run, folder=place, number=_number_of(place, plan)), quiet, tell)
+        except OtherNumber as other:
+            # Nothing was sent yet; the journal is closed, and keeps its identity under the new name.
+            place = _renumbered(place, plan, other.number)
+            tell(f"this is run {other.number} of the plan on another side, so it is here too: {place}")
+        else:
+            return _kept(home, plan, record, place)
+
+
+def _trained(home: Home, party_run: PartyRun, quiet: bool, tell: Tell) -> RunRecord:
+    """From wherever its journal stands to the end."""
+    plan, table, place = party_run.plan, party_run.table, party_run.folder
+    RunFolder(place).plan_file.write_text(plan.to_toml(), encoding="utf-8")
     with StepProgress(plan.protocol, quiet) as progress, _journal(place) as journal:
         if journal.resumed() is not None:
-            tell("going on with a run that was interrupted")
+            tell("resuming a run that was interrupted")
         if table is not None and home.identity.name == plan.label_party.name:
             LabelBudget.of(home).book(plan, journal.identity(), table.ids, home.settings.label_epsilon)
         if table is not None and home.identity.name != plan.label_party.name:
             prediction.book_held_out(home, plan, journal, len(table))
-        record = training.train(party_run, journal, _journaled_randomness(journal), progress)
+        return training.train(party_run, journal, _journaled_randomness(journal), progress)
+
+
+def _kept(home: Home, plan: Plan, record: RunRecord, place: Path) -> dict[str, object]:
+    """Its page and its signed receipt; what was signed once keeps its date."""
+    signed = receipts.signature_of(place)
+    if signed.is_valid:
+        told = _told_of(record, place)
+        again = f"this run was finished already, and signed on {signed.date}; --new starts another run of the plan"
+        return {**told, "lines": [again, *told["lines"]]}
     told = _reported(record, place)
     receipts.sign_record(home, place, [party.name for party in plan.parties])
     return told
@@ -186,28 +214,33 @@ def _refuse_test_keys(plan: Plan, are_allowed: bool) -> None:
         )
 
 
-def _reported(record: RunRecord, place: Path) -> dict[str, object]:
+def _reported(record: RunRecord, place: Path) -> dict[str, Any]:
     """One party alone cannot score an attack: its page shows what the plan alone says."""
     from plumbob.checking.filing import with_predictions
-    from plumbob.commands.results import lines_of, write_report
+    from plumbob.report.results import write_report
 
     shown = with_predictions(record)
-    folder = RunFolder(place)
-    folder.keep(shown)
+    RunFolder(place).keep(shown)
     write_report(shown, place)
-    lines = [*lines_of(shown, place), f"to see the signed receipt: plumbob receipt {place}"]
-    return {"out": str(place), "report": str(folder.report_file), **shown.to_dict(), "lines": lines}
+    return _told_of(shown, place)
 
 
-def predict(folder: Path, plan_file: Path, options: PredictionOptions, tell: Tell) -> dict[str, object]:
+def _told_of(record: RunRecord, place: Path) -> dict[str, Any]:
+    from plumbob.report.results import lines_of
+
+    lines = [*lines_of(record, place), f"to see the signed receipt: plumbob receipt {place}"]
+    return {"out": str(place), "report": str(RunFolder(place).report_file), **record.to_dict(), "lines": lines}
+
+
+def predict(folder: Path, given: GivenPlan, options: PredictionOptions, tell: Tell) -> dict[str, object]:
     """Scores of aligned rows at the label party; at the others, one session of answers."""
-    home, plan = Home.open(folder), Plan.load(plan_file)
+    home, plan = Home.open(folder), plan_of(given)
     name = _list_name(options.name)
     run = _finished_run(home, plan)
     part = ModelPart.load(run.part_file(home.identity.name))
     table = _table_to_predict(home, plan, part, options)
     unusual = unseen_line(home.identity.name, part.encoder.unseen(table), len(table))
-    threshold = threshold_of(options.threshold, options.cost, part.positive_share)
+    threshold = threshold_of(options.threshold, options.cost, part)
     if home.identity.name == plan.label_party.name:
         refuse_unwritable(options.out)
     place = _private(home, RUNS, f"predict-{plan.hash()[:SHORT]}")
@@ -227,7 +260,14 @@ def predict(folder: Path, plan_file: Path, options: PredictionOptions, tell: Tel
     # Ids with what is predicted of them: nobody else's business.
     options.out.touch(mode=0o600)
     ids = [table.ids[row] for row in rows]
-    return write_scores(options.out, ids, scores, part.classes, [unusual], threshold, plan)
+    return write_scores(options.out, ids, scores, part.classes, [unusual], threshold, plan, _held_out(home, plan, run))
+
+
+def _held_out(home: Home, plan: Plan, run: RunFolder) -> dict[str, bool]:
+    """Of every row that was aligned for training, whether the run held it out."""
+    ids = alignment.kept_for(home, plan).ids
+    _, held_out = held_out_rows(ids, plan.held_out(len(ids)), bytes.fromhex(run.record().seed))
+    return dict.fromkeys(ids, False) | dict.fromkeys((ids[row] for row in held_out.tolist()), True)
 
 
 def _most_rows(plan: Plan, part: ModelPart, own: int) -> int | None:
@@ -249,8 +289,18 @@ def status(folder: Path) -> dict[str, object]:
             sentence += _why_secrets(place.name, remains, is_finished)
         shown = {"run": place.name, "finished": is_finished, "status": sentence, "keeps_secrets": remains.has_secrets}
         runs.append({**shown, **_told(found)})
-    lines = [f"{run['run']}  {run['status']}" for run in runs] or ["no run yet; to start one: plumbob party train PLAN"]
+    lines = [f"{_introduced(home.folder / RUNS / str(run['run']))}: {run['status']}" for run in runs]
+    lines = lines or ["no run yet; to start one: plumbob party train PLAN"]
     return {"party": home.identity.name, "runs": runs, "lines": lines}
+
+
+def _introduced(place: Path) -> str:
+    """What a folder's name stands for: it is made of the hash that `plumbob plan hash` prints."""
+    session, separator, _ = place.name.partition("-")
+    if separator and session in SESSIONS:
+        return f"{SESSIONS[session]} ({place.name})"
+    title = listed(place).title
+    return f"run {place.name}" + (f" of plan {title!r}" if title else " (named after its plan's hash)")
 
 
 def _state_of(place: Path, found: Status | None, remains: Remains) -> tuple[bool, str]:
@@ -363,12 +413,29 @@ def _table_to_predict(home: Home, plan: Plan, part: ModelPart, options: Predicti
 
 
 def _run_folder(home: Home, plan: Plan, is_new: bool) -> Path:
-    """The last run of this plan, or the next one."""
+    """The last run of this plan, or the next one; a run that no peer ever met does not count."""
     runs = _runs_of(home, plan)
     if runs and not is_new:
         return runs[max(runs)]
-    short, number = plan.hash()[:SHORT], max(runs, default=0) + 1
-    return _private(home, RUNS, short if number == 1 else f"{short}-{number}")
+    if runs and is_unstarted(runs[max(runs)]):
+        shutil.rmtree(runs.pop(max(runs)))
+    return _private(home, RUNS, _run_name(plan, max(runs, default=0) + 1))
+
+
+def _run_name(plan: Plan, number: int) -> str:
+    """Of the plan's first run its hash, then HASH-2 and so on; the same at every party."""
+    short = plan.hash()[:SHORT]
+    return short if number == 1 else f"{short}-{number}"
+
+
+def _number_of(place: Path, plan: Plan) -> int:
+    """The other way round."""
+    return int(place.name.removeprefix(plan.hash()[:SHORT]).removeprefix("-") or "1")
+
+
+def _renumbered(place: Path, plan: Plan, number: int) -> Path:
+    """Under the number that the parties agreed on; it is higher than that of any run here."""
+    return place.rename(place.with_name(_run_name(plan, number)))
 
 
 def _finished_run(home: Home, plan: Plan) -> RunFolder:

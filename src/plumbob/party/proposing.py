@@ -3,31 +3,28 @@
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from plumbob.commands.plans import shown
-from plumbob.commands.table_flags import TableFlags
-from plumbob.commands.tables import SUGGESTED_BINS, SUGGESTED_TEST_SHARE, chosen
-from plumbob.data import Table, read_table
+from plumbob.data import ColumnChoices, Table, read_table
 from plumbob.data.encoder import choices_of
 from plumbob.data.summary import summarise
 from plumbob.errors import PlanError
 from plumbob.party import training
 from plumbob.party.home import Home
 from plumbob.party.proposal import Proposal, propose
-from plumbob.plan import Party, Plan
+from plumbob.plan import SUGGESTED_BINS, SUGGESTED_TEST_SHARE, Party, Plan
 from plumbob.protocol.journal import SqliteJournal
 
 Tell = Callable[[str], None]
 
 
-def run(folder: Path, keys: Mapping[str, Any], table: TableFlags, out: Path, tell: Tell) -> dict[str, object]:
+def run(folder: Path, keys: Mapping[str, Any], reading: ColumnChoices, out: Path, tell: Tell) -> dict[str, object]:
     """The plan, its file, and what this party's own table gives under it."""
     if out.exists():
         raise PlanError(f"{out}: there is a file already; remove it, or choose another name with --out")
-    home = _with_choices(Home.open(folder), table)
+    home = _with_choices(Home.open(folder), reading)
     own, has_label = _own_table(home), bool(home.settings.label_column)
     if keys and not has_label:
         raise PlanError("the party that has the label chooses the plan's keys; leave the flags out here")
@@ -47,14 +44,27 @@ def run(folder: Path, keys: Mapping[str, Any], table: TableFlags, out: Path, tel
         f"the plan: {plan.protocol}, {widths} columns; {out}  {plan.hash()}",
         f"next, on all sides: plumbob party align {out}; then plumbob party sign {out}; then plumbob party train {out}",
     ]
-    return {**shown(plan), "out": str(out), "table": summary.to_dict(), "lines": lines}
+    return {"plan": asdict(plan), "hash": plan.hash(), "out": str(out), "table": summary.to_dict(), "lines": lines}
 
 
-def _with_choices(home: Home, table: TableFlags) -> Home:
-    """What the flags say is kept for the commands that follow."""
-    if not table:
+def _with_choices(home: Home, reading: ColumnChoices) -> Home:
+    """What is said about the columns is kept for the commands that follow."""
+    if reading == ColumnChoices():
         return home
-    return home.with_settings(replace(home.settings, reading=chosen(table, home.settings.reading)))
+    return home.with_settings(replace(home.settings, reading=_said_over(reading, home.settings.reading)))
+
+
+def _said_over(now: ColumnChoices, before: ColumnChoices) -> ColumnChoices:
+    """Where nothing is said now, what was said before holds."""
+    return ColumnChoices(
+        now.columns or before.columns,
+        now.drop or before.drop,
+        {**before.types, **now.types},
+        now.gaps or before.gaps,
+        now.stepped or before.stepped,
+        now.monotone or before.monotone,
+        now.positive or before.positive,
+    )
 
 
 def _own_table(home: Home) -> Table:

@@ -1,0 +1,149 @@
+"""Findings together: a list that shows itself, as text in a terminal and as a table in a notebook."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict
+from html import escape
+from importlib import import_module
+from typing import Any, SupportsIndex, overload
+
+from plumbob.checking.forecast import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
+from plumbob.errors import DataError
+from plumbob.record import Finding
+
+# What is worst comes first.
+ORDER = (LEAKS, DEGRADES, BLOCKED, NOT_APPLICABLE)
+OTHERS = {
+    DEGRADES: "degrade (how much depends on the data)",
+    BLOCKED: "are blocked",
+    NOT_APPLICABLE: "have nothing to work on",
+}
+MEANINGS = {
+    LEAKS: "leaks above the plan's tolerance",
+    DEGRADES: "leaks something; how much depends on the data",
+    BLOCKED: "not shown to leak",
+    NOT_APPLICABLE: "has nothing to work on",
+}
+MORE = "--verbose shows the other {rest} findings, the reason for each, and what no finding covers."
+# A colour beside the word, never instead of it.
+COLOURS = {LEAKS: "#c2410c", DEGRADES: "#a16207", BLOCKED: "#15803d", NOT_APPLICABLE: "#6b7280"}
+Cell = Callable[[Finding], str]
+NAMED: dict[str, Cell] = {
+    "verdict": lambda one: one.verdict,
+    "attack": lambda one: one.attack,
+    "by": lambda one: one.by,
+    "against": lambda one: one.against,
+    "target": lambda one: one.target,
+}
+MEASURED: dict[str, Cell] = {
+    "rate": lambda one: _number(one.rate),
+    "baseline": lambda one: _number(one.baseline),
+    "AUC": lambda one: _number(one.auc),
+}
+
+
+class Findings(list[Finding]):
+    """A list of findings, the worst first; it prints as a table, and a notebook shows it as one."""
+
+    @overload
+    def __getitem__(self, place: SupportsIndex) -> Finding: ...
+    @overload
+    def __getitem__(self, place: slice) -> "Findings": ...
+    def __getitem__(self, place: SupportsIndex | slice) -> "Finding | Findings":
+        if isinstance(place, slice):
+            return Findings(super().__getitem__(place))
+        return super().__getitem__(place)
+
+    @property
+    def leaking(self) -> "Findings":
+        """Those above the plan's tolerance."""
+        return Findings(one for one in self if one.verdict == LEAKS)
+
+    @property
+    def summary(self) -> str:
+        """How many there are of every verdict, in one sentence."""
+        return summary(self)
+
+    def to_frame(self) -> Any:
+        """One row per finding, as a pandas DataFrame; DataError where pandas is not installed."""
+        try:
+            pandas = import_module("pandas")
+        except ImportError:
+            raise DataError(
+                "to_frame needs pandas, which is not installed; type: pip install pandas, or use "
+                "[dataclasses.asdict(one) for one in findings]"
+            ) from None
+        return pandas.DataFrame([asdict(one) for one in self], columns=list(Finding.__dataclass_fields__))
+
+    def __repr__(self) -> str:
+        return "\n".join([summary(self), *([] if not self else ["", *_table(self), *_reasons_of(self.leaking)])])
+
+    def _repr_html_(self) -> str:
+        """A table without scripts; every cell is escaped, because party names come from other people's plans."""
+        cells: dict[str, Cell] = {**_columns(self), "why": lambda one: one.why, "to stop it": lambda one: one.fix}
+        head = "".join(f'<th style="text-align:left">{escape(name)}</th>' for name in cells)
+        rows = "".join(
+            f"<tr>{''.join(_html_cell(name, show(one)) for name, show in cells.items())}</tr>" for one in self
+        )
+        table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>" if self else ""
+        return f"<div><p>{escape(summary(self))}</p>{table}</div>"
+
+
+def worst_first(findings: Iterable[Finding]) -> Findings:
+    """Sorted by verdict."""
+    return Findings(sorted(findings, key=lambda finding: ORDER.index(finding.verdict)))
+
+
+def summary(findings: Sequence[Finding]) -> str:
+    """One line for whoever must say yes or no: how many findings there are of every verdict."""
+    counts = Counter(finding.verdict for finding in findings)
+    leaking = f"{counts[LEAKS] or 'none'} of {len(findings)} findings leak above the plan's tolerance"
+    told = [f"{counts[verdict]} {words}" for verdict, words in OTHERS.items() if counts[verdict]]
+    return ", ".join([leaking[0].upper() + leaking[1:], *told]) + "."
+
+
+def short_lines(findings: Sequence[Finding]) -> list[str]:
+    """The headline, what leaks and how to stop it, and where the rest is."""
+    leaking = [finding for finding in findings if finding.verdict == LEAKS]
+    rest = len(findings) - len(leaking)
+    return [summary(findings), *_reasons_of(leaking), "", MORE.format(rest=rest)]
+
+
+def lines_of(findings: Sequence[Finding]) -> list[str]:
+    """A table of verdicts, the numbers behind those that matter, and what to type."""
+    return [summary(findings), "", *_table(findings), "", *(line for one in findings for line in _reasons(one))]
+
+
+def _reasons_of(findings: Iterable[Finding]) -> Iterator[str]:
+    for one in findings:
+        yield from ("", *_reasons(one))
+
+
+def _reasons(finding: Finding) -> list[str]:
+    if finding.verdict == NOT_APPLICABLE:
+        return []
+    head = f"{finding.attack} by {finding.by}, {finding.target} of {finding.against}: {MEANINGS[finding.verdict]}."
+    fix = [f"    to stop it: {finding.fix}"] if finding.fix else []
+    return [head, f"    {finding.why} ({finding.reference})", *fix]
+
+
+def _columns(findings: Sequence[Finding]) -> dict[str, Cell]:
+    """What was measured is shown only after a run."""
+    return {**NAMED, **(MEASURED if any(one.rate is not None for one in findings) else {})}
+
+
+def _table(findings: Sequence[Finding]) -> list[str]:
+    """For a terminal: verdicts to the left, the rest to the right."""
+    cells = _columns(findings)
+    rows = [list(cells), *([show(one) for show in cells.values()] for one in findings)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip() for row in rows]
+
+
+def _html_cell(name: str, text: str) -> str:
+    colour = f";color:{COLOURS[text]};font-weight:600;white-space:nowrap" if name == "verdict" else ""
+    return f'<td style="text-align:left;vertical-align:top{colour}">{escape(text)}</td>'
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"

@@ -1,0 +1,59 @@
+"""A plan that leaks is refused before training, unless somebody gives their word that its leaks are accepted."""
+
+import re
+from collections.abc import Sequence
+
+from plumbob.checking.arbiter_rules import ATTACK as ARBITER
+from plumbob.checking.check import check
+from plumbob.checking.forecast import LEAKS
+from plumbob.errors import UnsafePlanError
+from plumbob.plan import Plan
+from plumbob.record import Finding
+
+WORST = 3
+"""Findings that a refusal names."""
+FLAG = re.compile(r"--([a-z][a-z-]*) ([\w.]+)")
+
+
+class LeakWarning(UserWarning):
+    """The plan leaks above its tolerance: Python trains all the same, where the command line refuses."""
+
+
+def refuse_leaks(plan: Plan, rows: int | None, is_accepted: bool, but: Sequence[str] = ()) -> None:
+    """Before training: a plan that leaks needs somebody's word for it; `but` names attacks that have no say."""
+    leaking = [] if is_accepted else unaccepted(plan, rows, but)
+    if leaking:
+        raise UnsafePlanError(
+            f"the plan leaks above its tolerance:\n{worst(leaking)}\ntype {leaking[0].fix} to stop the first, "
+            "`plumbob check` to see all, or add --accept-leaks to train anyway"
+        )
+
+
+def unaccepted(plan: Plan, rows: int | None, but: Sequence[str] = ()) -> list[Finding]:
+    """What leaks above the plan's tolerance and is not named by `but`."""
+    # That the arbiter joins nobody is what such a plan assumes; `check` says so, and its signature accepts it.
+    passed = {*but, ARBITER}
+    return [finding for finding in check(plan, rows) if finding.verdict == LEAKS and finding.attack not in passed]
+
+
+def worst(leaking: Sequence[Finding]) -> str:
+    """The first few of them, one per line."""
+    named = [f"  {one.attack} by {one.by} on {one.target} of {one.against}: {one.why}" for one in leaking[:WORST]]
+    return "\n".join([*named, *([f"  and {len(leaking) - WORST} more"] if len(leaking) > WORST else [])])
+
+
+def warning_about(leaking: Sequence[Finding]) -> str:
+    """For whoever trains from Python, with parameters in place of flags."""
+    return (
+        f"the plan leaks above its tolerance, and the command line would refuse it:\n{worst(leaking)}\nto stop the "
+        f"first: {as_parameters(leaking[0].fix)}; plumbob.check(model.record_.parsed_plan) shows all"
+    )
+
+
+def as_parameters(fix: str) -> str:
+    """`--noise sound --epsilon 1` as `noise="sound" epsilon=1`."""
+    return FLAG.sub(lambda flag: f"{flag[1].replace('-', '_')}={_literal(flag[2])}", fix)
+
+
+def _literal(word: str) -> str:
+    return word if re.fullmatch(r"[\d.]+", word) else f'"{word}"'

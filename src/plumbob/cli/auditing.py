@@ -1,0 +1,126 @@
+"""The verbs that attack: a plan trained for the purpose, or a run that was recorded."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from plumbob.cli.help import AUDITED, verb
+from plumbob.cli.options import (
+    AcceptLeaks,
+    Data,
+    DataDir,
+    Engine,
+    IdColumn,
+    IsNew,
+    Jobs,
+    Json,
+    LabelColumn,
+    Only,
+    PlanWords,
+    Predicted,
+    Quiet,
+    RunOut,
+    SplitBy,
+    Strict,
+    TestFiles,
+)
+from plumbob.cli.output import ending_at_ctrl_c, progress, show
+from plumbob.cli.root import app
+from plumbob.cli.words import one_plan, told_apart
+from plumbob.commands.flags import with_plan_flags
+from plumbob.commands.table_flags import TableFlags, with_table_flags
+
+
+@verb(
+    app,
+    "audit",
+    example="plumbob audit joint.toml --data breast-cancer --out audited",
+    codes=AUDITED,
+)
+@with_plan_flags
+@with_table_flags
+def audit(
+    words: PlanWords = None,
+    out: RunOut = Path("run"),
+    data: Data = [],  # noqa: B006  # Typer copies it.
+    id_column: IdColumn = None,
+    label_column: LabelColumn = None,
+    data_dir: DataDir = None,
+    engine: Engine = "auto",
+    jobs: Jobs = None,
+    accept_leaks: AcceptLeaks = False,
+    is_new: IsNew = False,
+    test: TestFiles = [],  # noqa: B006  # Typer copies it.
+    split_by: SplitBy = None,
+    only: Only = [],  # noqa: B006  # Typer copies it.
+    defences: Annotated[
+        bool, typer.Option("--defences", help="The same data under one defence after the other, as one table.")
+    ] = False,
+    encrypted: Annotated[
+        bool,
+        typer.Option(
+            "--encrypted",
+            help="With --defences: run the real encrypted protocols, measure them, include active attacks.",
+        ),
+    ] = False,
+    predicted: Predicted = 0,
+    strict: Strict = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    *,
+    keys: dict[str, Any],
+    table: TableFlags,
+) -> None:
+    """Train, attack the run with everything each party saw, score the attacks and write a report.
+
+    Each attack has a work budget, which the report states. On 27,000 rows and 23 columns all attacks together take
+    about a minute; training with `exchange` takes longer than that.
+    """
+    from plumbob.commands.check import exit_code
+    from plumbob.commands.tables import chosen
+    from plumbob.workshop.commands import attack as work
+    from plumbob.workshop.commands.train import Inputs, TrainingOptions, plan_for
+    from plumbob.workshop.simulation.files import Testing
+
+    paths, pairs = told_apart(words or [])
+    files, names = work.told_apart(paths, only)
+    testing = Testing(test, split_by)
+    inputs = Inputs([*data, *pairs], id_column, label_column, data_dir, chosen(table), testing)
+    plan = plan_for(one_plan(files), keys, inputs)
+    options = TrainingOptions(engine, jobs, accept_leaks, quiet, is_new)
+    if encrypted and not defences:
+        raise typer.BadParameter("--encrypted goes with --defences; a plain audit is as the plan says")
+    if is_new and defences:
+        raise typer.BadParameter("--new cannot be combined with --defences, which always starts over")
+    if defences:
+        from plumbob.workshop.commands import defences as comparison
+
+        with ending_at_ctrl_c():
+            result = comparison.run(plan, inputs, out, options, names, encrypted, progress(quiet))
+    else:
+        with ending_at_ctrl_c():
+            result = work.audit_plan(plan, inputs, out, options, names, progress(quiet), predicted)
+    show(result, as_json)
+    if code := exit_code(result, strict):
+        raise typer.Exit(code)
+
+
+@verb(app, "attack", example="plumbob attack audited --only label-counts")
+def attack(
+    words: Annotated[list[str], typer.Argument(metavar="RUN_DIR", help="The folder of a run.")],
+    only: Only = [],  # noqa: B006  # Typer copies it.
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Save the findings in the run record and regenerate its report.")
+    ] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Attack a recorded run: what could each party work out from what it saw?"""
+    from plumbob.workshop.commands import attack as work
+
+    folders, names = work.told_apart(words, only)
+    if len(folders) != 1:
+        raise typer.BadParameter(f"expected one folder of a run, got {', '.join(folders) or 'none'}")
+    with ending_at_ctrl_c():
+        show(work.run(Path(folders[0]), names, progress(quiet), keep), as_json)

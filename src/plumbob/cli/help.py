@@ -1,0 +1,211 @@
+"""What `--help` prints: plain text that fits 80 columns, never cuts a flag off, and ends with an example.
+
+Flags that few people need are left out of `--help`; `--help-all` prints them too.
+"""
+
+import inspect
+import shutil
+import textwrap
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from plumbob.commands.flags import EVERYTHING, RARE_PANEL
+
+NARROWEST, WIDEST = 60, 100
+INDENT, COLUMN, NAMES_COLUMN, CODES_COLUMN = 2, 26, 14, 8
+DONE = {0: "done", 1: "failed; the message says what to do", 2: "wrong usage"}
+JUDGED = {
+    0: "done, and nothing leaks",
+    1: DONE[1],
+    2: DONE[2],
+    3: "done, and something leaks above the plan's tolerance",
+    4: "done, and nothing leaks, but something degrades (--strict)",
+}
+AUDITED = {**JUDGED, 4: "done, and nothing leaks, but attacks were not run (--only) or something degrades (--strict)"}
+CONSISTENT = {0: "done, and the records agree", 1: "failed, or the records or signatures do not agree", 2: DONE[2]}
+CODES = {
+    **DONE,
+    3: "check, audit: something leaks above the plan's tolerance",
+    4: "check, audit: nothing leaks, but attacks were not run (--only), or something degrades (--strict)",
+    130: "interrupted by Ctrl-C",
+}
+
+# The verbs of a group by its name, as people use them.
+GROUPED_VERBS: dict[str, dict[str, tuple[str, ...]]] = {
+    "plumbob": {
+        "Start here": ("demo", "lab"),
+        "Plan and check": ("plan", "check"),
+        "Train with other organisations": ("party",),
+        "Train with all parties on this machine": ("train", "predict", "audit", "attack"),
+        "Look at runs": ("runs", "report", "receipt", "export"),
+        "Research and tools": ("paper", "bench", "completion"),
+    },
+    "plan": {"Verbs": ("new", "show", "hash")},
+    "party": {
+        "Set up": ("init", "invite", "join", "renew"),
+        "Agree on a plan": ("propose", "doctor", "sign"),
+        "Run": ("align", "train", "predict"),
+        "Look after runs": ("status", "forget"),
+    },
+}
+
+Entry = tuple[str, str]
+
+
+class Verb(TyperCommand):
+    """A command whose help ends with an example and its exit codes."""
+
+    example = ""
+    codes: dict[int, str] = DONE
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        formatter.write(page_of_verb(self, ctx))
+
+
+class VerbGroup(TyperGroup):
+    """A group whose help lists its verbs as people use them."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        formatter.write(page_of_group(self, ctx))
+
+
+def verb(
+    group: typer.Typer, name: str, *, example: str, codes: dict[int, str] = DONE
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Make a function a verb of this group; its docstring is the help."""
+    made = type("Verb", (Verb,), {"example": example, "codes": codes})
+    return group.command(name, cls=made)
+
+
+def page_of_verb(command: Any, ctx: Any) -> str:
+    """Usage, what it does, arguments, flags, one example, exit codes."""
+    shows_all = bool(ctx.meta.get(EVERYTHING))
+    sections = {"Arguments": [entry(command, item) for item in arguments_of(command)]}
+    left_out = 0
+    for option in command.get_params(ctx):
+        if option.param_type_name != "option":
+            continue
+        panel = panel_of(option)
+        if panel == RARE_PANEL and not shows_all:
+            left_out += 1
+        else:
+            sections.setdefault(panel, []).append(entry(command, option))
+    usage = " ".join([ctx.command_path, *map(usage_of, arguments_of(command)), "[OPTIONS]"])
+    parts = [f"Usage: {usage}", *paragraphs(command.help)]
+    parts += [block(title, entries) for title, entries in sections.items() if entries]
+    if left_out:
+        parts.append(f"{left_out} more flags for keys of the plan: {ctx.command_path} --help-all")
+    parts += [f"Example:\n{shown_example(command.example)}", block("Exit codes", coded(command.codes), CODES_COLUMN)]
+    return "\n\n".join(parts) + "\n"
+
+
+def page_of_group(group: Any, ctx: Any) -> str:
+    """The verbs, section by section."""
+    sections = {title: list(listed(group, names)) for title, names in GROUPED_VERBS[group.name].items()}
+    options = [entry(group, option) for option in group.get_params(ctx) if option.param_type_name == "option"]
+    parts = [f"Usage: {ctx.command_path} VERB [OPTIONS]", *paragraphs(group.help)]
+    parts += [block(title, entries, NAMES_COLUMN) for title, entries in sections.items()]
+    parts.append(block("Options", options, NAMES_COLUMN))
+    parts.append(f"`{ctx.command_path} VERB --help` explains a verb and shows an example.")
+    if ctx.parent is None:
+        parts.append(block("Exit codes", coded(CODES), CODES_COLUMN))
+    return "\n\n".join(parts) + "\n"
+
+
+def listed(group: Any, names: tuple[str, ...]) -> Iterator[Entry]:
+    """These verbs, each with what it does in one sentence."""
+    for name in names:
+        yield name, " ".join(inspect.cleandoc(group.commands[name].help).split("\n\n")[0].split())
+
+
+def arguments_of(command: Any) -> list[Any]:
+    """What is given without a flag, in order."""
+    return [item for item in command.params if item.param_type_name == "argument"]
+
+
+def usage_of(argument: Any) -> str:
+    """An argument in the line of usage; brackets mean that it may be left out."""
+    name = argument.metavar or argument.name.upper()
+    return name if argument.required or name.startswith("[") else f"[{name}]"
+
+
+def panel_of(option: Any) -> str:
+    """The section that an option is listed in; Typer marks those without one by a value of its own."""
+    panel = getattr(option, "rich_help_panel", None)
+    return panel if isinstance(panel, str) else "Options"
+
+
+def entry(command: Any, item: Any) -> Entry:
+    """An argument or an option, and what it means."""
+    help_text = item.help or ""
+    default = stated_default(item)
+    return typed(command, item), f"{help_text.removesuffix('.')} (default: {default})." if default else help_text
+
+
+def typed(command: Any, item: Any) -> str:
+    """As it is typed, with the kind of value it takes."""
+    if item.param_type_name == "argument":
+        return str(item.metavar or item.name.upper())
+    names = ", ".join(sorted(item.opts, key=len))
+    if item.secondary_opts:
+        names += f", {', '.join(item.secondary_opts)}"
+    return names if item.is_flag else f"{names} {value_of(command, item)}"
+
+
+def value_of(command: Any, option: Any) -> str:
+    """The word for an option's value."""
+    if option.metavar:
+        return str(option.metavar)
+    # From the verb's own signature: Typer's versions keep types in different places.
+    kind = str(inspect.signature(command.callback).parameters[option.name].annotation)
+    return "PATH" if "Path" in kind else "NUMBER" if "int" in kind or "float" in kind else "TEXT"
+
+
+def stated_default(item: Any) -> str:
+    """The default, where it says something that the help does not."""
+    default = item.default
+    is_plain = isinstance(default, int | float | str | Path) and not isinstance(default, bool)
+    if not is_plain or default == "" or getattr(item, "show_default", True) is False or "default" in (item.help or ""):
+        return ""
+    return str(default)
+
+
+def shown_example(example: str) -> str:
+    """A command line; one that is too long continues on the next line, as a shell takes it."""
+    lines = textwrap.wrap(example, width() - 8, break_long_words=False, break_on_hyphens=False)
+    return " \\\n".join(" " * (INDENT if place == 0 else 2 * INDENT) + line for place, line in enumerate(lines))
+
+
+def coded(codes: dict[int, str]) -> list[Entry]:
+    """Exit codes as entries."""
+    return [(str(code), meaning) for code, meaning in codes.items()]
+
+
+def paragraphs(text: str | None) -> Iterator[str]:
+    """A docstring, wrapped."""
+    for paragraph in inspect.cleandoc(text or "").split("\n\n"):
+        yield textwrap.fill(" ".join(paragraph.split()), width())
+
+
+def block(title: str, entries: list[Entry], column: int = COLUMN) -> str:
+    """A titled list of two columns; what is too long for the first has a line of its own."""
+    return "\n".join([f"{title}:", *(line for item in entries for line in rows(*item, column))])
+
+
+def rows(left: str, right: str, column: int) -> list[str]:
+    """One entry as lines; words are never broken, so that a flag stays whole."""
+    first = " " * INDENT + left
+    margin = " " * column
+    wrapped = textwrap.wrap(right, width() - column, break_long_words=False, break_on_hyphens=False)
+    if len(first) + 2 > column:
+        return [first, *(margin + line for line in wrapped)]
+    return [(first.ljust(column) + line) if place == 0 else margin + line for place, line in enumerate(wrapped or [""])]
+
+
+def width() -> int:
+    """The terminal's, or 80; very long lines are hard to read."""
+    return max(NARROWEST, min(WIDEST, shutil.get_terminal_size((80, 24)).columns))

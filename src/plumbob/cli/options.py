@@ -1,0 +1,88 @@
+"""The arguments and flags that several verbs share."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output and nothing else.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress on standard error.")]
+Data = Annotated[
+    list[str],
+    typer.Option("--data", help="A data set's name, or PARTY=FILE for each party.", metavar="DATASET|PARTY=FILE ..."),
+]
+IdColumn = Annotated[str | None, typer.Option("--id", help="Column that identifies each row.", metavar="COLUMN")]
+DataDir = Annotated[
+    Path | None, typer.Option("--data-dir", help="The folder of the larger data sets; else PLUMBOB_DATA.")
+]
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN_DIR", help="The folder of a run.")]
+PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="A plan's TOML file.")]
+PlanWords = Annotated[
+    list[str] | None, typer.Argument(metavar="PLAN", help="A plan's TOML file; PARTY=FILE may follow.")
+]
+RunOut = Annotated[Path, typer.Option("--out", help="The folder to write to.", file_okay=False)]
+LabelColumn = Annotated[
+    str | None, typer.Option("--label", help="The label party's column that holds the label.", metavar="COLUMN")
+]
+Engine = Annotated[
+    str,
+    typer.Option(help="Arithmetic backend; `ray` uses a cluster, `cuda` a GPU.", metavar="auto|native|python|ray|cuda"),
+]
+Jobs = Annotated[int | None, typer.Option(help="Number of cores to use (default: all).", min=1)]
+AcceptLeaks = Annotated[
+    bool, typer.Option("--accept-leaks", help="Accept the plan's known leaks (noted in the run record).")
+]
+IsNew = Annotated[bool, typer.Option("--new", help="Start over and discard any interrupted run.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Exit with 4 if nothing leaks but something degrades.")]
+Predicted = Annotated[
+    int, typer.Option(help="Rows to be scored after training: judges what their scores give away.", min=0)
+]
+Only = Annotated[list[str], typer.Option("--only", help="The attacks to run; without it, all.", metavar="NAME ...")]
+Threshold = Annotated[
+    str | None,
+    typer.Option(
+        help="Probability above which a row is positive, or `balanced` (both classes weigh the same) (default: 0.5).",
+        metavar="NUMBER|balanced",
+    ),
+]
+Cost = Annotated[
+    str | None,
+    typer.Option(help="Threshold from the costs of a false alarm and of a miss: 1:5.", metavar="FALSE_ALARM:MISSED"),
+]
+StrictRows = Annotated[
+    bool,
+    typer.Option("--strict", help="Refuse rows with a level or gap that training never saw (default: count them)."),
+]
+TestFiles = Annotated[
+    list[str],
+    typer.Option("--test", help="File of test rows, for each party; repeat it.", metavar="PARTY=FILE"),
+]
+SplitBy = Annotated[
+    str | None,
+    typer.Option("--split-by", help="Hold out the newest fifth of the rows by this column.", metavar="COLUMN"),
+]
+HomeFolder = Annotated[
+    Path,
+    typer.Option(
+        "--home", envvar="PLUMBOB_HOME", help="This party's folder: key, certificate, peers, settings.", file_okay=False
+    ),
+]
+FromFate = Annotated[
+    Path | None,
+    typer.Option(
+        "--from-fate", help="FATE job to read instead of a plan: conf, DAG or pipeline script.", metavar="FILE"
+    ),
+]
+FromSecretflow = Annotated[
+    Path | None,
+    typer.Option(
+        "--from-secretflow", help="SecretFlow job to read instead of a plan: graph, node or script.", metavar="FILE"
+    ),
+]
+JobVersion = Annotated[
+    str | None,
+    typer.Option(
+        "--job-version", help="Version of FATE or SecretFlow, where the job does not say it.", metavar="VERSION"
+    ),
+]
+HOME = Path("party")

@@ -1,0 +1,179 @@
+"""One organisation's side of a run: agree on a plan, align, train, predict."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from plumbob.cli.help import verb
+from plumbob.cli.options import (
+    HOME,
+    AcceptLeaks,
+    Cost,
+    HomeFolder,
+    Jobs,
+    Json,
+    PlanFile,
+    Quiet,
+    StrictRows,
+    Threshold,
+)
+from plumbob.cli.output import ending_at_ctrl_c, progress, show
+from plumbob.cli.root import party
+from plumbob.commands.flags import with_plan_flags
+from plumbob.commands.table_flags import TableFlags, with_table_flags
+
+
+@verb(party, "propose", example="plumbob party propose --bins 10 --out joint.toml")
+@with_plan_flags
+@with_table_flags
+def party_propose(
+    out: Annotated[Path, typer.Option(help="Plan file to write.", dir_okay=False)] = Path("joint.toml"),
+    home: HomeFolder = HOME,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    *,
+    keys: dict[str, Any],
+    table: TableFlags,
+) -> None:
+    """Draft a plan with your peers from everybody's tables; only the number of columns is exchanged.
+
+    Run it on all sides at once. The party that has the label may change the plan's keys with the flags below.
+    """
+    from plumbob.commands.tables import chosen
+    from plumbob.party import proposing as work
+
+    with ending_at_ctrl_c():
+        show(work.run(home, keys, chosen(table), out, progress(quiet)), as_json)
+
+
+@verb(party, "sign", example="plumbob party sign joint.toml")
+def party_sign(
+    plan: PlanFile,
+    accept_leaks: AcceptLeaks = False,
+    home: HomeFolder = HOME,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Sign a plan; training starts only once every party has signed.
+
+    A plan that leaks also needs --accept-leaks.
+    """
+    from plumbob.party import runs as work
+
+    show(work.sign(home, plan, accept_leaks), as_json)
+
+
+@verb(party, "align", example="plumbob party align joint.toml")
+def party_align(
+    plan: PlanFile,
+    data: Annotated[
+        Path | None, typer.Option(help="Use this table instead of the one named in party.toml.", dir_okay=False)
+    ] = None,
+    name: Annotated[
+        str, typer.Option(help="Name for this row list (all parties must use the same one), e.g. for rows to predict.")
+    ] = "",
+    at_least: Annotated[
+        int | None,
+        typer.Option(help="Reveal the overlap size first; continue only if at least this many rows are shared.", min=1),
+    ] = None,
+    at_most: Annotated[
+        int, typer.Option(help="Reject a peer that submits more than this many ids.", min=1)
+    ] = 5_000_000,
+    is_new: Annotated[
+        bool, typer.Option("--new", help="Begin anew, whatever was interrupted; the peers do the same.")
+    ] = False,
+    jobs: Jobs = None,
+    home: HomeFolder = HOME,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Find the rows that all parties share, without revealing any other ids."""
+    from plumbob.party import runs as work
+
+    options = work.AlignmentOptions(name, data, at_least, at_most, jobs, is_new)
+    with ending_at_ctrl_c():
+        show(work.align(home, plan, options, quiet, progress(quiet)), as_json)
+
+
+@verb(party, "train", example="plumbob party train joint.toml")
+def party_train(
+    plan: PlanFile,
+    is_new: Annotated[bool, typer.Option("--new", help="Begin another run of a plan that was run before.")] = False,
+    allow_test_keys: Annotated[
+        bool, typer.Option("--allow-test-keys", help="Train with keys that are too short to protect anything.")
+    ] = False,
+    home: HomeFolder = HOME,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Train with your peers.
+
+    If it is interrupted, run the same command again to resume.
+    """
+    from plumbob.party import runs as work
+
+    def trained() -> dict[str, object]:
+        return work.train(home, plan, is_new, quiet, progress(quiet), allow_test_keys=allow_test_keys)
+
+    with ending_at_ctrl_c():
+        show(trained(), as_json)
+
+
+@verb(party, "predict", example="plumbob party predict joint.toml --out scores.csv")
+def party_predict(
+    plan: PlanFile,
+    ids: Annotated[
+        list[str], typer.Option("--ids", help="Only this row; may be repeated. Without it, all.", metavar="ID")
+    ] = [],  # noqa: B006  # Typer copies it.
+    data: Annotated[
+        Path | None, typer.Option(help="Use this table instead of the one named in party.toml.", dir_okay=False)
+    ] = None,
+    name: Annotated[str, typer.Option(help="The name under which these rows were aligned.")] = "",
+    most_rows: Annotated[
+        int | None,
+        typer.Option(
+            help="Answer at most this many rows for this plan, across all sessions (default: the limit in party.toml).",
+            min=1,
+        ),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="The CSV file to write (at the label party).", dir_okay=False)] = Path(
+        "scores.csv"
+    ),
+    threshold: Threshold = None,
+    cost: Cost = None,
+    is_strict: StrictRows = False,
+    home: HomeFolder = HOME,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Score aligned rows: the label party gets the scores, the others answer."""
+    from plumbob.party import runs as work
+
+    options = work.PredictionOptions(ids, name, data, most_rows, out, threshold, cost, is_strict)
+    with ending_at_ctrl_c():
+        show(work.predict(home, plan, options, progress(quiet)), as_json)
+
+
+@verb(party, "status", example="plumbob party status")
+def party_status(home: HomeFolder = HOME, as_json: Json = False, quiet: Quiet = False) -> None:
+    """Show the progress of each run and which peers it is waiting for."""
+    from plumbob.party import runs as work
+
+    show(work.status(home), as_json)
+
+
+@verb(party, "forget", example="plumbob party forget RUN --give-up")
+def party_forget(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run's name, as `party status` has it.")],
+    gives_up: Annotated[
+        bool, typer.Option("--give-up", help="Also delete an unfinished run; no party will be able to complete it.")
+    ] = False,
+    home: HomeFolder = HOME,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Erase the secrets a run keeps for a peer that will not return; results are kept."""
+    from plumbob.party import runs as work
+
+    show(work.forget(home, run, gives_up), as_json)

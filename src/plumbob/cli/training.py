@@ -1,0 +1,112 @@
+"""The verbs that train and predict with all parties on this machine."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from plumbob.cli.help import verb
+from plumbob.cli.options import (
+    AcceptLeaks,
+    Cost,
+    Data,
+    DataDir,
+    Engine,
+    IdColumn,
+    IsNew,
+    Jobs,
+    Json,
+    LabelColumn,
+    PlanWords,
+    Quiet,
+    RunOut,
+    SplitBy,
+    StrictRows,
+    TestFiles,
+    Threshold,
+)
+from plumbob.cli.output import ending_at_ctrl_c, show
+from plumbob.cli.root import app
+from plumbob.cli.words import one_plan, told_apart
+from plumbob.commands.flags import with_plan_flags
+from plumbob.commands.table_flags import TableFlags, with_table_flags
+
+
+@verb(
+    app,
+    "train",
+    example="plumbob train joint.toml --data breast-cancer --out run",
+)
+@with_plan_flags
+@with_table_flags
+def train(
+    words: PlanWords = None,
+    out: RunOut = Path("run"),
+    data: Data = [],  # noqa: B006  # Typer copies it.
+    id_column: IdColumn = None,
+    label_column: LabelColumn = None,
+    data_dir: DataDir = None,
+    engine: Engine = "auto",
+    jobs: Jobs = None,
+    accept_leaks: AcceptLeaks = False,
+    is_new: IsNew = False,
+    test: TestFiles = [],  # noqa: B006  # Typer copies it.
+    split_by: SplitBy = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    *,
+    keys: dict[str, Any],
+    table: TableFlags,
+) -> None:
+    """Train with all parties on this machine, exchanging the same bytes as over a network.
+
+    The joint model is compared with local-only and pooled ones.
+
+    If it is interrupted, run the same command again to resume.
+    """
+    files, pairs = told_apart(words or [])
+    from plumbob.commands.tables import chosen
+    from plumbob.workshop.commands import train as work
+    from plumbob.workshop.simulation.files import Testing
+
+    testing = Testing(test, split_by)
+    inputs = work.Inputs([*data, *pairs], id_column, label_column, data_dir, chosen(table), testing)
+    plan = work.plan_for(one_plan(files), keys, inputs)
+    options = work.TrainingOptions(engine, jobs, accept_leaks, quiet, is_new)
+    with ending_at_ctrl_c():
+        show(work.run(plan, inputs, out, options), as_json)
+
+
+@verb(
+    app,
+    "predict",
+    example="plumbob predict run --data breast-cancer --out scores.csv",
+)
+def predict(
+    words: Annotated[list[str], typer.Argument(metavar="RUN_DIR", help="The folder of a run; PARTY=FILE may follow.")],
+    data: Data = [],  # noqa: B006  # Typer copies it.
+    id_column: IdColumn = None,
+    out: Annotated[Path, typer.Option(help="The CSV file to write.", dir_okay=False)] = Path("scores.csv"),
+    threshold: Threshold = None,
+    cost: Cost = None,
+    gaps: Annotated[
+        list[str], typer.Option("--na", help="Cell that means a gap, besides those of training.", metavar="MARK")
+    ] = [],  # noqa: B006  # Typer copies it.
+    is_strict: StrictRows = False,
+    data_dir: DataDir = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Score new rows and write a CSV file (for a named data set, its test split).
+
+    Its columns are id, score, probability and predicted class.
+    """
+    folders, pairs = told_apart(words)
+    if len(folders) != 1:
+        raise typer.BadParameter(f"expected one folder of a run, got {', '.join(folders) or 'none'}")
+    from plumbob.workshop.commands import predict as work
+    from plumbob.workshop.commands.train import Inputs
+
+    inputs = Inputs([*data, *pairs], id_column, data_dir=data_dir)
+    choices = work.Choices(threshold, cost, tuple(gaps), is_strict)
+    show(work.run(Path(folders[0]), inputs, out, choices), as_json)

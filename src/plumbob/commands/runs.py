@@ -1,0 +1,50 @@
+"""`runs`: every run in a folder with its date, title and verdict; those that never started can be deleted."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from plumbob.errors import DataError
+from plumbob.party.run_list import ListedRun, runs_in
+
+HEAD = ("run", "last written", "title", "protocol", "status", "verdict")
+NONE = "no runs here; name the folder that holds them, or begin with: plumbob demo"
+
+
+def run(places: Sequence[Path], deletes_unstarted: bool) -> dict[str, object]:
+    """The list as it is afterwards."""
+    for place in places:
+        if not place.is_dir():
+            raise DataError(f"{place}: expected a folder that holds runs; there is none")
+    found = runs_in(places)
+    unstarted = [one for one in found if one.is_unstarted]
+    deleted = unstarted if deletes_unstarted else []
+    for one in deleted:
+        one.remove()
+    kept = [one for one in found if one not in deleted]
+    return {
+        "runs": [_for_json(one) for one in kept],
+        "deleted": [str(one.folder) for one in deleted],
+        "lines": [*_table(kept), *_said(deleted, unstarted, deletes_unstarted)],
+    }
+
+
+def _for_json(run: ListedRun) -> dict[str, object]:
+    return {**asdict(run), "folder": str(run.folder), "run": run.folder.name, "unstarted": run.is_unstarted}
+
+
+def _table(runs: Sequence[ListedRun]) -> list[str]:
+    if not runs:
+        return [NONE]
+    lines = [HEAD, *((str(run.folder), run.date, run.title, run.protocol, run.status, run.verdict) for run in runs)]
+    widths = [max(len(line[place]) for line in lines) for place in range(len(HEAD))]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
+
+
+def _said(deleted: Sequence[ListedRun], unstarted: Sequence[ListedRun], deletes: bool) -> list[str]:
+    if deletes:
+        named = [f"deleted, as it never started: {run.folder}" for run in deleted]
+        return ["", *(named or ["every run here was started: nothing was deleted"])]
+    if unstarted:
+        return ["", f"{len(unstarted)} never started; to delete: plumbob runs --delete-unstarted"]
+    return []

@@ -1,0 +1,80 @@
+"""How dates are written, and which day each one means, counted from 1970-01-01."""
+
+import re
+from collections.abc import Callable, Collection
+from datetime import date, datetime
+
+ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?")
+DATE_LIKE = re.compile(
+    r"(\d{1,4}|[A-Za-z]{3,9})[./ -](\d{1,2}|[A-Za-z]{3,9})(, |[./ -])\d{2,4}"
+    r"|[A-Za-z]{3,9}[ -]\d{4}|\d{1,2}/\d{4}|\d{4}-\d{2}"
+)
+TIME = re.compile(r"[T ]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?[AaPp][Mm])?(Z|[+-]\d{2}:?\d{2})?$")
+FORMS = (
+    *("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d", "%Y.%m.%d", "%Y%m%d"),
+    *("%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d %b %Y", "%d-%b-%Y", "%d-%b-%y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y"),
+    *("%b %Y", "%b-%Y", "%B %Y", "%m/%Y", "%Y-%m"),
+)
+"""Those that are tried; any other one can be given."""
+ISO = "ISO"
+EPOCH = date(1970, 1, 1).toordinal()
+
+
+def day_number(value: date) -> float:
+    """Days since 1970-01-01: ages in days differ by the same numbers."""
+    return float(value.toordinal() - EPOCH)
+
+
+def looks_like_a_date(text: str) -> bool:
+    """By its signs only; which day it means, if any, is another question."""
+    return bool(ISO_DATE.fullmatch(text) or DATE_LIKE.fullmatch(TIME.sub("", text)))
+
+
+def reader_of(form: str) -> Callable[[str], float | None]:
+    """What reads a date in this form; None for a text that is none."""
+    return _iso_date if form == ISO else lambda text: _date(text, form)
+
+
+def fitting_forms(texts: Collection[str]) -> list[str]:
+    """The forms in which all of these are dates, one for each way to understand them."""
+    if all(ISO_DATE.fullmatch(text) and _iso_date(text) is not None for text in texts):
+        return [ISO]
+    ways: dict[tuple[float | None, ...], str] = {}
+    for form in FORMS:
+        days = _days(texts, form)
+        if days is not None:
+            ways.setdefault(days, form)
+    return list(ways.values())
+
+
+def _days(texts: Collection[str], form: str) -> tuple[float, ...] | None:
+    days = []
+    for text in texts:
+        day = _date(text, form)
+        if day is None:
+            return None
+        days.append(day)
+    return tuple(days)
+
+
+def most_dates(texts: Collection[str]) -> set[str]:
+    """Those that are dates in the form in which most of them are."""
+    forms = [ISO, *FORMS]
+    return max(({text for text in texts if reader_of(form)(text) is not None} for form in forms), key=len)
+
+
+def _date(text: str, form: str) -> float | None:
+    """The time of the day is left out where the form has none."""
+    for words in (text, TIME.sub("", text)):
+        try:
+            return day_number(datetime.strptime(words, form).date())
+        except ValueError:
+            continue
+    return None
+
+
+def _iso_date(text: str) -> float | None:
+    try:
+        return day_number(date.fromisoformat(text[:10])) if ISO_DATE.fullmatch(text) else None
+    except ValueError:
+        return None

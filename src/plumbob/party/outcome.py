@@ -1,0 +1,51 @@
+"""What a party's verb gives back: the values that `--json` prints, shown as the lines that a terminal gets."""
+
+import sys
+from collections.abc import Callable
+from html import escape
+from pathlib import Path
+
+from plumbob.plan import Plan
+
+GivenPlan = Plan | str | Path
+"""A plan, or its file."""
+
+
+class Outcome(dict[str, object]):
+    """A dictionary with the fields of the command's JSON; it prints as the command does."""
+
+    @property
+    def lines(self) -> list[str]:
+        """What the command prints."""
+        lines = self.get("lines", [])
+        return [str(line) for line in lines] if isinstance(lines, list) else []
+
+    def __repr__(self) -> str:
+        return "\n".join(self.lines)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(repr(self))}</pre>"
+
+
+def plan_of(given: GivenPlan) -> Plan:
+    """The plan itself; PlanError where its file cannot be read."""
+    return given if isinstance(given, Plan) else Plan.load(given)
+
+
+def named(given: GivenPlan) -> str:
+    """As the next command would have it."""
+    return "PLAN" if isinstance(given, Plan) else str(given)
+
+
+def teller(verbose: bool) -> Callable[[str], None]:
+    """Where a verb tells how far it is: standard error, or nowhere."""
+    return _tell if verbose else _keep_quiet
+
+
+def _tell(words: str) -> None:
+    sys.stderr.write(f"{words}\n")
+    sys.stderr.flush()
+
+
+def _keep_quiet(words: str) -> None:
+    del words

@@ -1,0 +1,138 @@
+"""The runs in a folder, of one party or of a simulation: when, of what, how far, and with which verdict."""
+
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from plumbob.errors import DataError, PlanError
+from plumbob.party.conversation import MET
+from plumbob.party.status import read_status
+from plumbob.plan import Plan
+from plumbob.protocol.journal import remains_of
+from plumbob.record import Finding, RunRecord
+from plumbob.run_folder import EARLIER, JOURNAL, STATUS, RunFolder
+
+RUNS = "runs"
+DEPTH = 4  # Folders below the named one that are looked into.
+SESSIONS = ("align-", "predict-")  # Conversations that are no runs.
+INSIDE = {"parties", "signatures", EARLIER}
+UNSTARTED = "never started"
+ENDED_EARLY = ("interrupted", "failed")
+
+
+@dataclass(frozen=True)
+class ListedRun:
+    """One run, as a list shows it."""
+
+    folder: Path
+    date: str
+    """When it was last written to, by this machine's clock."""
+    title: str
+    protocol: str
+    status: str
+    verdict: str
+    """What leaks, by the attacks where it was attacked, otherwise by the plan."""
+
+    @property
+    def is_unstarted(self) -> bool:
+        return self.status == UNSTARTED
+
+    def remove(self) -> None:
+        """All that it left."""
+        folder = RunFolder(self.folder)
+        if folder.path.parent.name == RUNS:
+            shutil.rmtree(folder.path)
+            return
+        # Somebody may keep other files where a simulation wrote.
+        shutil.rmtree(folder.unfinished, ignore_errors=True)
+        folder.remove_run()
+
+
+def runs_in(places: Iterable[Path]) -> list[ListedRun]:
+    """Every run at or below these folders, the newest last."""
+    folders = {folder.resolve(): folder for place in places for folder in run_folders(place)}
+    return sorted((listed(folder) for folder in folders.values()), key=lambda run: (run.date, str(run.folder)))
+
+
+def run_folders(place: Path) -> Iterator[Path]:
+    """The folders of runs at or below this one; hidden folders are left out."""
+    for name, folders, files in os.walk(place):
+        folder = Path(name)
+        depth = len(folder.relative_to(place).parts)
+        if is_run(folder, files):
+            yield folder
+        # A run's own folders hold no other run.
+        folders[:] = sorted(one for one in folders if not one.startswith(".") and one not in INSIDE and depth < DEPTH)
+
+
+def is_run(folder: Path, files: Iterable[str]) -> bool:
+    """Whether these files of a folder are a run's."""
+    found = set(files)
+    if "run.json" in found:
+        return True
+    return folder.parent.name == RUNS and not folder.name.startswith(SESSIONS) and bool({JOURNAL, STATUS} & found)
+
+
+def listed(folder: Path) -> ListedRun:
+    """One run; a record that cannot be read hides no other run."""
+    run = RunFolder(folder)
+    try:
+        record = run.record() if run.record_file.exists() else None
+    except DataError:
+        return ListedRun(folder, _date(run.record_file), "", "", "its run.json cannot be read", "")
+    if record is None:
+        plan = _plan_of(run)
+        title, protocol = ("", "") if plan is None else (plan.title, plan.protocol)
+        return ListedRun(folder, _date(folder), title, protocol, _status_of(folder), "")
+    status = UNSTARTED if is_unstarted(folder) else record.status
+    title = record.parsed_plan.title
+    return ListedRun(folder, _date(run.record_file), title, record.protocol, status, verdict_of(record))
+
+
+def is_unstarted(folder: Path) -> bool:
+    """Whether no peer was ever met, or, with all parties here, no step was ever finished; nobody is at work on it."""
+    run = RunFolder(folder)
+    status = read_status(folder)
+    if status is not None and status.is_alive:
+        return False
+    if folder.parent.name == RUNS:
+        remains = remains_of(run.journal_file)
+        is_known = any(name.startswith(MET) for name in remains.facts)
+        # A journal that cannot be read may be one that a peer waits for.
+        return not run.record_file.exists() and "identity" in remains.facts and not is_known
+    record = run.record()
+    return record.status.startswith(ENDED_EARLY) and record.steps == 0
+
+
+def verdict_of(record: RunRecord) -> str:
+    """In a few words."""
+    if record.findings:
+        return f"{_counted(record.findings)} (attacked)"
+    return f"{_counted(record.predicted)} (by the plan)" if record.predicted else ""
+
+
+def _counted(findings: list[Finding]) -> str:
+    leaking = sum(finding.verdict == "leaks" for finding in findings)
+    return f"{leaking} of {len(findings)} leak" if leaking else "nothing leaks"
+
+
+def _status_of(folder: Path) -> str:
+    """Of a party's run that has no record yet."""
+    if is_unstarted(folder):
+        return UNSTARTED
+    status = read_status(folder)
+    return "interrupted" if status is None else status.sentence()
+
+
+def _plan_of(run: RunFolder) -> Plan | None:
+    try:
+        return Plan.load(run.plan_file) if run.plan_file.exists() else None
+    except PlanError:
+        return None
+
+
+def _date(path: Path) -> str:
+    return datetime.fromtimestamp(path.stat().st_mtime).astimezone().strftime("%Y-%m-%d %H:%M")

@@ -1,0 +1,97 @@
+"""Who takes part in `shares` by lattices, seen from one of them, and what hides one party's share among the others'."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from plumbob.crypto import lattice
+from plumbob.crypto.lattice import local
+from plumbob.errors import PlumbobError, RemoteProtocolError
+from plumbob.plan import Plan
+from plumbob.protocol.channel import Channel
+from plumbob.protocol.exchange import pair_mask
+from plumbob.protocol.handshake import Participant, Session
+from plumbob.protocol.widths import columns_of
+
+Share = list[int]
+Said = TypeVar("Said")
+
+
+@dataclass(frozen=True)
+class Company:
+    """All parties with columns, seen from one of them; the order is the plan's."""
+
+    plan: Plan
+    name: str
+    channels: Mapping[str, Channel]
+
+    @classmethod
+    def at(cls, participant: Participant) -> "Company":
+        names = [party.name for party in participant.plan.learners if party.name != participant.name]
+        return cls(participant.plan, participant.name, {name: participant.channels[name] for name in names})
+
+    @property
+    def names(self) -> list[str]:
+        return [party.name for party in self.plan.learners]
+
+    @property
+    def peers(self) -> list[str]:
+        return list(self.channels)
+
+    @property
+    def place(self) -> int:
+        """Of this party, from 0."""
+        return self.names.index(self.name)
+
+    @property
+    def label(self) -> str:
+        return self.plan.label_party.name
+
+    @property
+    def is_first(self) -> bool:
+        """Of two, the label party rounds down, the other one up."""
+        return self.name == self.label
+
+    @property
+    def is_pair(self) -> bool:
+        return len(self.channels) == 1
+
+    def columns(self, name: str) -> int:
+        return columns_of(self.plan, name)
+
+    @property
+    def shares(self) -> local.AnyShares:
+        """What the shares of weights and gradients are."""
+        return local.WrappedShares(self.is_first) if self.is_pair else local.WholeShares()
+
+
+def lattice_engine(participant: Participant) -> lattice.LatticeEngine:
+    """The readable one where the plan's other engine is that, otherwise the kernel where it was built."""
+    return lattice.choose(
+        "python" if participant.engine.name == "python" else "auto", getattr(participant.engine, "threads", None)
+    )
+
+
+def said_by(peer: str, work: Callable[[], Said]) -> Said:
+    """A refusal of a peer's bytes names the peer."""
+    try:
+        return work()
+    except PlumbobError as error:
+        raise RemoteProtocolError(f"{peer}: {error}") from None
+
+
+def zero_sum_masks(
+    pair_keys: Mapping[str, bytes],
+    session: Session,
+    name: str,
+    receiver: str,
+    step: int,
+    indices: Sequence[int],
+    modulus: int,
+) -> Share:
+    """One for each number toward a receiver; those of all senders add up to nothing. Two parties have none."""
+    others = [(1 if name < other else -1, key) for other, key in pair_keys.items() if other != receiver]
+    return [
+        sum(sign * pair_mask(key, session.identity, receiver, step, index, modulus) for sign, key in others)
+        for index in indices
+    ]

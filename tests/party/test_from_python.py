@@ -1,0 +1,142 @@
+"""One organisation's side from Python: the verbs of `plumbob party` as methods of its home."""
+
+import csv
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from plumbob.errors import PlumbobError, SettingsError, UnsafePlanError
+from plumbob.party import Home, Outcome
+from plumbob.plan import Plan
+from tests.party.processes import free_port
+
+ROWS = 120
+Work = Callable[[Home], Outcome]
+
+
+def write_tables(folder: Path) -> None:
+    """The same people at both, but for a few; the bank has the label."""
+    generator = np.random.default_rng(5)
+    X = generator.normal(size=(ROWS, 4))
+    late = X @ [1.5, -1.0, 1.0, 0.5] + generator.normal(size=ROWS) > 0
+    with (folder / "bank.csv").open("w", newline="") as handle:
+        lines = [[f"p{row}", X[row, 0], X[row, 1], int(late[row])] for row in range(ROWS)]
+        csv.writer(handle).writerows([["id", "age", "debt", "late"], *lines])
+    with (folder / "fund.csv").open("w", newline="") as handle:
+        lines = [[f"p{row}", X[row, 2], X[row, 3]] for row in reversed(range(10, ROWS))]
+        csv.writer(handle).writerows([["id", "income", "savings"], *lines])
+
+
+@pytest.fixture
+def homes(tmp_path: Path) -> tuple[Home, Home]:
+    """Both sides, set up and joined from Python; the bank listens."""
+    write_tables(tmp_path)
+    place = f"127.0.0.1:{free_port()}"
+    bank = Home.init(tmp_path / "bank", "bank", data=tmp_path / "bank.csv", label_column="late", listen=place)
+    fund = Home.init(tmp_path / "fund", "fund", data=tmp_path / "fund.csv")
+    return bank.join(str(fund.invite()["token"])), fund.join(str(bank.invite()["token"]))
+
+
+def together(homes: tuple[Home, Home], *work: Work) -> list[Outcome]:
+    """Each side in a thread of its own, as two organisations would."""
+    results: dict[int, Outcome | PlumbobError] = {}
+
+    def act(place: int) -> None:
+        try:
+            results[place] = work[place % len(work)](homes[place])
+        except PlumbobError as error:
+            results[place] = error
+
+    threads = [threading.Thread(target=act, args=(place,)) for place in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(150)
+    return [found(results[place]) for place in range(2)]
+
+
+def found(result: Outcome | PlumbobError) -> Outcome:
+    """What a side got; its error, where it got that."""
+    if isinstance(result, PlumbobError):
+        raise result
+    return result
+
+
+def test_both_sides_run_from_python_alone(homes: tuple[Home, Home], tmp_path: Path) -> None:
+    """From two CSV files to scores over TLS, without a command; what each method returns is what the command prints."""
+    bank, fund = homes
+    files = {home: tmp_path / f"{home.identity.name}.toml" for home in homes}
+    checks = together(homes, lambda home: home.doctor(wait=30, verbose=False))
+    assert all(one["ready"] for one in checks), checks
+    together(
+        homes,
+        lambda home: home.propose(files[home], bins=0, epochs=2, verbose=False),
+        lambda home: home.propose(files[home], verbose=False),
+    )
+    assert files[bank].read_bytes() == files[fund].read_bytes()
+    aligned = together(homes, lambda home: home.align(files[home], verbose=False))
+    assert [one["size"] for one in aligned] == [ROWS - 10] * 2
+    for home in homes:
+        assert home.sign(files[home])["plan_hash"] == Plan.load(files[home]).hash()
+    trained = together(homes, lambda home: home.train(files[home], verbose=False))
+    assert [one["status"] for one in trained] == ["finished"] * 2
+    assert "quality on the" in str(trained[0])
+    asked = [f"p{row}" for row in range(20, 50)]
+    scored, answered = together(
+        homes,
+        lambda home: home.predict(files[home], ids=asked, out=tmp_path / "scores.csv", verbose=False),
+        lambda home: home.predict(files[home], verbose=False),
+    )
+    assert scored["rows"] == answered["rows"] == len(asked)
+    assert len((tmp_path / "scores.csv").read_text().splitlines()) == len(asked) + 1
+    assert "finished" in str(bank.status())
+    assert "finished" in str(fund.status())
+
+
+def test_a_plan_may_be_the_object_itself(homes: tuple[Home, Home]) -> None:
+    """Whoever made a plan in Python need not write it to a file to sign it."""
+    plan = Plan.for_columns((2, 2)).replace(rows=110)
+    parties = tuple(
+        type(party)(name, party.role, party.features)
+        for party, name in zip(plan.parties, ("bank", "fund"), strict=True)
+    )
+    plan = plan.replace(parties=parties)
+    told = homes[0].sign(plan)
+    assert told["plan_hash"] == plan.hash()
+    assert "plumbob party train PLAN" in told.lines[-1]
+
+
+def test_a_leaking_plan_needs_the_same_word_as_on_the_command_line(homes: tuple[Home, Home]) -> None:
+    """`sign` refuses it, and signs it once its leaks are accepted."""
+    plan = Plan.for_columns((2, 2), protocol="exchange", batch_size=2, rows=110)
+    parties = tuple(
+        type(party)(name, party.role, party.features)
+        for party, name in zip(plan.parties, ("bank", "fund"), strict=True)
+    )
+    plan = plan.replace(parties=parties)
+    with pytest.raises(UnsafePlanError, match="leaks above its tolerance"):
+        homes[0].sign(plan)
+    assert homes[0].sign(plan, accept_leaks=True)["accepted_leaks"] is True
+
+
+def test_an_outcome_shows_what_the_command_prints(homes: tuple[Home, Home]) -> None:
+    """As text, and escaped in a notebook; the fields are those of the JSON."""
+    invited = homes[0].invite()
+    assert str(invited).splitlines()[0] == invited["token"]
+    hostile = Outcome({"lines": ["<script>alert(1)</script>"]})
+    assert hostile._repr_html_() == "<pre>&lt;script&gt;alert(1)&lt;/script&gt;</pre>"
+
+
+def test_a_home_shows_no_secret(homes: tuple[Home, Home]) -> None:
+    """Its name, and nothing of its key or its proxy's password."""
+    assert repr(homes[0]) == "Home(bank)"
+
+
+def test_a_wrong_engine_is_refused_before_there_is_a_folder(tmp_path: Path) -> None:
+    """As `party init` does."""
+    with pytest.raises(SettingsError, match="expected one of"):
+        Home.init(tmp_path / "bank", "bank", engine="steam")
+    assert not (tmp_path / "bank").exists()

@@ -1,0 +1,116 @@
+"""`plumbob runs`: every run with its date, title and verdict; those that never started can be deleted."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from plumbob.checking.filing import with_predictions
+from plumbob.cli import app
+from plumbob.commands import runs
+from plumbob.errors import DataError
+from plumbob.party.run_list import runs_in, verdict_of
+from plumbob.plan import Plan
+from plumbob.protocol.journal import SqliteJournal
+from plumbob.protocol.outcome import unfinished_record
+from plumbob.record import FINISHED
+from plumbob.run_folder import JOURNAL, RunFolder
+
+PLAN = Plan.for_columns((11, 12), title="Default within 12 months", rows=1000)
+LEAKING = PLAN.replace(protocol="exchange", batch_size=8)
+
+
+def put(folder: Path, plan: Plan = PLAN, status: str = FINISHED, date: float = 1e9) -> Path:
+    """A run of this plan that ended so, with what its plan says."""
+    folder.mkdir(parents=True)
+    RunFolder(folder).keep(with_predictions(unfinished_record(plan, 1000, status)))
+    os.utime(folder / "run.json", (date, date))
+    return folder
+
+
+def party_run(folder: Path, *facts: str) -> Path:
+    """A party's run without a record; the facts say whom it met."""
+    folder.mkdir(parents=True)
+    RunFolder(folder).plan_file.write_text(PLAN.to_toml())
+    journal = SqliteJournal(folder / JOURNAL)
+    journal.identity()
+    for fact in facts:
+        journal.note(fact, b"ab")
+    journal.close()
+    return folder
+
+
+def lines_of(result: dict[str, Any]) -> str:
+    """What is printed."""
+    return "\n".join(result["lines"])
+
+
+def test_runs_are_listed_by_date_with_title_and_verdict(tmp_path: Path) -> None:
+    """Those of parties and those of simulations, wherever below the folder they lie."""
+    put(tmp_path / "run", LEAKING, date=2e9)
+    put(tmp_path / "party" / "runs" / "abc", date=1e9)
+    result = runs.run([tmp_path], deletes_unstarted=False)
+    listed: Any = result["runs"]
+    assert [run["run"] for run in listed] == ["abc", "run"]
+    assert {run["title"] for run in listed} == {"Default within 12 months"}
+    assert listed[0]["date"].startswith("2001-09-0")
+    assert listed[0]["verdict"] == "nothing leaks (by the plan)"
+    assert " leak (by the plan)" in listed[1]["verdict"]
+    assert "Default within 12 months" in lines_of(result)
+
+
+def test_what_attacks_found_goes_before_what_the_plan_says() -> None:
+    """A verdict says where it comes from."""
+    record = with_predictions(unfinished_record(LEAKING, 1000, FINISHED))
+    attacked = replace(record, findings=[finding for finding in record.predicted if finding.verdict != "leaks"])
+    assert verdict_of(attacked) == "nothing leaks (attacked)"
+    assert verdict_of(replace(record, predicted=[])) == ""
+
+
+def test_only_runs_that_never_started_are_deleted(tmp_path: Path) -> None:
+    """A peer may wait for one that it met, and a record is never deleted."""
+    home = tmp_path / "party" / "runs"
+    kept = [put(tmp_path / "run"), party_run(home / "met", "run/fund"), put(home / "finished")]
+    kept += [put(tmp_path / "half", status="running")]
+    gone = [party_run(home / "alone"), put(tmp_path / "stopped", status="interrupted before the first step")]
+    (gone[1] / "notes.txt").write_text("mine")
+    before = runs.run([tmp_path], deletes_unstarted=False)
+    assert "2 never started; to delete: plumbob runs --delete-unstarted" in lines_of(before)
+    assert before["deleted"] == []
+    after: Any = runs.run([tmp_path], deletes_unstarted=True)
+    assert sorted(after["deleted"]) == sorted(map(str, gone))
+    assert {Path(run["folder"]) for run in after["runs"]} == set(kept)
+    assert {run.folder for run in runs_in([tmp_path])} == set(kept)
+    assert (gone[1] / "notes.txt").exists()
+    assert not gone[0].exists()
+    assert "nothing was deleted" in lines_of(runs.run([tmp_path], deletes_unstarted=True))
+
+
+def test_a_record_that_cannot_be_read_hides_no_other(tmp_path: Path) -> None:
+    """It is listed as such, and never deleted."""
+    put(tmp_path / "good")
+    (put(tmp_path / "bad") / "run.json").write_text("{}")
+    result: Any = runs.run([tmp_path], deletes_unstarted=True)
+    assert {run["run"]: run["status"] for run in result["runs"]} == {
+        "good": FINISHED,
+        "bad": "its run.json cannot be read",
+    }
+
+
+def test_a_session_is_no_run(tmp_path: Path) -> None:
+    """An alignment that was interrupted is listed by `party status`, not here."""
+    party_run(tmp_path / "party" / "runs" / "align-abc")
+    assert runs_in([tmp_path]) == []
+
+
+def test_the_verb_looks_here_without_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And says what to do where there is nothing, or no such folder."""
+    monkeypatch.chdir(tmp_path)
+    assert "no runs here" in CliRunner().invoke(app, ["runs"]).stdout
+    put(tmp_path / "run")
+    assert "Default within 12 months" in CliRunner().invoke(app, ["runs"]).stdout
+    with pytest.raises(DataError, match="expected a folder"):
+        runs.run([tmp_path / "nowhere"], deletes_unstarted=False)

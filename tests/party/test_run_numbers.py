@@ -1,0 +1,61 @@
+"""One run has one number, the same at every party, however often one of them began in vain."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from plumbob.party import runs as party_runs
+from plumbob.party.home import Home
+from plumbob.protocol.journal import SqliteJournal
+from plumbob.record import RunRecord
+from plumbob.run_folder import JOURNAL
+from tests.party.verbs import Organisations
+from tests.protocol.support import made_up, plan_for, tables_for
+
+PLAN = plan_for((2, 3), protocol="exchange", epochs=1, batches="full")
+SHORT = PLAN.hash()[: party_runs.SHORT]
+
+
+@pytest.fixture
+def organisations(tmp_path: Path) -> Iterator[Organisations]:
+    """Two that have signed and aligned, with keys for tests."""
+    place = Organisations(PLAN, tables_for(PLAN, *made_up(columns=PLAN.columns)), tmp_path)
+    yield place
+    place.close()
+
+
+def begun(place: Path, *facts: str) -> None:
+    """A run that was begun here; it remembers a peer if a fact says so."""
+    journal = SqliteJournal(place / JOURNAL)
+    journal.identity()
+    for fact in facts:
+        journal.note(fact, b"ab")
+    journal.close()
+
+
+def test_the_highest_number_is_everybodys(organisations: Organisations) -> None:
+    """A party that had given up more runs does not end with another number than its peer."""
+    begun(party_runs._private(Home.open(organisations.home("label")), "runs", SHORT), "run/features")
+    plan = str(organisations.plan_file)
+    commands = [organisations.type("label", "train", plan, "--new"), organisations.type("features", "train", plan)]
+    assert [command.wait() for command in commands] == [0, 0], [command.complained for command in commands]
+    assert f"this is run 2 of the plan on another side, so it is here too: {SHORT}-2" in commands[1].complained.replace(
+        str(organisations.home("features") / "runs") + "/", ""
+    )
+    for name in organisations.names:
+        place = organisations.home(name) / "runs" / f"{SHORT}-2"
+        assert RunRecord.load(place).is_finished
+        assert not (place / JOURNAL).exists() or not party_runs._remains(place).has_secrets
+    assert not organisations.run_folder("features").exists()
+
+
+def test_a_run_that_nobody_met_is_not_counted(organisations: Organisations) -> None:
+    """Waiting in vain twice, and typing --new each time, uses no number up."""
+    home = Home.open(organisations.home("label"))
+    for _ in range(3):
+        place = party_runs._run_folder(home, PLAN, is_new=True)
+        begun(place)
+        assert place.name == SHORT
+    begun(place, "run/features")
+    assert party_runs._run_folder(home, PLAN, is_new=True).name == f"{SHORT}-2"

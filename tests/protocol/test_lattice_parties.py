@@ -1,0 +1,330 @@
+"""`shares` by lattices among three to eight parties: it is `clear` on shares, and a coalition sees nothing else."""
+
+import dataclasses
+import math
+from collections import Counter
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare, kstest
+
+from plumbob.arrays import Matrix, Vector
+from plumbob.crypto.lattice import MaskedOpening, Pairs, local, pairs
+from plumbob.errors import DataError, PlanError, PlumbobError
+from plumbob.plan import Plan
+from plumbob.protocol.cast import player
+from plumbob.protocol.handshake import Session
+from plumbob.protocol.lattice_bound import BoundLattices
+from plumbob.protocol.lattice_company import zero_sum_masks
+from plumbob.protocol.lattice_products import SIGMOID, Products
+from plumbob.protocol.lattice_sets import WEIGHT_BITS, LatticeShape
+from plumbob.protocol.lattice_shares import LatticeParty
+from plumbob.protocol.messages import Kind
+from plumbob.protocol.openings import SCORES_BY_LATTICE, WEIGHTS
+from plumbob.protocol.part import ModelPart
+from plumbob.protocol.quality import run_to_its_quality
+from plumbob.workshop.simulation import Run
+from tests.protocol.support import (
+    Labels,
+    Wire,
+    made_up,
+    outcomes,
+    played,
+    seated,
+    tables_for,
+    trained,
+    uniformity,
+    weights_of,
+)
+from tests.protocol.test_lattice_shares import in_clear, lattice_plan
+
+THREE = (2, 3, 2)
+
+
+def shared_weights(run: Run) -> Vector:
+    """What all parties' shares add up to, before anything is cut for an opening."""
+    parties = [party for party in run.parties.values() if isinstance(party, LatticeParty)]
+    names = [party.name for party in run.model.plan.learners]
+    totals = [sum(column) for name in names for column in zip(*(party.held[name] for party in parties), strict=True)]
+    return np.array([math.ldexp(total, -WEIGHT_BITS) for total in totals])
+
+
+@pytest.mark.parametrize(
+    ("split", "keys"),
+    [
+        (THREE, {}),
+        ((0, 3, 2), {"intercept": False, "epochs": 2}),
+        (THREE, {"l2": 0.05, "start": "normal", "epochs": 2}),
+        ((2, 2, 1), {"scale": "standard", "learning_rate": 0.2, "l2": 0.1, "momentum": 0.0, "epochs": 2}),
+        ((1, 2, 1, 2), {"class_weight": "balanced", "l2": 0.01, "epochs": 2}),
+        ((2, 1, 1, 2, 1), {"epochs": 2}),
+    ],
+    ids=str,
+)
+def test_weights_are_those_of_clear(split: tuple[int, ...], keys: dict[str, Any]) -> None:
+    """Within 1e-6 in whitened units, and whole shares add up without any modulus."""
+    data = made_up(columns=sum(split))
+    data[1][:30] = 0
+    plan = lattice_plan(split, **keys)
+    run, clear = trained(plan, data), weights_of(trained(in_clear(plan), data))
+    assert np.abs(shared_weights(run) - clear).max() < 1e-6
+    assert np.abs(weights_of(run) - clear).max() < 1e-6 + len(split) * 2.0**-20
+
+
+def test_eight_parties_train() -> None:
+    """The most that a plan may have; one more is refused."""
+    split = (1,) * 8
+    plan = lattice_plan(split, epochs=1)
+    data = made_up(columns=8)
+    assert np.abs(shared_weights(trained(plan, data)) - weights_of(trained(in_clear(plan), data))).max() < 1e-6
+    with pytest.raises(PlanError, match="two to 8 parties, got 9"):
+        lattice_plan((1,) * 9)
+
+
+def test_paillier_stays_between_two() -> None:
+    """Three parties that ask for the other scheme are told which one to take."""
+    with pytest.raises(PlanError, match='is for two parties, got 3; set "lattice"'):
+        Plan.for_columns(THREE, protocol="shares", scheme="paillier")
+
+
+@pytest.fixture(scope="module")
+def closed_run() -> Run:
+    """Three parties whose weights nobody ever has."""
+    return trained(lattice_plan(THREE, open="never", epochs=2), made_up(rows=60, columns=7))
+
+
+def test_weights_that_stay_shared_score_new_rows(closed_run: Run) -> None:
+    """Scores are those of `clear` to their last bits, and rows far out are scored as clipped ones."""
+    X, y = made_up(rows=60, columns=7)
+    plan = closed_run.model.plan
+    assert all(part.weights is None for part in closed_run.model.parts.values())
+    clear = trained(in_clear(plan), (X, y))
+    middle, spread = X.mean(axis=0), X.std(axis=0)
+    rows = np.clip(X[:25], middle - 3 * spread, middle + 3 * spread)
+    tables = tables_for(plan, rows, None)
+    assert closed_run.model.scores(tables) == pytest.approx(clear.model.scores(tables), abs=3e-4)
+    far = np.stack([middle + 1e6 * spread, middle + 10 * spread])
+    scores = closed_run.model.scores(tables_for(plan, far, None))
+    assert scores[0] == pytest.approx(scores[1], abs=1e-3)
+
+
+def test_parts_come_back_from_their_files(closed_run: Run, tmp_path: Path) -> None:
+    """What prediction works on is stored with each part; all parts have one hash, and a changed file is refused."""
+    parts = closed_run.model.parts
+    for name, part in parts.items():
+        part.save(tmp_path / f"{name}.json")
+        again = ModelPart.load(tmp_path / f"{name}.json")
+        assert (again.bound, again.shares) == (part.bound, part.shares)
+    assert len({part.model for part in parts.values()}) == 1
+    file = tmp_path / "label.json"
+    bound = parts["label"].bound
+    assert isinstance(bound, BoundLattices)
+    text = file.read_text()
+    file.write_text(text.replace(bound.ends["features"].hash(), "0" * 64))
+    with pytest.raises(DataError, match="damaged"):
+        ModelPart.load(file)
+
+
+def test_parts_of_two_runs_do_not_score_together(closed_run: Run) -> None:
+    """A part whose bound shares are another run's is refused before a row is scored."""
+    other = trained(lattice_plan(THREE, open="never", epochs=2), made_up(rows=60, columns=7))
+    parts = dict(closed_run.model.parts) | {"features-2": other.model.parts["features-2"]}
+    mixed = dataclasses.replace(closed_run.model, parts=parts)
+    with pytest.raises(PlumbobError, match="differ from ours"):
+        mixed.scores(tables_for(closed_run.model.plan, made_up(rows=5, columns=7)[0], None))
+
+
+def test_a_promise_about_rows_is_kept_by_every_party() -> None:
+    """With noise for whole rows each of three parties adds its own, and the weights are those of the noisy sums."""
+    plan = lattice_plan(THREE, noise="rows", epsilon=40.0, learning_rate=0.0, epochs=2)
+    run = trained(plan, made_up(rows=80, columns=7))
+    parties = [party for party in run.parties.values() if isinstance(party, LatticeParty)]
+    drawn = [party.row_noise for party in parties]
+    assert all(noise is not None and noise.shape == (2, 8) and np.abs(noise).max() > 0 for noise in drawn)
+    assert len({noise.tobytes() for noise in drawn if noise is not None}) == 3
+    assert np.abs(weights_of(run)).max() < 20
+
+
+# What travels.
+
+
+def test_who_sends_what() -> None:
+    """Masked numbers go to the label party alone: one message per pass from each for residuals and for gradients."""
+    plan = lattice_plan((1, 2, 1, 2), epochs=2)
+    wire = Wire()
+    played(plan, made_up(columns=6), wire)
+    masked = Counter((source, target) for source, target, message in wire.log if message.kind is Kind.MASKED_SHARE)
+    # The second and third parties also lift what the third one's stage made.
+    assert masked == {("features", "label"): 6, ("features-2", "label"): 6, ("features-3", "label"): 4}
+    names = [party.name for party in plan.learners]
+    pairs = {(one, other) for one in names for other in names if one != other}
+    for kind in (Kind.LATTICE_KEYS, Kind.WEIGHT_SHARE, Kind.START_SHARE, Kind.PAIR_KEY):
+        assert {(source, target) for source, target, message in wire.log if message.kind is kind} == pairs
+
+
+def test_no_product_repeats_a_key() -> None:
+    """Every pass, kind and ordered pair has a key of its own, and none is left after the run."""
+    run = trained(lattice_plan(THREE, l2=0.01, epochs=2))
+    parties = [party for party in run.parties.values() if isinstance(party, LatticeParty)]
+    for party in parties:
+        contexts = [product.context for product in party._listed_products()]
+        assert len(set(contexts)) == len(contexts) == 2 * 3 * 7 == party.shape.keys_in_all
+        assert not party.products.keys.own
+        assert not party.products.keys.tested
+
+
+def test_masked_numbers_look_uniform_whatever_the_data() -> None:
+    """What everybody sends behind masks is uniform, whatever the honest party's columns hold."""
+    plan, (X, y) = lattice_plan(THREE, epochs=2), made_up(rows=400, columns=7)
+    other = X.copy()
+    other[:, 2:5] = np.where(np.arange(400)[:, None] % 2, 1000.0, -1000.0)
+    for data in ((X, y), (other, 1 - y)):
+        wire = Wire()
+        played(plan, data, wire)
+        for sender in ("features", "features-2"):
+            residuals = [body for body in wire.bodies(Kind.MASKED_SHARE, sender, "label") if len(body) == 400 * 14]
+            assert len(residuals) == 2
+            # The top bits of 108 are not uniform: t is no power of two.
+            low = b"".join(body[at : at + 12] for body in residuals for at in range(0, len(body), 14))
+            assert uniformity(low) > 1e-4
+
+
+# What all but one see together.
+
+
+def lifted_by(plan: Plan, data: tuple[Matrix, Labels], monkeypatch: pytest.MonkeyPatch) -> dict[str, list[Vector]]:
+    """For each party, what it held after each lifting of residuals, in units of the mask's width."""
+    held: dict[str, list[Vector]] = {party.name: [] for party in plan.learners}
+    lift = Products.lift
+
+    def watched(self: Products, number: int, kind: str, opening: MaskedOpening, share: Pairs) -> Pairs:
+        whole = lift(self, number, kind, opening, share)
+        if kind.startswith(SIGMOID):
+            held[self.company.name].append(pairs.to_floats(whole, 128, opening.mask_bits))
+        return whole
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Products, "lift", watched)
+        trained(plan, data)
+    return held
+
+
+def seen_together(plan: Plan, data: tuple[Matrix, Labels], monkeypatch: pytest.MonkeyPatch) -> Vector:
+    """What label and features-2 know together of the residuals of the last pass: those plus the third party's mask."""
+    held = lifted_by(plan, data, monkeypatch)
+    together: Vector = held["label"][-1] + held["features-2"][-1]
+    return together
+
+
+def test_all_but_one_together_see_a_uniform_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Residuals behind the honest party's mask are spread evenly, whatever its columns hold, and follow no score."""
+    plan = lattice_plan(THREE, open="never", epochs=2, start="normal")
+    X, y = made_up(rows=2000, columns=7)
+    other = X.copy()
+    other[:, 2:5] = np.sign(X[:, 2:5]) * 4
+    for columns in (X, other):
+        seen = seen_together(plan, (columns, y), monkeypatch)
+        assert kstest(seen, "uniform").pvalue > 1e-4
+        follows = [abs(np.corrcoef(seen, columns[:, place])[0, 1]) for place in (2, 3, 4)]
+        assert max(follows) < 4.5 / math.sqrt(len(y))
+
+
+def test_masks_that_are_too_short_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same look finds the honest party's columns at once where its mask is no wider than the residual."""
+    monkeypatch.setattr(MaskedOpening, "mask_bits", property(lambda self: self.value_bits))
+    # Such a plan would be refused.
+    monkeypatch.setattr(LatticeShape, "prove", lambda self: None)
+    plan = lattice_plan(THREE, open="never", epochs=2, start="normal")
+    X, y = made_up(rows=2000, columns=7)
+    seen = seen_together(plan, (X, y), monkeypatch)
+    follows = [abs(np.corrcoef(seen, X[:, place])[0, 1]) for place in (2, 3, 4)]
+    assert max(follows) > 4.5 / math.sqrt(len(y))
+
+
+def test_two_runs_never_share_a_mask(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Passes and runs draw anew, so the difference of two masked numbers tells nothing."""
+    plan, data = lattice_plan(THREE, open="never", epochs=2), made_up(rows=50, columns=7)
+    held = [lifted_by(plan, data, monkeypatch)["features"] for _ in range(2)]
+    assert len({values.tobytes() for run in held for values in run}) == 4
+
+
+# What is opened.
+
+
+def test_masks_of_all_senders_cancel() -> None:
+    """Toward every receiver, and for no other one: the sum over the senders is nothing modulo 2**K."""
+    names, session = ["a", "b", "c", "d"], Session(b"session", b"seed")
+    keys = {frozenset((one, other)): (one + other).encode() * 16 for one in names for other in names if one < other}
+    modulus = 1 << WEIGHTS.bits
+    for receiver in names:
+        masks = [
+            zero_sum_masks(
+                {other: keys[frozenset((name, other))] for other in names if other != name},
+                session,
+                name,
+                receiver,
+                0,
+                range(50),
+                modulus,
+            )
+            for name in names
+            if name != receiver
+        ]
+        assert all(sum(column) % modulus == 0 for column in zip(*masks, strict=True))
+        assert all(any(value % modulus for value in mask) for mask in masks)
+
+
+@pytest.mark.parametrize(("open", "kind"), [("own", Kind.WEIGHT_SHARE), ("never", Kind.SCORE_SHARE)])
+def test_one_sender_s_share_of_an_opened_number_is_uniform(open: str, kind: Kind) -> None:
+    """Only the sum over the senders tells anything; each of them alone fills its K bits evenly."""
+    plan = lattice_plan((1, 60, 60), epochs=1, test_share=0.5, open=open, most_rows=600)
+    opening, receiver = (WEIGHTS, "features") if open == "own" else (SCORES_BY_LATTICE, "label")
+    wire = Wire()
+    play_to_the_quality(plan, wire)
+    [body] = wire.bodies(kind, "features-2", receiver)[:1]
+    values = opening.from_bytes(body, "features-2")
+    assert len(values) == (60 if open == "own" else 300)
+    counts = np.bincount([value >> (opening.bits - 3) for value in values], minlength=8)
+    assert chisquare(counts).pvalue > 1e-4
+
+
+def play_to_the_quality(plan: Plan, wire: Wire) -> None:
+    """A run with its held-out rows scored, every message seen."""
+    participants = seated(plan, wire)
+    tables = tables_for(plan, *made_up(rows=600, columns=plan.columns))
+    tasks = {
+        name: partial(run_to_its_quality, player(participant, tables[name]))
+        for name, participant in participants.items()
+    }
+    ends = outcomes(tasks, participants)
+    assert not [end for end in ends.values() if isinstance(end, Exception)], ends
+
+
+# What is proved beforehand.
+
+
+def test_the_bounds_of_the_page() -> None:
+    """27,000 rows: masks show something in one of 2**39 runs of three parties, 2**31 of eight; cuts fail less."""
+    three, eight = (LatticeShape(lattice_plan((3,) * parties, epochs=0), 27_000) for parties in (3, 8))
+    assert three.shown_bits < -39
+    assert eight.shown_bits < -31
+    for shape in (three, eight):
+        assert shape.failure_bits < -40
+        shape.prove()
+
+
+def test_masks_that_show_too_much_are_refused() -> None:
+    """A run with so many numbers that some mask would give one away is refused, with what to change."""
+    shape = LatticeShape(lattice_plan((1,) * 8, epochs=28), 250_000)
+    with pytest.raises(PlanError, match="leave masks that show something"):
+        shape.prove()
+
+
+def test_whole_shares_never_reach_the_ring() -> None:
+    """Weights' shares stay far below 2**127, where they would wrap on their way to the journal."""
+    run = trained(lattice_plan((1, 1, 1), epochs=4), made_up(rows=10, columns=3))
+    parties = [party for party in run.parties.values() if isinstance(party, LatticeParty)]
+    assert max(abs(value) for party in parties for share in party.held.values() for value in share) < local.RING >> 16
