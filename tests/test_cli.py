@@ -466,7 +466,7 @@ def test_interrupted_run_is_marked(tmp_path: Path, engine: str) -> None:
         said = process.stderr.readline()
         process.send_signal(signal.SIGINT)
         rest = process.stderr.read()
-        process.wait(timeout=60)
+        process.wait(timeout=120)
     assert "step" in said
     assert process.returncode == cli.INTERRUPTED == 130
     assert "Traceback" not in rest

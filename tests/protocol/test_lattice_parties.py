@@ -22,10 +22,12 @@ from plumbob.protocol.lattice_company import zero_sum_masks
 from plumbob.protocol.lattice_products import SIGMOID, Products
 from plumbob.protocol.lattice_sets import WEIGHT_BITS, LatticeShape
 from plumbob.protocol.lattice_shares import LatticeParty
-from plumbob.protocol.messages import Kind
+from plumbob.protocol.messages import Kind, Message
 from plumbob.protocol.openings import SCORES_BY_LATTICE, WEIGHTS
 from plumbob.protocol.part import ModelPart
+from plumbob.protocol.prediction import ROW, Answerer, Asker, Served
 from plumbob.protocol.quality import run_to_its_quality
+from plumbob.report.receipt import keys_in_words
 from plumbob.workshop.simulation import Run
 from tests.protocol.support import (
     Labels,
@@ -146,6 +148,32 @@ def test_a_promise_about_rows_is_kept_by_every_party() -> None:
     assert all(noise is not None and noise.shape == (2, 8) and np.abs(noise).max() > 0 for noise in drawn)
     assert len({noise.tobytes() for noise in drawn if noise is not None}) == 3
     assert np.abs(weights_of(run)).max() < 20
+
+
+def test_a_session_scores_the_rows_that_are_asked_for(closed_run: Run) -> None:
+    """The label party asks two feature parties; if they hear of different rows, it gets nothing that is a score."""
+    plan = closed_run.model.plan
+    tables = tables_for(plan, made_up(rows=30, columns=7)[0], None)
+    whole = closed_run.model.scores(tables)
+
+    def session(wire: Wire) -> dict[str, Any]:
+        participants, parts = seated(plan, wire), closed_run.model.parts
+        asker = Asker(participants["label"], tables["label"], parts["label"])
+        tasks: dict[str, Any] = {"label": lambda: asker.run([[3, 1, 7], list(range(10, 20))])}
+        for name in ("features", "features-2"):
+            tasks[name] = Answerer(participants[name], tables[name], parts[name]).run
+        return outcomes(tasks, participants)
+
+    ends = session(Wire())
+    assert np.concatenate(ends["label"]) == pytest.approx(whole[[3, 1, 7, *range(10, 20)]], abs=1e-4)
+    assert ends["features"] == ends["features-2"] == Served(2, 13)
+
+    def other_rows(sender: str, receiver: str, message: Message) -> bytes | None:
+        is_second = message.kind is Kind.QUERY_ROWS and receiver == "features-2" and message.step == 1
+        return dataclasses.replace(message, body=b"".join(map(ROW.pack, (4, 2, 8)))).encode() if is_second else None
+
+    first = session(Wire(other_rows))["label"][0]
+    assert np.abs(first - whole[[3, 1, 7]]).max() > 0.5
 
 
 # What travels.
@@ -328,3 +356,11 @@ def test_whole_shares_never_reach_the_ring() -> None:
     run = trained(lattice_plan((1, 1, 1), epochs=4), made_up(rows=10, columns=3))
     parties = [party for party in run.parties.values() if isinstance(party, LatticeParty)]
     assert max(abs(value) for party in parties for share in party.held.values() for value in share) < local.RING >> 16
+
+
+def test_the_receipt_says_whom_it_holds_for(closed_run: Run) -> None:
+    """Those that keep to the protocol, and how often a mask shows something; no bits for dishonest ones."""
+    words = keys_in_words(closed_run.record)
+    assert "for parties that keep to the protocol (honest-but-curious)" in words
+    assert "masks show something in at most one of 2**" in words
+    assert "dishonest" not in words

@@ -24,6 +24,8 @@ RUNS: list[tuple[tuple[int, ...], dict[str, Any]]] = [
     ((2, 3), {"protocol": "shares", "open": "never"}),
     ((2, 3), LATTICE),
     ((2, 3), {**LATTICE, "open": "never"}),
+    ((2, 2, 1), LATTICE),
+    ((2, 2, 1), {**LATTICE, "open": "never"}),
 ]
 
 

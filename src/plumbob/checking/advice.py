@@ -3,13 +3,17 @@
 from collections.abc import Iterator
 
 from plumbob.plan import Plan
+from plumbob.plan.rules import MOST_SHARING
 
 LABEL_NOISE = "--noise sound --epsilon 1 --row-norm 1"
 FEATURE_NOISE = "--noise std --noise-std {std:g} --row-norm 1"
-MOST_IN_SHARES = 8
-"""Parties of `shares`."""
 # With opened weights these still get one equation for each own column, a run (docs/auditing.md).
 ON_OPENED_WEIGHTS = ("label-counts", "label-chosen-rows")
+HONEST_BUT_CURIOUS = (
+    "shares between three or more parties is for parties that keep to the protocol: all but one together learn nothing "
+    "but what is opened. A party that sends something else can read more than the bits counted here, and no finding "
+    "judges that."
+)
 
 
 def fix_for(plan: Plan, attack: str, target: str) -> str:
@@ -19,7 +23,7 @@ def fix_for(plan: Plan, attack: str, target: str) -> str:
     if plan.protocol == "shares":
         return "--open never" if plan.open == "own" else ""
     noise = _noise(plan, target)
-    if len(plan.learners) > MOST_IN_SHARES:
+    if len(plan.learners) > MOST_SHARING:
         return noise
     if attack == "steering":
         return _shares(plan, attack)
@@ -52,6 +56,8 @@ def notes_for(plan: Plan) -> Iterator[str]:
     """What the audit does not judge, one sentence each."""
     if plan.protocol != "shares" or plan.open != "never":
         yield "The finished model is not judged: a party's final weights depend on everybody's data."
+    if plan.protocol == "shares" and len(plan.learners) > 2:
+        yield HONEST_BUT_CURIOUS
     yield from prediction_notes(plan)
     if plan.intercept:
         yield (

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.checking.at_home import AtHome
+from plumbob.checking.coalitions import JOINT
 from plumbob.crypto.keys import SLACK_BITS
 from plumbob.crypto.okamoto_uchiyama import GAP_BITS, MASK_BITS
 from plumbob.data import largest_batch, steps_per_epoch
@@ -113,6 +114,11 @@ class Figures:
         per_epoch = self.rank(name) * (steps - 1) + min(self.columns(name), self.longest_batch)
         repeated = self.rank(name) if self.visits_everybody else 0
         return (self.fresh_visits * per_epoch - (self.fresh_visits - 1) * repeated) / self.rows
+
+    @property
+    def is_between_two(self) -> bool:
+        """Whether the run is: a coalition's plan names two parties, but more take part."""
+        return len(self.plan.learners) == 2 and all(party.name != JOINT for party in self.plan.learners)
 
     def peers(self, name: str) -> tuple[Party, ...]:
         """Other parties with columns."""

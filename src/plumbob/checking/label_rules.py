@@ -251,10 +251,10 @@ def _chosen_on_opened_weights(figures: Figures, party: str) -> Judgement:
     numbers = f"{party} can choose {readable} of {figures.rows} people and read their labels from its opened weights"
     if figures.flipped:
         numbers += f", of which {figures.flipped:.1%} are flipped at random"
+    sends = "Whatever it sends" if figures.is_between_two else "If it keeps to the protocol otherwise"
     return Judgement(
         LEAKS,
-        f"{numbers} ({per_column}). Whatever it sends, its opened weights carry at most "
-        f"{figures.opened_bits(party)} bits.",
+        f"{numbers} ({per_column}). {sends}, its opened weights carry at most {figures.opened_bits(party)} bits.",
     )
 
 

@@ -10,11 +10,13 @@ from plumbob.checking.figures import Figures
 from plumbob.crypto import SYSTEM_RANDOMNESS, lattice
 from plumbob.crypto.lattice import Context, KeyProof, KeyTest, Layout, OwnerKey, SlotLayout, TestedKey
 from plumbob.crypto.lattice.context import SEED_BYTES
+from plumbob.protocol.handshake import HASH_BYTES
 from plumbob.protocol.lattice_keys import COMMITMENT_BYTES
 from plumbob.protocol.lattice_sets import TERMS, LatticeShape
 from plumbob.protocol.lattice_shares import ELEMENT_BYTES
 from plumbob.protocol.messages import HEADER
 from plumbob.protocol.openings import WEIGHTS
+from plumbob.protocol.widths import columns_of
 
 TEST_BYTES = COMMITMENT_BYTES + 2 * SEED_BYTES + 1
 """Of a key's test, besides the challenge."""
@@ -34,37 +36,56 @@ class LatticeCost:
 def lattice_cost(figures: Figures, engine: lattice.LatticeEngine) -> LatticeCost:
     """Measured now, with products of one polynomial."""
     shape = LatticeShape(figures.plan, figures.rows)
-    slot_seconds, key_seconds = _measured_slots(shape, engine)
     product_seconds = _measured_product(shape, engine)
-    blocks = sum(shape.slots(piece).blocks for piece in shape.pieces)
     polynomials = sum(layout.requests * layout.replies for layout in _matrices(shape))
-    keys = figures.plan.passes * len(shape.pieces)
+    staged, keys = 0.0, 0.0
+    for is_turn in {layout.is_turn for layout in _slots(shape)}:
+        slot_seconds, key_seconds = _measured_slots(shape, engine, is_turn)
+        alike = [layout for layout in _slots(shape) if layout.is_turn == is_turn]
+        staged += slot_seconds * sum(layout.blocks for layout in alike)
+        keys += key_seconds * len(alike)
     return LatticeCost(
-        setup_seconds=keys * key_seconds,
-        step_seconds=blocks * slot_seconds + polynomials * product_seconds,
+        setup_seconds=figures.plan.passes * keys,
+        step_seconds=staged + polynomials * product_seconds,
         bytes_sent=bytes_sent(shape),
     )
 
 
 def bytes_sent(shape: LatticeShape) -> int:
-    """By both parties, after the handshake; a key whose test is repeated adds a little."""
-    plan = shape.plan
-    columns = [layout.columns for layout in (shape.scores(party.name) for party in plan.learners)]
-    slots = [shape.slots(piece) for piece in shape.pieces]
-    layouts: list[Layout | SlotLayout] = [*_matrices(shape), *slots]
-    of_pass = sum(layout.total_bytes + SEED_BYTES + 2 * HEADER.size for layout in layouts)
+    """By all parties, after the handshake; a key whose test is repeated adds a little."""
+    plan, pairs = shape.plan, shape.parties * (shape.parties - 1)
+    layouts: list[Layout | SlotLayout] = [*_matrices(shape), *_slots(shape)]
+    of_pass = sum(layout.total_bytes + SEED_BYTES + 2 * HEADER.size for layout in layouts) + _masked_bytes(shape)
     keys = plan.passes * sum(_key_bytes(layout) for layout in layouts)
-    setup = keys + 2 * TEST_MESSAGES * HEADER.size + sum(HEADER.size + ELEMENT_BYTES * count for count in columns)
-    return setup + plan.passes * of_pass + _end_bytes(shape, columns)
+    start = sum(HEADER.size + ELEMENT_BYTES * columns for columns in _columns(shape)) * (shape.parties - 1)
+    pair_keys = pairs * (HEADER.size + SEED_BYTES) if shape.parties > 2 else 0
+    setup = keys + pairs * TEST_MESSAGES * HEADER.size + start + pair_keys
+    return setup + plan.passes * of_pass + _end_bytes(shape)
 
 
-def _end_bytes(shape: LatticeShape, columns: list[int]) -> int:
+def _masked_bytes(shape: LatticeShape) -> int:
+    """Of one pass: what three and more parties lift behind masks, at the label party."""
+    if shape.parties == 2:
+        return 0
+    total = 0
+    for owners, is_turn in shape.stages[1:]:
+        for piece in shape.pieces:
+            layout = shape.slots(piece, is_turn=is_turn)
+            total += owners * (HEADER.size + shape.turned(owners + 1).size(layout.outputs * layout.rows))
+    liftings = 2 if shape.has_penalty_products else 1
+    sums = HEADER.size + shape.lifted_sums.size(sum(_columns(shape)))
+    return total + liftings * (shape.parties - 1) * sums
+
+
+def _end_bytes(shape: LatticeShape) -> int:
     """Opened weights, or what prediction is bound to."""
+    others = shape.parties - 1
     if shape.plan.open == "own":
-        return sum(HEADER.size + WEIGHTS.size(count) for count in columns)
+        return others * sum(HEADER.size + WEIGHTS.size(columns) for columns in _columns(shape))
     bound = [shape.scores(party.name, 1) for party in shape.plan.learners]
-    requests = sum(HEADER.size + SEED_BYTES + layout.request_bytes for layout in bound)
-    return requests + sum(_key_bytes(layout) for layout in bound) + 2 * TEST_MESSAGES * HEADER.size
+    requests = sum(HEADER.size + SEED_BYTES + layout.request_bytes + _key_bytes(layout) for layout in bound)
+    hashes = HEADER.size + HASH_BYTES * others if shape.parties > 2 else 0
+    return others * (requests + shape.parties * (TEST_MESSAGES * HEADER.size + hashes))
 
 
 def _key_bytes(layout: Layout | SlotLayout) -> int:
@@ -72,16 +93,31 @@ def _key_bytes(layout: Layout | SlotLayout) -> int:
     return 3 * layout.parameters.polynomial_bytes + TEST_BYTES
 
 
+def _columns(shape: LatticeShape) -> list[int]:
+    return [columns_of(shape.plan, party.name) for party in shape.plan.learners]
+
+
 def _matrices(shape: LatticeShape) -> list[Layout]:
+    """Every party's matrix with every peer's numbers."""
     makers: list[Callable[[str], Layout]] = [shape.scores, shape.gradients]
     if shape.has_penalty_products:
         makers.append(shape.penalties)
-    return [make(party.name) for make in makers for party in shape.plan.learners]
+    return [make(party.name) for make in makers for party in shape.plan.learners] * (shape.parties - 1)
 
 
-def _measured_slots(shape: LatticeShape, engine: lattice.LatticeEngine) -> tuple[float, float]:
+def _slots(shape: LatticeShape) -> list[SlotLayout]:
+    """Every pair's product in every stage of the sigmoid."""
+    return [
+        shape.slots(piece, is_turn=is_turn)
+        for owners, is_turn in shape.stages
+        for piece in shape.pieces
+        for _ in range(owners)
+    ]
+
+
+def _measured_slots(shape: LatticeShape, engine: lattice.LatticeEngine, is_turn: bool) -> tuple[float, float]:
     """Seconds of one block of rows, and of one key with its test."""
-    layout = SlotLayout(shape.profile[2], shape.profile[2].degree, TERMS)
+    layout = SlotLayout(shape.profile[2], shape.profile[2].degree, TERMS, is_turn)
     started = time.perf_counter()
     key, tested = _tested(engine, layout, "slots")
     key_seconds = time.perf_counter() - started

@@ -144,7 +144,7 @@ def _lines(record: RunRecord, plan: Plan, channels: list[dict[str, str]], plan_a
         f"leaks        {'accepted' if record.accepted_leaks else 'not accepted'} with --accept-leaks",
     ]
     lines += [
-        f"opened bits  {party.name} can get {opened_bits(plan, party.name)} bits about the peer through its weights"
+        f"opened bits  {party.name} can get {opened_bits(plan, party.name)} bits about the others through its weights"
         for party in plan.learners
         if opened_bits(plan, party.name)
     ]

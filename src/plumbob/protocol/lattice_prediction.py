@@ -85,25 +85,25 @@ class LatticePredictor:
         """Scores of some of the rows, opened to the label party; after `prepare_prediction`."""
         chosen = np.asarray(rows, dtype=np.intp)
         starts = range(0, len(chosen), ROWS_AT_ONCE)
-        opened = [self._open(step, start, self._predicted[chosen[start : start + ROWS_AT_ONCE]]) for start in starts]
+        opened = [self._open(step, chosen[start : start + ROWS_AT_ONCE]) for start in starts]
         return np.concatenate([np.zeros(0), *(part for part in opened if part is not None)]) if self._is_label else None
 
-    def _open(self, step: int, start: int, X: Matrix) -> Vector | None:
-        cut = self._cut(self._shared_scores(step, X))
+    def _open(self, step: int, rows: NDArray[np.intp]) -> Vector | None:
+        cut = self._cut(self._shared_scores(step, self._predicted[rows]))
         if not self._is_label:
-            hidden = self._hidden(step, start, cut)
+            hidden = self._hidden(step, rows.tolist(), cut)
             channel = self.company.channels[self.company.label]
             channel.send(Kind.SCORE_SHARE, step, SCORES_BY_LATTICE.to_bytes(hidden))
             return None
         for peer, channel in self.company.channels.items():
-            body = channel.receive(Kind.SCORE_SHARE, step, SCORES_BY_LATTICE.size(len(X)))
+            body = channel.receive(Kind.SCORE_SHARE, step, SCORES_BY_LATTICE.size(len(rows)))
             cut = [a + b for a, b in zip(cut, SCORES_BY_LATTICE.from_bytes(body, peer), strict=True)]
         return SCORES_BY_LATTICE.opened(cut, [0] * len(cut))
 
-    def _hidden(self, step: int, start: int, cut: list[int]) -> list[int]:
-        """Among the shares of the other feature parties: masks that cancel in their sum."""
+    def _hidden(self, step: int, rows: list[int], cut: list[int]) -> list[int]:
+        """Among the shares of the other feature parties: masks that cancel in their sum, if all answered these rows."""
         modulus, name, label = 1 << SCORES_BY_LATTICE.bits, self.company.name, self.company.label
-        zero = zero_sum_masks(self.pair_keys, self.session, name, label, step, range(start, start + len(cut)), modulus)
+        zero = zero_sum_masks(self.pair_keys, self.session, name, label, step, rows, modulus)
         return [(value + mask) % modulus for value, mask in zip(cut, zero, strict=True)]
 
     def _shared_scores(self, step: int, X: Matrix) -> NDArray[np.uint64]:

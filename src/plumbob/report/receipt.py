@@ -48,10 +48,21 @@ def _lattice_in_words(plan: Plan, rows: int) -> str:
     shape = LatticeShape(plan, max(rows, 1))
     numbers = ", ".join(str(one.number) for one in shape.profile)
     return (
-        f"lattice profile {shape.number} (parameter sets {numbers}, 128 bits); {shape.keys_in_all} keys, each tested "
-        f"before use; Fourier series of period 64 with 8 harmonics; at most {most_opened_bits(plan, max(rows, 1))} "
-        f"bits opened to one party can be carried out by a dishonest one; shares are cut wrongly in at most one of "
+        f"lattice profile {shape.number} (parameter sets {numbers}, 128 bits); rests on RLWE with ternary secrets, by "
+        f"the table of Bossuat et al. (2024); {shape.keys_in_all} keys, each tested before use; Fourier series of "
+        f"period 64 with 8 harmonics; {_trust_in_words(shape)}; shares are cut wrongly in at most one of "
         f"2**{-shape.failure_bits:.0f} runs"
+    )
+
+
+def _trust_in_words(shape: LatticeShape) -> str:
+    """What a dishonest party can reach between two; what is assumed of everybody among more."""
+    opened = most_opened_bits(shape.plan, shape.rows)
+    if shape.parties == 2:
+        return f"at most {opened} bits opened to one party can be carried out by a dishonest one"
+    return (
+        f"for parties that keep to the protocol (honest-but-curious): {opened} bits are opened to one party at most, "
+        f"and masks show something in at most one of 2**{-shape.shown_bits:.0f} runs"
     )
 
 

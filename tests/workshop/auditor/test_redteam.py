@@ -25,7 +25,8 @@ from plumbob.workshop.auditor.coalitions import merged_truth
 from plumbob.workshop.auditor.score import scored
 from plumbob.workshop.auditor.truth import Truth
 from plumbob.workshop.simulation import train
-from tests.protocol.support import cut, plan_for, trained, weights_of
+from tests.protocol.support import cut, made_up, plan_for, trained, weights_of
+from tests.protocol.test_lattice_shares import lattice_plan
 from tests.workshop.auditor.support import attack, label_claim, signs, small_run, value_claim
 
 NOTHING = NotApplicable("nothing to work on")
@@ -192,11 +193,25 @@ def test_a_coalition_takes_its_members_noise_out(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(redteam, "PASSIVE", (Attack("label-kept", "features", kept, "section 0"),))
     noise: dict[str, Any] = {"noise": "std", "noise_std": 50.0, "row_norm": 1.0, "learning_rate": 1e-6}
-    run = trained(plan_for((2, 4, 4), protocol="clear", epochs=4, **noise), cut("breast-cancer", 100, 10))
+    run = trained(plan_for((2, 4, 4), protocol="clear", epochs=8, **noise), made_up(rows=200, columns=10))
     redteam.audit(run, ["label-kept"])
     both = np.hstack([Truth.of(run).views[name].sums for name in ("features", "features-2")])
     # Two helpers' noise against one's, in sums that are noise and little else.
     assert seen[0] / float(np.std(both)) == pytest.approx(np.sqrt(1 / 2), rel=0.25)
+
+
+@pytest.mark.parametrize("open", ["never", "own"])
+def test_a_coalition_in_shares_reads_nothing_from_messages(open: str) -> None:
+    """What two of three parties saw together gives no attack more than `check` said before the run."""
+    plan = lattice_plan((4, 5, 5), open=open, epochs=3)
+    run = trained(plan, cut("breast-cancer", 100, 14))
+    together = [one for one in plumbob.audit(run) if "+" in one.by]
+    assert {one.by for one in together} == {"features+features-2", "label+features", "label+features-2"}
+    forecast = {(one.attack, one.by, one.against, one.target): one.verdict for one in plumbob.check(plan, 100)}
+    for one in together:
+        assert one.verdict != "leaks" or forecast[one.attack, one.by, one.against, one.target] == "leaks"
+    if open == "never":
+        assert not [one for one in together if one.verdict == "leaks"]
 
 
 def test_the_intercept_stays_the_last_column_of_a_coalition() -> None:

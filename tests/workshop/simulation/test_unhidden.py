@@ -13,10 +13,12 @@ from plumbob.workshop.attacks.active.packing import PACKING_BY_FEATURE_PARTY, PA
 from plumbob.workshop.auditor import budget, redteam
 from plumbob.workshop.auditor.truth import Truth
 from plumbob.workshop.simulation.unhidden import UnhiddenEngine, messages
+from tests.crypto.support import decrypt_signed
 from tests.protocol.support import made_up, plan_for, trained, weights_of
 
 PLAN = plan_for((3, 4), protocol="exchange", epochs=2, batch_size=10)
 DATA = made_up(columns=7)
+ATTACKS = [CHOSEN_ROWS, PACKING_BY_FEATURE_PARTY, PACKING_BY_LABEL_PARTY]
 
 
 def test_sums_multiples_and_packing_are_those_of_the_plaintexts() -> None:
@@ -25,8 +27,8 @@ def test_sums_multiples_and_packing_are_those_of_the_plaintexts() -> None:
     values = [5, -7, 11]
     vector = key.encrypt(values)
     assert messages(key.public.ring, vector.limbs) is not None
-    assert key.decrypt_signed(vector + key.public.encrypt([1, 2, 3])) == [6, -5, 14]
-    assert key.decrypt_signed(vector.randomised()) == values
+    assert decrypt_signed(key, vector + key.public.encrypt([1, 2, 3])) == [6, -5, 14]
+    assert decrypt_signed(key, vector.randomised()) == values
     packed = key.public.engine.pack(key.public.ring, key.public.encrypt([1, 2, 3]).limbs, 3, 8)
     assert messages(key.public.ring, packed) == [1 + (2 << 8) + (3 << 16)]
 
@@ -37,7 +39,7 @@ def test_training_gives_the_same_weights() -> None:
     np.testing.assert_array_equal(weights_of(hidden), weights_of(unhidden))
 
 
-@pytest.mark.parametrize("attack", [CHOSEN_ROWS, PACKING_BY_FEATURE_PARTY, PACKING_BY_LABEL_PARTY], ids=str)
+@pytest.mark.parametrize("attack", ATTACKS, ids=[f"{one.name} by {one.by}" for one in ATTACKS])
 @pytest.mark.parametrize("replies", ["packed", "paper"])
 def test_an_active_attack_reaches_the_same(attack: ActiveAttack, replies: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Verdict and rate do not depend on whether the attack's own run was hidden."""

@@ -36,7 +36,7 @@ Kind = TypeVar("Kind", Attack, ActiveAttack)
 def audit(
     record: Source, only: Sequence[str] | None = None, progress: Tell | None = None, predicted: int = 0
 ) -> Findings:
-    """Attack a recorded run: a `RunRecord` with its transcripts, a `Run`, or a run's folder.
+    """Attack a recorded run: a `RunRecord` with its transcripts, a `Run`, a fitted model, or a run's folder.
 
     `only` names the attacks to run; without it, all. `predicted` are rows to be scored later, whose scores are
     attacked too. One finding for each attack, attacker, victim and target.
@@ -131,7 +131,15 @@ def plan_again(plan: Plan) -> Plan:
     scale = "none" if plan.joint_norm else plan.scale
     # The public rate is for whitened columns, and these are, although the plan cannot say so again.
     rate = plan.rate if plan.joint_norm else plan.learning_rate
-    return plan.replace(scale=scale, learning_rate=rate, missing="refuse", categorical="refuse", test_share=0.0, rows=0)
+    as_they_are = {
+        "scale": scale,
+        "missing": "refuse",
+        "categorical": "refuse",
+        "bins": 0,
+        "test_share": 0.0,
+        "rows": 0,
+    }
+    return plan.replace(**as_they_are, learning_rate=rate, epochs=plan.fixed_epochs)
 
 
 def tables_again(truth: Truth) -> dict[str, Table]:
