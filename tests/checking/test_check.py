@@ -79,7 +79,7 @@ def calls_of(plan: Plan) -> int:
 
 def test_several_feature_parties_are_judged_apart() -> None:
     """Each by its own columns, and their features each as a target of the label party."""
-    findings = check(plan_of((11, 1, 8), batch_size=8))
+    findings = check(plan_of((11, 1, 8), batch_size=16))
     signs = {one.by: one.verdict for one in findings if one.attack == "label-sign"}
     assert signs == {"features": DEGRADES, "features-2": LEAKS, "features+features-2": LEAKS}
     assert {one.against for one in findings if one.target == "scores"} == {"features", "features-2"}
@@ -128,7 +128,7 @@ def test_large_starting_weights_hide_signs() -> None:
         ({"batch_size": 64, "epochs": 30}, LEAKS),
         ({"batch_size": 256, "epochs": 40}, LEAKS),
         ({"batch_size": 256, "epochs": 1}, DEGRADES),
-        ({"batch_size": 64, "epochs": 30, "batches": "fixed"}, DEGRADES),
+        ({"batch_size": 256, "epochs": 40, "batches": "fixed"}, DEGRADES),
         ({"batches": "full", "epochs": 40}, DEGRADES),
         ({"batch_size": 256, "epochs": 40, "rows": 300}, DEGRADES),
     ],
@@ -140,7 +140,7 @@ def test_stacked_equations_decide(keys: dict[str, Any], verdict: str) -> None:
 
 def test_runs_on_the_same_rows_add_up() -> None:
     """What one run only begins, several finish."""
-    plan = plan_of(batch_size=256, epochs=4)
+    plan = plan_of(batch_size=256, epochs=1)
     assert labels(plan, "label-stacked") == DEGRADES
     assert labels(plan, "label-stacked", runs=4) == LEAKS
 
