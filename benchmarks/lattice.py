@@ -1,13 +1,15 @@
 """Lattice products beside SEAL and beside our own Paillier, interleaved: `python benchmarks/lattice.py [--large]`.
 
 - the transform of one polynomial of degree 8192 modulo a prime of 50 bits, and one encryption, against SEAL's
+- the scores of 27,000 rows and 12 columns from encrypted weights, against SEAL, with whose results ours are compared
+  row by row; SEAL's product ends in the clear, ours in shares, with fresh randomness in every reply
 - one pass (scores, sigmoid, gradients, both parties) on every path of the kernel
-- one epoch of `shares` with Paillier on as many rows and columns
+- with --paillier, one epoch of `shares` with Paillier on as many rows and columns, in turns with our passes
 - two threads against one
 - with --large, wider and longer data, with the memory that it takes
 
-But for the line about threads, everything runs on one; times are the best of the rounds. SEAL's worker and our paths
-take turns; the epoch with Paillier comes after them.
+But for the line about threads, everything runs on one. Times are the best of the rounds, and ratios to Paillier are
+medians. SEAL's worker and our paths take turns.
 """
 
 from __future__ import annotations
@@ -16,10 +18,15 @@ import argparse
 import json
 import os
 import resource
+import statistics
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -30,14 +37,16 @@ from catalogue import Environment  # noqa: E402 - found through the line above.
 from environments import DidNotInstallError, ensure  # noqa: E402 - found through the line above.
 
 from plumbob.crypto import SYSTEM_RANDOMNESS, lattice  # noqa: E402 - after what the environment needs.
-from plumbob.crypto.lattice import pairs, sets  # noqa: E402 - as above.
+from plumbob.crypto.lattice import Layout, pairs, sets  # noqa: E402 - as above.
 from plumbob.crypto.lattice.native import NativeLatticeEngine, available_paths  # noqa: E402 - as above.
-from plumbob.workshop.bench_lattice import Pass, PassCost, best_of  # noqa: E402 - as above.
+from plumbob.workshop.bench_lattice import Pass, PassCost, best_of, make_keys  # noqa: E402 - as above.
 
 SEAL = Environment("seal", (("seal-python==4.4.0", "numpy"),), "import seal")
 CREDIT = (27_000, (11, 12))
 LARGE = ((12_665, (392, 392)), (1_000_000, (20, 20)))
 REPEATS = 400
+SCORE_BITS, OPENED_BITS = 51, 32
+PAILLIER_ROUNDS = 3
 
 
 def main() -> None:
@@ -47,6 +56,7 @@ def main() -> None:
         large(rows, (columns[0], columns[1]))
         return
     beside_seal(options.rounds)
+    scores_beside_seal(options.rounds)
     passes(options.rounds)
     threads(options.rounds)
     if options.paillier:
@@ -61,7 +71,7 @@ def main() -> None:
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else None)
     parser.add_argument("--rounds", type=int, default=5, help="the best is taken of these")
-    parser.add_argument("--paillier", action="store_true", help="also one epoch of shares with Paillier: half a minute")
+    parser.add_argument("--paillier", action="store_true", help="also epochs of shares with Paillier: two minutes")
     parser.add_argument("--large", action="store_true", help="also wide and long data: some minutes")
     parser.add_argument("--shape", default="", help="rows,columns,columns: one pass over this shape only")
     return parser.parse_args()
@@ -69,33 +79,100 @@ def parse() -> argparse.Namespace:
 
 def beside_seal(rounds: int) -> None:
     """Transform and encryption, in turns."""
-    try:
-        python = ensure(SEAL, ROOT / ".bench")
-    except DidNotInstallError as reason:
-        print(f"SEAL did not install: {reason}")
-        return
-    script = ROOT / "benchmarks" / "peers" / "workers" / "seal_worker.py"
-    worker = subprocess.Popen(
-        [str(python), str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
-    )
-    assert worker.stdin
-    assert worker.stdout
     found: dict[str, list[tuple[float, float]]] = {}
-    for _ in range(rounds):
-        worker.stdin.write(f"{REPEATS}\n")
-        worker.stdin.flush()
-        answer = json.loads(worker.stdout.readline())
-        found.setdefault("SEAL", []).append((answer["transform"], answer["encryption"]))
-        for path in available_paths():
-            found.setdefault(path, []).append(own_times(NativeLatticeEngine(path, 1)))
-    worker.stdin.close()
-    worker.wait()
+    with seal_worker() as ask:
+        if ask is None:
+            return
+        for _ in range(rounds):
+            answer = ask({"repeats": REPEATS})
+            found.setdefault("SEAL", []).append((answer["transform"], answer["encryption"]))
+            for path in available_paths():
+                found.setdefault(path, []).append(own_times(NativeLatticeEngine(path, 1)))
     print("degree 8192: transform modulo one prime, encryption modulo three, microseconds, and SEAL's divided by it")
     seal = [min(column) for column in zip(*found["SEAL"], strict=True)]
     for name, times in found.items():
         best = [min(column) for column in zip(*times, strict=True)]
         ratios = ", ".join(f"{1e6 * own:.1f} ({other / own:.1f})" for own, other in zip(best, seal, strict=True))
         print(f"  {name:>12}  {ratios}")
+
+
+def scores_beside_seal(rounds: int) -> None:
+    """Encryption, product with a private matrix, and decryption, in turns; every result is compared."""
+    layout = Layout.choose(sets.SCORES_OPENED, "scores", CREDIT[0], CREDIT[1][1], SCORE_BITS, OPENED_BITS)
+    generator = np.random.default_rng(2)
+    entries = generator.integers(-(2**15), 2**15, (layout.rows, layout.columns))
+    weights = generator.integers(0, 2**SCORE_BITS, layout.columns, dtype=np.uint64)
+    shape = {"rows": layout.rows, "group": layout.group, "bits": SCORE_BITS}
+    product = ScoreProduct(layout, entries, weights)
+    times: dict[str, list[float]] = {"SEAL": [], "ours": []}
+    with tempfile.TemporaryDirectory() as folder, seal_worker() as ask:
+        if ask is None:
+            return
+        np.savez(Path(folder) / "inputs.npz", entries=entries, weights=weights)
+        for _ in range(rounds):
+            times["SEAL"].append(ask({"product": folder, **shape})["seconds"])
+            times["ours"].append(product.run())
+        theirs = np.load(Path(folder) / "outputs.npy")
+    # Theirs modulo 2**51, ours the upper 32 of these bits.
+    difference = (product.total - (theirs >> np.uint64(SCORE_BITS - OPENED_BITS))).astype(np.uint32).astype(np.int32)
+    agree = int((np.abs(difference) <= 1).sum())
+    best = {name: min(each) for name, each in times.items()}
+    print(
+        f"scores of {layout.rows} x {layout.columns}: SEAL {1e3 * best['SEAL']:.0f} ms, "
+        f"ours {1e3 * best['ours']:.0f} ms, {best['SEAL'] / best['ours']:.1f} times; "
+        f"{agree} of {layout.rows} results agree within one unit"
+    )
+
+
+class ScoreProduct:
+    """One product, ready to run on one thread."""
+
+    total: np.ndarray
+
+    def __init__(self, layout: Layout, entries: np.ndarray, weights: np.ndarray) -> None:
+        engine = NativeLatticeEngine(None, 1)
+        key, tested = make_keys(engine, layout.parameters, "scores beside SEAL")
+        self.owner = lattice.Owner(key, layout)
+        matrix = lattice.Matrix(engine, layout, entries)
+        self.evaluator = lattice.Evaluator(matrix, tested, SYSTEM_RANDOMNESS.draw(32), lattice.Register())
+        self.values = np.stack([weights, np.zeros_like(weights)], axis=1)
+
+    def run(self) -> float:
+        start = time.process_time()
+        answer = self.evaluator.reply(self.owner.request(self.values))
+        self.total = self.owner.open(answer.reply)[:, 0] + answer.share[:, 0]
+        return time.process_time() - start
+
+
+Ask = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+@contextmanager
+def seal_worker() -> Iterator[Ask | None]:
+    """Asks a process that has SEAL; None where it does not install."""
+    try:
+        python = ensure(SEAL, ROOT / ".bench")
+    except DidNotInstallError as reason:
+        print(f"SEAL did not install: {reason}")
+        yield None
+        return
+    script = ROOT / "benchmarks" / "peers" / "workers" / "seal_worker.py"
+    worker = subprocess.Popen(
+        [str(python), str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+    )
+
+    def ask(question: dict[str, Any]) -> dict[str, Any]:
+        assert worker.stdin
+        assert worker.stdout
+        worker.stdin.write(json.dumps(question) + "\n")
+        worker.stdin.flush()
+        answer: dict[str, Any] = json.loads(worker.stdout.readline())
+        return answer
+
+    yield ask
+    assert worker.stdin
+    worker.stdin.close()
+    worker.wait()
 
 
 def own_times(engine: NativeLatticeEngine) -> tuple[float, float]:
@@ -148,7 +225,7 @@ def threads(rounds: int) -> None:
 
 
 def paillier() -> None:
-    """One epoch of shares with Paillier, on data of the same shape."""
+    """An epoch of shares with Paillier in turns with passes by lattices, on data of the same shape."""
     from plumbob.data import split_array
     from plumbob.plan import Plan
     from plumbob.workshop.simulation import train
@@ -156,11 +233,21 @@ def paillier() -> None:
     rows, columns = CREDIT
     generator = np.random.default_rng(0)
     X, y = generator.normal(size=(rows, sum(columns))), generator.integers(0, 2, rows)
-    plan = Plan.for_columns(columns, protocol="shares", epochs=1)
+    plan = Plan.for_columns(columns, protocol="shares", scheme="paillier", epochs=1)
     tables = dict(zip((party.name for party in plan.learners), split_array(X, y, columns), strict=True))
-    start = time.process_time()
-    train(plan, tables)
-    print(f"one epoch of shares with Paillier: {1e3 * (time.process_time() - start):.0f} CPU milliseconds")
+    prepared = {path: Pass(NativeLatticeEngine(path, 1), rows, columns) for path in available_paths()}
+    epochs: list[float] = []
+    passes: dict[str, list[float]] = {path: [] for path in prepared}
+    for _ in range(PAILLIER_ROUNDS):
+        for path, each in prepared.items():
+            passes[path] += [each.run().total for _ in range(3)]
+        start = time.process_time()
+        train(plan, tables)
+        epochs.append(time.process_time() - start)
+    epoch = statistics.median(epochs)
+    print(f"one epoch of shares with Paillier: {1e3 * epoch:.0f} CPU milliseconds (median of {PAILLIER_ROUNDS})")
+    for path, found in passes.items():
+        print(f"  {path:>12}  a pass takes 1/{epoch / statistics.median(found):.0f} of it")
 
 
 def large(rows: int, columns: tuple[int, int]) -> None:

@@ -1,6 +1,7 @@
 #include "lattice.h"
 
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <exception>
 #include <memory>
@@ -28,6 +29,20 @@ private:
     std::unique_ptr<std::uint64_t[]> data_;
 };
 
+// Asks from time to time whether somebody wants to end the call: only the thread that made it may.
+class Interruptions {
+public:
+    void ask() {
+        const auto now = std::chrono::steady_clock::now();
+        if (asks_interruption == nullptr || now < next_) return;
+        next_ = now + std::chrono::milliseconds(100);
+        asks_interruption();
+    }
+
+private:
+    std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
+};
+
 // Calls work(room, item) for each item, on several threads that live as long as the call. Each thread has one room.
 template <class Work>
 void for_each_item(unsigned threads, std::size_t items, std::size_t size, Work work) {
@@ -37,9 +52,14 @@ void for_each_item(unsigned threads, std::size_t items, std::size_t size, Work w
     auto part = [&](std::size_t index) {
         try {
             const Room room(size);
-            for (std::size_t item = next++; item < items; item = next++) work(room.data(), item);
+            Interruptions interruptions;
+            for (std::size_t item = next++; item < items; item = next++) {
+                work(room.data(), item);
+                if (index == 0) interruptions.ask();
+            }
         } catch (...) {
             failures[index] = std::current_exception();
+            next = items;
         }
     };
     std::vector<std::thread> helpers;

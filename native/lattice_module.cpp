@@ -340,9 +340,15 @@ nb::tuple sines_of(Angles angles, unsigned threads) {
     return nb::make_tuple(sine, cosine);
 }
 
+void ask_interruption() {
+    nb::gil_scoped_acquire locked;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
 }  // namespace
 
 void add_lattice(nb::module_& module) {
+    asks_interruption = ask_interruption;
     nb::class_<Lattice>(module, "Lattice");
     module.def("lattice", make_lattice);
     module.def("lattice_paths", [] {

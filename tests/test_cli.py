@@ -466,7 +466,7 @@ def test_interrupted_run_is_marked(tmp_path: Path, engine: str) -> None:
         said = process.stderr.readline()
         process.send_signal(signal.SIGINT)
         rest = process.stderr.read()
-        process.wait(timeout=60)
+        process.wait(timeout=120)
     assert "step" in said
     assert process.returncode == cli.INTERRUPTED == 130
     assert "Traceback" not in rest
@@ -857,3 +857,12 @@ def test_diverging_run_is_marked(
     assert call(monkeypatch, "train", *flags) == 1
     assert "training diverges" in capsys.readouterr().err
     assert RunRecord.load(tmp_path).status.startswith("failed ")
+
+
+@pytest.mark.parametrize(("features", "number"), [("11,12", 2), ("392,392", 4), ("2,3", 1)])
+def test_a_new_plan_names_its_parameter_set(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], features: str, number: int
+) -> None:
+    """`plan new` writes the set that the run would take for so many columns."""
+    plan = answer(monkeypatch, capsys, "plan", "new", "--features", features)["plan"]
+    assert plan["lattice_set"] == number

@@ -19,7 +19,7 @@ def finished_run(path: Path) -> RunFolder:
     """As little as a run can leave."""
     folder = RunFolder(path)
     folder.keep(unfinished_record(PLAN, 40, FINISHED))
-    folder.keep_page("<html>")
+    folder.keep_pages("<html>", "<html>")
     folder.make_party_folder("label")
     folder.part_file("label").write_text("{}")
     return folder
@@ -51,14 +51,15 @@ def test_a_finished_run_is_set_aside_and_only_its_own_files(tmp_path: Path) -> N
 
 
 def test_an_unfinished_run_is_not_set_aside(tmp_path: Path) -> None:
-    """It makes room for the next one; only its page goes, which would speak of another run."""
+    """It makes room for the next one; only its pages go, which would speak of another run."""
     folder = RunFolder(tmp_path)
     folder.keep(unfinished_record(PLAN, 40, "failed"))
-    folder.keep_page("<html>")
+    folder.keep_pages("<html>", "<html>")
     folder.set_finished_run_aside()
     assert not folder.earlier.path.exists()
     assert folder.record().status == "failed"
     assert not folder.report_file.exists()
+    assert not folder.summary_file.exists()
 
 
 def test_everything_a_run_left_is_settled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

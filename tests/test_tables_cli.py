@@ -169,3 +169,78 @@ def test_wrong_flags_are_explained(
     common = ("--id", "client", "--label", "late", "--protocol", "clear", "--accept-leaks")
     assert call(monkeypatch, "train", "--data", *files, *common, *words) == 1
     assert message in capsys.readouterr().err
+
+
+ROW_NOISE = (
+    *("--noise", "rows", "--scale", "public", "--epsilon", "8", "--batches", "full", "--learning-rate", "0"),
+    *("--sigmoid", "fourier", "--drop", "name,opened"),
+)
+
+
+def test_bins_lie_where_they_were_stated(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], files: list[str], tmp_path: Path
+) -> None:
+    """Under noise for rows, cuts come from stated ranges or a data dictionary, and every column has a gap's bin."""
+    (tmp_path / "words.csv").write_text("column,meaning\ndebt,from -400 to 400 euros\nsame,a number of things\n")
+    words = [*ROW_NOISE, "--bins", "4", "--range", "income=0:20:50:100", "--dictionary", str(tmp_path / "words.csv")]
+    trained(monkeypatch, capsys, files, *words)
+    parts = [json.loads((tmp_path / f"run/parties/{name}/part.json").read_text()) for name in ("bank", "fund")]
+    bins = {source["name"]: source for part in parts for source in part["sources"] if source["kind"] == "bins"}
+    assert bins["income"]["cuts"] == [20, 50]
+    assert bins["debt"]["cuts"] == [-250, 0, 250]
+    assert bins["same"]["cuts"] == [2.5, 5, 7.5]
+    assert all(source["has_gaps"] for source in bins.values())
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((*ROW_NOISE, "--range", "income=0:100"), "fund: scale = \"public\" needs the range of 'debt', 'same'"),
+        ((*ROW_NOISE, "--range", "income=5:1"), "expected two or more rising numbers"),
+        ((*ROW_NOISE, "--range", "income"), "expected COLUMN=LOW:HIGH"),
+        (("--drop", "name", "--scale", "public"), 'spares the budget of noise = "rows"'),
+    ],
+)
+def test_ranges_that_are_missing_or_wrong(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    files: list[str],
+    words: tuple[str, ...],
+    message: str,
+) -> None:
+    """A plan with public ranges is refused until every number has one."""
+    common = ("--id", "client", "--label", "late", "--protocol", "clear", "--accept-leaks")
+    assert call(monkeypatch, "train", "--data", *files, *common, *words) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_an_audit_counts_canaries(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], files: list[str], tmp_path: Path
+) -> None:
+    """Under noise for whole rows it says how many coin-flip labels are named, beside the bound, and keeps it."""
+    words = ["--data", *files, "--id", "client", "--label", "late", "--protocol", "clear", "--noise", "rows"]
+    words += ["--epsilon", "1", "--scale", "whitened", "--sigmoid", "fourier", "--batches", "full", "--epochs", "6"]
+    words += ["--learning-rate", "0", "--drop", "name,opened", "--out", str(tmp_path / "run")]
+    assert call(monkeypatch, "audit", *words, "--quiet") in (0, 3)
+    sentence = "canaries, rows whose labels are coin flips"
+    printed = capsys.readouterr().out
+    assert sentence in printed
+    assert "the promise allows 73.1%, so it is within the bound." in printed
+    assert sentence in (tmp_path / "run/run.json").read_text()
+    assert sentence in (tmp_path / "run/report.html").read_text()
+
+
+def test_repeated_runs_on_the_same_rows_are_counted(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], files: list[str]
+) -> None:
+    """A simulation with noise for whole rows keeps a ledger in its folder and says what all its runs have spent."""
+    words = ["--protocol", "shares", "--noise", "rows", "--epochs", "1", "--drop", "name,opened"]
+    common = ["train", "--data", *files, "--id", "client", "--label", "late", "--accept-leaks"]
+    out = str(Path(files[0].partition("=")[2]).parent / "run")
+    spent = []
+    for _ in range(2):
+        result = told(monkeypatch, capsys, *common, *words, "--out", out)
+        (note,) = [note for note in result["notes"] if "rows have spent epsilon" in note]
+        spent.append(float(note.partition("epsilon ")[2].split()[0]))
+    assert spent[0] == pytest.approx(1.0, abs=0.01)
+    assert 1.3 < spent[1] < 2.0

@@ -2,6 +2,7 @@
 
     RUN/
       plan.toml, run.json, report.html           what may be shown
+      summary.html                               the same on one page, for whoever says yes or no
       parties/NAME/part.json, transcript.npz     one party's own files, for its owner alone
       signatures/NAME.signature                  on a network, everybody's word for the plan
       journal.db, status.json                    on a network, while the run lasts
@@ -24,10 +25,11 @@ from plumbob.record import RunRecord
 
 JOURNAL = "journal.db"
 REPORT = "report.html"
+SUMMARY = "summary.html"
 STATUS = "status.json"
 UNFINISHED = ".unfinished"
 EARLIER = "earlier-run"
-RUN_FILES = ("plan.toml", "run.json", REPORT, "parties", "signatures")
+RUN_FILES = ("plan.toml", "run.json", REPORT, SUMMARY, "parties", "signatures")
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,10 @@ class RunFolder:
     @property
     def report_file(self) -> Path:
         return self.path / REPORT
+
+    @property
+    def summary_file(self) -> Path:
+        return self.path / SUMMARY
 
     @property
     def record_file(self) -> Path:
@@ -89,8 +95,9 @@ class RunFolder:
         self.plan_file.write_text(record.plan, encoding="utf-8")
         record.save(self.path)
 
-    def keep_page(self, page: str) -> None:
-        self.report_file.write_text(page, encoding="utf-8")
+    def keep_pages(self, report: str, summary: str) -> None:
+        self.report_file.write_text(report, encoding="utf-8")
+        self.summary_file.write_text(summary, encoding="utf-8")
 
     def keep_signature(self, name: str, signature: bytes) -> None:
         """One party's word for the plan."""
@@ -114,8 +121,9 @@ class RunFolder:
             self.earlier.path.mkdir(exist_ok=True)
             for file in self._files_here():
                 file.rename(self.earlier.path / file.name)
-        # An earlier run's page must not be taken for that of one which did not end.
+        # An earlier run's pages must not be taken for those of one which did not end.
         self.report_file.unlink(missing_ok=True)
+        self.summary_file.unlink(missing_ok=True)
 
     def remove_run(self) -> None:
         """What a run left, and nothing else that somebody may have put there."""

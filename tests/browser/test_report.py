@@ -6,70 +6,34 @@ from dataclasses import replace
 from functools import partial
 from itertools import cycle, pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from plumbob.checking.filing import with_predictions
 from plumbob.record import RunRecord
 from plumbob.report import run as run_report
-from plumbob.workshop.auditor.defences import as_seen_under, outcome_of
-from plumbob.workshop.auditor.filing import with_findings
-from plumbob.workshop.auditor.redteam import audit, passive_names
-from plumbob.workshop.auditor.truth import Truth
 from plumbob.workshop.pages import ways
-from plumbob.workshop.pages.ways import Way
-from plumbob.workshop.simulation import Run
 from tests.browser.conftest import DESKTOP, PHONE, Tab
+from tests.browser.support import noisy_record, own_side, three_ways
 from tests.report.support import hostile_names
-from tests.workshop.auditor.support import small_run
 
 SMALLEST_CONTRAST = 4.5
 NAMES_A_PAGE = 10
-QUALITY: dict[str, dict[str, dict[str, float | None]]] = {
-    "test part": {"joint": {"auc": 0.83, "accuracy": 0.8}, "pooled": {"auc": 0.9, "accuracy": None}}
-}
-WAYS: dict[str, tuple[str, dict[str, Any]]] = {
-    "exchange": ("exchange", {}),
-    "noise": ("exchange", {"noise": "std", "noise_std": 9.0}),
-    "shares": ("shares", {}),
-}
 MODES = [(DESKTOP, "light"), (PHONE, "dark")]
-
-
-def audited(run: Run) -> RunRecord:
-    """A run's record with everything that an audit leaves in it."""
-    return with_findings(run.record, Truth.of(run), audit(run, passive_names()))
 
 
 @pytest.fixture(scope="module")
 def record() -> RunRecord:
     """An audited run with noise, so that no section is missing."""
-    run = small_run((2, 9), rows=60, epochs=3, batch_size=8, noise="std", noise_std=0.3, row_norm=1.0, title="A run")
-    epochs: list[dict[str, float | None]] = [{"epoch": float(at), "auc": 0.8 + at / 100} for at in (1, 2, 3)]
-    return replace(audited(run), quality=QUALITY, epochs=epochs)
-
-
-@pytest.fixture(scope="module")
-def three_ways() -> list[Way]:
-    """The demo's three ways on made-up rows, as their protocols would show them."""
-    found = []
-    for name, (protocol, keys) in WAYS.items():
-        run = small_run((2, 9), rows=60, epochs=3, batch_size=8, row_norm=1.0, **keys)
-        seen = as_seen_under(Truth.of(run).plan.replace(protocol=protocol), run)
-        filed = replace(seen, record=replace(audited(seen), quality=QUALITY))
-        found.append(Way(name, "a story.", filed.record, outcome_of(filed, filed.record.findings, name, measured=True)))
-    return found
+    return noisy_record()
 
 
 @pytest.fixture
-def pages(tmp_path: Path, record: RunRecord, three_ways: list[Way]) -> list[Path]:
+def pages(tmp_path: Path, record: RunRecord) -> list[Path]:
     """A run's page, that of one party's own side, and the page of several ways."""
-    own = with_predictions(replace(record, parties=record.parties[:1], findings=[], curves=[], theorems={}, quality={}))
     texts = [
         run_report.page_of(record),
-        run_report.page_of(own),
-        ways.page_of("Three ways", "About.", ["How."], three_ways),
+        run_report.page_of(own_side(record)),
+        ways.page_of("Three ways", "About.", ["How."], three_ways()),
     ]
     files = [tmp_path / f"page-{place}.html" for place in range(len(texts))]
     for file, text in zip(files, texts, strict=True):

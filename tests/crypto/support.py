@@ -8,9 +8,11 @@ from itertools import count
 import numpy as np
 from hypothesis import settings
 
-from plumbob.crypto import Encoded, Encoding, Randomness
+from plumbob.crypto import Encoded, Encoding, EncryptedVector, PrivateKey, Randomness
 from plumbob.crypto.engines.interface import Digits, Engine, IntegerMatrix, Integers, Ring, Table
 from plumbob.crypto.limbs import Limbs
+from plumbob.crypto.packing import centred
+from plumbob.crypto.paillier import PaillierPrivateKey
 
 # Examples cost modular arithmetic, and the first one of a key its tables.
 LIGHT = settings(deadline=None, max_examples=25)
@@ -85,3 +87,9 @@ class CountingEngine:
     def logarithms(self, rings: Sequence[Ring], values: Limbs, scales: Sequence[int]) -> list[Limbs]:
         self.calls["logarithms"] += 1
         return self._inner.logarithms(rings, values, scales)
+
+
+def decrypt_signed(key: PrivateKey, vector: EncryptedVector) -> list[int]:
+    """The plaintexts, centred around 0; those of Okamoto-Uchiyama are already."""
+    values = key.decrypt(vector)
+    return [centred(value, key.public.n) for value in values] if isinstance(key, PaillierPrivateKey) else values

@@ -14,7 +14,7 @@ from plumbob.crypto.paillier import PaillierPublicKey
 from plumbob.crypto.profiles import Profile
 from plumbob.errors import KeyRefusedError
 from tests.crypto.malformed import ENGINE, KEYS, PROFILE, SIZE, Forger, Offer, honest_key
-from tests.crypto.support import CountingEngine, seeded
+from tests.crypto.support import CountingEngine, decrypt_signed, seeded
 
 CONTEXT = ProofContext(session=b"session 1", prover="bank", verifier="shop")
 FORGER = Forger(CONTEXT)
@@ -60,7 +60,7 @@ def test_honest_keys_of_full_length_pass(number: int) -> None:
 def test_an_admitted_key_encrypts_for_its_owner() -> None:
     """The owner reads what was encrypted under the key that we admitted."""
     owner = honest_key()
-    assert owner.decrypt_signed(accept(FORGER.honest()).encrypt([1, -2])) == [1, -2]
+    assert decrypt_signed(owner, accept(FORGER.honest()).encrypt([1, -2])) == [1, -2]
 
 
 def test_refusals_cost_nothing() -> None:

@@ -273,8 +273,8 @@ def test_works_after_fork() -> None:
     queue: multiprocessing.Queue[list[int]] = context.Queue()
     child = context.Process(target=multiply_in_child, args=(queue, many))
     child.start()
-    assert queue.get(timeout=20) == expected
-    child.join(timeout=20)
+    assert queue.get(timeout=120) == expected
+    child.join(timeout=120)
 
 
 def test_refuses_wrong_shapes(engine: Engine) -> None:

@@ -21,7 +21,7 @@ from plumbob.crypto.limbs import Limbs, from_ints, to_ints
 from plumbob.crypto.okamoto_uchiyama import OkamotoUchiyamaPrivateKey
 from plumbob.crypto.paillier import PaillierPrivateKey, PaillierPublicKey
 from plumbob.crypto.profiles import Profile
-from tests.crypto.support import integers, seeded
+from tests.crypto.support import decrypt_signed, integers, seeded
 
 TOY_N = 11 * 31
 TOY = Profile(profiles.TEST_ONLY.name, TOY_N.bit_length())
@@ -194,5 +194,5 @@ def test_plain_numpy_columns_are_taken(key: PrivateKey) -> None:
     """Encoded numbers are encrypted at their own width, which is public."""
     encoded = integers([[5], [-6]], 9)
     column = type(encoded)(np.ascontiguousarray(encoded.values[:, 0]), encoded.encoding)
-    assert key.decrypt_signed(key.encrypt(column)) == [5, -6]
-    assert key.decrypt_signed(key.public.encrypt(column)) == [5, -6]
+    assert decrypt_signed(key, key.encrypt(column)) == [5, -6]
+    assert decrypt_signed(key, key.public.encrypt(column)) == [5, -6]

@@ -26,7 +26,7 @@ from plumbob.crypto.engines.interface import Engine
 from plumbob.crypto.engines.python import PythonEngine
 from plumbob.crypto.paillier import PaillierPrivateKey, PaillierPublicKey
 from plumbob.crypto.profiles import Profile
-from tests.crypto.support import integers, plain_product, seeded
+from tests.crypto.support import decrypt_signed, integers, plain_product, seeded
 
 FROZEN = Path(__file__).with_name("frozen.json")
 SCHEMES = {"paillier": paillier.generate, "okamoto_uchiyama": okamoto_uchiyama.generate}
@@ -95,7 +95,7 @@ def test_frozen_ciphertexts_still_open(engine: Engine) -> None:
     p, q = int(frozen["p"], 16), int(frozen["q"], 16)
     key = PaillierPrivateKey(p, q, PaillierPublicKey(p * q, profiles.insecure_for_tests(512), engine))
     data = bytes.fromhex(frozen["data"])
-    assert key.decrypt_signed(admit(key.public, data, len(frozen["plaintexts"]))) == frozen["plaintexts"]
+    assert decrypt_signed(key, admit(key.public, data, len(frozen["plaintexts"]))) == frozen["plaintexts"]
 
 
 def shortened(value: Any) -> Any:

@@ -82,6 +82,8 @@ def test_the_tutorial_from_end_to_end(tmp_path: Path) -> None:
             pass_on(machines)
     scores = read_scores(tmp_path / "clinic" / "scores.csv")
     assert len(scores) == 450
+    with (tmp_path / "clinic" / "scores.csv").open(encoding="utf-8") as lines:
+        assert {row["held_out"] for row in csv.DictReader(lines)} == {"no"}
     # Ids with what is predicted of them.
     assert (tmp_path / "clinic" / "scores.csv").stat().st_mode & 0o077 == 0
     assert metrics.quality(*labelled(scores)).auc > 0.95

@@ -133,19 +133,6 @@ def test_the_small_start_bound_covers_the_heavy_tail(failure: float) -> None:
     assert bound >= -math.log(failure) / math.sqrt(n_columns)
 
 
-def test_the_small_start_bound_is_the_paper_s_with_its_correction() -> None:
-    """Theorem 4.8 for Laplace, whose norm is 2: scores stay under l / c * d^(-1/4) as often as the lemma says."""
-    n_columns, n_rows, constant = 4096, 3, 0.25
-    X, _ = rows_of_norm(1.0, n_rows, n_columns, 1)
-    limit = 2.0 / constant * n_columns**-0.25
-    draws = [starting_weights("small", n_columns, np.random.default_rng(seed)) for seed in range(200)]
-    share = np.mean([np.abs(X @ weights).max() < limit for weights in draws])
-    assert share >= bounds.small_start_probability(n_rows, n_columns) == pytest.approx(1 - 6 * math.exp(-8))
-    assert bounds.small_start_probability(10_000, 20) == 0.0
-    assert bounds.small_start_safe_steps(0.01, n_columns, 2.0, constant) == bounds.safe_steps(0.01, limit)
-    assert bounds.small_start_safe_steps(0.01, 16, 2.0, constant) == 0
-
-
 @pytest.mark.parametrize(("n_batches", "size"), [(1, 2), (2, 2), (3, 2), (4, 3), (7, 3), (8, 2), (16, 3)])
 def test_ratios_merge_as_soon_as_promised(n_batches: int, size: int) -> None:
     """Lemma 3.4 by drawing batches and joining whoever met: one group in time, as often as the lemma says."""

@@ -24,7 +24,7 @@ from plumbob.transport import Connection
 from plumbob.transport.connector import Connector, Pace, Peer
 from plumbob.transport.identity import Identity, read_certificate
 
-PATIENCE = 60.0  # Seconds: a test that waits longer than this hangs.
+PATIENCE = 150.0  # Seconds: a test that waits longer than this hangs.
 QUICK = Pace(first_retry=0.05, longest_retry=0.2)
 
 SENT = ("before the journal", "in the journal, before its fsync", "after the fsync, before it leaves", "after it left")

@@ -16,7 +16,7 @@ from plumbob.protocol.journal import SqliteJournal
 from plumbob.record import RunRecord
 from plumbob.transport import Connection
 
-PATIENCE = 30.0  # Seconds: a test that waits longer than this hangs.
+PATIENCE = 120.0  # Seconds: a test that waits longer than this hangs.
 OnConnection = Callable[[Connection], None]
 Result = TypeVar("Result")
 Meddle = Callable[[str, bytes], Iterable[bytes]]

@@ -24,7 +24,7 @@ from plumbob.transport.connector import Connection, Connector
 from plumbob.transport.greeting import Greeting, Purpose, encode
 from plumbob.transport.identity import Identity, now
 from plumbob.transport.invitation import Invitation
-from tests.transport.support import LARGEST, PATIENCE, QUICK, ConnectProxy
+from tests.transport.support import LARGEST, PATIENCE, QUICK, Collected, ConnectProxy, opened
 
 PLAN = Plan.from_dict(
     {"parties": {"bank": {"role": "label", "features": 3}, "fund": {"role": "features", "features": 2}}}
@@ -330,8 +330,6 @@ def test_an_impostor_is_told(tmp_path: Path, homes: tuple[Home, Home]) -> None:
     bank, fund = homes
     impostor = Home.create(tmp_path / "impostor", HomeSettings(name="bank", listen=bank.settings.listen))
     impostor = impostor.join(Invitation(fund.identity.certificate))
-    ready = threading.Thread(target=lambda: examined(impostor, None, 1.0))
-    ready.start()
-    line = problems(examined(fund, None, 0.8))["connection"]
-    ready.join(PATIENCE)
+    with opened(Collected(impostor.identity, list(impostor.peers), listen=bank.settings.listen)):
+        line = problems(examined(fund, None, 5.0))["connection"]
     assert "shows another certificate than the one pinned" in line

@@ -56,11 +56,12 @@ def homes(tmp_path: Path) -> tuple[Path, Path]:
         data=str(tmp_path / "bank.csv"),
         label_column="late",
         id_column="client",
-        patience=20.0,
+        patience=99.0,
     )
     bank = Home.create(tmp_path / "bank", of_bank)
     fund = Home.create(
-        tmp_path / "fund", HomeSettings(name="fund", data=str(tmp_path / "fund.csv"), id_column="client", patience=20.0)
+        tmp_path / "fund",
+        HomeSettings(name="fund", data=str(tmp_path / "fund.csv"), id_column="client", patience=99.0),
     )
     bank.join(fund.invitation())
     fund.join(bank.invitation())

@@ -34,7 +34,7 @@ def renyi(p: NDArray[np.float64], q: NDArray[np.float64], order: float) -> float
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.lists(VALUE, min_size=1, max_size=30), VALUE, st.sampled_from([home.LOW_SHARE, HALF, home.HIGH_SHARE]))
+@given(st.lists(VALUE, min_size=1, max_size=30), VALUE, st.sampled_from([home.LOW_SHARE, HALF, 1 - home.LOW_SHARE]))
 def test_one_row_changes_a_rank_distance_by_one_at_most(values: list[float], other: float, share: Fraction) -> None:
     """Lemma 8: whatever one value becomes, a gap included, no distance moves by more than 1."""
     before = home.rank_distances(np.array(values), share)
@@ -190,3 +190,19 @@ def test_ranges_must_fit_the_columns() -> None:
     """A range or None for every column, no more and no fewer."""
     with pytest.raises(PrivacyError, match="each of 4 columns"):
         home.fit_whitening(correlated(10, 0), [None], 0.1, os.urandom)
+
+
+@pytest.mark.parametrize(("rows", "rho"), [(5000, 1e-4), (3000, 1e-3), (30_000, 1e-3)])
+def test_a_range_stays_where_the_values_are(rows: int, rho: float) -> None:
+    """However few rows and how little budget there are, no end of a range lies beyond all values many times over."""
+    generator = np.random.default_rng(rows)
+    values = generator.normal(100.0, 10.0, rows)
+    found = [home.noisy_range(values, rho, generator.bytes) for _ in range(20)]
+    assert sum(60 < item.low < 100 < item.high < 140 for item in found) >= 18
+
+
+def test_quantiles_move_inward_where_noise_could_reach_the_ends() -> None:
+    """A tenth with many rows, a quarter with few, and never less or more; the choice depends on public numbers."""
+    assert home.range_share(10**6, 1e-3) == home.LOW_SHARE
+    assert home.range_share(100, 1e-6) == home.LARGEST_SHARE
+    assert home.LOW_SHARE < home.range_share(4000, 1.5e-4) < home.LARGEST_SHARE

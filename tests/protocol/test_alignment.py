@@ -24,7 +24,7 @@ from plumbob.protocol.alignment import MOST_IDS, Alignment, AlignmentParty
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.handshake import Participant, agree
 from plumbob.protocol.messages import Kind, Message, decode
-from tests.protocol.support import Wire, outcomes, plan_for, seated, uniformity
+from tests.protocol.support import PATIENCE, Wire, outcomes, plan_for, seated, uniformity
 
 TWO = plan_for((2, 3), protocol="exchange", seed=0)
 THREE = plan_for((2, 2, 1), protocol="exchange", seed=0)
@@ -488,7 +488,7 @@ def mirrored(wire: Wire, kind: Kind) -> Callable[[str, str, Message], bytes | No
     def tamper(source: str, _target: str, message: Message) -> bytes | None:
         if (source, message.kind) != ("features", kind):
             return None
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline:
             ours = [m.body for m in wire.messages(Kind.BLINDED_IDS, "label") if len(m.body) == len(message.body)]
             if ours:
@@ -628,7 +628,7 @@ def test_workers_do_not_outlive_their_party(tmp_path: Path) -> None:
     assert workers
     party.send_signal(signal.SIGKILL)
     party.communicate()
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + PATIENCE
     while any(map(is_alive, workers)) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not any(map(is_alive, workers))

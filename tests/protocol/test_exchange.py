@@ -10,9 +10,10 @@ import pytest
 from plumbob.crypto import Slots
 from plumbob.errors import CiphertextRefusedError, RemoteProtocolError, TransportError
 from plumbob.plan import Plan
-from plumbob.protocol import exchange
-from plumbob.protocol.exchange import ExchangeParty, pair_mask
+from plumbob.protocol import pair_masks
+from plumbob.protocol.exchange import ExchangeParty
 from plumbob.protocol.messages import Kind, Message
+from plumbob.protocol.pair_masks import pair_mask
 from plumbob.protocol.transcript import Transcript
 from tests.protocol.support import (
     Wire,
@@ -187,7 +188,7 @@ def test_pair_masks_cancel_and_never_repeat(monkeypatch: pytest.MonkeyPatch) -> 
         asked.append((key, session, learner, step, index, modulus))
         return pair_mask(key, session, learner, step, index, modulus)
 
-    monkeypatch.setattr(exchange, "pair_mask", spy)
+    monkeypatch.setattr(pair_masks, "pair_mask", spy)
     plan = exchange_plan((2, 2, 1), replies="single")
     run = trained(plan)
     contexts = {context: asked.count(context) for context in asked}

@@ -14,7 +14,7 @@ from plumbob.errors import KeyRefusedError, PlumbobError, RemoteProtocolError, T
 from plumbob.plan import Plan
 from plumbob.protocol.handshake import Session, admit_key, agree, agree_pair_keys, greet, make_key, offer_key
 from plumbob.protocol.messages import Kind, Message
-from tests.protocol.support import Wire, outcomes, plan_for, seated
+from tests.protocol.support import PATIENCE, Wire, outcomes, plan_for, seated
 
 IDS = ("anna", "bert", "carl")
 TWO = plan_for((2, 3), protocol="exchange", seed=0, key_bits=768)
@@ -224,7 +224,7 @@ def test_an_echo_confirms_nothing() -> None:
     def echo(source: str, _target: str, message: Message) -> bytes | None:
         if (source, message.kind) != ("features", Kind.CONFIRMATION):
             return None
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + PATIENCE
         while not (ours := wire.bodies(Kind.CONFIRMATION, sender="label")) and time.monotonic() < deadline:
             time.sleep(0.01)
         return Message(message.kind, message.step, message.sequence, ours[0]).encode()
@@ -353,7 +353,7 @@ def test_a_repeated_modulus_is_refused() -> None:
     def mirror(source: str, _target: str, message: Message) -> bytes | None:
         if (source, message.kind) != ("features", Kind.PUBLIC_KEY):
             return None
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + PATIENCE
         while not (ours := wire.bodies(Kind.PUBLIC_KEY, sender="label")) and time.monotonic() < deadline:
             time.sleep(0.01)
         return Message(message.kind, message.step, message.sequence, ours[0]).encode()

@@ -9,7 +9,7 @@ import pytest
 from plumbob.arrays import Vector
 from plumbob.errors import PlanError, RemoteProtocolError
 from plumbob.plan import Plan
-from plumbob.protocol.lattice_sets import MOST_ROWS, LatticeShape, most_opened_bits
+from plumbob.protocol.lattice_sets import MOST_ROWS, TERMS, LatticeShape, most_opened_bits
 from plumbob.protocol.lattice_shares import LatticeParty
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import SCORES_BY_LATTICE, WEIGHTS
@@ -152,6 +152,20 @@ def test_more_than_a_million_rows_are_accepted() -> None:
         assert most.gradients(name).failure_chance < 2**-60
     with pytest.raises(PlanError, match=f"up to {MOST_ROWS} rows, got {MOST_ROWS + 1}"):
         LatticeShape(lattice_plan((20, 20)), MOST_ROWS + 1).prove()
+
+
+def test_polynomials_are_counted() -> None:
+    """What each party encrypted, decrypted and answered is in its record; one's answers are what the other decrypts."""
+    run = trained(lattice_plan())
+    label, features = run.record.parties
+    shape = LatticeShape(run.model.plan, 40)
+    blocks = shape.slots(shape.pieces[0]).blocks
+    matrices = {name: [shape.scores(name), shape.gradients(name)] for name in ("label", "features")}
+    asked = sum(each.requests for each in matrices["features"]) + TERMS * blocks
+    assert label.encryptions == run.model.plan.passes * asked
+    assert features.encryptions == run.model.plan.passes * sum(each.requests for each in matrices["label"])
+    assert label.decryptions == features.randomisations > 0
+    assert features.decryptions == label.randomisations > 0
 
 
 def test_held_out_rows_count_among_those_that_may_be_scored() -> None:

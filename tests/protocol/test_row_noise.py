@@ -13,7 +13,7 @@ from plumbob.crypto.lattice import local
 from plumbob.data import stream
 from plumbob.errors import PlanError
 from plumbob.model.logistic import signs_of
-from plumbob.model.sigmoid import SIGMOIDS
+from plumbob.model.sigmoid import AMPLITUDES, SIGMOIDS
 from plumbob.plan import Plan
 from plumbob.privacy import rows
 from plumbob.privacy.descent import NoisyDescent
@@ -99,7 +99,9 @@ def test_every_admitted_curve_is_within_the_bound(name: str) -> None:
         ({"sigmoid": "taylor"}, "no bound"),
         ({"scale": "standard", "learning_rate": 0.1}, "not paid for"),
         ({"batches": "fixed", "learning_rate": 0.1}, "one noisy sum over all rows"),
-        ({"bins": 5}, "quantile bins"),
+        ({"bins": 5}, 'quantile bins depend on every row .* scale = "public"'),
+        ({"missing": "indicator"}, "depends on single rows"),
+        ({"scale": "public", "noise": "none"}, "spares the budget"),
         ({"class_weight": "balanced"}, "every label"),
         ({"label_flip_epsilon": 1.0}, "enlarge the residuals"),
         ({"protocol": "exchange", "sigmoid": "taylor", "momentum": 0.0}, "only labels can be protected"),
@@ -189,12 +191,13 @@ def noise_drawn(run: Any) -> list[NDArray[np.float64]]:
     return [noise.astype(np.float64) * unit for noise in drawn if noise is not None]
 
 
-def test_shares_carry_everybody_s_noise_before_the_cut() -> None:
-    """The opened weights are those of a plain descent on the same rows whose sums have both parties' noise added."""
-    plan = shared_plan()
+@pytest.mark.parametrize("columns", [(3, 4), (3, 2, 2)])
+def test_shares_carry_everybody_s_noise_before_the_cut(columns: tuple[int, ...]) -> None:
+    """The opened weights are those of a plain descent on the same rows whose sums have all parties' noise added."""
+    plan = plan_for(columns, protocol="shares", scheme="lattice", open="own", epochs=8 if len(columns) == 2 else 3)
     run = trained(plan, people(300))
     noise = np.sum(noise_drawn(run), axis=0)
-    assert len(noise_drawn(run)) == 2
+    assert len(noise_drawn(run)) == len(columns)
     X = np.hstack([run.transcripts[party.name].X for party in plan.learners])
     y = run.transcripts["label"].y
     assert y is not None
@@ -216,6 +219,23 @@ def test_each_party_s_noise_is_full_and_fresh() -> None:
     for noise in (*first, *second):
         assert noise.std() == pytest.approx(deviation, rel=0.2)
     assert len({noise.tobytes() for noise in (*first, *second)}) == 4
+
+
+def test_what_the_masks_of_many_can_show_is_paid_for() -> None:
+    """Between three and eight parties delta holds the chance that arithmetic fails or a mask shows something."""
+    for parties in range(3, 9):
+        plan = plan_for((3,) * parties, protocol="shares", scheme="lattice", open="own")
+        shape = LatticeShape(plan, 100_000)
+        cost = shape.row_cost
+        assert cost is not None
+        assert 2.0**shape.shown_bits + 2.0**shape.failure_bits <= cost.failure == rows.FAILURE_OF_MANY
+        assert 0.99 < cost.epsilon(plan.delta) <= 1.0
+
+
+def test_the_series_in_stages_is_within_the_bound() -> None:
+    """Eight factors with 20 fraction bits each miss the series by less than the bound leaves."""
+    slack = float(rows.SERIES_BOUND) - 1.001538
+    assert 8 * 2.0**-20 * sum(map(abs, AMPLITUDES)) < slack
 
 
 def test_rounding_inside_the_products_is_paid_for() -> None:

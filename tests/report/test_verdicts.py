@@ -87,8 +87,9 @@ def test_what_to_do_is_there_to_be_typed() -> None:
     assert 'class="badge leaks"' in written
 
 
-def test_what_a_plan_leaves_open_is_not_called_little() -> None:
-    """`degrades` before a run depends on the data, and may be everything; after it, it was measured."""
-    finding = replace(READ, verdict="degrades")
-    assert ">may leak</span>" in verdict_list(verdicts_of([finding], is_prediction=True))
-    assert ">leaks a little</span>" in verdict_list(verdicts_of([finding]))
+def test_one_word_for_one_verdict() -> None:
+    """Before a run and after it, in sentences and in tables, a verdict has the word that `check` gives it."""
+    for verdict in ("leaks", "degrades", "blocked", "not applicable"):
+        finding = replace(READ, verdict=verdict)
+        for is_prediction in (True, False):
+            assert f">{verdict}</span>" in verdict_list(verdicts_of([finding], is_prediction=is_prediction))

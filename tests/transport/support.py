@@ -13,8 +13,8 @@ from plumbob.transport.connector import Connection, Connector, Pace, Peer
 from plumbob.transport.identity import Identity
 
 LARGEST = 1 << 20
-PATIENCE = 20.0  # seconds until a test is lost; nothing waits that long in a sound run
-QUICK = Pace(handshake=5, ping=0.2, silence=10, closing=0.5, first_retry=0.02, longest_retry=0.1, give_way=0.3)
+PATIENCE = 120.0  # seconds until a test is lost; nothing waits that long in a sound run
+QUICK = Pace(handshake=60, ping=0.2, silence=60, closing=0.5, first_retry=0.02, longest_retry=0.1, give_way=0.3)
 
 
 class Collected:

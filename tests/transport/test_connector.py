@@ -298,9 +298,10 @@ def test_a_silent_peer_is_noticed(bank: Identity, fund: Identity) -> None:
 
 def test_an_idle_peer_is_alive(bank: Identity, fund: Identity) -> None:
     """Two sides with nothing to say keep their connection by pings alone."""
-    with connected(bank, fund, replace(QUICK, ping=0.05, silence=0.6)) as (here, there):
+    # Silence long enough for pings on a busy machine, and a wait that is longer still.
+    with connected(bank, fund, replace(QUICK, ping=0.05, silence=4.0)) as (here, there):
         with pytest.raises(DeadlineError):
-            here.receive(1.5)
+            here.receive(5.0)
         here.send(b"still here")
         assert there.receive(PATIENCE) == b"still here"
 
@@ -315,14 +316,14 @@ def test_a_dead_link_is_noticed_by_a_sender(bank: Identity, fund: Identity) -> N
 
 def test_both_may_dial(bank: Identity, fund: Identity) -> None:
     """Where each has the other's address, the first by name dials and the other leaves it at that."""
-    slow = replace(QUICK, give_way=1.0)
+    slow = replace(QUICK, give_way=4.0)
     with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as two:
         places = [f"127.0.0.1:{sock.getsockname()[1]}" for sock in (one, two)]
     first = Collected(bank, [peer_of(fund, places[1])], listen=places[0], pace=slow)
     second = Collected(fund, [peer_of(bank, places[0])], listen=places[1], pace=slow)
     with opened(second, first):
         here, there = first.next(), second.next()
-        time.sleep(1.5)
+        time.sleep(5.0)
         assert first.connections.empty()
         here.send(b"one")
         assert there.receive(PATIENCE) == b"one"

@@ -1,7 +1,6 @@
 """Links in memory: in order, whole, with a deadline and an end."""
 
 import threading
-import time
 
 import pytest
 
@@ -38,10 +37,8 @@ def test_a_message_is_a_copy() -> None:
 def test_waiting_has_a_deadline() -> None:
     """A silent peer is a TransportError after the time that was asked for."""
     here, _ = linked_pair()
-    started = time.monotonic()
     with pytest.raises(TransportError, match=r"within 0\.05 s"):
         here.receive(0.05)
-    assert time.monotonic() - started < 5
 
 
 def test_a_closed_end_is_heard_after_its_messages() -> None:
@@ -59,10 +56,8 @@ def test_closing_wakes_a_waiting_peer() -> None:
     """A peer that waits already hears at once, not at its deadline."""
     here, there = linked_pair()
     threading.Timer(0.05, here.close).start()
-    started = time.monotonic()
     with pytest.raises(TransportError, match="closed"):
-        there.receive(60)
-    assert time.monotonic() - started < 10
+        there.receive(600)
 
 
 def test_closing_twice_is_closing() -> None:

@@ -16,6 +16,7 @@ from plumbob.report.run import WARNING_CALCULATED, warnings
 from plumbob.workshop.auditor import audit
 from plumbob.workshop.commands import lab_worker
 from plumbob.workshop.commands.lab_worker import Job, perform
+from plumbob.workshop.lab.own_tables import Reading
 
 PLAN = Plan.for_columns((8, 22), rows=455, batch_size=91, epochs=2, seed=5, protocol="exchange", intercept=False)
 TINY = PLAN.replace(key_bits=512, test_only_keys=True)
@@ -23,7 +24,7 @@ TINY = PLAN.replace(key_bits=512, test_only_keys=True)
 
 def job(out: Path, plan: Plan = PLAN, is_calculated: bool = True, data: str = "breast-cancer") -> Job:
     """On the bundled data."""
-    return Job(plan, data, None, out, is_calculated)
+    return Job(plan, [data], None, out, is_calculated, Reading())
 
 
 def performed(work: Job) -> list[tuple[str, dict[str, Any]]]:
@@ -72,7 +73,13 @@ def test_calculated_and_encrypted_runs_agree(tmp_path: Path) -> None:
 @contextmanager
 def at_work(plan: Plan, data: str, data_dir: Path | None, out: Path) -> Iterator[subprocess.Popen[str]]:
     """The worker as the lab starts it, with its job."""
-    job = {"plan": plan.to_toml(), "data": data, "data_dir": data_dir and str(data_dir), "out": str(out)}
+    job = {
+        "plan": plan.to_toml(),
+        "data": [data],
+        "reading": Reading().to_json(),
+        "data_dir": data_dir and str(data_dir),
+        "out": str(out),
+    }
     command = [sys.executable, "-m", lab_worker.__name__]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
@@ -86,7 +93,7 @@ def test_it_fails_in_words(tmp_path: Path) -> None:
     with at_work(Plan.for_columns((11, 12), rows=27_000), "credit", tmp_path, tmp_path / "run") as process:
         assert process.stdout is not None
         events = [json.loads(line) for line in process.stdout]
-        assert process.wait(30) == 0
+        assert process.wait(120) == 0
     assert events[-1]["event"] == "failed"
     assert "there is no such file" in events[-1]["text"]
 
@@ -100,5 +107,5 @@ def test_it_ends_with_its_lab(tmp_path: Path) -> None:
             pass
         process.stdin.close()
         assert json.loads(process.stdout.readlines()[-1])["event"] == "cancelled"
-        assert process.wait(30) == 0
+        assert process.wait(120) == 0
     assert RunRecord.load(tmp_path).status.startswith("interrupted")

@@ -40,7 +40,7 @@ class Agreement:
 
 def predictions(plan: Plan, training_rows: int) -> list[Finding]:
     """What `check` says of a plan on so many rows, all of them for training, whatever else was held out."""
-    return check(plan.replace(test_share=0.0, rows=0), training_rows)
+    return check(plan.replace(test_share=0.0, rows=0, epochs=plan.fixed_epochs), training_rows)
 
 
 def agreements(predicted: Sequence[Finding], findings: Sequence[Finding]) -> list[Agreement]:

@@ -21,7 +21,7 @@ from plumbob.checking.forecast import DEGRADES, LEAKS
 from plumbob.checking.key_rules import key_findings
 from plumbob.checking.ledger import gains
 from plumbob.checking.prediction_rules import answered_rows, prediction_findings
-from plumbob.checking.row_notes import row_notes
+from plumbob.checking.row_notes import noise_notes
 from plumbob.errors import PlanError
 from plumbob.plan import Plan
 from plumbob.record import Finding
@@ -58,7 +58,7 @@ def figures_of(
     if runs < 1 or (rows is not None and rows < 1):
         raise PlanError(f"expected at least one run and one row, got {runs} and {rows}")
     # A plan must hold for the rows that it is asked about: a batch may be longer than all of them.
-    return Figures.of(plan if rows is None else plan.replace(rows=rows), rows, runs, home)
+    return Figures.of(plan if rows is None else plan.replace(rows=rows, epochs=plan.fixed_epochs), rows, runs, home)
 
 
 def _findings(figures: Figures) -> Iterator[Finding]:
@@ -118,7 +118,7 @@ def _assumed(figures: Figures) -> Iterator[str]:
 
 def _notes(figures: Figures) -> Iterator[str]:
     yield from notes_for(figures.plan)
-    yield from row_notes(figures.plan, figures.rows)
+    yield from noise_notes(figures)
     yield from _assumed(figures)
     if figures.runs > 1:
         yield f"{figures.runs} runs on the same rows are counted together: equations and visits add up."

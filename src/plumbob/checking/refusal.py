@@ -42,11 +42,11 @@ def worst(leaking: Sequence[Finding]) -> str:
     return "\n".join([*named, *([f"  and {len(leaking) - WORST} more"] if len(leaking) > WORST else [])])
 
 
-def warning_about(leaking: Sequence[Finding]) -> str:
+def warning_about(leaking: Sequence[Finding], rows: int) -> str:
     """For whoever trains from Python, with parameters in place of flags."""
     return (
         f"the plan leaks above its tolerance, and the command line would refuse it:\n{worst(leaking)}\nto stop the "
-        f"first: {as_parameters(leaking[0].fix)}; plumbob.check(model.record_.parsed_plan) shows all"
+        f"first: {as_parameters(leaking[0].fix)}; plumbob.check(model.record_.parsed_plan, rows={rows}) shows all"
     )
 
 

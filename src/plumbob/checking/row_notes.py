@@ -1,23 +1,61 @@
 """What a promise about whole rows means, in sentences: for whoever must say yes or no, before anything moves."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
+from plumbob.checking.figures import Figures
+from plumbob.model.sigmoid import SIGMOIDS
 from plumbob.plan import Plan
+from plumbob.privacy.noise_cost import BEARABLE, Slope, residual_noise_loss
 from plumbob.privacy.row_rule import RowRule, expected_auc_loss, row_rule
 from plumbob.privacy.rows import RowCost, coin_flip_bound, odds_factor
+from plumbob.protocol.defences import noise_std
 from plumbob.protocol.row_noise import row_cost
 
-WORTHWHILE_LOSS = 0.03
-"""Beyond it a model is hardly worth its noise."""
+LARGEST_SLOPE = 0.25
+"""Of the sigmoid, and so of the loss along a scaled column while scores are small."""
+
+LABEL_NOISE_OFFERED = {"noise": "sound", "epsilon": 1.0, "row_norm": 1.0}
+"""What `checking.advice` proposes against label attacks."""
+
+
+def noise_notes(figures: Figures) -> Iterator[str]:
+    """What noise promises and costs, one sentence each, where a plan has some or is offered some."""
+    plan = figures.plan
+    if plan.noise == "rows":
+        yield from row_notes(plan, figures.rows)
+    elif plan.noise != "none":
+        yield f"The noise is expected to cost {_in_words(label_noise_loss(figures))} of AUC; it protects no whole row."
+    elif plan.protocol in ("exchange", "arbiter"):
+        offered = replace(figures, plan=plan.replace(**LABEL_NOISE_OFFERED))
+        yield (
+            "Noise for labels, --noise sound --epsilon 1 --row-norm 1, is expected to cost"
+            f" {_in_words(label_noise_loss(offered))} of AUC with {figures.rows:,} training rows, and protects labels"
+            " only."
+        )
+
+
+def label_noise_loss(figures: Figures) -> float:
+    """The forecast of what noise on residuals costs in AUC."""
+    plan = figures.plan
+    sigmoid = SIGMOIDS[plan.sigmoid]
+    deviation = max(noise_std(plan, "label"), noise_std(plan, "features")) * sigmoid.gradient_scale
+    square = min(1.0, plan.joint_norm**2 / plan.columns) if plan.joint_norm else 1.0
+    slope = Slope(plan.rate, plan.momentum, LARGEST_SLOPE * square)
+    return residual_noise_loss(plan.columns, square, slope, figures.batch, figures.steps, deviation)
+
+
+def _in_words(loss: float) -> str:
+    return f"{loss:.3f}" if loss <= BEARABLE else f"more than {BEARABLE:g}"
 
 
 def row_notes(plan: Plan, rows: int) -> Iterator[str]:
-    """One sentence each; none for a plan that makes no promise about rows. `rows` are all aligned ones."""
+    """One sentence each; none for a plan that makes no promise about rows. `rows` are those that are trained on."""
     cost = row_cost(plan)
     if cost is None:
         return
     yield from _promise(plan, cost)
-    yield from _price(plan, cost, rows - plan.held_out(rows))
+    yield from _price(plan, cost, rows)
     yield from _not_covered(plan)
 
 
@@ -49,11 +87,11 @@ def _price(plan: Plan, cost: RowCost, rows: int) -> Iterator[str]:
     columns = [party.features for party in plan.learners]
     loss = expected_auc_loss(rows, columns, plan.epsilon, plan.delta, cost.passes)
     yield (
-        f"The noise is expected to cost {loss:.3f} of AUC with {rows:,} training rows and {cost.passes} passes"
-        " (a forecast for a model of AUC .78: within .01 in 19 of 21 fresh made-up tables if below .03, rough above)."
+        f"The noise is expected to cost {_in_words(loss)} of AUC with {rows:,} training rows and {cost.passes} passes"
+        " (a forecast for a model of AUC .78; docs/privacy.md sets it beside runs)."
     )
     rule = row_rule(rows, columns, plan.epsilon, plan.delta)
-    if loss > WORTHWHILE_LOSS:
+    if loss > BEARABLE:
         yield "That is hardly worth training for: use more rows or fewer columns, or agree on a larger epsilon."
     elif rule.passes != cost.passes:
         yield _better(plan, rows, rule, loss)

@@ -72,7 +72,11 @@ def audit(
     keys: dict[str, Any],
     table: TableFlags,
 ) -> None:
-    """Train, attack the run with everything each party saw, score the attacks and write a report."""
+    """Train, attack the run with everything each party saw, score the attacks and write a report.
+
+    Each attack has a work budget, which the report states. On 27,000 rows and 23 columns all attacks together take
+    about a minute; training with `exchange` takes longer than that.
+    """
     from plumbob.commands.check import exit_code
     from plumbob.commands.tables import chosen
     from plumbob.workshop.commands import attack as work

@@ -47,7 +47,6 @@ class Product:
     replies: int
     handed_back: int
     """Bytes, 0 where both sides keep what they have."""
-    is_own_key: bool = True
 
 
 @dataclass(frozen=True)
@@ -164,7 +163,7 @@ def products_of(figures: Figures, key: PrivateKey, rows: int) -> Iterator[Produc
         terms = rows * figures.widths.terms
         helpers = 1 if plan.protocol == "arbiter" else len(plan.learners) - 1
         for _ in range(helpers):
-            yield Product(terms, columns, slots.replies, slots.opened_bytes, plan.protocol == "exchange")
+            yield Product(terms, columns, slots.replies, slots.opened_bytes)
 
 
 def _shared_products(figures: Figures, key: PrivateKey, columns: int, rows: int) -> Iterator[Product]:

@@ -19,6 +19,7 @@ def new(keys: Mapping[str, Any], names: str | None, out: Path | None, origin: Or
     plan, differences = _drafted(keys, origin)
     if names is not None:
         plan = _renamed(plan, names.split(","))
+    plan = _with_lattice_set(plan)
     result = {**shown(plan), **({"differences": differences} if origin.job else {})}
     listed = [f"# differs from the job: {line}" for line in differences]
     if out is None:
@@ -38,6 +39,18 @@ def _drafted(keys: Mapping[str, Any], origin: Origin) -> tuple[Plan, list[str]]:
     path, system = origin.job
     moved = plan_to_move(read_job(path, system, origin.version), keys)
     return moved.plan, list(moved.differences)
+
+
+def _with_lattice_set(plan: Plan) -> Plan:
+    """The parameter set that the run would take; left open where it depends on a number of rows that nobody gave."""
+    if plan.protocol != "shares" or plan.scheme != "lattice" or plan.lattice_set:
+        return plan
+    from plumbob.protocol.lattice_sets import MOST_ROWS, LatticeShape
+
+    try:
+        return plan.replace(lattice_set=LatticeShape(plan, plan.rows or MOST_ROWS).number)
+    except PlanError:
+        return plan
 
 
 def show(path: Path) -> dict[str, object]:

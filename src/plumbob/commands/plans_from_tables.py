@@ -13,7 +13,7 @@ from plumbob.data import column_names, read_table
 from plumbob.data.encoder import choices_of
 from plumbob.data.summary import TableSummary, summarise
 from plumbob.errors import DataError
-from plumbob.plan import SUGGESTED_BINS, SUGGESTED_TEST_SHARE, Plan
+from plumbob.plan import Plan, suggested_keys
 
 PEER = 1  # Columns of a party whose table is not here, until it says how many.
 
@@ -33,7 +33,7 @@ def new(keys: Mapping[str, Any], names: str | None, out: Path | None, files: Fil
     tables = dict(_named(word, place) for place, word in enumerate(files.data))
     if files.label_column is not None:
         tables = dict(sorted(tables.items(), key=lambda named: files.label_column not in column_names(named[1])))
-    keys = {"bins": SUGGESTED_BINS, "test_share": SUGGESTED_TEST_SHARE, **keys}
+    keys = suggested_keys(keys)
     plan = plan_from(None, {"features": [PEER] * max(2, len(tables)), **keys})
     summaries = {name: _summary(file, files, plan) for name, file in tables.items()}
     widths = [summary.width for summary in summaries.values()]

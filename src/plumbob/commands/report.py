@@ -1,19 +1,28 @@
-"""`report`: the page of a run, made again from its folder."""
+"""`report`: the pages of a run, made again from its folder."""
 
 from pathlib import Path
 
 from plumbob.errors import DataError
+from plumbob.report.decision_page import summary_of
 from plumbob.report.run import page_of
-from plumbob.run_folder import RunFolder
+from plumbob.run_folder import SUMMARY, RunFolder
 
 
 def run(folder: Path, out: Path | None) -> dict[str, object]:
-    """Written to `out`, or beside the record."""
+    """Written to `out`, or beside the record; the page for whoever says yes or no lies beside the report."""
     place = RunFolder(folder)
-    page = page_of(place.record()).encode("utf-8")
+    record = place.record()
     target = out or place.report_file
+    beside = target.with_name(SUMMARY)
+    page, summary = (text.encode("utf-8") for text in (page_of(record), summary_of(record)))
     try:
         target.write_bytes(page)
+        beside.write_bytes(summary)
     except OSError as error:
         raise DataError(f"{target}: the report cannot be written ({type(error).__name__})") from error
-    return {"report": str(target), "bytes": len(page), "lines": [f"{target}"]}
+    return {
+        "report": str(target),
+        "summary": str(beside),
+        "bytes": len(page),
+        "lines": [str(target), f"{beside} (one page, for whoever says yes or no)"],
+    }

@@ -4,6 +4,7 @@ import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -21,6 +22,8 @@ class TableFlags:
     gaps: tuple[str, ...] = ()
     steps: tuple[str, ...] = ()
     monotone: tuple[str, ...] = ()
+    ranges: tuple[str, ...] = ()
+    dictionary: Path | None = None
     positive: str | None = None
 
     def __bool__(self) -> bool:
@@ -41,6 +44,8 @@ def with_table_flags(verb: Callable[..., None]) -> Callable[..., None]:
             tuple(values.pop("gaps")),
             tuple(values.pop("steps")),
             tuple(values.pop("monotone")),
+            tuple(values.pop("ranges")),
+            values.pop("dictionary"),
             values.pop("positive"),
         )
         verb(**values, table=flags)
@@ -71,6 +76,26 @@ def _flags() -> list[inspect.Parameter]:
             "--monotone",
             "Columns along which the score may only rise, or only fall, separated by commas.",
             "NAMES",
+        ),
+        _many(
+            "ranges",
+            "--range",
+            'Lowest and highest value of a column, for scale = "public", stated without a look at the rows; cuts for'
+            " bins may stand between them; may be repeated.",
+            "COLUMN=LOW:HIGH",
+        ),
+        inspect.Parameter(
+            "dictionary",
+            inspect.Parameter.KEYWORD_ONLY,
+            default=None,
+            annotation=Annotated[
+                Path | None,
+                typer.Option(
+                    "--dictionary",
+                    help="Data dictionary (CSV: column, description), whose words give round ranges for --range.",
+                    rich_help_panel=PANEL,
+                ),
+            ],
         ),
         inspect.Parameter(
             "positive",

@@ -1,10 +1,13 @@
 """A party's own table on the command line: which columns, read how."""
 
+import csv
 from collections.abc import Sequence
+from pathlib import Path
 
 from plumbob.commands.table_flags import TableFlags
 from plumbob.data import ColumnChoices
 from plumbob.errors import DataError
+from plumbob.privacy.ranges import proposed_ranges
 
 
 def chosen(flags: TableFlags) -> ColumnChoices:
@@ -16,6 +19,7 @@ def chosen(flags: TableFlags) -> ColumnChoices:
         flags.gaps,
         _names(flags.steps),
         _names(flags.monotone),
+        {**_proposed(flags.dictionary), **dict(map(_range, flags.ranges))},
         flags.positive,
     )
 
@@ -30,3 +34,29 @@ def _type(word: str) -> tuple[str, str]:
     if not separator or not kind:
         raise DataError(f"--as {word}: expected COLUMN=TYPE, such as postcode=category or opened=date")
     return name, kind
+
+
+def _range(word: str) -> tuple[str, tuple[float, ...]]:
+    name, _, ends = word.partition("=")
+    try:
+        return name, tuple(float(end) for end in ends.split(":"))
+    except ValueError:
+        raise DataError(f"--range {word}: expected COLUMN=LOW:HIGH, such as age=0:100") from None
+
+
+def _proposed(dictionary: Path | None) -> dict[str, tuple[float, ...]]:
+    """Ranges from what a data dictionary says in words; columns about which it says too little have none."""
+    if dictionary is None:
+        return {}
+    try:
+        with dictionary.open(newline="", encoding="utf-8-sig") as file:
+            header = file.readline()
+            file.seek(0)
+            separator = max(",;\t|", key=header.count)
+            described = {row[0].strip(): " ".join(row[1:]) for row in csv.reader(file, delimiter=separator) if row}
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise DataError(
+            f"{dictionary}: expected a CSV file of columns and their descriptions ({type(error).__name__})"
+        ) from None
+    found = proposed_ranges(described)
+    return {name: (item.low, item.high) for name, item in found.items() if item is not None}

@@ -158,10 +158,6 @@ class PrivateKey(ABC):
         """The two primes, for an owner that keeps its key longer than a session."""
 
     @abstractmethod
-    def decrypt_signed(self, vector: EncryptedVector) -> list[int]:
-        """The plaintexts, centred around 0."""
-
-    @abstractmethod
     def _open(self, ciphertexts: Limbs) -> list[int]:
         """Decrypt admitted ciphertexts."""
 

@@ -17,7 +17,6 @@ from plumbob.crypto.keys import WINDOW, OwnBase, PrivateKey, PublicKey, window_t
 from plumbob.crypto.limbs import Limbs, from_ints, to_mpz
 from plumbob.crypto.profiles import STANDARD, Profile
 from plumbob.crypto.randomness import SYSTEM_RANDOMNESS, Randomness
-from plumbob.crypto.vector import EncryptedVector
 from plumbob.errors import CiphertextRefusedError, CryptoError, EncodingError
 
 MASK_BITS = 128  # A mask is this much longer than the sum it hides.
@@ -95,9 +94,6 @@ class OkamotoUchiyamaPrivateKey(PrivateKey):
         if any(abs(value) >> self.public.capacity_bits for value in values):
             raise CiphertextRefusedError("a plaintext is wider than any honest sum; it is discarded")
         return values
-
-    def decrypt_signed(self, vector: EncryptedVector) -> list[int]:
-        return self.decrypt(vector)
 
     def _centre(self, value: mpz) -> int:
         return int(value - self._p if value > self._p // 2 else value)

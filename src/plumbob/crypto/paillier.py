@@ -15,7 +15,6 @@ from plumbob.crypto.keys import SLACK_BITS, OwnBase, PrivateKey, PublicKey
 from plumbob.crypto.limbs import Limbs, to_ints
 from plumbob.crypto.profiles import STANDARD, Profile
 from plumbob.crypto.randomness import SYSTEM_RANDOMNESS, Randomness
-from plumbob.crypto.vector import EncryptedVector
 from plumbob.errors import CryptoError
 
 
@@ -69,10 +68,6 @@ class PaillierPrivateKey(PrivateKey):
         engine = self.public.engine
         left, right = engine.logarithms(self._rings, ciphertexts, self._scales)
         return to_ints(engine.join(*self._primes, left, right))
-
-    def decrypt_signed(self, vector: EncryptedVector) -> list[int]:
-        n = self.public.n
-        return [value - n if value > n // 2 else value for value in self.decrypt(vector)]
 
     def nth_root(self, value: int) -> int:
         """The n-th root modulo n, which only the owner can take; key proofs consist of these."""

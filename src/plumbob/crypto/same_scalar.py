@@ -24,7 +24,6 @@ from plumbob.errors import CryptoError
 FACTOR_BITS = 64
 """Of the random combination: a wrong list passes with probability 2**-64, once, because the verifier draws it."""
 PUBLIC_BYTES = 1 + 2 * POINT_BYTES
-CHALLENGE_BYTES = 32
 PROOF_BYTES = 2 * POINT_BYTES
 
 Point = tuple[mpz, mpz]

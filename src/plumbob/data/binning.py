@@ -27,6 +27,14 @@ def cut_points(values: Vector, bins: int) -> tuple[float, ...]:
     return tuple(_shortest_between(float(distinct[place]), float(distinct[place + 1])) for place in last_places)
 
 
+def stated_cuts(stated: tuple[float, ...], bins: int) -> tuple[float, ...]:
+    """Cuts that depend on no row: those between the stated ends, or else as many bins of one width as are asked for."""
+    if len(stated) != 2:
+        return stated[1:-1]
+    low, high = stated
+    return tuple(low + (high - low) * place / bins for place in range(1, bins))
+
+
 def places_of(values: Vector, cuts: tuple[float, ...]) -> NDArray[np.intp]:
     """Which bin each number falls into, from 0; a gap falls into the last one, and the caller must tell it apart."""
     return np.searchsorted(np.array(cuts, dtype=np.float64), values, side="left")

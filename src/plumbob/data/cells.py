@@ -9,6 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +52,8 @@ class ColumnChoices:
     """Columns whose bins are told apart step by step."""
     monotone: tuple[str, ...] = ()
     """Columns whose bins become one rising column: the score then only rises along them, or only falls."""
+    ranges: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    """By column, stated without looking at a row: the lowest and the highest value, with cuts between them if any."""
     positive: str | None = None
     """The label's class that is predicted; None for the second one in sorted order."""
 
@@ -61,6 +64,9 @@ class ColumnChoices:
                     f"--as {name}={kind}: expected {', '.join(TYPES)}, date:FORMAT, or levels in order such as"
                     " low<mid<high"
                 )
+        for name, ends in self.ranges.items():
+            if len(ends) < 2 or any(not low < high for low, high in pairwise(ends)):
+                raise DataError(f"--range {name}: expected two or more rising numbers, such as {name}=0:100")
         if both := sorted({*self.stepped} & {*self.monotone}):
             raise DataError(f"--steps and --monotone both name {', '.join(map(repr, both))}; choose one of them")
 
@@ -73,6 +79,7 @@ class ColumnChoices:
             types={name: kind for name, kind in self.types.items() if name in names},
             stepped=tuple(name for name in self.stepped if name in names),
             monotone=tuple(name for name in self.monotone if name in names),
+            ranges={name: ends for name, ends in self.ranges.items() if name in names},
         )
 
 

@@ -105,9 +105,13 @@ def fit_encoder(table: Table, training_rows: NDArray[np.intp], plan: Plan) -> En
     _refuse_empty(names, means, len(training_rows))
     fill = None if choices.refuses_gaps else means
     shift, factor = (np.zeros(len(names)), np.ones(len(names))) if plan.scale == "none" else (means, factors)
+    return Encoder(sources, fill, shift, factor, *reading_of(table, sources))
+
+
+def reading_of(table: Table, sources: Sequence[AnySource]) -> tuple[dict[str, str], tuple[str, ...]]:
+    """(types, gaps): how rows to come are read like these."""
     known = {source.name for source in sources}
-    types = {name: kind for name, kind in table.choices.types.items() if name in known}
-    return Encoder(sources, fill, shift, factor, types, table.choices.gaps)
+    return {name: kind for name, kind in table.choices.types.items() if name in known}, table.choices.gaps
 
 
 def shaped(table: Table, plan: Plan) -> Table:
@@ -123,7 +127,9 @@ def raw_numbers(table: Table, sources: Sequence[AnySource], rows: NDArray[np.int
 
 def choices_of(plan: Plan) -> EncodingChoices:
     """What a plan says about how columns become numbers."""
-    return EncodingChoices(plan.missing, plan.categorical, plan.bins, plan.rare, is_full=plan.version == 1)
+    return EncodingChoices(
+        plan.missing, plan.categorical, plan.bins, plan.rare, plan.version == 1, plan.scale == "public"
+    )
 
 
 def fit_sources(table: Table, training_rows: NDArray[np.intp], choices: EncodingChoices) -> tuple[AnySource, ...]:
@@ -131,13 +137,17 @@ def fit_sources(table: Table, training_rows: NDArray[np.intp], choices: Encoding
     for column in table.columns:
         if column.is_text and choices.refuses_texts:
             _refuse_text(column)
+    if choices.is_public:
+        _refuse_unstated(table)
     _refuse_infinite(table)
     if choices.refuses_gaps:
         _refuse_missing(table.columns, len(table))
     shapes = table.shapes
     if shapes is None or shapes.choices != choices:
         shapes = find_shapes(table, choices)
-    return tuple(fit_source(column, shapes.by_name.get(column.name), training_rows) for column in table.columns)
+    return tuple(
+        fit_source(column, shapes.by_name.get(column.name), training_rows, choices) for column in table.columns
+    )
 
 
 def _moments(training: Column, source: AnySource) -> Iterator[tuple[float, float]]:
@@ -224,6 +234,14 @@ def _refuse_missing(columns: Sequence[Column], n_rows: int) -> None:
     if any(counts.values()):
         listed = ", ".join(f"{name!r} ({count})" for name, count in counts.items() if count)
         raise DataError(f'missing values in {n_rows} rows: {listed}; complete them or train with missing = "mean"')
+
+
+def _refuse_unstated(table: Table) -> None:
+    if unstated := [column.name for column in table.columns if not column.is_text and not column.stated]:
+        raise DataError(
+            f'scale = "public" needs the range of {", ".join(map(repr, unstated))}; state it without looking at the'
+            f" rows, with --range {unstated[0]}=LOW:HIGH, or name a data dictionary with --dictionary FILE"
+        )
 
 
 def _refuse_infinite(table: Table) -> None:

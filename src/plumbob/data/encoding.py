@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.arrays import Matrix, Vector
-from plumbob.data.binning import cut_points, places_of
+from plumbob.data.binning import cut_points, places_of, stated_cuts
 from plumbob.data.shapes import EncodingChoices, Shape, Shapes
 from plumbob.data.tables import Column, Table
 from plumbob.errors import DataError
@@ -385,6 +385,10 @@ def _categories(column: Column) -> tuple[str, ...]:
 def _shape(column: Column, choices: EncodingChoices) -> Shape | None:
     if column.is_text and not choices.is_full and not choices.refuses_texts:
         return _shape_of_levels(column, choices.rare)
+    if not column.is_text and choices.bins and choices.is_public:
+        return Shape(
+            bins=len(stated_cuts(column.stated, choices.bins)) + 1, has_gaps=True, is_monotone=column.is_monotone
+        )
     if not column.is_text and choices.bins:
         values = column.values.astype(np.float64, copy=False)
         gaps = int(np.isnan(values).sum())
@@ -403,7 +407,9 @@ def _shape_of_levels(column: Column, rare: int) -> Shape:
     return Shape(levels=levels, has_rare=len(levels) < len(counts), has_gaps=gaps > 0)
 
 
-def fit_source(column: Column, shape: Shape | None, training_rows: NDArray[np.intp]) -> AnySource:
+def fit_source(
+    column: Column, shape: Shape | None, training_rows: NDArray[np.intp], choices: EncodingChoices
+) -> AnySource:
     """A column's source: cuts, shares and the reference from the training rows."""
     if shape is None:
         return Source(column.name, _categories(column) if column.is_text else None)
@@ -416,7 +422,11 @@ def fit_source(column: Column, shape: Shape | None, training_rows: NDArray[np.in
         draft = Levels(column.name, shape.levels, shape.has_rare, shape.has_gaps, 0, ())
         shares = _shares(draft.places, training, shape)
         return Levels(column.name, shape.levels, shape.has_rare, shape.has_gaps, _largest(shares), shares)
-    cuts = _padded(cut_points(training.values.astype(np.float64, copy=False), shape.bins), shape.bins)
+    cuts = (
+        stated_cuts(column.stated, shape.bins)
+        if choices.is_public
+        else _padded(cut_points(training.values.astype(np.float64, copy=False), shape.bins), shape.bins)
+    )
     binned = Bins(column.name, cuts, shape.has_gaps, 0, ())
     shares = _shares(binned.places, training, shape)
     reference = 0 if column.is_stepped else _largest(shares)

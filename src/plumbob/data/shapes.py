@@ -19,6 +19,8 @@ class EncodingChoices:
     rare: int = DEFAULT_RARE
     is_full: bool = False
     """One column for every level, none left out and none grouped: what plans of version 1 mean."""
+    is_public: bool = False
+    """Bins lie where the party stated them, and there is one for gaps, whatever the rows hold."""
 
     @property
     def marks_gaps(self) -> bool:

@@ -46,6 +46,8 @@ class Column:
     """Whether its bins are told apart step by step (`encoding.Bins`), as the party may choose for a column."""
     is_monotone: bool = False
     """Whether its bins become one rising column, as the party may choose too."""
+    stated: tuple[float, ...] = ()
+    """What the party says about its values without looking at them: both ends, and cuts between them if it likes."""
 
     def __repr__(self) -> str:
         return f"Column({self.name!r}, {len(self.values)} rows)"
@@ -294,7 +296,13 @@ def _told(column: Column, choices: ColumnChoices, types: dict[str, str], has_dec
         values, kind = as_values(column.name, texts, kind, has_decimal_commas)
         if kind is not None:
             types[column.name] = kind
-    told = Column(column.name, values, column.name in choices.stepped, column.name in choices.monotone)
+    told = Column(
+        column.name,
+        values,
+        column.name in choices.stepped,
+        column.name in choices.monotone,
+        tuple(choices.ranges.get(column.name, ())),
+    )
     if told.is_monotone and told.is_text:
         raise DataError(
             f"--monotone {told.name}: expected numbers, dates or levels in order, this column is text; name its levels"

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.arrays import Matrix, Vector
-from plumbob.data.encoder import Encoder, choices_of, fit_sources, raw_numbers
-from plumbob.data.encoding import AnySource, Levels, Source
+from plumbob.data.encoder import Encoder, choices_of, fit_sources, raw_numbers, reading_of
+from plumbob.data.encoding import AnySource, Bins, Levels, Source
 from plumbob.data.tables import Table
 from plumbob.data.whitening import Whitening
 from plumbob.plan import Plan
@@ -27,10 +27,21 @@ class FittedRows:
     whitening: Whitening | None
 
 
+@dataclass(frozen=True)
+class TreatedColumn:
+    """What is known of an encoded column without looking at a row."""
+
+    name: str
+    is_category: bool
+    """It holds 0 and 1 only."""
+    stated: tuple[float, ...] = ()
+    """The range that its party stated beforehand, if it did."""
+
+
 class RowTreatment(Protocol):
     """How one party's rows are scaled and limited."""
 
-    def fit(self, numbers: Matrix, is_category: Sequence[bool]) -> FittedRows:
+    def fit(self, numbers: Matrix, columns: Sequence[TreatedColumn]) -> FittedRows:
         """From the training rows' numbers, with NaN for gaps; a category's columns are 0 or 1."""
 
     def limited(self, scaled: Matrix) -> Matrix:
@@ -42,13 +53,19 @@ def fit_treated(
 ) -> tuple[Encoder, Whitening | None]:
     """The encoder whose middles and factors the treatment decided on; a gap becomes the middle."""
     sources = tuple(_without_shares(source) for source in fit_sources(table, training_rows, choices_of(plan)))
-    is_category = [not isinstance(source, Source) or source.is_text for source in sources for _ in range(source.width)]
-    fitted = treatment.fit(raw_numbers(table, sources, training_rows), is_category)
-    return Encoder(sources, fitted.middle, fitted.middle, fitted.factor), fitted.whitening
+    stated = {column.name: column.stated for column in table.columns}
+    columns = [
+        TreatedColumn(name, not isinstance(source, Source) or source.is_text, stated[source.name])
+        for source in sources
+        for name in source.encoded_names
+    ]
+    fitted = treatment.fit(raw_numbers(table, sources, training_rows), columns)
+    types, gaps = reading_of(table, sources)
+    return Encoder(sources, fitted.middle, fitted.middle, fitted.factor, types, gaps), fitted.whitening
 
 
 def _without_shares(source: AnySource) -> AnySource:
     """Which level is left out, and what an unknown one becomes, must not depend on how many rows have which."""
-    if not isinstance(source, Levels):
+    if not isinstance(source, Levels | Bins):
         return source
     return replace(source, reference=0, shares=tuple(0.5 for _ in source.shares))

@@ -68,22 +68,6 @@ def minimax_safe_steps(learning_rate: float, largest_score: float = 0.0, row_nor
     return _steps_below(2.0 + largest_score, 2.0 + SIGMOIDS["minimax"].threshold, learning_rate, row_norm)
 
 
-def small_start_safe_steps(
-    learning_rate: float, n_columns: int, psi1_norm: float, constant: float, row_norm: float = 1.0
-) -> int:
-    """Theorem 4.8 for weights gamma / sqrt(d); `psi1_norm` is gamma's, `constant` Bernstein's, at most 1.
-
-    Holds with `small_start_probability`. For a bound without an unknown constant see `start_score_bound`.
-    """
-    largest_score = row_norm * psi1_norm / (constant * n_columns**0.25)
-    return safe_steps(learning_rate, largest_score, row_norm)
-
-
-def small_start_probability(n_rows: int, n_columns: int) -> float:
-    """Lemma 4.7, corrected: Bernstein's second branch gives exp(-d^(1/4)), not exp(-sqrt(d))."""
-    return max(0.0, 1.0 - 2.0 * n_rows * math.exp(-(n_columns**0.25)))
-
-
 def start_score_bound(start: str, n_rows: int, n_columns: int, row_norm: float, failure: float) -> float:
     """The largest abs(score) at the start, with probability 1 - failure: Lemma 4.7 with every constant worked out.
 

@@ -22,7 +22,7 @@ import msgspec
 from plumbob.data.cells import ColumnChoices
 from plumbob.errors import DataError, IdentityError, SettingsError, TransportError
 from plumbob.party.outcome import GivenPlan, Outcome, teller
-from plumbob.plan import PARTY_NAME, Key, Plan, suggestion
+from plumbob.plan import PARTY_NAME, Key, suggestion
 from plumbob.transport.address import Address, Proxy
 from plumbob.transport.connector import Connection, Connector, Pace, Peer
 from plumbob.transport.identity import (
@@ -142,6 +142,7 @@ class _Table(msgspec.Struct, forbid_unknown_fields=True):
     monotone: list[str] = []
     positive: str = ""
     types: dict[str, str] = {}
+    ranges: dict[str, list[float]] = {}
 
 
 def _read_choices(tree: object, mistakes: list[str]) -> ColumnChoices:
@@ -154,6 +155,7 @@ def _read_choices(tree: object, mistakes: list[str]) -> ColumnChoices:
             tuple(table.na),
             tuple(table.steps),
             tuple(table.monotone),
+            {name: tuple(ends) for name, ends in table.ranges.items()},
             table.positive or None,
         )
     except (msgspec.ValidationError, DataError) as error:
@@ -174,7 +176,11 @@ def _table_section(reading: ColumnChoices) -> str:
     body = "".join(f"{line:<36} # {comment}\n" for line, comment in lines.items())
     types = "".join(f"{_toml_value(name)} = {_toml_value(kind)}\n" for name, kind in reading.types.items())
     head = "[table.types]                        # number, category, boolean, date, date:FORMAT, low<mid<high\n"
-    return f"\n[{TABLE}]\n{body}\n{head}{types}"
+    ranges = "".join(f"{_toml_value(name)} = {list(ends)}\n" for name, ends in reading.ranges.items())
+    above = (
+        '[table.ranges]                       # lowest and highest value, stated without a look; for scale = "public"\n'
+    )
+    return f"\n[{TABLE}]\n{body}\n{head}{types}\n{above}{ranges}"
 
 
 def _toml_list(values: Iterable[str]) -> str:
@@ -277,15 +283,6 @@ class Home:
         if not self.settings.data:
             raise SettingsError(f"{SETTINGS_FILE}: data: name the file of this party's table")
         return self.folder / self.settings.data
-
-    def peers_in(self, plan: Plan) -> tuple[Peer, ...]:
-        """The plan's other parties; raises PlanError if this is none of them, IdentityError if one is not joined."""
-        plan.party(self.identity.name)
-        others = [party.name for party in plan.parties if party.name != self.identity.name]
-        missing = [name for name in others if name not in self.pinned]
-        if missing:
-            raise IdentityError(f"the plan's party {missing[0]} is not joined; ask it for `plumbob party invite`")
-        return tuple(peer for peer in self.peers if peer.name in others)
 
     def connector(
         self,

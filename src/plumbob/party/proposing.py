@@ -14,7 +14,7 @@ from plumbob.errors import PlanError
 from plumbob.party import training
 from plumbob.party.home import Home
 from plumbob.party.proposal import Proposal, propose
-from plumbob.plan import SUGGESTED_BINS, SUGGESTED_TEST_SHARE, Party, Plan
+from plumbob.plan import Party, Plan, suggested_keys
 from plumbob.protocol.journal import SqliteJournal
 
 Tell = Callable[[str], None]
@@ -30,9 +30,8 @@ def run(folder: Path, keys: Mapping[str, Any], reading: ColumnChoices, out: Path
         raise PlanError("the party that has the label chooses the plan's keys; leave the flags out here")
 
     def draft(parties: tuple[Party, ...]) -> Plan:
-        suggested = {"bins": SUGGESTED_BINS, "test_share": SUGGESTED_TEST_SHARE}
         widths = [party.features for party in parties]
-        return Plan.for_columns(widths, **{**suggested, **keys}).replace(parties=parties)
+        return Plan.for_columns(widths, **suggested_keys(keys)).replace(parties=parties)
 
     plan = _proposed(home, Proposal(own, has_label, draft), tell)
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -63,6 +62,7 @@ def _said_over(now: ColumnChoices, before: ColumnChoices) -> ColumnChoices:
         now.gaps or before.gaps,
         now.stepped or before.stepped,
         now.monotone or before.monotone,
+        {**before.ranges, **now.ranges},
         now.positive or before.positive,
     )
 

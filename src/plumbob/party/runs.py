@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from plumbob.crypto import Randomness
-from plumbob.data import Table, in_agreed_order, read_table
+from plumbob.data import Table, held_out_rows, in_agreed_order, read_table
 from plumbob.errors import BudgetExceededError, DataError, UnsafePlanError
 from plumbob.party import alignment, prediction, receipts, signature, training
 from plumbob.party.conversation import AnyConnector, OtherNumber
@@ -260,7 +260,14 @@ def predict(folder: Path, given: GivenPlan, options: PredictionOptions, tell: Te
     # Ids with what is predicted of them: nobody else's business.
     options.out.touch(mode=0o600)
     ids = [table.ids[row] for row in rows]
-    return write_scores(options.out, ids, scores, part.classes, [unusual], threshold, plan)
+    return write_scores(options.out, ids, scores, part.classes, [unusual], threshold, plan, _held_out(home, plan, run))
+
+
+def _held_out(home: Home, plan: Plan, run: RunFolder) -> dict[str, bool]:
+    """Of every row that was aligned for training, whether the run held it out."""
+    ids = alignment.kept_for(home, plan).ids
+    _, held_out = held_out_rows(ids, plan.held_out(len(ids)), bytes.fromhex(run.record().seed))
+    return dict.fromkeys(ids, False) | dict.fromkeys((ids[row] for row in held_out.tolist()), True)
 
 
 def _most_rows(plan: Plan, part: ModelPart, own: int) -> int | None:

@@ -16,6 +16,7 @@ from plumbob.plan import Plan
 from plumbob.protocol.part import ModelPart
 
 HEADER = ("id", "score", "probability", "predicted")
+SAID = {True: "yes", False: "no", None: ""}
 
 
 def refuse_unwritable(out: Path) -> None:
@@ -80,25 +81,28 @@ def write_scores(
     remarks: Sequence[str] = (),
     threshold: float = 0.5,
     plan: Plan | None = None,
+    held_out: Mapping[str, bool] | None = None,
 ) -> dict[str, object]:
     """For each row its id, the score, the probability of the positive class, and the predicted class.
 
-    Probabilities come from scores by the plan's own link; without a plan a score is a log-odds.
+    Probabilities come from scores by the plan's own link; without a plan a score is a log-odds. `held_out` says of the
+    rows of training whether they were held out; it becomes a column, empty for rows that were not there.
     """
     odds = scores if plan is None else log_odds(plan, scores)
     cut = math.log(threshold / (1 - threshold))
     out.parent.mkdir(parents=True, exist_ok=True)
     with out.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow(HEADER)
+        writer.writerow(HEADER if held_out is None else (*HEADER, "held_out"))
         # In pieces, because there may be more rows than memory for their texts.
         for piece in store.pieces(len(ids)):
-            writer.writerows(_lines(ids[piece], scores[piece], odds[piece], classes, cut))
+            lines = _lines(ids[piece], scores[piece], odds[piece], classes, cut)
+            writer.writerows(lines if held_out is None else ((*line, SAID[held_out.get(line[0])]) for line in lines))
     positives = int((odds > cut).sum())
     above = "" if threshold == 0.5 else f" (probability above {threshold:.4g})"
-    lines = [*filter(None, remarks), f"{len(ids)} rows, {positives} predicted as {classes[1]}{above}: {out}"]
+    said = [*filter(None, remarks), f"{len(ids)} rows, {positives} predicted as {classes[1]}{above}: {out}"]
     counts = {"rows": len(ids), "predicted_positive": positives, "threshold": threshold}
-    return {"out": str(out), **counts, "lines": lines}
+    return {"out": str(out), **counts, "lines": said}
 
 
 def _lines(

@@ -5,7 +5,7 @@ and `writing` turn files into plans and back, and `rules` refuses what a protoco
 with the reason.
 """
 
-from plumbob.plan.defaults import SUGGESTED_BINS, SUGGESTED_TEST_SHARE, default_of
+from plumbob.plan.defaults import SUGGESTED_BINS, default_of, suggested_keys
 from plumbob.plan.keys import Key, suggestion
 from plumbob.plan.plan import Plan
 from plumbob.plan.rules import PARTY_NAME, PROFILE_BITS
@@ -19,13 +19,13 @@ __all__ = [
     "ROLES",
     "SECTIONS",
     "SUGGESTED_BINS",
-    "SUGGESTED_TEST_SHARE",
     "VERSION",
     "Heuristic",
     "Key",
     "Party",
     "Plan",
     "default_of",
+    "suggested_keys",
     "suggestion",
     "toml_value",
 ]

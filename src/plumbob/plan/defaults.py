@@ -31,6 +31,16 @@ THE_PAPERS: Mapping[str, Any] = MappingProxyType(
 VERSION_1: Mapping[str, Any] = MappingProxyType({**THE_PAPERS, "epochs": 10, "rare": 0})
 
 
+def suggested_keys(keys: Mapping[str, Any]) -> dict[str, Any]:
+    """What a plan that is drafted from tables says, with what somebody chose: real tables have text and gaps.
+
+    Bins take both, but depend on every row; under noise for whole rows they need public cuts.
+    """
+    needs_public_cuts = keys.get("noise") == "rows" and keys.get("scale") != "public"
+    encoding = {"missing": "mean", "categorical": "one-hot"} if needs_public_cuts else {"bins": SUGGESTED_BINS}
+    return {**encoding, "test_share": SUGGESTED_TEST_SHARE, **keys}
+
+
 def default_of(key: Key, version: int, protocol: str, scheme: str | None) -> Any:
     """The key's default in a plan of this version, protocol and scheme."""
     if version == 1:

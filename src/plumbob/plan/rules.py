@@ -134,8 +134,11 @@ def _is_later(key: Key, value: object) -> bool:
 
 
 def _data_mistakes(plan: Settings) -> Mistakes:
-    if plan.scale == "public":
-        yield {"scale"}, 'data.scale: "public" is not carried yet; set "whitened" or "standard"'
+    if plan.scale == "public" and plan.noise != "rows":
+        yield (
+            {"scale", "noise"},
+            'data.scale: "public" spares the budget of noise = "rows", which this plan has not; set "whitened"',
+        )
     training_rows = plan.rows - plan.held_out(plan.rows)
     if plan.rows > 0 and plan.batches != "full" and plan.batch_size > training_rows:
         yield (
@@ -232,7 +235,7 @@ def _paper_replies_reason(plan: Settings) -> str | None:
 
 def _descent_mistakes(plan: Settings) -> Mistakes:
     """What would diverge, or what only a part of the protocols can follow."""
-    if plan.learning_rate == 0 and not (plan.scale == "whitened" and plan.batches == "full"):
+    if plan.learning_rate == 0 and not (plan.is_whitened and plan.batches == "full"):
         yield (
             {"learning_rate", "scale", "batches"},
             'model.learning_rate: 0 is the public rate, which needs scale = "whitened" and batches = "full"; set a'
@@ -274,7 +277,7 @@ def _scheme_mistakes(plan: Settings) -> Mistakes:
             {"lattice_set", "scheme"},
             f'crypto.lattice_set: used with scheme = "lattice" only, got {plan.lattice_set} with "{plan.scheme}"',
         )
-    if plan.l2 and plan.scale == "whitened" and plan.protocol == "shares" and plan.scheme != "lattice":
+    if plan.l2 and plan.is_whitened and plan.protocol == "shares" and plan.scheme != "lattice":
         yield (
             {"l2", "scale", "scheme", "protocol"},
             f'model.l2: whitened columns make it one more private product, which scheme = "{plan.scheme}" does not'
@@ -320,11 +323,11 @@ def _row_mistakes(plan: Settings) -> Mistakes:
             f'model.sigmoid: "{plan.sigmoid}" with noise = "rows": its residuals have no bound, so one row could move'
             ' the model without limit; set "fourier"',
         )
-    if plan.scale not in ("whitened", "none"):
+    if plan.scale not in ("whitened", "public", "none"):
         yield (
             {"noise", "scale"},
             f'data.scale: "{plan.scale}" with noise = "rows": means and deviations depend on every row and are not paid'
-            ' for; set "whitened", whose noisy ranges and covariance are',
+            ' for; set "whitened", whose noisy ranges and covariance are, or "public" with ranges that are stated',
         )
     if plan.batches != "full":
         yield (
@@ -332,11 +335,17 @@ def _row_mistakes(plan: Settings) -> Mistakes:
             f'model.batches: "{plan.batches}" with noise = "rows": each pass must be one noisy sum over all rows; set'
             ' "full"',
         )
-    if plan.bins:
+    if plan.bins and plan.scale != "public":
         yield (
-            {"noise", "bins"},
+            {"noise", "bins", "scale"},
             f'data.bins: {plan.bins} with noise = "rows": quantile bins depend on every row and are not paid for; set'
-            " 0",
+            ' scale = "public", where bins lie within ranges that are stated, or bins = 0',
+        )
+    if plan.missing == "indicator":
+        yield (
+            {"noise", "missing"},
+            'data.missing: "indicator" with noise = "rows": which columns have gaps depends on single rows; set "mean",'
+            ' or bins with scale = "public"',
         )
     if plan.class_weight != "none":
         yield (

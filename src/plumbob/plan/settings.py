@@ -23,6 +23,8 @@ LARGEST_MOMENTUM = 0.5
 SMALLEST_EPSILON = 1e-9
 USUAL_EPOCHS = 10
 MOST_EPOCHS_BY_RULE = 30
+FEWEST_ROW_PASSES, MOST_ROW_PASSES = 6, 20
+PASSES_AT_FULL_BURDEN = 0.13
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class Settings:
     scale: str = one_of(
         "data",
         "whitened standard public none",
-        "whitened | standard | public (stated ranges) | none; each party, its own training rows",
+        'whitened | standard | public (whitened by stated ranges; noise = "rows") | none; each party, its own rows',
         is_fitted=True,
     )
     missing: str = one_of(
@@ -92,7 +94,8 @@ class Settings:
     epochs: int = key(
         "model",
         0,
-        "passes over the rows; 0 = a public rule (shares: about 10 sqrt(parties), at most 30), else 10",
+        'passes over the rows; 0 = a public rule (shares: about 10 sqrt(parties); noise = "rows": 6 to 20 by rows,'
+        " columns, epsilon), else 10",
         low=0,
         most=LARGEST_EPOCHS,
     )
@@ -192,6 +195,11 @@ class Settings:
     version: int = VERSION
 
     @property
+    def is_whitened(self) -> bool:
+        """Whether columns are whitened at home, be their ranges estimated or stated."""
+        return self.scale in ("whitened", "public")
+
+    @property
     def learners(self) -> tuple[Party, ...]:
         """The parties that hold columns, the label party first."""
         return tuple(party for party in self.parties if party.role != "arbiter")
@@ -223,9 +231,16 @@ class Settings:
         """How often the rows are walked through: `epochs`, or what the public rule says."""
         if self.epochs:
             return self.epochs
+        if self.noise == "rows" and self.rows:
+            return row_passes(self.rows - self.held_out(self.rows), self.columns, self.epsilon, self.delta)
         if self.protocol != "shares":
             return USUAL_EPOCHS
         return min(MOST_EPOCHS_BY_RULE, round(10 * math.sqrt(len(self.learners))))
+
+    @property
+    def fixed_epochs(self) -> int:
+        """What `epochs` must say where `rows` is changed: under noise for whole rows the rule depends on it."""
+        return self.passes if self.noise == "rows" else self.epochs
 
     @property
     def rate(self) -> float:
@@ -243,6 +258,18 @@ class Settings:
     def held_out(self, rows: int) -> int:
         """How many of so many aligned rows are kept for testing."""
         return round(rows * self.test_share)
+
+
+def row_passes(rows: int, columns: int, epsilon: float, delta: float) -> int:
+    """The public rule under noise for whole rows: each pass divides the budget, so fewer of them where noise is dear.
+
+    The square root of the budget is about what the usual conversion gives, with a smaller logarithm because the proved
+    one is better.
+    """
+    logarithm = max(1.0, math.log(1.0 / delta) - 3.5)
+    budget = math.sqrt(logarithm + epsilon) - math.sqrt(logarithm)
+    wanted = PASSES_AT_FULL_BURDEN * max(1, rows) * budget / max(1, columns)
+    return round(min(MOST_ROW_PASSES, max(FEWEST_ROW_PASSES, wanted)))
 
 
 KEYS: tuple[Key, ...] = tuple(Key(item.name, **item.metadata) for item in fields(Settings) if item.metadata)

@@ -13,6 +13,7 @@ scipy is imported where it is used: every party loads this module, and few plans
 import math
 import sys
 from dataclasses import dataclass
+from functools import lru_cache
 
 from plumbob.errors import PrivacyError
 
@@ -59,6 +60,8 @@ def calibrated_std(epsilon: float, delta: float, sensitivity: float, visits: int
     return math.exp(float(brentq(excess, math.log(shift) - 12, math.log(shift) + 40, xtol=1e-12)))
 
 
+# A plan asks for the same figure thousands of times while it is checked.
+@lru_cache(maxsize=64)
 def proved_std(epsilon: float, delta: float, sensitivity: float, visits: int) -> float:
     """The smallest deviation whose proved epsilon is at most `epsilon`: what `sound` promises."""
     from scipy.optimize import brentq

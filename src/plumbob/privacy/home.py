@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,9 @@ from plumbob.privacy import discrete_gaussian
 from plumbob.privacy.discrete_gaussian import Draw
 from plumbob.privacy.rows import clipped_units, squared_norm_units
 
-LOW_SHARE, HIGH_SHARE = Fraction(1, 10), Fraction(9, 10)
+LOW_SHARE, LARGEST_SHARE = Fraction(1, 10), Fraction(1, 4)
+SAFE_EXPONENT = 12.0
+"""Of how unlikely one value of the grid beyond a column's end is, beside one at the quantile: there are hundreds."""
 REACH = 2.0
 """Scaled values are limited to this many half ranges from the middle."""
 LEAST_GAMMA = 0.01
@@ -130,9 +133,24 @@ def fit_scaling(X: Matrix, known: Sequence[Range | None], rho: float, draw: Draw
 
 
 def noisy_range(values: Vector, rho: float, draw: Draw) -> Range:
-    """Two quantiles, half of rho each."""
-    low, high = (noisy_quantile(values, share, rho / 2, draw) for share in (LOW_SHARE, HIGH_SHARE))
-    return Range(min(low, high), max(low, high))
+    """From two quantiles, half of rho each: about where the tenth and the ninth tenth of a normal column would lie."""
+    share = range_share(len(values), rho / 2)
+    ends = sorted(noisy_quantile(values, one, rho / 2, draw) for one in (share, 1 - share))
+    inner = Range(*ends)
+    usual, taken = (NormalDist().inv_cdf(1 - float(one)) for one in (LOW_SHARE, share))
+    wide = (inner.high - inner.low) / 2 * usual / taken
+    return Range(inner.middle - wide, inner.middle + wide)
+
+
+def range_share(rows: int, rho: float) -> Fraction:
+    """How far from the ends the lower quantile is taken: a tenth, or up to a quarter where rows or budget are few.
+
+    Beyond the ends lies most of the grid, at a distance of share * rows. If that is not many times what noise can
+    bridge, the range is anything. Rows and budget are public.
+    """
+    slope = float(slope_for(rho))
+    needed = SAFE_EXPONENT / max(slope * rows, 1e-300)
+    return min(LARGEST_SHARE, max(LOW_SHARE, Fraction(math.ceil(needed * 100) if needed < 1 else 100, 100)))
 
 
 def noisy_quantile(values: Vector, share: Fraction, rho: float, draw: Draw) -> float:

@@ -76,12 +76,12 @@ def _toward_zero(value: float) -> float:
 def stated_ranges(
     columns: Sequence[str], stated: Mapping[str, Sequence[float]], is_category: Sequence[bool]
 ) -> list[Range]:
-    """One range for each encoded column, from `[ranges]` in a party's own file; a category's needs no statement."""
+    """One range for each encoded column, from `[table.ranges]` of a party's settings; a category's needs none."""
     missing = [name for name, known in zip(columns, is_category, strict=True) if not known and name not in stated]
     if missing:
         raise DataError(
-            f'scale = "public" needs a range for {", ".join(map(repr, missing))}; state each in [ranges], such as'
-            f" {missing[0]} = [0, 100], before looking at the rows"
+            f'scale = "public" needs a range for {", ".join(map(repr, missing))}; state each with --range, such as'
+            f" {missing[0]}=0:100, before looking at the rows"
         )
     return [
         CATEGORY if known else _stated(name, stated[name]) for name, known in zip(columns, is_category, strict=True)
@@ -89,6 +89,6 @@ def stated_ranges(
 
 
 def _stated(name: str, ends: Sequence[float]) -> Range:
-    if len(ends) != 2 or not all(math.isfinite(end) for end in ends) or not ends[0] < ends[1]:
-        raise DataError(f"[ranges] {name}: expected two numbers, the smaller one first, such as [0, 100]")
-    return Range(float(ends[0]), float(ends[1]))
+    if len(ends) < 2 or not all(math.isfinite(end) for end in ends) or not ends[0] < ends[-1]:
+        raise DataError(f"[table.ranges] {name}: expected two numbers, the smaller one first, such as [0, 100]")
+    return Range(float(ends[0]), float(ends[-1]))

@@ -8,17 +8,15 @@ tables (benchmarks/row_privacy.py), not from those that results are reported on.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 
+from plumbob.plan.settings import row_passes
+from plumbob.privacy.noise_cost import USUAL_AUC, Slope, auc_loss
 from plumbob.privacy.rows import SERIES_BOUND, public_rate, total_rho
 
 HOME_SHARE = 0.1
 """Of the whole budget, spent by each party on its own scaling and whitening; all of them together at most half."""
-FEWEST_PASSES, MOST_PASSES = 6, 20
-PASSES_AT_FULL_BURDEN = 0.13
 LARGEST_BURDEN_WHITENED = 0.05
 """Beyond it the noise in a covariance does more harm than whitening does good."""
-USUAL_AUC = 0.78
 CURVATURE = 0.17
 """Of the loss along a whitened direction: the mean of p (1 - p) for scores as they usually are."""
 MOMENTUM = 0.5
@@ -39,7 +37,7 @@ def row_rule(rows: int, columns: Sequence[int], epsilon: float, delta: float) ->
     """From public numbers alone; `columns` are each party's."""
     rho = total_rho(epsilon, delta)
     burden = max(1, sum(columns)) / (max(1, rows) * math.sqrt(rho))
-    passes = min(MOST_PASSES, max(FEWEST_PASSES, round(PASSES_AT_FULL_BURDEN / burden)))
+    passes = row_passes(rows, sum(columns), epsilon, delta)
     return RowRule(passes, burden <= LARGEST_BURDEN_WHITENED, rho_at_home(rho, columns), burden)
 
 
@@ -54,12 +52,10 @@ def expected_auc_loss(
 ) -> float:
     """How much AUC the noise is expected to cost, against the same run without it, for a model of this AUC.
 
-    Scores of two normal classes whose log odds they are have the variance of their separation within a class; the noise
-    adds its own. Nothing is fitted: docs/privacy.md compares it with runs.
+    Nothing is fitted: docs/privacy.md compares it with runs. Where it is large, tables differ too much for a figure:
+    see `noise_cost.BEARABLE`.
     """
-    separation = math.sqrt(2) * NormalDist().inv_cdf(auc)
-    noise = score_variance(rows, columns, epsilon, delta, passes)
-    return auc - NormalDist().cdf(separation / math.sqrt(2 * (1 + noise / separation**2)))
+    return auc_loss(score_variance(rows, columns, epsilon, delta, passes), auc=auc)
 
 
 def score_variance(rows: int, columns: Sequence[int], epsilon: float, delta: float, passes: int) -> float:
@@ -69,14 +65,4 @@ def score_variance(rows: int, columns: Sequence[int], epsilon: float, delta: flo
     left = rho - rho_at_home(rho, columns) * sum(own > 0 for own in columns)
     sensitivity = 2 * math.sqrt(every + 1) * float(SERIES_BOUND)
     per_pass = sensitivity * math.sqrt(passes / (2 * left)) * math.sqrt(parties) / rows
-    return (every + 1) * per_pass**2 * _accumulated(passes, public_rate(parties))
-
-
-def _accumulated(passes: int, rate: float) -> float:
-    """The variance of a weight at the end, for noise of variance 1 in each pass's gradient."""
-    weight, step, total = -rate, -rate, rate**2
-    for _ in range(passes - 1):
-        step = MOMENTUM * step - rate * CURVATURE * weight
-        weight += step
-        total += weight**2
-    return total
+    return (every + 1) * per_pass**2 * Slope(public_rate(parties), MOMENTUM, CURVATURE).accumulated(passes)

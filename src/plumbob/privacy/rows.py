@@ -27,6 +27,8 @@ SERIES_BOUND = Fraction(10016, 10000)
 """No residual of the Fourier series is larger, whatever the score (docs/privacy.md, Lemma 2)."""
 FAILURE = 2.0**-40
 """What may go wrong in a whole run's arithmetic: a share that is cut or lifted wrongly. delta pays for it."""
+FAILURE_OF_MANY = 2.0**-24
+"""The same between three and more parties, with what the masks can show behind which shares are lifted."""
 LARGEST_NORM_UNITS = 1 << 30
 """Beyond it a squared norm does not fit the whole numbers that it is checked with."""
 

@@ -17,7 +17,6 @@ same as with one helper, also for a learner that cheats. `minimax` (two parties)
 (a + b)**3 is linear in b, b**2 and b**3.
 """
 
-import hashlib
 from collections.abc import Sequence
 from functools import cached_property
 
@@ -28,6 +27,7 @@ from plumbob.crypto import Encoded, PrivateKey, PublicKey, Slots
 from plumbob.data import Batch
 from plumbob.model import logistic
 from plumbob.protocol.handshake import admit_key, agree_pair_keys, make_key, offer_key
+from plumbob.protocol.pair_masks import zero_sum_mask
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.primitive import Helper, Learner
 from plumbob.protocol.widths import columns_of, slots_for
@@ -107,15 +107,12 @@ class ExchangeParty(TrainingParty):
         return self.widths.decode_sums(self._slots[self.participant.name].unpack(joint_reply, joint_mask))
 
     def _hidden_among_helpers(self, learner: str, step: int, opened: Sequence[int]) -> list[int]:
-        """Plus the masks shared with later helpers, minus those shared with earlier ones."""
-        hidden = list(opened)
-        for other, key in self.pair_keys.items():
-            if other == learner:
-                continue
-            sign = 1 if self.participant.name < other else -1
-            for index, modulus in enumerate(self._slots[learner].moduli):
-                hidden[index] += sign * pair_mask(key, self.session.identity, learner, step, index, modulus)
-        return hidden
+        """With masks that cancel in the sum over all helpers; a single helper has none."""
+        keys, name, session = self.pair_keys, self.participant.name, self.session.identity
+        return [
+            value + zero_sum_mask(keys, session, name, learner, step, index, modulus)
+            for index, (value, modulus) in enumerate(zip(opened, self._slots[learner].moduli, strict=True))
+        ]
 
     @cached_property
     def _slots(self) -> dict[str, Slots]:
@@ -140,11 +137,3 @@ class ExchangeParty(TrainingParty):
             return {}
         slots = self._slots[self.participant.name]
         return {peer: Learner(self.participant.channels[peer], key, slots) for peer, key in self.peer_keys.items()}
-
-
-def pair_mask(key: bytes, session: bytes, learner: str, step: int, index: int, modulus: int) -> int:
-    """Pseudo-random modulo a power of two, never the same for two different contexts."""
-    name = learner.encode()
-    numbers = (len(name), step, index)
-    context = key + session + b"".join(number.to_bytes(8, "little") for number in numbers) + name
-    return int.from_bytes(hashlib.shake_256(context).digest((modulus.bit_length() + 7) // 8), "little") % modulus

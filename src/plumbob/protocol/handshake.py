@@ -5,6 +5,7 @@ Every step is one message to every peer and one from every peer. Whatever differ
 
 import hashlib
 import hmac
+import struct
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -35,6 +36,7 @@ from plumbob.protocol.messages import Kind
 from plumbob.protocol.order import heard, table_for
 
 NONCE_BYTES = 32
+COUNTS = struct.Struct("<QQQ")
 SHOWN = 80  # Characters of a peer's own words that an error repeats.
 HASH_BYTES = 32
 WHAT_IDS_SAY = "its ids, their order or its seed"
@@ -54,6 +56,21 @@ class Hello(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     nonce: str
 
 
+@dataclass
+class PolynomialCounts:
+    """How many polynomials a party encrypted, decrypted, and answered with fresh randomness, for the receipt."""
+
+    encryptions: int = 0
+    decryptions: int = 0
+    randomisations: int = 0
+
+    def to_bytes(self) -> bytes:
+        return COUNTS.pack(self.encryptions, self.decryptions, self.randomisations)
+
+    def restore(self, data: bytes) -> None:
+        self.encryptions, self.decryptions, self.randomisations = COUNTS.unpack(data)
+
+
 @dataclass(frozen=True, repr=False)
 class Participant:
     """What a party works with: its name, the plan, a channel to each peer, an engine and its randomness."""
@@ -64,7 +81,8 @@ class Participant:
     engine: Engine
     randomness: Randomness
     keys: list[PrivateKey | PublicKey] = field(default_factory=list)
-    """Every key that this party made or admitted, for the receipt."""
+    """Every key that this party made or admitted, for the receipt; lattice keys are only counted."""
+    polynomials: PolynomialCounts = field(default_factory=PolynomialCounts)
     journal: Journal = NO_JOURNAL
     spend_rows: Callable[[float], None] = lambda rho: None
     """Hears what a run costs for each row, before anything that depends on one leaves; it may refuse the run."""

@@ -9,8 +9,8 @@ from plumbob.crypto.lattice import local
 from plumbob.errors import PlumbobError, RemoteProtocolError
 from plumbob.plan import Plan
 from plumbob.protocol.channel import Channel
-from plumbob.protocol.exchange import pair_mask
 from plumbob.protocol.handshake import Participant, Session
+from plumbob.protocol.pair_masks import zero_sum_mask
 from plumbob.protocol.widths import columns_of
 
 Share = list[int]
@@ -90,8 +90,4 @@ def zero_sum_masks(
     modulus: int,
 ) -> Share:
     """One for each number toward a receiver; those of all senders add up to nothing. Two parties have none."""
-    others = [(1 if name < other else -1, key) for other, key in pair_keys.items() if other != receiver]
-    return [
-        sum(sign * pair_mask(key, session.identity, receiver, step, index, modulus) for sign, key in others)
-        for index in indices
-    ]
+    return [zero_sum_mask(pair_keys, session.identity, name, receiver, step, index, modulus) for index in indices]

@@ -25,7 +25,7 @@ from plumbob.crypto.lattice import (
     pairs,
 )
 from plumbob.crypto.lattice.context import SEED_BYTES, derive
-from plumbob.protocol.handshake import Session
+from plumbob.protocol.handshake import PolynomialCounts, Session
 from plumbob.protocol.lattice_company import Company, said_by
 from plumbob.protocol.lattice_keys import Keys
 from plumbob.protocol.lattice_sets import LatticeShape
@@ -45,6 +45,7 @@ class Products:
     keys: Keys
     answering_key: bytes
     """What replies and masks are drawn from."""
+    counts: PolynomialCounts = field(default_factory=PolynomialCounts)
     register: lattice.Register = field(default_factory=lattice.Register)
 
     def context(self, kind: str, number: int, owner: str, evaluator: str) -> Context:
@@ -64,6 +65,7 @@ class Products:
         # All are asked before any is answered, so that everybody works at the same time.
         for peer, channel in channels.items():
             channel.send(Kind.LATTICE_REQUEST, number, owners[peer].request(lent[peer]))
+            self.counts.encryptions += owners[peer].layout.requests
         answered = {peer: self._answered(kind, number, peer, matrix) for peer in channels}
         return {peer: (answered[peer], self._opened(number, peer, owner)) for peer, owner in owners.items()}
 
@@ -73,10 +75,12 @@ class Products:
         key = self.keys.tested[self.context(kind, number, peer, self.company.name)]
         evaluator = Evaluator(matrix, key, self.answering_key, self.register)
         answer = said_by(peer, lambda: evaluator.reply(request))
+        self.counts.randomisations += matrix.layout.replies
         channel.send(Kind.LATTICE_REPLY, number, answer.reply)
         return answer.share
 
     def _opened(self, number: int, peer: str, owner: Owner) -> Pairs:
+        self.counts.decryptions += owner.layout.replies
         return owner.open(self.company.channels[peer].receive(Kind.LATTICE_REPLY, number, owner.layout.reply_bytes))
 
     def layout(self, kind: str, evaluator: str) -> Layout:
@@ -103,6 +107,7 @@ class Products:
         key = self.keys.tested[self.context(f"{SIGMOID} {place}", number, peer, self.company.name)]
         evaluator = SlotEvaluator(self.engine, layout, key, self.answering_key, self.register)
         answer = said_by(peer, lambda: evaluator.reply(request, factors))
+        self.counts.randomisations += layout.replies
         channel.send(Kind.LATTICE_REPLY, number, answer.reply)
         return answer.share
 
@@ -112,6 +117,8 @@ class Products:
     def _opened_slots(self, number: int, peer: str, owner: SlotOwner, request: bytes) -> Pairs:
         channel = self.company.channels[peer]
         channel.send(Kind.LATTICE_REQUEST, number, request)
+        self.counts.encryptions += owner.layout.blocks * owner.layout.terms
+        self.counts.decryptions += owner.layout.replies
         return owner.open(channel.receive(Kind.LATTICE_REPLY, number, owner.layout.reply_bytes))
 
     # Three and more parties.

@@ -83,10 +83,8 @@ class LatticeShape:
 
     def sets_for(self, evaluator: str) -> tuple[ParameterSet, ParameterSet, ParameterSet]:
         """Of the keys under which this party multiplies; the label party's need not withstand any opening to others."""
-        is_labels = all(
-            party.name == self.plan.label_party.name for party in self.plan.learners if party.name != evaluator
-        )
-        return PROFILES[0] if is_labels and self.plan.open == "never" and not self.plan.lattice_set else self.profile
+        owners = [party.name for party in self.plan.learners if party.name != evaluator]
+        return PROFILES[0] if owners == [self.plan.label_party.name] and self.plan.open == "never" else self.profile
 
     @property
     def input_bits(self) -> int:
@@ -240,7 +238,7 @@ class LatticeShape:
     @property
     def largest_sum_bits(self) -> int:
         """Of a sum over all rows; a column with a mean square of at most 1 adds up to no more than the residuals."""
-        is_scaled = self.plan.scale in ("whitened", "standard")
+        is_scaled = self.plan.is_whitened or self.plan.scale == "standard"
         features = 0 if is_scaled and self.plan.noise != "rows" else LATTICE_BITS
         sums = self.gradient_fraction + self.rows.bit_length() + features + self.residual_bits
         return sums if self.row_cost is None else max(sums, self.row_cost.std.bit_length() + NOISE_BITS) + 1
@@ -294,4 +292,4 @@ def parameter_set(number: int) -> ParameterSet:
 
 def has_penalty_products(plan: Plan) -> bool:
     """Whitened columns make the penalty a private matrix; otherwise it is a public factor."""
-    return plan.l2 > 0 and plan.scale == "whitened"
+    return plan.l2 > 0 and plan.is_whitened

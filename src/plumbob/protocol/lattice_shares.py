@@ -31,7 +31,7 @@ from plumbob.crypto.lattice import Context, angles, local, pairs
 from plumbob.crypto.lattice.context import SEED_BYTES
 from plumbob.data import Batch, store
 from plumbob.data.whitening import PENALTY_BITS
-from plumbob.errors import DivergenceError
+from plumbob.errors import DivergenceError, PrivacyError
 from plumbob.protocol.clear import row_weights
 from plumbob.protocol.handshake import agree_pair_keys
 from plumbob.protocol.journal import State
@@ -86,7 +86,8 @@ class LatticeParty(TrainingParty):
         self.pair_keys = {} if self.company.is_pair else agree_pair_keys(self.participant, self.session)
         self.share_start()
         keys = settled_keys(self.participant, self.engine, self._listed_products(), self._agreed_keys)
-        self.products = Products(self.company, self.session, self.shape, self.engine, keys, answering_key)
+        counts = self.participant.polynomials
+        self.products = Products(self.company, self.session, self.shape, self.engine, keys, answering_key, counts)
 
     def _agreed_keys(self, products: Sequence[Product]) -> Keys:
         return agree_keys(self.participant, self.engine, self.company.channels, products)
@@ -97,6 +98,11 @@ class LatticeParty(TrainingParty):
         Drawn at once, before the first pass, so that no pass takes longer for a larger draw; a restart draws the same.
         """
         cost = self.shape.row_cost
+        if cost is not None and 2.0**self.shape.shown_bits + 2.0**self.shape.failure_bits > cost.failure:
+            raise PrivacyError(
+                f"with {self.shape.rows} rows and {self.shape.parties} parties the arithmetic fails, or its masks show"
+                " something, more often than delta pays for; train on fewer rows"
+            )
         if cost is None:
             return None
         columns = sum(map(self.company.columns, self.company.names))
@@ -268,7 +274,7 @@ class LatticeParty(TrainingParty):
     def _gradient_matrix(self) -> lattice.Matrix:
         return lattice.Matrix(self.engine, self.products.layout(GRADIENTS, self.company.name), self._integers)
 
-    @property
+    @cached_property
     def _integers(self) -> lattice.Small:
         entries = np.empty(self.shard.X.shape, dtype=np.int32)
         for piece in store.pieces(len(entries)):
@@ -293,7 +299,11 @@ class LatticeParty(TrainingParty):
             for prefix, held in kept.items()
             for name, share in held.items()
         }
-        return {**super().state(), **shares, "register": msgspec.msgpack.encode(self.products.register.entries)}
+        products = {
+            "register": msgspec.msgpack.encode(self.products.register.entries),
+            "polynomials": self.products.counts.to_bytes(),
+        }
+        return {**super().state(), **shares, **products}
 
     def restore(self, state: State) -> None:
         super().restore(state)
@@ -301,6 +311,7 @@ class LatticeParty(TrainingParty):
             {name: [self.company.shares.reduce(value) for value in from_bytes(state[prefix + name])] for name in names}
             for prefix, names in ((WEIGHTS_OF, self.company.names), (VELOCITY_OF, self.company.names))
         )
+        self.products.counts.restore(state["polynomials"])
         self.products.register = lattice.Register(msgspec.msgpack.decode(state["register"], type=dict[bytes, bytes]))
 
     def finish(self) -> None:

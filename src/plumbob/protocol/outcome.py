@@ -10,7 +10,7 @@ from plumbob.crypto import Randomness
 from plumbob.crypto.keys import PrivateKey, PublicKey
 from plumbob.data import steps_per_epoch
 from plumbob.plan import Plan
-from plumbob.protocol.handshake import Participant
+from plumbob.protocol.handshake import Participant, PolynomialCounts
 from plumbob.protocol.part import ModelPart
 from plumbob.record import FINISHED, PartyRecord, RunRecord
 
@@ -80,6 +80,7 @@ def party_record(
     coefficients, offset = part.in_input_units() if part is not None and is_open else (None, 0.0)
     channels = {} if participant is None else participant.channels
     keys = [] if participant is None else participant.keys
+    polynomials = PolynomialCounts() if participant is None else participant.polynomials
     return PartyRecord(
         name=name,
         role=plan.party(name).role,
@@ -88,9 +89,9 @@ def party_record(
         offset=offset,
         messages_sent=sum(channel.traffic.messages_sent for channel in channels.values()),
         bytes_sent=sum(channel.traffic.bytes_sent for channel in channels.values()),
-        encryptions=sum(key.encryptions for key in keys if isinstance(key, PrivateKey)),
-        decryptions=sum(key.decryptions for key in keys if isinstance(key, PrivateKey)),
-        randomisations=sum(_public(key).randomisations for key in keys),
+        encryptions=sum(key.encryptions for key in keys if isinstance(key, PrivateKey)) + polynomials.encryptions,
+        decryptions=sum(key.decryptions for key in keys if isinstance(key, PrivateKey)) + polynomials.decryptions,
+        randomisations=sum(_public(key).randomisations for key in keys) + polynomials.randomisations,
         noise_draws=noise_draws,
         streams={peer: channel.stream_hashes[0] for peer, channel in channels.items()},
         received_streams={peer: channel.stream_hashes[1] for peer, channel in channels.items()},

@@ -19,10 +19,10 @@ from plumbob.crypto import Encoding
 from plumbob.data import Table
 from plumbob.errors import BudgetExceededError, LocalProtocolError, PlanError, RemoteProtocolError
 from plumbob.protocol.channel import Channel
-from plumbob.protocol.exchange import pair_mask
 from plumbob.protocol.handshake import Participant, Session, agree, agree_pair_keys
 from plumbob.protocol.lattice_prediction import LatticePredictor
 from plumbob.protocol.messages import Kind
+from plumbob.protocol.pair_masks import zero_sum_mask
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.shares_prediction import SharesPredictor
 
@@ -216,13 +216,9 @@ class OpenedScoring:
         self._participant.channels[self._asker].send(Kind.SCORE_SHARE, step, body)
 
     def _mask(self, step: int, row: int) -> int:
-        """Plus the masks shared with later feature parties, minus those shared with earlier ones."""
-        return sum(
-            (1 if self._participant.name < other else -1)
-            * pair_mask(key, self._session.identity, self._asker, step, row, MODULUS)
-            for other, key in self._pair_keys.items()
-            if other != self._asker
-        )
+        """It cancels in the sum over all feature parties; a single one has none."""
+        name, session = self._participant.name, self._session.identity
+        return zero_sum_mask(self._pair_keys, session, name, self._asker, step, row, MODULUS)
 
     @property
     def _asker(self) -> str:

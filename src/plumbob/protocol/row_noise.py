@@ -11,11 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from plumbob.arrays import Matrix, Vector
-from plumbob.data.treatment import FittedRows
+from plumbob.data.treatment import FittedRows, TreatedColumn
 from plumbob.data.whitening import Whitening, gamma_for
 from plumbob.plan import Plan
 from plumbob.privacy import discrete_gaussian, home, rows
 from plumbob.privacy.discrete_gaussian import Draw
+from plumbob.privacy.ranges import stated_ranges
 from plumbob.privacy.row_rule import rho_at_home
 
 
@@ -40,7 +41,14 @@ def row_cost(plan: Plan, units: SumUnits | None = None) -> rows.RowCost | None:
         return None
     at_home = [home_rho(plan) for party in plan.learners if party.features]
     moved = moved_units(plan, units or SumUnits(plan.residual_bits))
-    return rows.calibrated(plan.epsilon, plan.delta, moved, plan.passes, [rho for rho in at_home if rho])
+    spent = [rho for rho in at_home if rho]
+    return rows.calibrated(plan.epsilon, plan.delta, moved, plan.passes, spent, failure_of(plan))
+
+
+def failure_of(plan: Plan) -> float:
+    """What may go wrong in a run's arithmetic, which delta pays for."""
+    is_company = plan.protocol == "shares" and len(plan.learners) > 2
+    return rows.FAILURE_OF_MANY if is_company else rows.FAILURE
 
 
 def moved_units(plan: Plan, units: SumUnits) -> int:
@@ -63,7 +71,7 @@ def treatment(plan: Plan, party: str, draw: Draw) -> "HomeTreatment | None":
 
 def rho_of_a_run(plan: Plan) -> float:
     """All that the plan's epsilon and delta allow a run to spend; the noise that is drawn spends no more."""
-    return rows.total_rho(plan.epsilon, plan.delta)
+    return rows.total_rho(plan.epsilon, plan.delta, failure_of(plan))
 
 
 def norms(plan: Plan) -> tuple[float, ...]:
@@ -73,9 +81,9 @@ def norms(plan: Plan) -> tuple[float, ...]:
 
 def home_rho(plan: Plan) -> float:
     """What each party with columns spends on its own rows before training."""
-    if plan.scale != "whitened":
+    if not plan.is_whitened:
         return 0.0
-    return rho_at_home(rows.total_rho(plan.epsilon, plan.delta), [party.features for party in plan.learners])
+    return rho_at_home(rho_of_a_run(plan), [party.features for party in plan.learners])
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -86,12 +94,11 @@ class HomeTreatment:
     party: str
     draw: Draw
 
-    def fit(self, numbers: Matrix, is_category: Sequence[bool]) -> FittedRows:
-        """Ranges by noisy quantiles, moments with noise; nothing at all where the plan leaves columns as they are."""
-        columns = numbers.shape[1]
-        if self.plan.scale != "whitened" or not columns:
-            return FittedRows(np.zeros(columns), np.ones(columns), None)
-        known = [home.CATEGORY if is_known else None for is_known in is_category]
+    def fit(self, numbers: Matrix, columns: Sequence[TreatedColumn]) -> FittedRows:
+        """Ranges as stated or by noisy quantiles, moments with noise; nothing where the plan leaves columns as is."""
+        if not self.plan.is_whitened or not columns:
+            return FittedRows(np.zeros(len(columns)), np.ones(len(columns)), None)
+        known = self._known_ranges(columns)
         gamma = gamma_for(self.plan.l2, self.plan.blocks)
         fitted = home.fit_whitening(numbers, known, home_rho(self.plan), self.draw, gamma)
         ranges = fitted.scaling.ranges
@@ -99,6 +106,13 @@ class HomeTreatment:
         return FittedRows(
             np.array([item.middle for item in ranges]), np.array([1.0 / item.half for item in ranges]), whitening
         )
+
+    def _known_ranges(self, columns: Sequence[TreatedColumn]) -> Sequence[home.Range | None]:
+        """Of a plan without public ranges, none are known but the categories': each costs budget."""
+        if self.plan.scale != "public":
+            return [home.CATEGORY if column.is_category else None for column in columns]
+        stated = {column.name: column.stated for column in columns if column.stated}
+        return stated_ranges([column.name for column in columns], stated, [column.is_category for column in columns])
 
     def limited(self, scaled: Matrix) -> Matrix:
         """Clipped to R_k and rounded toward zero."""

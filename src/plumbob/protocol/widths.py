@@ -79,7 +79,7 @@ def feature_integer_bits(plan: Plan, training_rows: int) -> int:
         bound = plan.joint_norm
     elif plan.scale == "standard":
         bound = math.sqrt(training_rows)
-    elif plan.scale == "whitened":
+    elif plan.is_whitened:
         bound = largest_whitened(plan, training_rows)
     else:
         return UNSCALED_BITS

@@ -23,7 +23,7 @@ def agreement_table(items: Sequence[Agreement]) -> PageTable:
         [
             *(
                 one.attack,
-                badge(one.predicted, is_prediction=True) if one.predicted else "-",
+                badge(one.predicted) if one.predicted else "-",
                 badge(one.found),
                 one.word,
             ),

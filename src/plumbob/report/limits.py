@@ -6,7 +6,25 @@ from plumbob.plan import Plan
 
 
 def limits_of(plan: Plan) -> Iterator[str]:
-    """From the most to the least that a decider should know."""
+    """From the most to the least important for whoever decides."""
+    yield from _of_protocol(plan)
+    yield from _of_noise(plan)
+    yield "The finished model and every prediction that is shown depend on everybody's data."
+    yield "Integrity: a dishonest party can spoil the model without being noticed."
+    yield "Shapes are public: rows, columns, steps and the length of messages."
+    yield "Attacks that nobody has thought of: blocked means that these attacks, from what was seen, got nowhere."
+
+
+def decided_limits_of(plan: Plan) -> Iterator[str]:
+    """The same for one page, where shapes and attacks that nobody knows have a place of their own."""
+    yield from _of_protocol(plan)
+    yield from _of_noise(plan)
+    yield "What the finished model and each prediction say: they depend on everybody's data."
+    yield "The result itself: a dishonest organisation can spoil the model without being noticed."
+    yield "That a person is in several tables: the organisations learn which rows they have in common."
+
+
+def _of_protocol(plan: Plan) -> Iterator[str]:
     if plan.protocol == "clear":
         yield "Nothing was encrypted: clear is for research, and protects nobody from anybody."
     elif plan.protocol != "shares":
@@ -20,11 +38,12 @@ def limits_of(plan: Plan) -> Iterator[str]:
             "The weights that are opened at the end are an equation about labels for each column of a party, and a "
             "party that chooses its rows chooses which labels these speak of."
         )
+
+
+def _of_noise(plan: Plan) -> Iterator[str]:
+    if plan.noise == "rows":
+        yield "Who takes part and how many, held-out rows, later predictions: the promise about rows leaves these out."
     if plan.noise == "sound":
         yield "The noise is a promise about single labels; it is none about whole rows, and none about columns."
     if plan.label_flip_epsilon:
         yield "Flipped labels are a promise about labels; they are none about columns."
-    yield "The finished model and every prediction that is shown depend on everybody's data."
-    yield "Integrity: a dishonest party can spoil the model without being noticed."
-    yield "Shapes are public: rows, columns, steps and the length of messages."
-    yield "Attacks that nobody has thought of: blocked means that these attacks, from what was seen, got nowhere."

@@ -19,6 +19,8 @@ from plumbob.report.markup import NOTHING, joined, tag
 
 # Longer cells are sentences: they are set as such, and may break.
 WORDS = 40
+# Tables with more columns are set closer, so that they fit a desktop's page.
+ROOMY_COLUMNS = 7
 _TYPED = re.compile(r"`([a-z][a-z -]*)`")
 _NUMBER = re.compile(r"-|[-+]?[\d.,]+(e[-+]\d+)?(\s?(%|[kMG]?B|s))?")
 
@@ -118,7 +120,8 @@ def table_of(table: PageTable, name: str) -> Markup:
     head = (tag("th", cell, scope="col", class_=kind) for cell, kind in zip(table.header, kinds, strict=True))
     note = tag("p", table.caption, class_="note") if table.caption else NOTHING
     rows = (_row(row, kinds) for row in table.rows)
-    written = tag("table", tag("thead", tag("tr", *head)), tag("tbody", *rows))
+    dense = "dense" if len(table.header) > ROOMY_COLUMNS else None
+    written = tag("table", tag("thead", tag("tr", *head)), tag("tbody", *rows), class_=dense)
     return joined(tag("div", written, class_="scroll", tabindex=0, role="region", aria_label=f"Table: {name}"), note)
 
 
@@ -134,7 +137,7 @@ def prose(sentence: str) -> Markup:
 
 
 def folded(name: str, content: Markup) -> Markup:
-    """What is there for who wants it."""
+    """What is there for anyone who wants it."""
     return tag("details", tag("summary", name), content, data_name=name)
 
 

@@ -4,14 +4,15 @@ from pathlib import Path
 
 from plumbob.errors import DataError
 from plumbob.record import RunRecord
+from plumbob.report.decision_page import summary_of
 from plumbob.report.page import as_text
 from plumbob.report.run import page_of, quality_table, summary, warnings
 from plumbob.run_folder import RunFolder
 
 
 def write_report(record: RunRecord, out: Path) -> None:
-    """The page beside the record."""
-    RunFolder(out).keep_page(page_of(record))
+    """The report beside the record, and one page for whoever says yes or no."""
+    RunFolder(out).keep_pages(page_of(record), summary_of(record))
 
 
 def lines_of(record: RunRecord, out: Path) -> list[str]:

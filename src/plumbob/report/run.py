@@ -42,9 +42,7 @@ LEDGER = (
 )
 ADVANTAGE = (
     "Reached: the share of labels recovered correctly, for scores and features R². Advantage: the "
-    "part of what the best "
-    "baseline leaves unknown that the attack finds out, at the lower end of its 95 % interval. What leaks a little is "
-    "called degrades on the command line, and what has nothing to attack not applicable."
+    "part of what the best baseline leaves unknown that the attack finds out, at the lower end of its 95 % interval."
 )
 NO_CLAIM = "No attack had anything to work on."
 RECEIPT = (
@@ -52,7 +50,7 @@ RECEIPT = (
     "compare theirs see whether they took part in the same run."
 )
 ROLES = {"label": "holds the label", "features": "holds columns only", "arbiter": "holds the key"}
-ALWAYS_TOLD = ("protocol", "epochs", "batch_size", "batches", "key_bits", "noise", "open")
+ALWAYS_TOLD = ("protocol", "scheme", "epochs", "batches", "noise", "open")
 WARNING_TEST_KEYS = "The keys were for tests only: too short to protect anything."
 WARNING_CALCULATED = (
     "Calculated in the clear: nothing was encrypted and nothing was sent. Views and weights are those of the plan's "
@@ -72,7 +70,7 @@ def sections_of(record: RunRecord) -> Iterator[Section]:
     yield verdict_section(record)
     yield from audit_sections(record)
     yield from quality_sections(record)
-    yield plan_section(record)
+    yield plan_section(record.parsed_plan, record.plan)
     if record.is_encrypted and record.parties:
         yield costs_section(record)
     if record.parties:
@@ -154,7 +152,7 @@ def findings_section(findings: Sequence[Finding], heading: str = "Finding by fin
     if idle:
         pieces.append(folded("Attacks that had nothing to work on", bullets(idle)))
     if theory.rows:
-        pieces.append(folded("Theory beside practice", table_of(theory, "Theory beside practice")))
+        pieces.append(folded("Theory beside practice", table_of(theory, f"Theory beside practice, {heading}")))
     table = badged_table(told) if told else None
     return Section(heading, [] if told else [NO_CLAIM], table, rest=joined(*pieces))
 
@@ -186,9 +184,8 @@ def quality_sections(record: RunRecord) -> Iterator[Section]:
         yield Section("Utility", says, table=quality_table(rows, models), charts=charts, rest=joined(after, *weights))
 
 
-def plan_section(record: RunRecord) -> Section:
-    """Who takes part, what was switched on, and the whole plan to unfold."""
-    plan = record.parsed_plan
+def plan_section(plan: Plan, text: str) -> Section:
+    """Who takes part, what is switched on, and the whole plan to unfold."""
     parties = PageTable(
         ["party", "role", "columns"], [[one.name, ROLES[one.role], str(one.features)] for one in plan.parties]
     )
@@ -198,12 +195,17 @@ def plan_section(record: RunRecord) -> Section:
         if _is_told(plan, key)
     ]
     settings = PageTable(["setting", "here", "default"], changed, "What differs from the defaults, and what protects.")
-    whole = folded("The whole plan", tag("pre", tag("code", record.plan), tabindex=0))
+    whole = folded("The whole plan", tag("pre", tag("code", text)))
     tables = joined(table_of(parties, "Parties"), table_of(settings, "Settings"), whole)
     return Section("The plan", special=tables)
 
 
 def _is_told(plan: Plan, key: Key) -> bool:
+    if key.name == "key_bits":
+        # A lattice has parameter sets, which the receipt names; `clear` has no keys.
+        return plan.protocol != "clear" and plan.scheme != "lattice"
+    if key.name == "batch_size":
+        return plan.batches != "full"
     return key.name in ALWAYS_TOLD or (key.name != "title" and getattr(plan, key.name) != plan.default(key))
 
 

@@ -1,4 +1,4 @@
-"""The verdict in one sentence for each party and target, in words for who must say yes or no."""
+"""The verdict in one sentence for each party and target, in words for whoever must say yes or no."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -12,10 +12,7 @@ from plumbob.report.markup import NOTHING, tag
 from plumbob.report.scale import shown
 
 ORDER = (LEAKS, DEGRADES, BLOCKED, NOT_APPLICABLE)
-WORDS = {LEAKS: "leaks", DEGRADES: "leaks a little", BLOCKED: "blocked", NOT_APPLICABLE: "nothing to attack"}
-UNDECIDED = "may leak"
-"""`degrades` before a run: it depends on the data, so that it may be much."""
-CLASSES = {LEAKS: "leaks", DEGRADES: "degrades", BLOCKED: "blocked", NOT_APPLICABLE: "blocked"}
+CLASSES = {LEAKS: "leaks", DEGRADES: "degrades", BLOCKED: "blocked"}
 
 PARTIAL = "not fully tested"
 """What takes the place of `blocked` where attacks were left out."""
@@ -33,7 +30,6 @@ class Verdict:
     more: str = ""
     fix: str = ""
     """What to type against it."""
-    is_prediction: bool = False
 
 
 def verdicts_of(findings: Sequence[Finding], is_prediction: bool = False) -> list[Verdict]:
@@ -113,7 +109,7 @@ def _predicted(one: Finding) -> Verdict:
         BLOCKED: f"{one.by} is not expected to learn {about}.",
         NOT_APPLICABLE: f"{one.by} sees nothing from which {about} could be worked out.",
     }.get(one.verdict, f"{one.by}, {about}: {one.verdict}.")
-    return Verdict(one.verdict, says, "" if one.verdict == NOT_APPLICABLE else one.why, one.fix, is_prediction=True)
+    return Verdict(one.verdict, says, "" if one.verdict == NOT_APPLICABLE else one.why, one.fix)
 
 
 def _method(one: Finding) -> str:
@@ -129,10 +125,10 @@ def _row(one: Verdict) -> Markup:
     more = tag("p", *_more(one), class_="more") if one.more or one.fix else NOTHING
     return tag(
         "li",
-        badge(one.verdict, one.is_prediction),
+        badge(one.verdict),
         tag("p", one.says, class_="say"),
         more,
-        class_=f"verdict {_class(one.verdict)}",
+        class_=f"verdict {class_of(one.verdict)}",
     )
 
 
@@ -148,11 +144,11 @@ def _more(one: Verdict) -> Iterator[object]:
             yield tag("code", way)
 
 
-def badge(verdict: str, is_prediction: bool = False) -> Markup:
-    """The verdict's word, with a mark that does not rest on colour."""
-    word = UNDECIDED if is_prediction and verdict == DEGRADES else WORDS.get(verdict, verdict)
-    return tag("span", word, class_=f"badge {_class(verdict)}")
+def badge(verdict: str) -> Markup:
+    """The verdict's word, the same everywhere, with a mark that does not rest on colour."""
+    return tag("span", verdict, class_=f"badge {class_of(verdict)}")
 
 
-def _class(verdict: str) -> str:
+def class_of(verdict: str) -> str:
+    """Of the style sheet."""
     return CLASSES.get(verdict, "none")

@@ -17,6 +17,7 @@ from plumbob.crypto import engines
 from plumbob.data import Batch
 from plumbob.plan import Party, Plan
 from plumbob.record import RunRecord
+from plumbob.report.decision_page import summary_of
 from plumbob.report.page import as_text
 from plumbob.report.run import findings_table, quality_table, reasons
 from plumbob.report.run import page_of as run_page
@@ -124,7 +125,7 @@ def _way(name: str, run: Run) -> Way:
 def _save(run: Run, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     run.save(folder)
-    RunFolder(folder).keep_page(run_page(run.record))
+    RunFolder(folder).keep_pages(run_page(run.record), summary_of(run.record))
 
 
 def _trained(name: str, settings: DemoSettings, loaded: LoadedTables, progress: Callable[[str], None]) -> Run:

@@ -15,6 +15,7 @@ from plumbob.crypto.lattice import (
     Register,
     choose,
     pairs,
+    products,
     sets,
     streams,
 )
@@ -284,3 +285,16 @@ def test_a_hundred_million_outputs_are_within_a_unit() -> None:
             distance = ((total.astype(np.int64) << 19) - right + (1 << 50)) % (1 << 51) - (1 << 50)
             assert int(abs(distance).max()) < 1.5 * 2**19
             count += layout.outputs
+
+
+@pytest.mark.parametrize("direction", ["scores", "gradients"])
+def test_a_large_matrix_gives_the_same_bytes(monkeypatch: pytest.MonkeyPatch, direction: Direction) -> None:
+    """Whether it is kept transformed or not is a matter of memory alone."""
+    layout = layout_for(direction, 70, 9)
+    generator = np.random.default_rng(8)
+    entries, values = random_entries(generator, 70, 9), random_pairs(generator, layout.inputs, layout.input_bits)
+    kept = play(choose(threads=1), layout, entries, values)
+    monkeypatch.setattr(products, "LARGE_MATRIX", 0)
+    again = play(choose(threads=1), layout, entries, values)
+    assert again.answer.reply == kept.answer.reply
+    assert (again.total == kept.total).all()

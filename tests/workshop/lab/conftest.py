@@ -15,11 +15,14 @@ from typing import Any
 
 import pytest
 
+from plumbob.workshop.lab.choices import fitted_defaults
 from tests.browser.conftest import browser, new_tab, tab  # noqa: F401  # Fixtures are found by their names here.
 
 ADDRESS = re.compile(r"http://127\.0\.0\.1:(\d+)/\?token=(\S+)")
+# The demo's plan: open enough to show what is at stake.
+EXCHANGE = {**fitted_defaults()["exchange"][""], "protocol": "exchange", "batch_size": 20, "epochs": 5, "row_norm": 1.0}
 # For options that are really carried out: tiny keys, one short epoch.
-QUICK = {"epochs": 1, "batch_size": 91, "key_bits": 512, "test_only_keys": True}
+QUICK = {**EXCHANGE, "intercept": False, "epochs": 1, "batch_size": 91, "key_bits": 512, "test_only_keys": True}
 
 
 @dataclass
@@ -62,7 +65,7 @@ class OpenLab:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         sent = {name: value for name, value in {**usual, **named}.items() if value is not None}
         content = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=150)
         try:
             connection.request(method, path, content, sent)
             answer = connection.getresponse()
@@ -76,7 +79,7 @@ class OpenLab:
     def post(self, path: str, body: object, **headers: str | None) -> Answer:
         return self.ask("POST", self.home + path, body, **headers)
 
-    def wish(self, **keys: Any) -> dict[str, Any]:
+    def draft(self, **keys: Any) -> dict[str, Any]:
         """What the page holds first, with some keys changed."""
         first: dict[str, Any] = self.get("start").json["first"]
         return {**first, "keys": {**first["keys"], **keys}}
@@ -93,8 +96,8 @@ class OpenLab:
 
     def long_run(self) -> str:
         """Begin a run that nobody would wait for; its name, once its folder is there."""
-        wish = self.wish(**{**QUICK, "epochs": 5000, "batch_size": 5})
-        name: str = self.post("runs", {"wish": wish, "is_calculated": False}).json["name"]
+        draft = self.draft(**{**QUICK, "epochs": 5000, "batch_size": 5})
+        name: str = self.post("runs", {"draft": draft, "is_calculated": False}).json["name"]
         while not (self.out / name / "run.json").exists():
             assert self.process.poll() is None
             time.sleep(0.05)
@@ -102,7 +105,7 @@ class OpenLab:
 
     def run(self, is_calculated: bool = True, **keys: Any) -> str:
         """Carry out a small run to its end; its name."""
-        answer = self.post("runs", {"wish": self.wish(**{**QUICK, **keys}), "is_calculated": is_calculated})
+        answer = self.post("runs", {"draft": self.draft(**{**QUICK, **keys}), "is_calculated": is_calculated})
         assert answer.status == 201, answer.body
         name: str = answer.json["name"]
         self.events(name)
@@ -139,7 +142,7 @@ def open_lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[...,
     yield start
     for lab in labs:
         lab.process.send_signal(signal.SIGINT)
-        lab.process.wait(20)
+        lab.process.wait(120)
         assert lab.process.stdout is not None
         lab.process.stdout.close()
 

@@ -8,12 +8,17 @@ from plumbob.checking.check import check
 from plumbob.checking.explain import OUTSIDE_THE_CATALOGUE
 from plumbob.checking.scenes import TIMES
 from plumbob.errors import PlanError
-from plumbob.plan import Plan
+from plumbob.plan import Party, Plan
 from plumbob.workshop.lab.choices import FIRST
 from plumbob.workshop.lab.pictures import picture
 
+OPEN = Plan.for_columns((8, 22), rows=455, batch_size=20, epochs=5, intercept=False, protocol="exchange").replace(
+    parties=(Party("bank", "label", 8), Party("fund", "features", 22))
+)
+"""The demo's plan."""
 PLANS = {
     "first": FIRST,
+    "open": OPEN,
     "huge": Plan.for_columns((5_000, 10_000), rows=10_000_000, epochs=1000, protocol="exchange"),
     "tiny": Plan.for_columns((0, 1), rows=1, batch_size=1, epochs=1, intercept=False, protocol="exchange"),
     "three": Plan.for_columns(
@@ -43,17 +48,17 @@ def test_every_finding_can_be_pictured(plan: Plan) -> None:
 
 def test_the_numbers_are_the_plans() -> None:
     """Captions count what the attacker would really have."""
-    svg = picture(FIRST, "label-sign", "fund", "labels").svg
+    svg = picture(OPEN, "label-sign", "fund", "labels").svg
     assert ">20 residuals<" in svg
     assert f">20 {TIMES} 22<" in svg
-    assert picture(FIRST.replace(batch_size=44), "label-sign", "fund", "labels").conclusion.startswith(
+    assert picture(OPEN.replace(batch_size=44), "label-sign", "fund", "labels").conclusion.startswith(
         "22 independent equations for 44"
     )
 
 
 def test_scores_and_columns_are_two_stories() -> None:
     """Under one name there are two findings; each is told by what it is about."""
-    scores, columns = (picture(FIRST, "feature-geometry", "bank", target) for target in ("scores", "features"))
+    scores, columns = (picture(OPEN, "feature-geometry", "bank", target) for target in ("scores", "features"))
     assert scores.story != columns.story
     assert "row's score" in scores.story
     assert scores.svg != columns.svg
@@ -75,6 +80,6 @@ def test_on_shares_nobody_sees_a_gradient() -> None:
 def test_an_unknown_attack_is_refused() -> None:
     """With the names that there are; and a party that the plan does not have."""
     with pytest.raises(PlanError, match="expected one of label-sign"):
-        picture(FIRST, "<script>", "fund", "labels")
+        picture(OPEN, "<script>", "fund", "labels")
     with pytest.raises(PlanError, match="no party"):
-        picture(FIRST, "label-sign", "shop", "labels")
+        picture(OPEN, "label-sign", "shop", "labels")

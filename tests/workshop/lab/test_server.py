@@ -23,8 +23,9 @@ from plumbob.errors import PlumbobError, TransportError
 from plumbob.plan import Plan
 from plumbob.record import RunRecord
 from plumbob.workshop.commands import lab as command
+from plumbob.workshop.lab.choices import fitted_defaults
 from plumbob.workshop.lab.server import MOST_LISTENERS, bound
-from tests.workshop.lab.conftest import QUICK, OpenLab
+from tests.workshop.lab.conftest import EXCHANGE, QUICK, OpenLab
 
 
 @dataclass(frozen=True)
@@ -46,9 +47,9 @@ def finished(lab: OpenLab) -> Finished:
 
 def test_findings_are_those_of_check(lab: OpenLab) -> None:
     """The page shows what `plumbob check` says about the same plan, and no more."""
-    wish = lab.wish(batch_size=64)
-    answer = lab.post("check", wish).json
-    plan = Plan.from_toml(lab.post("plan", wish).body.decode())
+    draft = lab.draft(batch_size=64)
+    answer = lab.post("check", draft).json
+    plan = Plan.from_toml(lab.post("plan", draft).body.decode())
     assert plan.batch_size == 64
     assert answer["plan_hash"] == plan.hash()
     found = [(one["attack"], one["by"], one["verdict"], one["why"]) for one in answer["findings"]]
@@ -57,13 +58,13 @@ def test_findings_are_those_of_check(lab: OpenLab) -> None:
 
 def test_a_mistake_is_an_answer(lab: OpenLab) -> None:
     """A plan that cannot be run comes back with its mistakes, each beside its key."""
-    answer = lab.post("check", lab.wish(noise="std", test_share=2.0))
+    answer = lab.post("check", lab.draft(**EXCHANGE | {"noise": "std", "test_share": 2.0}))
     assert answer.status == 200
     assert {mistake["key"] for mistake in answer.json["mistakes"]} == {"test_share", "noise_std"}
 
 
 @pytest.mark.parametrize(
-    "body", [b"", b"{", b"[]", b"null", b'{"wish": 1}', b"[" * 30_000, b'{"attack": [], "by": {}}']
+    "body", [b"", b"{", b"[]", b"null", b'{"draft": 1}', b"[" * 30_000, b'{"attack": [], "by": {}}']
 )
 @pytest.mark.parametrize("path", ["check", "estimate", "explain", "plan", "runs"])
 def test_nonsense_is_refused(lab: OpenLab, path: str, body: bytes) -> None:
@@ -76,8 +77,8 @@ def test_nonsense_is_refused(lab: OpenLab, path: str, body: bytes) -> None:
 
 def test_an_estimate_is_measured_once(lab: OpenLab) -> None:
     """Minutes and megabytes for this machine; bytes grow exactly with the epochs."""
-    cost = lab.post("estimate", lab.wish(**QUICK)).json
-    longer = lab.post("estimate", lab.wish(**{**QUICK, "epochs": 3})).json
+    cost = lab.post("estimate", lab.draft(**QUICK)).json
+    longer = lab.post("estimate", lab.draft(**{**QUICK, "epochs": 3})).json
     assert cost["steps"] == 5
     assert cost["bytes_sent"] * 3 == longer["bytes_sent"]
     assert cost["step_seconds"] == longer["step_seconds"]
@@ -117,7 +118,7 @@ def test_a_page_that_lost_its_connection_goes_on(finished: Finished) -> None:
 
 def test_a_calculated_run_says_so(lab: OpenLab) -> None:
     """In the clear nothing is encrypted: the record, the receipt and the list say it; findings are of the protocol."""
-    name = lab.run(protocol="shares", noise="none")
+    name = lab.run(**fitted_defaults()["shares"]["lattice"], protocol="shares", noise="none", row_norm=0.0)
     record = RunRecord.load(lab.out / name)
     assert record.protocol == "shares"
     assert record.epochs == []
@@ -132,13 +133,13 @@ def test_a_calculated_run_says_so(lab: OpenLab) -> None:
 def test_one_run_at_a_time_and_it_can_be_cancelled(lab: OpenLab) -> None:
     """A second run is refused with a reason; cancelling ends the first, and its folder says how far it came."""
     name = lab.long_run()
-    second = lab.post("runs", {"wish": lab.wish(), "is_calculated": True})
+    second = lab.post("runs", {"draft": lab.draft(), "is_calculated": True})
     assert second.status == 400
     assert "under way" in second.json["error"]
     with ThreadPoolExecutor() as threads:
         watching = threads.submit(lab.events, name)
         assert lab.post("cancel", {}).status == 200
-        assert watching.result(timeout=60)[-1][1] == "cancelled"
+        assert watching.result(timeout=120)[-1][1] == "cancelled"
     assert RunRecord.load(lab.out / name).status.startswith("interrupted")
     assert lab.post("cancel", {}).status == 200
 
@@ -169,9 +170,9 @@ def test_few_may_watch_at_once(lab: OpenLab) -> None:
 
 def test_no_data_no_run(lab: OpenLab) -> None:
     """Numbers alone can be checked, not run."""
-    wish = {**lab.wish(), "data": "", "rows": 1000}
-    assert lab.post("check", wish).json["findings"]
-    answer = lab.post("runs", {"wish": wish, "is_calculated": True})
+    draft = {**lab.draft(), "data": "", "rows": 1000}
+    assert lab.post("check", draft).json["findings"]
+    answer = lab.post("runs", {"draft": draft, "is_calculated": True})
     assert answer.status == 400
     assert "choose a data set" in answer.json["error"]
 
@@ -195,7 +196,7 @@ def test_nothing_is_logged(open_lab: Callable[..., OpenLab]) -> None:
     lab.process.send_signal(signal.SIGINT)
     assert lab.process.stdout is not None
     rest = lab.process.stdout.read()
-    assert lab.process.wait(20) == 0
+    assert lab.process.wait(120) == 0
     assert len(rest.splitlines()) == 2
     assert lab.token not in rest
     assert lab.cookie.partition("=")[2] not in lab.said + rest
@@ -222,7 +223,7 @@ def test_the_browser_is_opened_if_asked(monkeypatch: pytest.MonkeyPatch) -> None
     opened: Queue[str] = Queue()
     monkeypatch.setattr("webbrowser.open", opened.put)
     command._open_browser("http://127.0.0.1:1/")
-    assert opened.get(timeout=30) == "http://127.0.0.1:1/"
+    assert opened.get(timeout=120) == "http://127.0.0.1:1/"
 
 
 def test_a_lab_that_closes_takes_its_run_along(open_lab: Callable[..., OpenLab]) -> None:
@@ -230,7 +231,7 @@ def test_a_lab_that_closes_takes_its_run_along(open_lab: Callable[..., OpenLab])
     lab = open_lab()
     name = lab.long_run()
     lab.process.send_signal(signal.SIGINT)
-    assert lab.process.wait(30) == 0
+    assert lab.process.wait(120) == 0
     assert RunRecord.load(lab.out / name).status.startswith("interrupted")
 
 

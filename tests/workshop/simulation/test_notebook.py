@@ -119,6 +119,27 @@ def test_texts_and_gaps_are_refused_unless_the_plan_takes_them(frame: pd.DataFra
         fitted(frame, late, split, categorical="one-hot", missing="refuse")
 
 
+def test_a_category_of_numbers_is_a_category(frame: pd.DataFrame, late: Any) -> None:
+    """Whoever gave a column that type does not mean the numbers' size, in training and in prediction."""
+    X = frame[NUMBERS].assign(grade=pd.Categorical([1, 2, 3, 4] * 50))
+    model = fitted(X, late, (["age"], ["debt", "income", "grade"]), categorical="one-hot")
+    assert model.record_.parties[1].columns == ["debt", "income", "grade=2", "grade=3", "grade=4"]
+    assert model.decision_function(X[:5]) == pytest.approx(model.decision_function(X)[:5])
+    with pytest.raises(DataError, match="'grade' is text"):
+        fitted(X, late, (1, 3))
+
+
+def test_text_where_training_had_numbers_is_refused_without_showing_it(frame: pd.DataFrame, late: Any) -> None:
+    """scikit-learn's own message would quote the cell."""
+    model = fitted(frame[NUMBERS], late, (1, 2))
+    same = frame[NUMBERS].astype({"age": object})
+    assert np.array_equal(model.predict(same), model.predict(frame[NUMBERS]))
+    for cells, message in ((["forty-two"] * ROWS, "'age' holds text here"), ([42, "forty-two"] * 100, "'age' mixes")):
+        with pytest.raises(DataError, match=message) as refused:
+            model.predict(same.assign(age=cells))
+        assert "forty" not in str(refused.value)
+
+
 def test_bins_take_a_frame_with_everything(frame: pd.DataFrame, late: Any) -> None:
     """Texts and gaps get slots of their own."""
     model = fitted(frame, late, (2, 2), bins=4)
@@ -206,6 +227,7 @@ def test_a_record_has_a_short_repr_without_weights(frame: pd.DataFrame, late: An
     for coefficient in model.record_.parties[1].coefficients or ():
         assert repr(coefficient) not in parties
     assert "income" not in parties
+    assert repr(model.model_) == "JointModel(clear; columns: label 1, features 2)"
 
 
 def test_plumbob_errors_are_value_errors_where_those_are_expected(frame: pd.DataFrame, late: Any) -> None:
@@ -238,3 +260,11 @@ def test_a_model_with_names_can_be_cloned_and_pickled(frame: pd.DataFrame, late:
     again = pickle.loads(pickle.dumps(model))  # noqa: S301  # Our own bytes.
     assert np.array_equal(again.decision_function(frame), model.decision_function(frame))
     assert clone(model).fit(frame, late).split_ == (2, 2)
+
+
+def test_a_fitted_model_can_be_audited_itself(frame: pd.DataFrame, late: Any) -> None:
+    """Its record is what is attacked; one that was not fitted is told so."""
+    model = fitted(frame[NUMBERS], late, (1, 2))
+    assert plumbob.audit(model, only=["label-sign"]) == plumbob.audit(model.record_, only=["label-sign"])
+    with pytest.raises(DataError, match="call fit first"):
+        plumbob.audit(VerticalLogisticRegression(), only=["label-sign"])

@@ -226,7 +226,7 @@ def test_a_failing_party_ends_the_others_quickly(protocol: str, victim: str, mon
     started = time.monotonic()
     with pytest.raises(Broken, match="in step 2"):
         trained(plan_for((2, 3), protocol=protocol))
-    while still_running() and time.monotonic() - started < 30:
+    while still_running() and time.monotonic() - started < 120:
         time.sleep(0.01)
     assert not still_running()
 
@@ -269,20 +269,20 @@ def test_ctrl_c_ends_all_parties() -> None:
 
     def wait(name: str, peer: str) -> None:
         try:
-            participants[name].channels[peer]._link.receive(60)
-        except TransportError:
-            ended.append(name)
+            participants[name].channels[peer]._link.receive(600)
+        except TransportError as error:
+            ended.append(f"{name}: {error}")
 
     if threading.current_thread() is not threading.main_thread():
         pytest.skip("only the main thread hears an interrupt")
     threading.Timer(0.2, _thread.interrupt_main).start()
-    started = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         run_together(
             {"label": lambda: wait("label", "features"), "features": lambda: wait("features", "label")}, participants
         )
-    assert time.monotonic() - started < 20
-    assert sorted(ended) == ["features", "label"]
+    # Not for a deadline, which is far off, but because the other end was closed.
+    assert sorted(error.partition(":")[0] for error in ended) == ["features", "label"]
+    assert all("closed" in error for error in ended)
 
 
 def test_an_interrupt_in_a_party_is_raised_too() -> None:

@@ -7,11 +7,13 @@ request is therefore answered with the same bytes after a restart, and a changed
 import hashlib
 import hmac
 import struct
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from plumbob.crypto.lattice.sets import ParameterSet
 
 SEED_BYTES = 32
+PIECE = 1 << 20  # Bytes that are hashed at once.
 
 
 @dataclass(frozen=True)
@@ -43,3 +45,19 @@ def expand(label: str, *fields: bytes) -> bytes:
 def derive(local_key: bytes, label: str, *fields: bytes) -> bytes:
     """The key of a secret stream."""
     return hmac.new(local_key, join(b"plumbob lattice", label.encode(), *fields), hashlib.sha256).digest()
+
+
+def digest_of(data: bytes, threads: int) -> bytes:
+    """A hash over the hashes of pieces, which several threads can do; it does not depend on their number."""
+    view = memoryview(data)
+    pieces = [view[start : start + PIECE] for start in range(0, len(view), PIECE)]
+    if threads > 1 and len(pieces) > 1:
+        with ThreadPoolExecutor(threads) as pool:
+            digests = list(pool.map(_sha256, pieces))
+    else:
+        digests = [_sha256(piece) for piece in pieces]
+    return expand("digest", struct.pack("<Q", len(data)), *digests)
+
+
+def _sha256(data: memoryview) -> bytes:
+    return hashlib.sha256(data).digest()

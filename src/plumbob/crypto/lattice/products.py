@@ -11,12 +11,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from plumbob.crypto.lattice.context import SEED_BYTES, Context, derive, expand
+from plumbob.crypto.lattice.context import SEED_BYTES, Context, derive, digest_of, expand
 from plumbob.crypto.lattice.interface import LatticeEngine, Packed, Pairs, Residues, Small
 from plumbob.crypto.lattice.layout import ENTRY_BITS, Layout, SlotLayout
 from plumbob.crypto.lattice.sets import PRIME_BITS, ParameterSet
 from plumbob.errors import CiphertextRefusedError, CryptoError, KeyRefusedError
 
+LARGE_MATRIX = 1 << 28
+"""Bytes of a transformed matrix that is not kept."""
 FACTOR_LIMIT = 1 << 23
 """Numbers in slots are smaller than this."""
 
@@ -122,7 +124,11 @@ class Owner:
 
 
 class Matrix:
-    """A private matrix of integers below 2**20, transformed once for all products with one layout."""
+    """A private matrix of integers below 2**20 for all products with one layout.
+
+    It is transformed once. A large one takes four times less memory as it came, so it is transformed again for each
+    product, at a small part of the product's cost.
+    """
 
     def __init__(self, engine: LatticeEngine, layout: Layout, entries: NDArray[np.int64] | Small) -> None:
         if entries.shape != (layout.rows, layout.columns):
@@ -133,7 +139,17 @@ class Matrix:
         self.engine, self.layout = engine, layout
         small = np.ascontiguousarray(entries, dtype="<i4")
         self.digest = hashlib.sha256(small.data if small.size else b"").digest()
-        self.residues = self._transformed(small.astype(np.int32, copy=False))
+        self._entries = small.astype(np.int32, copy=False)
+        self._residues = self._transformed(self._entries) if self._residue_bytes < LARGE_MATRIX else None
+
+    @property
+    def residues(self) -> Residues:
+        return self._transformed(self._entries) if self._residues is None else self._residues
+
+    @property
+    def _residue_bytes(self) -> int:
+        layout = self.layout
+        return 8 * layout.replies * layout.requests * len(layout.parameters.primes) * layout.parameters.degree
 
     def _transformed(self, entries: Small) -> Residues:
         """(replies, requests, primes, degree), one block of rows at a time to save memory."""
@@ -161,7 +177,8 @@ class Evaluator:
         layout, engine = self.matrix.layout, self.matrix.engine
         seed, packed = read_request(layout.parameters, request, layout.requests)
         # The reply's randomness depends on the matrix too: the same request with another must not repeat it.
-        streams = admit(self._register, self.key, self._local_key, seed, request, self.matrix.digest)
+        digest = digest_of(request, threads_of(engine))
+        streams = admit(self._register, self.key, self._local_key, seed, digest, self.matrix.digest)
         if not layout.requests:
             return Answer(b"", layout.take_outputs(np.zeros((0, 0, 2), dtype=np.uint64)))
         uniform = request_stream(layout.parameters, self.key.context, seed)
@@ -228,7 +245,8 @@ class SlotEvaluator:
         seed, packed = read_request(layout.parameters, request, layout.blocks * layout.terms)
         # The reply's randomness depends on the numbers too: the same request with others must not repeat it.
         own = hashlib.sha256(np.ascontiguousarray(values, dtype="<i4").data).digest()
-        streams = admit(self._register, self.key, self._local_key, seed, request, own)
+        digest = digest_of(request, threads_of(self.engine))
+        streams = admit(self._register, self.key, self._local_key, seed, digest, own)
         if not layout.blocks:
             return Answer(b"", layout.nothing)
         uniform = request_stream(layout.parameters, self.key.context, seed)
@@ -271,14 +289,19 @@ def polynomials(parameters: ParameterSet, data: bytes | memoryview, count: int) 
 
 
 def admit(
-    register: Register, key: TestedKey, local_key: bytes, seed: bytes, request: bytes, own: bytes
+    register: Register, key: TestedKey, local_key: bytes, seed: bytes, digest: bytes, own: bytes
 ) -> tuple[bytes, bytes]:
-    """Refuse what was answered otherwise before, and derive the streams of u and e2."""
+    """Refuse what was answered otherwise before, and derive the streams of u and e2; `digest` is of the request."""
     context = key.context.encode(key.parameters)
-    digest = hashlib.sha256(request).digest()
     register.admit(context, seed, hashlib.sha256(digest + own).digest())
     fields = (context, digest, key.digest, own)
     return derive(local_key, "reply secret", *fields), derive(local_key, "reply errors", *fields)
+
+
+def threads_of(engine: LatticeEngine) -> int:
+    """Of the kernel; the reference has one."""
+    threads: int = getattr(engine, "threads", 1)
+    return threads
 
 
 def check_same_set(left: ParameterSet, right: ParameterSet) -> None:

@@ -19,6 +19,8 @@ from plumbob.workshop.simulation import train
 from plumbob.workshop.simulation.training import Run
 
 Coins = NDArray[np.int8]
+CANARIES, RUNS = 20, 10
+"""Of an audit: two hundred coins tell .731 from .881, and take ten short trainings."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +50,21 @@ class CanaryResult:
         """One sentence for a report."""
         low, high = self.interval
         return (
-            f"Of {self.canaries} canaries, whose labels are coin flips, opened weights named {self.share:.1%} "
-            f"({low:.1%} to {high:.1%}); the promise allows {self.bound:.1%}."
+            f"Of {self.canaries} canaries, rows whose labels are coin flips, whoever sees the weights and knows all "
+            f"else names {self.share:.1%} ({low:.1%} to {high:.1%}); the promise allows {self.bound:.1%}."
         )
+
+
+def canary_sentence(plan: Plan, tables: Mapping[str, Table]) -> str:
+    """What a few runs on these prepared rows show, for a plan that promises something about rows.
+
+    They are calculated in the clear with the plan's own noise: nobody's view of a run holds more than its weights.
+    """
+    rows = len(tables[plan.label_party.name])
+    in_clear = plan.replace(protocol="clear", open="own", most_rows=0, lattice_set=0, seed=0)
+    found = try_canaries(in_clear, tables, min(CANARIES, max(1, rows // 10)), RUNS, np.random.default_rng())
+    verdict = "within the bound" if found.is_within_the_bound else "BEYOND THE BOUND: the promise is broken"
+    return f"{found.in_words()[:-1]}, so it is {verdict}."
 
 
 def try_canaries(

@@ -15,7 +15,7 @@ from plumbob.checking.agreement import predictions
 from plumbob.checking.findings import ORDER
 from plumbob.data import Table
 from plumbob.errors import PlanError
-from plumbob.plan import Plan
+from plumbob.plan import KEYS, Plan
 from plumbob.protocol.transcript import Transcript
 from plumbob.record import Finding
 from plumbob.workshop.auditor.redteam import audit, passive_names
@@ -212,8 +212,10 @@ def _advantages(findings: Sequence[Finding]) -> dict[str, float | None]:
 
 def in_clear(plan: Plan) -> Plan:
     """The same training without cryptography, and without an arbiter."""
+    # What was the protocol's own default must not become that of `clear`: it would be another training.
+    same = {key.name: getattr(plan, key.name) for key in KEYS if key.is_fitted} | {"epochs": plan.passes}
     plain = {"replies": "packed", "scheme": "paillier", "open": "own", "unmasked_gradients_for_the_arbiter": False}
-    return plan.replace(protocol="clear", parties=plan.learners, **plain)
+    return plan.replace(protocol="clear", parties=plan.learners, lattice_set=0, **{**same, **plain})
 
 
 def as_seen_under(plan: Plan, run: Run) -> Run:

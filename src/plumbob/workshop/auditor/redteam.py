@@ -1,7 +1,7 @@
 """The red team: every passive attack on every party's view of a run, every active one in a run of its own.
 
 An active attack needs a run to take part in. It gets one on the same rows, rebuilt from the transcripts, with the same
-plan and as many epochs.
+plan and as many epochs as its work budget allows.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -16,9 +16,11 @@ from plumbob.checking.findings import ORDER, Findings, worst_first
 from plumbob.data import Column, Table
 from plumbob.errors import DataError, RemoteProtocolError
 from plumbob.plan import Plan, suggestion
+from plumbob.protocol.party import Progress
 from plumbob.record import Finding
 from plumbob.workshop.attacks import ACTIVE, PASSIVE, ActiveAttack, Attack, NotApplicable
 from plumbob.workshop.auditor.arbiter import arbiter_audit
+from plumbob.workshop.auditor.budget import epochs_within, shortened, stage, told_now_and_then
 from plumbob.workshop.auditor.coalitions import findings_together
 from plumbob.workshop.auditor.prediction import prediction_audit
 from plumbob.workshop.auditor.score import BLOCKED, NOT_APPLICABLE, scored, without_claim
@@ -34,7 +36,7 @@ Kind = TypeVar("Kind", Attack, ActiveAttack)
 def audit(
     record: Source, only: Sequence[str] | None = None, progress: Tell | None = None, predicted: int = 0
 ) -> Findings:
-    """Attack a recorded run: a `RunRecord` with its transcripts, a `Run`, or a run's folder.
+    """Attack a recorded run: a `RunRecord` with its transcripts, a `Run`, a fitted model, or a run's folder.
 
     `only` names the attacks to run; without it, all. `predicted` are rows to be scored later, whose scores are
     attacked too. One finding for each attack, attacker, victim and target.
@@ -49,8 +51,9 @@ def audit(
             _tell(progress, f"{passive.name} by {name}")
             findings += scored(passive, name, passive(view), truth)
         for active in chosen(ACTIVE, view.role, only):
-            _tell(progress, f"{active.name} by {name}, in a run of its own")
-            findings += acted_out(active, name, truth)
+            title = f"{active.name} by {name}, in a run of its own"
+            _tell(progress, title)
+            findings += acted_out(active, name, truth, told_now_and_then(title, lambda line: _tell(progress, line)))
     together = findings_together(truth, lambda role: chosen(PASSIVE, role, only), lambda line: _tell(progress, line))
     findings += together
     if truth.plan.protocol == "arbiter" and (only is None or ARBITER in only):
@@ -90,19 +93,23 @@ def chosen(attacks: Sequence[Kind], role: str, only: Sequence[str] | None) -> li
     return [attack for attack in attacks if attack.by == role and (only is None or attack.name in only)]
 
 
-def acted_out(attack: ActiveAttack, by: str, truth: Truth) -> list[Finding]:
-    """Cast the attacker for its part, train again, and score what it then believes."""
+def acted_out(attack: ActiveAttack, by: str, truth: Truth, progress: Progress | None = None) -> list[Finding]:
+    """Cast the attacker for its part, train again as far as its budget goes, and score what it then believes."""
     party_class = attack.arm(truth.plan, by)
     if isinstance(party_class, NotApplicable):
         return scored(attack, by, party_class, truth)
+    plan = plan_again(truth.plan)
+    if epochs_within(truth.plan, truth.rows) < truth.plan.passes:
+        plan = plan.replace(epochs=epochs_within(truth.plan, truth.rows))
     try:
-        run = train(plan_again(truth.plan), tables_again(truth), cast={by: party_class})
+        run = train(plan, tables_again(truth), cast={by: party_class}, engine=stage(plan), progress=progress)
     except RemoteProtocolError as error:
         return without_claim(attack, by, BLOCKED, NotApplicable(f"The honest peer ended the run: {error}"), truth)
     again = Truth.of(run)
     claim = attack.claim(run.parties[by], again.views[by])
     # What its own part of the model predicts is taken from the honest run: it may have spoilt its part in this one.
-    return scored(attack, by, claim, Truth(truth.plan, {**again.views, by: truth.views[by]}))
+    findings = scored(attack, by, claim, Truth(truth.plan, {**again.views, by: truth.views[by]}))
+    return [replace(one, why=one.why + shortened(truth.plan, truth.rows)) for one in findings]
 
 
 def plan_again(plan: Plan) -> Plan:
@@ -111,7 +118,15 @@ def plan_again(plan: Plan) -> Plan:
     scale = "none" if plan.joint_norm else plan.scale
     # The public rate is for whitened columns, and these are, although the plan cannot say so again.
     rate = plan.rate if plan.joint_norm else plan.learning_rate
-    return plan.replace(scale=scale, learning_rate=rate, missing="refuse", categorical="refuse", test_share=0.0, rows=0)
+    as_they_are = {
+        "scale": scale,
+        "missing": "refuse",
+        "categorical": "refuse",
+        "bins": 0,
+        "test_share": 0.0,
+        "rows": 0,
+    }
+    return plan.replace(**as_they_are, learning_rate=rate, epochs=plan.fixed_epochs)
 
 
 def tables_again(truth: Truth) -> dict[str, Table]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +18,16 @@ from plumbob.run_folder import RunFolder
 from plumbob.workshop.attacks import View
 from plumbob.workshop.simulation import Run
 
-Source = RunRecord | Run | str | Path
-"""What an audit may be asked of: a record that still has its transcripts, a run, or a run's folder."""
+
+class Fitted(Protocol):
+    """An estimator after `fit`."""
+
+    @property
+    def record_(self) -> RunRecord: ...
+
+
+Source = RunRecord | Run | Fitted | str | Path
+"""What an audit may be asked of: a record that still has its transcripts, a run, a fitted model, or a run's folder."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -76,6 +85,8 @@ class Truth:
 def _opened(source: Source) -> tuple[RunRecord, Mapping[str, Transcript]]:
     if isinstance(source, Run):
         return source.record, source.transcripts
+    if not isinstance(source, RunRecord | str | Path):
+        source = _record_of(source)
     if isinstance(source, RunRecord):
         return source, source.transcripts
     folder = RunFolder(Path(source))
@@ -84,6 +95,14 @@ def _opened(source: Source) -> tuple[RunRecord, Mapping[str, Transcript]]:
         raise DataError(f"{folder.path}: the run did not finish ({record.status}); train it again")
     files = {party.name: folder.transcript_file(party.name) for party in record.parsed_plan.learners}
     return record, {name: Transcript.load(file) for name, file in files.items() if file.exists()}
+
+
+def _record_of(model: Fitted) -> RunRecord:
+    record = getattr(model, "record_", None)
+    if not isinstance(record, RunRecord):
+        kind = type(model).__name__
+        raise DataError(f"expected a run's record, a fitted model or a run's folder, got {kind}; call fit first")
+    return record
 
 
 def _refuse_strangers(plan: Plan, views: Mapping[str, View]) -> None:

@@ -15,8 +15,10 @@ from plumbob.report.page import as_text
 from plumbob.report.run import conditions_table, findings_table, partial_sentence, reasons
 from plumbob.run_folder import RunFolder
 from plumbob.workshop.auditor import audit
+from plumbob.workshop.auditor.budget import budget_note
+from plumbob.workshop.auditor.canaries import canary_sentence
 from plumbob.workshop.auditor.filing import with_findings
-from plumbob.workshop.auditor.redteam import names, not_run, refuse_unknown
+from plumbob.workshop.auditor.redteam import names, not_run, plan_again, refuse_unknown, tables_again
 from plumbob.workshop.auditor.truth import Truth
 from plumbob.workshop.commands import train
 
@@ -33,9 +35,11 @@ def run(folder: Path, only: Sequence[str] | None, tell: Tell, keep: bool = False
     """Findings about the run in this folder, which stays as it is unless they are to be kept in it."""
     findings = audit(folder, only, tell)
     record = RunFolder(folder).record()
-    notes = list(notes_for(record.parsed_plan))
+    truth = Truth.of(folder)
+    canaries = canary_notes(truth, only, tell)
+    notes = [*canaries, *notes_for(record.parsed_plan), budget_note(record.parsed_plan, record.rows)]
     if keep:
-        file_findings(record, Truth.of(folder), _beside(record.findings, findings), folder)
+        file_findings(record, truth, _beside(record.findings, findings), folder, canaries)
     listed = [asdict(finding) for finding in findings]
     left_out = not_run(only, Plan.from_toml(record.plan))
     lines = [*lines_of(findings), *partial_lines(left_out), *notes]
@@ -62,7 +66,8 @@ def audit_plan(
     refuse_unknown(only)
     finished = train.carry_out(plan, inputs, out, options)
     findings = audit(finished, only, tell, predicted)
-    record = file_findings(finished.record, Truth.of(finished), findings, out)
+    truth = Truth.of(finished)
+    record = file_findings(finished.record, truth, findings, out, canary_notes(truth, only, tell))
     compared = agreements(record.predicted, findings)
     left_out = not_run(only, plan)
     agreement = [asdict(one) for one in compared]
@@ -71,12 +76,23 @@ def audit_plan(
     return {**result, "lines": [*lines, *results.lines_of(record, out)]}
 
 
-def file_findings(record: RunRecord, truth: Truth, findings: Sequence[Finding], folder: Path) -> RunRecord:
+def canary_notes(truth: Truth, only: Sequence[str] | None, tell: Tell) -> list[str]:
+    """Under a promise about whole rows: how often coin-flip labels are named, beside what the promise allows."""
+    if truth.plan.noise != "rows" or only is not None:
+        return []
+    tell("canaries, in runs of their own")
+    return [canary_sentence(plan_again(truth.plan), tables_again(truth))]
+
+
+def file_findings(
+    record: RunRecord, truth: Truth, findings: Sequence[Finding], folder: Path, canaries: Sequence[str] = ()
+) -> RunRecord:
     """The record with its findings, saved, and the page made from it."""
     filed = with_findings(record, truth, findings)
     disagreements = [str(one) for one in agreements(filed.predicted, findings) if not one.is_kept]
     # Once each, however often a run is attacked.
-    notes = dict.fromkeys([*filed.notes, *notes_for(truth.plan), *disagreements])
+    said = [*notes_for(truth.plan), budget_note(truth.plan, truth.rows)]
+    notes = dict.fromkeys([*canaries, *filed.notes, *said, *disagreements])
     filed = replace(filed, notes=list(notes))
     RunFolder(folder).keep(filed)
     results.write_report(filed, folder)

@@ -29,6 +29,7 @@ from plumbob.workshop.auditor.redteam import audit, names, passive_names
 from plumbob.workshop.auditor.truth import Truth
 from plumbob.workshop.commands import train as training
 from plumbob.workshop.commands.attack import file_findings
+from plumbob.workshop.lab.own_tables import Reading
 from plumbob.workshop.simulation import Run, train
 from plumbob.workshop.simulation.files import LoadedTables, load_tables
 from plumbob.workshop.simulation.quality import assessed
@@ -43,17 +44,26 @@ class Job:
     """What the lab asks for."""
 
     plan: Plan
-    data: str
+    data: Sequence[str]
+    """A data set's name, or PARTY=FILE for each party."""
     data_dir: Path | None
     out: Path
     is_calculated: bool
     """In the clear, with the views that the plan's protocol would have given."""
+    reading: Reading
 
     @classmethod
     def read(cls, text: str) -> "Job":
         fields = json.loads(text)
         folder = Path(fields["data_dir"]) if fields["data_dir"] else None
-        return cls(Plan.from_toml(fields["plan"]), fields["data"], folder, Path(fields["out"]), fields["is_calculated"])
+        return cls(
+            Plan.from_toml(fields["plan"]),
+            fields["data"],
+            folder,
+            Path(fields["out"]),
+            fields["is_calculated"],
+            Reading.of(fields["reading"]),
+        )
 
 
 class EventProgress(StepProgress):
@@ -95,8 +105,7 @@ def emit(event: str, **content: Any) -> None:
 
 def perform(job: Job, emit: Emit) -> None:
     """Train, judge, attack, write the report."""
-    emit("stage", text=f"Reading {job.data}")
-    loaded = load_tables(job.plan, [job.data], data_dir=job.data_dir)
+    loaded = _loaded(job, emit)
     emit("stage", text="Training in the clear" if job.is_calculated else f"Training with {job.plan.protocol}")
     finished = _trained(job, loaded, emit)
     finished.save(job.out)
@@ -106,6 +115,14 @@ def perform(job: Job, emit: Emit) -> None:
     findings = list(_attacked(job, finished, emit))
     file_findings(finished.record, Truth.of(finished), findings, job.out)
     emit("done", text=f"Finished in {finished.record.seconds:.1f} s of training; the report is written.")
+
+
+def _loaded(job: Job, emit: Emit) -> LoadedTables:
+    """As `audit` loads them."""
+    is_own = "=" in job.data[0]
+    emit("stage", text="Reading your tables" if is_own else f"Reading {job.data[0]}")
+    reading = job.reading
+    return load_tables(job.plan, job.data, reading.id or None, reading.label or None, job.data_dir, reading.choices)
 
 
 def _trained(job: Job, loaded: LoadedTables, emit: Emit) -> Run:

@@ -4,6 +4,7 @@ Until the run is finished its folder also holds what a later start needs to go o
 is set aside until the new one is finished too.
 """
 
+import math
 import shlex
 import sys
 import time
@@ -17,11 +18,15 @@ from plumbob.checking.filing import with_predictions
 from plumbob.checking.key_rules import KEYS
 from plumbob.checking.refusal import refuse_leaks
 from plumbob.commands.flags import plan_from
-from plumbob.crypto import engines
+from plumbob.crypto import SYSTEM_RANDOMNESS, engines
 from plumbob.data import ColumnChoices, column_names
 from plumbob.errors import DataError
-from plumbob.plan import SUGGESTED_BINS, SUGGESTED_TEST_SHARE, Plan
+from plumbob.party.party_run import ROW_BUDGET
+from plumbob.party.row_budget import RowBudget
+from plumbob.plan import Plan, suggested_keys
+from plumbob.privacy.accounting import zcdp_epsilon
 from plumbob.protocol.outcome import unfinished_record
+from plumbob.protocol.row_noise import rho_of_a_run
 from plumbob.record import RunRecord
 from plumbob.report.progress import StepProgress
 from plumbob.report.results import lines_of, make_folder, write_report
@@ -113,8 +118,8 @@ def drafted_plan(inputs: Inputs, keys: Mapping[str, Any]) -> Plan:
         raise DataError(f"--label {inputs.label_column or ''}: {found} the label's column; expected one")
     names = [holders[0], *(party for party in files if party != holders[0])]
     has_own_test = bool(inputs.testing.files) or inputs.testing.split_by is not None
-    suggested = {"bins": SUGGESTED_BINS, "test_share": 0.0 if has_own_test else SUGGESTED_TEST_SHARE}
-    draft = Plan.for_columns([1] * len(names), **{**suggested, **keys})
+    chosen = {"test_share": 0.0, **keys} if has_own_test else keys
+    draft = Plan.for_columns([1] * len(names), **suggested_keys(chosen))
     parties = tuple(replace(party, name=name) for party, name in zip(draft.parties, names, strict=False))
     widths = party_widths(draft.replace(parties=parties), inputs)
     sized = tuple(replace(party, features=widths[party.name]) for party in parties)
@@ -140,12 +145,32 @@ def _carried_out(plan: Plan, loaded: LoadedTables, out: Path, options: TrainingO
             progress.reached = checkpoint.step
             progress.say(f"resuming after step {checkpoint.step} (use --new to start over)")
         begun = begin(plan, loaded, out, options.accept_leaks)
+        spent = _booked(plan, loaded, out, is_resumed=checkpoint.step > 0)
         with _saying_how_to_go_on(checkpoint, progress), marked(begun, RunFolder(out), progress):
             trained = train(
                 plan, loaded.tables, engine=options.engine, jobs=options.jobs, progress=progress, checkpoint=checkpoint
             )
         finished = assessed(trained, loaded.tables, loaded.test)
+        finished = replace(finished, record=replace(finished.record, notes=[*finished.record.notes, *spent]))
         return _saved(finished, RunFolder(out), options.accept_leaks)
+
+
+def _booked(plan: Plan, loaded: LoadedTables, out: Path, is_resumed: bool) -> list[str]:
+    """What these rows have spent in the runs of this folder; in `clear` noise comes from a seed and is no promise."""
+    if plan.noise != "rows" or plan.protocol == "clear":
+        return []
+    ledger, ids = RowBudget(out / ROW_BUDGET), loaded.tables[plan.label_party.name].ids
+    # Here nobody is to be refused: all parties' rows are in one process, and an experiment may be repeated.
+    spent = (
+        ledger.spent(ids)
+        if is_resumed
+        else ledger.book(SYSTEM_RANDOMNESS.draw(16).hex(), ids, rho_of_a_run(plan), math.inf)
+    )
+    return [
+        f"With this run the rows have spent epsilon {zcdp_epsilon(spent, plan.delta):.3g} (delta {plan.delta:g}) in the"
+        f" runs of this folder, {ROW_BUDGET} counts them; between organisations every party keeps such a ledger and"
+        " refuses a run beyond its most_epsilon."
+    ]
 
 
 @contextmanager

@@ -7,51 +7,91 @@ from typing import Any
 
 from plumbob.checking.check import check, notes
 from plumbob.checking.findings import summary
-from plumbob.errors import PlanError
+from plumbob.errors import DataError, PlanError
 from plumbob.plan import KEYS, Party, Plan
+from plumbob.protocol.lattice_sets import LatticeShape
 from plumbob.record import Finding
 from plumbob.workshop.lab.choices import LARGEST_COLUMNS, LARGEST_OF_KEYS, LARGEST_ROWS, SHAPES
+from plumbob.workshop.lab.own_tables import MOST_PARTIES, OWN, Reading, TablesRead
 
 FLAG = re.compile(r"--([a-z0-9-]+)(?: (?!--)([^\s,]+))?")
 BEYOND = "expected numbers that can be calculated with: one is far too large or too small"
-PARTS = {"data", "rows", "names", "features", "keys", "heuristic"}
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A plan with its rows, and the data set it is to be run on; empty where there are numbers only."""
+class Draft:
+    """A plan with its rows, and what it is to be run on: a data set, own tables, or nothing but numbers."""
 
     plan: Plan
     data: str
+    reading: Reading
 
 
-def asked(body: object) -> Asked:
-    """Strict: the page is ours, but whoever holds its address can send anything."""
-    if not isinstance(body, dict) or set(body) != PARTS:
-        raise PlanError(f"expected {', '.join(sorted(PARTS))}")
-    features, names, keys = body["features"], body["names"], body["keys"]
-    if not _are(features, int) or not _are(names, str) or len(features) != len(names) or not isinstance(keys, dict):
-        raise PlanError("parties: expected as many numbers of columns as names, and keys by name")
-    rows = _rows(body["data"], body["rows"])
-    _refuse_huge(rows, features, keys)
-    plan = Plan.for_columns(features, **{**keys, "rows": rows, "heuristic": body["heuristic"]})
-    return Asked(_with_names(plan, names), body["data"])
+@dataclass(frozen=True)
+class Parts:
+    """What the page's controls say, as far as it can be a plan at all."""
+
+    data: object
+    rows: object
+    names: list[str]
+    features: object
+    keys: dict[str, Any]
+    heuristic: object
+    reading: Reading
+
+    @classmethod
+    def of(cls, body: object) -> "Parts":
+        """Strict: the page is ours, but whoever holds its address can send anything."""
+        expected = cls.__dataclass_fields__
+        if not isinstance(body, dict) or set(body) != set(expected):
+            raise PlanError(f"expected {', '.join(expected)}")
+        names, keys = body["names"], body["keys"]
+        if not _are(names, str) or not 2 <= len(names) <= MOST_PARTIES or not isinstance(keys, dict):
+            raise PlanError(f"parties: expected 2 to {MOST_PARTIES} names, and keys by name")
+        try:
+            return cls(**{**body, "reading": Reading.of(body["reading"])})
+        except DataError as error:
+            raise PlanError(str(error)) from error
 
 
-def checked(wish: Asked) -> dict[str, Any]:
+def asked(parts: Parts, tables: TablesRead | None = None) -> Draft:
+    """The plan; of own tables the columns and rows are what was read, whatever the controls say."""
+    if tables is not None and tables.mistake:
+        raise PlanError(tables.mistake)
+    features, rows = (
+        (_widths(parts), _rows(parts.data, parts.rows)) if tables is None else (list(tables.widths), tables.rows)
+    )
+    _refuse_huge(rows, features, parts.keys)
+    plan = Plan.for_columns(features, **{**parts.keys, "rows": rows, "heuristic": parts.heuristic})
+    return Draft(_with_names(plan, parts.names), str(parts.data), parts.reading)
+
+
+def checked(draft: Draft) -> dict[str, Any]:
     """`check`'s findings, the worst first, each with what a click can change."""
     try:
-        findings = check(wish.plan)
+        findings = check(draft.plan)
     except PlanError:
         raise
     except (ArithmeticError, ValueError) as error:
         raise PlanError(BEYOND) from error
     return {
-        "plan_hash": wish.plan.hash(),
+        "plan_hash": draft.plan.hash(),
         "summary": summary(findings),
         "findings": [shown(finding) for finding in findings],
-        "notes": notes(wish.plan),
+        "notes": notes(draft.plan),
+        "keys": keys_in_short(draft.plan),
+        "passes": draft.plan.passes,
     }
+
+
+def keys_in_short(plan: Plan) -> str:
+    """What a run's numbers are encrypted with: a lattice has parameter sets where others have a length."""
+    if plan.protocol == "clear":
+        return ""
+    if plan.scheme != "lattice":
+        return f"{plan.scheme} keys of {plan.key_bits} bits"
+    profile = LatticeShape(plan, max(plan.rows, 1)).profile
+    return f"lattice parameter sets {', '.join(str(one.number) for one in profile)}"
 
 
 def shown(finding: Finding) -> dict[str, Any]:
@@ -88,18 +128,34 @@ def mistakes(error: PlanError) -> list[dict[str, str]]:
 def _rows(data: object, rows: object) -> int:
     """Those of the data set, or as many as were said."""
     if not data and type(rows) is int:
+        if rows < 1:
+            raise PlanError("data.rows: expected at least 1 row")
         return rows
     for shape in SHAPES:
         if shape.name == data:
             return shape.rows
-    raise PlanError(f"data: expected one of {', '.join(shape.name for shape in SHAPES)}, or none and a number of rows")
+    names = ", ".join(shape.name for shape in SHAPES)
+    raise PlanError(f"data: expected one of {names}, {OWN} tables, or none and a whole number of rows")
+
+
+def _widths(parts: Parts) -> list[int]:
+    features = parts.features
+    if not isinstance(features, list) or len(features) != len(parts.names):
+        raise PlanError("parties: expected as many numbers of columns as names")
+    # A field that was emptied, to type another number.
+    blank = [name for name, width in zip(parts.names, features, strict=True) if type(width) is not int]
+    if blank:
+        raise PlanError("\n".join(f"parties.{name}.features: expected a whole number of columns" for name in blank))
+    return features
 
 
 def _refuse_huge(rows: int, features: Sequence[int], keys: Mapping[str, Any]) -> None:
     if rows > LARGEST_ROWS:
         raise PlanError(f"data.rows: expected at most {LARGEST_ROWS} on this page, got more")
-    if sum(features) > LARGEST_COLUMNS or len(features) > 8:
-        raise PlanError(f"parties: expected at most {LARGEST_COLUMNS} columns and 8 parties on this page, got more")
+    if sum(features) > LARGEST_COLUMNS or len(features) > MOST_PARTIES:
+        raise PlanError(
+            f"parties: expected at most {LARGEST_COLUMNS} columns and {MOST_PARTIES} parties on this page, got more"
+        )
     for name, limit in LARGEST_OF_KEYS.items():
         if isinstance(keys.get(name), int) and keys[name] > limit:
             raise PlanError(f"model.{name}: expected at most {limit} on this page, got more")

@@ -8,6 +8,9 @@ from typing import Any
 
 from plumbob.datasets import CREDIT_FILE
 from plumbob.plan import KEYS, Key, Party, Plan
+from plumbob.plan.defaults import default_of
+from plumbob.plan.settings import VERSION
+from plumbob.workshop.lab.own_tables import Reading
 
 ELSEWHERE = {"mnist-01": "mnist", "credit": CREDIT_FILE}
 """What must lie in the folder of the larger data sets."""
@@ -31,16 +34,8 @@ SHAPES = (
     DatasetShape("credit", 27_000, 23),
     DatasetShape("mnist-01", 12_665, 784),
 )
-# What the page opens with: the demo's plan, small enough to be run at once and open enough to show what is at stake.
-FIRST = Plan(
-    (Party("bank", "label", 8), Party("fund", "features", 22)),
-    rows=455,
-    batch_size=20,
-    epochs=5,
-    row_norm=1.0,
-    intercept=False,
-    protocol="exchange",
-)
+# What the page opens with: the safe defaults, on a data set that is always here.
+FIRST = Plan((Party("bank", "label", 8), Party("fund", "features", 22)), rows=455)
 
 
 def shapes_here(data_dir: Path | None) -> Iterator[dict[str, Any]]:
@@ -77,6 +72,23 @@ def _control(key: Key) -> dict[str, Any]:
     }
 
 
+def fitted_defaults() -> dict[str, dict[str, dict[str, Any]]]:
+    """By protocol and scheme ("" for the protocol's own): what a plan gets where it says nothing."""
+    fitted = [key for key in KEYS if key.is_fitted]
+    protocols, schemes = (_choices_of(name) for name in ("protocol", "scheme"))
+    return {
+        protocol: {
+            scheme: {key.name: default_of(key, VERSION, protocol, scheme or None) for key in fitted}
+            for scheme in ("", *schemes)
+        }
+        for protocol in protocols
+    }
+
+
+def _choices_of(name: str) -> tuple[str, ...]:
+    return next(key.choices for key in KEYS if key.name == name)
+
+
 def chosen(plan: Plan, rows: int, data: str) -> dict[str, Any]:
     """A plan as the page's controls hold it."""
     return {
@@ -86,4 +98,5 @@ def chosen(plan: Plan, rows: int, data: str) -> dict[str, Any]:
         "features": [party.features for party in plan.learners],
         "keys": {key.name: getattr(plan, key.name) for key in KEYS if key.name != "rows"},
         "heuristic": vars(plan.heuristic),
+        "reading": Reading().to_json(),
     }

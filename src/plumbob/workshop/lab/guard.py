@@ -8,7 +8,8 @@ things are asked of each one:
 2. it lies below a path that only the lab's page knows. Cookies do not tell ports apart, but they do tell paths apart,
    so that another server on this machine is never sent ours;
 3. it was not sent by another site's page, where the browser says so (Sec-Fetch-Site);
-4. if it may change something, it has our Origin and is JSON, which no form of another page can send.
+4. if it may change something, it has our Origin and is JSON, or the bytes of a table where one is handed in: no form
+   of another page can send either.
 
 No answer may be kept, framed, or read by another origin.
 """
@@ -22,8 +23,13 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from plumbob.workshop.lab.own_tables import LARGEST_FILE
+
 HOST = "127.0.0.1"
 LARGEST_BODY = 64 * 1024
+TABLES = "tables/"
+"""Below this path tables are handed in, which may be long."""
+LARGEST_TABLE = LARGEST_FILE + 1
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
     "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
@@ -41,6 +47,19 @@ READING = ("GET", "HEAD")
 OWN_SITE = (None, "same-origin", "none")  # None: an old browser, or none at all; "none": typed by a person.
 USED = "This address was used already, and works once. Start `plumbob lab` again for another one."
 CLOSED = "This page belongs to whoever opened the lab: use the address that `plumbob lab` printed."
+
+
+@dataclass(frozen=True)
+class Body:
+    """What a request that may change something holds."""
+
+    kind: str
+    words: str
+    limit: int
+
+
+JSON_BODY = Body("application/json", "JSON", LARGEST_BODY)
+TABLE_BODY = Body("application/octet-stream", "the bytes of a table", LARGEST_TABLE)
 
 
 @dataclass(frozen=True, repr=False)
@@ -102,7 +121,8 @@ class Guard:
             await self.app(scope, receive, send)
         elif scope["type"] == "http":
             answer = self.answer(scope)
-            await (answer or self.app)(scope, _limited(receive), _with_headers(send))
+            limit = self._body_of(scope["path"]).limit
+            await (answer or self.app)(scope, _limited(receive, limit), _with_headers(send))
         else:
             await send({"type": "websocket.close", "code": 1008})
 
@@ -117,7 +137,10 @@ class Guard:
             return PlainTextResponse(f"{CLOSED}\n", 403)
         if headers.get("sec-fetch-site") not in OWN_SITE:
             return PlainTextResponse("another page asked for this\n", 403)
-        return None if method in READING else self._unfit(headers)
+        return None if method in READING else self._unfit(headers, self._body_of(path))
+
+    def _body_of(self, path: str) -> Body:
+        return TABLE_BODY if path.startswith(self.gate.home + TABLES) else JSON_BODY
 
     def _opened(self) -> Response:
         """To the lab's page, so that the token does not stay in the address bar."""
@@ -128,19 +151,19 @@ class Guard:
         )
         return answer
 
-    def _unfit(self, headers: Headers) -> Response | None:
+    def _unfit(self, headers: Headers, body: Body) -> Response | None:
         """Of a request that may change something."""
         if headers.get("origin") != self.gate.origin:
             return PlainTextResponse("expected a request of the lab's own page\n", 403)
-        if headers.get("content-type") != "application/json":
-            return PlainTextResponse("expected JSON\n", 415)
+        if headers.get("content-type") != body.kind:
+            return PlainTextResponse(f"expected {body.words}\n", 415)
         length = headers.get("content-length", "")
-        if not length.isdigit() or int(length) > LARGEST_BODY:
-            return PlainTextResponse(f"expected at most {LARGEST_BODY} bytes, and to be told how many\n", 413)
+        if not length.isdigit() or int(length) > body.limit:
+            return PlainTextResponse(f"expected at most {body.limit} bytes, and to be told how many\n", 413)
         return None
 
 
-def _limited(receive: Receive) -> Receive:
+def _limited(receive: Receive, limit: int) -> Receive:
     """Whatever length was announced, no more than the limit is read."""
     read = 0
 
@@ -148,7 +171,7 @@ def _limited(receive: Receive) -> Receive:
         nonlocal read
         message = await receive()
         read += len(message.get("body", b""))
-        return {"type": "http.disconnect"} if read > LARGEST_BODY else message
+        return {"type": "http.disconnect"} if read > limit else message
 
     return receive_some
 

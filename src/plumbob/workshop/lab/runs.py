@@ -9,6 +9,7 @@ from typing import Any
 from plumbob.checking.findings import ORDER
 from plumbob.errors import DataError, PlumbobError
 from plumbob.record import Finding, RunRecord
+from plumbob.report.decision_page import summary_of
 from plumbob.run_folder import RunFolder
 from plumbob.workshop.lab.choices import chosen, shape_like
 
@@ -49,11 +50,16 @@ class Runs:
         return RunFolder(self.path(name)).record()
 
     def report(self, name: str) -> str:
-        """The page of a run that came to its end."""
+        """The page of a run that finished."""
         path = RunFolder(self.path(name)).report_file
         if not path.is_file():
             raise DataError("this run has no report")
         return path.read_text(encoding="utf-8")
+
+    def summary(self, name: str) -> str:
+        """One page of a run for whoever decides; an older run has none, and gets it from its record."""
+        file = RunFolder(self.path(name)).summary_file
+        return file.read_text(encoding="utf-8") if file.is_file() else summary_of(self.record(name))
 
     def listed(self) -> Iterator[dict[str, Any]]:
         """For the comparison; what cannot be read is left out."""

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import anyio.to_thread
 import uvicorn
@@ -24,9 +25,13 @@ from starlette.routing import Route
 from plumbob import __version__
 from plumbob.errors import DataError, PlanError, PlumbobError, TransportError
 from plumbob.plan import Plan
-from plumbob.workshop.lab import answers, charts
-from plumbob.workshop.lab.choices import controls, shapes_here
+from plumbob.report.glossary import GLOSSARY
+from plumbob.workshop.lab import answers, charts, pages
+from plumbob.workshop.lab.answers import Draft, Parts
+from plumbob.workshop.lab.choices import controls, fitted_defaults, shapes_here
 from plumbob.workshop.lab.guard import HOST, Gate, Guard
+from plumbob.workshop.lab.own_tables import LARGEST_FILE, OWN, OwnTables, Reading, TablesRead
+from plumbob.workshop.lab.pages import CheckedPlans
 from plumbob.workshop.lab.pictures import picture
 from plumbob.workshop.lab.runs import Runs
 from plumbob.workshop.lab.work import Workroom
@@ -62,6 +67,8 @@ class Lab:
     """What the controls hold when the page is opened."""
     data_dir: Path | None = None
     workroom: Workroom = field(init=False)
+    tables: OwnTables = field(default_factory=OwnTables)
+    checked: CheckedPlans = field(default_factory=CheckedPlans)
     listeners: int = 0
 
     def __post_init__(self) -> None:
@@ -83,6 +90,10 @@ class Lab:
             {
                 "version": __version__,
                 "controls": controls(),
+                "fitted": fitted_defaults(),
+                "glossary": [asdict(entry) for entry in GLOSSARY],
+                "tables": self.tables.listed(),
+                "largest_file": LARGEST_FILE,
                 "data": list(shapes_here(self.data_dir)),
                 "first": self.first,
                 "opened": self.runs.opened is not None,
@@ -91,34 +102,71 @@ class Lab:
             }
         )
 
+    # The user's own tables.
+
+    async def keep_table(self, request: Request) -> Response:
+        """One party's file; the answer lists the files that are here, by the names of their columns."""
+        name = unquote(request.headers.get("x-file-name", ""))
+        await self.tables.keep(request.path_params["place"], name, request.stream())
+        return JSONResponse({"tables": await anyio.to_thread.run_sync(self.tables.listed)}, 201)
+
+    async def _tables_read(self, parts: Parts) -> TablesRead | None:
+        """What own tables give, where the draft is about them."""
+        if parts.data != OWN:
+            return None
+        return await anyio.to_thread.run_sync(self.tables.read, parts.names, parts.reading, parts.keys)
+
+    async def _draft(self, body: object) -> Draft:
+        parts = Parts.of(body)
+        return answers.asked(parts, await self._tables_read(parts))
+
     # A plan.
 
     async def check(self, request: Request) -> Response:
         """Findings, or what is wrong with the plan: that is an answer too, not an error."""
         body = await _json(request)
+        tables: TablesRead | None = None
         try:
-            return JSONResponse(answers.checked(answers.asked(body)))
+            parts = Parts.of(body)
+            tables = await self._tables_read(parts)
+            draft = answers.asked(parts, tables)
+            # In a thread: a plan of many parties and rows takes seconds, in which a run can still be cancelled.
+            answer = await anyio.to_thread.run_sync(answers.checked, draft)
+            self.checked.keep(draft.plan)
         except PlanError as error:
-            return JSONResponse({"mistakes": answers.mistakes(error)})
+            answer = {"mistakes": answers.mistakes(error)}
+        return JSONResponse({**answer, "tables": None if tables is None else asdict(tables)})
 
     async def estimate(self, request: Request) -> Response:
         """Minutes and megabytes; the first for a kind of key takes a second or two."""
-        wish = answers.asked(await _json(request))
+        draft = await self._draft(await _json(request))
         async with self._one_estimate:
-            return JSONResponse(await anyio.to_thread.run_sync(self.tools.estimate, wish.plan))
+            return JSONResponse(await anyio.to_thread.run_sync(self.tools.estimate, draft.plan))
 
     async def explain(self, request: Request) -> Response:
         """One attack's story and picture."""
         body = await _json(request)
         if not isinstance(body, dict) or not all(isinstance(body.get(name), str) for name in EXPLAINED):
-            raise DataError(f"expected a wish, and words for {', '.join(EXPLAINED)}")
-        plan = answers.asked(body.get("wish")).plan
+            raise DataError(f"expected a draft, and words for {', '.join(EXPLAINED)}")
+        plan = (await self._draft(body.get("draft"))).plan
         drawn = await anyio.to_thread.run_sync(picture, plan, *(body[name] for name in EXPLAINED))
         return JSONResponse(asdict(drawn))
 
     async def plan(self, request: Request) -> Response:
         """The controls as a plan's file."""
-        return PlainTextResponse(answers.asked(await _json(request)).plan.to_toml())
+        return PlainTextResponse((await self._draft(await _json(request))).plan.to_toml())
+
+    async def findings(self, request: Request) -> Response:
+        """The findings of a plan that was checked here, as a page; with `download`, as a file to save."""
+        plan = self.checked.plan(request.path_params["hash"])
+        page = await anyio.to_thread.run_sync(pages.findings, plan)
+        is_saved = "download" in request.query_params
+        return _page(page, _attached(f"findings-{plan.hash()[:8]}.html") if is_saved else {})
+
+    async def plan_summary(self, request: Request) -> Response:
+        """The same on one side of paper."""
+        plan = self.checked.plan(request.path_params["hash"])
+        return _page(await anyio.to_thread.run_sync(pages.summary, plan))
 
     # Runs.
 
@@ -127,13 +175,16 @@ class Lab:
         body = await _json(request)
         if not isinstance(body, dict) or not isinstance(body.get("is_calculated"), bool):
             raise DataError("expected a request and whether to compute it in the clear")
-        wish = answers.asked(body.get("wish"))
-        if not wish.data:
+        draft = await self._draft(body.get("draft"))
+        if not draft.data:
             raise DataError("there are no data to run on: choose a data set")
-        name, folder = self.runs.next(wish.plan.protocol)
+        name, folder = self.runs.next(draft.plan.protocol)
+        is_own = draft.data == OWN
+        names = [party.name for party in draft.plan.learners]
         job = {
-            "plan": wish.plan.to_toml(),
-            "data": wish.data,
+            "plan": draft.plan.to_toml(),
+            "data": self.tables.given(names) if is_own else [draft.data],
+            "reading": draft.reading.to_json() if is_own else Reading().to_json(),
             "data_dir": None if self.data_dir is None else str(self.data_dir),
             "out": str(folder),
             "is_calculated": body["is_calculated"],
@@ -188,10 +239,12 @@ class Lab:
     async def report(self, request: Request) -> Response:
         """A run's page as it lies in its folder, apart from the lab's own origin."""
         name = request.path_params["name"]
-        headers = {"Content-Security-Policy": REPORT_POLICY}
-        if "download" in request.query_params:
-            headers |= _attached(f"{name}-report.html")
-        return Response(self.runs.report(name), media_type="text/html", headers=headers)
+        is_saved = "download" in request.query_params
+        return _page(self.runs.report(name), _attached(f"{name}-report.html") if is_saved else {})
+
+    async def summary(self, request: Request) -> Response:
+        """One page of a run for whoever decides."""
+        return _page(self.runs.summary(request.path_params["name"]))
 
     async def run_plan(self, request: Request) -> Response:
         """A run's plan, as its record has it."""
@@ -200,9 +253,10 @@ class Lab:
 
     @asynccontextmanager
     async def lifespan(self, _app: Starlette) -> AsyncIterator[None]:
-        """A lab that closes takes its run along."""
+        """A lab that closes takes its run along, and its copies of tables."""
         yield
         await self.workroom.cancel()
+        self.tables.close()
 
 
 def application(lab: Lab, gate: Gate) -> Guard:
@@ -216,16 +270,20 @@ def application(lab: Lab, gate: Gate) -> Guard:
         route("", lab.page),
         route("assets/{name}", lab.asset),
         route("start", lab.start),
+        route("tables/{place:int}", lab.keep_table, "POST"),
         route("check", lab.check, "POST"),
         route("estimate", lab.estimate, "POST"),
         route("explain", lab.explain, "POST"),
         route("plan", lab.plan, "POST"),
+        route("findings/{hash}", lab.findings),
+        route("findings/{hash}/summary", lab.plan_summary),
         route("runs", lab.listed),
         route("runs", lab.begin, "POST"),
         route("cancel", lab.cancel, "POST"),
         route("runs/{name}/events", lab.events),
         route("runs/{name}/curve", lab.curve),
         route("runs/{name}/report", lab.report),
+        route("runs/{name}/summary.html", lab.summary),
         route("runs/{name}/plan", lab.run_plan),
     ]
     handlers: dict[Any, Any] = {PlumbobError: _said, ArithmeticError: _beyond, ClientDisconnect: _gone}
@@ -291,6 +349,10 @@ async def _beyond(_request: Request, _error: ArithmeticError) -> Response:
 
 async def _gone(_request: Request, _error: ClientDisconnect) -> Response:
     return JSONResponse({"error": "expected less"}, 413)
+
+
+def _page(page: str, more: dict[str, str] | None = None) -> Response:
+    return Response(page, media_type="text/html", headers={"Content-Security-Policy": REPORT_POLICY, **(more or {})})
 
 
 def _attached(name: str) -> dict[str, str]:

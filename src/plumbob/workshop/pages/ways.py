@@ -20,7 +20,7 @@ from plumbob.report.run import (
     warnings,
 )
 from plumbob.report.scale import shown
-from plumbob.report.verdicts import WORDS, badge, verdicts_of, worst
+from plumbob.report.verdicts import badge, verdicts_of, worst
 from plumbob.workshop.auditor.defences import LABELS, VALUES, DefenceOutcome
 from plumbob.workshop.pages.defences import badged_table, leakage, tradeoff_charts
 
@@ -53,7 +53,7 @@ def sections_of(sentences: Sequence[str], ways: Sequence[Way]) -> Iterator[Secti
         yield findings_section(way.record.findings, f"Findings: {way.name}")
     yield from quality_sections(first)
     yield Section("How it was done", sentences)
-    yield plan_section(first)
+    yield plan_section(first.parsed_plan, first.plan)
     lines = [[f"{way.name}, {what}", value] for way in ways for what, value in receipt_lines(way.record)]
     yield Section("The receipt", table=PageTable(["what", "value"], lines))
     limits = dict.fromkeys(line for way in ways for line in limits_of(way.record.parsed_plan))
@@ -68,7 +68,7 @@ def _card(way: Way) -> Markup:
     numbers = (
         ("AUC", "-" if way.outcome.auc is None else f"{way.outcome.auc:.3f}"),
         ("label leakage", shown(leakage(way.outcome, LABELS), "percent")),
-        ("columns", WORDS[way.outcome.verdicts[VALUES]]),
+        ("columns", way.outcome.verdicts[VALUES]),
         ("time", shown(way.outcome.seconds, "seconds")),
         ("traffic", shown(way.outcome.bytes, "bytes")),
     )

@@ -41,6 +41,7 @@ def packing(effort: Effort, key_bits: int = 2048) -> ExperimentOutcome:
         for words, (party, replies) in kinds.items()
     }
     slots = bounds.slots(key_bits, 64)
+    solvable, reach = (bounds.largest_solvable_batch(FEW[1], count) for count in (1, slots))
     figure = Figure(
         "packing",
         "Residuals of a batch that two columns give away",
@@ -50,12 +51,10 @@ def packing(effort: Effort, key_bits: int = 2048) -> ExperimentOutcome:
             Curve.of("solving alone", sizes, alone),
             *(Curve.of(words, sizes, shares) for words, shares in read.items()),
         ),
-        f"{key_bits}-bit keys. Solving needs batches of at most 2; the paper has {slots} slots a plaintext.",
+        f"{key_bits}-bit keys. Solving needs batches of at most {solvable}; the paper has {slots} slots a plaintext.",
         is_share=True,
     )
-    return ExperimentOutcome(
-        (figure,), (_reach_claim(figure.curves[1], slots * FEW[1], key_bits), _cut_claim(figure.curves[3]))
-    )
+    return ExperimentOutcome((figure,), (_reach_claim(figure.curves[1], reach, key_bits), _cut_claim(figure.curves[3])))
 
 
 def _reach_claim(curve: Curve, reach: int, key_bits: int) -> Claim:

@@ -63,7 +63,7 @@ class Owners:
         self, frame: Any, labels: ArrayLike | None, readings: Sequence[ColumnChoices] | None = None
     ) -> tuple[Table, ...]:
         """The same from a frame with texts among its columns; `readings` say how training read each party's."""
-        chosen = readings or [ColumnChoices(tuple(self.names_of(party))) for party in range(len(self.places))]
+        chosen = readings or [_reading(frame, self.names_of(party)) for party in range(len(self.places))]
         return tuple(
             table_from(frame, labels=labels if party == 0 else None, choices=reading)
             for party, reading in enumerate(chosen)
@@ -86,6 +86,13 @@ def has_texts(X: Any) -> bool:
     if not isinstance(frame, nw.DataFrame):
         return False
     return any(not (kind.is_numeric() or kind == nw.Boolean) for kind in frame.schema.values())
+
+
+def _reading(frame: Any, names: Sequence[str]) -> ColumnChoices:
+    """A column that its owner made a category is one, also where its levels look like numbers."""
+    kinds = nw.from_native(frame, eager_only=True).schema
+    types = {name: "category" for name in names if kinds[name] in (nw.Categorical, nw.Enum)}
+    return ColumnChoices(tuple(names), types=types)
 
 
 def deviations(tables: Sequence[Table]) -> list[Vector]:

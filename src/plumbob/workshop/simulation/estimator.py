@@ -239,7 +239,8 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         return X, labels
 
     def _checked_again(self, X: Any) -> Any:
-        if self._has_texts:
+        # Text where training had numbers is refused later, by column; scikit-learn's own message would quote a cell.
+        if self._has_texts or has_texts(X):
             return validate_data(self, X, reset=False, skip_check_array=True)
         return validate_data(self, X, dtype=np.float64, reset=False, ensure_all_finite=self._finite())
 
@@ -250,14 +251,14 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
     def _tables(
         self, X: Any, labels: NDArray[np.intp] | None, readings: Sequence[ColumnChoices] | None = None
     ) -> tuple[Table, ...]:
-        if self._has_texts:
-            return self._owners.tables_of_frame(X, labels, readings)
-        return self._owners.tables_of_numbers(X, labels)
+        if isinstance(X, np.ndarray):
+            return self._owners.tables_of_numbers(X, labels)
+        return self._owners.tables_of_frame(X, labels, readings)
 
     def _warn_of_leaks(self, plan: Plan, rows: int) -> None:
         # All data are here already: short keys give nothing away that this machine does not have.
         if leaking := unaccepted(plan, rows, but=[WEAK_KEYS]):
-            warnings.warn(warning_about(leaking), LeakWarning, stacklevel=3)
+            warnings.warn(warning_about(leaking, rows), LeakWarning, stacklevel=3)
 
     def _progress(self, plan: Plan) -> "AbstractContextManager[Progress | None]":
         if not self.verbose:

@@ -81,7 +81,7 @@ def load_tables(
         loaded = LoadedTables(name, training, test)
     else:
         loaded = _load_files(plan, _files(plan, given), id_column, label_column, reading, testing)
-    _refuse_unfit(plan, loaded.tables, id_column)
+    refuse_unfit(plan, loaded.tables, id_column)
     return loaded
 
 
@@ -96,10 +96,8 @@ def _load_files(
     """One file for each party, with files of test rows beside them or the newest rows held out, if that is wished."""
     if testing.split_by is not None:
         reading = replace(reading, drop=(*reading.drop, testing.split_by))
-    read = _read_training_files(plan, files, id_column, label_column, reading)
-    # Shapes are those of the whole files, as between organisations, whose common rows are not known yet.
-    shaped_tables = {party: table if plan.version == 1 else shaped(table, plan) for party, table in read.items()}
-    aligned, sizes = _aligned(shaped_tables, id_column), _sizes(read)
+    read = read_training_files(plan, files, id_column, label_column, reading)
+    aligned, sizes = common_rows(plan, read, id_column), _sizes(read)
     if testing.split_by is not None:
         is_new = _newest(files, id_column, testing.split_by, aligned[plan.label_party.name].ids)
         training = {party: table.take(np.flatnonzero(~is_new)) for party, table in aligned.items()}
@@ -107,7 +105,7 @@ def _load_files(
         return LoadedTables("files", training, held_out, sizes)
     test: dict[str, Table] = {}
     if testing.files:
-        new = _read_training_files(plan, _files(plan, testing.files), id_column, label_column, reading)
+        new = read_training_files(plan, _files(plan, testing.files), id_column, label_column, reading)
         test = _aligned(new, id_column)
         _refuse_other_classes(plan, aligned, test)
     return LoadedTables("files", aligned, test, sizes)
@@ -124,7 +122,11 @@ def encoded_widths(
     """How many columns each party's file gives under a plan, whatever its parties' features say."""
     if testing.split_by is not None:
         reading = replace(reading, drop=(*reading.drop, testing.split_by))
-    tables = _read_training_files(plan, _files(plan, given), id_column, label_column, reading)
+    return widths_of(plan, read_training_files(plan, _files(plan, given), id_column, label_column, reading))
+
+
+def widths_of(plan: Plan, tables: Mapping[str, Table]) -> dict[str, int]:
+    """How many columns each party's table gives after encoding."""
     widths = {}
     for party, table in tables.items():
         with _said_by(party):
@@ -225,9 +227,10 @@ def _files(plan: Plan, given: Sequence[str]) -> dict[str, Path]:
     return {name: files[name] for name in expected}
 
 
-def _read_training_files(
+def read_training_files(
     plan: Plan, files: Mapping[str, Path], id_column: str | None, label_column: str | None, reading: ColumnChoices
 ) -> dict[str, Table]:
+    """Every party's table as it is in its file; only the label party's has the label."""
     if label_column is None:
         raise DataError(f"name the column that holds the label in {plan.label_party.name}'s file: --label COLUMN")
     known = {}
@@ -260,6 +263,13 @@ def _refuse_label_column(table: Table, label_column: str) -> None:
         raise DataError(f"its file has the label's column {label_column!r} too; only the label party may hold it")
 
 
+def common_rows(plan: Plan, read: Mapping[str, Table], id_column: str | None) -> dict[str, Table]:
+    """The rows that all parties have, in one order."""
+    # Shapes are those of the whole files, as between organisations, whose common rows are not known yet.
+    shaped_tables = {party: table if plan.version == 1 else shaped(table, plan) for party, table in read.items()}
+    return _aligned(shaped_tables, id_column)
+
+
 def _aligned(tables: Mapping[str, Table], id_column: str | None) -> dict[str, Table]:
     sizes = _sizes(tables)
     if id_column is None and len(set(sizes.values())) > 1:
@@ -279,7 +289,7 @@ def _listed(sizes: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {size}" for name, size in sizes.items())
 
 
-def _refuse_unfit(plan: Plan, tables: Mapping[str, Table], id_column: str | None) -> None:
+def refuse_unfit(plan: Plan, tables: Mapping[str, Table], id_column: str | None) -> None:
     """Every party's columns as the plan wants them, and enough rows for one batch."""
     for name, table in tables.items():
         with _said_by(name):

@@ -7,7 +7,7 @@ network. `clear` has no messages and is calculated directly.
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations
@@ -19,6 +19,7 @@ import numpy as np
 
 from plumbob.arrays import Vector
 from plumbob.crypto import SYSTEM_RANDOMNESS, Randomness, engines
+from plumbob.crypto.engines.interface import Engine
 from plumbob.data import Table, seed_from_int
 from plumbob.errors import DataError, TransportError
 from plumbob.plan import Plan
@@ -50,6 +51,10 @@ class JointModel:
 
     plan: Plan
     parts: dict[str, ModelPart]
+
+    def __repr__(self) -> str:
+        columns = ", ".join(f"{name} {len(part.encoder.names)}" for name, part in self.parts.items())
+        return f"JointModel({self.plan.protocol}; columns: {columns})"
 
     def scores(self, tables: Mapping[str, Table]) -> Vector:
         """Joint scores of new rows; the tables hold the same rows in the same order."""
@@ -111,7 +116,7 @@ def train(
     plan: Plan,
     tables: Mapping[str, Table],
     *,
-    engine: str = "auto",
+    engine: str | Engine = "auto",
     jobs: int | None = None,
     randomness: Randomness | Mapping[str, Randomness] = SYSTEM_RANDOMNESS,
     progress: Progress | None = None,
@@ -136,7 +141,10 @@ def train(
             _keep_bytes(participants)
         if checkpoint is not None:
             participants = {name: _with_journal(participant, checkpoint) for name, participant in participants.items()}
-        run = _train_between_parties(plan, tables, participants, progress, cast)
+        parties = _parties_at(participants, tables, progress, cast)
+        tasks = {name: partial(run_to_its_quality, party) for name, party in parties.items()}
+        results = run_together(tasks, participants)
+        run = _finished(plan, parties, [transcript for transcript, _ in results.values()])
     seconds = time.perf_counter() - started + (0.0 if checkpoint is None else checkpoint.seconds)
     return replace(run, record=replace(run.record, seconds=seconds, transcripts=run.transcripts))
 
@@ -174,32 +182,37 @@ def _train_clear(
     return Run(record, named, JointModel(plan, parts))
 
 
-def _train_between_parties(
-    plan: Plan,
-    tables: Mapping[str, Table],
+def _parties_at(
     participants: Mapping[str, Participant],
+    tables: Mapping[str, Table],
     progress: Progress | None,
     cast: Mapping[str, type[TrainingParty]],
+) -> dict[str, TrainingParty | Arbiter]:
+    """Who sits where; the label party alone reports how far they are."""
+    return {
+        name: player(one, tables.get(name), progress if name == one.plan.label_party.name else None, cast.get(name))
+        for name, one in participants.items()
+    }
+
+
+def _finished(
+    plan: Plan, parties: dict[str, TrainingParty | Arbiter], results: Iterable[Transcript | ArbiterTranscript]
 ) -> Run:
-    reporter = plan.label_party.name
-    parties: dict[str, TrainingParty | Arbiter] = {}
-    for name, participant in participants.items():
-        parties[name] = player(participant, tables.get(name), progress if name == reporter else None, cast.get(name))
-    tasks = {name: partial(run_to_its_quality, party) for name, party in parties.items()}
-    results = run_together(tasks, participants).values()
-    ends = [replace(end, frames=_frames(participants[end.party])) for end, _ in results]
+    """What is left of a run in which everybody came to the end."""
+    ends = [replace(end, frames=_frames(parties[end.party].participant)) for end in results]
     transcripts = {end.party: end for end in ends if isinstance(end, Transcript)}
     arbiter = next((end for end in ends if isinstance(end, ArbiterTranscript)), None)
     learners = {name: party for name, party in parties.items() if isinstance(party, TrainingParty)}
     for party in learners.values():
         party.refuse_result()
     parts = {name: party.model_part() for name, party in learners.items()}
-    label, participant = transcripts[reporter], participants[reporter]
     records = [
-        party_record(plan, name, parts.get(name), participants[name], getattr(party, "noise_draws", 0))
+        party_record(plan, name, parts.get(name), party.participant, getattr(party, "noise_draws", 0))
         for name, party in parties.items()
     ]
-    record = run_record(plan, participant.engine.name, participant.randomness, records, len(label.X), label.seed)
+    label = transcripts[plan.label_party.name]
+    reporter = parties[label.party].participant
+    record = run_record(plan, reporter.engine.name, reporter.randomness, records, len(label.X), label.seed)
     return Run(record, transcripts, JointModel(plan, parts), arbiter, parties)
 
 
@@ -219,7 +232,7 @@ def _frames(participant: Participant) -> dict[str, list[bytes]]:
 
 
 def connected_participants(
-    plan: Plan, engine: str, jobs: int | None, randomness: Randomness | Mapping[str, Randomness]
+    plan: Plan, engine: str | Engine, jobs: int | None, randomness: Randomness | Mapping[str, Randomness]
 ) -> dict[str, Participant]:
     """A participant for every party, with a channel to every other one; the cores are shared out among them."""
     names = [party.name for party in plan.parties]
@@ -230,10 +243,11 @@ def connected_participants(
         channels[second][first] = Channel(first, ends[1])
     threads = max(1, (jobs or engines.cores()) // len(plan.learners))
     shape = usual_shape(plan)
-    return {
-        name: Participant(name, plan, channels[name], engines.choose(engine, threads, shape), _own(randomness, name))
-        for name in names
-    }
+
+    def own_engine() -> Engine:
+        return engines.choose(engine, threads, shape) if isinstance(engine, str) else engine
+
+    return {name: Participant(name, plan, channels[name], own_engine(), _own(randomness, name)) for name in names}
 
 
 def _own(randomness: Randomness | Mapping[str, Randomness], name: str) -> Randomness:

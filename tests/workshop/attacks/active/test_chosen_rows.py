@@ -1,16 +1,18 @@
 """Chosen inputs: read at any batch size, with any reply; stopped by noise, flipped labels and weights never opened."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
 from plumbob.plan import Plan
 from plumbob.workshop.attacks import NotApplicable
 from plumbob.workshop.attacks.active.chosen_rows import (
+    ChoosingParty,
     ChosenRowsArbitratedParty,
     ChosenRowsParty,
     ChosenRowsSharesParty,
     arm,
-    choosing,
     signs_in,
 )
 from tests.protocol.support import plan_for
@@ -19,6 +21,11 @@ from tests.workshop.attacks.active.support import staged
 REPLIES = ["packed", "single", "paper"]
 # What a few bits of some features, in some steps of one party, may move a weight.
 ROUNDING = 1e-4
+
+
+def choosing(party_class: type[ChoosingParty], rows: Sequence[int]) -> type[ChoosingParty]:
+    """The same party, after these training rows."""
+    return type(party_class.__name__, (party_class,), {"chosen": tuple(rows)})
 
 
 def exchange(replies: str = "packed", **keys: object) -> Plan:

@@ -8,6 +8,7 @@ from plumbob.crypto.limbs import from_ints
 from plumbob.crypto.paillier import PaillierPublicKey
 from plumbob.data import Batch
 from tests.crypto.owners import ShortMaskKey, signed_digits
+from tests.crypto.support import decrypt_signed
 from tests.protocol.support import Played, made_up, trained
 from tests.workshop.attacks.keys.support import ROWS, Owner, Score, against, attack_plan, score
 
@@ -29,7 +30,7 @@ class HugeValuesOwner(Owner):
     def features(self, reply: int) -> list[int]:
         """What stands above the mask."""
         ciphertext = Sendable(self.key.public, from_ints([reply], self.key.public.ring.width))
-        (opened,) = self.key.decrypt_signed(ciphertext)
+        (opened,) = decrypt_signed(self.key, ciphertext)
         return signed_digits(opened >> self.above, self.widths.features.bits, ROWS)
 
 

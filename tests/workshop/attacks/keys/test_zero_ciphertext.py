@@ -23,6 +23,7 @@ from plumbob.protocol.exchange import ExchangeParty
 from plumbob.protocol.messages import Kind, decode
 from plumbob.protocol.party import TrainingParty
 from tests.crypto.owners import ciphertexts
+from tests.crypto.support import decrypt_signed
 from tests.protocol.support import made_up, plan_for, played, tables_for
 from tests.workshop.attacks.keys.support import ROWS, factors_of, on_network
 
@@ -51,7 +52,7 @@ class ZeroParty(ExchangeParty):
         stolen = PaillierPrivateKey(p, q, self._victim)
         assert self._channel.tape is not None
         lent = ciphertexts(self._victim, decode(self._channel.tape[0]).body)
-        residuals = stolen.decrypt_signed(EncryptedVector(self._victim, from_ints(lent, self._victim.ring.width)))
+        residuals = decrypt_signed(stolen, EncryptedVector(self._victim, from_ints(lent, self._victim.ring.width)))
         self.labels = np.empty(len(batch))
         self.labels[batch.rows] = -np.sign([float(value) for value in residuals])
         return np.zeros(self.columns)

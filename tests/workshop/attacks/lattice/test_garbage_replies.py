@@ -74,7 +74,7 @@ def test_garbage_reaches_one_pass_only() -> None:
     assert not any(guess == truth for guess, truth in zip(wrong, to_ints(VALUES), strict=True))
 
 
-@pytest.mark.parametrize("number", [1, 2, 3, 4, 5, 6])
+@pytest.mark.parametrize("number", [1, 2, 3, 4, 5, 6, 7, 8])
 def test_our_sets_leave_enough_of_a_secret(number: int) -> None:
     """As many opened bits as a set allows leave it with as many unknown coefficients as the guidelines ask for."""
     parameters: ParameterSet = sets.by_number(number)
@@ -86,7 +86,7 @@ def test_our_sets_leave_enough_of_a_secret(number: int) -> None:
 def test_more_opened_bits_than_any_set_allows_are_refused() -> None:
     """A plan that would open a whole secret is refused before it starts."""
     with pytest.raises(CryptoError, match="open fewer numbers"):
-        sets.for_gradients(math.ceil(16384 * math.log2(3)))
+        sets.for_gradients(math.ceil(32768 * math.log2(3)))
 
 
 def test_the_reference_draws_secrets_of_three_values() -> None:

@@ -375,11 +375,6 @@ def exact_rate(plan: Plan, rows: int) -> float:
     return math.ldexp(size.gradient_factor, 2 * plan.feature_bits - size.shift)
 
 
-def choosing(party_class: type[ChoosingParty], rows: Sequence[int]) -> type[ChoosingParty]:
-    """The same party, after these training rows."""
-    return type(party_class.__name__, (party_class,), {"chosen": tuple(rows)})
-
-
 def arm(plan: Plan, name: str) -> type[ChoosingParty] | NotApplicable:
     """Wherever a sum or a weight comes back."""
     if plan.protocol == "shares" and plan.open == "never":

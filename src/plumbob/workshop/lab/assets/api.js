@@ -21,6 +21,16 @@ export const post = async (path, content, signal) =>
     }),
   );
 
+// A table's bytes; its name travels beside them, because it says what kind of file it is.
+export const upload = async (path, file) =>
+  answer(
+    await fetch(path, {
+      method: "POST",
+      headers: { "Content-Type": "application/octet-stream", "X-File-Name": encodeURIComponent(file.name) },
+      body: file,
+    }),
+  );
+
 // Calls `work` once things have been quiet for a while. An answer that is overtaken by the next question is dropped.
 export function latest(milliseconds, work, failed) {
   let timer, controller;

@@ -1,11 +1,11 @@
-// All runs of this lab beside one another; two of them, chosen, with what their plans do not have in common.
+// All runs of this lab beside one another; two of them, chosen, with what differs in their plans.
 
 import { get } from "./api.js";
 import { badge, byId, drawn, fill, h, number } from "./dom.js";
 
 const NONE = "None yet. A run is kept as a folder, with its record, its plan and its report.";
 const CAPTION =
-  "Choose two to see what differs. Beside a verdict: the part of what was unknown that the best attack found out.";
+  "Tick two to see what differs. Beside a verdict: how much of what was unknown the best attack found out.";
 const HEADS = ["", "run", "protocol", "noise", "AUC", "labels", "columns and scores", "seconds", "files"];
 
 export class Compare {
@@ -42,7 +42,7 @@ export class Compare {
       run.is_finished ? null : h("span", { class: "title" }, run.status));
     const how = run.is_calculated ? `${run.protocol}, calculated` : run.protocol;
     const cells = [how, run.noise, number(run.auc), reach(run.labels), reach(run.values), number(run.seconds, 1)];
-    const row = h("tr", {}, h("td", { class: "pick" }, pick), name, cells.map((cell) => h("td", {}, cell)), this.links(run));
+    const row = h("tr", {}, h("td", { class: "pick" }, pick), name, cells.map((cell, at) => h("td", { "data-head": HEADS[at + 2] }, cell)), this.links(run));
     row.dataset.run = run.name;
     return row;
   }
@@ -50,12 +50,13 @@ export class Compare {
   links(run) {
     const at = `runs/${run.name}`;
     const report = [
+      h("a", { href: `${at}/summary.html`, target: "_blank", rel: "noopener" }, "one page"),
       h("a", { href: `${at}/report`, target: "_blank", rel: "noopener" }, "report"),
       h("a", { href: `${at}/report?download`, download: "", "aria-label": `Save the report of ${run.name}` }, "save"),
     ];
     const use = h("button", { type: "button", class: "quiet", onclick: () => this.use(run.plan) }, "use its plan");
     const plan = h("a", { href: `${at}/plan`, download: "" }, "plan");
-    return h("td", {}, h("div", { class: "links" }, run.has_report ? report : [], plan, use));
+    return h("td", { "data-head": "files" }, h("div", { class: "links" }, run.has_report ? report : [], plan, use));
   }
 
   pick(name) {
@@ -79,9 +80,9 @@ export class Compare {
 }
 
 function tableOf(heads, lines, name, caption) {
-  const head = h("thead", {}, h("tr", {}, heads.map((word) => h("th", { scope: "col", class: word ? "" : "pick" }, word))));
-  const table = h("table", {}, caption ? h("caption", {}, caption) : null, head, h("tbody", {}, lines));
-  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": name }, table);
+  const head = h("thead", {}, h("tr", {}, heads.map((word) => (word ? h("th", { scope: "col" }, word) : h("td", { class: "pick" })))));
+  const table = h("table", { class: "stacked", "aria-label": name }, caption ? h("caption", {}, caption) : null, head, h("tbody", {}, lines));
+  return table;
 }
 
 function valuesOf({ plan }) {

@@ -1,26 +1,33 @@
-// The plan in controls: sliders for what one plays with, selects for choices, the rest of the keys behind a fold.
+// The plan in controls: sliders for what people change most, selects for choices, the rest of the keys behind a fold.
 
 import { byId, fill, h } from "./dom.js";
 import { amount, choice, put, slider, tick, words } from "./fields.js";
+import { explained } from "./glossary.js";
 import { Parties } from "./parties.js";
+import { OWN } from "./tables.js";
 
 const SAYINGS = {
   protocol: {
     clear: "No cryptography; each party gets its own gradient. For research.",
     exchange: "Encrypted. Each party sees its own gradient in every step.",
     arbiter: "A third party holds the key. Each party sees its own gradient.",
-    shares: "Encrypted and shared. Nobody sees a gradient, and the weights stay shared unless you open them.",
+    shares: "Encrypted, and kept in shares. Nobody sees a gradient; the weights stay in shares unless you open them.",
   },
   noise: {
     none: "",
+    rows: "Protects whole rows, by this epsilon and delta. For shares.",
     std: "A given amount on every residual.",
-    heuristic: "The paper’s formula: heuristic, by its own words.",
-    sound: "Calibrated: every label has this epsilon and delta.",
+    heuristic: "The paper’s formula, which it calls heuristic itself.",
+    sound: "Protects single labels, by this epsilon and delta; nothing else.",
   },
   batches: {
-    reshuffled: "Learns best and, outside shares, leaks most.",
+    reshuffled: "New batches in every epoch. Outside shares they leak most.",
     fixed: "The same rows together in every epoch.",
-    full: "One batch of everybody.",
+    full: "One batch of all rows: each step is one pass.",
+  },
+  open: {
+    never: "The weights stay in shares; predictions are made on shares.",
+    own: "Each party gets its own weights: one more equation about labels for each of its columns.",
   },
 };
 const TITLES = {
@@ -33,29 +40,23 @@ const TITLES = {
 };
 const TRAINING = ["batch_size", "epochs", "batches", "start"];
 const PROTECTION = ["protocol", "open", "replies", "noise", "epsilon", "delta", "noise_std", "row_norm"];
-const hasBudget = (keys) => ["sound", "heuristic"].includes(keys.noise);
+const hasBudget = (keys) => ["rows", "sound", "heuristic"].includes(keys.noise);
 const IN_SIGHT_IF = {
   batch_size: (keys) => keys.batches !== "full",
   open: (keys) => keys.protocol === "shares",
   replies: (keys) => !["shares", "clear"].includes(keys.protocol),
-  noise: (keys) => keys.protocol !== "shares" || keys.noise !== "none",
   epsilon: hasBudget,
   delta: hasBudget,
   noise_std: (keys) => keys.noise === "std",
   row_norm: (keys) => keys.noise !== "none" || keys.row_norm > 0,
 };
-// What a plan would refuse to have beside a choice is put right with it; the controls show that it changed.
-const ALONG = {
-  protocol: (keys) => {
-    if (keys.protocol !== "shares") return { open: "own" };
-    // Coming back to shares, weights stay shared again: no choice may weaken another one silently.
-    return { open: "never", noise: "none", noise_std: 0, replies: keys.replies === "paper" ? "packed" : keys.replies };
-  },
-  noise: (keys) => ({
-    noise_std: keys.noise === "std" ? keys.noise_std || 1 : 0,
-    row_norm: keys.noise === "none" ? keys.row_norm : keys.row_norm || 1,
-  }),
-};
+// What a kind of noise cannot do without is set with it, and said on the page. Protection is never taken back this way.
+const ALONG_WITH_NOISE = (keys) => ({
+  noise_std: keys.noise === "std" ? keys.noise_std || 1 : 0,
+  row_norm: ["none", "rows"].includes(keys.noise) ? keys.row_norm : keys.row_norm || 1,
+});
+// As `plan new --data` suggests them: real tables have text and gaps, and a model is judged on rows it has not seen.
+const FOR_OWN_TABLES = { bins: 10, test_share: 0.2 };
 const MOST_EPOCHS = 200;
 
 const titleOf = (name) => {
@@ -64,15 +65,16 @@ const titleOf = (name) => {
 };
 
 export class Controls {
-  constructor(start, changed) {
-    this.data = start.data;
-    this.changed = changed;
+  // `changed` is called after every change; `alongside` with the draft before it, where one choice changed other keys.
+  constructor(start, changed, alongside) {
+    Object.assign(this, { data: start.data, fitted: start.fitted, changed, alongside });
     this.fields = new Map();
-    this.parties = new Parties(() => this.state, () => this.dataset?.columns, () => this.update());
+    const columns = { fixed: () => this.dataset?.columns, isGiven: () => this.state.data === OWN };
+    this.parties = new Parties(() => this.state, columns, () => this.update());
     this.build(start.controls);
   }
 
-  get wish() {
+  get draft() {
     return structuredClone(this.state);
   }
 
@@ -85,17 +87,37 @@ export class Controls {
   }
 
   // Another plan in all controls at once.
-  hold(wish) {
-    this.state = structuredClone(wish);
+  hold(draft) {
+    this.state = structuredClone(draft);
     this.update();
   }
 
   // Some keys, and what goes along with them.
   set(keys) {
+    const before = this.draft;
     const held = this.state.keys;
-    Object.assign(held, keys);
-    for (const [name, along] of Object.entries(ALONG)) if (name in keys) Object.assign(held, along(held), keys);
+    const along = this.along(keys);
+    Object.assign(held, along, keys);
+    if ("noise" in keys) Object.assign(along, ALONG_WITH_NOISE(held));
+    Object.assign(held, along, keys);
     this.update();
+    const moved = Object.keys(along).filter((name) => !(name in keys) && held[name] !== before.keys[name]);
+    this.alongside(before, moved.map((name) => `${name} = ${held[name]}`));
+  }
+
+  // With another protocol or scheme, what was only the old one's default becomes the new one's, as in a plan's file.
+  along(keys) {
+    const held = this.state.keys;
+    if (!("protocol" in keys) && !("scheme" in keys)) return {};
+    const old = this.fitted[held.protocol][held.scheme];
+    const protocol = keys.protocol ?? held.protocol;
+    const isOldDefault = held.scheme === this.fitted[held.protocol][""].scheme;
+    const scheme = keys.scheme ?? ("protocol" in keys && isOldDefault ? this.fitted[protocol][""].scheme : held.scheme);
+    const changed = { scheme };
+    for (const [name, value] of Object.entries(this.fitted[protocol][scheme])) {
+      if (name !== "scheme" && held[name] === old[name]) changed[name] = value;
+    }
+    return changed;
   }
 
   update() {
@@ -121,15 +143,16 @@ export class Controls {
       const words = `${one.name} (${one.is_here ? size : "not here: PLUMBOB_DATA"})`;
       return h("option", { value: one.name, disabled: !one.is_here }, words);
     });
+    const own = h("option", { value: OWN }, "your own tables");
     const none = h("option", { value: "" }, "none, only the numbers");
-    this.dataSelect = h("select", { id: "data", onchange: () => this.choose(this.dataSelect.value) }, options, none);
+    this.dataSelect = h("select", { id: "data", onchange: () => this.choose(this.dataSelect.value) }, options, own, none);
     const count = () => {
-      this.state.rows = Math.round(Number(this.rowsInput.value));
+      this.state.rows = this.rowsInput.value === "" ? "" : Math.round(Number(this.rowsInput.value));
       this.update();
     };
     this.rowsInput = h("input", { id: "rows", type: "number", min: "1", max: "10000000", oninput: count });
     this.rowsField = h("div", { class: "field" }, h("label", { for: "rows" }, "Rows"), this.rowsInput);
-    return [h("div", { class: "field" }, h("label", { for: "data" }, "Data set"), this.dataSelect), this.rowsField];
+    return [h("div", { class: "field" }, h("label", { for: "data" }, "Data"), this.dataSelect), this.rowsField];
   }
 
   choose(name) {
@@ -140,7 +163,20 @@ export class Controls {
       this.state.keys.batch_size = Math.min(this.state.keys.batch_size, this.rows);
       this.parties.fit(before, this.dataset.columns);
     }
-    this.update();
+    if (name === OWN) this.set({ ...FOR_OWN_TABLES, ...this.chosenOf(FOR_OWN_TABLES) });
+    else this.update();
+  }
+
+  // Those of these keys that somebody has set already.
+  chosenOf(suggested) {
+    return Object.fromEntries(Object.keys(suggested).map((name) => [name, this.state.keys[name] || suggested[name]]));
+  }
+
+  // What the lab counted in own tables.
+  count(tables) {
+    if (!tables?.widths.length) return;
+    Object.assign(this.state, { features: [...tables.widths], rows: tables.rows });
+    this.show();
   }
 
   field(key) {
@@ -157,13 +193,22 @@ export class Controls {
     const { keys } = this.state;
     this.dataSelect.value = this.state.data;
     this.rowsField.hidden = Boolean(this.dataset);
+    this.rowsInput.disabled = this.state.data === OWN;
     put(this.rowsInput, this.rows);
     this.parties.show();
-    const most = { batch_size: this.rows, epochs: Math.max(MOST_EPOCHS, keys.epochs) };
+    const most = { batch_size: Number(this.rows), epochs: Math.max(MOST_EPOCHS, keys.epochs) };
     for (const [name, field] of this.fields) {
       field.show(keys[name], most[name]);
       field.element.hidden = IN_SIGHT_IF[name] ? !IN_SIGHT_IF[name](keys) : false;
     }
+  }
+
+  // How many passes the public rule makes, where nobody said a number.
+  tell(passes) {
+    const { element, hint } = this.fields.get("epochs");
+    if (this.state.keys.epochs !== 0 || !passes || element.dataset.passes === String(passes)) return;
+    element.dataset.passes = String(passes);
+    fill(hint, explained(`Passes over the rows. 0 means the public rule, here ${passes} passes.`));
   }
 
   // Each mistake beside the control that it is about.

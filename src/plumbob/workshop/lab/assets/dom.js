@@ -39,6 +39,10 @@ export function duration(seconds) {
   return `${(seconds / 3600).toFixed(1)} h`;
 }
 
+export function size(bytes) {
+  return bytes < 1e6 ? `${Math.max(1, Math.round(bytes / 1e3))} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
+}
+
 export function save(text, name) {
   const address = URL.createObjectURL(new Blob([text]));
   h("a", { href: address, download: name }).click();

@@ -1,11 +1,12 @@
 // One control for one key of the plan: a label, an input, a line for what it means and one for what is wrong with it.
 // Each is { element, hint, show(value, most), complain(text) }.
 
-import { h } from "./dom.js";
+import { fill, h } from "./dom.js";
+import { explained } from "./glossary.js";
 
-// A number from a field, or nothing while somebody has emptied it to type another.
+// A number from a field. An emptied field is no number, and the plan says so: what was there before does not count.
 const numberIn = (input, isWhole) => {
-  if (input.value === "" || !Number.isFinite(Number(input.value))) return undefined;
+  if (input.value === "" || !Number.isFinite(Number(input.value))) return "";
   return isWhole ? Math.round(Number(input.value)) : Number(input.value);
 };
 
@@ -16,7 +17,7 @@ export const put = (input, value) => {
 
 function framed(key, title, input, { beside = [], kind = "" } = {}) {
   const id = `key-${key.name}`;
-  const hint = h("p", { class: "hint", id: `${id}-hint` }, key.comment);
+  const hint = h("p", { class: "hint", id: `${id}-hint` }, explained(key.comment));
   const wrong = h("p", { class: "wrong", id: `${id}-wrong`, hidden: true });
   input.id = id;
   input.setAttribute("aria-describedby", `${id}-hint ${id}-wrong`);
@@ -35,7 +36,7 @@ export function choice(key, title, set, sayings = {}) {
   const field = framed(key, title, input);
   const show = (value) => {
     input.value = value;
-    if (value in sayings) field.hint.textContent = sayings[value];
+    if (value in sayings) fill(field.hint, explained(sayings[value]));
   };
   return { ...field, show };
 }
@@ -54,10 +55,7 @@ export function amount(key, title, set) {
   const isWhole = key.kind === "int";
   const low = key.low === null ? undefined : String(key.low);
   const input = h("input", { type: "number", step: isWhole ? "1" : "any", min: low });
-  input.addEventListener("input", () => {
-    const value = numberIn(input, isWhole);
-    if (value !== undefined) set(value);
-  });
+  input.addEventListener("input", () => set(numberIn(input, isWhole)));
   return { ...framed(key, title, input), show: (value) => put(input, value) };
 }
 
@@ -68,19 +66,16 @@ export function slider(key, title, set) {
   let most = 2;
   let now = 1;
   const range = h("input", { type: "range", min: "0", max: String(TRACK) });
-  const exact = h("input", { type: "number", min: "1", step: "1", "aria-label": `${title}, exactly` });
+  const exact = h("input", { type: "number", min: String(key.low ?? 1), step: "1", "aria-label": `${title}, exactly` });
   const within = (value) => Math.min(most, Math.max(1, value));
   range.addEventListener("input", () => set(within(Math.round(most ** (Number(range.value) / TRACK)))));
   range.addEventListener("keydown", (event) => {
     const way = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
     if (!way) return;
     event.preventDefault();
-    set(within(now + way * Math.max(1, Math.round(now / 20))));
+    set(within(Number(now) + way * Math.max(1, Math.round(now / 20))));
   });
-  exact.addEventListener("input", () => {
-    const value = numberIn(exact, true);
-    if (value >= 1) set(value);
-  });
+  exact.addEventListener("input", () => set(numberIn(exact, true)));
   const show = (value, limit) => {
     most = Math.max(2, limit);
     now = value;

@@ -2,14 +2,15 @@
 
 import { post } from "./api.js";
 import { badge, byId, drawn, fill, h } from "./dom.js";
+import { explained } from "./glossary.js";
 
 export const ORDER = ["leaks", "degrades", "blocked", "not applicable"];
 const ABOUT = { labels: "the labels", scores: "the scores", features: "the columns" };
 const CAN = {
-  leaks: "will work out",
-  degrades: "may find out something about",
+  leaks: "can work out",
+  degrades: "may learn something about",
   blocked: "is not shown to work out",
-  "not applicable": "has nothing to work on against",
+  "not applicable": "sees nothing that tells it",
 };
 const COLOURS = {
   known: "known to the attacker",
@@ -28,9 +29,9 @@ export class Findings {
     this.open = new Set();
   }
 
-  // `wish` is the plan that the answer is about: the controls may hold another one by now.
-  show(answer, wish) {
-    this.wish = wish;
+  // `draft` is the plan that the answer is about: the controls may hold another one by now.
+  show(answer, draft) {
+    this.draft = draft;
     const { findings } = answer;
     const isFirst = this.before.size === 0;
     if (isFirst) this.unfoldFirst(findings);
@@ -39,21 +40,39 @@ export class Findings {
     byId("bar").dataset.worst = worst(findings) ?? "blocked";
     this.counts(findings);
     fill(byId("mistakes"));
-    fill(byId("notes"), answer.notes.map((note) => h("li", {}, note)));
+    fill(byId("notes"), answer.notes.map((note) => h("li", {}, explained(note))));
+    this.link(answer.plan_hash);
     const focused = document.activeElement?.closest(".finding")?.dataset.key;
-    byId("findings").classList.remove("stale");
+    byId("findings-notes").hidden = false;
     fill(byId("findings"), groups(findings).map(([name, some]) => this.group(name, some)));
     // What had the focus is a new element now.
     if (focused) [...document.querySelectorAll(".finding")].find((one) => one.dataset.key === focused)?.firstChild.focus();
     this.before = new Map(findings.map((one) => [keyOf(one), one.verdict]));
   }
 
-  // The last findings stay, dimmed: they are about a plan that could be run.
+  // A plan that cannot be run has no findings: those of the last one that could must not be taken for its own.
   refuse(mistakes) {
-    byId("sentence").textContent = "This plan cannot be run as it stands.";
+    this.clear("This plan cannot be run as it stands.");
     byId("bar").dataset.worst = "mistake";
-    byId("findings").classList.add("stale");
     fill(byId("mistakes"), h("ul", {}, mistakes.map((mistake) => h("li", {}, mistake.text))));
+  }
+
+  // Nothing is known of the plan in the controls, or not yet.
+  clear(sentence) {
+    byId("sentence").textContent = sentence;
+    byId("bar").dataset.worst = "unknown";
+    byId("findings-notes").hidden = true;
+    for (const part of ["counts", "findings", "mistakes", "notes"]) fill(byId(part));
+    this.link(null);
+  }
+
+  // The pages of the plan that these findings are about.
+  link(hash) {
+    byId("pages").hidden = !hash;
+    if (!hash) return;
+    byId("read-findings").href = `findings/${hash}`;
+    byId("save-findings").href = `findings/${hash}?download`;
+    byId("read-summary").href = `findings/${hash}/summary`;
   }
 
   unfoldFirst(findings) {
@@ -107,7 +126,7 @@ export class Findings {
     Object.assign(element.dataset, { key, attack: one.attack, verdict: one.verdict });
     const unfold = () => {
       const reference = h("p", { class: "reference" }, one.reference);
-      fill(body, h("p", {}, one.why), this.fixes(one), this.picture(one), reference);
+      fill(body, h("p", {}, explained(one.why)), this.fixes(one), this.picture(one), reference);
     };
     element.addEventListener("toggle", (event) => {
       event.stopPropagation();
@@ -127,10 +146,10 @@ export class Findings {
 
   picture(one) {
     const figure = h("figure", { class: "sees" }, h("figcaption", {}, "Drawing what the attacker sees …"));
-    post("explain", { wish: this.wish, attack: one.attack, by: one.by, target: one.target }).then(
+    post("explain", { draft: this.draft, attack: one.attack, by: one.by, target: one.target }).then(
       (told) => {
         const caption = h("figcaption", {}, h("strong", {}, `What ${one.by} sees. `), told.conclusion);
-        fill(figure, h("p", { class: "story" }, told.story), drawn(told.svg), legend(told.svg), caption);
+        fill(figure, h("p", { class: "story" }, explained(told.story)), drawn(told.svg), legend(told.svg), caption);
       },
       (error) => fill(figure, h("figcaption", {}, error.message)),
     );

@@ -1,22 +1,24 @@
-// Who holds how many columns: a bar, and a slider for each party. Of a data set the last party has what is left.
+// Who holds how many columns: a bar, and a slider for each party. Of a data set the last party gets the rest; own
+// tables have the columns they have.
 
 import { fill, h } from "./dom.js";
 import { put } from "./fields.js";
 
-const NAMES = ["bank", "fund", "shop", "clinic"];
+const NAMES = ["bank", "fund", "shop", "clinic", "insurer", "telecom", "utility", "lender"];
 const MOST_UNNAMED = 1000;
 
-const total = (features) => features.reduce((sum, count) => sum + count, 0);
+const total = (features) => features.reduce((sum, count) => sum + Number(count), 0);
 
-// `state` gives the plan in the controls, `fixed()` the columns of its data set or nothing.
+// `state` gives the draft in the controls; `fixed()` the columns of its data set or nothing; `isGiven()` whether every
+// party's number is that of its own table.
 export class Parties {
-  constructor(state, fixed, changed) {
-    Object.assign(this, { state, fixed, changed });
+  constructor(state, { fixed, isGiven }, changed) {
+    Object.assign(this, { state, fixed, isGiven, changed });
     this.bar = h("div", { class: "shares", "aria-hidden": "true" });
     this.sliders = h("div");
     this.names = h("div");
     const counts = NAMES.slice(1).map((_, place) => h("option", { value: String(place + 2) }, `${place + 2} parties`));
-    this.count = h("select", { id: "parties", onchange: () => this.seat(Number(this.count.value)) }, counts);
+    this.count = h("select", { id: "parties", onchange: () => this.setCount(Number(this.count.value)) }, counts);
     const label = h("label", { for: "parties" }, "Parties with columns");
     this.element = h("div", {}, h("div", { class: "field" }, label, this.count), this.bar, this.sliders);
   }
@@ -31,7 +33,7 @@ export class Parties {
 
   showParty(place, count) {
     const { features, names } = this.state();
-    const isGiven = this.fixed() !== undefined && place === features.length - 1;
+    const isGiven = this.isGiven() || (this.fixed() !== undefined && place === features.length - 1);
     const left = features.length - 1 - place;
     const most = this.fixed() === undefined ? Math.max(MOST_UNNAMED, count) : this.fixed() - left;
     const part = this.bar.children[place];
@@ -55,7 +57,7 @@ export class Parties {
   slider(place) {
     const id = `columns-${place}`;
     const least = place === 0 ? "0" : "1";
-    const move = (event) => event.target.value !== "" && this.move(place, Math.round(Number(event.target.value)));
+    const move = (event) => this.move(place, event.target.value === "" ? "" : Math.round(Number(event.target.value)));
     return h("div", { class: "field slider" },
       h("label", { for: id }, h("span", { class: `swatch part-${place}` }), h("span", {})),
       h("input", { id, type: "range", min: least, oninput: move }),
@@ -77,8 +79,9 @@ export class Parties {
     const state = this.state();
     const features = [...state.features];
     const last = features.length - 1;
-    features[place] = Math.max(place === 0 ? 0 : 1, asked);
-    if (this.fixed() !== undefined) {
+    // An emptied field is no number, and the plan says so.
+    features[place] = asked === "" ? "" : Math.max(place === 0 ? 0 : 1, asked);
+    if (this.fixed() !== undefined && asked !== "") {
       features[last] = 0;
       const others = total(features) - features[place];
       features[place] = Math.min(features[place], this.fixed() - others - 1);
@@ -88,12 +91,12 @@ export class Parties {
     this.changed();
   }
 
-  seat(count) {
+  setCount(count) {
     const state = this.state();
     const kept = state.names.slice(0, count);
     state.names = [...kept, ...NAMES.filter((name) => !kept.includes(name)).slice(0, count - kept.length)];
     const columns = Math.max(total(state.features), count - 1);
-    state.features = shared(Math.min(state.features[0], columns - count + 1), count - 1, columns);
+    state.features = shared(Math.min(Number(state.features[0]), columns - count + 1), count - 1, columns);
     this.changed();
   }
 

@@ -4,13 +4,14 @@ import { get, post } from "./api.js";
 import { badge, byId, drawn, duration, fill, h, number } from "./dom.js";
 import { ORDER } from "./findings.js";
 
-const CALCULATED = "Same view, seconds. Nothing is encrypted; attacks that tamper with messages are left out.";
-const NO_DATA = "Choose a data set to run this plan; numbers alone can only be checked.";
-const NO_CURVE = " On shares nobody knows the weights before the end: there is no curve to draw.";
+const CALCULATED =
+  "The parties see the same, in seconds. Nothing is encrypted, and attacks that tamper with messages are left out.";
+const NO_DATA = "Choose data to run this plan; numbers alone can only be checked.";
+const NO_CURVE = " Under shares nobody knows the weights before the end, so there is no curve to draw.";
 
 export class RunPanel {
-  constructor(wish, finished) {
-    this.wish = wish;
+  constructor(draft, finished) {
+    this.draft = draft;
     this.finished = finished;
     this.build();
   }
@@ -37,20 +38,23 @@ export class RunPanel {
     this.showButton();
   }
 
-  // The plan changed: its cost is asked for, and a plan that cannot run has no button.
-  async offer(signal, wish, isFit) {
-    const { protocol, key_bits: bits } = wish.keys;
-    this.isFit = isFit && wish.data !== "";
+  // The plan changed: its cost is asked for, and a plan that cannot run has no button. `keys` says what encrypts it.
+  async offer(signal, draft, isFit, keys) {
+    const { protocol } = draft.keys;
+    this.isFit = isFit && draft.data !== "";
     this.calculated.element.hidden = protocol === "clear";
     if (protocol === "clear") this.real.input.checked = true;
-    this.realTitle.textContent = `As the plan says: ${protocol}${protocol === "clear" ? "" : `, ${bits}-bit keys`}`;
+    this.realTitle.textContent = `As the plan says: ${[protocol, keys].filter(Boolean).join(", ")}`;
     this.showButton();
     // Only its own words are taken back: an answer that comes late must not wipe out how the last run ended.
     const isSilent = ["", NO_DATA].includes(this.status.textContent);
-    if (!this.source && isFit && (isSilent || !wish.data)) this.status.textContent = wish.data ? "" : NO_DATA;
-    if (!isFit) return;
+    if (!this.source && isFit && (isSilent || !draft.data)) this.status.textContent = draft.data ? "" : NO_DATA;
+    if (!isFit) {
+      this.say("A plan that cannot be run costs nothing.");
+      return;
+    }
     this.say("Measuring this machine …");
-    const cost = await post("estimate", wish, signal);
+    const cost = await post("estimate", draft, signal);
     const time = `About ${duration(cost.minutes * 60)} of training (${cost.steps.toLocaleString("en")} steps)`;
     const sizes = `${number(cost.megabytes_sent, 1)} MB sent, ${number(cost.peak_memory_mib, 0)} MiB of memory`;
     this.say(`${time}, ${sizes}; then the attacks.`);
@@ -71,7 +75,7 @@ export class RunPanel {
     this.button.disabled = true;
     const isCalculated = this.calculated.input.checked && !this.calculated.element.hidden;
     try {
-      const { name } = await post("runs", { wish: this.wish(), is_calculated: isCalculated });
+      const { name } = await post("runs", { draft: this.draft(), is_calculated: isCalculated });
       this.watch(name);
     } catch (error) {
       this.status.textContent = error.message;
@@ -162,7 +166,8 @@ export class RunPanel {
     this.bar.hidden = true;
     this.status.textContent = text;
     const report = h("a", { href: `runs/${this.name}/report`, target: "_blank", rel: "noopener" }, "Read the report");
-    if (kind === "done") this.status.append(" ", report);
+    const summary = h("a", { href: `runs/${this.name}/summary.html`, target: "_blank", rel: "noopener" }, "One page for whoever decides");
+    if (kind === "done") this.status.append(" ", report, " ", summary);
     this.showButton();
     this.finished();
   }

@@ -1,0 +1,289 @@
+"""What the person who says yes or no has to know, in plain words: from a run's record, or from a plan before any run.
+
+Each sentence is one that this plan makes true; docs/privacy-officers.md explains them.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from plumbob.checking.forecast import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
+from plumbob.checking.prediction_rules import answered_rows
+from plumbob.plan import Plan
+from plumbob.privacy.rows import odds_factor
+from plumbob.protocol.defences import label_cost
+from plumbob.protocol.lattice_sets import most_opened_bits
+from plumbob.protocol.row_noise import row_cost
+from plumbob.record import Finding, RunRecord
+from plumbob.report.limits import decided_limits_of
+from plumbob.report.markup import shortened
+from plumbob.report.run import attacks_not_run, warnings
+from plumbob.report.verdicts import ORDER, verdicts_of
+
+MEANINGS = {
+    LEAKS: "an organisation can work out another's data, beyond what the plan tolerates",
+    DEGRADES: "something leaks; how much depends on the data",
+    BLOCKED: "tried or calculated, and not shown to work",
+    NOT_APPLICABLE: "the attack has nothing to work on",
+}
+MOST_NAMES = 3
+MOST_WORST = 3
+LONGEST_NAME = 24
+LONGEST_SENTENCE = 150
+LONGEST_TITLE = 80
+EVERY_ANSWER = 2**62
+
+
+@dataclass(frozen=True)
+class Decision:
+    """One page's worth of sentences."""
+
+    title: str
+    about: str
+    verdict: str
+    """The worst one."""
+    headline: str
+    basis: str
+    """What the counts rest on."""
+    counts: dict[str, int]
+    worst: list[str]
+    protected: list[str]
+    opened: list[str]
+    not_protected: list[str]
+    assumed: list[str]
+    not_tested: list[str]
+    plan_hash: str
+    version: str
+
+
+def decision_on_run(record: RunRecord) -> Decision:
+    """After a run: what was found, or what the plan lets expect where nobody attacked it."""
+    findings = record.findings or record.predicted
+    run = _Sources(record.parsed_plan, record.rows, findings, record)
+    return _decision(run, record.plan_hash, record.plumbob)
+
+
+def decision_on_plan(plan: Plan, findings: Sequence[Finding], version: str) -> Decision:
+    """Before any run."""
+    training = plan.rows - plan.held_out(plan.rows)
+    return _decision(_Sources(plan, training, findings, None), plan.hash(), version)
+
+
+@dataclass(frozen=True)
+class _Sources:
+    """What the sentences are made from; without a record nothing has run yet."""
+
+    plan: Plan
+    rows: int
+    findings: Sequence[Finding]
+    record: RunRecord | None
+
+    @property
+    def is_attacked(self) -> bool:
+        return self.record is not None and bool(self.record.findings)
+
+    @property
+    def left_out(self) -> list[str]:
+        return [] if self.record is None else attacks_not_run(self.record)
+
+    @property
+    def others(self) -> str:
+        """Whoever holds columns only, as far as names fit."""
+        return _listed([party.name for party in self.plan.feature_parties])
+
+    @property
+    def label(self) -> str:
+        return _short(self.plan.label_party.name)
+
+
+def _decision(run: _Sources, plan_hash: str, version: str) -> Decision:
+    counts = Counter(finding.verdict for finding in run.findings)
+    worst = next((verdict for verdict in ORDER if counts[verdict]), "")
+    return Decision(
+        title=shortened(run.plan.title or f"A model trained with {run.plan.protocol}", LONGEST_TITLE),
+        about=_about(run),
+        verdict=worst,
+        headline=_headline(run, counts),
+        basis=_basis(run),
+        counts={verdict: counts[verdict] for verdict in ORDER},
+        worst=_worst_sentences(run),
+        protected=[*_protected(run), *_strength(run)],
+        opened=list(_opened(run)),
+        not_protected=list(decided_limits_of(run.plan)),
+        assumed=list(_assumed(run)),
+        not_tested=list(_not_tested(run)),
+        plan_hash=plan_hash,
+        version=version,
+    )
+
+
+def _about(run: _Sources) -> str:
+    plan = run.plan
+    theirs = sum(party.features for party in plan.feature_parties)
+    columns = f"{plan.label_party.features} columns" if plan.label_party.features else "no columns"
+    rows = f"{run.rows:,} rows" if run.rows else "rows"
+    return (
+        f"{run.label} holds the label and {columns}; {run.others} {_hold(plan)} {theirs:,} columns. Together they "
+        f"train one logistic regression on {rows} that all of them have. The protocol is {plan.protocol}."
+    )
+
+
+def _hold(plan: Plan) -> str:
+    return "holds" if len(plan.feature_parties) == 1 else "hold"
+
+
+def _headline(run: _Sources, counts: Counter[str]) -> str:
+    found = len(run.findings)
+    if not found:
+        return "Nothing was checked: this page cannot help to decide."
+    partial = " The test was partial, so it decides nothing." if run.left_out else ""
+    if counts[LEAKS]:
+        return f"{counts[LEAKS]} of {found} findings leak: an organisation can work out another's data.{partial}"
+    if counts[DEGRADES]:
+        return (
+            f"None of {found} findings leaks beyond tolerance; {counts[DEGRADES]} may, depending on the data.{partial}"
+        )
+    return f"None of {found} findings leaks: no known attack is shown to work.{partial}"
+
+
+def _basis(run: _Sources) -> str:
+    if not run.is_attacked:
+        return "Calculated from the plan alone; nobody has attacked a run of it."
+    return (
+        f"Found by {len({finding.attack for finding in run.findings})} attacks on this run, scored against the truth."
+    )
+
+
+def _worst_sentences(run: _Sources) -> list[str]:
+    verdicts = verdicts_of(run.findings, is_prediction=not run.is_attacked)
+    open_ones = [one for one in verdicts if one.verdict in (LEAKS, DEGRADES)]
+    said = [shortened(one.says, LONGEST_SENTENCE) for one in open_ones[:MOST_WORST]]
+    more = len(open_ones) - MOST_WORST
+    return [*said, f"{more} more such sentences are in the report."] if more > 0 else said
+
+
+# What is protected, from whom, how strongly.
+
+
+def _protected(run: _Sources) -> Iterator[str]:
+    plan = run.plan
+    if plan.protocol == "clear" or (run.record is not None and run.record.is_calculated):
+        yield "Nothing, in this run: no number was encrypted. It shows what a model is worth, and what attacks reach."
+        return
+    if plan.protocol == "shares":
+        whom = "the other" if len(plan.learners) == 2 else "all the others, even if they act together"
+        yield (
+            f"Every organisation's columns, and {run.label}'s labels, from {whom}: during training the others see only "
+            "encrypted numbers, and shares that look random."
+        )
+        return
+    yield "Columns and labels, from anyone outside: every number travels encrypted."
+    yield (
+        "Between the organisations encryption settles little: each gets the gradient of its own columns in every step. "
+        "The verdicts say what can be worked out from these."
+    )
+
+
+def _strength(run: _Sources) -> Iterator[str]:
+    if run.record is not None:
+        yield from warnings(run.record)
+    if run.plan.protocol != "clear":
+        yield _encryption(run.plan)
+    yield from _promise(run.plan)
+
+
+def _encryption(plan: Plan) -> str:
+    if plan.scheme == "lattice":
+        return "Breaking the encryption is rated at 2^128 operations: more than all computers together can do."
+    if plan.test_only_keys:
+        return "The keys are for tests only: they are too short to protect anything."
+    return f"Breaking the encryption means factoring a number of {plan.key_bits} bits, which nobody can do today."
+
+
+def _promise(plan: Plan) -> Iterator[str]:
+    """The sentence that a lawyer understands: how far one person's row can move anybody's guess."""
+    if (of_rows := row_cost(plan)) is not None:
+        yield _odds(of_rows.epsilon(plan.delta), plan.delta, "one person", "without that person's row")
+        if plan.protocol == "clear":
+            yield "Here the noise comes from a seed: this is an experiment, and the promise protects nobody."
+    elif plan.noise == "sound" and (of_labels := label_cost(plan)) is not None:
+        epsilon = of_labels.zcdp_epsilon(plan.delta)
+        yield _odds(epsilon, plan.delta, "one person's label", "without that label") + " Columns have no such promise."
+    elif plan.noise == "none":
+        yield "No noise is added: there is no promise in numbers about what a finished model says about one person."
+    else:
+        yield "Noise is added, but nobody has proved what it promises."
+
+
+def _odds(epsilon: float, delta: float, whom: str, without: str) -> str:
+    return (
+        f"In numbers: the odds of any guess about {whom} move by a factor of at most {odds_factor(epsilon):.3g} "
+        f"(e^{epsilon:.3g}), plus a probability of {delta:g}, beyond what the guesser would believe {without}."
+    )
+
+
+# What is opened, and what is taken for granted.
+
+
+def _opened(run: _Sources) -> Iterator[str]:
+    plan = run.plan
+    if plan.protocol == "shares" and plan.open == "never":
+        yield "No weights: they stay in shares, also after training."
+    else:
+        yield "At the end, to each organisation: the weights of its own columns."
+    if plan.protocol in ("exchange", "arbiter"):
+        yield "In every step, to each organisation: the gradient of its own columns."
+    yield f"To {run.label}: the score of every row that it asks for, {_limit(run)}."
+    yield "To everyone: who takes part, and how many rows, columns and steps there are."
+
+
+def _limit(run: _Sources) -> str:
+    most = answered_rows(run.plan, EVERY_ANSWER, run.rows + run.plan.held_out(run.plan.rows))
+    held_out = ", rows held out for testing included" if run.plan.test_share else ""
+    return f"at most {most:,} rows in all{held_out}" if most < EVERY_ANSWER else "without a limit in the plan"
+
+
+def _assumed(run: _Sources) -> Iterator[str]:
+    plan = run.plan
+    yield f"Every organisation keeps to the protocol, however closely it studies what it gets. {_deviating(run)}"
+    yield "Each organisation's own machines, keys and staff can be trusted by that organisation."
+    if plan.arbiter is not None:
+        yield f"{_short(plan.arbiter.name)}, which holds the key, sides with nobody."
+    yield "These rows are used once: what several runs tell adds up."
+
+
+def _deviating(run: _Sources) -> str:
+    """What is known of one that does not."""
+    plan = run.plan
+    if plan.protocol == "shares" and plan.scheme == "lattice":
+        bits = most_opened_bits(plan, max(run.rows, 1))
+        return f"One that cheats can spoil the model, and carry out at most {bits:,} bits." if bits else SPOILS
+    return SPOILS if plan.protocol == "shares" else "One that cheats can learn more, and spoil the model."
+
+
+SPOILS = "One that cheats can spoil the model."
+
+
+def _not_tested(run: _Sources) -> Iterator[str]:
+    if run.record is not None and not run.record.is_finished:
+        yield f"The run did not finish: {shortened(run.record.status, LONGEST_SENTENCE)}."
+    if run.left_out:
+        yield f"Attacks that were not run: {shortened(', '.join(run.left_out), LONGEST_SENTENCE)}."
+    elif not run.is_attacked:
+        yield "No attack was run. `plumbob audit` attacks a run on data like yours."
+    else:
+        yield "Other data: these attacks may reach more, or less, on other rows."
+    yield "What predictions tell after training, and attacks that nobody has thought of."
+    yield "No outside experts have reviewed Plumbob."
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = [_short(name) for name in names[:MOST_NAMES]]
+    more = len(names) - len(shown)
+    if more:
+        return f"{', '.join(shown)} and {more} more"
+    return " and ".join(shown) if len(shown) < 3 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def _short(name: str) -> str:
+    return shortened(name, LONGEST_NAME)

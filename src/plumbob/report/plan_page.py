@@ -1,0 +1,50 @@
+"""A plan's findings as a page of their own, to read, print or save before any run."""
+
+from collections.abc import Sequence
+
+from plumbob.plan import Plan
+from plumbob.record import Finding
+from plumbob.report.decision import Decision, decision_on_plan
+from plumbob.report.glossary import GLOSSARY
+from plumbob.report.limits import limits_of
+from plumbob.report.markup import joined, tag
+from plumbob.report.page import PageTable, Section, bullets, render
+from plumbob.report.run import plan_section
+from plumbob.report.verdicts import badge, verdict_list, verdicts_of
+
+BEFORE = "Calculated by `check` from the plan's numbers, before any run. No data were looked at."
+
+
+def findings_page(plan: Plan, findings: Sequence[Finding], notes: Sequence[str], version: str) -> str:
+    """The verdict first, then each finding with its reason, and the whole plan."""
+    decision = decision_on_plan(plan, findings, version)
+    sections = [
+        _verdict_section(decision, findings),
+        Section("Finding by finding", table=_findings_table(findings)),
+        Section("What has no verdict", special=bullets(notes)),
+        plan_section(plan, plan.to_toml()),
+        Section("What is not protected", special=bullets(limits_of(plan))),
+        Section("Words used here", special=tag("dl", *_words(), class_="words")),
+    ]
+    return render(plan.title or f"A plan with {plan.protocol}", sections, decision.about)
+
+
+def _verdict_section(decision: Decision, findings: Sequence[Finding]) -> Section:
+    verdicts = verdict_list(verdicts_of(findings, is_prediction=True))
+    hashed = tag("p", "Plan ", tag("code", decision.plan_hash), f", Plumbob {decision.version}.", class_="note")
+    return Section("What each party could work out", [decision.headline, BEFORE], special=joined(verdicts, hashed))
+
+
+def _findings_table(findings: Sequence[Finding]) -> PageTable:
+    rows = [
+        [one.attack, badge(one.verdict), f"{one.by}, {one.target} of {one.against}", _reason(one)] for one in findings
+    ]
+    return PageTable(["attack", "verdict", "by whom, about what", "why, and what stops it"], rows)
+
+
+def _reason(finding: Finding) -> str:
+    return f"{finding.why} To stop it: {finding.fix}" if finding.fix else finding.why
+
+
+def _words() -> list[object]:
+    return [joined(tag("dt", entry.word), tag("dd", entry.means)) for entry in GLOSSARY]

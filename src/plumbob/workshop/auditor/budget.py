@@ -1,0 +1,64 @@
+"""How much work one attack may take, and the sentences that say so in the output and in the report."""
+
+import math
+import time
+from collections.abc import Callable
+
+from plumbob.crypto.engines.interface import Engine
+from plumbob.data import Batch
+from plumbob.plan import Plan
+from plumbob.protocol.party import Progress
+from plumbob.workshop.attacks.label_stacked import MOST_ENTRIES
+from plumbob.workshop.simulation.unhidden import UnhiddenEngine
+
+# Rows x columns x epochs that an active attack trains on again: about two minutes on two cores.
+CELLS = 50_000_000
+# Real Paillier and Okamoto-Uchiyama ciphertexts take about eight times as long as unhidden ones and as lattices.
+ENCRYPTED_COST = 8
+SECONDS_BETWEEN_LINES = 5.0
+
+
+def stage(plan: Plan) -> str | Engine:
+    """What an active attack's own run calculates with: where nothing but time depends on it, nothing is hidden."""
+    is_unhidden = plan.protocol == "exchange" and plan.scheme == "paillier"
+    return UnhiddenEngine() if is_unhidden else "auto"
+
+
+def epochs_within(plan: Plan, rows: int) -> int:
+    """As many of the plan's epochs as an active attack may act out, at least one."""
+    is_cheap = plan.scheme == "lattice" or isinstance(stage(plan), UnhiddenEngine)
+    cells = rows * plan.columns * (1 if is_cheap else ENCRYPTED_COST)
+    return max(1, min(plan.passes, CELLS // max(1, cells)))
+
+
+def budget_note(plan: Plan, rows: int) -> str:
+    """For the record: what the attacks were allowed, and whether it was enough."""
+    epochs, passes = epochs_within(plan, rows), plan.passes
+    enough = f"all {passes}" if epochs == passes else f"the first {epochs} of {passes}"
+    return (
+        f"Work budget of each attack: an active one trains again for at most {CELLS:,} cells (rows x columns x epochs; "
+        f"encrypted ones count {ENCRYPTED_COST} times), here {enough} epochs; label-stacked solves at most "
+        f"{MOST_ENTRIES:,} entries."
+    )
+
+
+def shortened(plan: Plan, rows: int) -> str:
+    """What a finding of an active attack adds where the budget was not enough; nothing otherwise."""
+    epochs = epochs_within(plan, rows)
+    if epochs == plan.passes:
+        return ""
+    return f" Its budget allowed {epochs} of {plan.passes} epochs; with more it may reach more."
+
+
+def told_now_and_then(title: str, tell: Callable[[str], None]) -> Progress:
+    """How far an active attack's own run is, a line every few seconds."""
+    said = time.monotonic()
+
+    def follow(batch: Batch, steps: int) -> None:
+        nonlocal said
+        now = time.monotonic()
+        if now - said >= SECONDS_BETWEEN_LINES:
+            said = now
+            tell(f"{title}: {math.floor(100 * batch.step / steps)} %")
+
+    return follow

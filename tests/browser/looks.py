@@ -1,0 +1,78 @@
+"""What must hold for every page, at every width, in both colours: asked of a page that is open in a browser."""
+
+from typing import Any
+
+from axe_playwright_python.base import AXE_SCRIPT
+from playwright.sync_api import Page
+
+WIDTHS = (390, 1280, 1920)
+PHONE, DESKTOP, _ = WIDTHS
+HEIGHT = 900
+SCHEMES = ("light", "dark")
+MOST_STOPS = 400
+
+
+def look_at(page: Page, uncropped_from: int = DESKTOP) -> None:
+    """At each width: nothing sideways, nothing cropped on a desktop, and nothing that axe-core objects to."""
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": HEIGHT})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        if width >= uncropped_from:
+            assert page.evaluate(SCROLLED_INSIDE) == [], width
+        assert violations(page) == [], width
+
+
+def violations(page: Page) -> list[tuple[str, list[str]]]:
+    """Rules of axe-core that the page breaks, with where; all of its rules are asked."""
+    page.evaluate(AXE_SCRIPT)
+    found: dict[str, Any] = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
+    return [
+        (one["id"], [f"{node['target']}: {node['html'][:160]}" for node in one["nodes"]]) for one in found["violations"]
+    ]
+
+
+# Boxes in sight whose content is larger than they are, and would have to be scrolled inside the page.
+SCROLLED_INSIDE = """() => [...document.querySelectorAll("body *")].filter(one => {
+  const { overflowX, overflowY } = getComputedStyle(one);
+  if (!one.checkVisibility() || one.matches("select, input, textarea")) return false;
+  const across = one.scrollWidth > one.clientWidth + 1 && overflowX !== "visible";
+  const down = one.scrollHeight > one.clientHeight + 1 && ["auto", "scroll"].includes(overflowY);
+  return (across && one.clientWidth > 1 && getComputedStyle(one).textOverflow !== "ellipsis") || down;
+}).map(one => one.outerHTML.slice(0, 200))"""
+
+
+def stops(page: Page) -> list[str]:
+    """By Tab alone, from the top until it leaves the page: what is reached, each with a visible outline."""
+    # Without this, Tab would continue from where somebody clicked last.
+    page.evaluate("document.body.tabIndex = -1; document.body.focus(); document.body.removeAttribute('tabindex')")
+    reached: list[str] = []
+    for _ in range(MOST_STOPS):
+        page.keyboard.press("Tab")
+        found = page.evaluate(FOCUSED)
+        if found is None:
+            break
+        assert found["outline"] != "0px", found
+        reached.append(found["key"])
+    return reached
+
+
+def reachable(page: Page) -> list[str]:
+    """What a pointer could use, and a keyboard must reach."""
+    found: list[str] = page.evaluate(REACHABLE)
+    return found
+
+
+_KEY = """(one) => {
+  const path = [];
+  for (let at = one; at.parentElement; at = at.parentElement) path.push([...at.parentElement.children].indexOf(at));
+  return path.reverse().join(".");
+}"""
+FOCUSED = f"""() => {{
+  const one = document.activeElement;
+  if (!one || one === document.body) return null;
+  return {{ key: ({_KEY})(one), outline: getComputedStyle(one).outlineWidth, html: one.outerHTML.slice(0, 120) }};
+}}"""
+REACHABLE = f"""() => [...document.querySelectorAll("a[href], button, input, select, summary, [tabindex='0']")]
+  .filter(one => one.checkVisibility({{ visibilityProperty: true }}) && !one.disabled)
+  .filter(one => !one.matches("input[type=radio]:not(:checked)"))
+  .map({_KEY})"""

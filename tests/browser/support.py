@@ -1,0 +1,56 @@
+"""Records and pages for a real browser: made once for all modules that look at them."""
+
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from plumbob.checking.filing import with_predictions
+from plumbob.record import RunRecord
+from plumbob.workshop.auditor.defences import as_seen_under, outcome_of
+from plumbob.workshop.auditor.filing import with_findings
+from plumbob.workshop.auditor.redteam import audit, passive_names
+from plumbob.workshop.auditor.truth import Truth
+from plumbob.workshop.pages.ways import Way
+from plumbob.workshop.simulation import Run
+from tests.workshop.auditor.support import small_run
+
+QUALITY: dict[str, dict[str, dict[str, float | None]]] = {
+    "test part": {"joint": {"auc": 0.83, "accuracy": 0.8}, "pooled": {"auc": 0.9, "accuracy": None}}
+}
+WAYS: dict[str, tuple[str, dict[str, Any]]] = {
+    "exchange": ("exchange", {}),
+    "noise": ("exchange", {"noise": "std", "noise_std": 9.0}),
+    "shares": ("shares", {}),
+}
+
+
+def audited(run: Run) -> RunRecord:
+    """A run's record with everything that an audit leaves in it."""
+    return with_findings(run.record, Truth.of(run), audit(run, passive_names()))
+
+
+@cache
+def noisy_record() -> RunRecord:
+    """An audited run with noise, so that no section is missing."""
+    run = small_run((2, 9), rows=60, epochs=3, batch_size=8, noise="std", noise_std=0.3, row_norm=1.0, title="A run")
+    epochs: list[dict[str, float | None]] = [{"epoch": float(at), "auc": 0.8 + at / 100} for at in (1, 2, 3)]
+    return replace(audited(run), quality=QUALITY, epochs=epochs)
+
+
+def own_side(record: RunRecord) -> RunRecord:
+    """What one party has of it: nobody attacked, and only predictions are known."""
+    return with_predictions(
+        replace(record, parties=record.parties[:1], findings=[], curves=[], theorems={}, quality={})
+    )
+
+
+@cache
+def three_ways() -> tuple[Way, ...]:
+    """The demo's three ways on made-up rows, as their protocols would show them."""
+    found = []
+    for name, (protocol, keys) in WAYS.items():
+        run = small_run((2, 9), rows=60, epochs=3, batch_size=8, row_norm=1.0, **keys)
+        seen = as_seen_under(Truth.of(run).plan.replace(protocol=protocol), run)
+        filed = replace(seen, record=replace(audited(seen), quality=QUALITY))
+        found.append(Way(name, "a story.", filed.record, outcome_of(filed, filed.record.findings, name, measured=True)))
+    return tuple(found)

@@ -1,0 +1,142 @@
+"""Every page that leaves Plumbob: at three widths, in light and in dark, by keyboard alone, and as axe-core sees it."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from plumbob.checking.check import check, notes
+from plumbob.plan import Party, Plan
+from plumbob.record import Finding
+from plumbob.report import run as run_report
+from plumbob.report.decision import decision_on_plan
+from plumbob.report.decision_page import summary_of, summary_page
+from plumbob.report.plan_page import findings_page
+from plumbob.workshop.pages import defences, paper, ways
+from tests.browser.conftest import Tab
+from tests.browser.looks import SCHEMES, look_at, reachable, stops, violations
+from tests.browser.support import QUALITY, noisy_record, own_side, three_ways
+from tests.workshop.pages.test_paper import BOOK
+
+LONG_NAME = "a-very-very-very-very-long"
+PLANS: dict[str, Plan] = {
+    "shares": Plan.for_columns((8, 22), rows=455),
+    "rows": Plan.for_columns((8, 22), rows=455, noise="rows", epsilon=1.0, test_share=0.2),
+    "exchange": Plan.for_columns((8, 22), rows=455, batch_size=20, protocol="exchange"),
+    "sound": Plan.for_columns((8, 22), rows=455, batch_size=20, protocol="exchange", noise="sound", row_norm=1.0),
+    "clear": Plan.for_columns((8, 22), rows=455, protocol="clear"),
+    "opened": Plan.for_columns((8, 22), rows=455, open="own"),
+    "eight": Plan(
+        (
+            Party(f"{LONG_NAME}-0", "label", 800),
+            *(Party(f"{LONG_NAME}-{place}", "features", 9_999) for place in range(1, 8)),
+            Party(f"{LONG_NAME}-key", "arbiter", 0),
+        ),
+        rows=4_000,
+        title="A title that says far more than a title has to say. " * 5,
+        protocol="arbiter",
+        noise="sound",
+        row_norm=1.0,
+        test_share=0.2,
+    ),
+}
+
+
+def intervals(metric: str) -> dict[str, float | None]:
+    """A figure with the ends of its interval."""
+    return {metric: 0.7192, f"{metric}_low": 0.7034, f"{metric}_high": 0.7341}
+
+
+def wide_report() -> str:
+    """Long names, and intervals in every cell of the table of quality."""
+    record = noisy_record()
+    figures: dict[str, Any] = {}
+    for metric in run_report.METRICS:
+        figures |= intervals(metric)
+    finding = record.findings[0]
+    more = [replace(one, by=LONG_NAME, against=f"{LONG_NAME}-2") for one in record.findings]
+    quality = {"held-out rows": {"joint": figures, "local-only": figures, "pooled": figures}}
+    return run_report.page_of(replace(record, findings=[finding, *more], quality=quality))
+
+
+def pages() -> dict[str, Callable[[], str]]:
+    """Every kind of page, by name."""
+    return {
+        "report": wide_report,
+        "own side": lambda: run_report.page_of(own_side(noisy_record())),
+        "summary of a run": lambda: summary_of(noisy_record()),
+        "summary of an own side": lambda: summary_of(own_side(noisy_record())),
+        "findings": lambda: findings_of(PLANS["exchange"]),
+        "three ways": lambda: ways.page_of("Three ways", "About.", ["How."], three_ways()),
+        "defences": lambda: defences.page_of("Defences", [way.outcome for way in three_ways()]),
+        "paper": lambda: paper.page_of(BOOK, 12.3),
+    }
+
+
+def findings_of(plan: Plan) -> str:
+    """Before any run."""
+    return findings_page(plan, check(plan), notes(plan), "0.1.0")
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("name", list(pages()))
+def test_every_page_at_every_width(new_tab: Callable[..., Tab], tmp_path: Path, name: str, scheme: str) -> None:
+    """Nothing sideways, no table cropped on a desktop, no rule of axe-core broken; nothing is asked of anybody."""
+    file = tmp_path / "page.html"
+    file.write_text(pages()[name](), encoding="utf-8")
+    tab = new_tab(color_scheme=scheme)
+    page = tab.open(file)
+    page.evaluate("for (const fold of document.querySelectorAll('details:not(.data)')) fold.open = true")
+    look_at(page)
+    assert tab.is_clean, (tab.errors, tab.requests)
+
+
+@pytest.mark.parametrize("name", list(pages()))
+def test_every_page_by_keyboard(tab: Tab, tmp_path: Path, name: str) -> None:
+    """Tab reaches all that a pointer could use, once each, and one sees where one is."""
+    file = tmp_path / "page.html"
+    file.write_text(pages()[name](), encoding="utf-8")
+    page = tab.open(file)
+    expected = reachable(page)
+    assert sorted(stops(page)) == sorted(expected)
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_a_summary_is_one_side_of_paper(tab: Tab, tmp_path: Path, name: str) -> None:
+    """Whatever the plan, also with eight parties, long names and a finding of every kind."""
+    found = list(check(PLANS[name]))
+    if name == "eight":
+        found += [replace(one, verdict="leaks") for one in found]
+    assert printed(tab, tmp_path, summary_page(decision_on_plan(PLANS[name], found, "0.1.0"))) == 1
+
+
+def test_a_runs_summary_is_one_side_of_paper(tab: Tab, tmp_path: Path) -> None:
+    """Of an attacked run, of a partial audit, of one that was never attacked, and of one that did not finish."""
+    record = replace(noisy_record(), quality=QUALITY)
+    partial = replace(record, findings=record.findings[:1])
+    failed = replace(own_side(record), status="failed " + "at a step with many words " * 20)
+    for one in (record, partial, own_side(record), failed):
+        assert printed(tab, tmp_path, summary_of(one)) == 1
+
+
+def printed(tab: Tab, folder: Path, text: str) -> int:
+    """How many sides of A4 a page takes."""
+    file = folder / "page.html"
+    file.write_text(text, encoding="utf-8")
+    return len(re.findall(rb"/Type\s*/Page\b", tab.open(file).pdf(prefer_css_page_size=True, format="A4")))
+
+
+def test_a_longer_page_would_be_noticed(tab: Tab, tmp_path: Path) -> None:
+    """Pages of paper are really counted."""
+    many = [Finding("label-sign", "fund", "bank", "labels", "leaks", "Why. " * 40, "here", "")] * 40
+    assert printed(tab, tmp_path, findings_page(PLANS["exchange"], many, ["A note."], "0.1.0")) > 2
+
+
+def test_axe_is_really_asked(tab: Tab, tmp_path: Path) -> None:
+    """An input without a name and a picture without words are objected to."""
+    file = tmp_path / "bad.html"
+    file.write_text("<html><body><input><img src='data:,'><p style='color: #ccc'>faint</p></body></html>")
+    assert {"label", "image-alt", "color-contrast", "html-has-lang"} <= {rule for rule, _ in violations(tab.open(file))}
