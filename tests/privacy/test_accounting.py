@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import log_ndtr
 
 from plumbob.errors import PrivacyError
+from plumbob.privacy import accounting
 from plumbob.privacy.accounting import (
     LabelCost,
     calibrated_std,
@@ -102,3 +104,20 @@ def test_sound_noise_keeps_the_proved_promise(epsilon: float, visits: int) -> No
     assert LabelCost(std, 4.0, visits).zcdp_epsilon(1e-6) <= epsilon
     assert LabelCost(0.999 * std, 4.0, visits).zcdp_epsilon(1e-6) > epsilon
     assert LabelCost(calibrated_std(epsilon, 1e-6, 4.0, visits), 4.0, visits).zcdp_epsilon(1e-6) > epsilon
+
+
+@pytest.mark.parametrize("x", [-300.0, -40.0, -35.0, -34.9, -8.0, -1.0, 0.0, 1e-9, 3.0, 9.0, 40.0])
+def test_the_normal_logarithm_is_scipy_s(x: float) -> None:
+    """Far below, in the middle and far above."""
+    assert accounting.log_normal(x) == pytest.approx(float(log_ndtr(x)), rel=1e-12, abs=1e-300)
+
+
+@pytest.mark.parametrize("rho", [1e-9, 1e-3, 0.03, 0.5, 10.0, 1e4])
+@pytest.mark.parametrize("delta", [1e-12, 1e-6, 1e-2])
+def test_no_order_promises_less_than_the_search(rho: float, delta: float) -> None:
+    """The proved figure is the least over all orders, to the last digits."""
+    logs = np.linspace(-10, 20, 30_001)
+    orders = 1 + np.exp(logs)
+    bounds = rho * orders + np.log1p(-1 / orders) - np.log(delta * orders) / (orders - 1)
+    found = accounting.zcdp_epsilon(rho, delta)
+    assert max(0.0, float(bounds.min())) * (1 - 1e-5) <= found <= max(0.0, float(bounds.min())) * (1 + 1e-9) + 1e-12

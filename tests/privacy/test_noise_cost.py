@@ -59,6 +59,6 @@ def test_no_noise_costs_nothing_and_endless_noise_everything() -> None:
     losses = [auc_loss(variance) for variance in (0.0, 0.1, 1.0, 1e9)]
     assert losses[0] == pytest.approx(0.0)
     assert losses == sorted(losses)
-    assert losses[-1] == pytest.approx(0.28, abs=1e-3)
+    assert losses[-1] == pytest.approx(0.3, abs=1e-3)
     assert auc_loss(0.1, learned=0.5) > auc_loss(0.1)
     assert math.isfinite(auc_loss(1.0, learned=0.0))

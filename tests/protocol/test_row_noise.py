@@ -238,6 +238,13 @@ def test_the_series_in_stages_is_within_the_bound() -> None:
     assert 8 * 2.0**-20 * sum(map(abs, AMPLITUDES)) < slack
 
 
+@pytest.mark.parametrize("rows_and_passes", [(27_000, 20), (1_000_000, 20)])
+def test_many_rows_and_passes_leave_room_for_the_noise(rows_and_passes: tuple[int, int]) -> None:
+    """A row's entries are bounded by its norm, so that sums and noise fit the ring with 40 bits to spare."""
+    count, passes = rows_and_passes
+    LatticeShape(shared_plan(epochs=passes), count).prove()
+
+
 def test_rounding_inside_the_products_is_paid_for() -> None:
     """The sensitivity over shares is that of clear in coarser units, plus the strays; never less."""
     plan = shared_plan()

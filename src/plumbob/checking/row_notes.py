@@ -85,10 +85,10 @@ def _at_home(cost: RowCost) -> str:
 
 def _price(plan: Plan, cost: RowCost, rows: int) -> Iterator[str]:
     columns = [party.features for party in plan.learners]
-    loss = expected_auc_loss(rows, columns, plan.epsilon, plan.delta, cost.passes)
+    loss = expected_auc_loss(rows, columns, plan.epsilon, plan.delta, cost.passes, is_whitened=plan.is_whitened)
     yield (
         f"The noise is expected to cost {_in_words(loss)} of AUC with {rows:,} training rows and {cost.passes} passes"
-        " (a forecast for a model of AUC .78; docs/privacy.md sets it beside runs)."
+        " (a forecast for a model of AUC .8; docs/privacy.md sets it beside runs)."
     )
     rule = row_rule(rows, columns, plan.epsilon, plan.delta)
     if loss > BEARABLE:

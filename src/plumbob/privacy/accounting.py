@@ -7,16 +7,18 @@ rho = sensitivity**2 / (2 std**2), a run as many times that as a row is visited,
 The zCDP figure is a theorem for the discrete Gaussian that is really drawn. The analytic one (Balle and Wang 2018) is
 for the continuous Gaussian; on a grid as fine as ours the two hardly differ, but only the first is proved.
 
-scipy is imported where it is used: every party loads this module, and few plans need it.
+scipy is imported where it is used: every party loads this module, and only noise for labels needs it.
 """
 
 import math
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
 from plumbob.errors import PrivacyError
 
+GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 SMALLEST_LOGARITHM = math.log(sys.float_info.min)
 
 
@@ -79,9 +81,10 @@ def proved_std(epsilon: float, delta: float, sensitivity: float, visits: int) ->
 
 
 def zcdp_epsilon(rho: float, delta: float) -> float:
-    """The smallest epsilon that rho-zCDP gives at this delta (Canonne, Kamath, Steinke 2020, Proposition 12)."""
-    from scipy.optimize import minimize_scalar
+    """The smallest epsilon that rho-zCDP gives at this delta (Canonne, Kamath, Steinke 2020, Proposition 12).
 
+    Every order gives a valid epsilon, so that a search that stops early promises too little, never too much.
+    """
     if rho == 0:
         return 0.0
 
@@ -89,28 +92,54 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
         order = 1 + math.exp(log_order)
         return rho * order + (math.log1p(-1 / order) - math.log(delta * order) / (order - 1))
 
-    best = minimize_scalar(bound, bounds=(-10, 20), method="bounded", options={"xatol": 1e-10})
-    return max(0.0, float(best.fun))
+    return max(0.0, _least(bound, -10.0, 20.0))
+
+
+def _least(function: Callable[[float], float], low: float, high: float) -> float:
+    """Of a function that falls and then rises: the golden section, as far as floating point tells values apart."""
+    first, second = (high - GOLDEN * (high - low), low + GOLDEN * (high - low))
+    at_first, at_second = function(first), function(second)
+    while high - low > 1e-10:
+        if at_first < at_second:
+            high, second, at_second = second, first, at_first
+            first = high - GOLDEN * (high - low)
+            at_first = function(first)
+        else:
+            low, first, at_first = first, second, at_second
+            second = low + GOLDEN * (high - low)
+            at_second = function(second)
+    return min(at_first, at_second)
 
 
 def gaussian_delta(mu: float, epsilon: float) -> float:
     """delta of one Gaussian release whose mean moves by mu standard deviations (Balle and Wang 2018, Theorem 8)."""
-    from scipy.special import log_ndtr
-
-    left = float(log_ndtr(mu / 2 - epsilon / mu))
+    left = log_normal(mu / 2 - epsilon / mu)
     if left < SMALLEST_LOGARITHM:
         return 0.0  # Two numbers too small to tell apart, of which the second is the smaller one.
-    right = epsilon + float(log_ndtr(-mu / 2 - epsilon / mu))
+    right = epsilon + log_normal(-mu / 2 - epsilon / mu)
     return math.exp(left) * -math.expm1(right - left)
+
+
+def log_normal(x: float) -> float:
+    """The logarithm of the chance that a standard normal number is below x."""
+    if x > 0:
+        return math.log1p(-0.5 * math.erfc(x / math.sqrt(2.0)))
+    if x > -35.0:
+        return math.log(0.5 * math.erfc(-x / math.sqrt(2.0)))
+    # The usual expansion far out, where the error function is too small for a float.
+    square = x * x
+    tail = -1 / square + 3 / square**2 - 15 / square**3 + 105 / square**4
+    return -square / 2 - math.log(-x * math.sqrt(2 * math.pi)) + math.log1p(tail)
 
 
 def gaussian_epsilon(mu: float, delta: float) -> float:
     """The smallest epsilon at this delta."""
-    from scipy.optimize import brentq
-
     if mu == 0 or gaussian_delta(mu, 0.0) <= delta:
         return 0.0
-    high = 1.0
+    low, high = 0.0, 1.0
     while gaussian_delta(mu, high) > delta:
-        high *= 2
-    return float(brentq(lambda epsilon: gaussian_delta(mu, epsilon) - delta, 0.0, high, xtol=1e-12))
+        low, high = high, 2 * high
+    while high - low > 1e-12 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if gaussian_delta(mu, middle) > delta else (low, middle)
+    return high

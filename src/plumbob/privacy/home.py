@@ -23,7 +23,7 @@ from plumbob.privacy.discrete_gaussian import Draw
 from plumbob.privacy.rows import clipped_units, squared_norm_units
 
 LOW_SHARE, LARGEST_SHARE = Fraction(1, 10), Fraction(1, 4)
-SAFE_EXPONENT = 12.0
+SAFE_EXPONENT = 6.5
 """Of how unlikely one value of the grid beyond a column's end is, beside one at the quantile: there are hundreds."""
 REACH = 2.0
 """Scaled values are limited to this many half ranges from the middle."""

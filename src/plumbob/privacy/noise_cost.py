@@ -2,14 +2,14 @@
 
 Along each scaled column descent is that of a parabola: the weight approaches its end, and the noise of every step is
 carried on by the steps that follow. Scores of two normal classes whose log-odds they are have the variance of their
-separation within a class; the noise adds its own. Nothing is fitted; docs/privacy.md compares it with runs.
+separation within a class; the noise adds its own. docs/privacy.md compares it with runs.
 """
 
 import math
 from dataclasses import dataclass
 from statistics import NormalDist
 
-USUAL_AUC = 0.78
+USUAL_AUC = 0.8
 BEARABLE = 0.03
 """Up to it a forecast is a figure; beyond it all that can be said is that noise costs more than this."""
 MOST_STEPS = 10_000

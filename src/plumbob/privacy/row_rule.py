@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from plumbob.plan.settings import row_passes
+from plumbob.privacy.home import LEAST_GAMMA
 from plumbob.privacy.noise_cost import USUAL_AUC, Slope, auc_loss
 from plumbob.privacy.rows import SERIES_BOUND, public_rate, total_rho
 
@@ -17,8 +18,10 @@ HOME_SHARE = 0.1
 """Of the whole budget, spent by each party on its own scaling and whitening; all of them together at most half."""
 LARGEST_BURDEN_WHITENED = 0.05
 """Beyond it the noise in a covariance does more harm than whitening does good."""
-CURVATURE = 0.17
-"""Of the loss along a whitened direction: the mean of p (1 - p) for scores as they usually are."""
+CURVATURE = 0.2
+"""Of the loss along a whitened direction: the mean of p (1 - p) for scores as they usually are in few passes."""
+USUAL_SQUARE = 0.68
+"""The variance of a column that is scaled by its range."""
 MOMENTUM = 0.5
 
 
@@ -48,21 +51,43 @@ def rho_at_home(rho: float, columns: Sequence[int]) -> float:
 
 
 def expected_auc_loss(
-    rows: int, columns: Sequence[int], epsilon: float, delta: float, passes: int, auc: float = USUAL_AUC
+    rows: int,
+    columns: Sequence[int],
+    epsilon: float,
+    delta: float,
+    passes: int,
+    auc: float = USUAL_AUC,
+    *,
+    is_whitened: bool = True,
 ) -> float:
     """How much AUC the noise is expected to cost, against the same run without it, for a model of this AUC.
 
-    Nothing is fitted: docs/privacy.md compares it with runs. Where it is large, tables differ too much for a figure:
-    see `noise_cost.BEARABLE`.
+    docs/privacy.md compares it with runs. Where it is large, tables differ too much for a figure: see
+    `noise_cost.BEARABLE`.
     """
-    return auc_loss(score_variance(rows, columns, epsilon, delta, passes), auc=auc)
+    rate = public_rate(len(columns))
+    # The intercept's column is 1 and has no whitening.
+    in_score, learned = Slope(rate, MOMENTUM, CURVATURE).accumulated(passes), 0.0
+    for own in columns:
+        square = _mean_square(rows, own, columns, epsilon, delta) if is_whitened else USUAL_SQUARE
+        slope = Slope(rate, MOMENTUM, CURVATURE * square)
+        in_score += own * square * slope.accumulated(passes)
+        learned += own / sum(columns) * slope.learned(passes)
+    variance = gradient_noise(rows, columns, epsilon, delta, passes) ** 2 * in_score
+    return auc_loss(variance, learned, auc)
 
 
-def score_variance(rows: int, columns: Sequence[int], epsilon: float, delta: float, passes: int) -> float:
-    """Of what the noise of all parties adds to a score after the last pass."""
-    parties, every = len(columns), sum(columns)
+def gradient_noise(rows: int, columns: Sequence[int], epsilon: float, delta: float, passes: int) -> float:
+    """The deviation of all parties' noise together, in one coordinate of one pass's gradient."""
     rho = total_rho(epsilon, delta)
     left = rho - rho_at_home(rho, columns) * sum(own > 0 for own in columns)
-    sensitivity = 2 * math.sqrt(every + 1) * float(SERIES_BOUND)
-    per_pass = sensitivity * math.sqrt(passes / (2 * left)) * math.sqrt(parties) / rows
-    return (every + 1) * per_pass**2 * Slope(public_rate(parties), MOMENTUM, CURVATURE).accumulated(passes)
+    sensitivity = 2 * math.sqrt(sum(columns) + 1) * float(SERIES_BOUND)
+    return sensitivity * math.sqrt(passes / (2 * left)) * math.sqrt(len(columns)) / rows
+
+
+def _mean_square(rows: int, own: int, columns: Sequence[int], epsilon: float, delta: float) -> float:
+    """Of a whitened column: below 1, because the whitening must not trust a covariance beyond its own noise."""
+    rho = rho_at_home(total_rho(epsilon, delta), columns) / 2
+    noise = (own + 1) / (rows * math.sqrt(2 * rho))
+    gamma = max(LEAST_GAMMA, 2 * noise * math.sqrt(own))
+    return USUAL_SQUARE / (USUAL_SQUARE + gamma)

@@ -18,7 +18,7 @@ from plumbob.plan import Plan
 from plumbob.privacy.randomised_response import label_scale
 from plumbob.privacy.rows import RowCost
 from plumbob.protocol.openings import SCORES_BY_LATTICE, WEIGHTS
-from plumbob.protocol.row_noise import SumUnits, row_cost
+from plumbob.protocol.row_noise import SumUnits, norms, row_cost
 from plumbob.protocol.widths import LATTICE_BITS, columns_of
 
 PERIOD_BITS = 6  # A period of the sigmoid's series is 64.
@@ -233,9 +233,14 @@ class LatticeShape:
 
     @property
     def largest_sum_bits(self) -> int:
-        """Of a sum over all rows; a column with a mean square of at most 1 adds up to no more than the residuals."""
-        is_scaled = self.plan.is_whitened or self.plan.scale == "standard"
-        features = 0 if is_scaled and self.plan.noise != "rows" else LATTICE_BITS
+        """Of a sum over all rows; a column with a mean square of at most 1 adds up to no more than the residuals.
+
+        Under noise for whole rows no entry of a row is larger than its party's norm.
+        """
+        if self.plan.noise == "rows":
+            features = max(0, math.ceil(math.log2(max(norms(self.plan), default=1.0))))
+        else:
+            features = 0 if self.plan.scale in ("whitened", "standard") else LATTICE_BITS
         sums = self.gradient_fraction + self.rows.bit_length() + features + self.residual_bits
         return sums if self.row_cost is None else max(sums, self.row_cost.std.bit_length() + NOISE_BITS) + 1
 
