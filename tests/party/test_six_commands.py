@@ -239,3 +239,28 @@ def test_telco(tmp_path: Path) -> None:
     (fund.folder / "0-init").rename(fund.folder / "refused")
     fund.words = [*fund.words, "--na", flag[1]]
     assert_joint_is_better(six_commands(bank, fund), by=0.01)
+
+
+@pytest.mark.soak
+def test_a_split_by_time(tmp_path: Path) -> None:
+    """The side that has the date aligns its older rows for training and its newer ones to be predicted."""
+    bank, fund = european(tmp_path)
+    header, *rows = (bank.folder / bank.file).read_text(encoding="utf-8-sig").strip().splitlines()
+    newer = [row for row in rows if int(row.split(";")[2][-4:]) > 2011]
+    older = [row for row in rows if row not in newer]
+    for name, part in {"older": older, "newer": newer}.items():
+        (bank.folder / f"{name}.csv").write_text("\n".join([header, *part]) + "\n")
+    sides = bank, fund
+    tokens = [token_of(printed) for printed in finished(*(side.init() for side in sides))]
+    finished(*(side.type("join", token) for side, token in zip(sides, reversed(tokens), strict=True)))
+    finished(*(side.type("propose") for side in sides))
+    printed = finished(bank.type("align", PLAN, "--data", "older.csv"), fund.type("align", PLAN))
+    assert f"{len(older)} rows in common" in printed[0]
+    for verb in ("sign", "train"):
+        finished(*(side.type(verb, PLAN) for side in sides))
+    named = ("align", PLAN, "--name", "newer")
+    finished(bank.type(*named, "--data", "newer.csv"), fund.type(*named))
+    out = ["--name", "newer", "--out", "scores.csv"]
+    finished(bank.type("predict", PLAN, "--data", "newer.csv", *out), fund.type("predict", PLAN, "--name", "newer"))
+    with (bank.folder / "scores.csv").open(newline="") as file:
+        assert len(list(csv.DictReader(file))) == len(newer)
