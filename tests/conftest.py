@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 
+import pytest
 from hypothesis import settings
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -17,6 +18,13 @@ def pytest_configure() -> None:
     # A busy machine is slow, not wrong: no test measures seconds.
     settings.register_profile("plumbob", deadline=None)
     settings.load_profile("plumbob")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Two workers must name a test alike, or no test runs at all: an address in a name is another one in each."""
+    named = [item.nodeid for item in items if " at 0x" in item.nodeid]
+    if named:
+        raise pytest.UsageError(f"{named[0]}: its name holds an address of memory; give its parameters ids")
 
 
 def pytest_report_header() -> list[str]:

@@ -28,6 +28,7 @@ PLANS: dict[str, Plan] = {
     "exchange": Plan.for_columns((8, 22), rows=455, batch_size=20, protocol="exchange"),
     "sound": Plan.for_columns((8, 22), rows=455, batch_size=20, protocol="exchange", noise="sound", row_norm=1.0),
     "clear": Plan.for_columns((8, 22), rows=455, protocol="clear"),
+    "five": Plan.for_columns((8, 5, 5, 5, 7), rows=455, noise="rows", epsilon=1.0),
     "opened": Plan.for_columns((8, 22), rows=455, open="own"),
     "eight": Plan(
         (

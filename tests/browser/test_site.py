@@ -11,7 +11,11 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from tests.browser.conftest import Tab
+from tests.browser.looks import HEIGHT, SCHEMES, WIDTHS, violations
 from tools.site import ROOT
+
+COPY_BUTTONS = ".md-code__nav"
+"""The theme makes each button that copies a block of code a landmark of its own."""
 
 
 class Quiet(SimpleHTTPRequestHandler):
@@ -49,3 +53,18 @@ def test_pictures_are_drawn(new_tab: Callable[..., Tab], address: str) -> None:
         page = new_tab(color_scheme=colours).open(f"{address}/concepts.html")
         widths = page.locator("article img").evaluate_all("images => images.map(image => image.naturalWidth)")
         assert widths == [760, 760, 760]
+
+
+@pytest.mark.parametrize("colours", SCHEMES)
+def test_pages_fit_every_screen(new_tab: Callable[..., Tab], address: str, colours: str) -> None:
+    """At three widths nothing goes sideways, and axe-core has nothing to object to."""
+    tab = new_tab(color_scheme=colours, reduced_motion="reduce")
+    for page in ("index", "lab", "privacy-officers"):
+        opened = tab.open(f"{address}/{page}.html")
+        opened.wait_for_load_state("networkidle")
+        for width in WIDTHS:
+            opened.set_viewport_size({"width": width, "height": HEIGHT})
+            assert opened.evaluate("document.documentElement.scrollWidth") <= width, page
+            # Colours of the theme's list of headings fade in.
+            opened.wait_for_timeout(400)
+            assert violations(opened, without=COPY_BUTTONS) == [], (page, width)

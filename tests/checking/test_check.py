@@ -337,6 +337,14 @@ def test_notes_say_what_predictions_tell(keys: dict[str, Any], sentences: tuple[
         assert words in text
 
 
+def test_notes_say_what_lattices_rest_on() -> None:
+    """The assumption, its table, and how much a dishonest party can carry out; Paillier has no such note."""
+    text = "\n".join(notes(Plan.for_columns((11, 12), rows=27_000)))
+    assert "rest on RLWE with ternary secrets: 128 bits by the table of Bossuat et al. (2024)" in text
+    assert "carry out at most 1224 bits in one run" in text
+    assert "RLWE" not in "\n".join(notes(plan_of(protocol="exchange")))
+
+
 @pytest.mark.parametrize("attack", names())
 def test_every_attack_has_a_story(attack: str) -> None:
     """What it does, this plan's numbers, and the ledger behind the verdict."""

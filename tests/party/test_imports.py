@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 from plumbob.crypto import engines
+from plumbob.plan import Plan
 from tests.party.processes import PATIENCE
 from tests.party.verbs import Organisations
 from tests.protocol.support import made_up, plan_for, tables_for
+from tests.protocol.test_lattice_shares import lattice_plan
 
 # Python runs a module of this name before anything else; this one writes down each import as it begins.
 WITNESS = """
@@ -38,6 +40,20 @@ def packages_of_extras() -> set[str]:
 
 # pyarrow itself imports pandas wherever it finds it, as it does beside these tests; the house asks for it nowhere.
 FORBIDDEN = {"flint", "sklearn", *packages_of_extras()} - {"pandas"}
+# The workshop, the engines for a cluster and for a GPU, and the readers of other systems' job files.
+UPSTAIRS = (
+    "plumbob.workshop",
+    "plumbob.attacks",
+    "plumbob.crypto.engines.cluster",
+    "plumbob.crypto.engines.cuda",
+    "plumbob.jobs",
+)
+PLANS = {
+    "exchange": plan_for((2, 3), protocol="exchange"),
+    "arbiter": plan_for((2, 3), protocol="arbiter"),
+    "shares by Paillier": plan_for((2, 3), protocol="shares"),
+    "shares": lattice_plan(epochs=2, open="never", test_share=0.2),
+}
 
 
 class Witness:
@@ -77,16 +93,15 @@ def witness(tmp_path: Path) -> Witness:
 
 
 def assert_party_floor_only(imported: set[str]) -> None:
-    """No module of the workshop, no solver, no scikit-learn, nothing of an extra."""
+    """No module of the workshop, of a cluster, of a GPU or of a job reader, no scikit-learn, nothing of an extra."""
     assert "plumbob.plan" in imported, "nothing was written down"
-    assert {name for name in imported if name.startswith(("plumbob.workshop", "plumbob.attacks"))} == set()
+    assert {name for name in imported if name.startswith(UPSTAIRS)} == set()
     assert {name for name in imported if name.partition(".")[0] in FORBIDDEN} == set()
 
 
-@pytest.mark.parametrize("protocol", ["exchange", "arbiter", "shares"])
-def test_party_train_imports_the_party_floor_only(tmp_path: Path, witness: Witness, protocol: str) -> None:
+@pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
+def test_party_train_imports_the_party_floor_only(tmp_path: Path, witness: Witness, plan: Plan) -> None:
     """Beside a party's keys no attack, no simulation, no solver and nothing of an extra is ever loaded."""
-    plan = plan_for((2, 3), protocol=protocol)
     # Where CuPy is installed, `auto` looks for a GPU: that is what the party asked for.
     engine = {"engine": "native" if engines.native_is_built() else "python"}
     organisations = Organisations(

@@ -77,8 +77,8 @@ def test_disagreements_are_told_once(audited: RunRecord) -> None:
     ("keys", "word"),
     [
         ({"protocol": "clear"}, "Nothing was encrypted"),
-        ({"protocol": "exchange"}, "a gradient is an equation"),
-        ({"protocol": "shares", "open": "own"}, "weights that are opened"),
+        ({"protocol": "exchange"}, "each gradient is an equation"),
+        ({"protocol": "shares", "open": "own"}, "weights opened at the end"),
         ({"protocol": "exchange", "noise": "sound", "row_norm": 1.0}, "promise about single labels"),
         ({"protocol": "exchange", "label_flip_epsilon": 1.0}, "Flipped labels"),
     ],

@@ -101,10 +101,11 @@ def polynomial(numbers):
 
 
 def coefficients(plain):
-    """Of a plaintext, as many as the degree."""
+    """Of a plaintext, as many as the degree; it shows them as text only: "1Fx^2 + 3x^1 + A"."""
     found = np.zeros(DEGREE, dtype=np.uint64)
-    for place in range(plain.coeff_count()):
-        found[place] = plain[place]
+    for term in plain.to_string().split(" + "):
+        value, _, place = term.partition("x^")
+        found[int(place or 0)] = int(value, 16)
     return found
 
 

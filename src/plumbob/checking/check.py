@@ -24,6 +24,7 @@ from plumbob.checking.prediction_rules import answered_rows, prediction_findings
 from plumbob.checking.row_notes import noise_notes
 from plumbob.errors import PlanError
 from plumbob.plan import Plan
+from plumbob.protocol.lattice_sets import most_opened_bits
 from plumbob.record import Finding
 
 
@@ -121,9 +122,24 @@ def _assumed(figures: Figures) -> Iterator[str]:
         )
 
 
+def _lattice_notes(figures: Figures) -> Iterator[str]:
+    """What the products rest on, and what a party gains that does not keep to the protocol."""
+    if figures.plan.protocol != "shares" or figures.plan.scheme != "lattice":
+        return
+    yield (
+        "Lattice products rest on RLWE with ternary secrets: 128 bits by the table of Bossuat et al. (2024). Every key "
+        "is tested before use, because an untested one would show the other party's rows; replies hide behind fresh "
+        "randomness, because added noise would not hide them from a chosen request."
+    )
+    if len(figures.plan.learners) == 2:
+        bits = most_opened_bits(figures.plan, figures.rows)
+        yield f"A dishonest party can spoil the model, and carry out at most {bits} bits in one run."
+
+
 def _notes(figures: Figures) -> Iterator[str]:
     yield from notes_for(figures.plan)
     yield from noise_notes(figures)
+    yield from _lattice_notes(figures)
     yield from _assumed(figures)
     if figures.runs > 1:
         yield f"{figures.runs} runs on the same rows are counted together: equations and visits add up."

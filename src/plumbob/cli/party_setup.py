@@ -92,7 +92,7 @@ def party_invite(home: HomeFolder = HOME, as_json: Json = False, quiet: Quiet = 
     show(work.invite(home), as_json)
 
 
-@verb(party, "join", example="plumbob party join plumbob1:... --address fund.example:9001")
+@verb(party, "join", example="plumbob party join plumbob-invite-1.eyJuYW1lIjo...")
 def party_join(
     token: Annotated[str, typer.Argument(metavar="TOKEN", help="The line that the peer's `party invite` printed.")],
     address: Annotated[

@@ -8,6 +8,7 @@ from plumbob.errors import DataError
 from plumbob.party.run_list import ListedRun, runs_in
 
 HEAD = ("run", "last written", "title", "protocol", "status", "verdict")
+UNTITLED = "(no title)"  # `party propose --title` gives one.
 NONE = "no runs here; name the folder that holds them, or begin with: plumbob demo"
 
 
@@ -36,7 +37,10 @@ def _for_json(run: ListedRun) -> dict[str, object]:
 def _table(runs: Sequence[ListedRun]) -> list[str]:
     if not runs:
         return [NONE]
-    lines = [HEAD, *((str(run.folder), run.date, run.title, run.protocol, run.status, run.verdict) for run in runs)]
+    lines = [
+        HEAD,
+        *((str(run.folder), run.date, run.title or UNTITLED, run.protocol, run.status, run.verdict) for run in runs),
+    ]
     widths = [max(len(line[place]) for line in lines) for place in range(len(HEAD))]
     return ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
 

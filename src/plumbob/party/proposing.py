@@ -40,7 +40,7 @@ def run(folder: Path, keys: Mapping[str, Any], reading: ColumnChoices, out: Path
     widths = ", ".join(f"{party.name} {party.features}" for party in plan.learners)
     lines = [
         *summary.lines(),
-        f"the plan: {plan.protocol}, {widths} columns; {out}  {plan.hash()}",
+        f"the plan: {plan.protocol}, {widths} columns; {out}, hash {plan.hash()}",
         f"next, on all sides: plumbob party align {out}; then plumbob party sign {out}; then plumbob party train {out}",
     ]
     return {"plan": asdict(plan), "hash": plan.hash(), "out": str(out), "table": summary.to_dict(), "lines": lines}

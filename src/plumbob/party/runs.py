@@ -147,7 +147,11 @@ def align(folder: Path, given: GivenPlan, options: AlignmentOptions, quiet: bool
             **result,
             "lines": [f"{found.size} rows in common ({sizes}); a party declined to continue, so no ids were revealed"],
         }
-    lines = [f"{found.size} rows in common ({sizes})", f"order {found.order_hash}", str(file)]
+    lines = [
+        f"{found.size} rows in common ({sizes})",
+        f"hash of their order, the same at every party: {found.order_hash}",
+        str(file),
+    ]
     file_of_rows = f" --data {options.data}" if options.data else ""
     step = f"predict {named(given)} --name {name}{file_of_rows}" if name else f"sign {named(given)}"
     lines.append(f"next, on all sides: plumbob party {step}")

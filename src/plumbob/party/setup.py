@@ -1,13 +1,13 @@
 """`party init / renew / invite / join / doctor`: one organisation's identity, its peers, and whether all is ready."""
 
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from plumbob.crypto import engines
-from plumbob.data import read_table
+from plumbob.data import Table, read_table
 from plumbob.data.shapes import EncodingChoices
-from plumbob.data.summary import TableSummary, summarise
+from plumbob.data.summary import summarise
 from plumbob.errors import SettingsError
 from plumbob.party.home import SETTINGS_FILE, Home, HomeSettings
 from plumbob.party.outcome import GivenPlan, plan_of
@@ -20,7 +20,9 @@ ANYWHERE = ("0.0.0.0:", "[::]:")  # No place that a peer could dial.
 
 def init(folder: Path, settings: HomeSettings, days: int) -> dict[str, object]:
     """A new party in a folder of its own, with what its table gives; a table that cannot be read is refused first."""
-    summary = _summary(settings)
+    table = _own_table(settings)
+    summary = None if table is None else summarise(table, EncodingChoices(bins=SUGGESTED_BINS))
+    label = None if table is None else _label(settings, table)
     if settings.engine not in engines.NAMES:
         raise SettingsError(f"engine {settings.engine!r}: expected one of {', '.join(engines.NAMES)}")
     if settings.listen and not settings.address and not settings.listen.startswith(ANYWHERE):
@@ -30,6 +32,7 @@ def init(folder: Path, settings: HomeSettings, days: int) -> dict[str, object]:
         f"{home.identity.name} is set up in {folder}; its settings are in {folder / SETTINGS_FILE}",
         *_fingerprint(home.identity.certificate),
         *([] if summary is None else ["your table, which stays here:", *summary.lines()]),
+        *([] if label is None else [label.line]),
         "send this line to each peer, and join the line that it sends you (plumbob party join TOKEN):",
         home.invitation().token(),
         "then, on all sides at once: plumbob party propose",
@@ -43,17 +46,41 @@ def init(folder: Path, settings: HomeSettings, days: int) -> dict[str, object]:
         **_described(home.identity.certificate),
         "token": home.invitation().token(),
         "table": None if summary is None else summary.to_dict(),
+        "label": None if label is None else asdict(label),
         "lines": lines,
     }
 
 
-def _summary(settings: HomeSettings) -> TableSummary | None:
-    """What the table gives, if it is there; raises DataError with what to do where it cannot be read."""
+@dataclass(frozen=True, repr=False)
+class Label:
+    """What is to be predicted; it is shown to its owner alone."""
+
+    column: str
+    positive: str
+    negative: str
+    share: float
+
+    @property
+    def line(self) -> str:
+        return (
+            f"label: {self.column}; the model predicts {self.positive} ({self.share:.1%} of the rows) against "
+            f"{self.negative}; --positive {self.negative} would turn it round"
+        )
+
+
+def _own_table(settings: HomeSettings) -> Table | None:
+    """The table, if it is there; raises DataError with what to do where it cannot be read."""
     if not settings.data or not Path(settings.data).is_file():
         return None
-    label = settings.label_column or None
-    table = read_table(Path(settings.data), settings.id_column, label, choices=settings.reading)
-    return summarise(table, EncodingChoices(bins=SUGGESTED_BINS))
+    return read_table(Path(settings.data), settings.id_column, settings.label_column or None, choices=settings.reading)
+
+
+def _label(settings: HomeSettings, table: Table) -> Label | None:
+    """The label's column and classes, at the party that has it."""
+    if table.labels is None or table.classes is None:
+        return None
+    negative, positive = map(str, table.classes)
+    return Label(settings.label_column, positive, negative, float(table.labels.mean()))
 
 
 def renew(folder: Path, days: int) -> dict[str, object]:

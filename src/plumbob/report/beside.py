@@ -7,18 +7,20 @@ from plumbob.record import Promise
 from plumbob.report.page import PageTable, Section, folded, table_of
 from plumbob.report.verdicts import badge
 
-WORST_CASES = "Worst cases, each with probability 0.99: how far they lie from what happened is part of the answer."
+WORST_CASES = (
+    "These are worst cases, each with probability 0.99. How far they lie from what happened is part of the answer."
+)
 
 
 def agreement_section(items: Sequence[Agreement]) -> Section:
-    """One line a finding, disagreements first, and in words."""
+    """One line per finding, disagreements first, and in words."""
     broken = [str(item) for item in items if not item.is_kept]
     all_of_them = folded("Every verdict", table_of(agreement_table(items), "Prediction beside outcome"))
     return Section("Prediction beside outcome", [kept_sentence(items), *broken], rest=all_of_them)
 
 
 def agreement_table(items: Sequence[Agreement]) -> PageTable:
-    """One line a finding."""
+    """One line per finding."""
     rows = [
         [
             *(
@@ -37,7 +39,7 @@ def agreement_table(items: Sequence[Agreement]) -> PageTable:
 def kept_sentence(items: Sequence[Agreement]) -> str:
     """How often `check` was right."""
     kept = sum(item.is_kept for item in items)
-    return f"{kept} of {len(items)} verdicts came out as `check` predicts them from the plan alone."
+    return f"{kept} of {len(items)} verdicts came out as `check` had predicted from the plan alone."
 
 
 def theorems_section(planned: Sequence[Promise], measured: Sequence[Promise]) -> Section:

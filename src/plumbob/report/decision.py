@@ -218,7 +218,7 @@ def _promise(plan: Plan) -> Iterator[str]:
 def _odds(epsilon: float, delta: float, whom: str, without: str) -> str:
     return (
         f"In numbers: the odds of any guess about {whom} move by a factor of at most {odds_factor(epsilon):.3g} "
-        f"(e^{epsilon:.3g}), plus a probability of {delta:g}, beyond what the guesser would believe {without}."
+        f"(e^{epsilon:.3g}), plus a chance of one in {1 / delta:,.0f}, beyond what the guesser would believe {without}."
     )
 
 

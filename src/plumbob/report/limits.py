@@ -12,7 +12,7 @@ def limits_of(plan: Plan) -> Iterator[str]:
     yield "The finished model and every prediction that is shown depend on everybody's data."
     yield "Integrity: a dishonest party can spoil the model without being noticed."
     yield "Shapes are public: rows, columns, steps and the length of messages."
-    yield "Attacks that nobody has thought of: blocked means that these attacks, from what was seen, got nowhere."
+    yield "Attacks that nobody has thought of: blocked only means that the known attacks got nowhere."
 
 
 def decided_limits_of(plan: Plan) -> Iterator[str]:
@@ -26,17 +26,17 @@ def decided_limits_of(plan: Plan) -> Iterator[str]:
 
 def _of_protocol(plan: Plan) -> Iterator[str]:
     if plan.protocol == "clear":
-        yield "Nothing was encrypted: clear is for research, and protects nobody from anybody."
+        yield "Nothing was encrypted: clear is for research and protects nobody."
     elif plan.protocol != "shares":
         yield (
-            "Every party gets its own gradient in every step, and a gradient is an equation about labels. Encryption "
-            "does not change that, and larger batches only slow it down."
+            "Every party gets its own gradient in every step, and each gradient is an equation about labels. "
+            "Encryption does not change that, and larger batches only slow it down."
         )
-        yield "A party that sets all its rows but a few to zero chooses whose labels it learns; nobody can notice."
+        yield "A party that sets all but a few of its rows to zero chooses whose labels it learns; nobody can notice."
     elif plan.open == "own":
         yield (
-            "The weights that are opened at the end are an equation about labels for each column of a party, and a "
-            "party that chooses its rows chooses which labels these speak of."
+            "The weights opened at the end give each party one equation about labels per column, and a party that "
+            "chooses its rows chooses whose labels these are about."
         )
 
 
@@ -44,6 +44,6 @@ def _of_noise(plan: Plan) -> Iterator[str]:
     if plan.noise == "rows":
         yield "Who takes part and how many, held-out rows, later predictions: the promise about rows leaves these out."
     if plan.noise == "sound":
-        yield "The noise is a promise about single labels; it is none about whole rows, and none about columns."
+        yield "The noise is a promise about single labels, not about whole rows, and not about columns."
     if plan.label_flip_epsilon:
-        yield "Flipped labels are a promise about labels; they are none about columns."
+        yield "Flipped labels are a promise about labels, not about columns."

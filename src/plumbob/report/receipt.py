@@ -48,9 +48,10 @@ def _lattice_in_words(plan: Plan, rows: int) -> str:
     shape = LatticeShape(plan, max(rows, 1))
     numbers = ", ".join(str(one.number) for one in shape.profile)
     return (
-        f"lattice profile {shape.number} (parameter sets {numbers}, 128 bits); {shape.keys_in_all} keys, each tested "
-        f"before use; Fourier series of period 64 with 8 harmonics; {_trust_in_words(shape)}; shares are cut wrongly "
-        f"in at most one of 2**{-shape.failure_bits:.0f} runs"
+        f"lattice profile {shape.number} (parameter sets {numbers}, 128 bits); rests on RLWE with ternary secrets, by "
+        f"the table of Bossuat et al. (2024); {shape.keys_in_all} keys, each tested before use; Fourier series of "
+        f"period 64 with 8 harmonics; {_trust_in_words(shape)}; shares are cut wrongly in at most one of "
+        f"2**{-shape.failure_bits:.0f} runs"
     )
 
 

@@ -36,9 +36,9 @@ METRICS = {
     "majority": "majority",
 }
 LEDGER = (
-    "Every message that a party receives is an equation about something it does not know. When it has as many "
-    "independent ones as there are unknowns, nothing is left to guess, however well everything was encrypted. Noise "
-    "takes no equation away: it blurs them."
+    "Every message that a party receives is an equation about something it does not know. Once it has as many "
+    "independent equations as there are unknowns, nothing is left to guess, however well everything was encrypted. "
+    "Noise removes no equation; it blurs them."
 )
 ADVANTAGE = (
     "Reached: the share of labels recovered correctly, for scores and features R². Advantage: the "
@@ -46,15 +46,16 @@ ADVANTAGE = (
 )
 NO_CLAIM = "No attack had anything to work on."
 RECEIPT = (
-    "What this run actually used. Each party has hashed the bytes that it sent and received: two parties that "
-    "compare theirs see whether they took part in the same run."
+    "What this run actually used. Each party hashes the bytes that it sends and receives, so two parties can compare "
+    "their hashes and see whether they took part in the same run."
 )
 ROLES = {"label": "holds the label", "features": "holds columns only", "arbiter": "holds the key"}
 ALWAYS_TOLD = ("protocol", "scheme", "epochs", "batches", "noise", "open")
 WARNING_TEST_KEYS = "The keys were for tests only: too short to protect anything."
 WARNING_CALCULATED = (
-    "Calculated in the clear: nothing was encrypted and nothing was sent. Views and weights are those of the plan's "
-    "protocol up to rounding; its time and traffic are not, and attacks that tamper with messages were left out."
+    "Calculated in the clear: nothing was encrypted and nothing was sent. What the parties see, and the weights, are "
+    "those of the plan's protocol up to rounding. Time and traffic are not, and attacks that tamper with messages were "
+    "left out."
 )
 WARNING_RANDOMNESS = "The randomness did not come from the operating system: nothing in this run was secret."
 
@@ -266,7 +267,7 @@ def warnings(record: RunRecord) -> list[str]:
 
 
 def findings_table(findings: Sequence[Finding]) -> PageTable:
-    """One line a finding: what was reached, beside the baseline."""
+    """One line per finding: what was reached, beside the baseline."""
     header = ["attack", "by", "against", "target", "verdict", "rate", "baseline", "AUC", "its baseline", "advantage"]
     rows = [
         [
@@ -302,7 +303,7 @@ def conditions_table(findings: Sequence[Finding]) -> PageTable:
 
 
 def quality_table(rows: str, models: Mapping[str, Mapping[str, float | None]]) -> PageTable:
-    """One line a model."""
+    """One line per model."""
     lines = [[model, *(_with_interval(values, name) for name in METRICS)] for model, values in models.items()]
     is_known = any(values.get("auc_low") is not None for values in models.values())
     remark = "; in brackets the 95 % interval" if is_known else ""
@@ -316,7 +317,7 @@ def _with_interval(values: Mapping[str, float | None], name: str) -> str:
 
 
 def epochs_table(record: RunRecord) -> PageTable:
-    """One line an epoch, of the joint model."""
+    """One line per epoch, of the joint model."""
     names = [name for name in METRICS if name != "majority"]
     lines = [[shown(epoch["epoch"], digits=0), *(shown(epoch.get(name)) for name in names)] for epoch in record.epochs]
     return PageTable(["epoch", *(METRICS[name] for name in names)], lines)

@@ -4,15 +4,18 @@ An iteration is both directions of Protocol 1 for one batch: encrypt the residua
 pack, mask, randomise, decrypt. Tables made once per key are not counted; tables that depend on the batch are.
 """
 
+import os
+import platform
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from statistics import median
 
 import numpy as np
 
-from plumbob import crypto
+from plumbob import __version__, crypto
 from plumbob.crypto import Encoding, Slots, engines, profiles
 from plumbob.crypto.engines.interface import Engine
 from plumbob.crypto.profiles import Profile
@@ -22,20 +25,23 @@ FEATURES = Encoding(fraction_bits=16, integer_bits=2)
 RESIDUALS = Encoding(fraction_bits=20, integer_bits=4)
 ROWS = 256
 COLUMNS = (392, 12)
+PROCESSOR = "processor"  # Seconds of all cores together; on a busy machine they say more than the clock.
 SCHEMES = {"paillier": crypto.paillier.generate, "okamoto-uchiyama": crypto.okamoto_uchiyama.generate}
 
 
 @dataclass
 class Stopwatch:
-    """Seconds per named stage, added up."""
+    """Seconds per named stage, added up, and the processor's seconds of all of them."""
 
     seconds: dict[str, float] = field(default_factory=dict)
+    processor: float = 0.0
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        start = time.perf_counter()
+        start, worked = time.perf_counter(), time.process_time()
         yield
         self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+        self.processor += time.process_time() - worked
 
     @property
     def total(self) -> float:
@@ -79,14 +85,15 @@ class Direction:
 
 
 def iteration_seconds(direction: Direction, rounds: int) -> dict[str, float]:
-    """Medians over rounds of both directions, by stage and in `total`."""
+    """Medians over rounds of both directions, by stage, in `total`, and what the processor worked of it."""
     watches = []
     for _ in range(rounds):
         watches.append(Stopwatch())
         direction.run(watches[-1])
         direction.run(watches[-1])
     stages = {name: median(watch.seconds[name] for watch in watches) for name in watches[0].seconds}
-    return stages | {"total": median(watch.total for watch in watches)}
+    processor = median(watch.processor for watch in watches)
+    return stages | {"total": median(watch.total for watch in watches), PROCESSOR: processor}
 
 
 def run(quick: bool, progress: Callable[[str], None]) -> dict[str, object]:
@@ -110,8 +117,32 @@ def run(quick: bool, progress: Callable[[str], None]) -> dict[str, object]:
         "engines": measured,
         "lattice_pass_s": {name: cost.total for name, cost in passes.items()},
         "rounds": rounds,
+        "rows": ROWS,
+        "key_bits": profiles.STANDARD.key_bits,
+        "plumbob": __version__,
+        "machine": machine(),
         "lines": [*_lines(measured), *bench_lattice.lines(passes)],
     }
+
+
+def machine() -> dict[str, object]:
+    """What the numbers were measured on: they compare with each other and with nothing else."""
+    return {
+        "processor": _processor(),
+        "cores": engines.cores(),
+        "load": round(os.getloadavg()[0], 1),
+        "python": platform.python_version(),
+        "system": platform.system(),
+    }
+
+
+def _processor() -> str:
+    """Its name, where the system tells."""
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
 
 
 def _installed() -> list[Engine]:
@@ -124,6 +155,8 @@ def _lines(measured: dict[str, dict[str, dict[str, float]]]) -> list[str]:
     lines = [f"One iteration, both directions, {ROWS} rows, 2048-bit Paillier, {widths}, in seconds:"]
     for name, by_columns in measured.items():
         for columns, stages in by_columns.items():
-            parts = ", ".join(f"{stage} {seconds:.4f}" for stage, seconds in stages.items() if stage != "total")
+            parts = ", ".join(
+                f"{stage} {seconds:.4f}" for stage, seconds in stages.items() if stage not in {"total", PROCESSOR}
+            )
             lines.append(f"{name:>28}  {columns:>3} columns  {stages['total']:.4f}  ({parts})")
     return lines

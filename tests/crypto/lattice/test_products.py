@@ -287,6 +287,31 @@ def test_a_hundred_million_outputs_are_within_a_unit() -> None:
             count += layout.outputs
 
 
+@pytest.mark.soak
+@pytest.mark.timeout(7200)
+def test_a_hundred_million_gradients_are_within_a_unit() -> None:
+    """The same for gradients: those of two rows and a million columns, again and again."""
+    engine, count, number = choose(), 0, 0
+    layout = Layout.choose(sets.GRADIENTS, "gradients", 2, 1_000_000, *BITS["gradients"])
+    while count < 10**8:
+        number += 1
+        generator = np.random.default_rng(number)
+        entries = generator.integers(-(2**20), 2**20, (2, layout.columns))
+        matrix = Matrix(engine, layout, entries)
+        for again in range(10):
+            values = generator.integers(0, 2**40, 2)
+            owner = Owner(make_key(engine, layout.parameters, number=100 * number + again), layout)
+            evaluator = Evaluator(matrix, admitted(owner.key), EVALUATOR_SEED, Register())
+            answer = evaluator.reply(owner.request(pairs.from_integers(values)))
+            total = pairs.reduce(pairs.add(owner.open(answer.reply), answer.share), layout.output_bits)
+            # The exact product fits 62 bits, so the upper word holds nothing but its sign.
+            low = total[:, 0].astype(np.int64)
+            assert (total[:, 1] == np.where(low < 0, 2**24 - 1, 0)).all()
+            right = values @ entries
+            assert np.abs(low - right / 2.0**16).max() < 1.5
+            count += layout.outputs
+
+
 @pytest.mark.parametrize("direction", ["scores", "gradients"])
 def test_a_large_matrix_gives_the_same_bytes(monkeypatch: pytest.MonkeyPatch, direction: Direction) -> None:
     """Whether it is kept transformed or not is a matter of memory alone."""

@@ -22,7 +22,7 @@ from tests.report.support import PAYLOADS
 from tests.workshop.lab.conftest import QUICK, OpenLab
 from tests.workshop.lab.test_own_tables import bank, fund
 
-SECONDS = 240_000  # For what a run on a busy machine may take, in milliseconds.
+SECONDS = 90_000  # For what a run on a busy machine may take, in milliseconds.
 # The longest of these tests wait for whole runs, on a machine that may have much else to do.
 pytestmark = pytest.mark.timeout(600)
 

@@ -19,6 +19,15 @@ print(json.dumps({"event": "done", "text": job["word"]}))
 """
 WAITING = 'import time; print(\'{"event": "stage", "text": "waiting"}\', flush=True); time.sleep(60)'
 DEAF = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); " + WAITING
+LINGERING = """
+import signal, time
+def over(*_):
+    print('{"event": "cancelled", "text": "over"}', flush=True)
+    time.sleep(60)
+signal.signal(signal.SIGINT, over)
+print('{"event": "stage", "text": "waiting"}', flush=True)
+time.sleep(60)
+"""
 FAILING = "import sys; sys.exit('a <word> about it')"
 
 
@@ -81,6 +90,29 @@ def test_a_deaf_process_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
         return begun.events[-1].kind
 
     assert asyncio.run(done()) == "cancelled"
+
+
+def test_the_next_run_outlives_the_end_of_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that says it is over and takes long to go is ended; the run that began meanwhile is not."""
+    monkeypatch.setattr(work, "SECONDS_TO_STOP", 0.5)
+
+    async def done() -> tuple[int | None, int | None]:
+        busy = room(LINGERING)
+        first = await busy.start("001-clear", {})
+        async for event in first.after(1):
+            if event.content == {"text": "waiting"}:
+                break
+        ending = asyncio.create_task(busy.cancel())
+        await heard(first)
+        second = await busy.start("002-clear", {})
+        await ending
+        assert first.process is not None
+        assert second.process is not None
+        codes = first.process.returncode, second.process.returncode
+        await busy.cancel()
+        return codes
+
+    assert asyncio.run(done()) == (-9, None)
 
 
 @pytest.mark.parametrize("program", [FAILING, "print('no JSON')", "print('[]')"])

@@ -18,6 +18,7 @@ from tests.protocol.support import made_up, plan_for, trained, weights_of
 
 PLAN = plan_for((3, 4), protocol="exchange", epochs=2, batch_size=10)
 DATA = made_up(columns=7)
+ATTACKS = [CHOSEN_ROWS, PACKING_BY_FEATURE_PARTY, PACKING_BY_LABEL_PARTY]
 
 
 def test_sums_multiples_and_packing_are_those_of_the_plaintexts() -> None:
@@ -38,7 +39,7 @@ def test_training_gives_the_same_weights() -> None:
     np.testing.assert_array_equal(weights_of(hidden), weights_of(unhidden))
 
 
-@pytest.mark.parametrize("attack", [CHOSEN_ROWS, PACKING_BY_FEATURE_PARTY, PACKING_BY_LABEL_PARTY], ids=str)
+@pytest.mark.parametrize("attack", ATTACKS, ids=[f"{one.name} by {one.by}" for one in ATTACKS])
 @pytest.mark.parametrize("replies", ["packed", "paper"])
 def test_an_active_attack_reaches_the_same(attack: ActiveAttack, replies: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Verdict and rate do not depend on whether the attack's own run was hidden."""

@@ -8,7 +8,7 @@ from plumbob.report.chart import Axis, Chart, Series, figure
 
 METRICS = {
     "auc": ("AUC", "On the test part, after each epoch. Higher is better."),
-    "log_loss": ("Log loss", "Of the same rows. Lower is better."),
+    "log_loss": ("Log loss", "On the same rows. Lower is better."),
 }
 
 
@@ -27,7 +27,7 @@ def curve(epochs: Sequence[dict[str, Any]]) -> str:
 
 
 def comparison(runs: Sequence[dict[str, Any]]) -> str:
-    """Utility against leakage, one point a run; those that were not attacked, or did not end, have no place."""
+    """Utility against leakage, one point per run; runs that were not attacked, or did not finish, are left out."""
     found: dict[str, list[dict[str, Any]]] = {}
     for run in runs:
         if run["auc"] is not None and run["labels"] is not None:
@@ -37,7 +37,7 @@ def comparison(runs: Sequence[dict[str, Any]]) -> str:
         return ""
     chart = Chart(
         "Utility against leakage",
-        "One point a run. Up is a better model, left is less given away: the top left corner is where one wants to be.",
+        "One point per run. Higher is a better model, further left gives less away: the top left corner is best.",
         Axis("of what was unknown, found out by the best attack", low=0.0, high=1.0, unit="percent"),
         Axis("AUC of the joint model", low=_below([one for some in series for one in some.y]), high=1.0),
         series,

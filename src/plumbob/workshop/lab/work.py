@@ -97,15 +97,17 @@ class Workroom:
 
     async def cancel(self) -> None:
         """Ask the process to stop, as Ctrl-C would; end it if it does not. Returns when nothing of it is left."""
-        if self.is_busy and self.work is not None and self.work.process is not None:
-            self.work.is_unwanted = True
-            _send(self.work.process, signal.SIGINT)
+        # Both by name: when this run has said that it is over, the next one may begin before its process is gone.
+        work, follower = self.work, self._follower
+        if work is not None and not work.is_over and work.process is not None:
+            work.is_unwanted = True
+            _send(work.process, signal.SIGINT)
             try:
-                await asyncio.wait_for(self.work.process.wait(), SECONDS_TO_STOP)
+                await asyncio.wait_for(work.process.wait(), SECONDS_TO_STOP)
             except TimeoutError:
-                _send(self.work.process, signal.SIGKILL)
-        if self._follower is not None:
-            await self._follower
+                _send(work.process, signal.SIGKILL)
+        if follower is not None:
+            await follower
 
 
 async def _follow(work: Work, process: asyncio.subprocess.Process, job: str) -> None:

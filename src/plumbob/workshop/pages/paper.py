@@ -32,7 +32,7 @@ def page_of(book: Book, seconds: float) -> str:
             "Files",
             [
                 "claims.csv and claims.json hold the claims, curves.csv every point of every curve with its standard "
-                "error, figures/ each figure as SVG, results/ each finished run: a second call goes on from there.",
+                "error, figures/ each figure as SVG, results/ each finished run: run it again to continue from there.",
             ],
         ),
     ]

@@ -1,0 +1,122 @@
+"""The page for whoever says yes or no: each sentence is one that the plan makes true."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from plumbob.checking.check import check
+from plumbob.plan import Plan
+from plumbob.privacy.rows import odds_factor
+from plumbob.protocol.row_noise import row_cost
+from plumbob.record import RunRecord
+from plumbob.report.decision import Decision, decision_on_plan, decision_on_run
+from plumbob.report.decision_page import summary_of, summary_page
+from tests.browser.support import noisy_record, own_side
+
+
+def decided(*features: int, **keys: Any) -> Decision:
+    """On a plan, before any run."""
+    plan = Plan.for_columns(features or (8, 22), **{"rows": 455, **keys})
+    return decision_on_plan(plan, check(plan), "0.1.0")
+
+
+@pytest.fixture(scope="module")
+def record() -> RunRecord:
+    """An attacked run."""
+    return noisy_record()
+
+
+def test_the_odds_are_those_of_the_proof() -> None:
+    """The factor is e to the proved epsilon, the chance is delta, and both are set against that person's absence."""
+    plan = Plan.for_columns((8, 22), rows=455, noise="rows", epsilon=2.0, delta=1e-5)
+    cost = row_cost(plan)
+    assert cost is not None
+    (sentence,) = [line for line in decided(noise="rows", epsilon=2.0, delta=1e-5).protected if "odds" in line]
+    assert f"a factor of at most {odds_factor(cost.epsilon(1e-5)):.3g} (e^2)" in sentence
+    assert "plus a chance of one in 100,000" in sentence
+    assert "beyond what the guesser would believe without that person's row" in sentence
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ({}, "there is no promise in numbers"),
+        ({"protocol": "exchange", "noise": "sound", "row_norm": 1.0}, "one person's label"),
+        ({"protocol": "exchange", "noise": "sound", "row_norm": 1.0}, "Columns have no such promise"),
+        ({"protocol": "exchange", "noise": "std", "noise_std": 1.0, "row_norm": 1.0}, "nobody has proved"),
+        ({"protocol": "clear"}, "Nothing, in this run"),
+        ({"protocol": "exchange"}, "the gradient of its own columns in every step"),
+        ({"protocol": "exchange", "key_bits": 512, "test_only_keys": True}, "too short to protect anything"),
+        ({}, "rated at 2^128 operations"),
+    ],
+)
+def test_how_strong_it_is_follows_from_the_plan(keys: dict[str, Any], words: str) -> None:
+    """No plan is said to protect more than its protocol, keys and noise do."""
+    assert words in " ".join(decided(**keys).protected)
+
+
+def test_shares_protect_against_all_others_together() -> None:
+    """With two parties there is one other; with more, they may act together."""
+    assert "from the other:" in decided().protected[0]
+    assert "from all the others, even if they act together" in decided(8, 5, 5).protected[0]
+
+
+def test_what_is_opened() -> None:
+    """Weights where they are opened, gradients where they are seen, scores with the plan's limit."""
+    assert decided().opened[0] == "No weights: they stay in shares, also after training."
+    assert "at most 455 rows in all" in decided().opened[1]
+    assert (
+        "at most 50 rows in all, rows held out for testing included" in decided(most_rows=50, test_share=0.1).opened[1]
+    )
+    assert decided(open="own").opened[0].startswith("At the end, to each organisation: the weights")
+    opened = decided(protocol="exchange").opened
+    assert "In every step" in opened[1]
+    assert "without a limit in the plan" in opened[2]
+
+
+def test_that_parties_keep_to_the_protocol_is_assumed() -> None:
+    """First of all; what a cheat can carry out is a number where it is bounded."""
+    assert decided().assumed[0].startswith("Every organisation keeps to the protocol")
+    assert "at most 1,581 bits" in decided().assumed[0]
+    assert "learn more" in decided(protocol="exchange").assumed[0]
+    assert any("arbiter, which holds the key" in line for line in decided(protocol="arbiter").assumed)
+
+
+def test_the_headline_counts() -> None:
+    """What leaks first; without a leak, what may; and else that no known attack is shown to work."""
+    leaking = decided(protocol="exchange", batch_size=5)
+    assert leaking.verdict == "leaks"
+    assert leaking.headline.startswith(f"{leaking.counts['leaks']} of {sum(leaking.counts.values())} findings leak")
+    assert leaking.worst
+    safe = decided()
+    assert (safe.verdict, safe.worst) == ("blocked", [])
+    assert "no known attack is shown to work" in safe.headline
+    assert "Nothing was checked" in decision_on_plan(Plan.for_columns((2, 3)), [], "0.1.0").headline
+
+
+def test_what_was_not_tested(record: RunRecord) -> None:
+    """Attacks that were left out, a run that nobody attacked, and one that did not finish."""
+    assert "No attack was run." in decided().not_tested[0]
+    partial = decision_on_run(replace(record, findings=record.findings[:1]))
+    assert partial.not_tested[0].startswith("Attacks that were not run: ")
+    assert "decides nothing" in partial.headline
+    assert "Calculated from the plan alone" in decision_on_run(own_side(record)).basis
+    failed = decision_on_run(replace(own_side(record), status="failed at step 1"))
+    assert failed.not_tested[0] == "The run did not finish: failed at step 1."
+    assert "attacks on this run" in decision_on_run(record).basis
+
+
+def test_the_page_has_every_part(record: RunRecord) -> None:
+    """In the order in which it is read, with room to sign and the hash of what is signed."""
+    page = summary_of(record)
+    parts = ["What is protected, from whom, and how strongly", "The verdicts", "What is opened"]
+    parts += ["What is not protected", "What is assumed", "What was not tested", "Date and signature", record.plan_hash]
+    places = [page.index(part) for part in parts]
+    assert places == sorted(places)
+
+
+def test_names_are_text(record: RunRecord) -> None:
+    """A title that would like to be more is words on the page."""
+    page = summary_page(replace(decision_on_run(record), title="<script>alert(1)</script>"))
+    assert "<script>alert" not in page
