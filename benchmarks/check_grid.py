@@ -4,9 +4,10 @@
     python benchmarks/check_grid.py --fresh 7 --out benchmarks/results/fresh.jsonl
 
 No attack that `check` calls blocked may succeed (advantage above the plan's tolerance), and of those that it says will
-leak at least 95 % must. A cell that is in the file already is not run again, so that an interrupted grid goes on where
-it was. `exchange` and `arbiter` cells are trained in `clear`, whose views are the same; their active attacks, which
-need real messages, and `shares` run on few rows with short test keys. Prints a table and one JSON object.
+leak at least 97 % must. Findings that had nothing to gain are counted apart (`has_room`). A cell that is in the file
+already is not run again, so that an interrupted grid can be resumed. `exchange` and `arbiter` cells are trained in
+`clear`, whose views are the same; their active attacks, which need real messages, and `shares` run on few rows with
+short test keys. Prints a table and one JSON object.
 
 `--fresh SEED` draws plans at random over four data sets, two of which no rule was ever fitted to: `telco/telco.csv` and
 `hmeq/hmeq.csv` in the folder that PLUMBOB_DATA names.
@@ -308,9 +309,18 @@ def verdicts_again(stored: dict[str, Any], cell: Cell, with_data: bool = False) 
     return {**stored, "compared": compared}
 
 
+def has_room(one: dict[str, Any]) -> bool:
+    """Whether there was anything to gain: a claim that is right about everybody, and no leak, had nothing to work on.
+
+    So it is where all people who were read have the more frequent label, or own columns predict them all.
+    """
+    return bool(one["succeeds"] or one["rate"] != 1.0)
+
+
 def summary(results: list[dict[str, Any]]) -> dict[str, Any]:
     """What must hold, and what does not."""
-    pairs = [{"cell": result["cell"], **one} for result in results for one in result["compared"]]
+    everything = [{"cell": result["cell"], **one} for result in results for one in result["compared"]]
+    pairs = [one for one in everything if has_room(one)]
     table = Counter((one["attack"], one["target"], one["check"], one["audit"]) for one in pairs)
     leaks = [one for one in pairs if one["check"] == "leaks"]
     told = [one for one in leaks if one["succeeds"]]
@@ -319,6 +329,7 @@ def summary(results: list[dict[str, Any]]) -> dict[str, Any]:
         "plans": len(results),
         "diverged": sum("diverged" in result for result in results),
         "findings": len(pairs),
+        "without_room": len(everything) - len(pairs),
         "blocked": sum(one["check"] == "blocked" for one in pairs),
         "blocked_that_succeed": [one for one in pairs if one["check"] == "blocked" and one["succeeds"]],
         "leaks": len(leaks),

@@ -70,7 +70,7 @@ def test_what_degrades_is_exit_code_4_if_strict(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Nothing leaks, but something may: only `--strict` minds."""
-    noisy = [*LEAKY, "--noise", "sound", "--epsilon", "1", "--row-norm", "1"]
+    noisy = [*LEAKY, "--noise", "std", "--noise-std", "40", "--row-norm", "1"]
     answer(monkeypatch, capsys, 0, "check", *noisy)
     answer(monkeypatch, capsys, 4, "check", *noisy, "--strict")
 
@@ -256,7 +256,7 @@ def test_a_partys_own_table_sharpens_the_verdicts(
     stacked = next(one for one in without["findings"] if one["attack"] == "label-stacked")
     assert stacked["verdict"] == "leaks"
     own = ["--data", str(path), "--id", "id", "--label", "y"]
-    sharper = answer(monkeypatch, capsys, 0, *flags, *own)
+    sharper = answer(monkeypatch, capsys, 3, *flags, *own)
     stacked = next(one for one in sharper["findings"] if one["attack"] == "label-stacked")
     assert stacked["verdict"] == "degrades"
     assert path.read_bytes() == before

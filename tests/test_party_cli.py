@@ -100,7 +100,9 @@ def test_a_lonely_doctor_ends_with_1(
     code, result = told(monkeypatch, capsys, "doctor", "--home", str(joined[1]), "--wait", "0.2")
     assert (code, result["ready"]) == (1, False)
     assert call(monkeypatch, "doctor", "--home", str(joined[0]), "--wait", "0.2", "--peer", "fund") == 1
-    assert "problem  connection fund: fund did not call within 0.2 s" in capsys.readouterr().out
+    lines = capsys.readouterr().out.splitlines()
+    assert any("problem  connection fund: fund did not call within 0.2 s" in line for line in lines)
+    assert lines[-1].startswith("not ready; next, connection fund: let fund type plumbob party doctor")
 
 
 def test_fingerprints_are_shown_for_reading_aloud(
@@ -152,6 +154,22 @@ def test_an_address_that_nobody_could_dial_is_not_invented(
     assert call(monkeypatch, "init", "bank", "--home", home, "--listen", "0.0.0.0:7700") == 0
     assert "write `address`" in capsys.readouterr().out
     assert told(monkeypatch, capsys, "invite", "--home", home)[1]["address"] is None
+
+
+def test_init_shows_the_label_and_the_class_to_predict(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Whoever has the label sees what the model will predict, and how to turn it round."""
+    table = tmp_path / "bank.csv"
+    table.write_text(
+        "client,age,late\n" + "".join(f"c{row},{20 + row},{'yes' if row < 3 else 'no'}\n" for row in range(12))
+    )
+    words = ["init", "bank", "--home", str(tmp_path / "bank"), "--data", str(table), "--id", "client"]
+    assert call(monkeypatch, *words, "--label", "late") == 0
+    shown = capsys.readouterr().out
+    assert "label: late; the model predicts yes (25.0% of the rows) against no; --positive no would turn it" in shown
+    assert call(monkeypatch, *words, "--home", str(tmp_path / "other"), "--label", "lat") == 1
+    assert "no column 'lat' among the 3 columns of this table; did you mean" in capsys.readouterr().err
 
 
 def test_what_is_mistyped_at_init_is_said_at_once(

@@ -79,7 +79,7 @@ def calls_of(plan: Plan) -> int:
 
 def test_several_feature_parties_are_judged_apart() -> None:
     """Each by its own columns, and their features each as a target of the label party."""
-    findings = check(plan_of((11, 1, 8), batch_size=8))
+    findings = check(plan_of((11, 1, 8), batch_size=16))
     signs = {one.by: one.verdict for one in findings if one.attack == "label-sign"}
     assert signs == {"features": DEGRADES, "features-2": LEAKS, "features+features-2": LEAKS}
     assert {one.against for one in findings if one.target == "scores"} == {"features", "features-2"}
@@ -127,8 +127,8 @@ def test_large_starting_weights_hide_signs() -> None:
     [
         ({"batch_size": 64, "epochs": 30}, LEAKS),
         ({"batch_size": 256, "epochs": 40}, LEAKS),
-        ({"batch_size": 256, "epochs": 5}, DEGRADES),
-        ({"batch_size": 64, "epochs": 30, "batches": "fixed"}, DEGRADES),
+        ({"batch_size": 256, "epochs": 1}, DEGRADES),
+        ({"batch_size": 256, "epochs": 40, "batches": "fixed"}, DEGRADES),
         ({"batches": "full", "epochs": 40}, DEGRADES),
         ({"batch_size": 256, "epochs": 40, "rows": 300}, DEGRADES),
     ],
@@ -140,7 +140,7 @@ def test_stacked_equations_decide(keys: dict[str, Any], verdict: str) -> None:
 
 def test_runs_on_the_same_rows_add_up() -> None:
     """What one run only begins, several finish."""
-    plan = plan_of(batch_size=256, epochs=4)
+    plan = plan_of(batch_size=256, epochs=1)
     assert labels(plan, "label-stacked") == DEGRADES
     assert labels(plan, "label-stacked", runs=4) == LEAKS
 
@@ -170,7 +170,7 @@ def test_flipped_labels_bound_every_attack() -> None:
     plan = plan_of(batch_size=8, label_flip_epsilon=2.0)
     forecast = reading(Figures.of(plan), "features", 1.0)
     assert forecast.accuracy == pytest.approx(0.8808, abs=1e-3)
-    assert labels(plan, "label-sign") == LEAKS
+    assert labels(plan.replace(label_flip_epsilon=6.0), "label-sign") == LEAKS
     assert labels(plan.replace(label_flip_epsilon=0.5), "label-sign") == DEGRADES
 
 

@@ -593,7 +593,9 @@ def test_slow_strangers_do_not_hold_the_door(bank: Identity, fund: Identity) -> 
         strangers = [socket.create_connection(where(server), timeout=PATIENCE) for _ in range(3 * MOST_STRANGERS)]
         try:
             for stranger in strangers:
-                stranger.sendall(b"\x16")
+                # The first ones may have been sent away by now.
+                with suppress(OSError):
+                    stranger.sendall(b"\x16")
             with dialling(bank, fund, server.connector.address) as client:
                 assert (client.next().peer, server.next().peer) == ("fund", "bank")
             # All but the last ones are sent away long before their deadline.

@@ -25,6 +25,8 @@ def fix_for(plan: Plan, attack: str, target: str) -> str:
     noise = _noise(plan, target)
     if len(plan.learners) > MOST_SHARING:
         return noise
+    if attack == "steering":
+        return _shares(plan, attack)
     return f"{_shares(plan, attack)}, or {noise}"
 
 
@@ -54,12 +56,6 @@ def notes_for(plan: Plan) -> Iterator[str]:
     """What the audit does not judge, one sentence each."""
     if plan.protocol != "shares" or plan.open != "never":
         yield "The finished model is not judged: a party's final weights depend on everybody's data."
-    if plan.protocol in ("exchange", "arbiter"):
-        yield (
-            "Steering: a peer that deviates can push this party's weights by up to what one step may move them, and "
-            "read a column of a few rows per step, nearly exactly, in the scores that follow; no finding judges this "
-            "yet. Larger pushes end the run. Use shares against such a peer."
-        )
     if plan.protocol == "shares" and len(plan.learners) > 2:
         yield HONEST_BUT_CURIOUS
     yield from prediction_notes(plan)

@@ -219,6 +219,32 @@ CATALOGUE: tuple[AttackEntry, ...] = (
         judge=label_rules.claimed_width,
         scene=scenes.claimed_width,
     ),
+    AttackEntry(
+        name="steering",
+        by="label",
+        target="features",
+        reference="beyond the paper: nothing binds what a party adds to its peers' sums",
+        story=(
+            "The label party adds a little to what its peers get, and so moves one of their weights. In the next "
+            "scores it reads what that weight makes of single people: their values in that column. "
+            "A limit on each step stops large moves; small ones look like training."
+        ),
+        judge=feature_rules.steering,
+        scene=scenes.steering,
+    ),
+    AttackEntry(
+        name="steering",
+        by="features",
+        target="features",
+        reference="beyond the paper: nothing binds what a party adds to its peers' sums",
+        story=(
+            "A feature party adds a little to what its peers get, and so moves one of their weights. In the next "
+            "residuals it reads what that weight makes of single people: their values in that column. "
+            "A limit on each step stops large moves; small ones look like training."
+        ),
+        judge=feature_rules.steering,
+        scene=scenes.steering,
+    ),
 )
 
 

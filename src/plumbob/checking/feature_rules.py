@@ -17,8 +17,12 @@ FEW_EPOCHS = 3
 """Visits after which ratios have merged and the scale is clear, in practice."""
 FEW = 0.1
 """The share of rows that may lie in a longer last batch without changing the verdict."""
+ROOM = 2
+"""Own columns for each row of a batch with which one surely has full rank, redundant columns or not."""
 CHAIN_ROOM = 2
 """Own columns for each row of the longest batch with which every batch has full rank, redundant columns or not."""
+ENOUGH_COLUMNS, FEW_PEOPLE = 0.6, 3
+"""The share of the peers' columns, and the people, from which on steering surely shows more than own columns do."""
 UNEVEN = 4
 """Rows for each column up to which real columns, with their rare categories, may still fix a row here and there."""
 
@@ -74,8 +78,9 @@ def chain(figures: Figures, party: str) -> Judgement:
     if figures.visits < 2:
         return not_applicable("One epoch only: no row comes back to tell the right first weight.")
     judgement = _one_column(figures, party, "of which the second tells the right first weight")
-    # Real columns are rarely independent, and one batch with a rank too low breaks the chain.
-    if judgement.verdict == LEAKS and CHAIN_ROOM * figures.longest_batch > figures.columns(party):
+    # Real columns are rarely independent, and one batch with a rank too low breaks the chain; short rows hide its end.
+    is_tight = CHAIN_ROOM * figures.longest_batch > figures.columns(party)
+    if judgement.verdict == LEAKS and (is_tight or figures.plan.row_norm):
         return Judgement(DEGRADES, f"{judgement.why} A batch of {figures.longest_batch} rows may break the chain.")
     return judgement
 
@@ -110,6 +115,56 @@ def packing_for_scores(figures: Figures, party: str) -> Judgement:
     return Judgement(LEAKS if is_sure else DEGRADES, f"{numbers}{_with(noise)}.")
 
 
+def steering(figures: Figures, party: str) -> Judgement:
+    """Pushes on the peers' weights that stay below the limit of a step."""
+    if (reason := _without_pushes(figures, party)) is not None:
+        return reason
+    people, width, noise = figures.steered_people(party), figures.peer_columns(party), figures.noise_toward(party)
+    read = min(figures.steered_columns(party), width)
+    numbers = (
+        f"{party} moves its peers' weights by less than the limit of a step, and reads {people} chosen people's values "
+        f"in {read} of {width} columns"
+    )
+    if _is_drowned(noise / math.sqrt(figures.visits)):
+        return blocked(f"{numbers}, but noise of {noise:.3g} is on each residual.")
+    if noise or people < FEW_PEOPLE or not _is_enough(figures, party, people, read) or not _is_steady(figures, party):
+        return Judgement(DEGRADES, f"{numbers}{_with(noise)}: few of them, or blurred by what training moves.")
+    return Judgement(LEAKS, f"{numbers}, nearly exactly.")
+
+
+def _without_pushes(figures: Figures, party: str) -> Judgement | None:
+    if not figures.sees_sums:
+        return blocked("In shares nobody reads a residual, so that no push shows.")
+    if figures.plan.protocol == "clear":
+        return not_applicable("clear is calculated in one place: no party could push another's weights.")
+    if (reason := without_sums(figures, party)) is not None:
+        return reason
+    if not figures.peers(party):
+        return not_applicable("No peer has columns.")
+    if figures.plan.passes < 2:
+        return not_applicable("One epoch only: nobody comes back after a push.")
+    return None
+
+
+def _is_enough(figures: Figures, party: str, people: int, read: int) -> bool:
+    """Columns, or with an arbiter inner products with people's rows, of which a rotation of them needs nearly all."""
+    width = figures.peer_columns(party)
+    if figures.plan.protocol == "arbiter":
+        return read >= min(width, people)
+    return read >= (1.0 if figures.plan.row_norm else ENOUGH_COLUMNS) * width
+
+
+def _is_steady(figures: Figures, party: str) -> bool:
+    """Whether pushes stand out from what training does: measured, not proved (docs/attacks.md)."""
+    plan = figures.plan
+    if plan.sigmoid != "taylor":
+        return False
+    if plan.batches == "full":
+        return figures.is_still(party) or (len(plan.learners) == 2 and not plan.row_norm) or plan.protocol == "arbiter"
+    # In other batches the row that an arbiter's attacker pushes along is not there to be read.
+    return plan.protocol == "exchange" and figures.is_still(party)
+
+
 def _without_residuals(figures: Figures, party: str) -> Judgement | None:
     """Scores show only where a batch's residuals are determined."""
     if (reason := without_sums(figures, party)) is not None:
@@ -125,9 +180,15 @@ def _without_residuals(figures: Figures, party: str) -> Judgement | None:
 
 
 def _are_most_determined(figures: Figures, party: str) -> bool:
-    """All batches, or all but a last one that the remainder made longer."""
+    """All batches, or all but a last one that the remainder made longer.
+
+    Real columns are rarely independent. A start far from zero makes scores large, and what one batch leaves open then
+    hides what the others show, unless there is room, or the party knows the rank of its own columns.
+    """
     columns = figures.columns(party)
-    if figures.batch > columns:
+    if figures.batch > figures.rank(party):
+        return False
+    if figures.plan.start == "normal" and not figures.knows_rank(party) and ROOM * figures.batch > columns:
         return False
     return figures.longest_batch <= columns or figures.longest_batch / figures.rows <= FEW
 

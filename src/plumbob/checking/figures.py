@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from statistics import NormalDist
 
+import numpy as np
+from numpy.typing import NDArray
+
 from plumbob.checking.at_home import AtHome
 from plumbob.checking.coalitions import JOINT
 from plumbob.crypto.keys import SLACK_BITS
@@ -18,6 +21,8 @@ from plumbob.protocol.defences import largest_released, noise_std
 from plumbob.protocol.openings import WEIGHTS, opened_bits
 from plumbob.protocol.widths import Widths, columns_of, widths_for
 
+Vector = NDArray[np.float64]
+
 ASSUMED_ROWS = 10_000
 LARGEST_PART = 4.0  # Beyond it no sign shows a label: abs(score) < 2, plus 2 for the label (Criterion 4.2).
 # How far scores drift while everybody is visited for the first time, in standard deviations of a residual's units.
@@ -26,6 +31,13 @@ LOW_AUC, GOOD_AUC = 0.60, 0.97
 """Between these a party's own part of a model is taken to predict, whatever one table says."""
 USUAL_AUC, SPOILT_AUC = 0.70, 0.65
 """What a party's own part of a model usually predicts; and what it does after a random start, which few steps undo."""
+
+FEW_COLUMNS, ENOUGH_COLUMNS = 3, 5
+"""Columns that cannot say much about labels; and columns of the label party that tell how well such columns predict."""
+FEW_COLUMNS_AUCS = (0.55, 0.64, 0.72)
+USUAL_AUCS = (0.70, 0.79, 0.88, 0.97)
+HARD_AUCS, EASY_AUC, EASY_AUCS = (0.70, 0.78, 0.84), 0.92, (0.90, 0.94, 0.985)
+"""AUCs of a party's columns: a few, usual ones, and beside a label party whose own say little, or nearly all."""
 
 
 @dataclass(frozen=True)
@@ -83,9 +95,13 @@ class Figures:
 
     def rank(self, name: str) -> int:
         """Independent equations of one batch: as they are in its own table, otherwise in general position."""
-        if self.home is not None and self.home.party == name:
+        if self.home is not None and self.knows_rank(name):
             return max(1, min(round(self.home.rank), self.columns(name), self.batch))
         return min(self.columns(name), self.batch)
+
+    def knows_rank(self, name: str) -> bool:
+        """Whether the rank is that of a real table."""
+        return self.home is not None and self.home.party == name
 
     @property
     def visits_everybody(self) -> bool:
@@ -140,14 +156,45 @@ class Figures:
         norm = math.sqrt(columns)
         if self.plan.row_norm:
             norm = min(norm, self.plan.row_norm * math.sqrt(columns / max(self.plan.columns, 1)))
-        start = {
+        return math.hypot(self.start_size * norm, USUAL_DRIFT)
+
+    @cached_property
+    def spectrum(self) -> Vector:
+        """How real columns share their variance among directions: the k-th has 1 / k of the first, unless whitened."""
+        columns = max(self.plan.columns, 1)
+        shares = np.ones(columns) if self.plan.scale == "whitened" else 1.0 / np.arange(1, columns + 1)
+        return np.asarray(shares / shares.sum(), dtype=np.float64)
+
+    @cached_property
+    def variances(self) -> Vector:
+        """Of the joint columns, direction by direction; those of clipped rows add up to their norm."""
+        columns = max(self.plan.columns, 1)
+        total = min(float(columns), self.plan.row_norm**2) if self.plan.row_norm else float(columns)
+        return self.spectrum * total
+
+    @property
+    def start_size(self) -> float:
+        """The deviation of a starting weight."""
+        columns = max(self.plan.columns, 1)
+        return {
             "zero": 0.0,
-            "xavier": uniform_reach("xavier", self.plan.columns) / math.sqrt(3.0),
-            "kaiming": uniform_reach("kaiming", self.plan.columns) / math.sqrt(3.0),
-            "small": math.sqrt(2.0 / self.plan.columns),
+            "xavier": uniform_reach("xavier", columns) / math.sqrt(3.0),
+            "kaiming": uniform_reach("kaiming", columns) / math.sqrt(3.0),
+            "small": math.sqrt(2.0 / columns),
             "normal": 1.0,
         }[self.plan.start]
-        return math.hypot(start * norm, USUAL_DRIFT)
+
+    def usual_aucs(self, name: str) -> tuple[float, ...]:
+        """What a party's columns may say about labels: from little to nearly all, unless the label party knows more."""
+        if self.plan.party(name).features < FEW_COLUMNS:
+            return FEW_COLUMNS_AUCS
+        if self.home is None or self.home.general_auc is None:
+            return USUAL_AUCS
+        if self.home.general_auc > EASY_AUC:
+            return EASY_AUCS
+        if self.columns(self.home.party) < ENOUGH_COLUMNS:
+            return USUAL_AUCS
+        return (*HARD_AUCS, max(HARD_AUCS[-1], self.home.general_auc + 0.02))
 
     def general_signal(self, name: str, visits: int) -> float:
         """How far what own columns say about labels in general stands out of noise and flips, in standard deviations.
@@ -209,6 +256,21 @@ class Figures:
     def opened_bits(self, name: str) -> int:
         """All that a party's opened weights can carry to it, whatever it sends, all runs together."""
         return opened_bits(self.plan, name) * self.runs
+
+    # Pushes on the peers' weights, in `exchange` and `arbiter`.
+
+    def is_still(self, name: str) -> bool:
+        """Whether the peers' weights move by pushes alone: from zero, and without labels of their own."""
+        return self.plan.start == "zero" and name == self.plan.label_party.name
+
+    def steered_people(self, name: str) -> int:
+        """People whose residual a party reads in every epoch: all, where a step reads a whole batch."""
+        columns = self.columns(name)
+        return self.rows if self.longest_batch <= columns else min(columns, self.rows)
+
+    def steered_columns(self, name: str) -> int:
+        """Columns of the peers that it reads: one in each epoch after the first, or one in two."""
+        return (self.plan.passes - 1) // (1 if self.is_still(name) else 2)
 
     # Replies, as they travel in `exchange`.
 

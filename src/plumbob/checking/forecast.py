@@ -16,11 +16,11 @@ holds the label knows how well columns predict it, and need not guess (`checking
 import math
 from dataclasses import dataclass
 
+from plumbob.checking.certainty import lower_end
 from plumbob.checking.figures import USUAL_AUC, Figures
 
 LEAKS, DEGRADES, BLOCKED, NOT_APPLICABLE = "leaks", "degrades", "blocked", "not applicable"
 
-NORMAL_QUANTILE = 1.96
 IN_GENERAL = 0.25
 """Equations for each label up to which solving for labels is a regression on own columns."""
 FORECAST_ERROR = 0.16
@@ -64,7 +64,7 @@ class Forecast:
     @property
     def _sure_advantage(self) -> float:
         auc = 0.5 + self.coverage * (self.auc - 0.5)
-        sure_auc = min(_lower_end(auc, self.judged), auc - FORECAST_ERROR * auc * (1.0 - auc))
+        sure_auc = min(lower_end(auc, self.judged), auc - FORECAST_ERROR * auc * (1.0 - auc))
         return (sure_auc - self.baseline_auc) / (1.0 - self.baseline_auc)
 
     @property
@@ -95,13 +95,6 @@ def reading(
         ratio = math.hypot(ratio, figures.general_ratio(party))
     judged_rows = figures.rows if judged is None else judged
     return Forecast(ratio, coverage, judged_rows, figures.flipped, figures.baseline_auc)
-
-
-def _lower_end(share: float, n: int) -> float:
-    """Of Wilson's interval."""
-    spread = NORMAL_QUANTILE**2 / n
-    half = NORMAL_QUANTILE * math.sqrt(max(share * (1.0 - share), 0.0) / n + spread / (4 * n))
-    return (share + spread / 2 - half) / (1 + spread)
 
 
 def _normal(value: float) -> float:

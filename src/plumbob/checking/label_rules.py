@@ -3,7 +3,8 @@
 import math
 from dataclasses import dataclass, replace
 
-from plumbob.checking.figures import Figures
+from plumbob.checking.certainty import Solve, sure_reach
+from plumbob.checking.figures import USUAL_AUC, Figures
 from plumbob.checking.forecast import BLOCKED, DEGRADES, LEAKS, Forecast, reading
 from plumbob.checking.rules import Judgement, blocked, not_applicable, without_sums
 
@@ -15,8 +16,14 @@ UNREST = 1.5
 """Scores that move between the steps blur more than those of one step."""
 RARER = 4
 """Few chosen people are only as good a sample as those of the rarer class among them, taken to be one in four."""
-MOST_BY_ONE_COLUMN = 0.5
-"""Equations a label that a single column is good for, however often it is used."""
+IF_EXACT = 2
+"""The same for people whose labels are read exactly."""
+ENOUGH = 4
+"""Equations for each label beyond which more steps bring little."""
+STACKED_AUC = 0.985
+"""What stacked equations reach at best: other parties' scores move between the steps."""
+MOST_BY_ONE_COLUMN, SURE_BY_ONE_COLUMN = 0.5, 0.1
+"""Equations for each label that a single column may be good for, and surely is, however often it is used."""
 
 
 def label_sign(figures: Figures, party: str) -> Judgement:
@@ -24,7 +31,10 @@ def label_sign(figures: Figures, party: str) -> Judgement:
     if (reason := without_sums(figures, party)) is not None:
         return reason
     known = figures.rank(party) / figures.batch
-    return _generally_judged(figures, party, reading(figures, party, known), _batch_numbers(figures, party))
+    # Of several visits the first that determines a row is believed, otherwise whichever determines most.
+    last = figures.steps // figures.plan.passes if known == 1.0 else figures.steps
+    solve = Solve(known, figures.noise_toward(party), last)
+    return _generally_judged(figures, party, reading(figures, party, known), _batch_numbers(figures, party), solve)
 
 
 def label_only(figures: Figures, party: str) -> Judgement:
@@ -69,9 +79,14 @@ def label_stacked(figures: Figures, party: str) -> Judgement:
     if per_step == 1 < figures.batch:
         # One column's equations are too much alike for the count to mean what it says.
         known = min(known, MOST_BY_ONE_COLUMN)
-    unrest = 1.0 if per_step == figures.batch else UNREST
-    forecast = reading(figures, party, stackable(known), max(1, round(known)), unrest=unrest)
-    return _generally_judged(figures, party, forecast, numbers, figures.visits)
+    unrest, visits = 1.0 if per_step == figures.batch else UNREST, max(1, round(known))
+    forecast = reading(figures, party, stackable(known), visits, unrest=unrest)
+    noise = figures.noise_toward(party)
+    per_epoch = figures.steps // figures.plan.passes
+    last = figures.steps if noise else min(figures.steps, per_epoch * max(1, ENOUGH * figures.batch // per_step))
+    share = min(stackable(known), SURE_BY_ONE_COLUMN) if per_step == 1 < figures.batch else stackable(known)
+    solve = Solve(share, noise / math.sqrt(visits), last, unrest=unrest, most_auc=STACKED_AUC)
+    return _generally_judged(figures, party, forecast, numbers, solve, figures.visits)
 
 
 def stackable(known: float) -> float:
@@ -94,7 +109,8 @@ def label_average(figures: Figures, party: str) -> Judgement:
         f"noise of {noise:.3g} over {figures.visits} visits leaves {left:.3g} beside a label's "
         f"{figures.label_signal:.3g}, and a batch fixes {known:.1%} of its residuals"
     )
-    return _generally_judged(figures, party, forecast, numbers, figures.visits)
+    solve = Solve(known, left, figures.steps, figures.fresh_visits)
+    return _generally_judged(figures, party, forecast, numbers, solve, figures.visits)
 
 
 def label_counts(figures: Figures, party: str) -> Judgement:
@@ -137,7 +153,10 @@ def label_chosen_rows(figures: Figures, party: str) -> Judgement:
         bits = min(figures.slot_bits - plan.residual_bits - 2, 60)
         readable = min(figures.batch, columns * bits)
         numbers += f"; superincreasing columns read {readable} labels of {figures.batch} in the first step alone"
-        return _judged(figures, party, _exact(figures, judged=_sample(max(readable, columns))), numbers, least=DEGRADES)
+        people = max(1, max(readable, columns) // IF_EXACT)
+        # Labels that are read exactly are read, however well own columns predict them.
+        exact = replace(_exact(figures, judged=people), baseline_auc=USUAL_AUC)
+        return _judged(figures, party, exact, numbers, least=DEGRADES)
     return _judged(figures, party, reading(figures, party, 1.0, judged=_sample(columns)), numbers, least=DEGRADES)
 
 
@@ -263,7 +282,9 @@ def _exact(figures: Figures, coverage: float = 1.0, judged: int | None = None) -
     return Forecast(math.inf, coverage, judged_rows, figures.flipped, figures.baseline_auc)
 
 
-def _generally_judged(figures: Figures, party: str, forecast: Forecast, numbers: str, visits: int = 1) -> Judgement:
+def _generally_judged(
+    figures: Figures, party: str, forecast: Forecast, numbers: str, solve: Solve, visits: int = 1
+) -> Judgement:
     """The same for attacks that solve for all rows of a batch, and so find out what own columns say in general too.
 
     That is no individual's secret, but it may be more than the own part of the model says. And few batches mean few
@@ -282,7 +303,15 @@ def _generally_judged(figures: Figures, party: str, forecast: Forecast, numbers:
                 "epoch, and may be more than its part of the model says"
             ),
         )
-    return _judged(figures, party, forecast, numbers)
+    if (reach := sure_reach(figures, party, solve)) is not None:
+        ends = f"expect AUC {reach.auc:.2f} where its own part of the model has {reach.baseline_auc:.2f}"
+        if forecast.auc >= reach.auc:
+            ends = _expected(forecast, LEAKS)
+        return Judgement(LEAKS, _sentence(f"{numbers}; {ends}"))
+    judgement = _judged(figures, party, forecast, numbers)
+    if judgement.verdict != LEAKS:
+        return judgement
+    return Judgement(DEGRADES, _sentence(f"{numbers}; {_expected(forecast, DEGRADES)}"))
 
 
 def _judged(figures: Figures, party: str, forecast: Forecast, numbers: str, least: str = BLOCKED) -> Judgement:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from plumbob.checking.forecast import BLOCKED, DEGRADES, LEAKS
 from plumbob.plan import Plan
+from plumbob.protocol.openings import scored_bits
 from plumbob.record import Finding
 
 ATTACK = "prediction-equations"
@@ -73,6 +74,9 @@ def _columns(plan: Plan, against: str, predicted: int) -> Finding:
         why = f"{predicted} scores cannot fix the weights, and without weights a score says nothing about a column."
         return _finding(plan, against, "features", BLOCKED, why)
     why = f"With the weights known, each score is one equation about {theirs} unknown columns of its row."
+    if _is_shared(plan):
+        one, in_all = scored_bits(plan, 1), scored_bits(plan, predicted)
+        why += f" A score carries at most {one} bits, whatever anybody sends: {in_all} for {predicted} rows."
     return _finding(plan, against, "features", DEGRADES, why)
 
 

@@ -159,3 +159,14 @@ def claimed_width(figures: Figures, by: str, _target: str) -> Scene:
     claimed = Block("made-up", rows, max(extra, 1), (f"{extra} more", "that were not"))
     ends = "The plan's hash fixes the number of columns: any other number of sums ends the run."
     return Scene((real, claimed), ("+",), ends)
+
+
+def steering(figures: Figures, by: str, _target: str) -> Scene:
+    """A weight that the attacker moved, and the scores after it."""
+    readable, width = figures.steered_people(by), figures.peer_columns(by)
+    values = Block("unknown", readable, 1, (f"{readable} people,", "one peer column"), "?")
+    push = Block("made-up", 1, 1, ("a push on", "its weight"))
+    moved = Block("known", readable, 1, ("how far their", "residuals move"))
+    read = min(figures.steered_columns(by), width)
+    ends = f"One column at a time: {read} of {width} in {figures.visits} epochs."
+    return Scene((values, push, moved), (TIMES, "="), ends)

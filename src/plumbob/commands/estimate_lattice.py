@@ -71,7 +71,8 @@ def _masked_bytes(shape: LatticeShape) -> int:
     for owners, is_turn in shape.stages[1:]:
         for piece in shape.pieces:
             layout = shape.slots(piece, is_turn=is_turn)
-            total += owners * (HEADER.size + shape.turned(owners + 1).size(layout.outputs * layout.rows))
+            opening = shape.staged(owners + 1, is_turn=is_turn)
+            total += owners * (HEADER.size + opening.size(layout.outputs * layout.rows))
     liftings = 2 if shape.has_penalty_products else 1
     sums = HEADER.size + shape.lifted_sums.size(sum(_columns(shape)))
     return total + liftings * (shape.parties - 1) * sums

@@ -33,9 +33,10 @@ STEP_BITS = 26  # Bits of the public integer that stands for rate / rows.
 MOMENTUM_BITS = 20
 RATE_BITS = 20
 FAILURE_BITS = 40
-TURN_BITS = 24  # Fraction bits of a product of sines and cosines that goes into the next stage.
-TURN_SIZE_BITS = TURN_BITS + angles.FACTOR_BITS + 1  # Of such a product before it is rounded off; none reaches 2.
-HIDING_BITS = 28
+TURN_BITS = 22  # Fraction bits of a product of sines and cosines that goes into the next stage.
+LAST_BITS = 22
+"""Fraction bits of the last stage's factors: a residual is a sum of sixteen products with them, whose errors add up."""
+HIDING_BITS = 30
 STRAY_UNITS = 2
 """For each party. A sum's own low bits are dropped (one unit down), each peer's product is right to one unit each way:
 two neighbours' sums can so differ by less than this many units more than exact ones would."""
@@ -122,9 +123,10 @@ class LatticeShape:
         """Of the sigmoid, one for every party but the first: (how many owners take part, whether products turn)."""
         return [(later, later < self.parties - 1) for later in range(1, self.parties)]
 
-    def turned(self, holders: int) -> MaskedOpening:
-        """How products between two stages of the sigmoid are lifted."""
-        return MaskedOpening(self.profile[2].slot_modulus, TURN_SIZE_BITS, holders)
+    def staged(self, holders: int, *, is_turn: bool) -> MaskedOpening:
+        """How products of a stage of the sigmoid are lifted; none of them reaches 2."""
+        fraction = TURN_BITS + (angles.FACTOR_BITS if is_turn else LAST_BITS)
+        return MaskedOpening(self.profile[2].slot_modulus, fraction + 1, holders)
 
     @property
     def lifted_sums(self) -> MaskedOpening:
@@ -218,13 +220,15 @@ class LatticeShape:
         """The logarithm of the chance that a mask of the run shows anything; minus infinity where there are none."""
         if self.parties == 2:
             return -math.inf
-        turned = TERMS * max(0, self.parties - 3) + 1
+        turned = sum(owners > 1 and is_turn for owners, is_turn in self.stages) * TERMS
         sums = (2 if self.has_penalty_products else 1) * (self.plan.columns + 1)
         odds = (
-            math.log2(self.rows * turned) + self.turned(self.parties).shown_bits,
-            math.log2(sums) + self.lifted_sums.shown_bits,
+            (self.rows * turned, self.staged(self.parties, is_turn=True)),
+            (self.rows, self.staged(self.parties, is_turn=False)),
+            (sums, self.lifted_sums),
         )
-        return math.log2(sum(2.0**each for each in odds)) + math.log2(self.plan.passes)
+        chance = sum(count * 2.0**opening.shown_bits for count, opening in odds)
+        return math.log2(chance) + math.log2(self.plan.passes)
 
     @property
     def residual_bits(self) -> int:

@@ -17,7 +17,7 @@ from plumbob.crypto.lattice import Pairs, SlotLayout, Small, angles, pairs
 from plumbob.errors import LocalProtocolError
 from plumbob.model.sigmoid import AMPLITUDES, HARMONICS
 from plumbob.protocol.lattice_products import SIGMOID, Products
-from plumbob.protocol.lattice_sets import SLOT_BITS, TURN_BITS
+from plumbob.protocol.lattice_sets import LAST_BITS, SLOT_BITS, TURN_BITS
 
 Angles = NDArray[np.uint32]
 RowWeights = NDArray[np.int64]
@@ -64,11 +64,11 @@ class Stages:
             held = self._rounded_off(place, owners, is_turn, shared)
         if held is None:
             raise LocalProtocolError("every party takes part in the last stage of the sigmoid")
-        return pairs.round_off(held, TURN_BITS + angles.FACTOR_BITS - SLOT_BITS)
+        return pairs.round_off(held, TURN_BITS + LAST_BITS - SLOT_BITS)
 
     def _answered(self, place: int, layout: SlotLayout, scores: Angles) -> Pairs:
         """At the party whose factor comes in now: the sum of its shares toward all earlier ones."""
-        factors = self._turning_factors(scores) if layout.is_turn else self._last_factors(scores)
+        factors = self._turning_factors(scores) if layout.is_turn else self._last_factors(scores, LAST_BITS)
         earlier = self.company.names[: self.company.place]
         answers = (self.products.answer_slots(self.number, place, peer, layout, factors) for peer in earlier)
         return _sum(answers, layout.parameters.slot_modulus)
@@ -81,7 +81,7 @@ class Stages:
             lifted, dropped = pairs.lift(flat, modulus, self.company.is_first), 2 * angles.FACTOR_BITS - TURN_BITS
         else:
             kind = f"{SIGMOID} {place} of {owners + 1}"
-            lifted = self.products.lift(self.number, kind, self.shape.turned(owners + 1), flat)
+            lifted = self.products.lift(self.number, kind, self.shape.staged(owners + 1, is_turn=is_turn), flat)
             dropped = angles.FACTOR_BITS
         return pairs.modulo(pairs.round_off(lifted, dropped), modulus).reshape(shared.shape) if is_turn else lifted
 
@@ -93,10 +93,10 @@ class Stages:
     def _turning_factors(self, scores: Angles) -> Small:
         return angles.owner_factors(self.products.engine, scores, HARMONICS.astype(int).tolist())
 
-    def _last_factors(self, scores: Angles) -> Small:
+    def _last_factors(self, scores: Angles, fraction_bits: int = angles.FACTOR_BITS) -> Small:
         """With the amplitudes."""
         harmonics, amplitudes = HARMONICS.astype(int).tolist(), AMPLITUDES.tolist()
-        return angles.evaluator_factors(self.products.engine, scores, harmonics, amplitudes)
+        return angles.evaluator_factors(self.products.engine, scores, harmonics, amplitudes, fraction_bits)
 
 
 def _sum(shares: Iterable[Pairs], modulus: int) -> Pairs:

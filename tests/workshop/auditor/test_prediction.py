@@ -54,5 +54,27 @@ def test_a_limit_below_the_weights_blocks() -> None:
     assert about(check(plan.replace(most_rows=11), predicted=100), "weights").verdict == "blocked"
 
 
+def test_scores_of_shared_weights_are_solved_too() -> None:
+    """Under `open = "never"` the audit solves real joint scores, cut as they are shown, for the peer's weights."""
+    plan = plan_for(
+        (3, 2), open="never", scheme="lattice", key_bits=2048, batches="full", epochs=0, test_only_keys=False
+    )
+    run = trained(plan, cut("breast-cancer", 80, 5))
+    found = about(plumbob.audit(run, [ATTACK_FREE], predicted=80), "weights")
+    assert (found.verdict, found.n) == ("leaks", 6)
+    assert found.rate is not None
+    assert found.rate > 0.9
+    assert about(plumbob.audit(run, [ATTACK_FREE], predicted=5), "weights").verdict == "blocked"
+
+
+def test_check_counts_the_bits_of_a_score() -> None:
+    """What an opened score can carry, for one row and for all."""
+    plan = Plan.for_columns((5, 6), rows=1000)
+    assert (
+        "at most 22 bits, whatever anybody sends: 2200 for 100 rows"
+        in about(check(plan, predicted=100), "features").why
+    )
+
+
 # An attack that is over at once, so that only predictions are looked at.
 ATTACK_FREE = "claimed-width"

@@ -5,13 +5,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import plumbob
 from plumbob.checking.coalitions import coalitions
 from plumbob.checking.figures import Figures
 from plumbob.errors import DataError
+from plumbob.protocol import defences
 from plumbob.protocol.exchange import ExchangeParty
 from plumbob.protocol.messages import Kind
+from plumbob.protocol.party import TrainingParty
 from plumbob.record import Finding, RunRecord
 from plumbob.workshop.attacks import Attack, LabelClaim, NotApplicable, View
 from plumbob.workshop.attacks.active.chosen_rows import CHOSEN_ROWS
@@ -22,7 +25,7 @@ from plumbob.workshop.auditor.coalitions import merged_truth
 from plumbob.workshop.auditor.score import scored
 from plumbob.workshop.auditor.truth import Truth
 from plumbob.workshop.simulation import train
-from tests.protocol.support import cut, plan_for, trained, weights_of
+from tests.protocol.support import cut, made_up, plan_for, trained, weights_of
 from tests.protocol.test_lattice_shares import lattice_plan
 from tests.workshop.auditor.support import attack, label_claim, signs, small_run, value_claim
 
@@ -167,6 +170,36 @@ def test_a_coalition_reads_what_no_member_reads_alone(protocol: str, monkeypatch
     assert all((found[name].rate or 0.0) < 1.0 for name in ("features", "features-2"))
 
 
+def test_a_coalition_attacks_actively(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two feature parties that choose their rows together read a label with each of their columns."""
+    monkeypatch.setattr(redteam, "ACTIVE", (CHOSEN_ROWS,))
+    plan = plan_for((2, 8, 8), protocol="exchange", epochs=1, start="xavier", row_norm=0.1)
+    said: list[str] = []
+    run = trained(plan, cut("breast-cancer", 60, 18))
+    found = {one.by: one for one in redteam.audit(run, ["label-chosen-rows"], said.append)}
+    assert {by: one.n for by, one in found.items()} == {"features": 8, "features-2": 8, "features+features-2": 16}
+    assert (found["features+features-2"].verdict, found["features+features-2"].rate) == ("leaks", 1.0)
+    assert "label-chosen-rows by features+features-2, in a run of its own" in said
+
+
+def test_a_coalition_takes_its_members_noise_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of three parties' noise only the victim's is left in the sums of the other two together."""
+    seen: list[float] = []
+
+    def kept(view: View) -> NotApplicable:
+        if view.party == "coalition":
+            seen.append(float(np.std(view.sums)))
+        return NOTHING
+
+    monkeypatch.setattr(redteam, "PASSIVE", (Attack("label-kept", "features", kept, "section 0"),))
+    noise: dict[str, Any] = {"noise": "std", "noise_std": 50.0, "row_norm": 1.0, "learning_rate": 1e-6}
+    run = trained(plan_for((2, 4, 4), protocol="clear", epochs=8, **noise), made_up(rows=200, columns=10))
+    redteam.audit(run, ["label-kept"])
+    both = np.hstack([Truth.of(run).views[name].sums for name in ("features", "features-2")])
+    # Two helpers' noise against one's, in sums that are noise and little else.
+    assert seen[0] / float(np.std(both)) == pytest.approx(np.sqrt(1 / 2), rel=0.25)
+
+
 @pytest.mark.parametrize("open", ["never", "own"])
 def test_a_coalition_in_shares_reads_nothing_from_messages(open: str) -> None:
     """What two of three parties saw together gives no attack more than `check` said before the run."""
@@ -259,4 +292,14 @@ def test_label_sign_is_found_and_stopped(monkeypatch: pytest.MonkeyPatch) -> Non
 
     assert verdict(protocol="exchange") == "leaks"
     assert verdict(protocol="shares") == "not applicable"
+    # Of real noise one draw in some forty happens to point to the labels: an interval of 95 % allows that.
+    monkeypatch.setattr(TrainingParty, "_noise", always_the_same)
     assert verdict(protocol="exchange", noise="std", noise_std=20.0) == "blocked"
+
+
+def always_the_same(party: TrainingParty, count: int) -> NDArray[np.int64]:
+    """Noise of the agreed size that depends on the party and the step alone."""
+    generator = np.random.default_rng([party.columns, party.noise_draws])
+    party.noise_draws += count
+    size = defences.whole_units(party.noise_std, party.plan.residual_bits)
+    return np.rint(generator.normal(scale=size, size=count)).astype(np.int64)

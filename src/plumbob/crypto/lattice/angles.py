@@ -25,13 +25,17 @@ def owner_factors(engine: LatticeEngine, angles: Angles, harmonics: Sequence[int
 
 
 def evaluator_factors(
-    engine: LatticeEngine, angles: Angles, harmonics: Sequence[int], amplitudes: Sequence[float]
+    engine: LatticeEngine,
+    angles: Angles,
+    harmonics: Sequence[int],
+    amplitudes: Sequence[float],
+    fraction_bits: int = FACTOR_BITS,
 ) -> Small:
     """Sines, then cosines, each times its harmonic's amplitude, which lies between -2 and 2."""
     sines, cosines = _multiples(engine, angles, harmonics)
     scaled = np.array([round(amplitude * 2**FRACTION_BITS) for amplitude in (*amplitudes, *amplitudes)], dtype=np.int64)
     products = np.concatenate([sines, cosines]).astype(np.int64) * scaled[:, None]
-    return _rounded(products, 2 * FRACTION_BITS - FACTOR_BITS)
+    return _rounded(products, 2 * FRACTION_BITS - fraction_bits)
 
 
 def weighted(factors: Small, weights: NDArray[np.int64]) -> Small:

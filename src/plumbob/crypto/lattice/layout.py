@@ -255,10 +255,12 @@ class SlotLayout:
 
     def place_wide(self, values: Pairs) -> Pairs:
         """The same for numbers (terms, rows, 2), as (blocks, terms, degree, 2)."""
-        placed = np.zeros((self.terms, self.blocks * self.parameters.degree, 2), dtype=np.uint64)
-        placed[:, : self.rows] = values
-        shaped = placed.reshape(self.terms, self.blocks, self.parameters.degree, 2)
-        return np.ascontiguousarray(shaped.transpose(1, 0, 2, 3))
+        degree = self.parameters.degree
+        placed = np.zeros((self.blocks, self.terms, degree, 2), dtype=np.uint64)
+        for block, first in enumerate(range(0, self.rows, degree)):
+            part = values[:, first : first + degree]
+            placed[block, :, : part.shape[1]] = part
+        return placed
 
     def take(self, slots: Pairs) -> Pairs:
         """The rows' slots (rows, 2), or, where they turn, (terms, rows, 2)."""

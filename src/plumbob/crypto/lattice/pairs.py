@@ -112,9 +112,13 @@ def lift(share: Pairs, modulus: int, is_first: bool) -> Pairs:
 
 
 def round_off(whole: Pairs, dropped: int) -> Pairs:
-    """A share that is a signed whole number, divided by 2**dropped and rounded to the nearest."""
-    half = from_integers(np.array([1 << dropped >> 1], dtype=np.int64))
-    return shift_right_signed(add(whole, half), dropped)
+    """A share that is a signed whole number, divided by 2**dropped, at most 2**63, and rounded to the nearest."""
+    low = whole[..., 0] + np.uint64(1 << dropped >> 1)
+    high = (whole[..., 1] + (low < whole[..., 0])).view(np.int64)
+    rounded = np.empty_like(whole)
+    rounded[..., 0] = low >> np.uint64(dropped) | high.view(np.uint64) << np.uint64(64 - dropped)
+    rounded[..., 1] = (high >> np.int64(dropped)).view(np.uint64)
+    return rounded
 
 
 def modulo(whole: Pairs, modulus: int) -> Pairs:
@@ -124,9 +128,17 @@ def modulo(whole: Pairs, modulus: int) -> Pairs:
 
 
 def add_modulo(left: Pairs, right: Pairs, modulus: int) -> Pairs:
-    """Of numbers below the modulus, which has at most 127 bits."""
-    total = add(left, right)
-    return np.where(is_below(total, modulus)[..., None], total, add(total, from_whole(-modulus)))
+    """Of numbers below the modulus, which has at most 126 bits."""
+    low = left[..., 0] + right[..., 0]
+    high = left[..., 1] + right[..., 1] + (low < left[..., 0])
+    modulus_low, modulus_high = from_whole(modulus)
+    less_low = low - modulus_low
+    less_high = high - modulus_high - (low < modulus_low)
+    is_below_modulus = less_high >> np.uint64(63) != 0
+    total = np.empty(np.broadcast_shapes(left.shape, right.shape), dtype=np.uint64)
+    total[..., 0] = np.where(is_below_modulus, low, less_low)
+    total[..., 1] = np.where(is_below_modulus, high, less_high)
+    return total
 
 
 def is_below(values: Pairs, bound: int) -> NDArray[np.bool_]:

@@ -8,6 +8,7 @@ from plumbob.workshop.attacks.active.chosen_rows import CHOSEN_ROWS
 from plumbob.workshop.attacks.active.claimed_width import CLAIMED_WIDTH_BY_FEATURE_PARTY, CLAIMED_WIDTH_BY_LABEL_PARTY
 from plumbob.workshop.attacks.active.interface import ActiveAttack
 from plumbob.workshop.attacks.active.packing import PACKING_BY_FEATURE_PARTY, PACKING_BY_LABEL_PARTY
+from plumbob.workshop.attacks.active.steering import STEERING_BY_FEATURE_PARTY, STEERING_BY_LABEL_PARTY
 from plumbob.workshop.attacks.feature_chain import FEATURE_CHAIN
 from plumbob.workshop.attacks.feature_geometry import FEATURE_GEOMETRY
 from plumbob.workshop.attacks.feature_single import FEATURE_SINGLE_BY_FEATURE_PARTY, FEATURE_SINGLE_BY_LABEL_PARTY
@@ -37,6 +38,8 @@ ACTIVE: tuple[ActiveAttack, ...] = (
     CLAIMED_WIDTH_BY_FEATURE_PARTY,
     CLAIMED_WIDTH_BY_LABEL_PARTY,
     CHOSEN_ROWS,
+    STEERING_BY_LABEL_PARTY,
+    STEERING_BY_FEATURE_PARTY,
 )
 
 __all__ = [

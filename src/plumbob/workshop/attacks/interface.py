@@ -193,6 +193,8 @@ class ValueClaim:
     left_open: Literal["nothing", "sign", "rotation"] = "nothing"
     """What the equations cannot fix: all columns' signs together, or an orthogonal matrix."""
     conditions: tuple[Condition, ...] = ()
+    targets: NDArray[np.intp] | None = None
+    """An active attack's chosen rows; None means all."""
 
 
 @dataclass(frozen=True)

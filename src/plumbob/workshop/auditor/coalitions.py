@@ -1,11 +1,12 @@
 """The view of a coalition: what all parties but one saw, as if one party had seen it.
 
-Its members lay their columns, sums and weights side by side. Noise that one member put into another's sums stays in
-them, so what is found under noise of all parties is the least that a coalition reaches.
+Its members lay their columns, sums and weights side by side. Noise that one member put into another's sums is no secret
+to the coalition. Where all parties add noise, the coalition gets a run of its own, in which only the victim's noise is
+in its sums; so do its active attacks.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,23 +14,43 @@ from numpy.typing import NDArray
 from plumbob.arrays import Matrix
 from plumbob.checking.coalitions import ALONE, JOINT, Coalition, coalitions
 from plumbob.record import Finding
-from plumbob.workshop.attacks import Attack, View
+from plumbob.workshop.attacks import ActiveAttack, Attack, View
 from plumbob.workshop.auditor.score import scored
 from plumbob.workshop.auditor.truth import Truth
 
+OF_ALL_PARTIES = ("std", "heuristic")
+"""Noise that every party adds to its residuals."""
 
-def findings_together(
-    truth: Truth, attacks: Callable[[str], Sequence[Attack]], tell: Callable[[str], None]
-) -> Iterator[Finding]:
-    """Every passive attack of every coalition; `attacks` gives those that a role can make."""
+
+@dataclass(frozen=True)
+class Team:
+    """What a coalition can do: its attacks by role, how an active one is acted out, and how a run is made again."""
+
+    passive: Callable[[str], Sequence[Attack]]
+    active: Callable[[str], Sequence[ActiveAttack]]
+    act: Callable[[ActiveAttack, str, Truth], list[Finding]]
+    run_again: Callable[[Truth], Truth]
+    tell: Callable[[str], None]
+
+
+def findings_together(truth: Truth, team: Team) -> Iterator[Finding]:
+    """Every attack of every coalition."""
     for coalition in coalitions(truth.plan):
         merged = merged_truth(truth, coalition)
-        view = merged.views[JOINT]
-        for attack in attacks(view.role):
-            tell(f"{attack.name} by {coalition.name}")
-            for finding in scored(attack, JOINT, attack(view), merged):
-                why = coalition.renamed(finding.why)
-                yield replace(finding, by=coalition.name, against=coalition.victim, why=why)
+        for finding in _made_by(coalition, merged, team):
+            yield replace(finding, by=coalition.name, against=coalition.victim, why=coalition.renamed(finding.why))
+
+
+def _made_by(coalition: Coalition, merged: Truth, team: Team) -> Iterator[Finding]:
+    role = merged.views[JOINT].role
+    passive, active = team.passive(role), team.active(role)
+    seen = team.run_again(merged) if passive and merged.plan.noise in OF_ALL_PARTIES else merged
+    for attack in passive:
+        team.tell(f"{attack.name} by {coalition.name}")
+        yield from scored(attack, JOINT, attack(seen.views[JOINT]), seen)
+    for one in active:
+        team.tell(f"{one.name} by {coalition.name}, in a run of its own")
+        yield from team.act(one, JOINT, merged)
 
 
 def merged_truth(truth: Truth, coalition: Coalition) -> Truth:

@@ -5,8 +5,8 @@ them as an attacker would need to know from elsewhere. From these it solves for 
 is then one equation about its row's columns, of which the smallest solution is the claim.
 """
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,6 +20,8 @@ from plumbob.checking.prediction_rules import (
     prediction_findings,
     unknown_weights,
 )
+from plumbob.plan import Plan
+from plumbob.protocol.openings import SCORES
 from plumbob.record import Finding
 from plumbob.workshop.attacks import Attack, NotApplicable, ValueClaim
 from plumbob.workshop.auditor.score import explained, scored
@@ -29,26 +31,65 @@ EQUATIONS = Attack(ATTACK, "label", lambda view: NotApplicable("it needs scores 
 EXACT = 1e-6
 
 
-def prediction_audit(truth: Truth, predicted: int) -> Iterator[Finding]:
-    """Findings for this many predicted rows; what needs no trial, or cannot be tried here, as `check` has it."""
+def prediction_audit(truth: Truth, predicted: int, again: Callable[[Truth], Truth]) -> Iterator[Finding]:
+    """Findings for this many predicted rows; what needs no trial as `check` has it.
+
+    Weights that stay shared are in no view: `again` gives the truth of the same training in the clear, whose scores the
+    label party is shown, cut as an opened score is.
+    """
     plan = truth.plan
     answered = min(answered_rows(plan, predicted, truth.rows), truth.rows)
     expected = list(prediction_findings(plan, answered))
-    has_weights = all(len(view.weights) for view in truth.views.values() if view.X.shape[1])
-    if not has_weights or answered < unknown_weights(plan):
+    if answered < unknown_weights(plan):
         yield from expected
         return
     yield from (one for one in expected if one.by != plan.label_party.name)
     against = " + ".join(party.name for party in plan.feature_parties if party.features)
-    columns = truth.features(against)
-    weights = np.concatenate([truth.views[name].weights for name in against.split(" + ")])
-    parts = columns[:answered] @ weights
+    scored_rows = _scores_of(truth if _has_weights(truth) else again(truth), plan, against, answered)
     known = unknown_weights(plan)
-    solved, offset = solved_weights(columns[:known], parts[:known])
-    yield from _weights_findings(truth, against, weights, solved, known)
-    claim = ValueClaim("features", against, _claimed(columns, parts, solved, offset, known), np.zeros(truth.rows, bool))
+    solved, parts = scored_rows.solved(known)
+    yield from _weights_findings(truth, against, scored_rows.their_weights, solved, known)
+    values = _claimed(scored_rows.theirs, parts, solved, known, answered)
+    claim = ValueClaim("features", against, values, np.zeros(truth.rows, bool))
     for finding in scored(EQUATIONS, plan.label_party.name, claim, truth):
         yield replace(finding, stage=PREDICTION)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class ScoredRows:
+    """What the label party has: scores of some rows, its own columns where it does not know its part of them."""
+
+    scores: Vector
+    own: Matrix
+    """Without columns where the label party knows its own weights, and has taken its part out."""
+    theirs: Matrix
+    their_weights: Vector
+    """The truth."""
+
+    def solved(self, known: int) -> tuple[Vector, Vector]:
+        """The peers' weights, from rows that are known from elsewhere, and every row's part of the score under them."""
+        columns = np.hstack([self.own, self.theirs])
+        weights, offset = solved_weights(columns[:known], self.scores[:known])
+        width = self.own.shape[1]
+        own_part: Vector = self.own[: len(self.scores)] @ weights[:width]
+        return weights[width:], self.scores - own_part - offset
+
+
+def _has_weights(truth: Truth) -> bool:
+    return all(len(view.weights) for view in truth.views.values() if view.X.shape[1])
+
+
+def _scores_of(truth: Truth, plan: Plan, against: str, answered: int) -> ScoredRows:
+    label_party = plan.label_party.name
+    own, theirs = truth.features(label_party), truth.features(against)
+    weights = np.concatenate([truth.views[name].weights for name in against.split(" + ")])
+    parts: Vector = theirs[:answered] @ weights
+    if plan.protocol != "shares" or plan.open != "never":
+        return ScoredRows(parts, own[:, :0], theirs, weights)
+    view = truth.views[label_party]
+    joint: Vector = view.X[:answered] @ view.weights + parts
+    unit = 2.0**SCORES.fraction_bits
+    return ScoredRows(np.rint(joint * unit) / unit, own, theirs, weights)
 
 
 def solved_weights(columns: Matrix, parts: Vector) -> tuple[Vector, float]:
@@ -58,11 +99,11 @@ def solved_weights(columns: Matrix, parts: Vector) -> tuple[Vector, float]:
     return solution[:-1], float(solution[-1])
 
 
-def _claimed(columns: Matrix, parts: Vector, weights: Vector, offset: float, known: int) -> Matrix:
+def _claimed(columns: Matrix, parts: Vector, weights: Vector, known: int, answered: int) -> Matrix:
     """For every scored row that is not known, the smallest columns that give its score: scaled ones are around 0."""
     values, size = np.full(columns.shape, np.nan), float(weights @ weights)
     if size > 0:
-        values[known : len(parts)] = np.outer((parts[known:] - offset) / size, weights)
+        values[known:answered] = np.outer(parts[known:] / size, weights)
     return values
 
 

@@ -21,7 +21,7 @@ from plumbob.record import Finding
 from plumbob.workshop.attacks import ACTIVE, PASSIVE, ActiveAttack, Attack, NotApplicable
 from plumbob.workshop.auditor.arbiter import arbiter_audit
 from plumbob.workshop.auditor.budget import epochs_within, shortened, stage, told_now_and_then
-from plumbob.workshop.auditor.coalitions import findings_together
+from plumbob.workshop.auditor.coalitions import Team, findings_together
 from plumbob.workshop.auditor.prediction import prediction_audit
 from plumbob.workshop.auditor.score import BLOCKED, NOT_APPLICABLE, scored, without_claim
 from plumbob.workshop.auditor.truth import Source, Truth
@@ -54,12 +54,18 @@ def audit(
             title = f"{active.name} by {name}, in a run of its own"
             _tell(progress, title)
             findings += acted_out(active, name, truth, told_now_and_then(title, lambda line: _tell(progress, line)))
-    together = findings_together(truth, lambda role: chosen(PASSIVE, role, only), lambda line: _tell(progress, line))
-    findings += together
+    team = Team(
+        passive=lambda role: chosen(PASSIVE, role, only),
+        active=lambda role: chosen(ACTIVE, role, only),
+        act=acted_out,
+        run_again=run_again,
+        tell=lambda line: _tell(progress, line),
+    )
+    findings += findings_together(truth, team)
     if truth.plan.protocol == "arbiter" and (only is None or ARBITER in only):
         again = plan_again(truth.plan), tables_again(truth)
         findings += arbiter_audit(truth, *again, lambda line: _tell(progress, line))
-    findings += prediction_audit(truth, predicted) if predicted else []
+    findings += prediction_audit(truth, predicted, run_again) if predicted else []
     judged = (_on_opened_weights(truth.plan, finding) for finding in findings)
     return worst_first(one_each(judged))
 
@@ -110,6 +116,13 @@ def acted_out(attack: ActiveAttack, by: str, truth: Truth, progress: Progress | 
     # What its own part of the model predicts is taken from the honest run: it may have spoilt its part in this one.
     findings = scored(attack, by, claim, Truth(truth.plan, {**again.views, by: truth.views[by]}))
     return [replace(one, why=one.why + shortened(truth.plan, truth.rows)) for one in findings]
+
+
+def run_again(truth: Truth) -> Truth:
+    """The same training of the same rows in the clear: with everybody's weights, and views as in `exchange`."""
+    plain = {"replies": "packed", "scheme": "paillier", "open": "own", "unmasked_gradients_for_the_arbiter": False}
+    plan = plan_again(truth.plan).replace(protocol="clear", parties=truth.plan.learners, **plain)
+    return Truth.of(train(plan, tables_again(truth)))
 
 
 def plan_again(plan: Plan) -> Plan:

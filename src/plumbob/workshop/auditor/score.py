@@ -202,12 +202,13 @@ def _why_labels(
 
 
 def _values(attack: Named, by: str, claim: ValueClaim, truth: Truth) -> Finding:
-    target = _target(claim, truth)
-    values = _widened(attack, claim, target)
+    everybody = _target(claim, truth)
+    _refuse_shape(attack, claim.is_determined.shape, (truth.rows,))
+    rows = np.arange(truth.rows) if claim.targets is None else claim.targets
+    target, values = everybody[rows], _widened(attack, claim, everybody)[rows]
     is_visited = _is_whole(target)
     is_answered = _is_whole(values) & is_visited
-    _refuse_shape(attack, claim.is_determined.shape, (truth.rows,))
-    left_over = regression_errors(_own_columns(truth.views[by])[is_visited], target[is_visited])
+    left_over = regression_errors(_own_columns(truth.views[by])[rows][is_visited], target[is_visited])
     baseline = max(0.0, explained(target[is_visited], left_over) or 0.0)
     # What is not answered is taken as the mean, as a label is taken as the larger class.
     errors = target - target[is_visited].mean(axis=0)
@@ -217,7 +218,7 @@ def _values(attack: Named, by: str, claim: ValueClaim, truth: Truth) -> Finding:
     ends = (0.0, 0.0) if rate is None else intervals.explained(target[is_visited], errors[is_visited])
     advantage = 0.0 if rate is None else _advantage(ends[0], baseline)
     verdict = _verdict(advantage, truth.plan.tolerance_features)
-    is_determined = is_answered & claim.is_determined
+    is_determined = is_answered & claim.is_determined[rows]
     known = is_determined[is_visited]
     if verdict == BLOCKED and _knows_values(target[is_determined], errors[is_determined], left_over[known]):
         verdict = DEGRADES
@@ -235,7 +236,7 @@ def _values(attack: Named, by: str, claim: ValueClaim, truth: Truth) -> Finding:
         interval=None if rate is None else ends,
         coverage=float(is_answered.mean()),
         determined=float(is_determined.mean()),
-        n=truth.rows,
+        n=len(rows),
         advantage=advantage,
         conditions=_plain(claim.conditions),
     )
@@ -324,8 +325,9 @@ def _why_values(
     error = "" if math.isnan(relative_error) else f", relative error {relative_error:.1e}"
     return (
         f"{explains} {claim.against}'s {claim.target}{free} (95 % interval {ends[0]:.3g} to {ends[1]:.3g}) "
-        f"against {baseline:.3f} by the attacker's own columns{error}; {_share(is_answered.mean())} of all "
-        f"rows answered, {_share(is_determined.mean())} determined."
+        f"against {baseline:.3f} by the attacker's own columns{error}; {_share(is_answered.mean())} of "
+        f"{'all' if claim.targets is None else len(claim.targets)} rows answered, "
+        f"{_share(is_determined.mean())} determined."
     )
 
 

@@ -1,43 +1,74 @@
-"""Steering in `exchange`: a helper that moves the peer's weights reads its columns, unless the move is refused."""
+"""`steering`: a party that moves its peers' weights reads their columns, unless the move is refused."""
 
 from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
+from plumbob.checking.check import check
 from plumbob.errors import DivergenceError, RemoteProtocolError
 from plumbob.plan import Plan
 from plumbob.protocol.party import LARGEST_SCORE, TrainingParty, steering_limit
-from plumbob.workshop.attacks.active.steering import SteeringParty
-from tests.protocol.support import Played, made_up, plan_for, played
+from plumbob.workshop.attacks import NotApplicable
+from plumbob.workshop.attacks.active.steering import SteeringArbitratedParty, SteeringExchangeParty, SteeringParty, arm
+from plumbob.workshop.auditor import audit
+from plumbob.workshop.auditor.score import aligned
+from tests.protocol.support import Played, made_up, plan_for, played, trained
+
+Matrix = NDArray[np.float64]
 
 ROWS = 40
+LARGE = 100.0
+EXACT = 0.1
+"""Of a standard deviation."""
+# The victims have two columns together; the attacker reads ten rows in a step.
+SETTINGS: dict[str, tuple[str, str, tuple[int, ...]]] = {
+    "exchange, by the label party": ("label", "exchange", (10, 2)),
+    "exchange, by a feature party": ("features", "exchange", (2, 10)),
+    "three parties": ("label", "exchange", (10, 1, 1)),
+    "arbiter, by the label party": ("label", "arbiter", (10, 2)),
+    "arbiter, by a feature party": ("features", "arbiter", (2, 10)),
+    "arbiter, three parties": ("label", "arbiter", (10, 1, 1)),
+}
 
 
-class GentleParty(SteeringParty):
-    """Moves a weight no further than a step of training might."""
+class LargeInExchange(SteeringExchangeParty):
+    """Moves a weight further than training ever does."""
 
-    push = 0.25
-
-
-def steering_plan(by: str, **keys: Any) -> Plan:
-    """The victim has two columns; the attacker reads ten rows in a step."""
-    split = (10, 2) if by == "label" else (2, 10)
-    settings: dict[str, Any] = {"intercept": False, "batches": "full", "epochs": 4, "batch_size": ROWS}
-    return plan_for(split, protocol="exchange", **(settings | keys))
+    push = LARGE
 
 
-def steered(by: str, party: type[SteeringParty] = SteeringParty) -> Played:
+class LargeWithArbiter(SteeringArbitratedParty):
+    """Moves weights further along a row than training ever does."""
+
+    push = LARGE
+
+
+def steering_plan(protocol: str, split: tuple[int, ...], **keys: Any) -> Plan:
+    """The whole data in every batch, for as many epochs as two columns need on either side."""
+    settings: dict[str, Any] = {"intercept": False, "batches": "full", "epochs": 7, "batch_size": ROWS}
+    return plan_for(split, protocol=protocol, **(settings | keys))
+
+
+def steered(setting: str, is_large: bool) -> Played:
     """A run with an attacker in it."""
-    return played(steering_plan(by), made_up(rows=ROWS, columns=12), cast={by: party})
+    by, protocol, split = SETTINGS[setting]
+    plan = steering_plan(protocol, split)
+    large = LargeInExchange if protocol == "exchange" else LargeWithArbiter
+    party_class = large if is_large else arm(plan, by)
+    assert isinstance(party_class, type)
+    return played(plan, made_up(rows=ROWS, columns=12), cast={by: party_class})
 
 
-def truth_of(run: Played, by: str) -> Any:
-    """The victim's values of the rows that were read, by column."""
-    victim, attacker = run.parties["features" if by == "label" else "label"], run.parties[by]
-    assert isinstance(victim, TrainingParty)
+def errors_of(run: Played, by: str) -> Matrix:
+    """What the attacker believes about the rows that it read, less the truth, as far as the attack leaves none open."""
+    attacker = run.parties[by]
     assert isinstance(attacker, SteeringParty)
-    return victim.shard.X[:10], attacker.values()[:, :2]
+    victims = [party for name, party in run.parties.items() if name != by and isinstance(party, TrainingParty)]
+    truth = np.hstack([victim.shard.X[:10] for victim in victims])
+    assert truth.size == 20
+    return aligned(attacker.recovered(), truth, attacker.left_open) - truth
 
 
 @pytest.fixture
@@ -47,40 +78,64 @@ def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("unchecked")
-@pytest.mark.parametrize("by", ["label", "features"])
-def test_unchecked_sums_show_every_value(by: str) -> None:
-    """On either side, 20 of 20 values of the peer are read to a tenth of a standard deviation or better."""
-    truth, claims = truth_of(steered(by), by)
-    assert truth.size == 20
-    assert np.abs(claims - truth).max() < 0.1
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_unchecked_sums_show_every_value(setting: str) -> None:
+    """On either side, with two parties or three, 20 of 20 values are read; through an arbiter up to one rotation."""
+    by, *_ = SETTINGS[setting]
+    assert np.abs(errors_of(steered(setting, is_large=True), by)).max() < EXACT
 
 
-@pytest.mark.parametrize("by", ["label", "features"])
-def test_a_push_beyond_the_limit_ends_the_run(by: str) -> None:
-    """The victim refuses it before its weights move."""
-    run = steered(by)
-    victim = "features" if by == "label" else "label"
-    assert isinstance(run.ends[victim], RemoteProtocolError)
-    assert "steers this party's weights" in str(run.ends[victim])
-    party = run.parties[victim]
-    assert isinstance(party, TrainingParty)
-    assert np.abs(party.weights).max() < 1.0
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_a_push_beyond_the_limit_ends_the_run(setting: str) -> None:
+    """A victim refuses it before its weights move."""
+    by, *_ = SETTINGS[setting]
+    run = steered(setting, is_large=True)
+    victims = [party for name, party in run.parties.items() if name != by and isinstance(party, TrainingParty)]
+    refusals = [end for end in run.ends.values() if isinstance(end, RemoteProtocolError)]
+    assert any("steers this party's weights" in str(end) for end in refusals)
+    assert all(np.abs(party.weights).max() < 1.0 for party in victims)
 
 
-def test_what_remains_is_a_small_push() -> None:
-    """A push of a quarter is not noticed, and what it reads is blurred by what training itself moves."""
-    run = steered("label", GentleParty)
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_what_remains_are_small_pushes(setting: str) -> None:
+    """Below the limit nobody notices, and where training itself moves little the values are read all the same."""
+    by, *_ = SETTINGS[setting]
+    run = steered(setting, is_large=False)
     assert not any(isinstance(end, Exception) for end in run.ends.values())
-    truth, claims = truth_of(run, "label")
-    assert np.corrcoef(claims.ravel(), truth.ravel())[0, 1] > 0.5
+    assert (errors_of(run, by) ** 2).mean() < 0.1
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_the_audit_finds_what_check_says(setting: str) -> None:
+    """`leaks`, by a run of its own, for the chosen rows."""
+    by, protocol, split = SETTINGS[setting]
+    plan = steering_plan(protocol, split)
+    run = trained(plan, made_up(rows=ROWS, columns=12))
+    found = [finding for finding in audit(run, ["steering"]) if finding.by == by]
+    assert {(finding.verdict, finding.target, finding.n) for finding in found} == {("leaks", "features", 10)}
+    said = [finding for finding in check(plan, ROWS) if finding.attack == "steering" and finding.by == by]
+    assert {finding.verdict for finding in said} == {"leaks"}
+    assert [finding.against for finding in said] == [finding.against for finding in found]
+
+
+def test_noise_and_shares_stop_it() -> None:
+    """Noise far above a score hides every push, and in `shares` there is nothing to push and nothing to read."""
+    noisy = steering_plan("exchange", (10, 2), noise="std", noise_std=100.0, row_norm=1.0)
+    [found] = [one for one in audit(trained(noisy, made_up(ROWS, 12)), ["steering"]) if one.by == "label"]
+    assert found.verdict == "blocked"
+    verdicts = {one.verdict for one in check(noisy, ROWS) if one.attack == "steering"}
+    assert verdicts == {"blocked"}
+    shares = plan_for((10, 2), batches="full")
+    assert {one.verdict for one in check(shares, ROWS) if one.attack == "steering"} == {"blocked"}
+    assert isinstance(arm(shares, "label"), NotApplicable)
 
 
 def test_the_limit_follows_the_rows_and_the_noise() -> None:
     """Labels and scores for each row of the batch, and nine deviations of the noise."""
     X = np.array([[1.0, -2.0], [0.5, 0.0]])
-    plain = steering_limit(steering_plan("label"), 1, X)
+    plain = steering_limit(steering_plan("exchange", (10, 2)), 1, X)
     assert plain == pytest.approx([1.5 * (2 + LARGEST_SCORE), 2 * (2 + LARGEST_SCORE)])
-    noisy = steering_limit(steering_plan("label", noise="std", noise_std=3.0, row_norm=1.0), 1, X)
+    noisy = steering_limit(steering_plan("exchange", (10, 2), noise="std", noise_std=3.0, row_norm=1.0), 1, X)
     assert noisy - plain == pytest.approx([27 * np.sqrt(1.25), 54])
 
 

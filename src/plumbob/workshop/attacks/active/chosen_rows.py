@@ -276,9 +276,9 @@ class ChosenRowsSharesParty(ChoosingParty, SharesParty):
 
     @property
     def wanted(self) -> NDArray[np.intp]:
-        """From zero weights only the first batch can be read, so it is what an attacker without a list is after."""
+        """From zero weights only the first batch can be read: an attacker without a list is after those who fit in."""
         is_open_to_all = residuals_are_labels(self.plan, 1) and not self.chosen
-        return self._batches[0].rows if is_open_to_all else super().wanted
+        return self._batches[0].rows[: sum(self._counts)] if is_open_to_all else super().wanted
 
     def shared_scores(self, step: int, X: IntegerMatrix) -> Share:
         """As if own features were zero: what is read must not move with what was read."""

@@ -37,14 +37,12 @@ class ActiveAttack:
     """The class that plays the named party's part under this plan."""
     reference: str = ""
     """The theorem or section of the paper, or where it goes beyond; without it, what the catalogue says."""
+    target: Literal["labels", "scores", "features", ""] = ""
+    """What it is after; without it, what the others' residuals give away: labels to a feature party, else scores."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "target", self.target or ("labels" if self.by == "features" else "scores"))
         object.__setattr__(self, "reference", self.reference or entry_for(self.name, self.by, self.target).reference)
-
-    @property
-    def target(self) -> Literal["labels", "scores"]:
-        """What the others' residuals give away: labels to a feature party, the peer's scores to the label party."""
-        return "labels" if self.by == "features" else "scores"
 
     def claim(self, party: object, view: View) -> Claim | NotApplicable:
         """What the attacking party believes after its run, from its own readings and its own view only."""
@@ -76,14 +74,18 @@ class AttackingParty:
         """The rows that the attack was after; None: all."""
         return None
 
+    def believed(self, view: View) -> Claim:
+        """What its readings say: labels, read by a feature party; the peer's scores, read by the label party."""
+        return _score_claim(self, view) if view.is_label_party else _label_claim(self, view)
+
 
 def claim_of(party: object, view: View) -> Claim | NotApplicable:
-    """Labels, read by a feature party; the peer's scores, read by the label party."""
+    """What a party that attacked believes; nothing where it read nothing."""
     if not isinstance(party, AttackingParty):
         raise DataError(f"{view.party}: expected a party that attacked, got an honest one; cast it with `arm`")
     if not party.readings:
         return NotApplicable("no step of this run had room for a reading", party.conditions())
-    return _score_claim(party, view) if view.is_label_party else _label_claim(party, view)
+    return party.believed(view)
 
 
 def _label_claim(party: AttackingParty, view: View) -> LabelClaim:
