@@ -24,7 +24,10 @@ from plumbob.privacy.rows import clipped_units, squared_norm_units
 
 LOW_SHARE, LARGEST_SHARE = Fraction(1, 10), Fraction(1, 4)
 SAFE_EXPONENT = 6.5
-"""Of how unlikely one value of the grid beyond a column's end is, beside one at the quantile: there are hundreds."""
+"""Of how unlikely one value of the grid beyond a column's end is, beside one at the quantile: there are hundreds.
+
+Larger is safer; this one was chosen with a real table in view (docs/privacy.md, "What it costs in quality").
+"""
 REACH = 2.0
 """Scaled values are limited to this many half ranges from the middle."""
 LEAST_GAMMA = 0.01
