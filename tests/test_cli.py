@@ -310,14 +310,21 @@ def test_accepted_leaks_are_recorded(
 def test_report_is_made_again(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], runs: Path, tmp_path: Path
 ) -> None:
-    """From the record alone: the same page, beside it or where one likes; what is no run is refused."""
+    """From the record alone: the same pages, beside it or where one likes; what is no run is refused."""
     page, elsewhere = runs / "arbiter" / "report.html", tmp_path / "page.html"
     before = page.read_bytes()
     page.unlink()
-    assert answer(monkeypatch, capsys, "report", str(runs / "arbiter")) == {"report": str(page), "bytes": len(before)}
+    summary = runs / "arbiter" / "summary.html"
+    assert answer(monkeypatch, capsys, "report", str(runs / "arbiter")) == {
+        "report": str(page),
+        "summary": str(summary),
+        "bytes": len(before),
+    }
     assert page.read_bytes() == before
+    assert "for whoever says yes or no" in summary.read_text()
     assert answer(monkeypatch, capsys, "report", str(runs / "arbiter"), "--out", str(elsewhere))["report"]
     assert elsewhere.read_bytes() == before
+    assert (tmp_path / "page-summary.html").read_bytes() == summary.read_bytes()
     assert call(monkeypatch, "report", str(tmp_path)) == 1
     assert call(monkeypatch, "report", str(runs / "arbiter"), "--out", str(tmp_path / "no" / "page.html")) == 1
     assert "cannot be written" in capsys.readouterr().err
@@ -687,7 +694,7 @@ BAD_INPUT: dict[str, tuple[Callable[[Path], object], list[str], str]] = {
     "infinity": (
         lambda folder: fund_file(folder, shares="inf"),
         [],
-        "fund: values are infinite in 20 rows: 'shares' (1)",
+        "fund: column 'shares': 1 of 20 numbers are infinite or too large",
     ),
     "missing value": (lambda folder: fund_file(folder, shares=""), [], "fund: missing values in 20 rows: 'shares' (1)"),
     "text": (

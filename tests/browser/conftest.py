@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page, Request, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page, Request, expect, sync_playwright
 
 from tests.conftest import browser_path
 
@@ -15,6 +15,10 @@ from tests.conftest import browser_path
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
 DESKTOP = {"width": 1280, "height": 900}
 PHONE = {"width": 390, "height": 844}
+
+
+# How long what is expected may take to appear, in milliseconds: a machine may have much else to do.
+expect.set_options(timeout=60_000)
 
 
 @dataclass

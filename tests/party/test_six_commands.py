@@ -22,6 +22,7 @@ from tests.party.verbs import Circumstances, Command, run_command
 
 LONGEST = 600.0  # Seconds: real tables on a busy machine.
 PLAN = "joint.toml"
+pytestmark = pytest.mark.timeout(1200)
 
 
 @dataclass

@@ -102,6 +102,11 @@ def notes(plan: Plan, rows: int | None = None, runs: int = 1) -> list[str]:
     return list(_notes(figures_of(plan, rows, runs)))
 
 
+def prices_of_noise(plan: Plan, rows: int | None = None) -> list[str]:
+    """What the plan's noise promises and is expected to cost; or what it would, where it is offered as a cure."""
+    return list(noise_notes(figures_of(plan, rows)))
+
+
 def assumptions(plan: Plan, rows: int | None = None) -> list[str]:
     """What the findings take for granted because the plan does not say it."""
     return list(_assumed(figures_of(plan, rows)))

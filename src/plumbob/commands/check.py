@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from plumbob.checking.at_home import AtHome, at_home
-from plumbob.checking.check import assumptions, check, notes
+from plumbob.checking.check import assumptions, check, notes, prices_of_noise
 from plumbob.checking.explain import explain
 from plumbob.checking.findings import lines_of, short_lines
 from plumbob.checking.forecast import DEGRADES, LEAKS
@@ -62,7 +62,7 @@ def run(plan: Plan, options: CheckOptions, tell: Tell, job: "Job | None" = None)
         **({} if job is None else job.as_json()),
     }
     told = lines_of(findings) if options.verbose else short_lines(findings)
-    shown = noted if options.verbose else [*_remarks(job), *assumptions(plan)]
+    shown = noted if options.verbose else [*_remarks(job), *prices_of_noise(plan), *assumptions(plan)]
     lines = [*_lines_of_job(job), *told, "", *(f"note: {note}" for note in shown)]
     if options.attack is not None:
         story = explain(plan, options.attack, runs)

@@ -5,7 +5,7 @@ from pathlib import Path
 from plumbob.errors import DataError
 from plumbob.report.decision_page import summary_of
 from plumbob.report.run import page_of
-from plumbob.run_folder import SUMMARY, RunFolder
+from plumbob.run_folder import RunFolder
 
 
 def run(folder: Path, out: Path | None) -> dict[str, object]:
@@ -13,7 +13,8 @@ def run(folder: Path, out: Path | None) -> dict[str, object]:
     place = RunFolder(folder)
     record = place.record()
     target = out or place.report_file
-    beside = target.with_name(SUMMARY)
+    # Elsewhere it takes the report's own name: no other file there may be written over.
+    beside = place.summary_file if out is None else target.with_name(f"{target.stem}-summary.html")
     page, summary = (text.encode("utf-8") for text in (page_of(record), summary_of(record)))
     try:
         target.write_bytes(page)
