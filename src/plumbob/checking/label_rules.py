@@ -305,8 +305,8 @@ def _generally_judged(
         )
     if (reach := sure_reach(figures, party, solve)) is not None:
         ends = (
-            f"expect about {forecast.accuracy:.0%} of labels right, AUC {reach.auc:.2f} where its own part of the model "
-            f"has {reach.baseline_auc:.2f}"
+            f"expect about {forecast.accuracy:.0%} of labels right, AUC {reach.auc:.2f} where its own part of the "
+            f"model has {reach.baseline_auc:.2f}"
         )
         if forecast.auc >= reach.auc:
             ends = _expected(forecast, LEAKS)
