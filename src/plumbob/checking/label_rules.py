@@ -304,7 +304,10 @@ def _generally_judged(
             ),
         )
     if (reach := sure_reach(figures, party, solve)) is not None:
-        ends = f"expect AUC {reach.auc:.2f} where its own part of the model has {reach.baseline_auc:.2f}"
+        ends = (
+            f"expect about {forecast.accuracy:.0%} of labels right, AUC {reach.auc:.2f} where its own part of the "
+            f"model has {reach.baseline_auc:.2f}"
+        )
         if forecast.auc >= reach.auc:
             ends = _expected(forecast, LEAKS)
         return Judgement(LEAKS, _sentence(f"{numbers}; {ends}"))
