@@ -21,11 +21,9 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plumbob.arrays import Vector
 from plumbob.checking.figures import Figures
-
-Vector = NDArray[np.float64]
 
 NORMAL_QUANTILE = 1.96
 FORECAST_ERROR = 0.3

@@ -6,8 +6,8 @@ from functools import cached_property
 from statistics import NormalDist
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plumbob.arrays import Vector
 from plumbob.checking.at_home import AtHome
 from plumbob.checking.coalitions import JOINT
 from plumbob.crypto.keys import SLACK_BITS
@@ -20,8 +20,6 @@ from plumbob.privacy.randomised_response import flip_probability, label_scale
 from plumbob.protocol.defences import largest_released, noise_std
 from plumbob.protocol.openings import WEIGHTS, opened_bits
 from plumbob.protocol.widths import Widths, columns_of, widths_for
-
-Vector = NDArray[np.float64]
 
 ASSUMED_ROWS = 10_000
 LARGEST_PART = 4.0  # Beyond it no sign shows a label: abs(score) < 2, plus 2 for the label (Criterion 4.2).

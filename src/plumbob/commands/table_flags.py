@@ -80,7 +80,7 @@ def _flags() -> list[inspect.Parameter]:
         _many(
             "ranges",
             "--range",
-            'Lowest and highest value of a column, for scale = "public", stated without a look at the rows; cuts for'
+            'Lowest and highest value of a column, for scale = "public", stated before you look at the rows; cuts for'
             " bins may stand between them; may be repeated.",
             "COLUMN=LOW:HIGH",
         ),

@@ -177,9 +177,7 @@ def _table_section(reading: ColumnChoices) -> str:
     types = "".join(f"{_toml_value(name)} = {_toml_value(kind)}\n" for name, kind in reading.types.items())
     head = "[table.types]                        # number, category, boolean, date, date:FORMAT, low<mid<high\n"
     ranges = "".join(f"{_toml_value(name)} = {list(ends)}\n" for name, ends in reading.ranges.items())
-    above = (
-        '[table.ranges]                       # lowest and highest value, stated without a look; for scale = "public"\n'
-    )
+    above = '[table.ranges]                       # lowest and highest, stated before looking; for scale = "public"\n'
     return f"\n[{TABLE}]\n{body}\n{head}{types}\n{above}{ranges}"
 
 
