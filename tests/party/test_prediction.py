@@ -205,6 +205,32 @@ def test_what_a_killed_session_leaves_is_told(organisations: Organisations) -> N
     assert [run["run"] for run in told(home)] == [PLAN.hash()[:12]]
 
 
+LABEL_CELLS = {"without the label": None, "with an empty label": "", "with one class": "0"}
+
+
+@pytest.mark.parametrize("cell", LABEL_CELLS.values(), ids=LABEL_CELLS)
+def test_new_rows_need_no_label(cell: str | None, organisations: Organisations, run: Run) -> None:
+    """Rows under a name are aligned by their ids alone, and predicted, whatever their file says of the label."""
+    new = organisations.folder / "new.csv"
+    header, *rows = [line.split(",") for line in (organisations.folder / "label.csv").read_text().splitlines()]
+    label = [] if cell is None else [[header[-1]], *[[cell]] * 12]
+    lines = [[*row[:-1], *end] for row, end in zip([header, *rows[:12]], label or [[]] * 13, strict=True)]
+    new.write_text("".join(f"{','.join(line)}\n" for line in lines), encoding="utf-8")
+    plan, named = str(organisations.plan_file), ["--name", "newer"]
+    words = {"label": [*named, "--data", str(new)], "features": named, "features-2": named}
+    commands = [organisations.type(name, "align", plan, "--jobs", "1", *words[name]) for name in organisations.names]
+    assert [command.wait() for command in commands] == [0, 0, 0], commands[0].complained
+    assert "12 rows in common" in commands[0].printed
+    words["label"] += ["--out", str(organisations.folder / "scores.csv")]
+    commands = [organisations.type(name, "predict", plan, *words[name]) for name in organisations.names]
+    assert [command.wait() for command in commands] == [0, 0, 0], commands[0].complained
+    scored = (organisations.folder / "scores.csv").read_text(encoding="utf-8").splitlines()[1:]
+    scores = {line.split(",")[0]: float(line.split(",")[1]) for line in scored}
+    expected = dict(zip(organisations.tables["label"].ids, run.model.scores(organisations.tables), strict=True))
+    assert set(scores) == {row[0] for row in rows[:12]}
+    assert all(abs(scores[identity] - expected[identity]) < 1e-6 for identity in scores)
+
+
 def told(home: Path) -> list[dict[str, Any]]:
     """What `party status` says of every run."""
     runs: Any = party_runs.status(home)["runs"]

@@ -27,7 +27,7 @@ from plumbob.party.home import Home
 from plumbob.party.label_budget import LabelBudget
 from plumbob.party.outcome import GivenPlan, named, plan_of
 from plumbob.party.party_run import PartyRun, party_run_at, refuse_strangers
-from plumbob.party.rows import aligned_rows, aligned_table, is_arbiter, own_table
+from plumbob.party.rows import aligned_rows, aligned_table, is_arbiter, own_ids, own_table
 from plumbob.party.run_list import RUNS as RUNS
 from plumbob.party.run_list import is_unstarted, listed
 from plumbob.party.scores import refuse_unwritable, threshold_of, unseen_line, write_scores
@@ -121,7 +121,7 @@ def align(folder: Path, given: GivenPlan, options: AlignmentOptions, quiet: bool
     # Before there is a folder for the session: a refusal leaves none.
     refuse_strangers(home, plan)
     name, at_least = _list_name(options.name), options.at_least
-    table = own_table(home, plan, options.data)
+    table = (own_ids if name else own_table)(home, plan, options.data)
     place = home.folder / RUNS / f"align-{plan.hash()[:SHORT]}{f'.{name}' if name else ''}"
     if options.is_new:
         shutil.rmtree(place, ignore_errors=True)
