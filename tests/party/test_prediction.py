@@ -205,6 +205,22 @@ def test_what_a_killed_session_leaves_is_told(organisations: Organisations) -> N
     assert [run["run"] for run in told(home)] == [PLAN.hash()[:12]]
 
 
+def test_new_rows_that_were_not_aligned(organisations: Organisations) -> None:
+    """Whoever predicts a new file at once reads what to type first, with the name and the file."""
+    new = organisations.folder / "new.csv"
+    header, row, *_ = (organisations.folder / "label.csv").read_text(encoding="utf-8").splitlines()
+    new.write_text(f"{header}\nnew{row}\n", encoding="utf-8")
+    home, plan = organisations.home("label"), organisations.plan_file
+    with pytest.raises(DataError) as absent:
+        party_runs.predict(home, plan, party_runs.PredictionOptions(data=new), print)
+    assert "40 of 40 agreed ids are not in this table of 1 rows; for new rows type, on all sides: " in str(absent.value)
+    assert "plumbob party align PLAN --name NAME --data FILE, then predict with the same --name" in str(absent.value)
+    with pytest.raises(
+        DataError, match=r"under the name dec; type, on all sides: .* align PLAN --name dec --data FILE"
+    ):
+        party_runs.predict(home, plan, party_runs.PredictionOptions(name="dec", data=new), print)
+
+
 LABEL_CELLS = {"without the label": None, "with an empty label": "", "with one class": "0"}
 
 

@@ -128,14 +128,18 @@ class Table:
         labels = None if self.labels is None else self.labels[positions]
         return replace(self, ids=ids, columns=tuple(columns), labels=labels)
 
-    def select(self, ids: Iterable[str]) -> "Table":
-        """The rows with these ids, in this order: what an agreed list of ids makes of one's own table."""
+    def select(self, ids: Iterable[str], advice: str = "") -> "Table":
+        """The rows with these ids, in this order: what an agreed list of ids makes of one's own table.
+
+        `advice` is for whoever lacks some of them.
+        """
         wanted = tuple(ids)
         if wanted == self.ids:
             return self
         position = {identity: row for row, identity in enumerate(self.ids)}
         if absent := sum(identity not in position for identity in wanted):
-            raise DataError(f"{absent} of {len(wanted)} agreed ids are not in this table of {len(self)} rows")
+            found = f"{absent} of {len(wanted)} agreed ids are not in this table of {len(self)} rows"
+            raise DataError(f"{found}; {advice}" if advice else found)
         positions = np.fromiter((position[identity] for identity in wanted), dtype=np.intp, count=len(wanted))
         # The caller's own texts: aligned tables share them.
         return self._taken(positions, wanted)

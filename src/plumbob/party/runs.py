@@ -46,6 +46,10 @@ from plumbob.transport.identity import make_private_folder
 
 SESSIONS = {"align": "alignment", "predict": "prediction"}
 SHORT = 12  # Characters of a plan's hash in a folder's name.
+NEW_ROWS = (
+    "for new rows type, on all sides: plumbob party align PLAN --name NAME --data FILE, then predict with the same "
+    "--name and --data"
+)
 Tell = Callable[[str], None]
 
 
@@ -410,7 +414,7 @@ def _table_to_predict(home: Home, plan: Plan, part: ModelPart, options: Predicti
     gaps = tuple(dict.fromkeys([*reading.gaps, *home.settings.reading.gaps]))
     file = options.data or home.data_file
     table = read_table(file, home.settings.id_column, choices=replace(reading, gaps=gaps))
-    common = in_agreed_order(table, alignment.kept_for(home, plan, options.name).ids)
+    common = in_agreed_order(table, alignment.kept_for(home, plan, options.name).ids, NEW_ROWS)
     if options.is_strict:
         part.encoder.refuse_unseen(common)
     return common
