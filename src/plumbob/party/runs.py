@@ -183,7 +183,9 @@ def train(
             place = _renumbered(place, plan, other.number)
             tell(f"this is run {other.number} of the plan on another side, so it is here too: {place}")
         else:
-            return _kept(home, plan, record, place)
+            told = _kept(home, plan, record, place)
+            # An arbiter takes no part in prediction.
+            return told if table is None else {**told, "lines": [*told["lines"], _after_training(named(given))]}
 
 
 def _trained(home: Home, party_run: PartyRun, quiet: bool, tell: Tell) -> RunRecord:
@@ -200,7 +202,14 @@ def _trained(home: Home, party_run: PartyRun, quiet: bool, tell: Tell) -> RunRec
         return training.train(party_run, journal, _journaled_randomness(journal), progress)
 
 
-def _kept(home: Home, plan: Plan, record: RunRecord, place: Path) -> dict[str, object]:
+def _after_training(plan: str) -> str:
+    return (
+        f"next, on all sides: plumbob party predict {plan}; for new rows first: plumbob party align {plan} --name NAME "
+        "--data FILE"
+    )
+
+
+def _kept(home: Home, plan: Plan, record: RunRecord, place: Path) -> dict[str, Any]:
     """Its page and its signed receipt; what was signed once keeps its date."""
     signed = receipts.signature_of(place)
     if signed.is_valid:
