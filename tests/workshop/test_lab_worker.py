@@ -67,6 +67,7 @@ def test_calculated_and_encrypted_runs_agree(tmp_path: Path) -> None:
         "packing",
         "claimed-width",
         "label-chosen-rows",
+        "steering",
     }
 
 

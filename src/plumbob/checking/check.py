@@ -145,7 +145,7 @@ def _notes(figures: Figures) -> Iterator[str]:
         yield f"{figures.runs} runs on the same rows are counted together: equations and visits add up."
     yield (
         "Publishing a loss or an AUC adds one equation about all labels, and early stopping reveals "
-        "something too; a plan shows neither."
+        "something too; no finding covers either."
     )
     for gain in gains(figures):
         yield f"{gain.party}, {gain.source}: {gain.says}."

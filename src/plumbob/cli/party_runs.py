@@ -81,7 +81,7 @@ def party_align(
         int, typer.Option(help="Reject a peer that submits more than this many ids.", min=1)
     ] = 5_000_000,
     is_new: Annotated[
-        bool, typer.Option("--new", help="Begin anew, whatever was interrupted; the peers do the same.")
+        bool, typer.Option("--new", help="Start over and drop what was interrupted; all parties must do so.")
     ] = False,
     jobs: Jobs = None,
     home: HomeFolder = HOME,
@@ -99,7 +99,9 @@ def party_align(
 @verb(party, "train", example="plumbob party train joint.toml")
 def party_train(
     plan: PlanFile,
-    is_new: Annotated[bool, typer.Option("--new", help="Begin another run of a plan that was run before.")] = False,
+    is_new: Annotated[
+        bool, typer.Option("--new", help="Start another run of the same plan; all parties must do so.")
+    ] = False,
     allow_test_keys: Annotated[
         bool, typer.Option("--allow-test-keys", help="Train with keys that are too short to protect anything.")
     ] = False,
@@ -109,7 +111,7 @@ def party_train(
 ) -> None:
     """Train with your peers.
 
-    If it is interrupted, run the same command again to resume.
+    Every party types this at about the same time. If it is interrupted, type it again to resume.
     """
     from plumbob.party import runs as work
 
@@ -173,7 +175,7 @@ def party_forget(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Erase the secrets a run keeps for a peer that will not return; results are kept."""
+    """Erase the secrets that a run keeps for a peer to resume with; results stay."""
     from plumbob.party import runs as work
 
     show(work.forget(home, run, gives_up), as_json)

@@ -70,7 +70,7 @@ def party_init(
 
 @verb(party, "renew", example="plumbob party renew --days 365")
 def party_renew(
-    days: Annotated[int, typer.Option(help="How long the new certificate holds.", min=1)] = 730,
+    days: Annotated[int, typer.Option(help="Validity of the new certificate, in days.", min=1)] = 730,
     home: HomeFolder = HOME,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -104,7 +104,7 @@ def party_join(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Pin a peer's certificate; the peer does the same with yours."""
+    """Accept a peer's invitation: from then on, only its certificate is trusted."""
     from plumbob.party import setup as work
 
     show(work.join(home, token, address, replace), as_json)

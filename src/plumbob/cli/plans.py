@@ -87,7 +87,7 @@ def check(
         Path | None, typer.Argument(metavar="PLAN", help="Plan file (TOML); omit it to use flags only.")
     ] = None,
     with_estimate: Annotated[
-        bool, typer.Option("--estimate", help="Also minutes, traffic and memory, measured on this machine.")
+        bool, typer.Option("--estimate", help="Also estimate minutes, traffic and memory on this machine.")
     ] = False,
     attack: Annotated[
         str | None, typer.Option("--explain", help="Explain one attack, using this plan's numbers.", metavar="ATTACK")

@@ -16,11 +16,11 @@ RARE_PANEL = "Other keys of the plan"
 # The keys that most people change, in other words than the plan's file; --help-all shows the others too.
 USUAL = {
     "rows": "Number of aligned rows; 0 = not known yet",
-    "missing": "What to do with gaps: refuse them, or fill in the column's mean",
+    "missing": "What to do with gaps: refuse them, fill in the column's mean, or fill in and mark them",
     "categorical": "What to do with text columns: refuse them, or one column per level",
     "bins": "Quantile bins per numeric column; above 0, text columns and gaps are encoded too",
     "test_share": "Share of the rows held out to measure quality",
-    "epochs": "Passes over the rows; 0 = a public rule",
+    "epochs": "Passes over the rows; 0 = by a fixed rule",
     "l2": "L2 penalty",
     "protocol": "Protocol to train with",
     "open": "Who gets the weights after training: nobody, or each party its own",
@@ -128,7 +128,7 @@ def _help_all() -> inspect.Parameter:
 def _features() -> inspect.Parameter:
     option = typer.Option(
         "--features",
-        help="Each party's columns, label party first: 11,12.",
+        help="Number of each party's columns after encoding, label first: 11,12.",
         callback=parse_features,
         metavar="COUNTS",
         rich_help_panel=PANEL,

@@ -6,12 +6,13 @@ it shows the score: the label party's columns, and the label beside it.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from plumbob.crypto.lattice import angles
+from plumbob.crypto.lattice import LatticeEngine, Small, angles
 from plumbob.plan import Plan
 from plumbob.workshop.simulation import Run
 from tests.protocol.support import made_up, trained
@@ -45,9 +46,9 @@ class Attacker:
         self.passes = 0
         self.own_share = 0
 
-    def factors(self, engine: object, shares: angles.Angles, harmonics: object, amplitudes: object) -> object:
+    def factors(self, engine: LatticeEngine, shares: angles.Angles, *series: Any) -> Small:
         self.passes += 1
-        found = self.honest(engine, shares, harmonics, amplitudes)  # type: ignore[arg-type]  # Passed on as it came.
+        found = self.honest(engine, shares, *series)
         if self.passes == 2:
             self.own_share = int(shares[PERSON])
             found[:, PERSON] = 0
