@@ -6,6 +6,7 @@ for a cell that must never be shown.
 
 import gzip
 import os
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -377,6 +378,21 @@ def test_a_hundred_thousand_levels(tmp_path: Path) -> None:
     table = read_table(path, "id")
     shapes = find_shapes(table, EncodingChoices(bins=10))
     assert {name: shape.width for name, shape in shapes.by_name.items()} == {"name": 0, "x": 6}
+
+
+@pytest.mark.parametrize("name", ["years on job", "it's", "a $HOME `b`", "plain"])
+@pytest.mark.parametrize("cells", [["1", "2", "3", "old"], ["1,234", "2,345", "3,456", "4,567"]])
+def test_the_advice_can_be_pasted(tmp_path: Path, name: str, cells: list[str]) -> None:
+    """Whatever a column is called, a shell reads the flag of a refusal as two words, and the flag helps."""
+    path = tmp_path / "rows.tsv"
+    path.write_text(f"id\t{name}\n" + "".join(f"{row}\t{cell}\n" for row, cell in enumerate(cells)))
+    with pytest.raises(DataError, match="--as ") as refusal:
+        read_table(path, "id", choices=ColumnChoices(types={name: "number"} if cells[0] == "1,234" else {}))
+    message = str(refusal.value)
+    flag, word = shlex.split(message[message.index("--as ") :])[:2]
+    column, _, kind = word.partition("=")
+    assert (flag, column) == ("--as", name)
+    assert read_table(path, "id", choices=ColumnChoices(types={column: kind})).columns[0].name == name
 
 
 def test_telco_names_its_blanks() -> None:

@@ -15,7 +15,7 @@ import pytest
 from plumbob import __version__
 from plumbob.errors import TransportError
 from plumbob.party import alignment
-from plumbob.party.doctor import Check, examine
+from plumbob.party.doctor import Check, examine, remedy
 from plumbob.party.home import Home, HomeSettings
 from plumbob.party.sizes import largest_message
 from plumbob.plan import Plan
@@ -87,6 +87,14 @@ def facing(home: Home, peer: Home, behave: Callable[[Connection], None]) -> list
 def problems(checks: list[Check]) -> dict[str, str]:
     """What is not right, by name of the check."""
     return {check.name: check.line for check in checks if not check.is_ok}
+
+
+def test_advice_to_type_a_command_names_it_first() -> None:
+    """Whoever reads the last line finds the command in it at once; other advice says what it is about."""
+    alone = Check("peers", False, "nobody is joined yet", "type: plumbob party join TOKEN")
+    assert remedy([alone]) == "next: plumbob party join TOKEN, then this command again"
+    port = Check("port", False, "cannot listen", "choose another one")
+    assert remedy([port, alone]) == "next, port: choose another one; then run this again"
 
 
 @pytest.mark.parametrize("plan", [None, PLAN])

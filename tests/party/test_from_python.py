@@ -84,6 +84,11 @@ def test_both_sides_run_from_python_alone(homes: tuple[Home, Home], tmp_path: Pa
     trained = together(homes, lambda home: home.train(files[home], verbose=False))
     assert [one["status"] for one in trained] == ["finished"] * 2
     assert "quality on the" in str(trained[0])
+    for home, one in zip(homes, trained, strict=True):
+        following = (
+            f"predict {files[home]}; for new rows first: plumbob party align {files[home]} --name NAME --data FILE"
+        )
+        assert one.lines[-1] == f"next, on all sides: plumbob party {following}"
     asked = [f"p{row}" for row in range(20, 50)]
     scored, answered = together(
         homes,

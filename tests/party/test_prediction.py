@@ -205,6 +205,48 @@ def test_what_a_killed_session_leaves_is_told(organisations: Organisations) -> N
     assert [run["run"] for run in told(home)] == [PLAN.hash()[:12]]
 
 
+def test_new_rows_that_were_not_aligned(organisations: Organisations) -> None:
+    """Whoever predicts a new file at once reads what to type first, with the name and the file."""
+    new = organisations.folder / "new.csv"
+    header, row, *_ = (organisations.folder / "label.csv").read_text(encoding="utf-8").splitlines()
+    new.write_text(f"{header}\nnew{row}\n", encoding="utf-8")
+    home, plan = organisations.home("label"), organisations.plan_file
+    with pytest.raises(DataError) as absent:
+        party_runs.predict(home, plan, party_runs.PredictionOptions(data=new), print)
+    assert "40 of 40 agreed ids are not in this table of 1 rows; for new rows type, on all sides: " in str(absent.value)
+    assert "plumbob party align PLAN --name NAME --data FILE, then predict with the same --name" in str(absent.value)
+    with pytest.raises(
+        DataError, match=r"under the name dec; type, on all sides: .* align PLAN --name dec --data FILE"
+    ):
+        party_runs.predict(home, plan, party_runs.PredictionOptions(name="dec", data=new), print)
+
+
+LABEL_CELLS = {"without the label": None, "with an empty label": "", "with one class": "0"}
+
+
+@pytest.mark.parametrize("cell", LABEL_CELLS.values(), ids=LABEL_CELLS)
+def test_new_rows_need_no_label(cell: str | None, organisations: Organisations, run: Run) -> None:
+    """Rows under a name are aligned by their ids alone, and predicted, whatever their file says of the label."""
+    new = organisations.folder / "new.csv"
+    header, *rows = [line.split(",") for line in (organisations.folder / "label.csv").read_text().splitlines()]
+    label = [] if cell is None else [[header[-1]], *[[cell]] * 12]
+    lines = [[*row[:-1], *end] for row, end in zip([header, *rows[:12]], label or [[]] * 13, strict=True)]
+    new.write_text("".join(f"{','.join(line)}\n" for line in lines), encoding="utf-8")
+    plan, named = str(organisations.plan_file), ["--name", "newer"]
+    words = {"label": [*named, "--data", str(new)], "features": named, "features-2": named}
+    commands = [organisations.type(name, "align", plan, "--jobs", "1", *words[name]) for name in organisations.names]
+    assert [command.wait() for command in commands] == [0, 0, 0], commands[0].complained
+    assert "12 rows in common" in commands[0].printed
+    words["label"] += ["--out", str(organisations.folder / "scores.csv")]
+    commands = [organisations.type(name, "predict", plan, *words[name]) for name in organisations.names]
+    assert [command.wait() for command in commands] == [0, 0, 0], commands[0].complained
+    scored = (organisations.folder / "scores.csv").read_text(encoding="utf-8").splitlines()[1:]
+    scores = {line.split(",")[0]: float(line.split(",")[1]) for line in scored}
+    expected = dict(zip(organisations.tables["label"].ids, run.model.scores(organisations.tables), strict=True))
+    assert set(scores) == {row[0] for row in rows[:12]}
+    assert all(abs(scores[identity] - expected[identity]) < 1e-6 for identity in scores)
+
+
 def told(home: Path) -> list[dict[str, Any]]:
     """What `party status` says of every run."""
     runs: Any = party_runs.status(home)["runs"]

@@ -37,9 +37,9 @@ def _ruled(table: Table, number: int) -> Table:
         raise DataError(f"table {number}: {error}") from None
 
 
-def in_agreed_order(table: Table, ids: Iterable[str]) -> Table:
+def in_agreed_order(table: Table, ids: Iterable[str], advice: str = "") -> Table:
     """One party's own rows as the parties agreed: only these ids, in this order, written by the common rule."""
-    return replace(table, ids=canonical_ids(table.ids)).select(ids)
+    return replace(table, ids=canonical_ids(table.ids)).select(ids, advice)
 
 
 def column_counts(n_columns: int, split: Sequence[int] | None = None) -> tuple[int, ...]:

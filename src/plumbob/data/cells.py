@@ -5,6 +5,7 @@ refusal counts those cells and names the well-known marks of a gap among them; n
 """
 
 import re
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -157,7 +158,7 @@ def _with_its_form(name: str, counts: Counter[str], kind: str) -> str:
     if len(fitting) > 1:
         raise DataError(
             f"column {name!r}: its {sum(counts.values())} dates can be read in {len(fitting)} ways"
-            f" ({', '.join(fitting)}); choose with --as {name}=date:{fitting[0]}"
+            f" ({', '.join(fitting)}); choose with {type_flag(name, f'date:{fitting[0]}')}"
         )
     return f"date:{fitting[0] if fitting else dates.FORMS[0]}"
 
@@ -169,7 +170,7 @@ def _decimal_sign(name: str, counts: Counter[str]) -> str:
     if not found and amounts.has_commas(counts):
         raise DataError(
             f"column {name!r}: nothing says whether its commas are decimal signs or set thousands apart; choose with"
-            f" --as {name}=number:, (decimal comma) or --as {name}=number:. (decimal point)"
+            f" {type_flag(name, 'number:,')} (decimal comma) or {type_flag(name, 'number:.')} (decimal point)"
         )
     units = amounts.units(text for text in counts if not amounts.is_number(text))
     if len(units) > 1:
@@ -252,14 +253,20 @@ def _dirty(name: str, texts: Texts, counts: Counter[str], dirty: Collection[str]
     return (
         f"column {name!r}: {n_dirty} of {len(texts)} cells {is_not}{_listed_marks(counts, dirty)}{empty}, the first in"
         f" row {first}; {''.join(f'{way}, ' for way in ways)}correct them, or take the column as text with"
-        f" --as {name}=category"
+        f" {type_flag(name, 'category')}"
     )
 
 
 def _way_to_read_amounts(name: str, counts: Counter[str]) -> str:
     if amounts.has_commas(counts) and not amounts.decimal_signs(counts):
-        return f"read 1,234 as a thousand with --as {name}=number:. or as a fraction with --as {name}=number:,"
-    return f"read amounts such as 1,234.5 or 12 % with --as {name}=number"
+        thousand, fraction = type_flag(name, "number:."), type_flag(name, "number:,")
+        return f"read 1,234 as a thousand with {thousand} or as a fraction with {fraction}"
+    return f"read amounts such as 1,234.5 or 12 % with {type_flag(name, 'number')}"
+
+
+def type_flag(name: str, kind: str) -> str:
+    """The flag that gives a column its type, as a shell takes it: names may hold blanks and quotes."""
+    return f"--as {shlex.quote(f'{name}={kind}')}"
 
 
 def _listed_marks(counts: Counter[str], texts: Iterable[str]) -> str:

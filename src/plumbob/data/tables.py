@@ -7,6 +7,7 @@ file may be larger than memory; ids and texts stay in memory.
 
 import hashlib
 import re
+import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from plumbob.arrays import Vector
 from plumbob.data import store
 from plumbob.data.amounts import is_number
-from plumbob.data.cells import ColumnChoices, as_values, refuse_total, whole_ids, without_gaps
+from plumbob.data.cells import ColumnChoices, as_values, refuse_total, type_flag, whole_ids, without_gaps
 from plumbob.data.csv_files import FLAGS, NOT_UTF8, find_layout, read_csv, told, told_names
 from plumbob.data.dates import day_number
 from plumbob.data.shapes import Shapes
@@ -127,14 +128,18 @@ class Table:
         labels = None if self.labels is None else self.labels[positions]
         return replace(self, ids=ids, columns=tuple(columns), labels=labels)
 
-    def select(self, ids: Iterable[str]) -> "Table":
-        """The rows with these ids, in this order: what an agreed list of ids makes of one's own table."""
+    def select(self, ids: Iterable[str], advice: str = "") -> "Table":
+        """The rows with these ids, in this order: what an agreed list of ids makes of one's own table.
+
+        `advice` is for whoever lacks some of them.
+        """
         wanted = tuple(ids)
         if wanted == self.ids:
             return self
         position = {identity: row for row, identity in enumerate(self.ids)}
         if absent := sum(identity not in position for identity in wanted):
-            raise DataError(f"{absent} of {len(wanted)} agreed ids are not in this table of {len(self)} rows")
+            found = f"{absent} of {len(wanted)} agreed ids are not in this table of {len(self)} rows"
+            raise DataError(f"{found}; {advice}" if advice else found)
         positions = np.fromiter((position[identity] for identity in wanted), dtype=np.intp, count=len(wanted))
         # The caller's own texts: aligned tables share them.
         return self._taken(positions, wanted)
@@ -306,7 +311,7 @@ def _told(column: Column, choices: ColumnChoices, types: dict[str, str], has_dec
     if told.is_monotone and told.is_text:
         raise DataError(
             f"--monotone {told.name}: expected numbers, dates or levels in order, this column is text; name its levels"
-            f" in order with --as {told.name}=low<mid<high"
+            f" in order with {type_flag(told.name, 'low<mid<high')}"
         )
     return told
 
@@ -317,7 +322,7 @@ def _refuse_infinite(name: str, values: Vector | Texts) -> None:
         first = int(np.argmax(infinite)) + 1
         raise DataError(
             f"column {name!r}: {int(infinite.sum())} of {len(values)} numbers are infinite or too large, the first in"
-            f" row {first}; correct them, or leave the column out with --drop {name}"
+            f" row {first}; correct them, or leave the column out with --drop {shlex.quote(name)}"
         )
 
 

@@ -102,8 +102,10 @@ def kept_for(home: Home, plan: Plan, name: str = "") -> Aligned:
     try:
         return msgspec.json.decode(file.read_bytes(), type=Aligned)
     except OSError:
+        under = f" under the name {name}" if name else ""
+        flags = f" --name {name} --data FILE" if name else ""
         raise DataError(
-            "these parties have not aligned their rows; type, on all sides: plumbob party align PLAN"
+            f"these parties have not aligned their rows{under}; type, on all sides: plumbob party align PLAN{flags}"
         ) from None
     except msgspec.DecodeError:
         raise DataError(f"{file}: expected aligned ids; the file is damaged, align again") from None

@@ -43,6 +43,7 @@ WAIT_SECONDS = 60.0
 # Everything that is tried passes within this time, even a message of 100 MB over a slow line.
 EXCHANGE_SECONDS = 120.0
 RECEIVED = b"received"
+TO_TYPE = "type: "  # How advice begins that is a command and nothing else.
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ def examine(
     if home.settings.proxy:
         yield _proxy(home.settings.proxy)
     if not peers:
-        yield Check("peers", False, "nobody is joined yet", "type: plumbob party join TOKEN")
+        yield Check("peers", False, "nobody is joined yet", f"{TO_TYPE}plumbob party join TOKEN")
         return
     yield from _meet(home, peers, _Visit(plan), seconds, progress, pace)
 
@@ -103,6 +104,8 @@ def next_step(home: Home, plan: Plan | None, file: str | Path | None) -> str:
 def remedy(checks: Sequence[Check]) -> str:
     """What to do about the first problem, in the words of its own line."""
     problem = next(check for check in checks if not check.is_ok)
+    if problem.todo.startswith(TO_TYPE):
+        return f"next: {problem.todo.removeprefix(TO_TYPE)}, then this command again"
     about = f"{problem.name} {problem.peer}".strip()
     return f"next, {about}: {problem.todo or problem.found}; then run this again"
 
@@ -126,7 +129,7 @@ def _certificate(certificate: Certificate, peer: str = "") -> Check:
         todo = (
             f"ask {peer} to type plumbob party renew, and join its new invitation"
             if peer
-            else "type: plumbob party renew, then plumbob party invite, and let your peers join that"
+            else f"{TO_TYPE}plumbob party renew, then plumbob party invite, and let your peers join that"
         )
         return Check("certificate", False, f"ends soon, on {until}", todo, peer)
     return Check("certificate", True, f"valid until {until}", "", peer)

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from plumbob.data import Table, in_agreed_order, read_table, shaped
+from plumbob.data.cells import ColumnChoices
 from plumbob.data.encoder import choices_of, fit_encoder
 from plumbob.data.encoding import find_full_shapes
 from plumbob.errors import DataError
@@ -16,14 +17,20 @@ from plumbob.plan import Plan
 
 def own_table(home: Home, plan: Plan, data: Path | None = None) -> Table:
     """As the settings name it; raises DataError for an arbiter, which has none."""
-    if is_arbiter(home, plan):
-        raise DataError(f"{home.identity.name} is the arbiter of this plan: it has no rows")
+    _refuse_arbiter(home, plan)
     file = data or home.data_file
     is_label_party = plan.label_party.name == home.identity.name
     label = (home.settings.label_column or None) if is_label_party else None
     if is_label_party and label is None:
         raise DataError("label_column in party.toml: name the column that holds the label")
     return shaped(read_table(file, home.settings.id_column, label, choices=home.settings.reading), plan)
+
+
+def own_ids(home: Home, plan: Plan, data: Path | None = None) -> Table:
+    """A table without columns: rows to predict may lack a label, and alignment needs their ids only."""
+    _refuse_arbiter(home, plan)
+    choices = ColumnChoices(columns=(), gaps=home.settings.reading.gaps)
+    return read_table(data or home.data_file, home.settings.id_column, choices=choices)
 
 
 def aligned_table(home: Home, plan: Plan) -> Table:
@@ -53,3 +60,8 @@ def encoded_width(table: Table, plan: Plan) -> int:
 def is_arbiter(home: Home, plan: Plan) -> bool:
     """Who has a key and no rows."""
     return plan.arbiter is not None and plan.arbiter.name == home.identity.name
+
+
+def _refuse_arbiter(home: Home, plan: Plan) -> None:
+    if is_arbiter(home, plan):
+        raise DataError(f"{home.identity.name} is the arbiter of this plan: it has no rows")

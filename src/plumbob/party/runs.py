@@ -27,7 +27,7 @@ from plumbob.party.home import Home
 from plumbob.party.label_budget import LabelBudget
 from plumbob.party.outcome import GivenPlan, named, plan_of
 from plumbob.party.party_run import PartyRun, party_run_at, refuse_strangers
-from plumbob.party.rows import aligned_rows, aligned_table, is_arbiter, own_table
+from plumbob.party.rows import aligned_rows, aligned_table, is_arbiter, own_ids, own_table
 from plumbob.party.run_list import RUNS as RUNS
 from plumbob.party.run_list import is_unstarted, listed
 from plumbob.party.scores import refuse_unwritable, threshold_of, unseen_line, write_scores
@@ -46,6 +46,10 @@ from plumbob.transport.identity import make_private_folder
 
 SESSIONS = {"align": "alignment", "predict": "prediction"}
 SHORT = 12  # Characters of a plan's hash in a folder's name.
+NEW_ROWS = (
+    "for new rows type, on all sides: plumbob party align PLAN --name NAME --data FILE, then predict with the same "
+    "--name and --data"
+)
 Tell = Callable[[str], None]
 
 
@@ -121,7 +125,7 @@ def align(folder: Path, given: GivenPlan, options: AlignmentOptions, quiet: bool
     # Before there is a folder for the session: a refusal leaves none.
     refuse_strangers(home, plan)
     name, at_least = _list_name(options.name), options.at_least
-    table = own_table(home, plan, options.data)
+    table = (own_ids if name else own_table)(home, plan, options.data)
     place = home.folder / RUNS / f"align-{plan.hash()[:SHORT]}{f'.{name}' if name else ''}"
     if options.is_new:
         shutil.rmtree(place, ignore_errors=True)
@@ -179,7 +183,9 @@ def train(
             place = _renumbered(place, plan, other.number)
             tell(f"this is run {other.number} of the plan on another side, so it is here too: {place}")
         else:
-            return _kept(home, plan, record, place)
+            told = _kept(home, plan, record, place)
+            # An arbiter takes no part in prediction.
+            return told if table is None else {**told, "lines": [*told["lines"], _after_training(named(given))]}
 
 
 def _trained(home: Home, party_run: PartyRun, quiet: bool, tell: Tell) -> RunRecord:
@@ -196,7 +202,14 @@ def _trained(home: Home, party_run: PartyRun, quiet: bool, tell: Tell) -> RunRec
         return training.train(party_run, journal, _journaled_randomness(journal), progress)
 
 
-def _kept(home: Home, plan: Plan, record: RunRecord, place: Path) -> dict[str, object]:
+def _after_training(plan: str) -> str:
+    return (
+        f"next, on all sides: plumbob party predict {plan}; for new rows first: plumbob party align {plan} --name NAME "
+        "--data FILE"
+    )
+
+
+def _kept(home: Home, plan: Plan, record: RunRecord, place: Path) -> dict[str, Any]:
     """Its page and its signed receipt; what was signed once keeps its date."""
     signed = receipts.signature_of(place)
     if signed.is_valid:
@@ -410,7 +423,7 @@ def _table_to_predict(home: Home, plan: Plan, part: ModelPart, options: Predicti
     gaps = tuple(dict.fromkeys([*reading.gaps, *home.settings.reading.gaps]))
     file = options.data or home.data_file
     table = read_table(file, home.settings.id_column, choices=replace(reading, gaps=gaps))
-    common = in_agreed_order(table, alignment.kept_for(home, plan, options.name).ids)
+    common = in_agreed_order(table, alignment.kept_for(home, plan, options.name).ids, NEW_ROWS)
     if options.is_strict:
         part.encoder.refuse_unseen(common)
     return common
