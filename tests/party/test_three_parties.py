@@ -123,7 +123,7 @@ def test_one_that_breaks_a_rule_ends_all_three(kind: Kind, change: Change, tmp_p
 
 
 def test_one_that_leaves_costs_the_others_their_patience_only(tmp_path: Path) -> None:
-    """The two that are left say whom they waited for; when it comes back, the run goes on to its end."""
+    """The two that are left say whom they waited for; when it comes back, the run continues to its end."""
     plan = plan_of(open="own", test_share=0.0)
     runs, has_left = Runs(tmp_path, plan), threading.Event()
 

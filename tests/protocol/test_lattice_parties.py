@@ -273,7 +273,7 @@ def test_masks_that_are_too_short_would_be_noticed(monkeypatch: pytest.MonkeyPat
 
 
 def test_two_runs_never_share_a_mask(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Passes and runs draw anew, so the difference of two masked numbers tells nothing."""
+    """Every pass and run draws fresh masks, so the difference of two masked numbers tells nothing."""
     plan, data = lattice_plan(THREE, open="never", epochs=2), made_up(rows=50, columns=7)
     held = [lifted_by(plan, data, monkeypatch)["features"] for _ in range(2)]
     assert len({values.tobytes() for run in held for values in run}) == 4

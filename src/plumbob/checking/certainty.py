@@ -108,7 +108,7 @@ def _others_scores(figures: Figures, party: str, rho2: float, step: int) -> tupl
 
 
 def _baseline_auc(figures: Figures, party: str, general_auc: float) -> float:
-    """What the own part of the model says at the end: at most what the columns say, less what the start left in it."""
+    """What one's part of the model says at the end: at most what the columns say, less what the start left in it."""
     if not figures.start_size:
         return general_auc
     rho2, spectrum, faded = _explained(general_auc), figures.spectrum, _fading(figures, figures.steps)

@@ -287,7 +287,7 @@ def _generally_judged(
 ) -> Judgement:
     """The same for attacks that solve for all rows of a batch, and so find out what own columns say in general too.
 
-    That is no individual's secret, but it may be more than the own part of the model says. And few batches mean few
+    That is no individual's secret, but it may be more than its part of the model says. And few batches mean few
     directions in which noise fell: one of them may happen to tell the classes apart.
     """
     signal, steps = figures.general_signal(party, visits), figures.steps // figures.plan.passes

@@ -57,7 +57,7 @@ class Topic:
     """Marks of the plan's values, by which those that differ can be named."""
 
 
-class OtherNumber(Exception):  # No mistake: the run goes on under that number.
+class OtherNumber(Exception):  # No mistake: the run continues under that number.
     """The parties count differently; all of them go on under the highest number."""
 
     def __init__(self, number: int) -> None:
@@ -129,7 +129,7 @@ def _told(error: PlumbobError) -> str:
 
 
 def _refuse_other_number(topic: Topic, links: Iterable[ReliableLink]) -> None:
-    """Before anything is sent: this side then goes on under the highest number, like everybody."""
+    """Before anything is sent: this side then continues under the highest number, as all do."""
     highest = max((link.peer_number for link in links), default=0)
     if topic.number and highest > topic.number:
         raise OtherNumber(highest)

@@ -1,6 +1,6 @@
 """`shares` by lattices: two to eight parties, full batches, and nothing is revealed during training.
 
-One pass, with Z the own rows of party k (21-bit numbers) and everything else in additive shares among all parties:
+One pass, with Z the rows of party k (21-bit numbers) and everything else in additive shares among all parties:
 
 1. scores      Z_k w_k, modulo one period of the sigmoid's series: each party multiplies every peer's encrypted share of
                its weights with its own rows. A score's share is an angle.

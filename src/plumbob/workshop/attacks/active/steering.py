@@ -210,7 +210,7 @@ class SteeringExchangeParty(SteeringParty, AttackingExchangeParty):
 
 
 class SteeringArbitratedParty(SteeringParty, AttackingArbitratedParty):
-    """One row of the peers after the other, by large numbers in the own part of the joint residuals."""
+    """One row of the peers after the other, by large numbers in one's part of the joint residuals."""
 
     left_open = "rotation"
 
