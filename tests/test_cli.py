@@ -455,7 +455,7 @@ def test_files_after_one_data_flag(
 
 def test_help_names_every_engine() -> None:
     """What `--engine` takes is what there is to choose."""
-    _, option = get_args(options.Engine)
+    _, option = get_args(options.EngineOption)
     assert option.metavar == "|".join(engines.NAMES)
 
 

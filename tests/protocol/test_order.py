@@ -21,7 +21,7 @@ from plumbob.protocol.lattice_sets import LatticeShape
 from plumbob.protocol.lattice_shares import ELEMENT_BYTES
 from plumbob.protocol.messages import LONGEST_TEXT, Kind, Message
 from plumbob.protocol.openings import RING_BITS
-from plumbob.protocol.order import Order, Table, Turn, heard, table_for
+from plumbob.protocol.order import ChannelOrder, MessageOrder, Turn, heard, table_for
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.quality import run_to_its_quality
 from plumbob.protocol.shares_prediction import PREDICTED_AT_ONCE, PREDICTED_BITS
@@ -95,12 +95,12 @@ def test_alignment_says_what_the_table_has(plan: Plan, size_first: bool) -> None
 Words = Callable[[str, str, Message], dict[str, Any]]
 
 
-def follow(wire: Wire, plan: Plan, table: Table, words: Words | None = None) -> set[Kind]:
+def follow(wire: Wire, plan: Plan, table: MessageOrder, words: Words | None = None) -> set[Kind]:
     """Every message that was sent, taken in the table's order; the kinds that were said."""
-    orders: dict[tuple[str, str], Order] = {}
+    orders: dict[tuple[str, str], ChannelOrder] = {}
     for sender, receiver, message in wire.log:
         own = heard(table, plan, sender, receiver)
-        turn = orders.setdefault((sender, receiver), Order(own)).take(message.kind, message.step)
+        turn = orders.setdefault((sender, receiver), ChannelOrder(own)).take(message.kind, message.step)
         known = {} if words is None else words(sender, receiver, message)
         # The order counts no pieces and no steps: what follows pieces, or the last step, may be taken for one more.
         is_unsure = turn.again == "piece" or known.get("is_held_out")
@@ -188,7 +188,7 @@ def lattice_words(parties: dict[str, Any], trained: int, is_held_out: bool) -> d
 
 def test_a_message_is_not_due_twice_nor_before_an_earlier_one() -> None:
     """The table says what comes next; a new step begins it again."""
-    due = Order(order.EXCHANGE)
+    due = ChannelOrder(order.EXCHANGE)
     due.take(Kind.MASKED_SUMS, 1)
     for kind in (Kind.RESIDUALS, Kind.MASKED_SUMS, Kind.SCORES):
         with pytest.raises(LocalProtocolError, match="not due in step 1; expected OPENED_SUMS"):
@@ -204,7 +204,7 @@ def test_a_message_is_not_due_twice_nor_before_an_earlier_one() -> None:
 
 def test_turns_repeat_together() -> None:
     """After the last turn of a round its first one may come again; once the order has moved on, it may not."""
-    due = Order(order.ALIGNMENT)
+    due = ChannelOrder(order.ALIGNMENT)
     for _ in range(3):
         due.take(Kind.BLINDED_IDS, 1)
     due.take(Kind.RETURN_COMMITMENT, 4)
@@ -215,12 +215,12 @@ def test_turns_repeat_together() -> None:
 def test_only_who_may_speak_is_waited_for() -> None:
     """Opened sums come from an arbiter and from nobody else, and a party without columns is sent no residuals."""
     plan = PLANS["arbiter"]
-    Order(heard(order.ARBITER, plan, "arbiter", "label")).take(Kind.OPENED_SUMS, 1)
+    ChannelOrder(heard(order.ARBITER, plan, "arbiter", "label")).take(Kind.OPENED_SUMS, 1)
     with pytest.raises(LocalProtocolError, match="OPENED_SUMS is not due"):
-        Order(heard(order.ARBITER, plan, "features", "label")).take(Kind.OPENED_SUMS, 1)
+        ChannelOrder(heard(order.ARBITER, plan, "features", "label")).take(Kind.OPENED_SUMS, 1)
     nobody = plan_for((0, 2), protocol="exchange", intercept=False)
     with pytest.raises(LocalProtocolError, match="RESIDUALS is not due"):
-        Order(heard(order.EXCHANGE, nobody, "features", "label")).take(Kind.RESIDUALS, 1)
+        ChannelOrder(heard(order.EXCHANGE, nobody, "features", "label")).take(Kind.RESIDUALS, 1)
 
 
 def test_a_channel_does_not_wait_for_what_is_not_due() -> None:
@@ -233,7 +233,7 @@ def test_a_channel_does_not_wait_for_what_is_not_due() -> None:
         channel.receive(Kind.CONFIRMATION, 0, 31)
 
 
-def every_table() -> Iterator[Table]:
+def every_table() -> Iterator[MessageOrder]:
     """Of all purposes."""
     for plan in PLANS.values():
         yield from (table for purpose in ("train", "predict", "align") if (table := table_for(plan, purpose)))

@@ -15,19 +15,19 @@ from plumbob.record import RunRecord
 from plumbob.report.run import WARNING_CALCULATED, warnings
 from plumbob.workshop.auditor import audit
 from plumbob.workshop.commands import lab_worker
-from plumbob.workshop.commands.lab_worker import Job, perform
-from plumbob.workshop.lab.own_tables import Reading
+from plumbob.workshop.commands.lab_worker import LabRequest, perform
+from plumbob.workshop.lab.own_tables import TableReading
 
 PLAN = Plan.for_columns((8, 22), rows=455, batch_size=91, epochs=2, seed=5, protocol="exchange", intercept=False)
 TINY = PLAN.replace(key_bits=512, test_only_keys=True)
 
 
-def job(out: Path, plan: Plan = PLAN, is_calculated: bool = True, data: str = "breast-cancer") -> Job:
+def job(out: Path, plan: Plan = PLAN, is_calculated: bool = True, data: str = "breast-cancer") -> LabRequest:
     """On the bundled data."""
-    return Job(plan, [data], None, out, is_calculated, Reading())
+    return LabRequest(plan, [data], None, out, is_calculated, TableReading())
 
 
-def performed(work: Job) -> list[tuple[str, dict[str, Any]]]:
+def performed(work: LabRequest) -> list[tuple[str, dict[str, Any]]]:
     """What it told."""
     told: list[tuple[str, dict[str, Any]]] = []
     perform(work, lambda event, **content: told.append((event, content)))
@@ -77,7 +77,7 @@ def at_work(plan: Plan, data: str, data_dir: Path | None, out: Path) -> Iterator
     job = {
         "plan": plan.to_toml(),
         "data": [data],
-        "reading": Reading().to_json(),
+        "reading": TableReading().to_json(),
         "data_dir": data_dir and str(data_dir),
         "out": str(out),
     }

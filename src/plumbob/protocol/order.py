@@ -45,7 +45,7 @@ class Turn:
 
 
 @dataclass(frozen=True)
-class Table:
+class MessageOrder:
     """All messages of one protocol: outside its steps, and in each of them."""
 
     outside: tuple[Turn, ...]
@@ -66,7 +66,7 @@ STREAM_HASHES = Turn("anybody", "anybody", Kind.STREAM_HASHES, 64)
 # After the last step, where rows are held out: their scores, for the label party's own eyes.
 HELD_OUT = Turn("feature party", "label party", Kind.SCORE_SHARE, "16 * rows")
 
-EXCHANGE = Table(
+EXCHANGE = MessageOrder(
     outside=(*GREETING, PUBLIC_KEY, PAIR_KEY, PAIR_KEY, STREAM_HASHES),
     steps=(
         Turn("helper", "learner", Kind.RESIDUALS, "rows * terms * ciphertext", "line 5"),
@@ -76,7 +76,7 @@ EXCHANGE = Table(
     ),
 )
 
-ARBITER = Table(
+ARBITER = MessageOrder(
     outside=(*GREETING, PUBLIC_KEY, PAIR_KEY, STREAM_HASHES),
     steps=(
         Turn("feature party", "label party", Kind.SCORES, "rows * ciphertext"),
@@ -99,7 +99,7 @@ SCORED_BY_LATTICE = (
 )
 BOUND_BY_PAILLIER = (PUBLIC_KEY, Turn("party", "party", Kind.BOUND_SHARE, "columns(receiver) * ciphertext", "step 5"))
 
-SHARES_BY_PAILLIER = Table(
+SHARES_BY_PAILLIER = MessageOrder(
     outside=(
         *GREETING,
         PUBLIC_KEY,
@@ -133,7 +133,7 @@ PENALTIES = (
     Turn("party", "party", Kind.LATTICE_REQUEST, "request(penalties, receiver)", "step 4"),
     Turn("party", "party", Kind.LATTICE_REPLY, "reply(penalties, sender)", "step 4"),
 )
-SHARES_BY_LATTICE = Table(
+SHARES_BY_LATTICE = MessageOrder(
     outside=(
         *GREETING,
         Turn("party", "party", Kind.START_SHARE, "columns(sender) * element", "step 0"),
@@ -153,7 +153,7 @@ SHARES_BY_LATTICE = Table(
     ),
 )
 
-PREDICTION = Table(
+PREDICTION = MessageOrder(
     # A part of an earlier version binds its shares now, where all parts are in one process.
     outside=(*GREETING, PAIR_KEY, *BOUND_BY_PAILLIER, STREAM_HASHES),
     steps=(
@@ -164,7 +164,7 @@ PREDICTION = Table(
 )
 
 # A step is a chunk, so nothing here begins again with a new one.
-ALIGNMENT = Table(
+ALIGNMENT = MessageOrder(
     outside=(
         *GREETING,
         Turn("party", "party", Kind.ALIGNMENT_OPENING, TEXT),
@@ -182,7 +182,7 @@ ALIGNMENT = Table(
 )
 
 
-def table_for(plan: Plan, purpose: str) -> Table | None:
+def table_for(plan: Plan, purpose: str) -> MessageOrder | None:
     """What a session of this plan says; None where nobody has written it down."""
     if purpose == "align":
         return ALIGNMENT
@@ -204,13 +204,13 @@ def _scored(plan: Plan) -> tuple[Turn, ...]:
     return SCORED_BY_LATTICE if plan.scheme == "lattice" else SCORED_BY_PAILLIER
 
 
-def heard(table: Table, plan: Plan, sender: str, receiver: str) -> Table:
+def heard(table: MessageOrder, plan: Plan, sender: str, receiver: str) -> MessageOrder:
     """Of a table, what one party may say to another."""
 
     def said(turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
         return tuple(t for t in turns if _is(t.sender, plan, sender) and _is(t.receiver, plan, receiver))
 
-    return Table(said(table.outside), said(table.steps))
+    return MessageOrder(said(table.outside), said(table.steps))
 
 
 def _is(speaker: Speaker, plan: Plan, name: str) -> bool:
@@ -221,13 +221,13 @@ def _is(speaker: Speaker, plan: Plan, name: str) -> bool:
     return role in roles.get(speaker, {"label", "features"} if speaker != "anybody" else {role})
 
 
-class Order:
+class ChannelOrder:
     """How far one channel is in its table, in one direction."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: MessageOrder) -> None:
         self._table = table
-        self._outside = _Place(table.outside)
-        self._inside = _Place(table.steps)
+        self._outside = _Position(table.outside)
+        self._inside = _Position(table.steps)
         self._step = 0
 
     def take(self, kind: Kind, step: int) -> Turn:
@@ -235,11 +235,11 @@ class Order:
         if step == 0 or any(turn.kind == kind for turn in self._table.outside):
             return self._outside.take(kind, "outside the steps")
         if step != self._step:
-            self._step, self._inside = step, _Place(self._table.steps)
+            self._step, self._inside = step, _Position(self._table.steps)
         return self._inside.take(kind, f"in step {step}")
 
 
-class _Place:
+class _Position:
     """How far one list of turns is."""
 
     def __init__(self, turns: tuple[Turn, ...]) -> None:
