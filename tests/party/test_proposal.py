@@ -16,8 +16,9 @@ from plumbob.data.shards import build_shard
 from plumbob.errors import PlanError, PlumbobError, SettingsError
 from plumbob.party import alignment, proposing
 from plumbob.party.doctor import examine
-from plumbob.party.home import Home, HomeSettings
+from plumbob.party.home import Home
 from plumbob.party.rows import aligned_table, encoded_width, own_table
+from plumbob.party.settings import HomeSettings
 from plumbob.plan import Plan
 from plumbob.protocol.alignment import Alignment
 from plumbob.protocol.channel import Channel

@@ -53,7 +53,7 @@ def party_init(
     """
     from plumbob.commands.tables import chosen
     from plumbob.party import setup as work
-    from plumbob.party.home import HomeSettings
+    from plumbob.party.settings import HomeSettings
 
     settings = HomeSettings(
         name=name,
