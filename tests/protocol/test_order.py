@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from plumbob.plan import Plan
 from plumbob.protocol import order
 from plumbob.protocol.cast import player
 from plumbob.protocol.channel import Channel
-from plumbob.protocol.lattice_sets import LatticeShape
+from plumbob.protocol.lattice_sets import TERMS, LatticeShape
 from plumbob.protocol.lattice_shares import ELEMENT_BYTES
 from plumbob.protocol.messages import LONGEST_TEXT, Kind, Message
 from plumbob.protocol.openings import RING_BITS
@@ -46,7 +47,12 @@ PLANS = {
     "shares, no columns": plan_for((0, 3), protocol="shares", intercept=False, test_share=0.2),
     "lattice, opened": lattice_plan(epochs=2, test_share=0.2),
     "lattice, never opened": lattice_plan(epochs=2, open="never", l2=0.05, test_share=0.2, seed=0),
+    "lattice of three": lattice_plan((2, 2, 1), epochs=2, test_share=0.2),
+    "lattice of three, never opened": lattice_plan((2, 2, 1), epochs=2, open="never", l2=0.05, test_share=0.2, seed=0),
+    "lattice of five": lattice_plan((0, 2, 1, 1, 1), epochs=1, l2=0.05, test_share=0.2),
 }
+
+LATTICE: dict[str, Any] = {"protocol": "shares", "scheme": "lattice", "open": "never"}
 
 
 @pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
@@ -66,8 +72,14 @@ def test_training_says_what_the_table_has(plan: Plan) -> None:
 
 @pytest.mark.parametrize(
     ("split", "keys"),
-    [((2, 3), {}), ((2, 2, 1), {}), ((2, 3), {"protocol": "shares", "open": "never"})],
-    ids=["two", "three", "shares"],
+    [
+        ((2, 3), {}),
+        ((2, 2, 1), {}),
+        ((2, 3), {"protocol": "shares", "open": "never"}),
+        ((2, 3), LATTICE),
+        ((2, 2, 1), LATTICE),
+    ],
+    ids=["two", "three", "shares", "lattice of two", "lattice of three"],
 )
 def test_prediction_says_what_the_table_has(split: tuple[int, ...], keys: dict[str, Any]) -> None:
     """A session of two queries, and its end."""
@@ -132,12 +144,12 @@ def sizes_of(plan: Plan, parties: dict[str, Any]) -> Words:
         rows = lengths[message.step - 1] if 0 < message.step <= len(lengths) else plan.held_out(ROWS)
         is_held_out = message.step > len(lengths)
         ends = {"sender": sender, "receiver": receiver, "rows": rows, "columns": partial(columns_of, plan)}
-        return ends | by_scheme(parties, trained, is_held_out) | {"is_held_out": is_held_out}
+        return ends | by_scheme(parties, {sender, receiver}, trained, is_held_out) | {"is_held_out": is_held_out}
 
     return words
 
 
-def paillier_words(parties: dict[str, Any], trained: int, is_held_out: bool) -> dict[str, Any]:
+def paillier_words(parties: dict[str, Any], _ends: set[str], trained: int, is_held_out: bool) -> dict[str, Any]:
     """What depends on keys and slots."""
     party = next(one for one in parties.values() if isinstance(one, TrainingParty))
     plan, widths = party.plan, party.widths
@@ -166,7 +178,7 @@ def paillier_words(parties: dict[str, Any], trained: int, is_held_out: bool) -> 
     }
 
 
-def lattice_words(parties: dict[str, Any], trained: int, is_held_out: bool) -> dict[str, Any]:
+def lattice_words(parties: dict[str, Any], ends: set[str], trained: int, is_held_out: bool) -> dict[str, Any]:
     """What depends on layouts; keys only in the first test, of all passes together."""
     [party, *_] = parties.values()
     shape = LatticeShape(party.plan, trained)
@@ -174,7 +186,9 @@ def lattice_words(parties: dict[str, Any], trained: int, is_held_out: bool) -> d
     return {
         "element": ELEMENT_BYTES,
         "keys": lambda who: [
-            one.parameters.polynomial_bytes for one in party._listed_products() if one.context.owner == who
+            one.parameters.polynomial_bytes
+            for one in party._listed_products()
+            if one.ends == ends and one.context.owner == who
         ],
         "request": lambda layout, who: SEED_BYTES + layout(who).request_bytes,
         "reply": lambda layout, who: layout(who).reply_bytes,
@@ -183,6 +197,10 @@ def lattice_words(parties: dict[str, Any], trained: int, is_held_out: bool) -> d
         "gradients": shape.gradients,
         "penalties": shape.penalties,
         "slots": lambda rows: shape.slots(slice(0, rows)),
+        "turned": lambda rows: shape.slots(slice(0, rows), is_turn=True),
+        "factors": TERMS,
+        "all_columns": sum(columns_of(party.plan, name) for name in parties),
+        "parties": len(parties),
     }
 
 
@@ -221,6 +239,29 @@ def test_only_who_may_speak_is_waited_for() -> None:
     nobody = plan_for((0, 2), protocol="exchange", intercept=False)
     with pytest.raises(LocalProtocolError, match="RESIDUALS is not due"):
         ChannelOrder(heard(order.EXCHANGE, nobody, "features", "label")).take(Kind.RESIDUALS, 1)
+
+
+def test_a_stage_has_one_party_that_turns() -> None:
+    """Of four by lattices, parties ask those behind them in the plan; what is lifted goes to the label party alone."""
+    plan = lattice_plan((1, 1, 1, 1))
+    table = table_for(plan, "train")
+    assert table is not None
+    places = {party.name: place for place, party in enumerate(plan.learners)}
+    for sender, receiver in permutations(places, 2):
+        staged = [turn for turn in heard(table, plan, sender, receiver).steps if turn.where == "step 2"]
+        kinds = [Kind.LATTICE_REQUEST if places[sender] < places[receiver] else Kind.LATTICE_REPLY]
+        stages = range(max(places[sender], 2), len(places)) if receiver == "label" else ()
+        assert [turn.kind for turn in staged] == [*kinds, *(Kind.MASKED_SHARE for _ in stages)]
+
+
+def test_only_the_label_party_drafts() -> None:
+    """Once roles are known, a feature party waits for nothing from another one, and for no width from anybody."""
+    drafted = order.heard_in_proposal("label party", "feature party")
+    assert [turn.kind for turn in drafted.outside] == [Kind.PROPOSAL_DRAFT, Kind.PROPOSAL_PLAN]
+    assert [turn.kind for turn in order.heard_in_proposal("feature party", "label party").outside] == [
+        Kind.PROPOSAL_WIDTH
+    ]
+    assert order.heard_in_proposal("feature party", "feature party") == MessageOrder(())
 
 
 def test_a_channel_does_not_wait_for_what_is_not_due() -> None:

@@ -15,10 +15,10 @@ import msgspec
 
 from plumbob.errors import IdentityError
 from plumbob.party.home import Home
+from plumbob.run_folder import RECORD, RunFolder
 from plumbob.transport.identity import Certificate
 
 FILE = "receipt.json"
-RECORD = "run.json"
 PURPOSE = "run record"
 FORMAT = 1
 
@@ -93,4 +93,4 @@ def signature_of(folder: Path) -> Signed:
 
 
 def _record_hash(folder: Path) -> str:
-    return hashlib.sha256((folder / RECORD).read_bytes()).hexdigest()
+    return hashlib.sha256(RunFolder(folder).record_file.read_bytes()).hexdigest()

@@ -10,7 +10,7 @@ import pytest
 
 from plumbob.errors import DataError, PlumbobError
 from plumbob.plan import Plan
-from plumbob.record import RunRecord
+from plumbob.run_folder import RunFolder
 from plumbob.workshop.lab import own_tables
 from plumbob.workshop.lab.own_tables import OwnTables, TableReading, TablesRead
 from plumbob.workshop.simulation.files import load_tables
@@ -232,7 +232,7 @@ def test_a_run_on_own_tables(open_lab: Callable[..., OpenLab]) -> None:
     assert [party.features for party in plan.learners] == answer["tables"]["widths"]
     name = lab.post("runs", {"draft": draft, "is_calculated": True}).json["name"]
     assert lab.events(name)[-1][1] == "done", lab.events(name)[-1]
-    assert RunRecord.load(lab.out / name).is_finished
+    assert RunFolder(lab.out / name).record().is_finished
 
 
 def test_a_mistake_in_a_table_is_an_answer(open_lab: Callable[..., OpenLab]) -> None:
