@@ -269,7 +269,7 @@ def refused_in_the_middle(organisations: Organisations, plan: Path, lines: list[
     label, features = (organisations.type(name, "train", str(plan)) for name in NAMES)
     assert codes([label, features]) == [1, 1]
     assert "features-peculiarity-0' is text" in features.complained
-    assert "features stopped: 'DataError, on its own side" in label.complained
+    assert "features stopped: 'it cannot use its own table as it is" in label.complained
     file.write_text("\n".join(lines), encoding="utf-8")
 
 
