@@ -251,8 +251,8 @@ def provoke(organisations: Organisations) -> None:
 
 
 def complaint(organisations: Organisations, name: str, *words: str) -> str:
-    """What a command says that fails."""
-    command = organisations.type(name, *words)
+    """What a command says that fails while nobody else is there."""
+    command = organisations.type(name, *words, seconds_to_tell=0.1)
     assert command.wait() == 1, command.printed
     return command.complained
 

@@ -12,7 +12,7 @@ import pytest
 
 from plumbob.crypto import Randomness, engines
 from plumbob.errors import BudgetExceededError, DataError, PlumbobError
-from plumbob.party import prediction, refusals
+from plumbob.party import prediction
 from plumbob.party import runs as party_runs
 from plumbob.party.party_run import PartyRun
 from plumbob.party.prediction import AnsweredRows
@@ -171,11 +171,9 @@ def test_ids_that_are_not_there_are_told_at_once(organisations: Organisations) -
     assert not (organisations.folder / "scores.csv").exists()
 
 
-def test_nobody_is_there_to_hear_of_a_mistake(
-    organisations: Organisations, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("nobody_waits")
+def test_nobody_is_there_to_hear_of_a_mistake(organisations: Organisations, tmp_path: Path) -> None:
     """Then it is told here all the same, soon, and no session is left."""
-    monkeypatch.setattr(refusals, "SECONDS_TO_TELL", 0.1)
     home = organisations.home("label")
     options = party_runs.PredictionOptions(ids=["nobody"], out=tmp_path / "scores.csv")
     with pytest.raises(DataError, match="1 of 1 ids are not among"):

@@ -343,6 +343,7 @@ def test_another_plan_is_refused_at_the_greeting(part: str, tmp_path: Path, expe
     runs.end_well(expected)
 
 
+@pytest.mark.usefixtures("nobody_waits")
 def test_rows_in_another_order_are_refused(tmp_path: Path, expected: bytes) -> None:
     """Before the first step both say that the ids differ; the side with the wrong ones must begin anew, both do."""
     runs = Runs(tmp_path)

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from plumbob.errors import DataError, PlanError, RemoteProtocolError, TransportError, UnsignedPlanError
-from plumbob.party import refusals
 from plumbob.party.conversation import MET, Topic, conversation
 from plumbob.party.home import Home
 from plumbob.party.outcome import Outcome
@@ -108,9 +107,9 @@ def test_the_waiting_peer_hears_why(
     assert not any(MET + refusing in remains.facts for remains in journals)
 
 
-def test_nobody_is_there_to_hear_it(homes: dict[str, Home], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("nobody_waits")
+def test_nobody_is_there_to_hear_it(homes: dict[str, Home], tmp_path: Path) -> None:
     """The mistake is told here all the same, and leaves nothing behind."""
-    monkeypatch.setattr(refusals, "SECONDS_TO_TELL", 0.1)
     lose_the_table(homes["bank"], tmp_path)
     with pytest.raises(DataError, match="no column"):
         aligned(homes["bank"], tmp_path)

@@ -64,6 +64,7 @@ def organisations(tmp_path: Path) -> Iterator[Organisations]:
     place.close()
 
 
+@pytest.mark.usefixtures("nobody_waits")
 def test_short_keys_need_a_word_of_their_own(organisations: Organisations) -> None:
     """Signing names them as a leak, and training refuses them until this side allows them, whatever the plan says."""
     home, plan = organisations.home("label"), organisations.plan_file
