@@ -43,6 +43,10 @@ class AnyConnector(Protocol):
         """Why the last attempt at this peer failed, if one did."""
 
 
+ConnectorFor = Callable[[Callable[[Connection], None]], AnyConnector]
+"""A connector that hands each connection to this function."""
+
+
 @dataclass(frozen=True)
 class Topic:
     """What a conversation is about: both ends must say the same."""

@@ -1,6 +1,6 @@
 """Scores of aligned rows: the label party asks and gets them, the others answer as much as they are willing to."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 
 from plumbob.arrays import Vector
+from plumbob.callbacks import Progress
 from plumbob.crypto import Randomness
 from plumbob.data import Table
 from plumbob.errors import BudgetExceededError, DataError
@@ -30,7 +31,6 @@ FOLDER = "answered"
 HELD_OUT = "held out"  # The fact in a run's journal that its held-out rows were counted.
 SECONDS_TO_HEAR = 10.0
 ROWS_AT_ONCE = 4096  # Of one query.
-Progress = Callable[[int, int], None]
 
 
 def largest_message(plan: Plan) -> int:

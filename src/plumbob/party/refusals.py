@@ -6,11 +6,12 @@ columns, folders or counts.
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
+from plumbob.callbacks import Tell
 from plumbob.errors import PlumbobError, TransportError
-from plumbob.party.conversation import AnyConnector, Topic
+from plumbob.party.conversation import AnyConnector, ConnectorFor, Topic
 from plumbob.transport import Connection
 from plumbob.transport.greeting import LARGEST_GREETING, Greeting, exchanged
 from plumbob.transport.reliable import FRAME, GREETING_SECONDS, LAST_WORDS_SECONDS, LONGEST_WORDS
@@ -20,9 +21,6 @@ SECONDS_TO_TELL = 12.0
 SECONDS_TO_REACH = 4.0  # Where we dial and nobody answers: a peer that was started at the same time answers by then.
 LARGEST_MESSAGE = max(LARGEST_GREETING, FRAME.size + 4 * LONGEST_WORDS)
 SECONDS_BETWEEN_LOOKS = 0.1
-
-Tell = Callable[[str], None]
-ConnectorFor = Callable[[Callable[[Connection], None]], AnyConnector]
 
 
 @contextmanager
