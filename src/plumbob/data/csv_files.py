@@ -34,7 +34,7 @@ FLAGS = ("true", "false", "True", "False", "TRUE", "FALSE")
 
 
 @dataclass(frozen=True)
-class Layout:
+class CsvLayout:
     """What the first lines say: the separator, the lines before the names, and the columns' names."""
 
     separator: str
@@ -50,7 +50,7 @@ class TextAfterAllError(Exception):
         self.names = names
 
 
-def read_csv(file: Path, layout: Layout, texts: Collection[str], gaps: Collection[str]) -> Iterator[Any]:
+def read_csv(file: Path, layout: CsvLayout, texts: Collection[str], gaps: Collection[str]) -> Iterator[Any]:
     """Frames, one at least. `texts` are columns that stay text; `gaps` are cells that mean a gap.
 
     Raises TextAfterAllError at the end of a file whose columns have to be read otherwise.
@@ -61,7 +61,7 @@ def read_csv(file: Path, layout: Layout, texts: Collection[str], gaps: Collectio
     survey.finish()
 
 
-def find_layout(file: Path) -> Layout:
+def find_layout(file: Path) -> CsvLayout:
     """Raises DataError where the first line cannot be the columns' names."""
     from pyarrow import csv
 
@@ -75,7 +75,7 @@ def find_layout(file: Path) -> Layout:
     with _native(file) as stream, csv.open_csv(stream, read_options=reading, parse_options=parsing) as reader:
         names = tuple(reader.schema.names)
     _refuse_names(file, names)
-    return Layout(separator, skipped, names)
+    return CsvLayout(separator, skipped, names)
 
 
 def separator_of(header: str) -> str:
@@ -141,7 +141,7 @@ def _refuse_names(file: Path, names: tuple[str, ...]) -> None:
         )
 
 
-def _frames(file: Path, layout: Layout, gaps: Collection[str]) -> Iterator[Any]:
+def _frames(file: Path, layout: CsvLayout, gaps: Collection[str]) -> Iterator[Any]:
     """All cells as text, a gap where a cell is empty or says so; one frame without rows where there are none."""
     from pyarrow import Table, csv, string
 
