@@ -249,18 +249,22 @@ class SlotLayout:
 
     def place(self, values: Small) -> Small:
         """Numbers (terms, rows) as slots (blocks, terms, degree); slots without a row hold zero."""
-        placed = np.zeros((self.terms, self.blocks * self.parameters.degree), dtype=np.int32)
-        placed[:, : self.rows] = values
-        return np.ascontiguousarray(placed.reshape(self.terms, self.blocks, self.parameters.degree).transpose(1, 0, 2))
+        placed = np.empty((self.blocks, self.terms, self.parameters.degree), dtype=np.int32)
+        self._place(placed, values)
+        return placed
 
     def place_wide(self, values: Pairs) -> Pairs:
         """The same for numbers (terms, rows, 2), as (blocks, terms, degree, 2)."""
-        degree = self.parameters.degree
-        placed = np.zeros((self.blocks, self.terms, degree, 2), dtype=np.uint64)
-        for block, first in enumerate(range(0, self.rows, degree)):
-            part = values[:, first : first + degree]
-            placed[block, :, : part.shape[1]] = part
+        placed = np.empty((self.blocks, self.terms, self.parameters.degree, 2), dtype=np.uint64)
+        self._place(placed, values)
         return placed
+
+    def _place(self, placed: NDArray[np.generic], values: NDArray[np.generic]) -> None:
+        degree = self.parameters.degree
+        for block in range(self.blocks):
+            part = values[:, block * degree : (block + 1) * degree]
+            placed[block, :, : part.shape[1]] = part
+            placed[block, :, part.shape[1] :] = 0
 
     def take(self, slots: Pairs) -> Pairs:
         """The rows' slots (rows, 2), or, where they turn, (terms, rows, 2)."""
