@@ -520,21 +520,20 @@ void Lattice::encrypt_wide_slots(const std::uint64_t* secret, const StreamKey& u
     });
 }
 
-// Fractions x / q modulo 1 in units of 2^-256, four words each, from x (q / p)^-1 modulo each prime p.
-void Lattice::fractions(const std::uint64_t* coefficients, std::uint64_t* out) const {
-    std::memset(out, 0, 32 * degree_);
+// The fraction x / q modulo 1 of one coefficient, in units of 2^-256, from x (q / p)^-1 modulo each prime p.
+void Lattice::fraction_of(const std::uint64_t* coefficients, std::size_t place, std::uint64_t out[4]) const {
+    std::uint64_t sum[4] = {};
     for (std::size_t part = 0; part < primes(); ++part) {
-        const std::uint64_t* scaled = coefficients + part * degree_;
+        const std::uint64_t scaled = coefficients[part * degree_ + place];
         const std::uint64_t* reciprocal = reciprocals_[part].data();
-        for (std::size_t i = 0; i < degree_; ++i) {
-            Wide carry = 0;
-            for (int limb = 0; limb < 4; ++limb) {
-                carry += static_cast<Wide>(scaled[i]) * reciprocal[limb] + out[4 * i + limb];
-                out[4 * i + limb] = static_cast<std::uint64_t>(carry);
-                carry >>= 64;
-            }
+        Wide carry = 0;
+        for (int limb = 0; limb < 4; ++limb) {
+            carry += static_cast<Wide>(scaled) * reciprocal[limb] + sum[limb];
+            sum[limb] = static_cast<std::uint64_t>(carry);
+            carry >>= 64;
         }
     }
+    std::memcpy(out, sum, sizeof sum);
 }
 
 namespace {
@@ -557,7 +556,8 @@ void store_pair(std::uint64_t* at, Wide value) {
 
 bool Lattice::reply(const StreamKey& uniform_key, const std::uint8_t* packed, std::size_t requests,
                     const std::uint64_t* matrix, std::size_t replies, const ReplyKeys& keys, unsigned reply_bits,
-                    unsigned share_bits, std::uint8_t* sent, std::uint64_t* shares, unsigned threads) const {
+                    unsigned share_bits, const Places& answers, std::uint8_t* sent, std::uint64_t* shares,
+                    unsigned threads) const {
     const std::size_t parts = primes(), all = words();
     // The last one is the owner's key, which is multiplied with u.
     const Room received(requests * all), expanded((requests + 1) * all);
@@ -570,10 +570,10 @@ bool Lattice::reply(const StreamKey& uniform_key, const std::uint8_t* packed, st
         refused |= core_.unpack(primes_[part], received.data() + at, packed + (index * parts + part) * packed_bytes());
     });
     if (refused >> 63 != 0) return false;
-    const std::size_t size = 2 * all + 6 * degree_;
+    const std::size_t size = 2 * all + 3 * degree_;
     for_each_item(threads, replies, size, [&](std::uint64_t* room, std::size_t index) {
-        std::uint64_t *own = room, *answer = own + all, *secret = answer + all, *fraction = secret + degree_;
-        std::int8_t* u = reinterpret_cast<std::int8_t*>(fraction + 4 * degree_);
+        std::uint64_t *own = room, *answer = own + all, *secret = answer + all, *opposite = secret + degree_;
+        std::int8_t* u = reinterpret_cast<std::int8_t*>(opposite + degree_);
         std::int8_t* errors = u + degree_;
         small_ternary(keys.secret, index, u);
         small_errors(keys.errors, index, errors);
@@ -590,7 +590,6 @@ bool Lattice::reply(const StreamKey& uniform_key, const std::uint8_t* packed, st
             std::memset(own + at, 0, 8 * degree_);
             core_.dot(prime, own + at, left.data(), right.data(), requests + 1);
             // -(c1 Z) first, then a u + e2 less that.
-            std::uint64_t* opposite = fraction;
             for (std::size_t k = 0; k < requests; ++k) left[k] = expanded.data() + k * all + at;
             std::memset(opposite, 0, 8 * degree_);
             core_.dot(prime, opposite, left.data(), right.data(), requests);
@@ -601,14 +600,15 @@ bool Lattice::reply(const StreamKey& uniform_key, const std::uint8_t* packed, st
         }
         inverse_for_fractions(own);
         inverse_for_fractions(answer);
-        fractions(own, fraction);
-        for (std::size_t i = 0; i < degree_; ++i) {
-            store_pair(shares + 2 * (index * degree_ + i), fraction_bits(fraction + 4 * i, share_bits));
+        std::uint64_t fraction[4];
+        for (std::size_t k = 0; k < answers.size(); ++k) {
+            fraction_of(own, answers[k], fraction);
+            store_pair(shares + 2 * (index * answers.size() + k), fraction_bits(fraction, share_bits));
         }
-        fractions(answer, fraction);
         std::uint8_t* target = sent + index * degree_ * (reply_bits / 8);
         for (std::size_t i = 0; i < degree_; ++i, target += reply_bits / 8) {
-            const Wide value = fraction_bits(fraction + 4 * i, reply_bits);
+            fraction_of(answer, i, fraction);
+            const Wide value = fraction_bits(fraction, reply_bits);
             std::memcpy(target, &value, reply_bits / 8);
         }
     });
@@ -762,11 +762,11 @@ bool Lattice::reply_turns(const StreamKey& uniform_key, const std::uint8_t* pack
 // From a polynomial modulo q, transformed, to the slots of round(t x / q) modulo t.
 void Lattice::slot_shares(std::uint64_t* value, std::uint64_t* shares) const {
     inverse_for_fractions(value);
-    const Room fraction(4 * degree_), slots(kSlotPrimes * degree_);
-    fractions(value, fraction.data());
+    const Room slots(kSlotPrimes * degree_);
     const std::uint64_t low = static_cast<std::uint64_t>(slot_modulus_), high = static_cast<std::uint64_t>(slot_modulus_ >> 64);
     for (std::size_t i = 0; i < degree_; ++i) {
-        const std::uint64_t* f = fraction.data() + 4 * i;
+        std::uint64_t f[4];
+        fraction_of(value, i, f);
         // The product with t, 384 bits, of which the upper 128 are kept after adding a half.
         std::uint64_t product[6] = {};
         Wide carry = 0;
@@ -823,7 +823,7 @@ bool Lattice::open_slots(const std::uint64_t* secret, const std::uint8_t* packed
 // The exact product of a reply and the secret: its size is below a quarter of the primes' product, so that the last
 // digit in mixed radix shows its sign.
 void Lattice::open(const std::uint64_t* secret, const std::uint8_t* packed, std::size_t replies, unsigned reply_bits,
-                   unsigned share_bits, std::uint64_t* shares, unsigned threads) const {
+                   unsigned share_bits, const Places& answers, std::uint64_t* shares, unsigned threads) const {
     unsigned degree_bits = 0;
     while (std::size_t{1} << degree_bits < degree_) ++degree_bits;
     // Each prime has more than 49.9 bits.
@@ -857,15 +857,16 @@ void Lattice::open(const std::uint64_t* secret, const std::uint8_t* packed, std:
             core_.dot(prime, at, &left, &right, 1);
             inverse(part, at);
         }
-        for (std::size_t i = 0; i < degree_; ++i) {
+        for (std::size_t k = 0; k < answers.size(); ++k) {
+            const std::size_t i = answers[k];
             Wide value = 0, weight = 1;
             std::uint64_t digits[kMostPrimes];
             for (std::size_t part = 0; part < parts; ++part) {
                 const std::uint64_t p = primes_[part].value;
                 std::uint64_t digit = values[part * degree_ + i];
-                for (std::size_t k = 0; k < part; ++k) {
-                    const std::uint64_t less = digit + p - reduce_once(digits[k], p);
-                    digit = reduce_once(times(less, mixed_[part][k], p), p);
+                for (std::size_t lower = 0; lower < part; ++lower) {
+                    const std::uint64_t less = digit + p - reduce_once(digits[lower], p);
+                    digit = reduce_once(times(less, mixed_[part][lower], p), p);
                 }
                 digits[part] = digit;
                 value += weight * digit;
@@ -875,7 +876,7 @@ void Lattice::open(const std::uint64_t* secret, const std::uint8_t* packed, std:
             value -= weight & (0 - static_cast<Wide>(is_negative));
             // Signed: what is above bit 127 of the shifted number is cut off by the mask.
             const Wide rounded = static_cast<Wide>(static_cast<__int128>(value + half) >> dropped);
-            store_pair(shares + 2 * (index * degree_ + i), rounded & mask);
+            store_pair(shares + 2 * (index * answers.size() + k), rounded & mask);
         }
     });
 }

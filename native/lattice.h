@@ -63,9 +63,12 @@ public:
         StreamKey a, secret, errors;
     };
 
+    // Which coefficients of each reply are answers; the others need no share.
+    using Places = std::vector<std::uint32_t>;
+
     bool reply(const StreamKey& uniform_key, const std::uint8_t* packed, std::size_t requests, const std::uint64_t* matrix,
-               std::size_t replies, const ReplyKeys& keys, unsigned reply_bits, unsigned share_bits, std::uint8_t* sent,
-               std::uint64_t* shares, unsigned threads) const;
+               std::size_t replies, const ReplyKeys& keys, unsigned reply_bits, unsigned share_bits,
+               const Places& answers, std::uint8_t* sent, std::uint64_t* shares, unsigned threads) const;
     bool reply_slots(const StreamKey& uniform_key, const std::uint8_t* packed, std::size_t blocks, std::size_t terms,
                      const std::int32_t* values, const ReplyKeys& keys, std::uint8_t* sent, std::uint64_t* shares,
                      unsigned threads) const;
@@ -75,7 +78,7 @@ public:
                      const std::int32_t* values, const ReplyKeys& keys, std::uint8_t* sent, std::uint64_t* shares,
                      unsigned threads) const;
     void open(const std::uint64_t* secret, const std::uint8_t* packed, std::size_t replies, unsigned reply_bits,
-              unsigned share_bits, std::uint64_t* shares, unsigned threads) const;
+              unsigned share_bits, const Places& answers, std::uint64_t* shares, unsigned threads) const;
     bool open_slots(const std::uint64_t* secret, const std::uint8_t* packed, std::size_t count, std::uint64_t* shares,
                     unsigned threads) const;
 
@@ -107,7 +110,7 @@ private:
     template <class Weights>
     void encrypt_weights(const std::uint64_t* secret, const StreamKey& uniform_key, const StreamKey& error_key,
                          std::size_t count, std::uint8_t* out, unsigned threads, Weights weights_of) const;
-    void fractions(const std::uint64_t* coefficients, std::uint64_t* out) const;
+    void fraction_of(const std::uint64_t* coefficients, std::size_t place, std::uint64_t out[4]) const;
     void slot_shares(std::uint64_t* coefficients, std::uint64_t* shares) const;
 
     const LatticeCore& core_;

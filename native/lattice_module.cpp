@@ -20,7 +20,7 @@ namespace {
 using Numbers = nb::ndarray<const std::uint64_t, nb::c_contig, nb::device::cpu>;
 using Bytes = nb::ndarray<const std::uint8_t, nb::c_contig, nb::device::cpu>;
 using Smalls = nb::ndarray<const std::int32_t, nb::c_contig, nb::device::cpu>;
-using Angles = nb::ndarray<const std::uint32_t, nb::c_contig, nb::device::cpu>;
+using Words32 = nb::ndarray<const std::uint32_t, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Result = nb::ndarray<nb::numpy, T>;
 using Handle = std::shared_ptr<Lattice>;
@@ -243,9 +243,16 @@ Lattice::ReplyKeys reply_keys(const Lattice& lattice, const Numbers& b, const nb
     return {b.data(), stream_key(a), stream_key(secret), stream_key(errors)};
 }
 
+Lattice::Places checked_places(const Lattice& lattice, const Words32& places) {
+    Lattice::Places result(places.data(), places.data() + places.size());
+    for (std::uint32_t place : result) require(place < lattice.degree(), "expected places below the degree");
+    return result;
+}
+
 nb::tuple reply(const Handle& lattice, const nb::bytes& uniform_key, Bytes packed, Numbers matrix, Numbers b,
                 const nb::bytes& a, const nb::bytes& secret_key, const nb::bytes& error_key, unsigned reply_bits,
-                unsigned share_bits, unsigned threads) {
+                unsigned share_bits, Words32 places, unsigned threads) {
+    const Lattice::Places answers = checked_places(*lattice, places);
     require_packed(*lattice, packed);
     require_widths(*lattice, reply_bits, share_bits);
     require(matrix.ndim() == 4 && matrix.shape(1) == packed.shape(0) && matrix.shape(2) == lattice->primes() &&
@@ -255,12 +262,12 @@ nb::tuple reply(const Handle& lattice, const nb::bytes& uniform_key, Bytes packe
     const StreamKey stream = stream_key(uniform_key);
     const std::size_t replies = matrix.shape(0), degree = lattice->degree();
     auto sent = make_result<std::uint8_t>({replies, degree, reply_bits / 8});
-    auto shares = make_result<std::uint64_t>({replies, degree, 2});
+    auto shares = make_result<std::uint64_t>({replies, answers.size(), 2});
     bool is_right = false;
     {
         nb::gil_scoped_release unlocked;
         is_right = lattice->reply(stream, packed.data(), packed.shape(0), matrix.data(), replies, keys, reply_bits,
-                                  share_bits, sent.data(), shares.data(), threads);
+                                  share_bits, answers, sent.data(), shares.data(), threads);
     }
     require(is_right, "expected residues below their primes");
     return nb::make_tuple(sent, shares);
@@ -310,14 +317,15 @@ nb::tuple reply_turns(const Handle& lattice, const nb::bytes& uniform_key, Bytes
 }
 
 Result<std::uint64_t> open(const Handle& lattice, Numbers secret, Bytes packed, unsigned reply_bits, unsigned share_bits,
-                           unsigned threads) {
+                           Words32 places, unsigned threads) {
+    const Lattice::Places answers = checked_places(*lattice, places);
     require_polynomial(*lattice, secret);
     require_widths(*lattice, reply_bits, share_bits);
     require(packed.ndim() == 3 && packed.shape(1) == lattice->degree() && packed.shape(2) == reply_bits / 8,
             "expected replies of shape (count, degree, bytes)");
-    auto shares = make_result<std::uint64_t>({packed.shape(0), lattice->degree(), 2});
+    auto shares = make_result<std::uint64_t>({packed.shape(0), answers.size(), 2});
     nb::gil_scoped_release unlocked;
-    lattice->open(secret.data(), packed.data(), packed.shape(0), reply_bits, share_bits, shares.data(), threads);
+    lattice->open(secret.data(), packed.data(), packed.shape(0), reply_bits, share_bits, answers, shares.data(), threads);
     return shares;
 }
 
@@ -335,7 +343,7 @@ Result<std::uint64_t> open_slots(const Handle& lattice, Numbers secret, Bytes pa
     return shares;
 }
 
-Result<std::int32_t> waves(const std::string& path, Angles angles, const std::vector<std::uint32_t>& harmonics,
+Result<std::int32_t> waves(const std::string& path, Words32 angles, const std::vector<std::uint32_t>& harmonics,
                            const std::vector<std::uint32_t>& shifts, const std::vector<std::int64_t>& scales,
                            unsigned dropped, unsigned threads) {
     require(angles.ndim() == 1, "expected one axis of angles");

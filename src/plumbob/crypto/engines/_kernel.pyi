@@ -61,6 +61,7 @@ def lattice_reply(
     errors: bytes,
     reply_bits: int,
     share_bits: int,
+    answers: NDArray[np.uint32],
     threads: int,
 ) -> tuple[Bytes, Limbs]: ...
 def lattice_reply_slots(
@@ -89,7 +90,13 @@ def lattice_reply_turns(
     threads: int,
 ) -> tuple[Bytes, Limbs]: ...
 def lattice_open(
-    lattice: Lattice, secret: Limbs, packed: Bytes, reply_bits: int, share_bits: int, threads: int
+    lattice: Lattice,
+    secret: Limbs,
+    packed: Bytes,
+    reply_bits: int,
+    share_bits: int,
+    answers: NDArray[np.uint32],
+    threads: int,
 ) -> Limbs: ...
 def lattice_open_slots(lattice: Lattice, secret: Limbs, packed: Bytes, threads: int) -> Limbs: ...
 def lattice_waves(

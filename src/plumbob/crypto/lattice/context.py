@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.crypto.lattice.sets import ParameterSet
@@ -50,14 +49,14 @@ def derive(local_key: bytes, label: str, *fields: bytes) -> bytes:
     return hmac.new(local_key, join(b"plumbob lattice", label.encode(), *fields), hashlib.sha256).digest()
 
 
-def fingerprint(local_key: bytes, context: bytes, data: NDArray[np.generic] | bytes) -> bytes:
+def fingerprint(local_key: bytes, context: bytes, data: NDArray[Any] | bytes) -> bytes:
     """By which its holder tells two contents of one context apart: a Poly1305 tag under a key that nobody else has.
 
     Two contents of up to 2**27 bytes have the same one with probability below 2**-79, and nothing that is sent shows
     the key: docs/lattice.md. A hash that collides for nobody would take seven times as long.
     """
     key = derive(local_key, "fingerprint", context)
-    view = memoryview(data)
+    view = memoryview(data) if isinstance(data, bytes) else memoryview(data.data)
     tag: bytes = _poly1305().generate_tag(key, view.cast("B") if view.nbytes else b"")
     return tag
 

@@ -20,6 +20,8 @@ Packed = NDArray[np.uint8]
 Angles = NDArray[np.uint32]
 """In units of a turn / 2**32, so that sums wrap as angles do."""
 Wave = tuple[int, int, int]
+Places = NDArray[np.uint32]
+"""Of some of a polynomial's coefficients."""
 
 
 class LatticeEngine(Protocol):
@@ -74,11 +76,12 @@ class LatticeEngine(Protocol):
         key: tuple[Residues, bytes],
         streams: tuple[bytes, bytes],
         bits: tuple[int, int],
+        answers: Places,
     ) -> tuple[Packed, Pairs]:
         """For each row of `matrix` (replies, requests, primes, degree) one fresh encryption of its product.
 
         `key` is the owner's b and the stream of its a; `streams` give u and e2; `bits` are the width of a coefficient
-        of the reply and of a share. Returns the replies and the evaluator's shares of all coefficients.
+        of the reply and of a share. Returns the replies and the evaluator's shares of the coefficients `answers`.
         """
 
     def reply_slots(
@@ -107,8 +110,10 @@ class LatticeEngine(Protocol):
         block and term, (blocks * terms, ...), in the same order of real and imaginary parts.
         """
 
-    def open(self, parameters: ParameterSet, secret: Residues, packed: Packed, bits: tuple[int, int]) -> Pairs:
-        """The owner's shares of all coefficients of the replies."""
+    def open(
+        self, parameters: ParameterSet, secret: Residues, packed: Packed, bits: tuple[int, int], answers: Places
+    ) -> Pairs:
+        """The owner's shares of the coefficients `answers` of each reply."""
 
     def open_slots(self, parameters: ParameterSet, secret: Residues, packed: Packed) -> Pairs:
         """The owner's shares of all slots of the replies."""

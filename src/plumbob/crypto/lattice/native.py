@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from plumbob.crypto.engines import _kernel
 from plumbob.crypto.engines.interface import cores
-from plumbob.crypto.lattice.interface import Angles, Packed, Pairs, Residues, Small, Wave
+from plumbob.crypto.lattice.interface import Angles, Packed, Pairs, Places, Residues, Small, Wave
 from plumbob.crypto.lattice.sets import ParameterSet
 from plumbob.crypto.lattice.transform import root
 
@@ -89,9 +89,10 @@ class NativeLatticeEngine:
         key: tuple[Residues, bytes],
         streams: tuple[bytes, bytes],
         bits: tuple[int, int],
+        answers: Places,
     ) -> tuple[Packed, Pairs]:
         return _kernel.lattice_reply(
-            self._lattice(parameters), uniform, packed, matrix, *key, *streams, *bits, self.threads
+            self._lattice(parameters), uniform, packed, matrix, *key, *streams, *bits, answers, self.threads
         )
 
     def reply_slots(
@@ -120,8 +121,10 @@ class NativeLatticeEngine:
             self._lattice(parameters), uniform, packed, np.ascontiguousarray(values), *key, *streams, self.threads
         )
 
-    def open(self, parameters: ParameterSet, secret: Residues, packed: Packed, bits: tuple[int, int]) -> Pairs:
-        return _kernel.lattice_open(self._lattice(parameters), secret, packed, *bits, self.threads)
+    def open(
+        self, parameters: ParameterSet, secret: Residues, packed: Packed, bits: tuple[int, int], answers: Places
+    ) -> Pairs:
+        return _kernel.lattice_open(self._lattice(parameters), secret, packed, *bits, answers, self.threads)
 
     def open_slots(self, parameters: ParameterSet, secret: Residues, packed: Packed) -> Pairs:
         return _kernel.lattice_open_slots(self._lattice(parameters), secret, packed, self.threads)

@@ -120,11 +120,12 @@ class Owner:
         layout = self.layout
         check_length("reply", reply, layout.reply_bytes)
         if not reply:
-            return layout.take_outputs(np.zeros((0, 0, 2), dtype=np.uint64))
+            return layout.nothing
         width = layout.reply_bits // 8
         packed = np.frombuffer(reply, dtype=np.uint8).reshape(layout.replies, layout.parameters.degree, width)
         bits = (layout.reply_bits, layout.output_bits)
-        return layout.take_outputs(self.key.engine.open(layout.parameters, self.key.secret, packed, bits))
+        opened = self.key.engine.open(layout.parameters, self.key.secret, packed, bits, layout.answers)
+        return layout.take_outputs(opened)
 
 
 class Matrix:
@@ -183,11 +184,13 @@ class Evaluator:
         # The reply's randomness depends on the matrix too: the same request with another must not repeat it.
         streams = admit(self._register, self.key, self._local_key, request, self.matrix.digest)
         if not layout.requests:
-            return Answer(b"", layout.take_outputs(np.zeros((0, 0, 2), dtype=np.uint64)))
+            return Answer(b"", layout.nothing)
         uniform = request_stream(layout.parameters, self.key.context, seed)
         key, bits = (self.key.residues, self.key.stream), (layout.reply_bits, layout.output_bits)
         with refusing_residues():
-            sent, share = engine.reply(layout.parameters, uniform, packed, self.matrix.residues, key, streams, bits)
+            sent, share = engine.reply(
+                layout.parameters, uniform, packed, self.matrix.residues, key, streams, bits, layout.answers
+            )
         return Answer(sent.tobytes(), layout.take_outputs(share))
 
 

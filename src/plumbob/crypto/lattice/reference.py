@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.crypto.lattice import polynomial_sine, streams, wire
-from plumbob.crypto.lattice.interface import Angles, Packed, Pairs, Residues, Small, Wave
+from plumbob.crypto.lattice.interface import Angles, Packed, Pairs, Places, Residues, Small, Wave
 from plumbob.crypto.lattice.sets import ParameterSet
 from plumbob.crypto.lattice.transform import forward, inverse, multiply
 
@@ -72,6 +72,7 @@ class ReferenceEngine:
         key: tuple[Residues, bytes],
         streams: tuple[bytes, bytes],
         bits: tuple[int, int],
+        answers: Places,
     ) -> tuple[Packed, Pairs]:
         received = wire.unpack(parameters, packed)
         expanded = [_uniform(parameters, uniform, index) for index in range(len(received))]
@@ -79,7 +80,7 @@ class ReferenceEngine:
         for index, row in enumerate(matrix):
             own, sent = _product(parameters, received, expanded, row, key, streams, index)
             replies.append(wire.pack_pairs(_fraction_bits(parameters, sent, bits[0]), bits[0]))
-            shares.append(_fraction_bits(parameters, own, bits[1]))
+            shares.append(_fraction_bits(parameters, own, bits[1])[answers])
         return np.stack(replies), np.stack(shares)
 
     def reply_slots(
@@ -127,8 +128,11 @@ class ReferenceEngine:
             shares.append(_slots_scaled_down(parameters, own))
         return np.stack(replies), np.stack(shares)
 
-    def open(self, parameters: ParameterSet, secret: Residues, packed: Packed, bits: tuple[int, int]) -> Pairs:
-        return np.stack([_opened(parameters, secret, wire.unpack_pairs(each, bits[0]), bits) for each in packed])
+    def open(
+        self, parameters: ParameterSet, secret: Residues, packed: Packed, bits: tuple[int, int], answers: Places
+    ) -> Pairs:
+        opened = (_opened(parameters, secret, wire.unpack_pairs(each, bits[0]), bits) for each in packed)
+        return np.stack([each[answers] for each in opened])
 
     def open_slots(self, parameters: ParameterSet, secret: Residues, packed: Packed) -> Pairs:
         received = wire.unpack(parameters, packed)
