@@ -77,7 +77,7 @@ def test_a_refused_word_moves_all_that_follow(engine: LatticeEngine, number: int
     packed = np.frombuffer(request, dtype=np.uint8).reshape(1, len(slots.primes), -1)
     arguments = (slots, key, packed, values[None] + 3, (secret, OWNER_SEED), (OWNER_SEED, EVALUATOR_SEED))
     for ours, theirs in zip(engine.reply_slots(*arguments), REFERENCE.reply_slots(*arguments), strict=True):
-        assert (ours == theirs).all()
+        np.testing.assert_array_equal(ours, theirs)
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(0, 3), (1, 1), (5, 0), (40, 11), (9000, 2)])
