@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from plumbob.protocol.bodies import LONG
-from plumbob.protocol.journal import SqliteJournal, digest_of
+from plumbob.protocol.channel import digest_of
+from plumbob.protocol.sqlite_journal import SqliteJournal
 
 
 def traces(path: Path, secret: bytes) -> list[str]:
