@@ -20,7 +20,7 @@ Packed = NDArray[np.uint8]
 Angles = NDArray[np.uint32]
 """In units of a turn / 2**32, so that sums wrap as angles do."""
 Wave = tuple[int, int, int]
-Places = NDArray[np.uint32]
+AnswerPlaces = NDArray[np.uint32]
 """Of some of a polynomial's coefficients."""
 
 
@@ -76,7 +76,7 @@ class LatticeEngine(Protocol):
         key: tuple[Residues, bytes],
         streams: tuple[bytes, bytes],
         bits: tuple[int, int],
-        answers: Places,
+        answers: AnswerPlaces,
     ) -> tuple[Packed, Pairs]:
         """For each row of `matrix` (replies, requests, primes, degree) one fresh encryption of its product.
 
@@ -111,7 +111,7 @@ class LatticeEngine(Protocol):
         """
 
     def open(
-        self, parameters: ParameterSet, secret: Residues, packed: Packed, bits: tuple[int, int], answers: Places
+        self, parameters: ParameterSet, secret: Residues, packed: Packed, bits: tuple[int, int], answers: AnswerPlaces
     ) -> Pairs:
         """The owner's shares of the coefficients `answers` of each reply."""
 

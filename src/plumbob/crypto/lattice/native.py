@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from plumbob.crypto.engines import _kernel
 from plumbob.crypto.engines.interface import cores
-from plumbob.crypto.lattice.interface import Angles, Packed, Pairs, Places, Residues, Small, Wave
+from plumbob.crypto.lattice.interface import Angles, AnswerPlaces, Packed, Pairs, Residues, Small, Wave
 from plumbob.crypto.lattice.sets import ParameterSet
 from plumbob.crypto.lattice.transform import root
 
@@ -89,7 +89,7 @@ class NativeLatticeEngine:
         key: tuple[Residues, bytes],
         streams: tuple[bytes, bytes],
         bits: tuple[int, int],
-        answers: Places,
+        answers: AnswerPlaces,
     ) -> tuple[Packed, Pairs]:
         return _kernel.lattice_reply(
             self._lattice(parameters), uniform, packed, matrix, *key, *streams, *bits, answers, self.threads
@@ -122,7 +122,7 @@ class NativeLatticeEngine:
         )
 
     def open(
-        self, parameters: ParameterSet, secret: Residues, packed: Packed, bits: tuple[int, int], answers: Places
+        self, parameters: ParameterSet, secret: Residues, packed: Packed, bits: tuple[int, int], answers: AnswerPlaces
     ) -> Pairs:
         return _kernel.lattice_open(self._lattice(parameters), secret, packed, *bits, answers, self.threads)
 

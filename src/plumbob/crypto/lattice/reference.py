@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.crypto.lattice import polynomial_sine, streams, wire
-from plumbob.crypto.lattice.interface import Angles, Packed, Pairs, Places, Residues, Small, Wave
+from plumbob.crypto.lattice.interface import Angles, AnswerPlaces, Packed, Pairs, Residues, Small, Wave
 from plumbob.crypto.lattice.sets import ParameterSet
 from plumbob.crypto.lattice.transform import forward, inverse, multiply
 
@@ -72,7 +72,7 @@ class ReferenceEngine:
         key: tuple[Residues, bytes],
         streams: tuple[bytes, bytes],
         bits: tuple[int, int],
-        answers: Places,
+        answers: AnswerPlaces,
     ) -> tuple[Packed, Pairs]:
         received = wire.unpack(parameters, packed)
         expanded = [_uniform(parameters, uniform, index) for index in range(len(received))]
@@ -129,7 +129,7 @@ class ReferenceEngine:
         return np.stack(replies), np.stack(shares)
 
     def open(
-        self, parameters: ParameterSet, secret: Residues, packed: Packed, bits: tuple[int, int], answers: Places
+        self, parameters: ParameterSet, secret: Residues, packed: Packed, bits: tuple[int, int], answers: AnswerPlaces
     ) -> Pairs:
         opened = (_opened(parameters, secret, wire.unpack_pairs(each, bits[0]), bits) for each in packed)
         return np.stack([each[answers] for each in opened])
