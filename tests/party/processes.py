@@ -40,8 +40,18 @@ def points(kinds: tuple[Kind, ...]) -> list[str]:
 
 
 # Processes that start from one in which everything is imported: an import takes longer than a run.
+IMPORTED_LATE = (
+    "pandas",  # By pyarrow, wherever it is installed.
+    "plumbob.checking.check",
+    "plumbob.party.proposing",
+    "plumbob.party.runs",
+    "plumbob.report.page",
+    "pyarrow.compute",
+    "pyarrow.csv",
+    "typer._adapters",
+)
 context = multiprocessing.get_context("forkserver")
-context.set_forkserver_preload(["tests.party.processes"])
+context.set_forkserver_preload(["tests.party.processes", "tests.party.verbs", *IMPORTED_LATE])
 
 
 class Company:
