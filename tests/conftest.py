@@ -4,6 +4,7 @@ import importlib.util
 import os
 import shutil
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,9 @@ def pytest_configure() -> None:
     # A busy machine is slow, not wrong: no test measures seconds.
     settings.register_profile("plumbob", deadline=None)
     settings.load_profile("plumbob")
+    # Hundreds of processes import the package: compiling it each time would cost them more than their work.
+    sys.dont_write_bytecode = False
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     # Every message that a journal keeps is an fsync: on a disk the tests of parties mostly wait for it.
     if has_room_in_memory():
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(IN_MEMORY))
