@@ -48,6 +48,7 @@ IMPORTED_LATE = (
     "plumbob.report.page",
     "pyarrow.compute",
     "pyarrow.csv",
+    "scipy.optimize",
     "typer._adapters",
 )
 context = multiprocessing.get_context("forkserver")
