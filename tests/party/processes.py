@@ -46,6 +46,7 @@ IMPORTED_LATE = (
     "plumbob.party.proposing",
     "plumbob.party.runs",
     "plumbob.report.page",
+    "plumbob.workshop.commands.train",
     "pyarrow.compute",
     "pyarrow.csv",
     "scipy.optimize",
