@@ -134,6 +134,12 @@ def _lattice_notes(figures: Figures) -> Iterator[str]:
     if len(figures.plan.learners) == 2:
         bits = most_opened_bits(figures.plan, figures.rows)
         yield f"A dishonest party can spoil the model, and carry out at most {bits} bits in one run."
+    if figures.plan.open == "never" and figures.plan.test_share:
+        yield (
+            f"Held-out rows are scored when training ends. If {figures.plan.label_party.name} breaks the protocol, "
+            "their scores can show it one of a peer's columns instead: at most 22 bits per row (altered-shares; "
+            "--predicted judges it)."
+        )
 
 
 def _notes(figures: Figures) -> Iterator[str]:
