@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from plumbob.record import FINISHED, RunRecord
+from plumbob.run_folder import RunFolder
 from tests.party.processes import free_port
 from tests.party.test_six_commands import PLAN, Side, assert_joint_is_better, finished, token_of
 
@@ -78,7 +79,7 @@ def agreed(sides: list[Side]) -> None:
 def record_of(side: Side) -> RunRecord:
     """Of its only run."""
     (folder,) = (side.folder / "party/runs").iterdir()
-    return RunRecord.load(folder)
+    return RunFolder(folder).record()
 
 
 def test_from_three_raw_files_to_scores_of_new_people(tmp_path: Path) -> None:

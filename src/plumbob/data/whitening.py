@@ -36,7 +36,9 @@ class Whitening:
         inside: Matrix = np.clip(standardised, -self.clip, self.clip)
         if self.norm:
             inside = inside * (self.norm / np.maximum(np.linalg.norm(inside, axis=1, keepdims=True), self.norm))
-        whitened: Matrix = np.clip((inside - self.centre) @ self.matrix, -LARGEST, LARGEST)
+        inside -= self.centre
+        whitened: Matrix = inside @ self.matrix
+        np.clip(whitened, -LARGEST, LARGEST, out=whitened)
         return whitened
 
     def in_standard_units(self, weights: Vector) -> tuple[Vector, float]:

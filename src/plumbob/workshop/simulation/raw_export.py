@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from plumbob.data.encoding import AnySource, Bins, Levels, Marked
+from plumbob.data.encoding import Bins, EncodedColumn, Levels, Marked
 from plumbob.errors import DataError
 from plumbob.protocol.part import ModelPart
 from plumbob.workshop.simulation.scorecard import slot_weights
@@ -95,7 +95,7 @@ def _columns(part: ModelPart) -> Iterator[ColumnScore]:
 
 
 def _column(
-    source: AnySource, own: list[float], fill: list[float] | None, limits: tuple[float, float] | None
+    source: EncodedColumn, own: list[float], fill: list[float] | None, limits: tuple[float, float] | None
 ) -> ColumnScore:
     if isinstance(source, Bins | Levels):
         weights = slot_weights(source, own)

@@ -31,10 +31,16 @@ def run_of(split: tuple[int, ...], open: str) -> Run:
     return trained(plan, cut("breast-cancer", ROWS, plan.columns))
 
 
-def found(run: Run, attack: str, by: str) -> Finding:
+@cache
+def audited(split: tuple[int, ...], open: str, attack: str, predicted: int = 0) -> list[Finding]:
+    """What the audit of that run finds, by all parties."""
+    return list(audit(run_of(split, open), [attack], predicted=predicted))
+
+
+def found(split: tuple[int, ...], open: str, attack: str, by: str) -> Finding:
     """The audit's finding about the label party, or by it about the first feature party."""
     against = "features" if by == "label" else "label"
-    [finding] = [one for one in audit(run, [attack]) if (one.by, one.against) == (by, against)]
+    [finding] = [one for one in audited(split, open, attack) if (one.by, one.against) == (by, against)]
     return finding
 
 
@@ -50,7 +56,7 @@ def said(plan: Plan, attack: str, by: str, predicted: int = 0) -> Finding:
 def test_falsified_sines_show_scores_in_opened_weights(split: tuple[int, ...], by: str) -> None:
     """As many people's joint scores as the party has columns, nearly exactly, and `check` says so before."""
     run = run_of(split, "own")
-    finding = found(run, "off-the-circle", by)
+    finding = found(split, "own", "off-the-circle", by)
     assert finding.rate is not None
     assert finding.rate > 0.7
     assert finding.n == len(run.transcripts[by].weights)
@@ -68,7 +74,7 @@ def test_falsified_sines_show_scores_in_opened_weights(split: tuple[int, ...], b
 def test_weights_that_stay_shared_carry_nothing_out(attack: str, by: str) -> None:
     """Under `never` no weight comes back to either party, and both tools say that the model can still be spoilt."""
     run = run_of(TWO, "never")
-    for finding in (found(run, attack, by), said(run.model.plan, attack, by)):
+    for finding in (found(TWO, "never", attack, by), said(run.model.plan, attack, by)):
         assert finding.verdict == "blocked"
         assert "spoils the model" in finding.why
 
@@ -95,7 +101,7 @@ def test_garbage_carries_a_piece_of_a_key_out(monkeypatch: pytest.MonkeyPatch, b
 def test_garbage_reads_nobody(by: str) -> None:
     """The bits that it carried out are counted, and the key withstands more than are opened."""
     run = run_of(TWO, "own")
-    finding, forecast = found(run, "garbage-replies", by), said(run.model.plan, "garbage-replies", by)
+    finding, forecast = found(TWO, "own", "garbage-replies", by), said(run.model.plan, "garbage-replies", by)
     bits = opened_bits(run.model.plan, by)
     assert (finding.verdict, forecast.verdict) == ("blocked", "blocked")
     assert f"of the {bits} bits opened" in finding.why
@@ -108,7 +114,7 @@ def test_three_parties_are_told_that_garbage_is_not_bounded() -> None:
     """`check` does not call it blocked there; all but one together are acted out against the one."""
     plan = run_of(THREE, "own").model.plan
     assert said(plan, "garbage-replies", "features").verdict == "degrades"
-    together = [one for one in audit(run_of(THREE, "own"), ["garbage-replies"]) if "+" in one.by]
+    together = [one for one in audited(THREE, "own", "garbage-replies") if "+" in one.by]
     assert {one.verdict for one in together} == {"blocked"}
 
 
@@ -122,7 +128,7 @@ def test_many_labels_stand_in_one_opened_weight() -> None:
     """From zero weights a party that takes other columns in the first pass reads several labels per column."""
     run = run_of((3, 2), "own")
     finding, forecast = (
-        found(run, "label-chosen-rows", "features"),
+        found((3, 2), "own", "label-chosen-rows", "features"),
         said(run.model.plan, "label-chosen-rows", "features"),
     )
     assert (finding.verdict, forecast.verdict) == ("leaks", "leaks")
@@ -136,7 +142,7 @@ def test_a_shifted_share_shows_a_column_with_every_score() -> None:
     """Under `never`, scores that are asked for later show one column, 22 bits each; `check --predicted` says so."""
     run = run_of(TWO, "never")
     plan, asked = run.model.plan, 150
-    [acted] = [one for one in audit(run, ["off-the-circle"], predicted=asked) if one.attack == "altered-shares"]
+    [acted] = [one for one in audited(TWO, "never", "off-the-circle", asked) if one.attack == "altered-shares"]
     assert (acted.verdict, acted.stage, acted.n) == ("leaks", "prediction", asked)
     assert acted.rate is not None
     assert acted.rate > 0.6

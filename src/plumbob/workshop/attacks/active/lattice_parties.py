@@ -24,13 +24,14 @@ from numpy.typing import NDArray
 from plumbob.arrays import Matrix, Vector
 from plumbob.crypto import lattice
 from plumbob.crypto.lattice import Layout, Pairs, Small, angles, local, pairs
+from plumbob.crypto.lattice.angles import Angles
 from plumbob.crypto.lattice.context import SEED_BYTES
 from plumbob.model.sigmoid import AMPLITUDES, HARMONICS, PERIOD
 from plumbob.plan import Plan
 from plumbob.protocol.lattice_products import GRADIENTS, Products
 from plumbob.protocol.lattice_sets import ANGLE_BITS, LAST_BITS, WEIGHT_BITS, most_opened_bits
-from plumbob.protocol.lattice_shares import LatticeParty, StepSize
-from plumbob.protocol.lattice_sigmoid import Angles, RowWeights, Stages
+from plumbob.protocol.lattice_shares import LatticeParty, LatticeStepSize
+from plumbob.protocol.lattice_sigmoid import RowWeights, Stages
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import WEIGHTS, Share, opened_bits
 from plumbob.workshop.attacks.active.interface import ActiveAttack, AttackingParty, Reading
@@ -64,7 +65,7 @@ class DeviatingParty(AttackingParty, LatticeParty):
         mine = local.sums(rows, self.plan.feature_bits, residuals)
         lent = dict.fromkeys(self.company.peers, residuals)
         entries = np.rint(np.ldexp(rows, self.plan.feature_bits)).astype(np.int32)
-        matrix = lattice.Matrix(self.engine, self.products.layout(GRADIENTS, self.company.name), entries)
+        matrix = lattice.PrivateMatrix(self.engine, self.products.layout(GRADIENTS, self.company.name), entries)
         shared = self._with_products(GRADIENTS, number, mine, lent, matrix)
         return self._lifted_sums(number, GRADIENTS, self._noisy(number, shared))
 
@@ -225,13 +226,13 @@ class GarbageRepliesParty(DeviatingParty):
     @cached_property
     def _unit(self) -> int:
         """What a digit is in the peer's share, so that it moves the opened weight by a few of its last places."""
-        size = StepSize.of(self.shape)
+        size = LatticeStepSize.of(self.shape)
         return (PLACES << (size.shift + WEIGHT_BITS - WEIGHTS.fraction_bits)) // size.factor + 1
 
     @cached_property
     def read(self) -> NDArray[np.int64]:
         """Coefficients of the peer's secret, in the order in which `places_of` lists them."""
-        size = StepSize.of(self.shape)
+        size = LatticeStepSize.of(self.shape)
         step = self._unit * size.factor / 2.0 ** (size.shift + WEIGHT_BITS - WEIGHTS.fraction_bits)
         numbers = np.rint(np.ldexp(self.moved(), WEIGHTS.fraction_bits) / step).astype(np.int64)
         return np.concatenate([digits_of(int(number)) for number in numbers])
