@@ -20,11 +20,10 @@ from plumbob.checking.findings import Findings, worst_first
 from plumbob.checking.forecast import DEGRADES, LEAKS
 from plumbob.checking.key_rules import key_findings
 from plumbob.checking.ledger import gains
-from plumbob.checking.prediction_rules import answered_rows, prediction_findings
+from plumbob.checking.prediction_rules import answered_rows, carried_in_words, prediction_findings
 from plumbob.checking.row_notes import noise_notes
 from plumbob.errors import PlanError
 from plumbob.plan import Plan
-from plumbob.protocol.lattice_sets import most_opened_bits
 from plumbob.record import Finding
 
 
@@ -132,8 +131,7 @@ def _lattice_notes(figures: Figures) -> Iterator[str]:
         "randomness, because added noise would not hide them from a chosen request."
     )
     if len(figures.plan.learners) == 2:
-        bits = most_opened_bits(figures.plan, figures.rows)
-        yield f"A dishonest party can spoil the model, and carry out at most {bits} bits in one run."
+        yield f"A dishonest party can spoil the model, and {carried_in_words(figures.plan, figures.rows)}."
 
 
 def _notes(figures: Figures) -> Iterator[str]:

@@ -128,12 +128,28 @@ class AnsweredRows:
         write_over(self.file, msgspec.json.encode(Count(answered)))
 
 
+def planned_limit(plan: Plan, training_rows: int) -> int:
+    """How many rows the plan lets the label party have scored in all, 0 for any number."""
+    is_limited = plan.version > 1 and plan.protocol == "shares" and plan.open == "never"
+    return plan.most_rows or (training_rows if is_limited else 0)
+
+
 def book_held_out(home: Home, plan: Plan, journal: SqliteJournal, rows: int) -> None:
-    """The rows whose scores are opened when training ends, once for a run, and before it begins."""
+    """The rows whose scores are opened when training ends, once for a run, and before it begins.
+
+    BudgetExceededError, with nothing booked, beyond what the plan allows: every new run would show other rows.
+    """
     if not shows_quality(plan, rows) or journal.fact(HELD_OUT) is not None:
         return
-    answered = AnsweredRows.of(home, plan)
-    answered.book(answered.answered() + plan.held_out(rows))
+    ledger, held_out = AnsweredRows.of(home, plan), plan.held_out(rows)
+    before, limit = ledger.answered(), planned_limit(plan, rows - held_out)
+    if limit and before + held_out > limit:
+        raise BudgetExceededError(
+            f"{before} rows of this plan have been scored, and this run would score {held_out} held-out ones when it "
+            f"ends; {limit} is the plan's limit. Agree on a plan with a higher most_rows or a lower test_share, or "
+            f"delete {ledger.file} to reset the count"
+        )
+    ledger.book(before + held_out)
     journal.note(HELD_OUT, b"")
 
 
