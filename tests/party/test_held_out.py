@@ -9,7 +9,7 @@ import pytest
 
 from plumbob.errors import BudgetExceededError
 from plumbob.party.home import Home, HomeSettings
-from plumbob.party.prediction import AnsweredRows, book_held_out
+from plumbob.party.prediction import AnsweredRows, _Booking, book_held_out
 from plumbob.party.scores import write_scores
 from plumbob.plan import Plan
 from plumbob.protocol.journal import SqliteJournal
@@ -46,6 +46,19 @@ def test_new_runs_do_not_score_more_rows_than_the_plan_allows(tmp_path: Path) ->
         ):
             book_held_out(home, plan, journal, 100)
         assert AnsweredRows.of(home, plan).answered() == 25 * runs
+
+
+def test_a_run_that_begins_during_a_session_is_not_forgotten(tmp_path: Path) -> None:
+    """A session books its rows on top of whatever the ledger holds by then, not in its place."""
+    home = Home.create(tmp_path / "fund", HomeSettings(name="fund"))
+    plan = Plan.for_columns((2, 3), protocol="shares", test_share=0.25)
+    ledger = AnsweredRows.of(home, plan)
+    session = _Booking(ledger, ledger.answered())
+    session.book(10)
+    with closing(SqliteJournal(tmp_path / "journal")) as journal:
+        book_held_out(home, plan, journal, 100)
+    session.book(12)
+    assert ledger.answered() == 37
 
 
 def test_scores_say_which_rows_were_held_out(tmp_path: Path) -> None:

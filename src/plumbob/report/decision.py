@@ -237,7 +237,7 @@ def _opened(run: _Sources) -> Iterator[str]:
 
 
 def _limit(run: _Sources) -> str:
-    most = answered_rows(run.plan, EVERY_ANSWER, run.rows + run.plan.held_out(run.plan.rows))
+    most = answered_rows(run.plan, EVERY_ANSWER, run.rows)
     held_out = ", rows held out for testing included" if run.plan.test_share else ""
     return f"at most {most:,} rows in all{held_out}" if most < EVERY_ANSWER else "without a limit in the plan"
 
