@@ -21,11 +21,11 @@ from plumbob.protocol.channel import Channel
 from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.messages import Kind, decode
 from plumbob.transport import Connection
-from plumbob.transport.connector import Connector, Pace, Peer
+from plumbob.transport.connector import Connector, Peer, Timeouts
 from plumbob.transport.identity import Identity, read_certificate
 
 PATIENCE = 150.0  # Seconds: a test that waits longer than this hangs.
-QUICK = Pace(first_retry=0.05, longest_retry=0.2)
+QUICK = Timeouts(first_retry=0.05, longest_retry=0.2)
 
 SENT = ("before the journal", "in the journal, before its fsync", "after the fsync, before it leaves", "after it left")
 RECEIVED = ("before it is kept", "after it is kept")

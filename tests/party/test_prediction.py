@@ -20,6 +20,7 @@ from plumbob.party.training import JOURNAL
 from plumbob.protocol.journal import SqliteJournal, remains_of
 from plumbob.protocol.messages import Kind, decode
 from plumbob.protocol.prediction import Served
+from plumbob.run_folder import RunFolder
 from plumbob.transport.reliable import FRAME, MESSAGE
 from plumbob.workshop.simulation import Run
 from tests.party.support import PATIENCE, Meddle, Switchboard, honest, run_parties
@@ -117,7 +118,7 @@ def organisations(run: Run, tmp_path: Path) -> Iterator[Organisations]:
         for place in (made.home(name) / "runs", made.run_folder(name), own.parent, own):
             place.mkdir(mode=0o700)
         part.save(own / "part.json")
-        run.record.save(made.run_folder(name))
+        RunFolder(made.run_folder(name)).save_record(run.record)
     yield made
     made.close()
 

@@ -27,8 +27,8 @@ from plumbob.errors import (
 )
 from plumbob.party import signature
 from plumbob.party.home import Home, HomeSettings
-from plumbob.party.party_run import PartyRun, StationFor
-from plumbob.party.signature import Seal
+from plumbob.party.party_run import ConnectorFor, PartyRun
+from plumbob.party.signature import PlanSignature
 from plumbob.party.training import JOURNAL, train
 from plumbob.plan import Plan
 from plumbob.protocol.journal import SqliteJournal
@@ -71,8 +71,8 @@ class Runs:
         table: Table | None = None,
         patience: float = PATIENCE,
         dies_after: int = 0,
-        seal: Seal | None = None,
-        connector_for: StationFor | None = None,
+        seal: PlanSignature | None = None,
+        connector_for: ConnectorFor | None = None,
     ) -> "Future[RunRecord]":
         """With `dies_after`, it dies when it has finished that step."""
         place = self.folder / name
@@ -443,7 +443,7 @@ class Lines:
 
     def connector_for(
         self, name: str, largest: int, speaker: Callable[[Connection], Connection] = lambda connection: connection
-    ) -> StationFor:
+    ) -> ConnectorFor:
         """The label party listens."""
         peer = "features" if name == "label" else "label"
         there = Peer(peer, self._identities[peer].certificate.der, None if name == "label" else self._at)
@@ -567,9 +567,9 @@ def test_a_signature_over_anything_else(forgery: str, tmp_path: Path, expected: 
         "another key": stranger.sign(signature.PURPOSE, right),
         "nothing": b"",
     }[forgery]
-    own = Seal(bank.sign(signature.PURPOSE, right), certificates)
+    own = PlanSignature(bank.sign(signature.PURPOSE, right), certificates)
     runs = Runs(tmp_path)
-    label, features = runs.start("label", seal=own), runs.start("features", seal=Seal(forged, certificates))
+    label, features = runs.start("label", seal=own), runs.start("features", seal=PlanSignature(forged, certificates))
     refused, told = failure(label), failure(features)
     assert type(refused) is RemoteProtocolError
     assert str(refused) == "features: its signature is not over this plan; ask it to sign again"
@@ -578,7 +578,7 @@ def test_a_signature_over_anything_else(forgery: str, tmp_path: Path, expected: 
     assert not (tmp_path / "label" / "signatures").exists()
     for name in ("label", "features"):
         shutil.rmtree(tmp_path / name)
-    signed = Seal(fund.sign(signature.PURPOSE, right), certificates)
+    signed = PlanSignature(fund.sign(signature.PURPOSE, right), certificates)
     for future in [runs.start("label", seal=own), runs.start("features", seal=signed)]:
         future.result(PATIENCE)
     assert (tmp_path / "label" / "signatures" / "features.signature").read_bytes() == signed.own

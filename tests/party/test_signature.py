@@ -16,7 +16,7 @@ from plumbob.party import receipts, signature
 from plumbob.party import runs as party_runs
 from plumbob.party.home import Home, HomeSettings
 from plumbob.plan import Plan
-from plumbob.record import RunRecord
+from plumbob.run_folder import RunFolder
 from tests.party.verbs import Organisations
 from tests.protocol.support import made_up, plan_for, tables_for
 
@@ -48,7 +48,7 @@ def test_accepted_leaks_are_in_the_own_record(tmp_path: Path) -> None:
         assert [command.wait() for command in commands] == [0, 0], [command.complained for command in commands]
     finally:
         organisations.close()
-    records = {name: RunRecord.load(organisations.run_folder(name)) for name in organisations.names}
+    records = {name: RunFolder(organisations.run_folder(name)).record() for name in organisations.names}
     assert {name: record.accepted_leaks for name, record in records.items()} == {"label": True, "features": False}
     assert receipt.run(organisations.run_folder("label"))["accepted_leaks"] is True
 

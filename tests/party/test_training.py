@@ -29,6 +29,7 @@ from plumbob.protocol.part import ModelPart
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.transcript import Transcript
 from plumbob.record import RunRecord
+from plumbob.run_folder import RunFolder
 from tests.party.processes import source_of, stream
 from tests.party.support import Killed, Switchboard, keep_starting, run_parties
 from tests.party.verbs import Organisations
@@ -270,7 +271,7 @@ def test_a_loss_of_power_at_the_end_loses_nothing(moment: str, tmp_path: Path, m
     networked(plan, tables_for(plan, X, y), tmp_path, loss.journal)
     assert loss.has_struck
     assert joint_weights(plan, tmp_path).tobytes() == weights_of(trained(plan, (X, y))).tobytes()
-    assert RunRecord.load(tmp_path / "label").is_finished
+    assert RunFolder(tmp_path / "label").record().is_finished
     assert len(Transcript.load(tmp_path / "label" / "parties" / "label" / "transcript.npz").X) == len(X)
     assert Plan.load(tmp_path / "label" / "plan.toml") == plan
 

@@ -8,9 +8,9 @@ import typer
 from plumbob.cli.help import AUDITED, verb
 from plumbob.cli.options import (
     AcceptLeaks,
-    Data,
     DataDir,
-    Engine,
+    DataOption,
+    EngineOption,
     IdColumn,
     IsNew,
     Jobs,
@@ -43,11 +43,11 @@ from plumbob.commands.table_flags import TableFlags, with_table_flags
 def audit(
     words: PlanWords = None,
     out: RunOut = Path("run"),
-    data: Data = [],  # noqa: B006  # Typer copies it.
+    data: DataOption = [],  # noqa: B006  # Typer copies it.
     id_column: IdColumn = None,
     label_column: LabelColumn = None,
     data_dir: DataDir = None,
-    engine: Engine = "auto",
+    engine: EngineOption = "auto",
     jobs: Jobs = None,
     accept_leaks: AcceptLeaks = False,
     is_new: IsNew = False,

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from plumbob.cli.help import verb
-from plumbob.cli.options import HOME, Engine, HomeFolder, Json, Quiet
+from plumbob.cli.options import HOME, EngineOption, HomeFolder, Json, Quiet
 from plumbob.cli.output import ending_at_ctrl_c, progress, show
 from plumbob.cli.root import party
 from plumbob.commands.table_flags import TableFlags, with_table_flags
@@ -39,7 +39,7 @@ def party_init(
     label_column: Annotated[
         str, typer.Option("--label", help="The column that holds the label, if this party has it.", metavar="COLUMN")
     ] = "",
-    engine: Engine = "auto",
+    engine: EngineOption = "auto",
     days: Annotated[int, typer.Option(help="Validity of the certificate, in days.", min=1)] = 730,
     as_json: Json = False,
     quiet: Quiet = False,

@@ -9,9 +9,9 @@ from plumbob.cli.help import verb
 from plumbob.cli.options import (
     AcceptLeaks,
     Cost,
-    Data,
     DataDir,
-    Engine,
+    DataOption,
+    EngineOption,
     IdColumn,
     IsNew,
     Jobs,
@@ -42,11 +42,11 @@ from plumbob.commands.table_flags import TableFlags, with_table_flags
 def train(
     words: PlanWords = None,
     out: RunOut = Path("run"),
-    data: Data = [],  # noqa: B006  # Typer copies it.
+    data: DataOption = [],  # noqa: B006  # Typer copies it.
     id_column: IdColumn = None,
     label_column: LabelColumn = None,
     data_dir: DataDir = None,
-    engine: Engine = "auto",
+    engine: EngineOption = "auto",
     jobs: Jobs = None,
     accept_leaks: AcceptLeaks = False,
     is_new: IsNew = False,
@@ -84,7 +84,7 @@ def train(
 )
 def predict(
     words: Annotated[list[str], typer.Argument(metavar="RUN_DIR", help="The folder of a run; PARTY=FILE may follow.")],
-    data: Data = [],  # noqa: B006  # Typer copies it.
+    data: DataOption = [],  # noqa: B006  # Typer copies it.
     id_column: IdColumn = None,
     out: Annotated[Path, typer.Option(help="The CSV file to write.", dir_okay=False)] = Path("scores.csv"),
     threshold: Threshold = None,

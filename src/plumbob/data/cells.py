@@ -13,13 +13,10 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
-from plumbob.arrays import Vector
+from plumbob.arrays import Texts, Vector
 from plumbob.data import amounts, dates
 from plumbob.errors import DataError
-
-Texts = NDArray[np.object_]
 
 LEADING_ZERO = re.compile(r"[+-]?0\d")
 GAP_MARKS = frozenset(

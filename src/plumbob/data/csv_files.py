@@ -28,7 +28,7 @@ FLAGS = ("true", "false", "True", "False", "TRUE", "FALSE")
 
 
 @dataclass(frozen=True)
-class Layout:
+class CsvLayout:
     """What the first lines say: the separator, the lines before the names, and the columns' names."""
 
     separator: str
@@ -36,7 +36,7 @@ class Layout:
     names: tuple[str, ...]
 
 
-def read_csv(file: Path, layout: Layout, texts: Collection[str], gaps: Collection[str]) -> Iterator[Any]:
+def read_csv(file: Path, layout: CsvLayout, texts: Collection[str], gaps: Collection[str]) -> Iterator[Any]:
     """The number of rows, then frames. `texts` are columns that stay text; `gaps` are cells that mean a gap."""
     survey = _Survey(file, layout.names, texts)
     for frame in _frames(file, layout, gaps):
@@ -48,7 +48,7 @@ def read_csv(file: Path, layout: Layout, texts: Collection[str], gaps: Collectio
         yield survey.typed(again)
 
 
-def find_layout(file: Path) -> Layout:
+def find_layout(file: Path) -> CsvLayout:
     """Raises DataError where the first line cannot be the columns' names."""
     from pyarrow import csv
 
@@ -62,7 +62,7 @@ def find_layout(file: Path) -> Layout:
     with _native(file) as stream, csv.open_csv(stream, read_options=reading, parse_options=parsing) as reader:
         names = tuple(reader.schema.names)
     _refuse_names(file, names)
-    return Layout(separator, skipped, names)
+    return CsvLayout(separator, skipped, names)
 
 
 def told_names(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -128,7 +128,7 @@ def _refuse_names(file: Path, names: tuple[str, ...]) -> None:
         )
 
 
-def _frames(file: Path, layout: Layout, gaps: Collection[str]) -> Iterator[Any]:
+def _frames(file: Path, layout: CsvLayout, gaps: Collection[str]) -> Iterator[Any]:
     """All cells as text, a gap where a cell is empty or says so; one frame without rows where there are none."""
     from pyarrow import Table, csv, string
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from plumbob.arrays import Matrix, Vector
 from plumbob.data.cells import ColumnChoices
-from plumbob.data.encoding import AnySource, find_shapes, fit_source
+from plumbob.data.encoding import EncodedColumn, find_shapes, fit_source
 from plumbob.data.shapes import EncodingChoices
 from plumbob.data.tables import Column, Table
 from plumbob.data.whitening import CLIP
@@ -30,7 +30,7 @@ LARGEST_SLOT = CLIP
 class Encoder:
     """`(filled - shift) * factor`, each one number per encoded column; `fill` is None where gaps are refused."""
 
-    sources: tuple[AnySource, ...]
+    sources: tuple[EncodedColumn, ...]
     fill: Vector | None
     shift: Vector
     factor: Vector
@@ -108,7 +108,7 @@ def fit_encoder(table: Table, training_rows: NDArray[np.intp], plan: Plan) -> En
     return Encoder(sources, fill, shift, factor, *reading_of(table, sources))
 
 
-def reading_of(table: Table, sources: Sequence[AnySource]) -> tuple[dict[str, str], tuple[str, ...]]:
+def reading_of(table: Table, sources: Sequence[EncodedColumn]) -> tuple[dict[str, str], tuple[str, ...]]:
     """(types, gaps): how rows to come are read like these."""
     known = {source.name for source in sources}
     return {name: kind for name, kind in table.choices.types.items() if name in known}, table.choices.gaps
@@ -119,7 +119,7 @@ def shaped(table: Table, plan: Plan) -> Table:
     return replace(table, shapes=find_shapes(table, choices_of(plan)))
 
 
-def raw_numbers(table: Table, sources: Sequence[AnySource], rows: NDArray[np.intp]) -> Matrix:
+def raw_numbers(table: Table, sources: Sequence[EncodedColumn], rows: NDArray[np.intp]) -> Matrix:
     """These rows' numbers before anything is filled or scaled; NaN where a value is missing."""
     columns = [replace(column, values=column.values[rows]) for column in _matching(table, sources)]
     return _numbers(columns, sources, len(rows))
@@ -132,7 +132,7 @@ def choices_of(plan: Plan) -> EncodingChoices:
     )
 
 
-def fit_sources(table: Table, training_rows: NDArray[np.intp], choices: EncodingChoices) -> tuple[AnySource, ...]:
+def fit_sources(table: Table, training_rows: NDArray[np.intp], choices: EncodingChoices) -> tuple[EncodedColumn, ...]:
     """How each column becomes numbers; refused is what cannot, by column and count."""
     for column in table.columns:
         if column.is_text and choices.refuses_texts:
@@ -150,7 +150,7 @@ def fit_sources(table: Table, training_rows: NDArray[np.intp], choices: Encoding
     )
 
 
-def _moments(training: Column, source: AnySource) -> Iterator[tuple[float, float]]:
+def _moments(training: Column, source: EncodedColumn) -> Iterator[tuple[float, float]]:
     """(mean, factor) of each column that a source gives; of a slot, from its share of the training rows."""
     if source.column_shares is None:
         yield from map(_fit, source.columns(training))
@@ -205,7 +205,7 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _matching(table: Table, sources: Sequence[AnySource]) -> list[Column]:
+def _matching(table: Table, sources: Sequence[EncodedColumn]) -> list[Column]:
     """The table's columns in the encoder's order, each of the kind that it was fitted on."""
     by_name = {column.name: column for column in table.columns}
     if absent := [source.name for source in sources if source.name not in by_name]:
@@ -220,7 +220,7 @@ def _matching(table: Table, sources: Sequence[AnySource]) -> list[Column]:
     return columns
 
 
-def _numbers(columns: Sequence[Column], sources: Sequence[AnySource], n_rows: int) -> Matrix:
+def _numbers(columns: Sequence[Column], sources: Sequence[EncodedColumn], n_rows: int) -> Matrix:
     """Numbers as they are and a 0/1 column for each category; NaN where a value is missing."""
     widths = [source.width for source in sources]
     numbers = np.empty((n_rows, sum(widths)))

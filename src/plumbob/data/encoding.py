@@ -22,19 +22,18 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from plumbob.arrays import Matrix, Vector
+from plumbob.arrays import Matrix, Places, Vector
 from plumbob.data.binning import cut_points, places_of, stated_cuts
-from plumbob.data.shapes import EncodingChoices, Shape, Shapes
+from plumbob.data.shapes import ColumnSlots, EncodingChoices, TableSlots
 from plumbob.data.tables import Column, Table
 from plumbob.errors import DataError
 
 RARE, GAP, RANK = "(rare)", "(gap)", "(rank)"
 MIDDLE_RANK = 0.5
 Slot = TypeVar("Slot")
-Places = NDArray[np.intp]
 
 
-class AnySource(Protocol):
+class EncodedColumn(Protocol):
     """A column of the party's table and how it becomes encoded columns."""
 
     @property
@@ -65,7 +64,7 @@ class AnySource(Protocol):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Source:
+class PlainColumn:
     """A column as it is: a number, or a text with one column for each category that it may take (sorted)."""
 
     name: str
@@ -335,19 +334,19 @@ def _told_apart(names: Sequence[str]) -> tuple[str, ...]:
 # As they are kept in a party's part of a model.
 
 
-def stored_source(source: AnySource) -> dict[str, Any]:
+def stored_source(source: EncodedColumn) -> dict[str, Any]:
     """For a file; `restored_source` reads it."""
     kind = next(kind for kind, type_ in KINDS.items() if isinstance(source, type_))
     return {"kind": kind, **vars(source)}
 
 
-def restored_source(stored: Mapping[str, Any]) -> AnySource:
+def restored_source(stored: Mapping[str, Any]) -> EncodedColumn:
     """Raises ValueError where it is not what `stored_source` gives."""
     values = {name: tuple(value) if isinstance(value, list) else value for name, value in stored.items()}
     kind = KINDS.get(str(values.pop("kind", "")))
     if kind is None or not values.keys() <= {item.name for item in fields(kind)}:
         raise ValueError("no such kind of source")
-    source: AnySource = msgspec.convert(values, kind, strict=True)
+    source: EncodedColumn = msgspec.convert(values, kind, strict=True)
     if isinstance(source, Bins | Levels) and not (
         len(source.shares) == len(source.slots) and 0 <= source.reference < len(source.slots)
     ):
@@ -355,8 +354,8 @@ def restored_source(stored: Mapping[str, Any]) -> AnySource:
     return source
 
 
-KINDS: dict[str, type[Source] | type[Marked] | type[Bins] | type[Levels]] = {
-    "as it is": Source,
+KINDS: dict[str, type[PlainColumn] | type[Marked] | type[Bins] | type[Levels]] = {
+    "as it is": PlainColumn,
     "marked": Marked,
     "bins": Bins,
     "levels": Levels,
@@ -366,27 +365,27 @@ KINDS: dict[str, type[Source] | type[Marked] | type[Bins] | type[Levels]] = {
 # From a table to its shapes, and from shapes and training rows to sources.
 
 
-def find_shapes(table: Table, choices: EncodingChoices) -> Shapes:
+def find_shapes(table: Table, choices: EncodingChoices) -> TableSlots:
     """By all rows of the table."""
     found = {column.name: _shape(column, choices) for column in table.columns}
-    return Shapes({name: shape for name, shape in found.items() if shape is not None}, choices)
+    return TableSlots({name: shape for name, shape in found.items() if shape is not None}, choices)
 
 
-def find_full_shapes(table: Table, choices: EncodingChoices) -> Shapes:
+def find_full_shapes(table: Table, choices: EncodingChoices) -> TableSlots:
     """For plans of version 1: every category of this table, although rows taken from it may lack some."""
     texts = {column.name: _categories(column) for column in table.columns if column.is_text}
-    return Shapes({name: Shape(levels=levels, is_full=True) for name, levels in texts.items()}, choices)
+    return TableSlots({name: ColumnSlots(levels=levels, is_full=True) for name, levels in texts.items()}, choices)
 
 
 def _categories(column: Column) -> tuple[str, ...]:
     return tuple(sorted({text for text in column.texts if text is not None}))
 
 
-def _shape(column: Column, choices: EncodingChoices) -> Shape | None:
+def _shape(column: Column, choices: EncodingChoices) -> ColumnSlots | None:
     if column.is_text and not choices.is_full and not choices.refuses_texts:
         return _shape_of_levels(column, choices.rare)
     if not column.is_text and choices.bins and choices.is_public:
-        return Shape(
+        return ColumnSlots(
             bins=len(stated_cuts(column.stated, choices.bins)) + 1, has_gaps=True, is_monotone=column.is_monotone
         )
     if not column.is_text and choices.bins:
@@ -394,27 +393,27 @@ def _shape(column: Column, choices: EncodingChoices) -> Shape | None:
         gaps = int(np.isnan(values).sum())
         # A column without any value has one bin and no column: there is nothing to learn from it.
         bins = len(cut_points(values, choices.bins)) + 1
-        return Shape(bins=bins, has_gaps=0 < gaps < len(values), is_monotone=column.is_monotone)
+        return ColumnSlots(bins=bins, has_gaps=0 < gaps < len(values), is_monotone=column.is_monotone)
     if not column.is_text and choices.marks_gaps and 0 < column.is_missing.sum() < len(column.values):
-        return Shape(is_marked=True, has_gaps=True)
+        return ColumnSlots(is_marked=True, has_gaps=True)
     return None
 
 
-def _shape_of_levels(column: Column, rare: int) -> Shape:
+def _shape_of_levels(column: Column, rare: int) -> ColumnSlots:
     counts = Counter(column.values.tolist())
     gaps = counts.pop(None, 0)
     levels = tuple(sorted(level for level, count in counts.items() if count >= rare))
-    return Shape(levels=levels, has_rare=len(levels) < len(counts), has_gaps=gaps > 0)
+    return ColumnSlots(levels=levels, has_rare=len(levels) < len(counts), has_gaps=gaps > 0)
 
 
 def fit_source(
-    column: Column, shape: Shape | None, training_rows: NDArray[np.intp], choices: EncodingChoices
-) -> AnySource:
+    column: Column, shape: ColumnSlots | None, training_rows: NDArray[np.intp], choices: EncodingChoices
+) -> EncodedColumn:
     """A column's source: cuts, shares and the reference from the training rows."""
     if shape is None:
-        return Source(column.name, _categories(column) if column.is_text else None)
+        return PlainColumn(column.name, _categories(column) if column.is_text else None)
     if shape.is_full:
-        return Source(column.name, shape.levels)
+        return PlainColumn(column.name, shape.levels)
     training = Column(column.name, column.values[training_rows])
     if shape.is_marked:
         return Marked(column.name, float(training.is_missing.mean()) if len(training_rows) else 0.0)
@@ -438,7 +437,7 @@ def _padded(cuts: tuple[float, ...], bins: int) -> tuple[float, ...]:
     return cuts + (cuts[-1] if cuts else 0.0,) * (bins - 1 - len(cuts))
 
 
-def _shares(places_of_column: Callable[[Column], Places], training: Column, shape: Shape) -> tuple[float, ...]:
+def _shares(places_of_column: Callable[[Column], Places], training: Column, shape: ColumnSlots) -> tuple[float, ...]:
     places = places_of_column(training)
     counts = np.bincount(places[places >= 0], minlength=shape.slots)
     return tuple((counts / max(len(places), 1)).tolist())

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from plumbob.arrays import Matrix, Vector
+from plumbob.arrays import Labels, Matrix, Vector
 from plumbob.data import store
 from plumbob.data.encoder import Encoder, fit_encoder
-from plumbob.data.tables import Labels, Table
+from plumbob.data.tables import Table
 from plumbob.data.treatment import RowTreatment, fit_treated
 from plumbob.data.whitening import Whitening, fit_whitening, gamma_for, penalties_of
 from plumbob.errors import DataError

@@ -20,18 +20,15 @@ import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plumbob.arrays import Vector
+from plumbob.arrays import Labels, Texts, Vector
 from plumbob.data import store
 from plumbob.data.amounts import is_number
 from plumbob.data.cells import ColumnChoices, as_values, refuse_total, type_flag, whole_ids, without_gaps
 from plumbob.data.csv_files import FLAGS, NOT_UTF8, find_layout, read_csv, told, told_names
 from plumbob.data.dates import day_number
-from plumbob.data.shapes import Shapes
+from plumbob.data.shapes import TableSlots
 from plumbob.errors import DataError
 from plumbob.plan import suggestion
-
-Labels = NDArray[np.int8]
-Texts = NDArray[np.object_]
 
 UNNAMED = re.compile(r"\(column \d+\)|Unnamed: \d+")
 SHOWN_ROWS = 5
@@ -78,7 +75,7 @@ class Table:
     columns: tuple[Column, ...]
     labels: Labels | None = None
     classes: tuple[Any, Any] | None = None
-    shapes: Shapes | None = None
+    shapes: TableSlots | None = None
     """Of the file that these rows come from, where they were found already."""
     choices: ColumnChoices = field(default_factory=ColumnChoices)
     """How that file was read."""

@@ -1,12 +1,12 @@
 """Finding the common rows with the peers, and keeping what was found for every run between the same parties."""
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
+from plumbob.callbacks import Progress
 from plumbob.crypto import Randomness
 from plumbob.crypto.curve import POINT_BYTES
 from plumbob.errors import DataError
@@ -21,7 +21,6 @@ from plumbob.transport.identity import make_private_folder, write_over
 
 FOLDER = "aligned"
 LARGEST_MESSAGE = HEADER.size + max(CHUNK * POINT_BYTES, LONGEST_TEXT)
-Progress = Callable[[int, int], None]
 
 
 class Aligned(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -22,9 +22,9 @@ import msgspec
 from plumbob.data.cells import ColumnChoices
 from plumbob.errors import DataError, IdentityError, SettingsError, TransportError
 from plumbob.party.outcome import GivenPlan, Outcome, teller
-from plumbob.plan import PARTY_NAME, Key, suggestion
+from plumbob.plan import PARTY_NAME, PlanKey, suggestion
 from plumbob.transport.address import Address, Proxy
-from plumbob.transport.connector import Connection, Connector, Pace, Peer
+from plumbob.transport.connector import Connection, Connector, Peer, Timeouts
 from plumbob.transport.identity import (
     VALID_DAYS,
     Certificate,
@@ -45,20 +45,22 @@ TABLE = "table"
 HEAD = "# This party's own settings. Nothing here is sent to a peer, but for `address` in an invitation.\n"
 
 KEYS = (
-    Key("name", "", "", "as in the certificate and in every plan"),
-    Key("listen", "", "", 'HOST:PORT to listen on, such as 0.0.0.0:7700; "" = only outgoing connections'),
-    Key("address", "", "", 'HOST:PORT under which peers reach `listen`, told in invitations; "" = they cannot'),
-    Key("proxy", "", "", 'http://[user:password@]host:port to dial out through; "" = none'),
-    Key("data", "", "", "the table's file, from this folder if the path is not absolute"),
-    Key("id_column", "", "id", "the column that identifies each row"),
-    Key("label_column", "", "", 'the column that holds the label; "" = this party has none'),
-    Key("engine", "", "auto", "arithmetic backend: auto, native, python, ..."),
-    Key("patience", "", 600.0, "seconds to wait for a peer before giving up", above=0),
-    Key(
+    PlanKey("name", "", "", "as in the certificate and in every plan"),
+    PlanKey("listen", "", "", 'HOST:PORT to listen on, such as 0.0.0.0:7700; "" = only outgoing connections'),
+    PlanKey("address", "", "", 'HOST:PORT under which peers reach `listen`, told in invitations; "" = they cannot'),
+    PlanKey("proxy", "", "", 'http://[user:password@]host:port to dial out through; "" = none'),
+    PlanKey("data", "", "", "the table's file, from this folder if the path is not absolute"),
+    PlanKey("id_column", "", "id", "the column that identifies each row"),
+    PlanKey("label_column", "", "", 'the column that holds the label; "" = this party has none'),
+    PlanKey("engine", "", "auto", "arithmetic backend: auto, native, python, ..."),
+    PlanKey("patience", "", 600.0, "seconds to wait for a peer before giving up", above=0),
+    PlanKey(
         "most_rows", "", 0, "rows of one plan that are answered to `predict`, over all sessions; 0 = any number", low=0
     ),
-    Key("label_epsilon", "", 0.0, "epsilon of one label over all runs with sound noise; 0 = that of the plan", low=0),
-    Key(
+    PlanKey(
+        "label_epsilon", "", 0.0, "epsilon of one label over all runs with sound noise; 0 = that of the plan", low=0
+    ),
+    PlanKey(
         "most_epsilon",
         "",
         0.0,
@@ -132,7 +134,7 @@ class HomeSettings:
         )
 
 
-class _Table(msgspec.Struct, forbid_unknown_fields=True):
+class _TableSection(msgspec.Struct, forbid_unknown_fields=True):
     """`[table]`, as it is written."""
 
     columns: list[str] = []
@@ -147,7 +149,7 @@ class _Table(msgspec.Struct, forbid_unknown_fields=True):
 
 def _read_choices(tree: object, mistakes: list[str]) -> ColumnChoices:
     try:
-        table = msgspec.convert(tree, _Table, strict=True)
+        table = msgspec.convert(tree, _TableSection, strict=True)
         return ColumnChoices(
             tuple(table.columns) or None,
             tuple(table.drop),
@@ -288,7 +290,7 @@ class Home:
         largest_message: int,
         on_connection: Callable[[Connection], None],
         on_refusal: Callable[[str], None],
-        pace: Pace = Pace(),  # noqa: B008  # Frozen.
+        pace: Timeouts = Timeouts(),  # noqa: B008  # Frozen.
     ) -> Connector:
         """This party's place on the network, as the settings have it; not opened."""
         return Connector(

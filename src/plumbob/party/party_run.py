@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from plumbob.callbacks import Tell
 from plumbob.crypto import SYSTEM_RANDOMNESS, Randomness, engines
 from plumbob.crypto.engines.interface import Engine
 from plumbob.data import Table
@@ -13,7 +14,7 @@ from plumbob.errors import IdentityError, SettingsError
 from plumbob.party.conversation import AnyConnector, Conversation, Topic, conversation
 from plumbob.party.home import Home
 from plumbob.party.row_budget import RowBudget
-from plumbob.party.signature import Seal
+from plumbob.party.signature import PlanSignature
 from plumbob.party.status import Status, kept_up_to_date
 from plumbob.plan import Plan
 from plumbob.plan.differences import marks_of
@@ -28,8 +29,7 @@ from plumbob.transport.reliable import FRAME
 ROW_BUDGET = "row-budget.db"
 BOOKED_AS = "row budget"  # The fact in the journal under which name this run was booked.
 
-Tell = Callable[[str], None]
-StationFor = Callable[[Callable[[Connection], None]], AnyConnector]
+ConnectorFor = Callable[[Callable[[Connection], None]], AnyConnector]
 
 
 @dataclass(frozen=True, repr=False)
@@ -40,7 +40,7 @@ class PartyRun:
     plan: Plan
     table: Table | None
     folder: Path
-    connector_for: StationFor
+    connector_for: ConnectorFor
     engine: Engine
     patience: float = PATIENCE
     lingering: float = 10.0
@@ -50,7 +50,7 @@ class PartyRun:
     """Under which the rows are, or were, aligned."""
     number: int = 0
     """Of the run among those of the plan, as this side counts; the parties agree on the highest. 0 = not counted."""
-    seal: Seal | None = None
+    seal: PlanSignature | None = None
     """Signatures to swap before anything else; None only where a test has nobody to sign."""
     row_budget: RowBudget | None = None
     """Where runs with noise for whole rows are booked; None only where a test keeps no ledger."""

@@ -1,6 +1,6 @@
 """Scores of aligned rows: the label party asks and gets them, the others answer as much as they are willing to."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 
 from plumbob.arrays import Vector
+from plumbob.callbacks import Progress
 from plumbob.crypto import Randomness
 from plumbob.data import Table
 from plumbob.errors import BudgetExceededError, DataError, PlumbobError
@@ -33,7 +34,6 @@ SECONDS_TO_HEAR = 10.0
 # Longer than the longest pause between two attempts of a peer that dials us.
 SECONDS_TO_DECLINE = 12.0
 ROWS_AT_ONCE = 4096  # Of one query.
-Progress = Callable[[int, int], None]
 
 
 def largest_message(plan: Plan) -> int:

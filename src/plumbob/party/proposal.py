@@ -25,6 +25,7 @@ from plumbob.plan import Party, Plan
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.messages import HEADER, LONGEST_TEXT, Kind
+from plumbob.protocol.order import PROPOSED_ROLES, Role, heard_in_proposal
 from plumbob.transport import Connection
 from plumbob.transport.reliable import FRAME
 
@@ -71,15 +72,22 @@ def propose(home: Home, proposal: Proposal, journal: SqliteJournal, tell: Callab
 def _label_parties(own: str, has_label: bool, channels: Mapping[str, Channel]) -> list[str]:
     """The parties that say that they have the label."""
     for channel in channels.values():
+        channel.follow(PROPOSED_ROLES)
         channel.send(Kind.PROPOSAL_ROLE, 0, LABEL if has_label else FEATURES)
     roles = {peer: channel.receive(Kind.PROPOSAL_ROLE, 0, None) for peer, channel in channels.items()}
     return sorted([*([own] if has_label else []), *(peer for peer, role in roles.items() if role == LABEL)])
 
 
 def _agreed(own: str, label_party: str, proposal: Proposal, channels: Mapping[str, Channel]) -> Plan:
+    for peer, channel in channels.items():
+        channel.follow(heard_in_proposal(_role(peer, label_party), _role(own, label_party)))
     if label_party == own:
         return _drafted(own, proposal, channels)
     return _accepted(own, proposal, channels[label_party])
+
+
+def _role(name: str, label_party: str) -> Role:
+    return "label party" if name == label_party else "feature party"
 
 
 def _drafted(own: str, proposal: Proposal, channels: Mapping[str, Channel]) -> Plan:

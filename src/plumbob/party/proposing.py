@@ -2,11 +2,12 @@
 
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from plumbob.callbacks import Tell
 from plumbob.data import ColumnChoices, Table, read_table
 from plumbob.data.encoder import choices_of
 from plumbob.data.summary import summarise
@@ -16,8 +17,6 @@ from plumbob.party.home import Home
 from plumbob.party.proposal import Proposal, propose
 from plumbob.plan import Party, Plan, suggested_keys
 from plumbob.protocol.journal import SqliteJournal
-
-Tell = Callable[[str], None]
 
 
 def run(folder: Path, keys: Mapping[str, Any], reading: ColumnChoices, out: Path, tell: Tell) -> dict[str, object]:

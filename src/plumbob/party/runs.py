@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from plumbob.callbacks import Tell
 from plumbob.crypto import Randomness
 from plumbob.data import Table, held_out_rows, in_agreed_order, read_table
 from plumbob.errors import BudgetExceededError, DataError, JournalError, UnsafePlanError
@@ -35,7 +36,7 @@ from plumbob.party.sizes import largest_message
 from plumbob.party.status import Status, read_status
 from plumbob.plan import PARTY_NAME, Plan
 from plumbob.protocol.alignment import MOST_IDS
-from plumbob.protocol.journal import Remains, SqliteJournal, remains_of
+from plumbob.protocol.journal import JournalContents, SqliteJournal, remains_of
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.widths import ASSUMED_ROWS
 from plumbob.record import RunRecord
@@ -50,7 +51,6 @@ NEW_ROWS = (
     "for new rows type, on all sides: plumbob party align PLAN --name NAME --data FILE, then predict with the same "
     "--name and --data"
 )
-Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -319,7 +319,7 @@ def _introduced(place: Path) -> str:
     return f"run {place.name}" + (f" of plan {title!r}" if title else " (named after its plan's hash)")
 
 
-def _state_of(place: Path, found: Status | None, remains: Remains) -> tuple[bool, str]:
+def _state_of(place: Path, found: Status | None, remains: JournalContents) -> tuple[bool, str]:
     """Whether a run is finished, and in words; one record that cannot be read hides no other run."""
     try:
         # Results that were on their way to the disk when the process died are made again from the journal.
@@ -330,13 +330,13 @@ def _state_of(place: Path, found: Status | None, remains: Remains) -> tuple[bool
     return False, found.sentence() if found is not None else "not begun"
 
 
-def _remains(place: Path) -> Remains:
+def _remains(place: Path) -> JournalContents:
     """Of its journal, and of those that a prediction which was killed left beside it."""
     own = remains_of(RunFolder(place).journal_file)
     return replace(own, has_secrets=any(remains_of(file).has_secrets for file in place.rglob(JOURNAL)))
 
 
-def _why_secrets(run: str, remains: Remains, is_finished: bool) -> str:
+def _why_secrets(run: str, remains: JournalContents, is_finished: bool) -> str:
     if not is_finished:
         return f"; to give it up, with the secrets in its journal: plumbob party forget {run} --give-up"
     late = remains.facts.get(training.LATE, b"a peer").decode()

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from plumbob.errors import LocalProtocolError, RemoteProtocolError, TransportError
 from plumbob.protocol.journal import NO_JOURNAL, Journal
 from plumbob.protocol.messages import LONGEST_TEXT, Kind, Message, decode
-from plumbob.protocol.order import Order, Table
+from plumbob.protocol.order import ChannelOrder, MessageOrder
 from plumbob.transport import Link
 
 PATIENCE = 600.0  # Seconds to wait for a peer that is still calculating.
@@ -45,11 +45,11 @@ class Channel:
         self._patience = patience
         self._journal = journal
         self._sent = self._received = NOTHING
-        self._order: Order | None = None
+        self._order: ChannelOrder | None = None
 
-    def follow(self, table: Table | None) -> None:
+    def follow(self, table: MessageOrder | None) -> None:
         """From now on, wait only for what the peer may say by this table (`order.heard`), in its order."""
-        self._order = None if table is None else Order(table)
+        self._order = None if table is None else ChannelOrder(table)
 
     def send(self, kind: Kind, step: int, body: bytes) -> None:
         data = Message(kind, step, self.traffic.messages_sent, body).encode()

@@ -74,7 +74,7 @@ class Resumed:
 
 
 @dataclass(frozen=True, repr=False)
-class Mail:
+class LinkState:
     """What a link to one peer must know after a restart."""
 
     first: int
@@ -87,7 +87,7 @@ class Mail:
 
 
 @dataclass(frozen=True, repr=False)
-class Remains:
+class JournalContents:
     """What a journal still holds, seen from outside, whoever has it open."""
 
     has_secrets: bool
@@ -352,7 +352,7 @@ class SqliteJournal:
         """How many of the peer's messages are on this disk. Asked from other threads."""
         return self._stored.get(peer, 0)
 
-    def mail(self, peer: str) -> Mail:
+    def mail(self, peer: str) -> LinkState:
         """For the link to this peer, after a restart."""
         rows = self._read("SELECT number, data, place FROM sent WHERE peer = ? ORDER BY number", peer)
         sent = [(number, self._body(data, place)) for number, data, place in rows]
@@ -360,7 +360,7 @@ class SqliteJournal:
         count = self._sent.get(peer, 0)
         unbroken = _unbroken_end([number for number, _ in sent], count)
         unconfirmed = [data for number, data in sent if number >= unbroken]
-        return Mail(unbroken, unconfirmed, self._received.get(peer, 0), dict(digests))
+        return LinkState(unbroken, unconfirmed, self._received.get(peer, 0), dict(digests))
 
     def forget(self) -> None:
         """Once nobody needs anything more from here: what keys, masks and noise were made of leaves the disk."""
@@ -447,10 +447,10 @@ class SqliteJournal:
         )
 
 
-def remains_of(path: Path) -> Remains:
+def remains_of(path: Path) -> JournalContents:
     """Nothing where there is no journal; one that cannot be read counts as full."""
     if not path.exists():
-        return Remains(False, {})
+        return JournalContents(False, {})
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
             facts = dict(database.execute("SELECT name, value FROM facts").fetchall())
@@ -460,8 +460,8 @@ def remains_of(path: Path) -> Remains:
                 for table in tables & set(SECRET)
             ]
     except sqlite3.Error:
-        return Remains(True, {})
-    return Remains("state" in facts or any(rows), facts)
+        return JournalContents(True, {})
+    return JournalContents("state" in facts or any(rows), facts)
 
 
 CHANGED = (

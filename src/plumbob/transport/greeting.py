@@ -51,7 +51,7 @@ def decode(data: bytes, peer: str) -> Greeting:
     if len(data) > LARGEST_GREETING:
         raise RemoteProtocolError(f"{peer} greeted with {len(data)} bytes, expected at most {LARGEST_GREETING}")
     try:
-        version = msgspec.json.decode(data, type=_Version, strict=True).version
+        version = msgspec.json.decode(data, type=_GreetingVersion, strict=True).version
         if version != VERSION:
             raise RemoteProtocolError(
                 f"{peer} speaks version {version} of the protocol, we speak {VERSION}; install the same plumbob"
@@ -78,7 +78,7 @@ def plan_difference(ours: Greeting, theirs: Greeting) -> str:
     return f"its plan's hash is {theirs.plan[:16]!r}..., ours is {ours.plan[:16]!r}..."
 
 
-class _Version(msgspec.Struct):
+class _GreetingVersion(msgspec.Struct):
     """Read first: a greeting of another version may have other fields."""
 
     version: int

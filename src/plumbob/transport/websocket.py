@@ -44,7 +44,7 @@ _silent.setLevel(logging.CRITICAL)
 
 
 @dataclass(frozen=True)
-class Pace:
+class Timeouts:
     """How long things may take, in seconds."""
 
     handshake: float = 10.0  # from the first byte of a connection to its last handshake
@@ -65,7 +65,7 @@ class WebSocketConnection:
     """
 
     def __init__(
-        self, sock: ssl.SSLSocket, protocol: ClientProtocol | ServerProtocol, peer: str, largest: int, pace: Pace
+        self, sock: ssl.SSLSocket, protocol: ClientProtocol | ServerProtocol, peer: str, largest: int, pace: Timeouts
     ) -> None:
         self.peer = peer
         self._socket = sock
@@ -363,7 +363,7 @@ class WebSocketConnection:
         return f"{self.peer} closed the connection; look there for the reason"
 
 
-def dialled(sock: ssl.SSLSocket, peer: str, largest: int, pace: Pace, deadline: Deadline) -> WebSocketConnection:
+def dialled(sock: ssl.SSLSocket, peer: str, largest: int, pace: Timeouts, deadline: Deadline) -> WebSocketConnection:
     """The client's half of the opening handshake; raises OSError or TransportError and closes the socket."""
     # The host's name says nothing inside TLS to a pinned peer.
     protocol = ClientProtocol(parse_uri(f"wss://plumbob{PATH}"), max_size=largest, logger=_silent)
@@ -377,7 +377,7 @@ def dialled(sock: ssl.SSLSocket, peer: str, largest: int, pace: Pace, deadline: 
     return _started(WebSocketConnection(sock, protocol, peer, largest, pace), events[1:])
 
 
-def answered(sock: ssl.SSLSocket, peer: str, largest: int, pace: Pace, deadline: Deadline) -> WebSocketConnection:
+def answered(sock: ssl.SSLSocket, peer: str, largest: int, pace: Timeouts, deadline: Deadline) -> WebSocketConnection:
     """The server's half; only the one path is served, and no browser."""
     protocol = ServerProtocol(origins=[None], max_size=largest, logger=_silent)
     with _closed_on_failure(sock):

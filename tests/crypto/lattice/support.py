@@ -14,11 +14,11 @@ from plumbob.crypto.lattice import (
     KeyTest,
     LatticeEngine,
     Layout,
-    Matrix,
     Owner,
     OwnerKey,
     Pairs,
     ParameterSet,
+    PrivateMatrix,
     Register,
     SlotEvaluator,
     SlotLayout,
@@ -74,7 +74,7 @@ def play(engine: LatticeEngine, layout: Layout, entries: NDArray[np.int64], valu
     """A product with a private matrix."""
     key = make_key(engine, layout.parameters, layout.direction)
     owner = Owner(key, layout)
-    evaluator = Evaluator(Matrix(engine, layout, entries), admitted(key), EVALUATOR_SEED, Register())
+    evaluator = Evaluator(PrivateMatrix(engine, layout, entries), admitted(key), EVALUATOR_SEED, Register())
     request = owner.request(values)
     answer = evaluator.reply(request)
     return Played(request, answer, owner.open(answer.reply))

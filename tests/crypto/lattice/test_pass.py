@@ -8,9 +8,9 @@ from plumbob.crypto.lattice import (
     Evaluator,
     LatticeEngine,
     Layout,
-    Matrix,
     Owner,
     Pairs,
+    PrivateMatrix,
     Register,
     SlotEvaluator,
     SlotLayout,
@@ -60,7 +60,7 @@ def product(
     layout = Layout.choose(parameters, direction, len(matrix), matrix.shape[1], *bits)
     key = make_key(engine, parameters, direction, number)
     owner = Owner(key, layout)
-    answer = Evaluator(Matrix(engine, layout, matrix), admitted(key), EVALUATOR_SEED, Register()).reply(
+    answer = Evaluator(PrivateMatrix(engine, layout, matrix), admitted(key), EVALUATOR_SEED, Register()).reply(
         owner.request(pairs.reduce(other, layout.input_bits))
     )
     mine = pairs.add(answer.share, own_product(matrix, own, layout))

@@ -10,7 +10,7 @@ import gmpy2
 import numpy as np
 
 from plumbob.crypto.engines import _kernel
-from plumbob.crypto.engines.interface import Digits, IntegerMatrix, Integers, Ring, Table, check_range, cores
+from plumbob.crypto.engines.interface import Digits, IntegerMatrix, Integers, PreparedPowers, Ring, check_range, cores
 from plumbob.crypto.engines.python import embedded, logarithm
 from plumbob.crypto.limbs import Limbs, from_ints, to_mpz, width_for
 
@@ -68,10 +68,10 @@ class NativeEngine:
     def pack(self, ring: Ring, values: Limbs, slots: int, slot_bits: int) -> Limbs:
         return _kernel.pack(self._prepared(ring), rows(values), slots, slot_bits, self.threads)
 
-    def table(self, ring: Ring, bases: Limbs, window: int) -> Table:
+    def table(self, ring: Ring, bases: Limbs, window: int) -> PreparedPowers:
         return _kernel.table(self._prepared(ring), rows(bases), window, self.threads)
 
-    def look_up(self, table: Table, digits: Digits) -> Limbs:
+    def look_up(self, table: PreparedPowers, digits: Digits) -> Limbs:
         return _kernel.look_up(table, np.ascontiguousarray(digits, dtype=np.uint8), self.threads)
 
     def join(self, first: Ring, second: Ring, left: Limbs, right: Limbs) -> Limbs:

@@ -123,7 +123,7 @@ class Owner:
         return layout.take_outputs(self.key.engine.open(layout.parameters, self.key.secret, packed, bits))
 
 
-class Matrix:
+class PrivateMatrix:
     """A private matrix of integers below 2**20 for all products with one layout.
 
     It is transformed once. A large one takes four times less memory as it came, so it is transformed again for each
@@ -168,7 +168,7 @@ class Matrix:
 class Evaluator:
     """Multiplies its matrix with an owner's encrypted vector."""
 
-    def __init__(self, matrix: Matrix, key: TestedKey, local_key: bytes, register: Register) -> None:
+    def __init__(self, matrix: PrivateMatrix, key: TestedKey, local_key: bytes, register: Register) -> None:
         check_same_set(key.parameters, matrix.layout.parameters)
         self.matrix, self.key, self._local_key, self._register = matrix, key, local_key, register
 

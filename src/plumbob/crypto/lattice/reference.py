@@ -14,7 +14,7 @@ FRACTION_BITS = 256
 """A residue is divided by q in fixed point: this many bits of the fraction are calculated."""
 HIGH_BYTES = 40
 
-Integers = NDArray[np.object_]
+BigIntegers = NDArray[np.object_]
 
 
 class ReferenceEngine:
@@ -190,7 +190,7 @@ def _column(parameters: ParameterSet) -> Residues:
 
 
 def _encrypted(
-    parameters: ParameterSet, secret: Residues, keys: tuple[bytes, bytes], scaled: Iterable[Integers]
+    parameters: ParameterSet, secret: Residues, keys: tuple[bytes, bytes], scaled: Iterable[BigIntegers]
 ) -> bytes:
     packed = []
     for index, message in enumerate(scaled):
@@ -224,31 +224,31 @@ def _product(
 # Between integers and fractions of q.
 
 
-def _integers(pairs: Pairs) -> Integers:
+def _integers(pairs: Pairs) -> BigIntegers:
     low, high = pairs[..., 0].astype(object), pairs[..., 1].astype(object)
-    joined: Integers = low + high * (1 << 64)
+    joined: BigIntegers = low + high * (1 << 64)
     return joined
 
 
-def _pairs(values: Integers) -> Pairs:
+def _pairs(values: BigIntegers) -> Pairs:
     low = np.array([int(value) & 0xFFFFFFFFFFFFFFFF for value in values], dtype=np.uint64)
     high = np.array([int(value) >> 64 & 0xFFFFFFFFFFFFFFFF for value in values], dtype=np.uint64)
     return np.stack([low, high], axis=-1)
 
 
-def _scaled_up(parameters: ParameterSet, message: Integers, bits: int) -> Integers:
+def _scaled_up(parameters: ParameterSet, message: BigIntegers, bits: int) -> BigIntegers:
     """round(q m / 2**bits)."""
-    scaled: Integers = (message * parameters.modulus + (1 << (bits - 1))) >> bits
+    scaled: BigIntegers = (message * parameters.modulus + (1 << (bits - 1))) >> bits
     return scaled
 
 
-def _fraction(parameters: ParameterSet, coefficients: Residues) -> Integers:
+def _fraction(parameters: ParameterSet, coefficients: Residues) -> BigIntegers:
     """x / q modulo 1, in units of 2**-256, from x modulo each prime."""
     total = np.zeros(parameters.degree, dtype=object)
     for residues, prime in zip(coefficients, parameters.primes, strict=True):
         weight = pow(parameters.modulus // prime, -1, prime)
         total += multiply(residues, np.uint64(weight), prime).astype(object) * ((1 << FRACTION_BITS) // prime)
-    wrapped: Integers = total % (1 << FRACTION_BITS)
+    wrapped: BigIntegers = total % (1 << FRACTION_BITS)
     return wrapped
 
 
@@ -258,8 +258,8 @@ def _fraction_bits(parameters: ParameterSet, value: Residues, bits: int) -> Pair
     return _pairs(_rounded(fraction, FRACTION_BITS - bits) % (1 << bits))
 
 
-def _rounded(values: Integers, dropped: int) -> Integers:
-    result: Integers = (values + (1 << (dropped - 1))) >> dropped
+def _rounded(values: BigIntegers, dropped: int) -> BigIntegers:
+    result: BigIntegers = (values + (1 << (dropped - 1))) >> dropped
     return result
 
 
@@ -273,21 +273,21 @@ def _opened(parameters: ParameterSet, secret: Residues, reply: Pairs, bits: tupl
     return _pairs(_rounded(signed, bits[0] - bits[1]) % (1 << bits[1]))
 
 
-def _composed(primes: tuple[int, ...], coefficients: Residues) -> Integers:
+def _composed(primes: tuple[int, ...], coefficients: Residues) -> BigIntegers:
     """Chinese remainders: the numbers in [0, product of the primes)."""
     modulus = int(np.prod(np.array(primes, dtype=object)))
     total = np.zeros(coefficients.shape[-1], dtype=object)
     for residues, prime in zip(coefficients, primes, strict=True):
         rest = modulus // prime
         total += residues.astype(object) * (rest * pow(rest, -1, prime))
-    composed: Integers = total % modulus
+    composed: BigIntegers = total % modulus
     return composed
 
 
 # Slots.
 
 
-def _slot_weights(parameters: ParameterSet, values: Integers) -> list[Residues]:
+def _slot_weights(parameters: ParameterSet, values: BigIntegers) -> list[Residues]:
     """The polynomial whose slots are given, as its coefficients' weights w_j = m (t / t_j)**-1 modulo t_j."""
     weights = []
     for prime in parameters.slot_primes:
@@ -296,7 +296,7 @@ def _slot_weights(parameters: ParameterSet, values: Integers) -> list[Residues]:
     return weights
 
 
-def _slots_scaled_up(parameters: ParameterSet, values: Integers) -> Integers:
+def _slots_scaled_up(parameters: ParameterSet, values: BigIntegers) -> BigIntegers:
     """About q m / t: each of the three parts w_j q / t_j is rounded down, so it is too small by less than three."""
     total = np.zeros(parameters.degree, dtype=object)
     for weight, prime in zip(_slot_weights(parameters, values), parameters.slot_primes, strict=True):

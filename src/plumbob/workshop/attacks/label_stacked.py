@@ -12,7 +12,6 @@ gradient then keeps every label's part within -2 and 2.
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,12 +19,10 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, lsqr
 
 from plumbob.arrays import Matrix, Vector
+from plumbob.callbacks import Progress
 from plumbob.data import steps_per_epoch
 from plumbob.workshop.attacks.equations import label_weight, noise_on_residuals, why_no_sums
 from plumbob.workshop.attacks.interface import Attack, Condition, LabelClaim, NotApplicable, View
-
-Progress = Callable[[int, int], None]
-"""Called now and then with the products done and their number in all."""
 
 DAMPING = 0.3
 DRIFT = 0.25

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from plumbob.crypto.engines.interface import Engine
 from plumbob.data import Batch
 from plumbob.plan import Plan
-from plumbob.protocol.party import Progress
+from plumbob.protocol.party import AfterStep
 from plumbob.workshop.attacks.label_stacked import MOST_ENTRIES
 from plumbob.workshop.simulation.unhidden import UnhiddenEngine
 
@@ -50,7 +50,7 @@ def shortened(plan: Plan, rows: int) -> str:
     return f" Its budget allowed {epochs} of {plan.passes} epochs; with more it may reach more."
 
 
-def told_now_and_then(title: str, tell: Callable[[str], None]) -> Progress:
+def told_now_and_then(title: str, tell: Callable[[str], None]) -> AfterStep:
     """How far an active attack's own run is, a line every few seconds."""
     said = time.monotonic()
 

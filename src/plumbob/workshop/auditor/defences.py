@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from plumbob.callbacks import Tell
 from plumbob.checking.agreement import predictions
 from plumbob.checking.findings import ORDER
 from plumbob.data import Table
@@ -23,7 +24,6 @@ from plumbob.workshop.auditor.score import LEAKS, NOT_APPLICABLE
 from plumbob.workshop.simulation import Run, train
 from plumbob.workshop.simulation.quality import assessed
 
-Tell = Callable[[str], None]
 Estimator = Callable[[Plan, int], tuple[float, int]]
 """Seconds and bytes that a plan will take on so many rows."""
 

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from plumbob.arrays import Matrix, Vector
+from plumbob.arrays import Flags, Matrix, Vector
 from plumbob.checking.advice import fix_for
 from plumbob.errors import DataError
 from plumbob.model import metrics
@@ -21,8 +21,6 @@ from plumbob.record import Finding
 from plumbob.workshop.attacks import Claim, Condition, LabelClaim, NotApplicable, ValueClaim, View
 from plumbob.workshop.auditor import intervals
 from plumbob.workshop.auditor.truth import Truth
-
-Flags = NDArray[np.bool_]
 
 LEAKS, DEGRADES, BLOCKED, NOT_APPLICABLE = "leaks", "degrades", "blocked", "not applicable"
 

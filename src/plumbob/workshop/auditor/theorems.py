@@ -94,11 +94,11 @@ def measured(truth: Truth) -> list[Promise]:
     plan = truth.plan
     if why_not(plan) is not None or not all(view.has_sums for view in truth.views.values() if view.X.shape[1]):
         return []
-    return list(_measured(plan, _Course.of(truth)))
+    return list(_measured(plan, _JointRun.of(truth)))
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class _Course:
+class _JointRun:
     """Everybody's columns, weights before each step and what noise added to each gradient, side by side."""
 
     X: Matrix
@@ -109,7 +109,7 @@ class _Course:
     smallest_batch: int
 
     @classmethod
-    def of(cls, truth: Truth) -> "_Course":
+    def of(cls, truth: Truth) -> "_JointRun":
         views = list(truth.views.values())
         X, weights = np.hstack([view.X for view in views]), np.hstack([view.weights_before for view in views])
         sums = np.hstack([view.sums if view.own_noise is None else view.sums + view.own_noise for view in views])
@@ -143,7 +143,7 @@ class _Course:
         return len(self.weights)
 
 
-def _measured(plan: Plan, course: _Course) -> Iterator[Promise]:
+def _measured(plan: Plan, course: _JointRun) -> Iterator[Promise]:
     n_steps, row_norm = len(course.weights), course.row_norm
     start = float(np.abs(course.X @ course.weights[0]).max())
     found = Countermeasure(_noise(plan), course.smallest_batch, n_steps, plan.rate, row_norm, start)
@@ -164,7 +164,7 @@ def _measured(plan: Plan, course: _Course) -> Iterator[Promise]:
     yield Promise("Theorem 6.6", DRIFT_SAYS, float(found.drift_steps), float(steps), is_kept)
 
 
-def _promised_loss(found: Countermeasure, course: _Course, most: float, reference: Vector) -> float:
+def _promised_loss(found: Countermeasure, course: _JointRun, most: float, reference: Vector) -> float:
     distance = float(np.linalg.norm(course.weights - reference, axis=1).max())
     return course.loss(reference) + found.gap(most, distance)
 

@@ -22,7 +22,7 @@ from plumbob.workshop.attacks.interface import Attack, LabelClaim, ValueClaim, V
 from plumbob.workshop.auditor.truth import Truth
 from plumbob.workshop.simulation import Run, train
 
-Data = tuple[Matrix, NDArray[np.int64]]
+Samples = tuple[Matrix, NDArray[np.int64]]
 
 SMALL_STEPS: dict[str, Any] = {"protocol": "clear", "learning_rate": 0.01, "intercept": False, "seed": 1}
 
@@ -34,7 +34,7 @@ def trained(split: Sequence[int], X: Matrix, y: Any, **keys: Any) -> Run:
     return train(plan, {party.name: table for party, table in zip(plan.learners, tables, strict=True)})
 
 
-def views_of(split: Sequence[int], data: Data, **keys: Any) -> dict[str, View]:
+def views_of(split: Sequence[int], data: Samples, **keys: Any) -> dict[str, View]:
     """Everybody's view of a run on these rows, with the plan's own learning rate and an intercept."""
     usual = {"learning_rate": 0.1, "intercept": True, "seed": 3, "test_only_keys": True, "key_bits": 512}
     return {name: View.of(one) for name, one in trained(split, *data, **(usual | keys)).transcripts.items()}
@@ -42,7 +42,7 @@ def views_of(split: Sequence[int], data: Data, **keys: Any) -> dict[str, View]:
 
 def credit(
     rows: int | None = None, column: int | None = None, is_first: bool = False, data_dir: str | None = None
-) -> Data:
+) -> Samples:
     """Real rows; with `column`, that one stands alone at the end, or at the beginning."""
     X, y = _credit(data_dir)
     order = list(range(X.shape[1]))
@@ -53,13 +53,13 @@ def credit(
 
 
 @cache
-def _credit(data_dir: str | None) -> Data:
+def _credit(data_dir: str | None) -> Samples:
     """Read once: its text takes longer than most experiments."""
     X, y = datasets.load("credit", data_dir=data_dir)
     return X, y.astype(np.int64)
 
 
-def made_up(rows: int, columns: int, seed: int) -> Data:
+def made_up(rows: int, columns: int, seed: int) -> Samples:
     """Normal rows with a linear signal."""
     generator = np.random.default_rng(seed)
     X = generator.normal(size=(rows, columns))
@@ -141,7 +141,7 @@ def exact_readings(run: Run, by: str) -> list[NDArray[np.bool_]]:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Course:
+class JointWeights:
     """Everybody's columns side by side, and the joint weights before each step: what only an auditor has."""
 
     X: Matrix
@@ -151,7 +151,7 @@ class Course:
     plan: Plan
 
     @classmethod
-    def of(cls, run: Run) -> "Course":
+    def of(cls, run: Run) -> "JointWeights":
         """From all transcripts."""
         truth = Truth.of(run)
         views = list(truth.views.values())
