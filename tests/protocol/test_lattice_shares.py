@@ -136,6 +136,7 @@ def test_parameters_grow_with_what_is_opened() -> None:
     assert LatticeShape(lattice_plan((500, 500), open="never", most_rows=1909), 5000).number == 4
     with pytest.raises(PlanError, match=r'280 columns in all, or open = "never"'):
         _ = LatticeShape(lattice_plan((300, 300), open="own"), 500).number
+    assert LatticeShape(lattice_plan((200, 200, 200), open="own"), 500).number == 3
     with pytest.raises(PlanError, match="set it to 3"):
         _ = LatticeShape(lattice_plan((50, 60), open="never", lattice_set=1), 500).number
 

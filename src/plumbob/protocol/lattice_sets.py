@@ -259,12 +259,13 @@ class LatticeShape:
 def most_opened_bits(plan: Plan, rows: int) -> int:
     """How much of a key a dishonest party can have carried out to it: what is opened, or all that weights' shares hold.
 
-    Of opened weights all columns count: scores show the label party what the peers' own weights hold, too. What is
-    opened of rows is another number: `checking.prediction_rules.carried_in_words`.
+    Between two, the weights of both count: scores show the label party what the peer's own weights hold, too. More
+    parties are taken for honest. What is opened of rows is another number: `checking.prediction_rules`.
     """
     held = (plan.columns + 1) * _share_bits(plan)
     if plan.open == "own":
-        return min(held, sum(columns_of(plan, party.name) for party in plan.learners) * WEIGHTS.bits)
+        columns = [columns_of(plan, party.name) for party in plan.learners]
+        return min(held, (sum(columns) if len(columns) == 2 else max(columns)) * WEIGHTS.bits)
     return min(held, (plan.most_rows or rows) * SCORES_BY_LATTICE.bits)
 
 
@@ -285,7 +286,8 @@ def _too_much(plan: Plan, opened: int) -> str:
         rows, columns = most // SCORES_BY_LATTICE.bits, most // _share_bits(plan) - 1
         accepted = f"most_rows = {rows} scored rows, or {columns} columns in all with any number of rows"
     else:
-        accepted = f'{most // WEIGHTS.bits - 1} columns in all, or open = "never"'
+        whose = "in all" if len(plan.learners) == 2 else "of one party"
+        accepted = f'{most // WEIGHTS.bits - 1} columns {whose}, or open = "never"'
     return (
         f'crypto.scheme: "lattice": {opened} bits may be opened to one party, and its keys withstand {most}; accepted '
         f"would be {accepted}"
