@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
 from plumbob.crypto.lattice import local
+from plumbob.crypto.lattice.layout import ENTRY_BITS
 from plumbob.data import stream
 from plumbob.errors import BudgetExceededError, PlanError
 from plumbob.model.logistic import largest_rate, signs_of
 from plumbob.model.sigmoid import AMPLITUDES, SIGMOIDS
-from plumbob.plan import Plan
+from plumbob.plan import Plan, rules
 from plumbob.privacy import rows
 from plumbob.privacy.descent import NoisyDescent
 from plumbob.protocol import row_noise
@@ -24,6 +25,7 @@ from plumbob.protocol.lattice_sets import DROPPED_BITS, GRADIENT_RING, STRAY_UNI
 from plumbob.protocol.lattice_shares import LatticeParty
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.part import ModelPart
+from plumbob.protocol.widths import LATTICE_BITS
 from plumbob.workshop.simulation import train
 from tests.protocol.support import Wire, outcomes, seated, tables_for, trained, weights_of
 
@@ -77,6 +79,15 @@ def test_no_row_decides_whether_a_run_begins() -> None:
     between = plan.replace(learning_rate=(low + high) / 2)
     for table in (X, other):
         assert all(part.shares for part in trained(between, (table, y)).model.parts.values())
+
+
+@pytest.mark.parametrize("keys", [{"row_norm": 500.0}, {"feature_bits": 19}], ids=str)
+def test_no_row_may_be_too_long_for_the_products(keys: dict[str, Any]) -> None:
+    """A norm that lets one row leave the range of a product's numbers is refused, because that row would stop a run."""
+    with pytest.raises(PlanError, match=r"privacy\.row_norm: .* a row beyond that would stop the run"):
+        plan_for(protocol="shares", scheme="lattice", open="never", **keys)
+    assert rules.MOST_ENTRY_BITS == ENTRY_BITS - 1
+    assert rules.MOST_INTEGER_BITS == LATTICE_BITS
 
 
 def test_the_cost_is_the_plan_s_promise() -> None:
