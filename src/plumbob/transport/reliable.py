@@ -194,6 +194,7 @@ class ReliableLink:
             if (theirs.purpose, theirs.name) != (self._terms.purpose, self._terms.name):
                 self._dismiss(connection, self._said_to_wait(theirs))
                 return
+            self._hear_refusal(theirs)
             try:
                 self._refuse_other_run(theirs)
             except OutdatedGreetingError:
@@ -233,6 +234,13 @@ class ReliableLink:
         self._last_end = f" ({reason})"
         self._on_waiting(reason)
         return reason
+
+    def _hear_refusal(self, theirs: Greeting) -> None:
+        """Before the peer counts as met: it has no run that could be continued."""
+        if theirs.refuses:
+            raise RemoteProtocolError(
+                f"{self.peer} takes no part: {theirs.refuses!r}. Type this again once it has put that right"
+            )
 
     def _refuse_other_run(self, theirs: Greeting) -> None:
         ours = self._terms

@@ -20,11 +20,6 @@ def available_paths() -> list[str]:
     return _kernel.available_paths()
 
 
-def multiplications() -> int:
-    """Modular products done since the start by this process, to test that the count depends on shapes only."""
-    return _kernel.multiplications()
-
-
 class NativeEngine:
     """One path through the kernel (default: the best one here) on a number of threads (default: all we may use)."""
 
