@@ -496,7 +496,7 @@ class Home:
             if other != name and other.lower() == name.lower():
                 raise IdentityError(f"{other} is pinned already, and {name} differs only in upper/lower case")
         known = self.pinned.get(name)
-        # Who has the pinned key may say that it holds for longer; anything else is for people to compare.
+        # Whoever has the pinned key may say that it holds for longer; anything else is for people to compare.
         if known is not None and known != certificate and not replace and not certificate.renews(known):
             raise IdentityError(
                 f"{name} is pinned already with another certificate ({known.fingerprint[:19]} ...); if {name} told you "

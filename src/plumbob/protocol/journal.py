@@ -1,4 +1,4 @@
-"""What lets a party die at any moment and go on as if it had not.
+"""What lets a party die at any moment and resume as if it had not.
 
 A step is a function of the state before it, of what was drawn and of what the peers sent. The journal keeps these
 three, and every message that left, on disk before it leaves. After a restart the step is calculated again from the
@@ -117,7 +117,7 @@ class Journal(Protocol):
 
 
 class NoJournal:
-    """Remembers nothing: a run that is interrupted starts anew."""
+    """Remembers nothing: a run that is interrupted starts over."""
 
     def begin(self, step: int) -> None:
         """Nothing to prepare."""
@@ -164,7 +164,7 @@ class SqliteJournal:
     """A file of one party and one conversation, open in one process at a time.
 
     `source` gives the random bytes. A write that fails, a full disk for example, is a JournalError: nothing has left,
-    and the next start goes on from what is on the disk.
+    and the next start resumes from what is on the disk.
     """
 
     def __init__(self, path: Path, source: Callable[[int], bytes] = os.urandom) -> None:
@@ -237,7 +237,7 @@ class SqliteJournal:
         self.drawn = int(self.fact("drawn") or b"0")
 
     def identity(self) -> str:
-        """Drawn once: by it a peer knows that it goes on with the same run, and not with a new one."""
+        """Drawn once: by it a peer knows that this is the same run, and not with a new one."""
         found = self.fact("identity")
         if found is None:
             found = os.urandom(16).hex().encode()
@@ -345,7 +345,7 @@ class SqliteJournal:
         self._commit()
 
     def confirm(self, peer: str, count: int) -> None:
-        """The peer has stored so many of our messages: they need not be sent again. Said from other threads."""
+        """The peer has stored this many of our messages: they need not be sent again. Said from other threads."""
         self._confirmed[peer] = count
 
     def stored(self, peer: str) -> int:
@@ -373,7 +373,7 @@ class SqliteJournal:
         self._execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def close(self) -> None:
-        """Without a commit: what was not sent is drawn anew."""
+        """Without a commit: what was not sent is drawn again."""
         self._database.close()
         self._bodies.close()
         os.close(self._lock)
