@@ -490,6 +490,11 @@ def _renumbered(place: Path, plan: Plan, number: int) -> Path:
     return place.rename(place.with_name(_run_name(plan, number)))
 
 
+def has_finished_run(home: Home, plan: Plan) -> bool:
+    """Whether some run of this plan finished here."""
+    return any(RunFolder(place).is_finished() for place in _runs_of(home, plan).values())
+
+
 def _finished_run(home: Home, plan: Plan) -> RunFolder:
     """The last one that came to its end; DataError if none did."""
     runs = _runs_of(home, plan)
