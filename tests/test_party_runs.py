@@ -8,8 +8,9 @@ import pytest
 
 from plumbob.errors import DataError, IdentityError, JournalError, TransportError
 from plumbob.party import runs as party_runs
-from plumbob.party.home import Home, HomeSettings
+from plumbob.party.home import Home
 from plumbob.party.scores import refuse_unwritable
+from plumbob.party.settings import HomeSettings
 from plumbob.party.training import JOURNAL
 from plumbob.protocol.outcome import unfinished_record
 from plumbob.record import FINISHED

@@ -25,7 +25,7 @@ DEADLY = """
 import os, signal, sys
 from plumbob.workshop.simulation import checkpoint
 from plumbob.protocol.channel import Channel
-from plumbob.protocol.journal import SqliteJournal
+from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.workshop.simulation.training import Run
 checkpoint.SECONDS_BETWEEN_WRITES = checkpoint.REST = 0.0
 place, calls = sys.argv.pop(1), int(sys.argv.pop(1))

@@ -18,8 +18,8 @@ from plumbob.party.sizes import largest_message
 from plumbob.party.training import JOURNAL, train
 from plumbob.plan import Plan
 from plumbob.protocol.channel import Channel
-from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.messages import Kind, decode
+from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.transport import Connection
 from plumbob.transport.connector import Connector, Peer, Timeouts
 from plumbob.transport.identity import Identity, read_certificate

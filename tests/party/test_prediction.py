@@ -17,9 +17,9 @@ from plumbob.party import runs as party_runs
 from plumbob.party.party_run import PartyRun
 from plumbob.party.prediction import AnsweredRows
 from plumbob.party.training import JOURNAL
-from plumbob.protocol.journal import SqliteJournal, remains_of
 from plumbob.protocol.messages import Kind, decode
 from plumbob.protocol.prediction import Served
+from plumbob.protocol.sqlite_journal import SqliteJournal, remains_of
 from plumbob.run_folder import RunFolder
 from plumbob.transport.reliable import FRAME, MESSAGE
 from plumbob.workshop.simulation import Run

@@ -16,8 +16,9 @@ from plumbob.data.shards import build_shard
 from plumbob.errors import PlanError, PlumbobError, SettingsError
 from plumbob.party import alignment, proposing
 from plumbob.party.doctor import examine
-from plumbob.party.home import Home, HomeSettings
+from plumbob.party.home import Home
 from plumbob.party.rows import aligned_table, encoded_width, own_table
+from plumbob.party.settings import HomeSettings
 from plumbob.plan import Plan
 from plumbob.protocol.alignment import Alignment
 from plumbob.protocol.channel import Channel
@@ -140,7 +141,7 @@ def test_what_was_proposed_is_trained_on_whatever_rows_are_common(homes: tuple[P
 
 def test_flags_of_the_table_are_kept_in_the_settings(homes: tuple[Path, Path]) -> None:
     """What was said once about columns holds for every later command."""
-    proposed(homes, flags=TableFlags(drop=("rank",), types=("debt=category",)))
+    proposed(homes, flags=TableFlags(drop=["rank"], types=["debt=category"]))
     reading = Home.open(homes[1]).settings.reading
     assert (reading.drop, dict(reading.types)) == (("rank",), {"debt": "category"})
 

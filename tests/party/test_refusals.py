@@ -27,14 +27,15 @@ from plumbob.errors import (
 )
 from plumbob.party import signature
 from plumbob.party.conversation import ConnectorFor
-from plumbob.party.home import Home, HomeSettings
+from plumbob.party.home import Home
 from plumbob.party.party_run import PartyRun
+from plumbob.party.settings import HomeSettings
 from plumbob.party.signature import PlanSignature
 from plumbob.party.training import JOURNAL, train
 from plumbob.plan import Plan
-from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.messages import HEADER, Kind, Message, decode
 from plumbob.protocol.part import ModelPart
+from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.record import RunRecord
 from plumbob.transport import Connection
 from plumbob.transport.connector import Connector, Peer

@@ -13,8 +13,8 @@ from plumbob.party.conversation import MET, Topic, conversation
 from plumbob.party.home import Home
 from plumbob.party.outcome import Outcome
 from plumbob.plan import Plan
-from plumbob.protocol.journal import SqliteJournal, remains_of
 from plumbob.protocol.messages import Kind
+from plumbob.protocol.sqlite_journal import SqliteJournal, remains_of
 from tests.party.processes import free_port
 from tests.party.support import PATIENCE, Switchboard
 

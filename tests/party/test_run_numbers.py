@@ -7,7 +7,7 @@ import pytest
 
 from plumbob.party import runs as party_runs
 from plumbob.party.home import Home
-from plumbob.protocol.journal import SqliteJournal
+from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.run_folder import JOURNAL, RunFolder
 from tests.party.verbs import Organisations
 from tests.protocol.support import made_up, plan_for, tables_for

@@ -16,7 +16,8 @@ from plumbob.commands import receipt
 from plumbob.errors import UnsafePlanError
 from plumbob.party import receipts, signature
 from plumbob.party import runs as party_runs
-from plumbob.party.home import Home, HomeSettings
+from plumbob.party.home import Home
+from plumbob.party.settings import HomeSettings
 from plumbob.plan import Plan
 from plumbob.run_folder import RunFolder
 from tests.party.verbs import Organisations

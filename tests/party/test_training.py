@@ -24,9 +24,9 @@ from plumbob.party.training import JOURNAL
 from plumbob.plan import Plan
 from plumbob.protocol.cast import player
 from plumbob.protocol.handshake import Participant
-from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.party import TrainingParty
+from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.protocol.transcript import Transcript
 from plumbob.record import RunRecord
 from plumbob.run_folder import RunFolder

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from plumbob.protocol.bodies import LONG
-from plumbob.protocol.journal import SqliteJournal
+from plumbob.protocol.sqlite_journal import SqliteJournal
 
 
 def traces(path: Path, secret: bytes) -> list[str]:

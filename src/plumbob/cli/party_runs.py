@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from plumbob.cli.flag_groups import with_flag_groups
 from plumbob.cli.help import verb
 from plumbob.cli.options import (
     HOME,
@@ -22,12 +23,12 @@ from plumbob.cli.options import (
 from plumbob.cli.output import asked, ending_at_ctrl_c, progress, show
 from plumbob.cli.root import party
 from plumbob.commands.flags import with_plan_flags
-from plumbob.commands.table_flags import TableFlags, with_table_flags
+from plumbob.commands.table_flags import TableFlags
 
 
 @verb(party, "propose", example="plumbob party propose --bins 10 --out joint.toml")
 @with_plan_flags
-@with_table_flags
+@with_flag_groups
 def party_propose(
     out: Annotated[Path, typer.Option(help="Plan file to write.", dir_okay=False)] = Path("joint.toml"),
     home: HomeFolder = HOME,

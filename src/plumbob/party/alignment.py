@@ -15,8 +15,8 @@ from plumbob.party.party_run import PartyRun
 from plumbob.party.status import Status
 from plumbob.plan import Plan
 from plumbob.protocol.alignment import CHUNK, MOST_IDS, Alignment, AlignmentParty, GoOn
-from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.messages import HEADER, LONGEST_TEXT
+from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.transport.identity import make_private_folder, write_over
 
 FOLDER = "aligned"

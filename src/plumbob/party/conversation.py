@@ -23,7 +23,7 @@ from plumbob.errors import (
 from plumbob.party.status import Watch
 from plumbob.party.waiting import Waiting, told
 from plumbob.protocol.channel import Channel
-from plumbob.protocol.journal import SqliteJournal
+from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.transport import Connection
 from plumbob.transport.greeting import Greeting, Purpose
 from plumbob.transport.reliable import Memory, ReliableLink

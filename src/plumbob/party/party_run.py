@@ -22,7 +22,7 @@ from plumbob.plan.differences import marks_of
 from plumbob.privacy.rows import total_rho
 from plumbob.protocol.channel import PATIENCE
 from plumbob.protocol.handshake import Participant
-from plumbob.protocol.journal import SqliteJournal
+from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.transport import Connection
 from plumbob.transport.greeting import Purpose
 from plumbob.transport.reliable import FRAME

@@ -19,12 +19,12 @@ from plumbob.party.conversation import Conversation
 from plumbob.party.home import Home
 from plumbob.party.party_run import PartyRun
 from plumbob.plan import Plan
-from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.lattice_prediction import largest_reply
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.prediction import SCORE_BYTES, Answerer, Asker, Served
 from plumbob.protocol.quality import shows_quality
 from plumbob.protocol.shares_prediction import PREDICTED_AT_ONCE
+from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.transport.identity import make_private_folder, write_over
 
 FOLDER = "answered"

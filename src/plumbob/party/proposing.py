@@ -16,7 +16,7 @@ from plumbob.party import training
 from plumbob.party.home import Home
 from plumbob.party.proposal import Proposal, propose, refusals_told_at
 from plumbob.plan import Party, Plan, suggested_keys
-from plumbob.protocol.journal import SqliteJournal
+from plumbob.protocol.sqlite_journal import SqliteJournal
 
 
 def run(folder: Path, keys: Mapping[str, Any], reading: ColumnChoices, out: Path, tell: Tell) -> dict[str, object]:

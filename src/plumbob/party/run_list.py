@@ -11,7 +11,7 @@ from plumbob.errors import DataError, PlanError
 from plumbob.party.conversation import MET
 from plumbob.party.status import read_status
 from plumbob.plan import Plan
-from plumbob.protocol.journal import remains_of
+from plumbob.protocol.sqlite_journal import remains_of
 from plumbob.record import Finding, RunRecord
 from plumbob.run_folder import EARLIER, JOURNAL, RECORD, STATUS, RunFolder
 

@@ -36,8 +36,8 @@ from plumbob.party.sizes import largest_message
 from plumbob.party.status import Status, read_status
 from plumbob.plan import PARTY_NAME, Plan
 from plumbob.protocol.alignment import MOST_IDS
-from plumbob.protocol.journal import JournalContents, SqliteJournal, remains_of
 from plumbob.protocol.part import ModelPart
+from plumbob.protocol.sqlite_journal import JournalContents, SqliteJournal, remains_of
 from plumbob.protocol.widths import ASSUMED_ROWS
 from plumbob.record import Finding, RunRecord
 from plumbob.report.progress import StepProgress

@@ -9,8 +9,9 @@ from plumbob.data import Table, read_table
 from plumbob.data.shapes import EncodingChoices
 from plumbob.data.summary import summarise
 from plumbob.errors import SettingsError
-from plumbob.party.home import SETTINGS_FILE, Home, HomeSettings
+from plumbob.party.home import Home
 from plumbob.party.outcome import GivenPlan, plan_of
+from plumbob.party.settings import SETTINGS_FILE, HomeSettings
 from plumbob.plan import SUGGESTED_BINS, Plan
 from plumbob.transport.identity import Certificate
 from plumbob.transport.invitation import Invitation

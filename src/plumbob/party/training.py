@@ -13,10 +13,10 @@ from plumbob.party.status import Status
 from plumbob.protocol.arbiter import Arbiter
 from plumbob.protocol.cast import player
 from plumbob.protocol.channel import compare_streams
-from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.outcome import party_record, run_record
 from plumbob.protocol.party import AfterStep, TrainingParty
 from plumbob.protocol.quality import HELD_OUT, judged_at_home, run_to_its_quality, threshold_at_home
+from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.record import RunRecord
 from plumbob.run_folder import JOURNAL as JOURNAL
 from plumbob.run_folder import RunFolder

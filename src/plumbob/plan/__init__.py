@@ -6,7 +6,7 @@ with the reason.
 """
 
 from plumbob.plan.defaults import SUGGESTED_BINS, default_of, suggested_keys
-from plumbob.plan.keys import PlanKey, suggestion
+from plumbob.plan.keys import SettingKey, suggestion
 from plumbob.plan.plan import Plan
 from plumbob.plan.rules import PARTY_NAME, PROFILE_BITS
 from plumbob.plan.settings import KEYS, ROLES, SECTIONS, VERSION, Heuristic, Party
@@ -23,7 +23,7 @@ __all__ = [
     "Heuristic",
     "Party",
     "Plan",
-    "PlanKey",
+    "SettingKey",
     "default_of",
     "suggested_keys",
     "suggestion",

@@ -8,7 +8,7 @@ from typing import Any, Self
 from plumbob.errors import PlanError
 from plumbob.plan import writing
 from plumbob.plan.defaults import default_of, with_defaults
-from plumbob.plan.keys import PlanKey, suggestion
+from plumbob.plan.keys import SettingKey, suggestion
 from plumbob.plan.reading import flatten, named_parties, parse, read_heuristic, read_text, unknown_flags
 from plumbob.plan.rules import needs_version_2, rule_mistakes, value_mistakes
 from plumbob.plan.settings import FIELD_NAMES, KEYS, VERSION, Party, PlanSettings
@@ -94,11 +94,11 @@ class Plan(PlanSettings):
         resized = [Party(party.name, party.role, width) for party, width in zip(self.learners, features, strict=True)]
         return (*resized, *(party for party in self.parties if party.role == "arbiter"))
 
-    def default(self, key: PlanKey) -> Any:
+    def default(self, key: SettingKey) -> Any:
         """What this plan would have had, had it not said anything about the key."""
         return default_of(key, self.version, self.protocol, self.scheme)
 
-    def _is_default(self, key: PlanKey) -> bool:
+    def _is_default(self, key: SettingKey) -> bool:
         return bool(getattr(self, key.name) == self.default(key))
 
     def party(self, name: str) -> Party:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from plumbob.plan.defaults import VERSION_1
-from plumbob.plan.keys import PlanKey, shown, suggestion
+from plumbob.plan.keys import SettingKey, shown, suggestion
 from plumbob.plan.settings import (
     KEYS,
     LARGEST_FIGURE,
@@ -57,9 +57,9 @@ def _heuristic_mistakes(heuristic: object) -> Iterator[str]:
         yield f"privacy.heuristic: expected {{ G = 1.0, T = 30, e = 0 }}, got {shown(heuristic)}"
         return
     limits = (
-        PlanKey("G", "privacy.heuristic", 1.0, "", above=0.5, most=LARGEST_FIGURE),
-        PlanKey("T", "privacy.heuristic", 1, "", low=1),
-        PlanKey("e", "privacy.heuristic", 0, "", low=0),
+        SettingKey("G", "privacy.heuristic", 1.0, "", above=0.5, most=LARGEST_FIGURE),
+        SettingKey("T", "privacy.heuristic", 1, "", low=1),
+        SettingKey("e", "privacy.heuristic", 0, "", low=0),
     )
     for key in limits:
         if (text := key.mistake(getattr(heuristic, key.name))) is not None:
@@ -91,7 +91,7 @@ def _one_party_mistakes(party: Party) -> Iterator[str]:
         choices = ", ".join(f'"{role}"' for role in ROLES)
         yield f"{path}.role: expected one of {choices}, got {shown(party.role)}{suggestion(party.role, ROLES)}"
         return
-    width = PlanKey("features", path, 0, "", low=1 if party.role == "features" else 0, most=LARGEST_WIDTH)
+    width = SettingKey("features", path, 0, "", low=1 if party.role == "features" else 0, most=LARGEST_WIDTH)
     if (text := width.mistake(party.features)) is not None:
         yield text
     elif party.role == "arbiter" and party.features:
@@ -128,7 +128,7 @@ def _version_mistakes(plan: PlanSettings) -> Mistakes:
             )
 
 
-def _is_later(key: PlanKey, value: object) -> bool:
+def _is_later(key: SettingKey, value: object) -> bool:
     is_later_key = key.since > 1 and value != VERSION_1.get(key.name, key.default)
     return is_later_key or value in CHOICES_OF_VERSION_2.get(key.name, ())
 

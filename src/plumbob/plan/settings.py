@@ -6,7 +6,7 @@ Reading, checking, printing and the command line's flags all follow from this li
 import math
 from dataclasses import dataclass, field, fields
 
-from plumbob.plan.keys import PlanKey, key, one_of
+from plumbob.plan.keys import SettingKey, key, one_of
 
 VERSION = 2
 ROLES = ("label", "features", "arbiter")
@@ -275,5 +275,7 @@ def row_passes(rows: int, columns: int, epsilon: float, delta: float) -> int:
     return round(min(MOST_ROW_PASSES, max(FEWEST_ROW_PASSES, wanted)))
 
 
-KEYS: tuple[PlanKey, ...] = tuple(PlanKey(item.name, **item.metadata) for item in fields(PlanSettings) if item.metadata)
+KEYS: tuple[SettingKey, ...] = tuple(
+    SettingKey(item.name, **item.metadata) for item in fields(PlanSettings) if item.metadata
+)
 FIELD_NAMES = tuple(item.name for item in fields(PlanSettings))

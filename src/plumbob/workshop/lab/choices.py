@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from plumbob.datasets import CREDIT_FILE
-from plumbob.plan import KEYS, Party, Plan, PlanKey
+from plumbob.plan import KEYS, Party, Plan, SettingKey
 from plumbob.plan.defaults import default_of
 from plumbob.plan.settings import VERSION
 from plumbob.workshop.lab.own_tables import TableReading
@@ -57,7 +57,7 @@ def controls() -> list[dict[str, Any]]:
     return [_control(key) for key in KEYS if key.name != "rows"]
 
 
-def _control(key: PlanKey) -> dict[str, Any]:
+def _control(key: SettingKey) -> dict[str, Any]:
     """Limits that are strict in the plan are left to the plan, which says so in words."""
     high = LARGEST_OF_KEYS.get(key.name, key.high)
     return {

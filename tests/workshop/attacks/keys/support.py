@@ -21,9 +21,9 @@ from plumbob.plan import Plan
 from plumbob.protocol.cast import player
 from plumbob.protocol.exchange import ExchangeParty
 from plumbob.protocol.handshake import Participant
-from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.messages import decode
 from plumbob.protocol.party import AfterStep, TrainingParty
+from plumbob.protocol.sqlite_journal import SqliteJournal
 from tests.crypto.owners import ciphertexts
 from tests.party.support import PATIENCE, Switchboard
 from tests.protocol.support import Played, made_up, outcomes, plan_for, played
