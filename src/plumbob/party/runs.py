@@ -144,7 +144,7 @@ def _sign_notes(plan: Plan, rows: int | None) -> list[str]:
 
 
 def align(folder: Path, given: GivenPlan, options: AlignmentOptions, quiet: bool, tell: Tell) -> dict[str, object]:
-    """The rows that all parties have; with `at_least`, only if there are so many."""
+    """The rows that all parties have; with `at_least`, only if there are at least that many."""
     home, plan = Home.open(folder), plan_of(given)
     # Before there is a folder for the session: a refusal leaves none.
     refuse_strangers(home, plan)
@@ -165,7 +165,7 @@ def align(folder: Path, given: GivenPlan, options: AlignmentOptions, quiet: bool
             go_on, options.jobs, lambda done, steps: progress(_Chunk(done), steps), most_ids=options.at_most
         )
         found, peers_are_done = alignment.align(party_run, journal, _journaled_randomness(journal), how)
-    # Before its journal goes: who is killed in between need not ask the peers again.
+    # Before its journal goes: whoever is killed in between need not ask the peers again.
     file = None if found.ids is None else alignment.keep(home, plan, found, name)
     if peers_are_done:
         shutil.rmtree(place)
@@ -492,6 +492,11 @@ def _renumbered(place: Path, plan: Plan, number: int) -> Path:
     return place.rename(place.with_name(_run_name(plan, number)))
 
 
+def has_finished_run(home: Home, plan: Plan) -> bool:
+    """Whether some run of this plan finished here."""
+    return any(RunFolder(place).is_finished() for place in _runs_of(home, plan).values())
+
+
 def _finished_run(home: Home, plan: Plan) -> RunFolder:
     """The last one that came to its end; DataError if none did."""
     runs = _runs_of(home, plan)
@@ -558,7 +563,7 @@ def _journaled_randomness(journal: SqliteJournal) -> Randomness:
 
 @contextmanager
 def _folder_of_the_met(home: Home, party_run: PartyRun) -> Iterator[PartyRun]:
-    """A session that ends before any peer was there leaves no folder: nobody could go on with it, and it is no run."""
+    """A session that ends before any peer was there leaves no folder: nobody could resume it, and it is no run."""
     is_new = not party_run.folder.exists()
     _private(home, RUNS, party_run.folder.name)
     met: list[str] = []

@@ -256,7 +256,7 @@ class TrainingParty(ABC):
         return Encoded(values.ravel(), encoding)
 
     def own_part(self, terms: Matrix, released: Encoded) -> Vector:
-        """Own residuals as the own update uses them: exact (Algorithm 3), or as released where soundness needs it."""
+        """Residuals as this party updates with them: exact (Algorithm 3), or as released where soundness needs it."""
         if defences.updates_with_released_noise(self.plan, self.plan.party(self.participant.name).role):
             return released.encoding.decode(released.values[: terms.shape[1]])
         own: Vector = terms[0]
