@@ -76,18 +76,27 @@ def test_weights_that_stay_shared_score_new_rows() -> None:
     X, y = made_up(rows=60)
     closed, opened = (trained(lattice_plan(open=how), (X, y)) for how in ("never", "own"))
     assert all(part.weights is None for part in closed.model.parts.values())
-    rows = np.clip(X[:25], X.mean(axis=0) - 3 * X.std(axis=0), X.mean(axis=0) + 3 * X.std(axis=0))
-    tables = tables_for(closed.model.plan, rows, None)
+    tables = tables_for(closed.model.plan, X[:25], None)
     assert closed.model.scores(tables) == pytest.approx(opened.model.scores(tables), abs=2e-4)
 
 
-def test_rows_far_out_are_scored_as_clipped_ones() -> None:
-    """A row a million deviations away neither wraps around nor ends the session."""
+@pytest.mark.parametrize("split", [(2, 3), (2, 2, 1)], ids=str)
+def test_rows_far_out_get_the_same_scores_whether_weights_are_opened_or_not(split: tuple[int, ...]) -> None:
+    """Beyond five deviations a value counts as five, on shares, with opened weights and in `clear`."""
     X, y = made_up(rows=60)
-    run = trained(lattice_plan(open="never"), (X, y))
-    far, near = X.mean(axis=0) + 1e6 * X.std(axis=0), X.mean(axis=0) + 10 * X.std(axis=0)
-    scores = run.model.scores(tables_for(run.model.plan, np.stack([far, near]), None))
-    assert scores[0] == pytest.approx(scores[1], abs=1e-3)
+    # Two columns that agree in training, and not in a new row: whitened, that row lies a hundred deviations out.
+    X[:, 4] = X[:, 3] + 1e-3 * X[:, 4]
+    centre, deviation = X.mean(axis=0), X.std(axis=0)
+    away = np.array([[4.9], [5.1], [10.0], [1e6]]) * np.array([[1.0, -1.0, 1.0, 1.0, -1.0]])
+    rows = centre + np.vstack([away, -away]) * deviation
+    closed, opened = (lattice_plan(split, open=how) for how in ("never", "own"))
+    runs = [trained(plan, (X, y)) for plan in (closed, opened, in_clear(opened))]
+    scores = [run.model.scores(tables_for(run.model.plan, rows, None)) for run in runs]
+    assert np.abs(scores[2][3] - scores[2][0]) > 1e-2
+    for other in scores[:2]:
+        assert other == pytest.approx(scores[2], abs=3e-3)
+    # The last two of each half lie beyond the limit, so they are the same row.
+    assert [one[2] for one in scores] == pytest.approx([one[3] for one in scores], abs=1e-3)
 
 
 def test_a_part_with_bound_shares_comes_back_from_its_file(tmp_path: Any) -> None:

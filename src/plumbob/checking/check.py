@@ -139,6 +139,12 @@ def dishonest_notes(plan: Plan, rows: int) -> Iterator[str]:
     if plan.protocol == "shares" and plan.scheme == "lattice" and len(plan.learners) == 2:
         bits = most_opened_bits(plan, rows)
         yield f"A dishonest party can spoil the model, and carry out at most {bits} bits in one run."
+    if plan.protocol == "shares" and plan.scheme == "lattice" and plan.open == "never" and plan.test_share:
+        yield (
+            f"Held-out rows are scored when training ends. If {plan.label_party.name} breaks the protocol, "
+            "their scores can show it one of a peer's columns instead: at most 22 bits per row (altered-shares; "
+            "--predicted judges it)."
+        )
 
 
 def _notes(figures: Figures) -> Iterator[str]:

@@ -19,6 +19,13 @@ STORY = (
 )
 REFERENCE = "Luo et al., ICDE 2021: equation solving"
 PREDICTION = "prediction"
+ALTERED = "altered-shares"
+ALTERED_STORY = (
+    "When training ends, the label party supplies its share of the others' weights. If it shifts one of them, every "
+    "score that it is shown later holds one chosen column of that person: as many bits as a score has, whatever it "
+    "sends."
+)
+ALTERED_REFERENCE = "beyond the paper: a share is bound, but not proved right"
 
 
 def prediction_findings(plan: Plan, predicted: int) -> Iterator[Finding]:
@@ -29,6 +36,8 @@ def prediction_findings(plan: Plan, predicted: int) -> Iterator[Finding]:
         if party.features:
             yield _weights(plan, party.name, predicted)
             yield _columns(plan, party.name, predicted)
+        if party.features and _is_shared(plan):
+            yield _altered(plan, party.name, predicted)
         yield _by_feature_party(plan, party.name, predicted)
 
 
@@ -78,6 +87,16 @@ def _columns(plan: Plan, against: str, predicted: int) -> Finding:
         one, in_all = scored_bits(plan, 1), scored_bits(plan, predicted)
         why += f" A score carries at most {one} bits, whatever anybody sends: {in_all} for {predicted} rows."
     return _finding(plan, against, "features", DEGRADES, why)
+
+
+def _altered(plan: Plan, against: str, predicted: int) -> Finding:
+    """One column of those that the party has, nearly exactly in every score."""
+    label, columns = plan.label_party.name, plan.party(against).features
+    why = (
+        f"If {label} breaks the protocol when training ends and shifts its share of one weight, each of {predicted} "
+        f"scores holds one of {against}'s {columns} columns instead: {scored_bits(plan, 1)} bits per score, no more."
+    )
+    return Finding(ALTERED, label, against, "features", LEAKS, why, ALTERED_REFERENCE, "", stage=PREDICTION)
 
 
 def _by_feature_party(plan: Plan, by: str, predicted: int) -> Finding:

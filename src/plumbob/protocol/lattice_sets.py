@@ -32,7 +32,10 @@ DROPPED_BITS = RESIDUAL_RING - GRADIENT_RING
 STEP_BITS = 26  # Bits of the public integer that stands for rate / rows.
 MOMENTUM_BITS = 20
 RATE_BITS = 20
-FAILURE_BITS = 40
+FAILURE_BITS, FAILURE_BITS_OF_STAGES = 40, 38
+"""A number is cut or lifted wrongly in one of 2**40 runs of two parties. With more, the first stage of the sigmoid has
+sixteen numbers per row: one of 2**38, so that the default plan holds for as many rows as a run takes. Such a run has a
+spoilt model, and shows nobody anything."""
 TURN_BITS = 22  # Fraction bits of a product of sines and cosines that goes into the next stage.
 LAST_BITS = 22
 """Fraction bits of the last stage's factors: a residual is a sum of sixteen products with them, whose errors add up."""
@@ -169,12 +172,13 @@ class LatticeShape:
         return pairs * (self.plan.passes * (2 * matrices + len(self.pieces)) + bound)
 
     def prove(self) -> None:
-        """Refuse too many rows, and shares that are cut or lifted wrongly more often than in one of 2**40 runs."""
+        """Refuse too many rows, and shares that are cut or lifted wrongly more often than is agreed."""
         if self.rows > MOST_ROWS:
             raise PlanError(f"shares: one run takes up to {MOST_ROWS} rows, got {self.rows}; train on fewer of them")
-        if self.failure_bits > -FAILURE_BITS:
+        needed = FAILURE_BITS if self.parties == 2 else FAILURE_BITS_OF_STAGES
+        if self.failure_bits > -needed:
             raise PlanError(
-                f"shares: {self.rows} rows and {self.plan.passes} passes leave less than {FAILURE_BITS} bits of safety "
+                f"shares: {self.rows} rows and {self.plan.passes} passes leave less than {needed} bits of safety "
                 "when shares are cut; choose fewer feature_bits or epochs"
             )
         if self.shown_bits > -HIDING_BITS:
