@@ -30,7 +30,10 @@ def run(folder: Path, keys: Mapping[str, Any], reading: ColumnChoices, out: Path
 
     def draft(parties: tuple[Party, ...]) -> Plan:
         widths = [party.features for party in parties]
-        return Plan.for_columns(widths, **suggested_keys(keys)).replace(parties=parties)
+        # A name means somebody only among the real parties.
+        others = {name: value for name, value in keys.items() if name != "held_out_by"}
+        named = {name: value for name, value in keys.items() if name == "held_out_by"}
+        return Plan.for_columns(widths, **suggested_keys(others)).replace(parties=parties, **named)
 
     plan = _proposed(home, Proposal(own, has_label, draft), tell)
     out.parent.mkdir(parents=True, exist_ok=True)
