@@ -167,17 +167,14 @@ def test_ids_that_are_not_there_are_told_at_once(organisations: Organisations) -
     assert [command.process.exitcode for command in commands.values()] == [1, 1, 1]
     assert "1 of 2 ids are not among the 40 aligned rows" in commands["label"].complained
     for name in ("features", "features-2"):
-        assert "label stopped" in commands[name].complained
-        assert "DataError, on its own side" in commands[name].complained
+        assert "label takes no part: 'it cannot use its own table as it is" in commands[name].complained
         assert "P4711" not in commands[name].complained
     assert not (organisations.folder / "scores.csv").exists()
 
 
-def test_nobody_is_there_to_hear_of_a_mistake(
-    organisations: Organisations, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("nobody_waits")
+def test_nobody_is_there_to_hear_of_a_mistake(organisations: Organisations, tmp_path: Path) -> None:
     """Then it is told here all the same, soon, and no session is left."""
-    monkeypatch.setattr(prediction, "SECONDS_TO_DECLINE", 0.1)
     home = organisations.home("label")
     options = party_runs.PredictionOptions(ids=["nobody"], out=tmp_path / "scores.csv")
     with pytest.raises(DataError, match="1 of 1 ids are not among"):

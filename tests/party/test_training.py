@@ -145,9 +145,9 @@ class MortalJournal(SqliteJournal):
         self._strike()
         return is_new
 
-    def keep(self, peer: str, data: bytes) -> None:
+    def keep(self, peer: str, data: bytes, digest: bytes) -> None:
         self._strike()
-        super().keep(peer, data)
+        super().keep(peer, data, digest)
         self._strike()
 
     def finish(self, step: int, result: Any, state: Any) -> None:

@@ -9,9 +9,10 @@
 Nothing in it is shared but the certificate and the address, by an invitation.
 """
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Self
+from typing import Self, cast
 
 from plumbob.data.cells import ColumnChoices
 from plumbob.errors import IdentityError, SettingsError
@@ -157,8 +158,8 @@ class Home:
     ) -> Self:
         """Set up a party in a new folder: its key, its certificate and its settings.
 
-        A table that cannot be read is refused before anything is written. `settings.patience` and the limits on what
-        is answered are in the folder's party.toml.
+        A table that cannot be read is refused before anything is written; a UserWarning names what is still missing.
+        `settings.patience` and the limits on what is answered are in the folder's party.toml.
         """
         from plumbob.party import setup
 
@@ -173,7 +174,8 @@ class Home:
             engine=engine,
             reading=reading or ColumnChoices(),
         )
-        setup.init(Path(folder), settings, days)
+        for sentence in cast("list[str]", setup.init(Path(folder), settings, days)["warnings"]):
+            warnings.warn(sentence, stacklevel=2)
         return cls.open(Path(folder))
 
     def invite(self) -> Outcome:
@@ -234,11 +236,17 @@ class Home:
         options = runs.AlignmentOptions(name, None if data is None else Path(data), at_least, most, jobs, new)
         return Outcome(runs.align(self.folder, plan, options, not verbose, teller(verbose)))
 
-    def sign(self, plan: GivenPlan, *, accept_leaks: bool = False) -> Outcome:
+    def sign(self, plan: GivenPlan, *, accept_leaks: bool = False, verbose: bool = False) -> Outcome:
         """Sign a plan; UnsafePlanError if it leaks above its tolerance and that is not accepted."""
         from plumbob.party import runs
 
-        return Outcome(runs.sign(self.folder, plan, accept_leaks))
+        return Outcome(runs.sign(self.folder, plan, accept_leaks, is_verbose=verbose))
+
+    def renew(self, days: int = VALID_DAYS) -> Outcome:
+        """A new certificate for the same key; the peers must join the new invitation (`["token"]`)."""
+        from plumbob.party import setup
+
+        return Outcome({**setup.renew(self.folder, days), "token": self.open(self.folder).invitation().token()})
 
     def train(
         self, plan: GivenPlan, *, new: bool = False, allow_test_keys: bool = False, verbose: bool = True

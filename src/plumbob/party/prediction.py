@@ -1,10 +1,10 @@
 """Scores of aligned rows: the label party asks and gets them, the others answer as much as they are willing to."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, NoReturn, Self
+from typing import Annotated, Self
 
 import msgspec
 import numpy as np
@@ -13,7 +13,7 @@ from plumbob.arrays import Vector
 from plumbob.callbacks import Progress
 from plumbob.crypto import Randomness
 from plumbob.data import Table
-from plumbob.errors import BudgetExceededError, DataError, PlumbobError
+from plumbob.errors import BudgetExceededError, DataError
 from plumbob.party import sizes
 from plumbob.party.conversation import Conversation
 from plumbob.party.home import Home
@@ -30,8 +30,6 @@ from plumbob.transport.identity import make_private_folder, write_over
 FOLDER = "answered"
 HELD_OUT = "held out"  # The fact in a run's journal that its held-out rows were counted.
 SECONDS_TO_HEAR = 10.0
-# Longer than the longest pause between two attempts of a peer that dials us.
-SECONDS_TO_DECLINE = 12.0
 ROWS_AT_ONCE = 4096  # Of one query.
 
 
@@ -60,15 +58,6 @@ def ask(
             progress(min(start + ROWS_AT_ONCE, len(rows)), len(rows))
         asker.end()
     return np.concatenate(scores)
-
-
-def decline(party_run: PartyRun, journal: SqliteJournal, mistake: PlumbobError) -> NoReturn:
-    """At the label party, where nothing can be asked: peers that wait hear it now; those that do not are left alone."""
-    party_run.tell("nothing can be asked; telling the peers, if they are there ...")
-    # Whatever else is wrong, or nobody there: who made the mistake should read of that one.
-    with suppress(PlumbobError), party_run.talk("predict", journal, patience=SECONDS_TO_DECLINE):
-        raise mistake
-    raise mistake
 
 
 def answer(

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from plumbob.errors import IdentityError, RemoteProtocolError, UnsafePlanError
+from plumbob.errors import IdentityError, RemoteProtocolError, UnsignedPlanError
 from plumbob.party.home import Home
 from plumbob.plan import Plan
 from plumbob.protocol.channel import Channel
@@ -50,10 +50,10 @@ def _give_word(home: Home, plan: Plan, purpose: str) -> Path:
 
 
 def seal_of(home: Home, plan: Plan) -> PlanSignature:
-    """What this party has to show for the plan; UnsafePlanError if it was never signed here."""
+    """What this party has to show for the plan; UnsignedPlanError if it was never signed here."""
     own = _own(home, plan, PURPOSE)
     if own is None:
-        raise UnsafePlanError("this plan was not signed here; read it, then type: plumbob party sign PLAN")
+        raise UnsignedPlanError("this plan was not signed here; read it, then type: plumbob party sign PLAN")
     return PlanSignature(own, home.pinned, accepts_leaks=_own(home, plan, LEAKS) is not None)
 
 

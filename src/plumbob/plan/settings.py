@@ -66,15 +66,18 @@ class PlanSettings:
     missing: str = one_of(
         "data",
         "refuse mean indicator",
-        "refuse | mean (each party, its own training rows) | indicator (mean, and a column that marks the gaps)",
+        "gaps: refuse | mean (of the party's training rows) | indicator (mean, and a column that marks the gaps); not "
+        "used while bins > 0",
     )
     categorical: str = one_of(
-        "data", "refuse one-hot", "refuse | one-hot (each party; `features` counts the columns after encoding)"
+        "data",
+        "refuse one-hot",
+        "texts: refuse | one-hot (`features` counts the columns after encoding); not used while bins > 0",
     )
     bins: int = key(
         "data",
         0,
-        "quantile bins per numeric column; above 0 it also encodes categories and gives gaps a bin",
+        "quantile bins per numeric column; above 0, categories are encoded and gaps get a bin of their own",
         low=0,
         most=LARGEST_BINS,
         since=2,

@@ -15,13 +15,14 @@ from plumbob.plan import PARTY_NAME
 from plumbob.plan.differences import MARK_DIGITS, differing_keys
 from plumbob.transport.link import Connection
 
-VERSION = 2
+VERSION = 3
 LARGEST_GREETING = 1024  # bytes
 
 Purpose = Literal["doctor", "propose", "align", "train", "predict"]
 Hash = Annotated[str, msgspec.Meta(pattern=r"\A([0-9a-f]{64})?\Z")]
 ListName = Annotated[str, msgspec.Meta(pattern=rf"\A({PARTY_NAME.pattern})?\Z")]
 Marks = Annotated[str, msgspec.Meta(pattern=rf"\A([0-9a-f]{{{MARK_DIGITS}}}){{0,100}}\Z")]
+Sentence = Annotated[str, msgspec.Meta(pattern=r"\A[ -~]{0,200}\Z")]
 RunId = Annotated[str, msgspec.Meta(pattern=r"\A([0-9a-f]{2}){0,32}\Z")]
 
 
@@ -38,6 +39,7 @@ class Greeting(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     run: RunId = ""  # the sender's journal
     knows: RunId = ""  # the peer's journal that the sender remembers
     received: Annotated[int, msgspec.Meta(ge=0, le=2**53)] = 0  # messages that the sender has for good
+    refuses: Sentence = ""  # why the sender takes no part after all; empty where it does
     clock: float = msgspec.field(default_factory=time.time)  # seconds since 1970
 
 
