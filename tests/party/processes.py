@@ -200,9 +200,9 @@ class PointedJournal(SqliteJournal):
             self._mortal.at_message(self._leaving, SENT[1])
         super()._commit()
 
-    def keep(self, peer: str, data: bytes) -> None:
+    def keep(self, peer: str, data: bytes, digest: bytes) -> None:
         self._mortal.at_message(data, RECEIVED[0])
-        super().keep(peer, data)
+        super().keep(peer, data, digest)
         self._mortal.at_message(data, RECEIVED[1])
 
     def finish(self, step: int, result: Any, state: Any) -> None:

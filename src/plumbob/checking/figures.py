@@ -239,8 +239,7 @@ class Figures:
         start a weight holds one person's residuals.
         """
         per_run = self.columns(name)
-        # By lattices every pass uses the same columns, and a weight holds one person's residuals, too.
-        if self.plan.start == "zero" and self.plan.scheme != "lattice":
+        if self.plan.start == "zero" and self.plan.class_weight == "none":
             per_run = min(self.batch, per_run * max(1, self.widths.features.bits - 1 - self._lowest_opened_bit))
         return min(self.rows, per_run * self.runs)
 

@@ -170,6 +170,7 @@ def _link(topic: Topic, peer: str, journal: SqliteJournal, tell: Callable[[str],
         greeting,
         Memory(mail.first, mail.unconfirmed, mail.received, mail.digests),
         stored=partial(journal.stored, peer),
+        digest=partial(journal.digest, peer),
         on_confirmed=partial(journal.confirm, peer),
         on_waiting=tell,
     )

@@ -45,7 +45,7 @@ class Journal(Protocol):
 
     def arrived(self, peer: str) -> bytes | None: ...
 
-    def keep(self, peer: str, data: bytes) -> None: ...
+    def keep(self, peer: str, data: bytes, digest: bytes) -> None: ...
 
     def finish(self, step: int, result: State, state: State) -> None: ...
 
@@ -70,7 +70,7 @@ class NoJournal:
     def arrived(self, peer: str) -> bytes | None:
         return None
 
-    def keep(self, peer: str, data: bytes) -> None:
+    def keep(self, peer: str, data: bytes, digest: bytes) -> None:
         """Nobody will ask for it again."""
 
     def finish(self, step: int, result: State, state: State) -> None:
