@@ -1,7 +1,8 @@
 """The kernel takes as long for one secret as for any other: Welch's t-test on cycles, after Reparaz and others (2017).
 
 Samples of a secret that stays and of new ones are taken in random order, so that whatever else the machine does meets
-both alike. Above 4.5 the two kinds probably differ; noise that they share cannot push the statistic to 10.
+both alike. Above 4.5 the two kinds probably differ. What really leaks does so every time: the smallest of three rounds
+counts.
 """
 
 import shutil
@@ -24,7 +25,8 @@ FLAGS = {
     "lattice.cpp": [],
 }
 SAMPLES = 30_000
-DIFFERENT, ALIKE = 50.0, 10.0
+ROUNDS = 3
+DIFFERENT, ALIKE = 50.0, 4.5
 LEAKY = "branches"
 
 
@@ -36,7 +38,9 @@ def largest_t(samples: NDArray[np.uint64]) -> float:
 
 
 def welch(left: NDArray[np.float64], right: NDArray[np.float64]) -> float:
-    """The difference of two means, in its standard errors; 0 where nothing varies."""
+    """The difference of two means, in its standard errors; 0 where nothing varies, or one side is empty."""
+    if min(len(left), len(right)) < 2:
+        return 0.0
     error = left.var(ddof=1) / len(left) + right.var(ddof=1) / len(right)
     return float((left.mean() - right.mean()) / np.sqrt(error)) if error > 0 else 0.0
 
@@ -57,11 +61,12 @@ def test_the_statistic_sees_what_differs(slower: int) -> None:
 def test_secrets_take_equally_long(tmp_path: Path) -> None:
     """Transforms, products, draws, sines and roundings, on every path; a reduction that branches is found out."""
     timer = build(tmp_path)
-    taken = measure(timer, tmp_path)
-    print("\n".join(f"{name:>28}  |t| {t:.2f}" for name, t in sorted(taken.items())))
-    assert len(taken) >= 13
-    for name, t in taken.items():
-        assert t > DIFFERENT if name.endswith(LEAKY) else t < ALIKE, f"{name}: |t| = {t:.1f}"
+    rounds = [measure(timer, tmp_path / str(number)) for number in range(ROUNDS)]
+    assert len(rounds[0]) >= 13
+    for name in rounds[0]:
+        found = [each[name] for each in rounds]
+        is_right = min(found) > DIFFERENT if name.endswith(LEAKY) else min(found) < ALIKE
+        assert is_right, f"{name}: |t| = {', '.join(f'{t:.1f}' for t in found)}"
 
 
 def build(folder: Path) -> Path:
@@ -82,13 +87,12 @@ def build(folder: Path) -> Path:
 
 def measure(timer: Path, folder: Path) -> dict[str, float]:
     """By path and piece of work."""
-    samples = folder / "samples"
-    samples.mkdir()
+    folder.mkdir()
     parameters = sets.insecure_for_tests(256, 6, has_slots=True)
     numbers = [
         ",".join(map(str, each))
         for primes in (parameters.primes, parameters.slot_primes)
         for each in (primes, [root(prime, parameters.degree) for prime in primes])
     ]
-    subprocess.run([str(timer), str(SAMPLES), *numbers, str(samples)], check=True)
-    return {file.name: largest_t(np.fromfile(file, dtype="<u8")) for file in samples.iterdir()}
+    subprocess.run([str(timer), str(SAMPLES), *numbers, str(folder)], check=True)
+    return {file.name: largest_t(np.fromfile(file, dtype="<u8")) for file in folder.iterdir()}
