@@ -115,7 +115,7 @@ def follow(wire: Wire, plan: Plan, table: MessageOrder, words: Words | None = No
         turn = orders.setdefault((sender, receiver), ChannelOrder(own)).take(message.kind, message.step)
         known = {} if words is None else words(sender, receiver, message)
         # The order counts no pieces and no steps: what follows pieces, or the last step, may be taken for one more.
-        is_unsure = turn.again == "piece" or known.get("is_held_out")
+        is_unsure = turn in own.steps and (turn.again == "piece" or known.get("is_held_out"))
         assert_size([one for one in own.steps if one.kind == turn.kind] if is_unsure else [turn], message, known)
     return {message.kind for _, _, message in wire.log}
 

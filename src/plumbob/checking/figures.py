@@ -40,7 +40,7 @@ HARD_AUCS, EASY_AUC, EASY_AUCS = (0.70, 0.78, 0.84), 0.92, (0.90, 0.94, 0.985)
 
 @dataclass(frozen=True)
 class Figures:
-    """A plan on so many training rows, run so many times on the same ones."""
+    """A plan on this many training rows, run this often on the same ones."""
 
     plan: Plan
     rows: int
@@ -239,8 +239,7 @@ class Figures:
         start a weight holds one person's residuals.
         """
         per_run = self.columns(name)
-        # By lattices every pass uses the same columns, and a weight holds one person's residuals, too.
-        if self.plan.start == "zero" and self.plan.scheme != "lattice":
+        if self.plan.start == "zero" and self.plan.class_weight == "none":
             per_run = min(self.batch, per_run * max(1, self.widths.features.bits - 1 - self._lowest_opened_bit))
         return min(self.rows, per_run * self.runs)
 

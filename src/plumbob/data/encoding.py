@@ -22,7 +22,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from plumbob.arrays import Matrix, Places, Vector
+from plumbob.arrays import Places, Vector
 from plumbob.data.binning import cut_points, places_of, stated_cuts
 from plumbob.data.shapes import ColumnSlots, EncodingChoices, TableSlots
 from plumbob.data.tables import Column, Table
@@ -56,8 +56,15 @@ class EncodedColumn(Protocol):
     def columns(self, column: Column) -> Iterator[Vector]:
         """The encoded columns one by one, because a text with many levels would be a large matrix."""
 
-    def fill(self, room: Matrix, column: Column) -> None:
-        """The same columns, written into a matrix."""
+    @property
+    def is_slotted(self) -> bool:
+        """Whether every row has a single 1 in its columns, or none where its slot is the reference."""
+
+    def ones(self, column: Column) -> Places | None:
+        """Of a slotted source: the column of each row's 1.
+
+        `width` stands for the reference and -1 for a row without a slot, which holds `column_shares`. None for others.
+        """
 
     def unseen(self, column: Column) -> int:
         """How many rows hold a level, or a gap, of which training saw none."""
@@ -85,6 +92,7 @@ class PlainColumn:
         return 1 if self.categories is None else len(self.categories)
 
     column_shares = None
+    is_slotted = False
 
     def columns(self, column: Column) -> Iterator[Vector]:
         """NaN where a value is missing; a category that training never saw is refused."""
@@ -101,8 +109,8 @@ class PlainColumn:
         for index in place.values():
             yield np.where(is_missing, np.nan, places == index)
 
-    def fill(self, room: Matrix, column: Column) -> None:
-        _fill_by_columns(room, self.columns(column))
+    def ones(self, column: Column) -> None:
+        """A gap is NaN in every column, so there is no slot for it."""
 
     def unseen(self, column: Column) -> int:
         if self.categories is None or not column.is_text:
@@ -122,6 +130,7 @@ class Marked:
     is_text = False
     width = 2
     column_shares = None
+    is_slotted = False
 
     @property
     def encoded_names(self) -> tuple[str, ...]:
@@ -131,8 +140,8 @@ class Marked:
         yield column.values.astype(np.float64, copy=False)
         yield column.is_missing.astype(np.float64)
 
-    def fill(self, room: Matrix, column: Column) -> None:
-        _fill_by_columns(room, self.columns(column))
+    def ones(self, column: Column) -> None:
+        """The number itself is no slot."""
 
     def unseen(self, column: Column) -> int:
         return 0 if self.share else int(column.is_missing.sum())
@@ -187,19 +196,19 @@ class Bins:
     def column_shares(self) -> tuple[float, ...] | None:
         if self.is_monotone:
             return None
-        return self._slot_shares()
-
-    def _slot_shares(self) -> tuple[float, ...]:
         if not self.is_stepped:
             return _without(self.shares, self.reference)
         bins = len(self.cuts) + 1
         return (*(sum(self.shares[place:bins]) for place in range(1, bins)), *self.shares[bins:])
 
-    def fill(self, room: Matrix, column: Column) -> None:
-        if self.is_stepped or self.is_monotone:
-            _fill_by_columns(room, self.columns(column))
-        else:
-            _fill_by_places(room, self.places(column), self.reference, self._slot_shares())
+    @property
+    def is_slotted(self) -> bool:
+        return not self.is_stepped and not self.is_monotone
+
+    def ones(self, column: Column) -> Places | None:
+        if not self.is_slotted:
+            return None
+        return _columns_of_places(self.places(column), len(self.cuts) + 1 + self.has_gaps, self.reference)
 
     def columns(self, column: Column) -> Iterator[Vector]:
         places = self.places(column)
@@ -247,6 +256,7 @@ class Levels:
     shares: tuple[float, ...]
 
     is_text = True
+    is_slotted = True
 
     @property
     def slots(self) -> tuple[str, ...]:
@@ -265,8 +275,8 @@ class Levels:
     def column_shares(self) -> tuple[float, ...]:
         return _without(self.shares, self.reference)
 
-    def fill(self, room: Matrix, column: Column) -> None:
-        _fill_by_places(room, self.places(column), self.reference, self.column_shares)
+    def ones(self, column: Column) -> Places:
+        return _columns_of_places(self.places(column), len(self.slots), self.reference)
 
     def columns(self, column: Column) -> Iterator[Vector]:
         yield from _indicators(self.places(column), self.shares, self.reference)
@@ -279,12 +289,15 @@ class Levels:
 
     def places(self, column: Column) -> Places:
         """Each row's slot; -1 where training saw nothing like it, and there is no slot for the rare ones."""
+        gap = len(self.levels) + self.has_rare if self.has_gaps else -1
+        if not column.is_text:
+            # A column without any value is numbers throughout, all of them gaps.
+            return np.full(len(column.values), gap, dtype=np.intp)
         others = len(self.levels) if self.has_rare else -1
-        place: dict[str | None, int] = {level: index for index, level in enumerate(self.levels)}
-        place[None] = len(self.levels) + self.has_rare if self.has_gaps else -1
-        # A column without any value is numbers throughout, all of them gaps.
-        values = column.texts if column.is_text else [None] * len(column.values)
-        return np.fromiter((place.get(value, others) for value in values), dtype=np.intp, count=len(values))
+        texts = column.texts
+        known: dict[str | None, int] = {level: index for index, level in enumerate(self.levels)}
+        place = {text: known.get(text, others) for text in dict.fromkeys(texts)} | {None: gap}
+        return np.fromiter(map(place.__getitem__, texts), dtype=np.intp, count=len(texts))
 
 
 def _indicators(places: Places, shares: Sequence[float], reference: int) -> Iterator[Vector]:
@@ -297,19 +310,14 @@ def _indicators(places: Places, shares: Sequence[float], reference: int) -> Iter
             yield indicator
 
 
-def _fill_by_columns(room: Matrix, columns: Iterator[Vector]) -> None:
-    for place, values in enumerate(columns):
-        room[:, place] = values
-
-
-def _fill_by_places(room: Matrix, places: Places, reference: int, column_shares: Sequence[float]) -> None:
-    """As `_indicators`, many times faster: every row gets its one 1."""
-    room[:] = 0.0
-    rows = np.flatnonzero((places >= 0) & (places != reference))
-    columns = places[rows]
-    room[rows, columns - (columns > reference)] = 1.0
-    if room.shape[1]:
-        room[places < 0] = column_shares
+def _columns_of_places(places: Places, slots: int, reference: int) -> Places:
+    """The reference has no column, so those after it move up; its own place becomes their number."""
+    columns = np.arange(slots + 1, dtype=np.intp)
+    columns[reference + 1 :] -= 1
+    columns[reference] = slots - 1
+    # A row without a slot has the place -1, which is the last one.
+    columns[-1] = -1
+    return columns[places]
 
 
 def _without(slots: Sequence[Slot], reference: int) -> tuple[Slot, ...]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.crypto.engines import _kernel
-from plumbob.crypto.engines.interface import cores
+from plumbob.crypto.engines.interface import KernelEngine
 from plumbob.crypto.lattice.interface import Angles, AnswerPlaces, Packed, Pairs, Residues, Small, Wave
 from plumbob.crypto.lattice.sets import ParameterSet
 from plumbob.crypto.lattice.transform import root
@@ -21,22 +21,12 @@ def available_paths() -> list[str]:
     return _kernel.lattice_paths()
 
 
-class NativeLatticeEngine:
-    """One path through the kernel (default: the best one here) on a number of threads (default: all we may use)."""
+class NativeLatticeEngine(KernelEngine):
+    """Polynomials in the kernel."""
 
     def __init__(self, path: str | None = None, threads: int | None = None) -> None:
-        paths = available_paths()
-        self.path = paths[0] if path is None else path
-        if self.path not in paths:
-            raise ValueError(f"expected a path among {', '.join(paths)}, got {self.path!r}: this machine has no other")
-        self.threads = cores() if threads is None else threads
-        if self.threads < 1:
-            raise ValueError(f"expected at least one thread, got {self.threads}: leave it out for all cores")
+        super().__init__(available_paths(), path, threads)
         self._prepared: dict[ParameterSet, Any] = {}
-
-    @property
-    def name(self) -> str:
-        return f"native-{self.path}"
 
     def secret(self, parameters: ParameterSet, key: bytes) -> Residues:
         return _kernel.lattice_ternary(self._lattice(parameters), key, 0)

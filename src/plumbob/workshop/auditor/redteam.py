@@ -14,19 +14,22 @@ from plumbob.callbacks import Tell
 from plumbob.checking.advice import ON_OPENED_WEIGHTS
 from plumbob.checking.arbiter_rules import ATTACK as ARBITER
 from plumbob.checking.findings import ORDER, Findings, worst_first
+from plumbob.checking.prediction_rules import ALTERED
 from plumbob.data import Column, Table
 from plumbob.errors import DataError, RemoteProtocolError
 from plumbob.plan import Plan, suggestion
 from plumbob.protocol.party import AfterStep
 from plumbob.record import Finding
-from plumbob.workshop.attacks import ACTIVE, PASSIVE, ActiveAttack, Attack, NotApplicable
+from plumbob.workshop.attacks import ACTIVE, PASSIVE, ActiveAttack, Attack, CarriedOut, NotApplicable
 from plumbob.workshop.auditor.arbiter import arbiter_audit
 from plumbob.workshop.auditor.budget import epochs_within, shortened, stage, told_now_and_then
 from plumbob.workshop.auditor.coalitions import CoalitionAttacks, findings_together
-from plumbob.workshop.auditor.prediction import prediction_audit
+from plumbob.workshop.auditor.prediction import altered_shares_audit, prediction_audit
 from plumbob.workshop.auditor.score import BLOCKED, NOT_APPLICABLE, scored, without_claim
 from plumbob.workshop.auditor.truth import RunSource, Truth
 from plumbob.workshop.simulation import train
+
+OF_TRAINING = ("scale", "sigmoid", "batches", "batch_size", "momentum", "learning_rate", "feature_bits", "epochs")
 
 AnyAttack = TypeVar("AnyAttack", Attack, ActiveAttack)
 
@@ -63,7 +66,17 @@ def audit(
     if truth.plan.protocol == "arbiter" and (only is None or ARBITER in only):
         again = plan_again(truth.plan), tables_again(truth)
         findings += arbiter_audit(truth, *again, lambda line: _tell(progress, line))
-    findings += prediction_audit(truth, predicted, run_again) if predicted else []
+    if predicted:
+        _tell(progress, f"{ALTERED} by {truth.plan.label_party.name}, in a run of its own")
+        acted = altered_shares_audit(truth, predicted, plan_again(truth.plan), tables_again(truth))
+        reached = [one.against for one in acted]
+        # Of several peers it is acted out against one; what `check` says holds for the others.
+        others = (
+            one
+            for one in prediction_audit(truth, predicted, run_again)
+            if one.attack != ALTERED or one.against not in reached
+        )
+        findings += [*acted, *others]
     judged = (_on_opened_weights(truth.plan, finding) for finding in findings)
     return worst_first(one_each(judged))
 
@@ -100,7 +113,7 @@ def chosen(attacks: Sequence[AnyAttack], role: str, only: Sequence[str] | None) 
 def acted_out(attack: ActiveAttack, by: str, truth: Truth, progress: AfterStep | None = None) -> list[Finding]:
     """Cast the attacker for its part, train again as far as its budget goes, and score what it then believes."""
     party_class = attack.arm(truth.plan, by)
-    if isinstance(party_class, NotApplicable):
+    if isinstance(party_class, NotApplicable | CarriedOut):
         return scored(attack, by, party_class, truth)
     plan = plan_again(truth.plan)
     if epochs_within(truth.plan, truth.rows) < truth.plan.passes:
@@ -119,7 +132,10 @@ def acted_out(attack: ActiveAttack, by: str, truth: Truth, progress: AfterStep |
 def run_again(truth: Truth) -> Truth:
     """The same training of the same rows in the clear: with everybody's weights, and views as in `exchange`."""
     plain = {"replies": "packed", "scheme": "paillier", "open": "own", "unmasked_gradients_for_the_arbiter": False}
-    plan = plan_again(truth.plan).replace(protocol="clear", parties=truth.plan.learners, **plain)
+    again = plan_again(truth.plan)
+    # Another protocol has other defaults, and it is the same training that is to be made again.
+    kept = {key: getattr(again, key) for key in OF_TRAINING}
+    plan = again.replace(protocol="clear", parties=truth.plan.learners, **plain, **kept)
     return Truth.of(train(plan, tables_again(truth)))
 
 

@@ -18,7 +18,7 @@ from plumbob.checking.advice import fix_for
 from plumbob.errors import DataError
 from plumbob.model import metrics
 from plumbob.record import Finding
-from plumbob.workshop.attacks import Claim, Condition, LabelClaim, NotApplicable, ValueClaim, View
+from plumbob.workshop.attacks import CarriedOut, Claim, Condition, LabelClaim, NotApplicable, ValueClaim, View
 from plumbob.workshop.auditor import intervals
 from plumbob.workshop.auditor.truth import Truth
 
@@ -42,6 +42,10 @@ def scored(attack: Named, by: str, claim: Claim | NotApplicable, truth: Truth) -
     """What one attack by one party comes to: one finding, or one for each party that it is about."""
     if isinstance(claim, NotApplicable):
         return without_claim(attack, by, NOT_APPLICABLE, claim, truth)
+    if isinstance(claim, CarriedOut):
+        # More bits than were opened would be a hole in the protocol; fewer tell nobody's value.
+        verdict = LEAKS if claim.bits > claim.most else BLOCKED
+        return without_claim(attack, by, verdict, NotApplicable(claim.why, claim.conditions), truth)
     if isinstance(claim, LabelClaim):
         return [_labels(attack, by, claim, truth)]
     finding = _values(attack, by, claim, truth)
@@ -193,7 +197,7 @@ def _why_labels(
     if "AUC" in found:
         text += f", AUC {found['AUC']:.3f} against {best['AUC']:.3f}"
     text += f"; {_share(is_answered.mean())} of all rows answered, {_share(is_determined.mean())} determined"
-    return f"{text}, of which {_share(known[0])} rightly (baseline {_share(known[1])})." if known else f"{text}."
+    return f"{text}, of which {_share(known[0])} correct (baseline {_share(known[1])})." if known else f"{text}."
 
 
 # Scores and features.

@@ -1,6 +1,6 @@
 """`train`: all parties on this machine, from tables to a folder with record, parts, transcripts and report.
 
-Until the run is finished its folder also holds what a later start needs to go on. A finished run that lay there before
+Until the run is finished its folder also holds what a later start needs to resume. A finished run that lay there before
 is set aside until the new one is finished too.
 """
 
@@ -35,6 +35,7 @@ from plumbob.workshop.simulation import Run, train
 from plumbob.workshop.simulation.checkpoint import Checkpoint, unfinished
 from plumbob.workshop.simulation.files import LoadedTables, Testing, encoded_widths, load_tables
 from plumbob.workshop.simulation.quality import assessed
+from plumbob.workshop.simulation.training_rows import keep_rows
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class TrainingOptions:
     accept_leaks: bool = False
     quiet: bool = False
     is_new: bool = False
-    """Whether to begin anew where an interrupted run could go on."""
+    """Whether to start over where an interrupted run could resume."""
 
 
 def run(plan: Plan, inputs: Inputs, out: Path, options: TrainingOptions) -> dict[str, object]:
@@ -153,6 +154,7 @@ def _carried_out(plan: Plan, loaded: LoadedTables, out: Path, options: TrainingO
             )
         finished = assessed(trained, loaded.tables, loaded.test)
         finished = replace(finished, record=replace(finished.record, notes=[*finished.record.notes, *spent]))
+        keep_rows(finished, loaded, RunFolder(out))
         return _saved(finished, RunFolder(out), options.accept_leaks)
 
 
@@ -181,12 +183,12 @@ def _saying_how_to_go_on(checkpoint: Checkpoint, progress: StepProgress) -> Iter
         yield
     except KeyboardInterrupt:
         if checkpoint.step:
-            progress.say(f"to go on from step {checkpoint.step}: {same_command()}")
+            progress.say(f"to resume from step {checkpoint.step}: {same_command()}")
         raise
 
 
 def same_command() -> str:
-    """What was typed; once begun anew, a run goes on like any other."""
+    """What was typed; once started over, a run resumes like any other."""
     return shlex.join(["plumbob", *(word for word in sys.argv[1:] if word != "--new")])
 
 

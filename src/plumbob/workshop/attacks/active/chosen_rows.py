@@ -8,7 +8,7 @@ Two ways to choose (`Tactic`):
 
 - `OneTargetAColumn`: one person a column. A column with one row other than zero returns that row's residual itself.
   Here the residual stands in the low bits of the column's sum and the honest column above it, so that one sum carries
-  both and training goes on. With `replies = "paper"` there is room for both and the final model is the honest one bit
+  both and training continues. With `replies = "paper"` there is room for both and the final model is the honest one bit
   for bit. In replies cut to their width the honest column gives up its lowest bits, in that step only (about 5 of 16 at
   the default widths), and the final model is the honest one but for that rounding.
 - `Superincreasing`: rows weighted 1, 2, 4, ... While every residual is known to be +-2 (first step from zero weights,
@@ -26,21 +26,21 @@ noise and randomised response are the defences; a random start leaves one label 
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plumbob.arrays import Vector
+from plumbob.arrays import Matrix, Vector
 from plumbob.crypto import Encoded, Encoding, EncryptedVector, PublicKey, Slots
 from plumbob.crypto.engines.interface import IntegerMatrix
 from plumbob.crypto.packing import centred
 from plumbob.data import Batch, batches
 from plumbob.plan import Plan
 from plumbob.privacy.randomised_response import label_scale
-from plumbob.protocol.lattice_shares import LatticeParty
+from plumbob.protocol.lattice_sets import has_penalty_products
 from plumbob.protocol.openings import WEIGHTS, Share
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.shares import SharesParty, StepSize
@@ -48,6 +48,7 @@ from plumbob.protocol.widths import columns_of
 from plumbob.workshop.attacks.active.attacking_parties import AttackingArbitratedParty, AttackingExchangeParty
 from plumbob.workshop.attacks.active.integers import exact_product, is_noisy, label_unit, narrow_residual
 from plumbob.workshop.attacks.active.interface import ActiveAttack, AttackingParty, Reading
+from plumbob.workshop.attacks.active.lattice_parties import DeviatingParty
 from plumbob.workshop.attacks.interface import Condition, NotApplicable
 
 WIDEST_ENTRY = 61  # Bits of a matrix entry, sign included, that an engine takes.
@@ -339,19 +340,31 @@ class ChosenRowsSharesParty(ChoosingParty, SharesParty):
         return max(0, math.ceil(self.plan.feature_bits - WEIGHTS.fraction_bits + 1 - math.log2(moved)))
 
 
-class ChosenRowsLatticeParty(ChoosingParty, LatticeParty):
-    """`shares` by lattices: a table with one person per column, and the sign of each column's opened weight.
+class ChosenRowsLatticeParty(ChoosingParty, DeviatingParty):
+    """`shares` by lattices: one person per column in every pass, and the sign of each column's opened weight.
 
-    Every pass uses the same columns, so the digits of a binary number cannot be laid into the first one alone.
+    From zero weights, superincreasing columns in the first pass and zeros after it.
     """
 
-    def prepare(self) -> None:
-        self._start = self.weights
-        chosen = self.wanted[: self.columns]
-        X = np.zeros_like(self.shard.X)
-        X[chosen, np.arange(len(chosen))] = self._entry
-        self.shard = replace(self.shard, X=X)
-        super().prepare()
+    @property
+    def is_bare(self) -> bool:
+        """Whether the first residuals are labels and nothing else."""
+        return residuals_are_labels(self.plan, 1) and self.plan.class_weight == "none"
+
+    @property
+    def wanted(self) -> NDArray[np.intp]:
+        is_open_to_all = self.is_bare and not self.chosen
+        return np.arange(sum(self._counts)) if is_open_to_all else super().wanted
+
+    def gradient_rows(self, number: int) -> Matrix:
+        rows = np.zeros_like(self.shard.X)
+        if not self.is_bare:
+            chosen = self.wanted[: self.columns]
+            rows[chosen, np.arange(len(chosen))] = self._entry
+        elif number == 1:
+            units = powers_of_two(rows.shape, self._places, self._counts) << self._lowest_bit
+            rows = np.ldexp(units.astype(np.float64), -self.plan.feature_bits)
+        return rows
 
     @property
     def _entry(self) -> float:
@@ -364,9 +377,47 @@ class ChosenRowsLatticeParty(ChoosingParty, LatticeParty):
     def finish(self) -> None:
         super().finish()
         if len(self.weights):
-            chosen = self.wanted[: self.columns]
-            moved = (self._start - self.weights)[: len(chosen)]
-            self.readings.append(Reading(self.plan.passes, chosen, moved))
+            self.readings.append(self._first_labels() if self.is_bare else self._mean_residuals())
+
+    def _mean_residuals(self) -> Reading:
+        chosen = self.wanted[: self.columns]
+        return Reading(self.plan.passes, chosen, self.moved()[: len(chosen)])
+
+    def _first_labels(self) -> Reading:
+        """Every weight is the first step's sum of labels times powers of two, and what momentum makes of it later."""
+        unit = self._label * self.plan.rate / len(self.shard) * 2.0 ** (self._lowest_bit - self.plan.feature_bits)
+        totals = self.moved() / (unit * echo(self.plan))
+        odd = (2 * round((total - 1) / 2) + 1 for total in totals.tolist())
+        signs = [sign for total, count in zip(odd, self._counts, strict=True) for sign in signs_in(total, count)]
+        return Reading(1, self._places[: len(signs)], self._label * np.array(signs, dtype=np.float64))
+
+    @cached_property
+    def _places(self) -> NDArray[np.intp]:
+        """All rows, those of wanted people before the others."""
+        return np.argsort(~np.isin(np.arange(len(self.shard)), np.array(self.chosen, dtype=np.intp)), kind="stable")
+
+    @cached_property
+    def _counts(self) -> tuple[int, ...]:
+        return spread(len(self.shard), self.columns, self.widths.features.bits - 1 - self._lowest_bit)
+
+    @property
+    def _label(self) -> float:
+        return self.sigmoid.label_weight * label_scale(self.plan.label_flip_epsilon)
+
+    @cached_property
+    def _lowest_bit(self) -> int:
+        moved = self._label * self.plan.rate / len(self.shard)
+        return max(0, math.ceil(self.plan.feature_bits - WEIGHTS.fraction_bits + 1 - math.log2(moved)))
+
+
+def echo(plan: Plan) -> float:
+    """What becomes of a first step of length 1 after all passes, of which the later ones add nothing of their own."""
+    velocity = moved = 1.0
+    pull = 0.0 if has_penalty_products(plan) else plan.rate * plan.l2
+    for _ in range(plan.passes - 1):
+        velocity = plan.momentum * velocity - pull * moved
+        moved += velocity
+    return moved
 
 
 def exact_rate(plan: Plan, rows: int) -> float:
