@@ -1,12 +1,15 @@
 # Thin over tools/env.py, which keeps .venv as pyproject.toml and native/ want it and returns at once when it is.
 PYTHON ?= python3
 BIN := .venv/bin
-WORKERS ?= 2
+# More than there are cores: parties wait for each other, and for deadlines, during half of their tests.
+WORKERS ?= 3
+# Neighbours stay together, so that a module's browser, lab or site is made once, and who is done helps the others.
+SHARING := --dist worksteal
 # `make LOCKED=--locked test` installs what requirements.lock has, by hash, or nothing.
 LOCKED ?=
 # What the tests exercise beside the plain installation.
 EXTRAS := test export lab ray docs wheel
-# Two test workers, each with a linear algebra library that takes both cores, get in each other's way tenfold.
+# Several test workers, each with a linear algebra library that takes both cores, get in each other's way tenfold.
 export OPENBLAS_NUM_THREADS ?= 1
 
 .PHONY: help demo picture test soak fuzz check format docs reference bench results bench-peers wheel test-wheel sanitize clean
@@ -24,7 +27,7 @@ help:
 	@echo "make bench        the engines that are installed"
 	@echo "make results      measure the engines again and write docs/results.md"
 	@echo "make bench-peers  the same work done by other libraries, each in an environment of its own"
-	@echo "make wheel        a wheel that needs no compiler, and an sdist; writes dist/"
+	@echo "make wheel        a wheel that needs no compiler, and an sdist; writes dist/ (PYTHONS=\"python3.12 python3.13\" for more)"
 	@echo "make test-wheel   install that wheel into a bare environment and run the demo"
 	@echo "make sanitize     the kernel under the address and undefined-behaviour sanitizers"
 	@echo "make clean        remove what these commands made"
@@ -39,11 +42,11 @@ picture: demo
 
 test:
 	@$(PYTHON) tools/env.py $(LOCKED) $(EXTRAS)
-	@$(BIN)/python -m pytest -n $(WORKERS)
+	@$(BIN)/python -m pytest -n $(WORKERS) $(SHARING)
 
 soak:
 	@$(PYTHON) tools/env.py $(LOCKED) $(EXTRAS)
-	@$(BIN)/python -m pytest -n $(WORKERS) -m soak
+	@$(BIN)/python -m pytest -n $(WORKERS) $(SHARING) -m soak
 
 fuzz:
 	@$(PYTHON) tools/env.py $(LOCKED) $(EXTRAS) fuzz
@@ -86,7 +89,7 @@ bench-peers:
 
 wheel:
 	@$(PYTHON) tools/env.py wheel
-	@$(BIN)/python tools/wheel.py
+	@$(BIN)/python tools/wheel.py $(PYTHONS)
 
 test-wheel:
 	@$(PYTHON) tools/env.py $(LOCKED) $(EXTRAS)

@@ -349,7 +349,9 @@ def test_notes_say_what_lattices_rest_on() -> None:
     """The assumption, its table, and how much a dishonest party can carry out; Paillier has no such note."""
     text = "\n".join(notes(Plan.for_columns((11, 12), rows=27_000)))
     assert "rest on RLWE with ternary secrets: 128 bits by the table of Bossuat et al. (2024)" in text
-    assert "carry out at most 1224 bits in one run" in text
+    assert "label can carry out 22 bits of each row scored for it, at most 594,000 in all" in text
+    opened = "\n".join(notes(Plan.for_columns((11, 12), rows=27_000, open="own")))
+    assert "at most 324 bits in its opened weights, and label another 57 bits of each row scored for it" in opened
     assert "RLWE" not in "\n".join(notes(plan_of(protocol="exchange")))
 
 

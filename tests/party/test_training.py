@@ -145,9 +145,9 @@ class MortalJournal(SqliteJournal):
         self._strike()
         return is_new
 
-    def keep(self, peer: str, data: bytes) -> None:
+    def keep(self, peer: str, data: bytes, digest: bytes) -> None:
         self._strike()
-        super().keep(peer, data)
+        super().keep(peer, data, digest)
         self._strike()
 
     def finish(self, step: int, result: Any, state: Any) -> None:
@@ -431,5 +431,12 @@ def give_up_unfinished(home: Path, place: Path) -> None:
     ):
         party_runs.forget(home, place.name, gives_up=True)
     assert (place / JOURNAL).exists()
+    # Another name of the same file shows what is left where it stood.
+    left = home / "left"
+    left.hardlink_to(place / JOURNAL)
+    with closing(sqlite3.connect(left)) as database:
+        draws = [data for (data,) in database.execute("SELECT data FROM draws")]
+    assert draws
     party_runs.forget(home, place.name, gives_up=True)
     assert not place.exists()
+    assert not any(data[:32] in left.read_bytes() for data in draws)

@@ -8,7 +8,7 @@ import pytest
 
 from plumbob.arrays import Vector
 from plumbob.crypto import SYSTEM_RANDOMNESS
-from plumbob.crypto.lattice import local
+from plumbob.crypto.lattice import choose, local
 from plumbob.errors import PlanError, RemoteProtocolError
 from plumbob.plan import Plan
 from plumbob.protocol.lattice_sets import MOST_ROWS, TERMS, LatticeShape, most_opened_bits
@@ -100,9 +100,12 @@ def test_rows_far_out_get_the_same_scores_whether_weights_are_opened_or_not(spli
 
 
 def test_a_part_with_bound_shares_comes_back_from_its_file(tmp_path: Any) -> None:
-    """What prediction works on is stored with the part, and a changed file is refused."""
-    part = trained(lattice_plan(open="never")).model.parts["label"]
+    """What prediction works on is stored with the part, for its owner alone, and a changed file is refused."""
+    run = trained(lattice_plan(open="never"))
+    part = run.model.parts["label"]
     part.save(tmp_path / "part.json")
+    run.transcripts["label"].save(tmp_path / "transcript.npz")
+    assert {file.stat().st_mode & 0o777 for file in tmp_path.iterdir()} == {0o600}
     again = ModelPart.load(tmp_path / "part.json")
     assert again.bound == part.bound
     assert again.shares == part.shares
@@ -124,10 +127,10 @@ def test_no_product_repeats_a_key() -> None:
 
 
 @pytest.mark.parametrize(
-    ("open", "bits"), [("own", 6 * WEIGHTS.bits), ("never", min(12 * 51, 500 * SCORES_BY_LATTICE.bits))], ids=str
+    ("open", "bits"), [("own", 12 * WEIGHTS.bits), ("never", min(12 * 51, 500 * SCORES_BY_LATTICE.bits))], ids=str
 )
 def test_what_is_opened_bounds_what_can_be_carried_out(open: str, bits: int) -> None:
-    """Opened weights count with their width, scores at most with all that the weights' shares hold."""
+    """Opened weights count with their width, whoever's they are, scores with all that the weights' shares hold."""
     assert most_opened_bits(lattice_plan((5, 6), open=open), 500) == bits
 
 
@@ -140,10 +143,21 @@ def test_parameters_grow_with_what_is_opened() -> None:
     with pytest.raises(PlanError, match=r"most_rows = 1909 scored rows, or 822 columns in all"):
         _ = LatticeShape(lattice_plan((500, 500), open="never"), 5000).number
     assert LatticeShape(lattice_plan((500, 500), open="never", most_rows=1909), 5000).number == 4
-    with pytest.raises(PlanError, match=r'280 columns of one party, or open = "never"'):
+    with pytest.raises(PlanError, match=r'280 columns in all, or open = "never"'):
         _ = LatticeShape(lattice_plan((300, 300), open="own"), 500).number
+    assert LatticeShape(lattice_plan((200, 200, 200), open="own"), 500).number == 3
     with pytest.raises(PlanError, match="set it to 3"):
         _ = LatticeShape(lattice_plan((50, 60), open="never", lattice_set=1), 500).number
+
+
+def test_no_more_rows_are_held_out_than_may_be_scored() -> None:
+    """Without `most_rows` as many rows may be scored as were trained on, and keys withstand no more than that."""
+    plan = lattice_plan((40, 60), open="never", test_share=0.9)
+    shape = LatticeShape(plan, 100)
+    assert plan.held_out(1000) * SCORES_BY_LATTICE.bits > shape.sets_for("label")[0].most_opened_bits
+    with pytest.raises(PlanError, match="100 rows may be scored, and 900 are held out"):
+        shape.refuse_scores(plan.held_out(1000))
+    shape.refuse_scores(100)
 
 
 def test_keys_that_no_opening_reaches_are_the_smallest() -> None:
@@ -182,11 +196,11 @@ def test_polynomials_are_counted() -> None:
 def test_the_end_of_a_run_depends_on_51_bits_of_a_share() -> None:
     """Own products and requests of prediction are the same whatever a weight's share is beyond one period."""
     shape = LatticeShape(lattice_plan((2, 3), open="never"), 40)
-    X = np.ldexp(np.random.default_rng(2).integers(-(2**15), 2**15, (7, 3)), -shape.plan.feature_bits)
+    entries = np.random.default_rng(2).integers(-(2**15), 2**15, (7, 3)).astype(np.int32)
     share = SYSTEM_RANDOMNESS.many_below(local.RING, 3)
     beyond = [(value + (number + 1 << shape.input_bits)) % local.RING for number, value in enumerate(share)]
     assert shape.input_bits == 51
-    within, outside = (local.scores(X, shape.plan.feature_bits, each, shape.input_bits) for each in (share, beyond))
+    within, outside = (local.scores(choose(), entries, each, shape.input_bits) for each in (share, beyond))
     np.testing.assert_array_equal(within, outside)
     layout = shape.scores("features", 1)
     within, outside = (layout.place_inputs(local.pairs_of(each)) for each in (share, beyond))

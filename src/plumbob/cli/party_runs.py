@@ -164,6 +164,38 @@ def party_predict(
         show(work.predict(home, plan, options, progress(quiet)), as_json)
 
 
+@verb(party, "serve", example="plumbob party serve joint.toml --most-rows 5000")
+def party_serve(
+    plan: PlanFile,
+    data: Annotated[
+        Path | None, typer.Option(help="Answer from this table instead of the one named in party.toml.", dir_okay=False)
+    ] = None,
+    name: Annotated[str, typer.Option(help="The name under which the rows to answer were aligned.")] = "",
+    most_rows: Annotated[
+        int | None,
+        typer.Option(
+            help="Answer at most this many rows for this plan, across all sessions (default: the limit in party.toml).",
+            min=1,
+        ),
+    ] = None,
+    sessions: Annotated[
+        int | None, typer.Option(help="End after answering this many times (default: never).", min=1)
+    ] = None,
+    home: HomeFolder = HOME,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Take part in a signed plan's run and then answer predictions, for as long as it is left running.
+
+    For a scheduler or a service. It waits for absent peers, and never signs, aligns or proposes.
+    """
+    from plumbob.party import runs, serving
+
+    asked = runs.PredictionOptions(name=name, data=data, most_rows=most_rows)
+    with ending_at_ctrl_c():
+        show(serving.serve(home, plan, serving.ServiceOptions(asked, sessions), progress(quiet)), as_json)
+
+
 @verb(party, "status", example="plumbob party status")
 def party_status(home: HomeFolder = HOME, as_json: Json = False, quiet: Quiet = False) -> None:
     """Show the progress of each run and which peers it is waiting for."""

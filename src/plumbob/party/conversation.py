@@ -68,7 +68,7 @@ class Topic:
 
 
 class OtherNumber(Exception):  # No mistake: the run continues under that number.
-    """The parties count differently; all of them go on under the highest number."""
+    """The parties count differently; all of them take the highest number."""
 
     def __init__(self, number: int) -> None:
         super().__init__(f"the run's number is {number} on another side")
@@ -84,7 +84,7 @@ class Conversation:
 
     def leave(self, seconds: float = PARTING_SECONDS) -> list[str]:
         """Wait until the peers have everything; the names of those who did not say so in time."""
-        # To all at once: who waits for one peer must not keep the others.
+        # To all at once: waiting for one peer must not keep the others.
         for link in self.links.values():
             link.say_goodbye()
         deadline = time.monotonic() + seconds
@@ -170,6 +170,7 @@ def _link(topic: Topic, peer: str, journal: SqliteJournal, tell: Callable[[str],
         greeting,
         Memory(mail.first, mail.unconfirmed, mail.received, mail.digests),
         stored=partial(journal.stored, peer),
+        digest=partial(journal.digest, peer),
         on_confirmed=partial(journal.confirm, peer),
         on_waiting=tell,
     )

@@ -58,7 +58,7 @@ def encoded_width(table: Table, plan: Plan) -> int:
 
 
 def is_arbiter(home: Home, plan: Plan) -> bool:
-    """Who has a key and no rows."""
+    """Whether this party has a key and no rows."""
     return plan.arbiter is not None and plan.arbiter.name == home.identity.name
 
 

@@ -13,7 +13,7 @@ imported late: most of these verbs need neither.
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from typing import Any
 from plumbob.callbacks import Tell
 from plumbob.crypto import Randomness
 from plumbob.data import Table, held_out_rows, in_agreed_order, read_table
-from plumbob.errors import BudgetExceededError, DataError, UnsafePlanError, UnsignedPlanError
+from plumbob.errors import BudgetExceededError, DataError, JournalError, UnsafePlanError, UnsignedPlanError
 from plumbob.party import alignment, prediction, receipts, signature, training
 from plumbob.party.conversation import AnyConnector, OtherNumber
 from plumbob.party.home import Home
@@ -144,7 +144,7 @@ def _sign_notes(plan: Plan, rows: int | None) -> list[str]:
 
 
 def align(folder: Path, given: GivenPlan, options: AlignmentOptions, quiet: bool, tell: Tell) -> dict[str, object]:
-    """The rows that all parties have; with `at_least`, only if there are so many."""
+    """The rows that all parties have; with `at_least`, only if there are at least that many."""
     home, plan = Home.open(folder), plan_of(given)
     # Before there is a folder for the session: a refusal leaves none.
     refuse_strangers(home, plan)
@@ -165,7 +165,7 @@ def align(folder: Path, given: GivenPlan, options: AlignmentOptions, quiet: bool
             go_on, options.jobs, lambda done, steps: progress(_Chunk(done), steps), most_ids=options.at_most
         )
         found, peers_are_done = alignment.align(party_run, journal, _journaled_randomness(journal), how)
-    # Before its journal goes: who is killed in between need not ask the peers again.
+    # Before its journal goes: whoever is killed in between need not ask the peers again.
     file = None if found.ids is None else alignment.keep(home, plan, found, name)
     if peers_are_done:
         shutil.rmtree(place)
@@ -324,9 +324,8 @@ def _held_out(home: Home, plan: Plan, run: RunFolder) -> dict[str, bool]:
 
 def _most_rows(plan: Plan, part: ModelPart, own: int) -> int | None:
     """The smaller one of what this party allows and what the plan does; in a plan, 0 means the rows of training."""
-    is_limited = plan.version > 1 and plan.protocol == "shares" and plan.open == "never"
-    planned = plan.most_rows or (part.training_rows if is_limited else 0)
-    return min((limit for limit in (own, planned) if limit), default=None)
+    limits = (own, prediction.planned_limit(plan, part.training_rows))
+    return min((limit for limit in limits if limit), default=None)
 
 
 def status(folder: Path) -> dict[str, object]:
@@ -398,6 +397,9 @@ def forget(folder: Path, run: str, gives_up: bool) -> dict[str, object]:
                 f"{run}: journal erased, results kept; a party that has not finished this run can no longer finish it"
             )
         elif gives_up:
+            # Overwritten first, if the disk has room for that: a file that is only removed can be brought back.
+            with suppress(JournalError):
+                journal.forget()
             shutil.rmtree(place)
             line = f"{run}: given up and deleted; to begin again, type --new on all sides"
         else:
@@ -490,6 +492,11 @@ def _renumbered(place: Path, plan: Plan, number: int) -> Path:
     return place.rename(place.with_name(_run_name(plan, number)))
 
 
+def has_finished_run(home: Home, plan: Plan) -> bool:
+    """Whether some run of this plan finished here."""
+    return any(RunFolder(place).is_finished() for place in _runs_of(home, plan).values())
+
+
 def _finished_run(home: Home, plan: Plan) -> RunFolder:
     """The last one that came to its end; DataError if none did."""
     runs = _runs_of(home, plan)
@@ -505,7 +512,20 @@ def _runs_of(home: Home, plan: Plan) -> dict[int, Path]:
     short = plan.hash()[:SHORT]
     places = (home.folder / RUNS).glob(f"{short}*")
     numbered = ((place.name.removeprefix(short).removeprefix("-") or "1", place) for place in places)
-    return {int(number): place for number, place in numbered if number.isdigit()}
+    runs = {int(number): place for number, place in numbered if number.isdigit()}
+    for place in runs.values():
+        _refuse_other_plan(place, plan)
+    return runs
+
+
+def _refuse_other_plan(place: Path, plan: Plan) -> None:
+    """A folder's name is the beginning of a hash, and whoever writes two plans can make these alike."""
+    file = RunFolder(place).plan_file
+    if file.exists() and Plan.load(file).hash() != plan.hash():
+        raise DataError(
+            f"{place}: holds a run of another plan whose hash begins like this one's, which does not happen by chance; "
+            "use the plan that was signed, and ask whoever sent this one"
+        )
 
 
 def _private(home: Home, *names: str) -> Path:
@@ -543,7 +563,7 @@ def _journaled_randomness(journal: SqliteJournal) -> Randomness:
 
 @contextmanager
 def _folder_of_the_met(home: Home, party_run: PartyRun) -> Iterator[PartyRun]:
-    """A session that ends before any peer was there leaves no folder: nobody could go on with it, and it is no run."""
+    """A session that ends before any peer was there leaves no folder: nobody could resume it, and it is no run."""
     is_new = not party_run.folder.exists()
     _private(home, RUNS, party_run.folder.name)
     met: list[str] = []

@@ -259,7 +259,7 @@ class PlanSettings:
         return self.row_norm or (math.sqrt(self.columns) if self.noise == "rows" else 0.0)
 
     def held_out(self, rows: int) -> int:
-        """How many of so many aligned rows are kept for testing."""
+        """How many of this many aligned rows are kept for testing."""
         return round(rows * self.test_share)
 
 

@@ -108,9 +108,9 @@ class LatticePredictor:
 
     def _shared_scores(self, step: int, X: Matrix) -> NDArray[np.uint64]:
         """This party's share of the scores, modulo one period."""
-        mine = local.scores(X, self.plan.feature_bits, self.own, self.shape.input_bits)
-        total = mine >> np.uint64(self.shape.input_bits - ANGLE_BITS)
         entries = np.rint(np.ldexp(X, self.plan.feature_bits)).astype(np.int32)
+        mine = local.scores(self.engine, entries, self.own, self.shape.input_bits)
+        total = mine >> np.uint64(self.shape.input_bits - ANGLE_BITS)
         matrix = lattice.PrivateMatrix(self.engine, self.shape.scores(self.company.name, len(X)), entries)
         for peer, channel in self.company.channels.items():
             # Drawn for these rows alone: randomness that hid others must not hide them too.

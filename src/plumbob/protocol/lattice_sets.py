@@ -40,14 +40,14 @@ TURN_BITS = 22  # Fraction bits of a product of sines and cosines that goes into
 LAST_BITS = 22
 """Fraction bits of the last stage's factors: a residual is a sum of sixteen products with them, whose errors add up."""
 HIDING_BITS = 30
-STRAY_UNITS = 2
-"""For each party. A sum's own low bits are dropped (one unit down), each peer's product is right to one unit each way:
-two neighbours' sums can so differ by less than this many units more than exact ones would."""
+STRAY_UNITS = 4
+"""For each party. A sum's own low bits are dropped (one unit down), each peer's product is right to two units each way,
+by two roundings and its noise: neighbours' sums so differ by less than this many units more than exact ones would."""
 NOISE_BITS = 6
 """All parties' noise stays below 2**6 deviations of one, but for less than 2**-600."""
 MOST_ROWS = 1_950_000
 """Of one run: in the sum over more rows, the noise of a gradient could reach its last bit (docs/lattice.md)."""
-ROWS_AT_ONCE = 1 << 17  # Of one product in slots: so many rows make a request of 80 MB.
+ROWS_AT_ONCE = 1 << 17  # Of one product in slots: this many rows make a request of 80 MB.
 TERMS = 2 * len(HARMONICS)
 
 PROFILES = (
@@ -189,10 +189,11 @@ class LatticeShape:
 
     def refuse_scores(self, held_out: int) -> None:
         """Held-out rows are scored when training ends, and count among the rows that the plan allows."""
-        if self.plan.open == "never" and 0 < self.plan.most_rows < held_out:
+        most = self.plan.most_rows or self.rows
+        if self.plan.open == "never" and most < held_out:
             raise PlanError(
-                f"crypto.most_rows: {self.plan.most_rows} rows may be scored, and {held_out} are held out to be scored "
-                "when training ends; hold out fewer rows (test_share), or raise most_rows"
+                f"crypto.most_rows: {most} rows may be scored, and {held_out} are held out to be scored when training "
+                "ends; hold out fewer rows (test_share), or raise most_rows"
             )
 
     @property
@@ -260,10 +261,15 @@ class LatticeShape:
 
 
 def most_opened_bits(plan: Plan, rows: int) -> int:
-    """What a dishonest party can have carried out to it: what is opened to it, or all that weights' shares hold."""
+    """How much of a key a dishonest party can have carried out to it: what is opened, or all that weights' shares hold.
+
+    Between two, the weights of both count: scores show the label party what the peer's own weights hold, too. More
+    parties are taken for honest. What is opened of rows is another number: `checking.prediction_rules`.
+    """
     held = (plan.columns + 1) * _share_bits(plan)
     if plan.open == "own":
-        return min(held, max(columns_of(plan, party.name) for party in plan.learners) * WEIGHTS.bits)
+        columns = [columns_of(plan, party.name) for party in plan.learners]
+        return min(held, (sum(columns) if len(columns) == 2 else max(columns)) * WEIGHTS.bits)
     return min(held, (plan.most_rows or rows) * SCORES_BY_LATTICE.bits)
 
 
@@ -284,7 +290,8 @@ def _too_much(plan: Plan, opened: int) -> str:
         rows, columns = most // SCORES_BY_LATTICE.bits, most // _share_bits(plan) - 1
         accepted = f"most_rows = {rows} scored rows, or {columns} columns in all with any number of rows"
     else:
-        accepted = f'{most // WEIGHTS.bits - 1} columns of one party, or open = "never"'
+        whose = "in all" if len(plan.learners) == 2 else "of one party"
+        accepted = f'{most // WEIGHTS.bits - 1} columns {whose}, or open = "never"'
     return (
         f'crypto.scheme: "lattice": {opened} bits may be opened to one party, and its keys withstand {most}; accepted '
         f"would be {accepted}"

@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 from plumbob.arrays import Vector
 from plumbob.crypto import lattice
 from plumbob.crypto.lattice import Context, angles, local, pairs
-from plumbob.crypto.lattice.angles import Angles
 from plumbob.crypto.lattice.context import SEED_BYTES
+from plumbob.crypto.lattice.interface import Angles
 from plumbob.data import Batch, store
 from plumbob.data.whitening import PENALTY_BITS
 from plumbob.errors import DivergenceError, PrivacyError
@@ -159,7 +159,7 @@ class LatticeParty(TrainingParty):
     def _shared_scores(self, number: int) -> Angles:
         """This party's share of all rows' scores: 2**32 is one period."""
         dropped = self.shape.input_bits - ANGLE_BITS
-        mine = local.scores(self.shard.X, self.plan.feature_bits, self.held[self.company.name], self.shape.input_bits)
+        mine = local.scores(self.engine, self._integers, self.held[self.company.name], self.shape.input_bits)
         lent = {peer: local.pairs_of(self.held[peer]) for peer in self.company.peers}
         total = mine >> np.uint64(dropped)
         for answered, opened in self.products.with_matrix(SCORES, number, lent, self._score_matrix).values():
@@ -192,7 +192,7 @@ class LatticeParty(TrainingParty):
 
     def _shared_sums(self, number: int, residuals: lattice.Pairs) -> dict[str, Share]:
         """This party's shares of every party's sums of residuals times features."""
-        mine = local.sums(self.shard.X, self.plan.feature_bits, residuals)
+        mine = local.sums(self.engine, self._integers, residuals)
         lent = dict.fromkeys(self.company.peers, residuals)
         shared = self._with_products(GRADIENTS, number, mine, lent, self._gradient_matrix)
         return self._lifted_sums(number, GRADIENTS, self._noisy(number, shared))
@@ -209,7 +209,7 @@ class LatticeParty(TrainingParty):
         if not self.shape.has_penalty_products:
             return {}
         lent = {peer: local.pairs_of(self.held[peer]) for peer in self.company.peers}
-        mine = local.sums(self._penalty, PENALTY_BITS, local.pairs_of(self.held[self.company.name]))
+        mine = local.sums(self.engine, self._penalty, local.pairs_of(self.held[self.company.name]))
         shared = self._with_products(PENALTIES, number, mine, lent, self._penalty_matrix)
         return self._lifted_sums(number, PENALTIES, shared)
 
@@ -284,12 +284,11 @@ class LatticeParty(TrainingParty):
 
     @cached_property
     def _penalty_matrix(self) -> lattice.PrivateMatrix:
-        entries = np.rint(np.ldexp(self._penalty, PENALTY_BITS)).astype(np.int32)
-        return lattice.PrivateMatrix(self.engine, self.products.layout(PENALTIES, self.company.name), entries)
+        return lattice.PrivateMatrix(self.engine, self.products.layout(PENALTIES, self.company.name), self._penalty)
 
     @cached_property
-    def _penalty(self) -> NDArray[np.float64]:
-        return self.shard.penalties(self.plan.l2)
+    def _penalty(self) -> lattice.Small:
+        return np.rint(np.ldexp(self.shard.penalties(self.plan.l2), PENALTY_BITS)).astype(np.int32)
 
     # What surrounds the steps.
 

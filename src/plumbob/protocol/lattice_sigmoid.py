@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.crypto.lattice import Pairs, SlotLayout, Small, angles, pairs
-from plumbob.crypto.lattice.angles import Angles
+from plumbob.crypto.lattice.interface import Angles
 from plumbob.errors import LocalProtocolError
 from plumbob.model.sigmoid import AMPLITUDES, HARMONICS
 from plumbob.protocol.lattice_products import SIGMOID, Products

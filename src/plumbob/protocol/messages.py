@@ -59,7 +59,7 @@ class Kind(IntEnum):
     SHUFFLED_IDS = 22  # alignment: points under everybody's scalar, sorted
     UNBLINDED_IDS = 23  # alignment of three and more: common points under one scalar less than before
     ALIGNMENT_OPENING = 24  # How many ids, in which chunks, and whether the size comes first
-    ALIGNMENT_DECISION = 25  # One byte: go on from the size to the ids, or not
+    ALIGNMENT_DECISION = 25  # One byte: continue from the size to the ids, or not
     PROPOSAL_ROLE = 50  # proposal: whether the sender has the label
     PROPOSAL_DRAFT = 51  # proposal: the label party's plan, without columns, compressed TOML
     PROPOSAL_WIDTH = 52  # proposal: how many columns the sender's table gives under that draft

@@ -152,6 +152,7 @@ class ModelPart:
             stored["whitening"] = _stored_whitening(self.whitening)
         if self.bound is not None:
             stored |= _stored_bound(self.bound)
+        path.touch(mode=0o600)
         path.write_text(json.dumps(stored, indent=1, allow_nan=False), encoding="utf-8")
 
     @classmethod

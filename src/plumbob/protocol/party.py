@@ -100,9 +100,14 @@ class TrainingParty(ABC):
         self.prepare()
 
     def _refuse_steep_rate(self) -> None:
-        """In `shares` nobody would see a full-batch run diverge; the public rate never does."""
+        """In `shares` nobody would see a full-batch run diverge; the public rate never does.
+
+        Not under a promise for whole rows: peers see whether a run begins, and one row could decide that.
+        """
         plan = self.plan
         if plan.version == 1 or plan.protocol != "shares" or plan.batches != "full" or not plan.learning_rate:
+            return
+        if plan.noise == "rows":
             return
         most = logistic.largest_rate(self.shard.X, plan.momentum)
         if plan.rate >= most:
@@ -251,7 +256,7 @@ class TrainingParty(ABC):
         return Encoded(values.ravel(), encoding)
 
     def own_part(self, terms: Matrix, released: Encoded) -> Vector:
-        """Own residuals as the own update uses them: exact (Algorithm 3), or as released where soundness needs it."""
+        """Residuals as this party updates with them: exact (Algorithm 3), or as released where soundness needs it."""
         if defences.updates_with_released_noise(self.plan, self.plan.party(self.participant.name).role):
             return released.encoding.decode(released.values[: terms.shape[1]])
         own: Vector = terms[0]

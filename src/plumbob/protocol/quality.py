@@ -32,7 +32,7 @@ def run_to_its_quality(party: TrainingParty | Arbiter) -> tuple[Transcript | Arb
 
 
 def shows_quality(plan: Plan, rows: int) -> bool:
-    """Whether held-out rows of so many aligned ones are scored when training ends."""
+    """Whether held-out rows of this many aligned ones are scored when training ends."""
     return plan.version > 1 and plan.protocol != "clear" and plan.held_out(rows) > 0
 
 

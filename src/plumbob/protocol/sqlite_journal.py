@@ -1,7 +1,6 @@
 """A journal on disk: one SQLite file for each conversation, and long messages in files beside it."""
 
 import fcntl
-import hashlib
 import os
 import sqlite3
 from collections import deque
@@ -79,7 +78,7 @@ class SqliteJournal:
     """A file of one party and one conversation, open in one process at a time.
 
     `source` gives the random bytes. A write that fails, a full disk for example, is a JournalError: nothing has left,
-    and the next start goes on from what is on the disk.
+    and the next start resumes from what is on the disk.
     """
 
     def __init__(self, path: Path, source: Callable[[int], bytes] = os.urandom) -> None:
@@ -93,6 +92,7 @@ class SqliteJournal:
         self._sent: dict[str, int] = {}
         self._received: dict[str, int] = {}
         self._stored: dict[str, int] = {}
+        self._last_digest: dict[str, tuple[int, bytes]] = {}
         self._confirmed: dict[str, int] = {}
         self._erasable = False
         self._lock = locked(path)
@@ -152,7 +152,7 @@ class SqliteJournal:
         self.drawn = int(self.fact("drawn") or b"0")
 
     def identity(self) -> str:
-        """Drawn once: by it a peer knows that it goes on with the same run, and not with a new one."""
+        """Drawn once: by it a peer knows that this is the same run, and not with a new one."""
         found = self.fact("identity")
         if found is None:
             found = os.urandom(16).hex().encode()
@@ -223,12 +223,12 @@ class SqliteJournal:
         waiting = self._replay.received.get(peer)
         return waiting.popleft() if waiting else None
 
-    def keep(self, peer: str, data: bytes) -> None:
+    def keep(self, peer: str, data: bytes, digest: bytes) -> None:
         number = self._received.get(peer, 0)
-        digest = digest_of(data)
         self._write(
             "INSERT INTO received VALUES (?, ?, ?, ?, ?, ?)", peer, number, self._step, digest, *self._kept(data)
         )
+        self._last_digest[peer] = number, digest
         self._received[peer] = number + 1
 
     def finish(self, step: int, result: State, state: State) -> None:
@@ -260,8 +260,13 @@ class SqliteJournal:
         self._commit()
 
     def confirm(self, peer: str, count: int) -> None:
-        """The peer has stored so many of our messages: they need not be sent again. Said from other threads."""
+        """The peer has stored this many of our messages: they need not be sent again. Said from other threads."""
         self._confirmed[peer] = count
+
+    def digest(self, peer: str, number: int) -> bytes | None:
+        """Of a message that was kept just now; None for any other. Asked from other threads."""
+        kept, digest = self._last_digest.get(peer, (-1, None))
+        return digest if kept == number else None
 
     def stored(self, peer: str) -> int:
         """How many of the peer's messages are on this disk. Asked from other threads."""
@@ -288,7 +293,7 @@ class SqliteJournal:
         self._execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def close(self) -> None:
-        """Without a commit: what was not sent is drawn anew."""
+        """Without a commit: what was not sent is drawn again."""
         self._database.close()
         self._bodies.close()
         os.close(self._lock)
@@ -383,11 +388,6 @@ CHANGED = (
     "replaying the step after the restart gave different bytes from those already sent: the data, plan or program has "
     "changed; restore them, or start a new run"
 )
-
-
-def digest_of(data: bytes) -> bytes:
-    """By which a message that comes twice is known."""
-    return hashlib.sha256(data).digest()
 
 
 def _unbroken_end(numbers: list[int], count: int) -> int:

@@ -115,3 +115,20 @@ def check_range(matrix: IntegerMatrix, bits: int) -> None:
 def cores() -> int:
     """How many this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class KernelEngine:
+    """One path through the kernel (default: the best one here) on a number of threads (default: all we may use)."""
+
+    def __init__(self, paths: Sequence[str], path: str | None, threads: int | None) -> None:
+        self.path = paths[0] if path is None else path
+        if self.path not in paths:
+            raise ValueError(f"expected a path among {', '.join(paths)}, got {self.path!r}: this machine has no other")
+        self.threads = cores() if threads is None else threads
+        if self.threads < 1:
+            raise ValueError(f"expected at least one thread, got {self.threads}: leave it out for all cores")
+
+    @property
+    def name(self) -> str:
+        """With the path."""
+        return f"native-{self.path}"

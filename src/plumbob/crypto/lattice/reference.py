@@ -1,18 +1,21 @@
 """The readable engine: numpy and Python's integers. It defines the bytes that the native engine must give too."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.crypto.lattice import polynomial_sine, streams, wire
-from plumbob.crypto.lattice.interface import Packed, Pairs, Residues, Small
+from plumbob.crypto.lattice.interface import Angles, AnswerPlaces, Packed, Pairs, Residues, Small, Wave
 from plumbob.crypto.lattice.sets import ParameterSet
 from plumbob.crypto.lattice.transform import forward, inverse, multiply
 
 FRACTION_BITS = 256
 """A residue is divided by q in fixed point: this many bits of the fraction are calculated."""
 HIGH_BYTES = 40
+LIMB_BYTES = 2
+ROWS_AT_ONCE = 1 << 15
+"""Of own sums: this many products of 31 and 16 bits stay below 2**63."""
 
 BigIntegers = NDArray[np.object_]
 
@@ -69,6 +72,7 @@ class ReferenceEngine:
         key: tuple[Residues, bytes],
         streams: tuple[bytes, bytes],
         bits: tuple[int, int],
+        answers: AnswerPlaces,
     ) -> tuple[Packed, Pairs]:
         received = wire.unpack(parameters, packed)
         expanded = [_uniform(parameters, uniform, index) for index in range(len(received))]
@@ -76,7 +80,7 @@ class ReferenceEngine:
         for index, row in enumerate(matrix):
             own, sent = _product(parameters, received, expanded, row, key, streams, index)
             replies.append(wire.pack_pairs(_fraction_bits(parameters, sent, bits[0]), bits[0]))
-            shares.append(_fraction_bits(parameters, own, bits[1]))
+            shares.append(_fraction_bits(parameters, own, bits[1])[answers])
         return np.stack(replies), np.stack(shares)
 
     def reply_slots(
@@ -124,8 +128,11 @@ class ReferenceEngine:
             shares.append(_slots_scaled_down(parameters, own))
         return np.stack(replies), np.stack(shares)
 
-    def open(self, parameters: ParameterSet, secret: Residues, packed: Packed, bits: tuple[int, int]) -> Pairs:
-        return np.stack([_opened(parameters, secret, wire.unpack_pairs(each, bits[0]), bits) for each in packed])
+    def open(
+        self, parameters: ParameterSet, secret: Residues, packed: Packed, bits: tuple[int, int], answers: AnswerPlaces
+    ) -> Pairs:
+        opened = (_opened(parameters, secret, wire.unpack_pairs(each, bits[0]), bits) for each in packed)
+        return np.stack([each[answers] for each in opened])
 
     def open_slots(self, parameters: ParameterSet, secret: Residues, packed: Packed) -> Pairs:
         received = wire.unpack(parameters, packed)
@@ -152,8 +159,26 @@ class ReferenceEngine:
         composed = _composed(parameters.primes, _coefficients(parameters, value))
         return b"".join((int(each) >> dropped).to_bytes(HIGH_BYTES, "little") for each in composed)
 
-    def sines(self, angles: NDArray[np.uint32]) -> tuple[Small, Small]:
-        return polynomial_sine.sine(angles), polynomial_sine.cosine(angles)
+    def waves(self, angles: Angles, waves: Sequence[Wave], dropped: int) -> Small:
+        result = np.empty((len(waves), len(angles)), dtype=np.int32)
+        for place, (harmonic, shift, scale) in enumerate(waves):
+            turned = np.uint32(harmonic) * angles.astype(np.uint32) + np.uint32(shift)
+            result[place] = (polynomial_sine.sine(turned).astype(np.int64) * scale + (1 << dropped >> 1)) >> dropped
+        return result
+
+    def own_scores(self, entries: Small, share: Pairs) -> NDArray[np.uint64]:
+        # Modulo 2**64, products and sums of a signed number's complement are those of the number.
+        return entries.astype(np.int64).view(np.uint64) @ share[:, 0]
+
+    def own_sums(self, entries: Small, share: Pairs) -> Pairs:
+        """By limbs so short that no sum of signed 64-bit numbers overflows."""
+        totals = np.zeros((entries.shape[1], 16 // LIMB_BYTES), dtype=object)
+        for start in range(0, len(entries), ROWS_AT_ONCE):
+            rows = slice(start, start + ROWS_AT_ONCE)
+            limbs = np.ascontiguousarray(share[rows], dtype="<u8").view("<u2").astype(np.int64)
+            totals += (entries[rows].astype(np.int64).T @ limbs).astype(object)
+        whole = [sum(int(part) << (8 * LIMB_BYTES * place) for place, part in enumerate(row)) for row in totals]
+        return _pairs(np.array(whole, dtype=object))
 
 
 # Polynomials modulo q, transformed.

@@ -11,10 +11,12 @@ from plumbob.model import bounds
 from plumbob.model.logistic import signs_of
 from plumbob.workshop.attacks.interface import Attack, LabelClaim, View
 from plumbob.workshop.attacks.label_sign import LABEL_SIGN, recover_labels_by_criterion
+from plumbob.workshop.auditor.joint_run import JointRun
+from plumbob.workshop.auditor.truth import Truth
 from plumbob.workshop.paper.effort import Effort
 from plumbob.workshop.paper.findings import Curve, ExperimentOutcome, Figure, PaperClaim, judged, kept_claim
 from plumbob.workshop.paper.released import Released, success
-from plumbob.workshop.paper.runs import JointWeights, even_split, labels_of, trained
+from plumbob.workshop.paper.runs import even_split, labels_of, trained
 from plumbob.workshop.simulation import Run
 
 CRITERION = Attack("label-sign by the criterion", "features", recover_labels_by_criterion, "Criterion 4.2")
@@ -75,10 +77,10 @@ def _tried(rate: float, start: str, effort: Effort, keys: dict[str, Any], sigmoi
     # From zero nothing is drawn: every seed would do the same.
     for seed in effort.all_seeds if start != "zero" else (1,):
         common = {"start": start, "batches": "full", "seed": seed, "sigmoid": sigmoid, **keys}
-        first = JointWeights.of(trained(SPLIT, X, y, epochs=1, **common))
+        first = JointRun.of(Truth.of(trained(SPLIT, X, y, epochs=1, **common)))
         largest = first.largest_scores[0]
         printed = allowed(rate, largest)
-        course = JointWeights.of(trained(SPLIT, X, y, epochs=max(1, 3 * printed), learning_rate=rate, **common))
+        course = JointRun.of(Truth.of(trained(SPLIT, X, y, epochs=max(1, 3 * printed), learning_rate=rate, **common)))
         found = Tried(
             [*found.promised, allowed(rate, largest, first.row_norm)],
             [*found.printed, printed],
@@ -144,7 +146,7 @@ def _growth_figure(effort: Effort) -> Figure:
     curves = []
     for start in ("zero", "xavier"):
         keys: dict[str, Any] = {"epochs": steps, "batches": "full", "learning_rate": rate, "start": start}
-        heights = np.array(JointWeights.of(trained(SPLIT, X, y, **keys, **UNIT_ROWS)).largest_scores) + 2.0
+        heights = np.array(JointRun.of(Truth.of(trained(SPLIT, X, y, **keys, **UNIT_ROWS))).largest_scores) + 2.0
         allowed = heights[0] * bounds.growth(rate) ** np.arange(steps)
         curves.append(Curve.of(f"bound, {start}", range(1, steps + 1), allowed[:, None].tolist(), True))
         curves.append(Curve.of(f"measured, {start}", range(1, steps + 1), heights[:, None].tolist()))

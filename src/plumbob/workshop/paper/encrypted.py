@@ -16,9 +16,10 @@ from plumbob.model import metrics
 from plumbob.plan import Plan
 from plumbob.workshop.attacks.equations import solved_steps
 from plumbob.workshop.attacks.interface import View
+from plumbob.workshop.auditor.joint_run import JointRun
+from plumbob.workshop.auditor.truth import Truth
 from plumbob.workshop.paper.findings import Curve, ExperimentOutcome, Figure, MeanPoint, PaperClaim, judged
 from plumbob.workshop.paper.readings import Study
-from plumbob.workshop.paper.runs import JointWeights
 from plumbob.workshop.simulation import Run, train
 
 COLUMNS = 32
@@ -107,7 +108,7 @@ def _run(study: Study, piece: EncryptedSample, split: tuple[int, int], tables: d
 
 def _course(run: Run) -> dict[str, Vector]:
     """After each step: accuracy on all rows, the share of all labels that the feature party read, and the norm."""
-    course = JointWeights.of(run)
+    course = JointRun.of(Truth.of(run))
     ends = np.concatenate([one.weights for one in run.transcripts.values()])
     weights: Matrix = np.vstack([course.weights[1:], ends])
     y = course.signs > 0

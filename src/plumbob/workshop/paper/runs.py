@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -11,15 +10,13 @@ from numpy.typing import NDArray
 
 from plumbob import datasets
 from plumbob.arrays import Matrix, Vector
-from plumbob.data import Batch, split_array
+from plumbob.data import split_array
 from plumbob.errors import DataError
 from plumbob.model.logistic import partial_residuals, signs_of
 from plumbob.model.metrics import auc, balanced_accuracy
-from plumbob.model.sigmoid import SIGMOIDS
 from plumbob.plan import Plan
 from plumbob.workshop.attacks.active.interface import AttackingParty
 from plumbob.workshop.attacks.interface import Attack, LabelClaim, ValueClaim, View
-from plumbob.workshop.auditor.truth import Truth
 from plumbob.workshop.simulation import Run, train
 
 Samples = tuple[Matrix, NDArray[np.int64]]
@@ -138,44 +135,3 @@ def exact_readings(run: Run, by: str) -> list[NDArray[np.bool_]]:
         encoded[batch.rows] = np.rint(partial_residuals(scores, signs) * unit)
         released[batch.step] = encoded
     return [np.rint(one.residuals * unit) == released[one.step][one.rows] for one in spy.readings]
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class JointWeights:
-    """Everybody's columns side by side, and the joint weights before each step: what only an auditor has."""
-
-    X: Matrix
-    signs: Vector
-    weights: Matrix
-    batches: list[Batch]
-    plan: Plan
-
-    @classmethod
-    def of(cls, run: Run) -> "JointWeights":
-        """From all transcripts."""
-        truth = Truth.of(run)
-        views = list(truth.views.values())
-        return cls(
-            np.hstack([view.X for view in views]),
-            signs_of(truth.is_positive),
-            np.hstack([view.weights_before for view in views]),
-            views[0].batches,
-            truth.plan,
-        )
-
-    @property
-    def row_norm(self) -> float:
-        return float(np.linalg.norm(self.X, axis=1).max())
-
-    @property
-    def largest_scores(self) -> list[float]:
-        """Before each step, over all rows."""
-        return [float(np.abs(self.X @ before).max()) for before in self.weights]
-
-    def steps_without_failure(self) -> int:
-        """First steps in which -sign(residual) is the label of every row of the batch (Criterion 4.2)."""
-        for step, (batch, before) in enumerate(zip(self.batches, self.weights, strict=True)):
-            residuals = SIGMOIDS[self.plan.sigmoid].residuals(self.X[batch.rows] @ before, self.signs[batch.rows])
-            if (residuals * self.signs[batch.rows] >= 0).any():
-                return step
-        return len(self.batches)

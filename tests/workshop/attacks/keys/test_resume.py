@@ -80,7 +80,7 @@ def journal(folder: Path) -> SqliteJournal:
 class DeafJournal(SqliteJournal):
     """The attacker's: it keeps what it said itself, and at every start asks for all that it heard once more."""
 
-    def keep(self, peer: str, data: bytes) -> None:
+    def keep(self, peer: str, data: bytes, digest: bytes) -> None:
         """As if nothing had come."""
 
 

@@ -54,6 +54,7 @@ def test_our_reply_is_not_read() -> None:
     reply = evaluator.reply(SEED + wire.pack(c0).tobytes()).reply
     width = LAYOUT.reply_bits // 8
     packed = np.frombuffer(reply, dtype=np.uint8).reshape(1, 64, width)
-    share = ENGINE.open(PARAMETERS, KEY.secret, packed, (LAYOUT.reply_bits, LAYOUT.output_bits))[0]
+    every = np.arange(PARAMETERS.degree, dtype=np.uint32)
+    share = ENGINE.open(PARAMETERS, KEY.secret, packed, (LAYOUT.reply_bits, LAYOUT.output_bits), every)[0]
     opened = [int(low) << (PARAMETERS.modulus_bits - LAYOUT.output_bits) for low in share[:, 0]]
     assert read_rate(opened, LIFTED) < 0.05

@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from plumbob.arrays import Matrix, Vector
 from plumbob.crypto import lattice
 from plumbob.crypto.lattice import Layout, Pairs, Small, angles, local, pairs
-from plumbob.crypto.lattice.angles import Angles
 from plumbob.crypto.lattice.context import SEED_BYTES
+from plumbob.crypto.lattice.interface import Angles
 from plumbob.model.sigmoid import AMPLITUDES, HARMONICS, PERIOD
 from plumbob.plan import Plan
 from plumbob.protocol.lattice_products import GRADIENTS, Products
@@ -62,17 +62,17 @@ class DeviatingParty(AttackingParty, LatticeParty):
 
     def _shared_sums(self, number: int, residuals: Pairs) -> dict[str, Share]:
         rows = self.gradient_rows(number)
-        mine = local.sums(rows, self.plan.feature_bits, residuals)
-        lent = dict.fromkeys(self.company.peers, residuals)
         entries = np.rint(np.ldexp(rows, self.plan.feature_bits)).astype(np.int32)
+        mine = local.sums(self.engine, entries, residuals)
+        lent = dict.fromkeys(self.company.peers, residuals)
         matrix = lattice.PrivateMatrix(self.engine, self.products.layout(GRADIENTS, self.company.name), entries)
         shared = self._with_products(GRADIENTS, number, mine, lent, matrix)
         return self._lifted_sums(number, GRADIENTS, self._noisy(number, shared))
 
     @cached_property
-    def _penalty(self) -> NDArray[np.float64]:
+    def _penalty(self) -> Small:
         """Its weights are not pulled back either."""
-        return np.zeros((self.columns, self.columns))
+        return np.zeros((self.columns, self.columns), np.int32)
 
     def refuse_result(self) -> None:
         """Weights that no honest run ends with are what it wanted."""

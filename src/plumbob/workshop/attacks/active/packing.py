@@ -3,7 +3,7 @@
 View: the replies to own masked sums, by helpers (`exchange`) or by the arbiter. Where the helper hands whole plaintexts
 back (`replies = "paper"`), each has room for dozens of values above the honest sum. They are laid there before masking,
 so that nothing of what the helper receives looks different, and split off, borrows included, after unmasking. The
-honest sum is read from below: training goes on undisturbed, the final model is the honest one bit for bit.
+honest sum is read from below: training continues undisturbed, the final model is the honest one bit for bit.
 
 Two things can be hidden:
 
@@ -29,7 +29,6 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 
@@ -314,13 +313,5 @@ def arm(plan: Plan, name: str) -> type[TrainingParty] | NotApplicable:
     return OneHotPacking if plan.replies == "paper" else TruncatedPacking
 
 
-def _attack(by: Literal["label", "features"]) -> ActiveAttack:
-    return ActiveAttack(
-        name="packing",
-        by=by,
-        arm=arm,
-    )
-
-
-PACKING_BY_FEATURE_PARTY = _attack("features")
-PACKING_BY_LABEL_PARTY = _attack("label")
+PACKING_BY_FEATURE_PARTY = ActiveAttack("packing", "features", arm)
+PACKING_BY_LABEL_PARTY = ActiveAttack("packing", "label", arm)
