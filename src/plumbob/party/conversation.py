@@ -7,7 +7,7 @@ stopped for good: the peers wait.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -29,6 +29,8 @@ from plumbob.transport.greeting import Greeting, Purpose
 from plumbob.transport.reliable import Memory, ReliableLink
 
 PARTING_SECONDS = 60.0
+FURTHEST_NUMBER = 1000
+"""By how much a peer's number of the run may exceed our own: a dishonest peer could otherwise use up all numbers."""
 MET = "run/"  # Before a peer's name: the fact in the journal which run of its own it is in.
 
 
@@ -139,10 +141,18 @@ def _told(error: BaseException, topic: Topic) -> str:
     return error.for_peers if isinstance(error, PlumbobError) else PlumbobError.for_peers
 
 
-def _refuse_other_number(topic: Topic, links: Iterable[ReliableLink]) -> None:
+def _refuse_other_number(topic: Topic, links: Collection[ReliableLink]) -> None:
     """Before anything is sent: this side then continues under the highest number, as all do."""
-    highest = max((link.peer_number for link in links), default=0)
-    if topic.number and highest > topic.number:
+    if not topic.number:
+        return
+    for link in links:
+        if link.peer_number > topic.number + FURTHEST_NUMBER:
+            raise RemoteProtocolError(
+                f"{link.peer} says that this is run {link.peer_number} of the plan, here {topic.number}; they "
+                f"may differ by {FURTHEST_NUMBER} at most. Ask {link.peer} to move its older runs of the plan away."
+            )
+    highest = max(link.peer_number for link in links)
+    if highest > topic.number:
         raise OtherNumber(highest)
 
 
