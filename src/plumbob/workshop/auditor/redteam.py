@@ -16,9 +16,10 @@ from plumbob.checking.findings import ORDER, Findings, worst_first
 from plumbob.data import Column, Table
 from plumbob.errors import DataError, RemoteProtocolError
 from plumbob.plan import Plan, suggestion
-from plumbob.protocol.party import Progress
+from plumbob.protocol.party import Progress, TrainingParty
 from plumbob.record import Finding
 from plumbob.workshop.attacks import ACTIVE, PASSIVE, ActiveAttack, Attack, NotApplicable
+from plumbob.workshop.attacks.active.chosen_rows import ChoosingParty
 from plumbob.workshop.auditor.arbiter import arbiter_audit
 from plumbob.workshop.auditor.budget import epochs_within, shortened, stage, told_now_and_then
 from plumbob.workshop.auditor.coalitions import Team, findings_together
@@ -104,6 +105,7 @@ def acted_out(attack: ActiveAttack, by: str, truth: Truth, progress: Progress | 
     party_class = attack.arm(truth.plan, by)
     if isinstance(party_class, NotApplicable):
         return scored(attack, by, party_class, truth)
+    party_class = after_those_in_doubt(party_class, truth, by)
     plan = plan_again(truth.plan)
     if epochs_within(truth.plan, truth.rows) < truth.plan.passes:
         plan = plan.replace(epochs=epochs_within(truth.plan, truth.rows))
@@ -116,6 +118,20 @@ def acted_out(attack: ActiveAttack, by: str, truth: Truth, progress: Progress | 
     # What its own part of the model predicts is taken from the honest run: it may have spoilt its part in this one.
     findings = scored(attack, by, claim, Truth(truth.plan, {**again.views, by: truth.views[by]}))
     return [replace(one, why=one.why + shortened(truth.plan, truth.rows)) for one in findings]
+
+
+def after_those_in_doubt(party_class: type[TrainingParty], truth: Truth, by: str) -> type[TrainingParty]:
+    """Whoever can choose whom to read chooses those whom its own part of an earlier, honest run leaves in doubt.
+
+    They are those nearest to the threshold that gives as many positives as there are; a base rate is no secret.
+    """
+    view = truth.views[by]
+    if not issubclass(party_class, ChoosingParty) or not len(view.weights) or not view.X.shape[1]:
+        return party_class
+    scores = view.X @ view.weights
+    threshold = np.sort(scores)[-max(1, int(truth.is_positive.sum()))]
+    order = np.argsort(np.abs(scores - threshold), kind="stable")
+    return type(party_class.__name__, (party_class,), {"preferred": tuple(order.tolist())})
 
 
 def run_again(truth: Truth) -> Truth:

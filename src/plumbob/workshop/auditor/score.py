@@ -108,7 +108,8 @@ def _labels(attack: Named, by: str, claim: LabelClaim, truth: Truth) -> Finding:
     is_determined = is_answered & claim.is_determined
     verdict = _verdict(advantage, truth.plan.tolerance_labels)
     known = _known_labels(claim, is_answered, is_determined, truth, by)
-    if verdict == BLOCKED and known is not None and known[0] > known[1]:
+    # Whoever reads labels exactly knows what it could only suppose before, however right it supposed.
+    if verdict == BLOCKED and known is not None and (known[0] > known[1] or known[0] == 1.0):
         verdict = DEGRADES
     return Finding(
         attack.name,

@@ -19,9 +19,10 @@ Two ways to choose (`Tactic`):
 
 In `shares` nothing is returned before the weights are opened, so there are d_B equations a run: one dummy column per
 target and the sign of its weight, or, from zero weights, the superincreasing columns in the first step and zeros after
-it. The attacker's own columns learn nothing then, and the label party's are trained as if it were alone: the message
-count, the sizes and the peer's code are the honest ones, the attacker's part of the model is not. `open = "never"`,
-noise and randomised response are the defences; a random start leaves one label a column.
+it. Lattices change nothing about that: whoever multiplies with a matrix chooses it, product by product. The attacker's
+own columns learn nothing then, and the label party's are trained as if it were alone: the message count, the sizes and
+the peer's code are the honest ones, the attacker's part of the model is not. `open = "never"`, noise and randomised
+response are the defences; a random start leaves one label a column.
 """
 
 import math
@@ -34,12 +35,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.arrays import Vector
-from plumbob.crypto import Encoded, Encoding, EncryptedVector, PublicKey, Slots
+from plumbob.checking.figures import Figures
+from plumbob.crypto import Encoded, Encoding, EncryptedVector, PublicKey, Slots, lattice
 from plumbob.crypto.engines.interface import IntegerMatrix
 from plumbob.crypto.packing import centred
 from plumbob.data import Batch, batches
 from plumbob.plan import Plan
 from plumbob.privacy.randomised_response import label_scale
+from plumbob.protocol.lattice_products import GRADIENTS
 from plumbob.protocol.lattice_shares import LatticeParty
 from plumbob.protocol.openings import WEIGHTS, Share
 from plumbob.protocol.party import TrainingParty
@@ -162,7 +165,9 @@ class ChoosingParty(AttackingParty, TrainingParty):
     """Decides, step by step, whom to read."""
 
     chosen: tuple[int, ...] = ()
-    """The training rows that it is after; empty: the first ones, as many as it has columns."""
+    """The training rows that it is after; empty: as many as it can read, in the order of `preferred`."""
+    preferred: tuple[int, ...] = ()
+    """Training rows, those that it would most like to read first; all others come after them."""
 
     def tactic(self, batch: Batch, honest: Encoded, sum_bits: int) -> Tactic | None:
         """What to do with this step; None: play it honestly."""
@@ -182,7 +187,13 @@ class ChoosingParty(AttackingParty, TrainingParty):
 
     @property
     def wanted(self) -> NDArray[np.intp]:
-        return np.array(self.chosen or range(min(self.columns, len(self.shard))), dtype=np.intp)
+        return np.array(self.chosen or self.by_preference[: self.columns], dtype=np.intp)
+
+    @cached_property
+    def by_preference(self) -> NDArray[np.intp]:
+        """Every training row."""
+        first = np.array(self.preferred, dtype=np.intp)
+        return np.concatenate([first, np.setdiff1d(np.arange(len(self.shard)), first)])
 
     @property
     def unread(self) -> NDArray[np.intp]:
@@ -194,8 +205,9 @@ class ChoosingParty(AttackingParty, TrainingParty):
         return np.unique(np.concatenate([np.zeros(0, dtype=np.intp), *(reading.rows for reading in self.readings)]))
 
     def wanted_first(self, batch: Batch) -> NDArray[np.intp]:
-        """All places of a batch, those of wanted people before the others."""
-        return np.argsort(~np.isin(batch.rows, self.wanted), kind="stable")
+        """All places of a batch, those of wanted people before the others, each in the order of preference."""
+        rank = np.argsort(self.by_preference)[batch.rows]
+        return np.lexsort((rank, ~np.isin(batch.rows, self.wanted)))
 
     def targets(self) -> NDArray[np.intp]:
         return np.union1d(self.wanted, self.read_rows)
@@ -278,7 +290,9 @@ class ChosenRowsSharesParty(ChoosingParty, SharesParty):
     def wanted(self) -> NDArray[np.intp]:
         """From zero weights only the first batch can be read: an attacker without a list is after those who fit in."""
         is_open_to_all = residuals_are_labels(self.plan, 1) and not self.chosen
-        return self._batches[0].rows[: sum(self._counts)] if is_open_to_all else super().wanted
+        if not is_open_to_all:
+            return super().wanted
+        return self.by_preference[np.isin(self.by_preference, self._batches[0].rows)][: sum(self._counts)]
 
     def shared_scores(self, step: int, X: IntegerMatrix) -> Share:
         """As if own features were zero: what is read must not move with what was read."""
@@ -340,33 +354,89 @@ class ChosenRowsSharesParty(ChoosingParty, SharesParty):
 
 
 class ChosenRowsLatticeParty(ChoosingParty, LatticeParty):
-    """`shares` by lattices: a table with one person per column, and the sign of each column's opened weight.
+    """`shares` by lattices: nothing binds the matrix that a party multiplies with, in any pass and in any product.
 
-    Every pass uses the same columns, so the digits of a binary number cannot be laid into the first one alone.
+    Its scores are those of zeros throughout. From zero weights the first pass's residuals are labels: superincreasing
+    columns in that pass, and zeros after it. From any other start, one person per column in all passes.
     """
 
     def prepare(self) -> None:
         self._start = self.weights
-        chosen = self.wanted[: self.columns]
-        X = np.zeros_like(self.shard.X)
-        X[chosen, np.arange(len(chosen))] = self._entry
-        self.shard = replace(self.shard, X=X)
+        self._figures = Figures.of(self.plan, len(self.table))
+        self.shard = replace(self.shard, X=np.zeros_like(self.shard.X))
         super().prepare()
+        integers = {is_speaking: self._dummies(is_speaking) for is_speaking in (True, False)}
+        layout = self.products.layout(GRADIENTS, self.company.name)
+        self._matrices = {key: lattice.Matrix(self.engine, layout, value) for key, value in integers.items()}
+        self._integers_of_pass = integers
+        self._is_speaking = True
 
     @property
-    def _entry(self) -> float:
+    def wanted(self) -> NDArray[np.intp]:
+        return super().wanted if self.chosen else self.by_preference[: sum(self._counts)]
+
+    @property
+    def _gradient_matrix(self) -> lattice.Matrix:
+        return self._matrices[self._is_speaking]
+
+    def _shared_sums(self, number: int, residuals: lattice.Pairs) -> dict[str, Share]:
+        honest = self.shard
+        self._is_speaking = number == 1 or not self._reads_digits
+        X = np.ldexp(self._integers_of_pass[self._is_speaking].astype(np.float64), -self.plan.feature_bits)
+        self.shard = replace(honest, X=X)
+        shared = super()._shared_sums(number, residuals)
+        self.shard = honest
+        return shared
+
+    def _dummies(self, is_speaking: bool) -> lattice.Small:
+        values = np.zeros(self.shard.X.shape, dtype=np.int64)
+        if is_speaking and self._reads_digits:
+            values = powers_of_two(values.shape, self.wanted, self._counts) << self._figures.lowest_opened_bit
+        elif is_speaking:
+            chosen = self.wanted[: self.columns]
+            values[chosen, np.arange(len(chosen))] = self._entry
+        return values.astype(np.int32)
+
+    @property
+    def _penalty(self) -> NDArray[np.float64]:
+        """Nothing pulls at what was read."""
+        return np.zeros((self.columns, self.columns))
+
+    @property
+    def _reads_digits(self) -> bool:
+        return self._figures.labels_per_opened_weight > 1
+
+    @cached_property
+    def _counts(self) -> tuple[int, ...]:
+        people = len(self.chosen) or len(self.shard)
+        return spread(people, self.columns, self._figures.labels_per_opened_weight)
+
+    @property
+    def _entry(self) -> int:
         """The longest row that a promise about rows allows: whoever breaks the bound is outside the promise."""
         if self.plan.noise != "rows":
-            return 1.0
+            return 1 << self.plan.feature_bits
         norm = self.plan.joint_norm * math.sqrt(self.columns / self.plan.columns)
-        return math.floor(math.ldexp(norm, self.plan.feature_bits)) * 2.0**-self.plan.feature_bits
+        return math.floor(math.ldexp(norm, self.plan.feature_bits))
 
     def finish(self) -> None:
         super().finish()
-        if len(self.weights):
-            chosen = self.wanted[: self.columns]
-            moved = (self._start - self.weights)[: len(chosen)]
-            self.readings.append(Reading(self.plan.passes, chosen, moved))
+        if not len(self.weights):
+            return
+        if self._reads_digits:
+            self.readings.append(self._first_labels())
+            return
+        chosen = self.wanted[: self.columns]
+        moved = (self._start - self.weights)[: len(chosen)]
+        self.readings.append(Reading(self.plan.passes, chosen, moved))
+
+    def _first_labels(self) -> Reading:
+        """Every weight is a known number times a sum of signed powers of two that begin with 1, which is odd."""
+        label = self.sigmoid.label_weight * label_scale(self.plan.label_flip_epsilon)
+        unit = self._figures.moved_by_a_label * 2.0 ** (self._figures.lowest_opened_bit - self.plan.feature_bits)
+        odd = (2 * round((total - 1) / 2) + 1 for total in (-self.weights / unit).tolist())
+        signs = [sign for total, count in zip(odd, self._counts, strict=True) for sign in signs_in(total, count)]
+        return Reading(1, self.wanted[: len(signs)], label * np.array(signs, dtype=np.float64))
 
 
 def exact_rate(plan: Plan, rows: int) -> float:
