@@ -14,13 +14,13 @@ from plumbob.checking.check import check, notes
 from plumbob.checking.explain import explain
 from plumbob.checking.figures import Figures
 from plumbob.checking.forecast import Forecast, reading
+from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
 from plumbob.data import split_array
 from plumbob.errors import PlanError
 from plumbob.plan import Plan
 from plumbob.record import Finding
 from plumbob.workshop.attacks import ACTIVE, PASSIVE
 from plumbob.workshop.auditor import audit
-from plumbob.workshop.auditor.score import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
 from plumbob.workshop.simulation import train
 
 ON_OPENED_WEIGHTS = {"label-counts", "label-chosen-rows"}
@@ -315,6 +315,20 @@ def test_three_parties_in_shares_must_keep_to_the_protocol() -> None:
     assert len(chosen) == 3
     assert all("If it keeps to the protocol otherwise" in why for why in chosen)
     assert any("Whatever it sends" in finding.why for finding in check(two) if finding.attack == "label-chosen-rows")
+
+
+def test_what_masks_do_not_hide_from_a_cheating_label_party_is_a_finding() -> None:
+    """Among three or more parties nothing is clean: the label party's finding says what its word is worth."""
+    assert not [one for one in check(plan_of(protocol="shares")) if one.attack == "masked-shares"]
+    found = [one for one in check(plan_of(split=(3, 3, 4), protocol="shares")) if one.attack == "masked-shares"]
+    assert {(one.by, one.against) for one in found} == {
+        ("label", "features"),
+        ("label", "features-2"),
+        ("label+features", "features-2"),
+        ("label+features-2", "features"),
+    }
+    assert {one.verdict for one in found} == {DEGRADES}
+    assert all("up to 4 bits of each number" in one.why for one in found)
 
 
 def test_shares_is_offered_to_up_to_eight_parties() -> None:

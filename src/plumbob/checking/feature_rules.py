@@ -3,9 +3,9 @@
 import math
 
 from plumbob.checking.figures import Figures
-from plumbob.checking.forecast import DEGRADES, LEAKS
 from plumbob.checking.label_rules import hidden_room, without_replies
 from plumbob.checking.rules import Judgement, blocked, not_applicable, without_sums
+from plumbob.checking.verdict_words import DEGRADES, LEAKS
 
 USUAL_SCORE = 0.3
 """The spread of a peer's part of the score, beside which noise is large or small."""

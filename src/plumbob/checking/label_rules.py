@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 
 from plumbob.checking.certainty import Solve, sure_reach
 from plumbob.checking.figures import USUAL_AUC, Figures
-from plumbob.checking.forecast import BLOCKED, DEGRADES, LEAKS, Forecast, reading
+from plumbob.checking.forecast import Forecast, reading
 from plumbob.checking.rules import Judgement, blocked, not_applicable, without_sums
+from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS
 
 BOX_REACH, LATTICE_REACH = 1.7, 5.0
 """Labels for each independent column that a box surely decodes, and that a lattice may."""
@@ -22,6 +23,8 @@ ENOUGH = 4
 """Equations for each label beyond which more steps bring little."""
 STACKED_AUC = 0.985
 """What stacked equations reach at best: other parties' scores move between the steps."""
+MOST = 0.6
+"""The share of rehearsals at home that must leak where the forecast says the same; otherwise all must."""
 MOST_BY_ONE_COLUMN, SURE_BY_ONE_COLUMN = 0.5, 0.1
 """Equations for each label that a single column may be good for, and surely is, however often it is used."""
 
@@ -34,7 +37,8 @@ def label_sign(figures: Figures, party: str) -> Judgement:
     # Of several visits the first that determines a row is believed, otherwise whichever determines most.
     last = figures.steps // figures.plan.passes if known == 1.0 else figures.steps
     solve = Solve(known, figures.noise_toward(party), last)
-    return _generally_judged(figures, party, reading(figures, party, known), _batch_numbers(figures, party), solve)
+    forecast, numbers = reading(figures, party, known), _batch_numbers(figures, party)
+    return _generally_judged(figures, party, "label-sign", forecast, numbers, solve)
 
 
 def label_only(figures: Figures, party: str) -> Judgement:
@@ -86,7 +90,7 @@ def label_stacked(figures: Figures, party: str) -> Judgement:
     last = figures.steps if noise else min(figures.steps, per_epoch * max(1, ENOUGH * figures.batch // per_step))
     share = min(stackable(known), SURE_BY_ONE_COLUMN) if per_step == 1 < figures.batch else stackable(known)
     solve = Solve(share, noise / math.sqrt(visits), last, unrest=unrest, most_auc=STACKED_AUC)
-    return _generally_judged(figures, party, forecast, numbers, solve, figures.visits)
+    return _generally_judged(figures, party, "label-stacked", forecast, numbers, solve, figures.visits)
 
 
 def stackable(known: float) -> float:
@@ -110,7 +114,7 @@ def label_average(figures: Figures, party: str) -> Judgement:
         f"{figures.label_signal:.3g}, and a batch fixes {known:.1%} of its residuals"
     )
     solve = Solve(known, left, figures.steps, figures.fresh_visits)
-    return _generally_judged(figures, party, forecast, numbers, solve, figures.visits)
+    return _generally_judged(figures, party, "label-average", forecast, numbers, solve, figures.visits)
 
 
 def label_counts(figures: Figures, party: str) -> Judgement:
@@ -283,13 +287,18 @@ def _exact(figures: Figures, coverage: float = 1.0, judged: int | None = None) -
 
 
 def _generally_judged(
-    figures: Figures, party: str, forecast: Forecast, numbers: str, solve: Solve, visits: int = 1
+    figures: Figures, party: str, attack: str, forecast: Forecast, numbers: str, solve: Solve, visits: int = 1
 ) -> Judgement:
     """The same for attacks that solve for all rows of a batch, and so find out what own columns say in general too.
 
     That is no individual's secret, but it may be more than its part of the model says. And few batches mean few
     directions in which noise fell: one of them may happen to tell the classes apart.
     """
+    reach, rehearsed = sure_reach(figures, party, solve), figures.rehearsed(party, attack)
+    if (leaking := sum(one > figures.plan.tolerance_labels for one in rehearsed)) and leaking >= (
+        len(rehearsed) if reach is None else MOST * len(rehearsed)
+    ):
+        return Judgement(LEAKS, _sentence(f"{numbers}; it leaks in {leaking} of {len(rehearsed)} rehearsals at home"))
     signal, steps = figures.general_signal(party, visits), figures.steps // figures.plan.passes
     is_drowned = math.isfinite(signal) and forecast.verdict(figures.plan.tolerance_labels) == BLOCKED
     if is_drowned and (signal > FAINT_IN_GENERAL or steps < MANY_STEPS):
@@ -303,7 +312,7 @@ def _generally_judged(
                 "epoch, and may be more than its part of the model says"
             ),
         )
-    if (reach := sure_reach(figures, party, solve)) is not None:
+    if reach is not None and not rehearsed:
         ends = (
             f"expect about {forecast.accuracy:.0%} of labels right, AUC {reach.auc:.2f} where its own part of the "
             f"model has {reach.baseline_auc:.2f}"

@@ -8,7 +8,7 @@ from plumbob.checking.at_home import AtHome, at_home
 from plumbob.checking.check import assumptions, check, notes, prices_of_noise
 from plumbob.checking.explain import explain
 from plumbob.checking.findings import lines_of, short_lines
-from plumbob.checking.forecast import DEGRADES, LEAKS
+from plumbob.checking.verdict_words import DEGRADES, LEAKS
 from plumbob.commands.flags import plan_from
 from plumbob.commands.origins import Origin
 from plumbob.data import read_table

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from plumbob.arrays import Matrix, Vector
-from plumbob.checking.forecast import BLOCKED, DEGRADES, LEAKS
 from plumbob.checking.prediction_rules import (
     ATTACK,
     PREDICTION,
@@ -20,6 +19,7 @@ from plumbob.checking.prediction_rules import (
     prediction_findings,
     unknown_weights,
 )
+from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS
 from plumbob.plan import Plan
 from plumbob.protocol.openings import SCORES
 from plumbob.record import Finding

@@ -12,7 +12,10 @@ import numpy as np
 
 from plumbob.checking.advice import ON_OPENED_WEIGHTS
 from plumbob.checking.arbiter_rules import ATTACK as ARBITER
-from plumbob.checking.findings import ORDER, Findings, worst_first
+from plumbob.checking.company_rules import company_findings
+from plumbob.checking.figures import Figures
+from plumbob.checking.findings import Findings, worst_first
+from plumbob.checking.verdict_words import BLOCKED, NOT_APPLICABLE, ORDER
 from plumbob.data import Column, Table
 from plumbob.errors import DataError, RemoteProtocolError
 from plumbob.plan import Plan, suggestion
@@ -24,7 +27,7 @@ from plumbob.workshop.auditor.arbiter import arbiter_audit
 from plumbob.workshop.auditor.budget import epochs_within, shortened, stage, told_now_and_then
 from plumbob.workshop.auditor.coalitions import Team, findings_together
 from plumbob.workshop.auditor.prediction import prediction_audit
-from plumbob.workshop.auditor.score import BLOCKED, NOT_APPLICABLE, scored, without_claim
+from plumbob.workshop.auditor.score import scored, without_claim
 from plumbob.workshop.auditor.truth import Source, Truth
 from plumbob.workshop.simulation import train
 
@@ -66,6 +69,9 @@ def audit(
     if truth.plan.protocol == "arbiter" and (only is None or ARBITER in only):
         again = plan_again(truth.plan), tables_again(truth)
         findings += arbiter_audit(truth, *again, lambda line: _tell(progress, line))
+    if only is None:
+        # By rule: nobody acts it out, and no audit may say less about it than `check` does.
+        findings += company_findings(Figures.of(truth.plan, truth.rows))
     findings += prediction_audit(truth, predicted, run_again) if predicted else []
     judged = (_on_opened_weights(truth.plan, finding) for finding in findings)
     return worst_first(one_each(judged))

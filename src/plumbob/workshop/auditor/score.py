@@ -15,16 +15,14 @@ from numpy.typing import NDArray
 
 from plumbob.arrays import Matrix, Vector
 from plumbob.checking.advice import fix_for
+from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
 from plumbob.errors import DataError
-from plumbob.model import metrics
+from plumbob.model import intervals, metrics
 from plumbob.record import Finding
 from plumbob.workshop.attacks import Claim, Condition, LabelClaim, NotApplicable, ValueClaim, View
-from plumbob.workshop.auditor import intervals
 from plumbob.workshop.auditor.truth import Truth
 
 Flags = NDArray[np.bool_]
-
-LEAKS, DEGRADES, BLOCKED, NOT_APPLICABLE = "leaks", "degrades", "blocked", "not applicable"
 
 
 class Named(Protocol):
