@@ -33,8 +33,8 @@ def company_findings(figures: Figures) -> Iterator[Finding]:
     bits = LatticeShape(plan, figures.rows).most_bits_behind_a_mask
     why = (
         f"{{by}} sees a masked number for each of {figures.rows} rows in each of {plan.passes} passes. The other "
-        "verdicts are for parties that keep to the protocol. If {by} does not, it can move shared weights and scale what "
-        f"the masks hide: up to {bits} bits of each number, about one column per pass, at the price of the model. "
+        "verdicts are for parties that keep to the protocol. If {by} does not, it can move shared weights and scale "
+        f"what the masks hide: up to {bits} bits of each number, about one column per pass, at the price of the model. "
         "The red team does not act this out."
     )
     for party in plan.feature_parties:
