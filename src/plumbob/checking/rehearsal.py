@@ -110,7 +110,9 @@ class Home:
         """What a peer's columns may say about labels: `place` runs from 0, little, to 1, much."""
         if columns < FEW_COLUMNS or not self.is_telling:
             low, high = ONE_COLUMN_AUCS if columns == 1 else FEW_COLUMNS_AUCS if columns < FEW_COLUMNS else ANY_AUCS
-            return low + (high - low) * place
+            # More columns say at least as much as few do.
+            low = max(low, self.auc) if columns > self.X.shape[1] else low
+            return low + (max(high, low) - low) * place
         normal = NormalDist()
         centre = normal.inv_cdf(min(max(self.auc, ANY_AUCS[0]), LARGEST_AUC))
         return min(LARGEST_AUC, max(ONE_COLUMN_AUCS[0], normal.cdf(centre + AROUND * (2.0 * place - 1.0))))
@@ -282,7 +284,7 @@ def _stacked(training: Training, steps: list[Step]) -> Vector:
 def advantage(is_positive: NDArray[np.bool_], beliefs: Vector, own_scores: Vector) -> float:
     """As an audit measures it: over the better of the larger class and own scores, at the lower end of the interval."""
     majority = np.full(len(is_positive), bool(is_positive.mean() > 0.5))
-    by_score = own_scores >= np.sort(own_scores)[-max(1, int(is_positive.sum()))]
+    by_score = metrics.as_many_positive(own_scores, int(is_positive.sum()))
     guesses = beliefs > 0
     return max(
         _gained(

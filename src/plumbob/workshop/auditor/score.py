@@ -161,15 +161,8 @@ def _label_baselines(view: View, truth: Truth, rows: NDArray[np.intp]) -> Iterat
     yield Answers(is_positive, np.full(len(rows), _majority(truth)), np.zeros(len(rows)))
     if len(view.weights) and view.X.shape[1]:
         scores = view.X @ view.weights
-        guesses = as_many_positive(scores, int(truth.is_positive.sum()))
+        guesses = metrics.as_many_positive(scores, int(truth.is_positive.sum()))
         yield Answers(is_positive, guesses[rows], scores[rows])
-
-
-def as_many_positive(scores: Vector, count: int) -> Flags:
-    """The highest scores, as near to `count` of them as ties allow: the threshold that knows the class prior."""
-    at = np.sort(scores)[-count]
-    choices = (scores >= at, scores > at)
-    return min(choices, key=lambda chosen: abs(int(chosen.sum()) - count))
 
 
 def _majority(truth: Truth) -> bool:
