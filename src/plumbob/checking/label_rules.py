@@ -21,11 +21,9 @@ IF_EXACT = 2
 """The same for people whose labels are read exactly."""
 ENOUGH = 4
 """Equations for each label beyond which more steps bring little."""
-STACKED_AUC = 0.985
+STACKED_AUC = 0.995
 """What stacked equations reach at best: other parties' scores move between the steps."""
-MOST = 0.6
-"""The share of rehearsals at home that must leak where the forecast says the same; otherwise all must."""
-MOST_BY_ONE_COLUMN, SURE_BY_ONE_COLUMN = 0.5, 0.1
+MOST_BY_ONE_COLUMN, SURE_BY_ONE_COLUMN = 0.5, 0.3
 """Equations for each label that a single column may be good for, and surely is, however often it is used."""
 
 
@@ -295,9 +293,8 @@ def _generally_judged(
     directions in which noise fell: one of them may happen to tell the classes apart.
     """
     reach, rehearsed = sure_reach(figures, party, solve), figures.rehearsed(party, attack)
-    if (leaking := sum(one > figures.plan.tolerance_labels for one in rehearsed)) and leaking >= (
-        len(rehearsed) if reach is None else MOST * len(rehearsed)
-    ):
+    if rehearsed and _leaks_at_home(figures, rehearsed, is_forecast=reach is not None):
+        leaking = sum(one > figures.plan.tolerance_labels for one in rehearsed)
         return Judgement(LEAKS, _sentence(f"{numbers}; it leaks in {leaking} of {len(rehearsed)} rehearsals at home"))
     signal, steps = figures.general_signal(party, visits), figures.steps // figures.plan.passes
     is_drowned = math.isfinite(signal) and forecast.verdict(figures.plan.tolerance_labels) == BLOCKED
@@ -324,6 +321,12 @@ def _generally_judged(
     if judgement.verdict != LEAKS:
         return judgement
     return Judgement(DEGRADES, _sentence(f"{numbers}; {_expected(forecast, DEGRADES)}"))
+
+
+def _leaks_at_home(figures: Figures, rehearsed: tuple[float, ...], *, is_forecast: bool) -> bool:
+    """Half of the rehearsals leak, and either the formula says the same or no rehearsal comes to nothing."""
+    leaking = sum(one > figures.plan.tolerance_labels for one in rehearsed)
+    return 2 * leaking >= len(rehearsed) and (is_forecast or min(rehearsed) > 0.0)
 
 
 def _judged(figures: Figures, party: str, forecast: Forecast, numbers: str, least: str = BLOCKED) -> Judgement:
