@@ -23,8 +23,10 @@ ENOUGH = 4
 """Equations for each label beyond which more steps bring little."""
 STACKED_AUC = 0.995
 """What stacked equations reach at best: other parties' scores move between the steps."""
-MOST_BY_ONE_COLUMN, SURE_BY_ONE_COLUMN = 0.5, 0.3
-"""Equations for each label that a single column may be good for, and surely is, however often it is used."""
+MOST_BY_ONE_COLUMN = 0.5
+"""Equations for each label that a single column may be good for, however often it is used."""
+SURE_IF_FEW, SURE_IF_MANY = 0.1, 0.3
+"""Those that it surely is good for, where it has fewer equations than there are labels, and where it has more."""
 
 
 def label_sign(figures: Figures, party: str) -> Judgement:
@@ -78,6 +80,7 @@ def label_stacked(figures: Figures, party: str) -> Judgement:
     )
     if figures.plan.batches != "reshuffled":
         numbers += f' (batches = "{figures.plan.batches}" repeat the same equations)'
+    sure = SURE_IF_MANY if known >= 1.0 else SURE_IF_FEW
     if per_step == 1 < figures.batch:
         # One column's equations are too much alike for the count to mean what it says.
         known = min(known, MOST_BY_ONE_COLUMN)
@@ -86,7 +89,7 @@ def label_stacked(figures: Figures, party: str) -> Judgement:
     noise = figures.noise_toward(party)
     per_epoch = figures.steps // figures.plan.passes
     last = figures.steps if noise else min(figures.steps, per_epoch * max(1, ENOUGH * figures.batch // per_step))
-    share = min(stackable(known), SURE_BY_ONE_COLUMN) if per_step == 1 < figures.batch else stackable(known)
+    share = min(stackable(known), sure) if per_step == 1 < figures.batch else stackable(known)
     solve = Solve(share, noise / math.sqrt(visits), last, unrest=unrest, most_auc=STACKED_AUC)
     return _generally_judged(figures, party, "label-stacked", forecast, numbers, solve, figures.visits)
 
