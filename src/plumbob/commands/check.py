@@ -119,8 +119,9 @@ def has_verdict(result: dict[str, object], verdict: str) -> bool:
 
 
 def exit_code(result: dict[str, object], is_strict: bool) -> int:
-    """3: something leaks above the plan's tolerance. 4: attacks were not run or, if strict, something degrades."""
+    """3: something leaks above the plan's tolerance. 4: attacks were left out or cut short or, if strict, degrade."""
     if has_verdict(result, LEAKS):
         return LEAKING
-    is_open = bool(result.get("attacks_not_run")) or (is_strict and has_verdict(result, DEGRADES))
+    is_partial = bool(result.get("attacks_not_run") or result.get("attacks_cut_short"))
+    is_open = is_partial or (is_strict and has_verdict(result, DEGRADES))
     return UNDECIDED if is_open else 0
