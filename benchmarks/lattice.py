@@ -134,7 +134,7 @@ class ScoreProduct:
         engine = NativeLatticeEngine(None, 1)
         key, tested = make_keys(engine, layout.parameters, "scores beside SEAL")
         self.owner = lattice.Owner(key, layout)
-        matrix = lattice.Matrix(engine, layout, entries)
+        matrix = lattice.PrivateMatrix(engine, layout, entries)
         self.evaluator = lattice.Evaluator(matrix, tested, SYSTEM_RANDOMNESS.draw(32), lattice.Register())
         self.values = np.stack([weights, np.zeros_like(weights)], axis=1)
 

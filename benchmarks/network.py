@@ -32,7 +32,7 @@ from plumbob.party.sizes import largest_message
 from plumbob.party.training import JOURNAL
 from plumbob.party.training import train as take_part
 from plumbob.plan import Plan
-from plumbob.protocol.journal import SqliteJournal
+from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.transport.connector import Connection, Connector, Peer
 from plumbob.transport.identity import Identity, read_certificate
 from plumbob.workshop.simulation import train

@@ -9,6 +9,10 @@
 #include <system_error>
 #include <thread>
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 #include "lattice_common.h"
 
 namespace plumbob {
@@ -17,11 +21,14 @@ namespace {
 constexpr std::uint32_t kSmallStream = 0xFFFFFFFF;
 constexpr unsigned kHighBytes = 40;
 constexpr std::size_t kWeights = kSlotPrimes + 1;  // of a plaintext in slots: its weights, and how often it wraps
+constexpr std::size_t kPiece = 256;                // residues that are worked on while the first cache holds them
+constexpr std::size_t kRows = 8192;                // of own products, one thread's turn
+constexpr std::size_t kTogether = 4;               // terms of a sum of products that are added up before it is reduced
 
 // Room for numbers that are written before they are read: it is not filled, and a worker uses it again and again.
 class Room {
 public:
-    explicit Room(std::size_t size) : data_(new std::uint64_t[size]) {}
+    explicit Room(std::size_t size) : data_(new std::uint64_t[size]) { prefer_large_pages(data_.get(), 8 * size); }
     std::uint64_t* data() const { return data_.get(); }
     std::uint64_t& operator[](std::size_t index) const { return data_[index]; }
 
@@ -140,16 +147,9 @@ LatticePrime Lattice::make_prime(std::uint64_t p, std::uint64_t root) {
         for (std::uint64_t w : from) values.push_back(stored(w)), quotients.push_back(quotient(w));
         // Which block each lane of the tail's vectors belongs to, relative to the two blocks a, b that it holds.
         const unsigned lanes = core_.lanes;
-        for (std::size_t pair = 0; lanes > 1 && pair < degree_ / (2 * lanes); ++pair) {
+        for (std::size_t pair = 0; lanes == 4 && pair < degree_ / (2 * lanes); ++pair) {
             const std::size_t a = 2 * pair, b = a + 1;
-            std::vector<std::vector<std::size_t>> order;
-            if (lanes == 8) {
-                order = {{a, a, a, a, b, b, b, b},
-                         {2 * a, 2 * a, 2 * b, 2 * b, 2 * a + 1, 2 * a + 1, 2 * b + 1, 2 * b + 1},
-                         {4 * a, 4 * b, 4 * a + 2, 4 * b + 2, 4 * a + 1, 4 * b + 1, 4 * a + 3, 4 * b + 3}};
-            } else {
-                order = {{a, a, b, b}, {2 * a, 2 * a + 1, 2 * b, 2 * b + 1}};
-            }
+            const std::vector<std::vector<std::size_t>> order = {{a, a, b, b}, {2 * a, 2 * a + 1, 2 * b, 2 * b + 1}};
             std::size_t blocks = degree_ / lanes;
             for (const auto& stage : order) {
                 for (std::size_t block : stage) tail.push_back(stored(from[blocks + block]));
@@ -184,7 +184,8 @@ Lattice::Lattice(const LatticeCore& core, std::size_t degree, const Words64& pri
         const std::uint64_t p = primes[i];
         std::uint64_t rest = 1;
         for (std::size_t j = 0; j < primes.size(); ++j) rest = i == j ? rest : multiply_mod(rest, primes[j] % p, p);
-        rest_inverses_.push_back(make_factor(invert_mod(rest, p), p));
+        const std::uint64_t divided = primes_[i].degree_inverse.value;
+        fraction_scales_.push_back(make_factor(multiply_mod(invert_mod(rest, p), divided, p), p));
         // Long division of 2^256 by p, limb by limb from the top.
         Words64 reciprocal(4);
         Wide remainder = 1;
@@ -205,7 +206,9 @@ Lattice::Lattice(const LatticeCore& core, std::size_t degree, const Words64& pri
         std::uint64_t scale = inverse;
         for (std::uint64_t each : primes) scale = multiply_mod(scale, each % p, p);
         slot_inverses_.push_back(make_factor(inverse, p));
-        slot_scales_.push_back(make_factor(scale, p));
+        const std::uint64_t divided = slot_primes_[j].degree_inverse.value;
+        plain_scales_.push_back(make_factor(multiply_mod(inverse, divided, p), p));
+        slot_scales_.push_back(make_factor(multiply_mod(scale, divided, p), p));
         slot_bits_.push_back({make_factor(1, p), make_factor(power_mod(2, 50, p), p), make_factor(power_mod(2, 100, p), p)});
     }
     for (std::uint64_t p : primes) {
@@ -239,6 +242,56 @@ void Lattice::uniform_part(const StreamKey& key, std::uint64_t index, std::size_
         for (unsigned k = 0; k < kWordsPerStreamBlock && kept < degree_; ++k) {
             if ((more[k] & kLow50) < p) out[kept++] = more[k] & kLow50;
         }
+    }
+}
+
+// One prime's uniform polynomial, a piece at a time.
+class Lattice::UniformPieces {
+public:
+    UniformPieces(const Lattice& lattice, const StreamKey& key, std::uint64_t index, std::size_t part)
+        : lattice_(lattice), key_(key), index_(index), part_(part), prime_(cut_to(lattice.primes_[part], lattice.piece_size())) {}
+
+    // The residues from `at` on, in the room or elsewhere. A refused word moves all that follow it: then, which is rare,
+    // the whole polynomial is drawn.
+    const std::uint64_t* piece(std::size_t at, std::uint64_t* room) {
+        if (whole_ == nullptr) {
+            const std::uint32_t nonce[3] = {static_cast<std::uint32_t>(part_), static_cast<std::uint32_t>(index_),
+                                            static_cast<std::uint32_t>(index_ >> 32)};
+            lattice_.core_.stream(key_.words, nonce, static_cast<std::uint32_t>(at / kWordsPerStreamBlock), room,
+                                  prime_.degree / kWordsPerStreamBlock);
+            if (lattice_.core_.cut(prime_, room) >> 63 == 0) return room;
+            whole_ = std::make_unique<Room>(lattice_.degree_);
+            lattice_.uniform_part(key_, index_, part_, whole_->data());
+        }
+        return whole_->data() + at;
+    }
+
+private:
+    const Lattice& lattice_;
+    const StreamKey& key_;
+    std::uint64_t index_;
+    std::size_t part_;
+    LatticePrime prime_;
+    std::unique_ptr<Room> whole_;
+};
+
+std::size_t Lattice::piece_size() const { return std::min(kPiece, degree_); }
+
+// For what goes element by element: the prime, with fewer of them.
+LatticePrime Lattice::cut_to(const LatticePrime& prime, std::size_t size) {
+    LatticePrime shorter = prime;
+    shorter.degree = size;
+    return shorter;
+}
+
+void Lattice::inverse(std::size_t part, std::uint64_t* values) const {
+    core_.inverse(primes_[part], values, primes_[part].degree_inverse);
+}
+
+// Of a polynomial modulo all primes, with the factors that `fractions` expects.
+void Lattice::inverse_for_fractions(std::uint64_t* values) const {
+    for (std::size_t part = 0; part < primes(); ++part) {
+        core_.inverse(primes_[part], values + part * degree_, fraction_scales_[part]);
     }
 }
 
@@ -357,18 +410,19 @@ bool Lattice::unpack(const std::uint8_t* packed, std::uint64_t* out) const {
 
 // Encryption.
 
-// What both kinds have in common: errors and a constant are added, then a times the secret.
+// What both kinds have in common: a times the secret is added.
 void Lattice::finish_encryption(const std::uint64_t* secret, const StreamKey& uniform_key, std::uint64_t index,
-                                std::size_t part, const std::int8_t* errors, std::uint64_t constant,
-                                std::uint64_t* data, std::uint8_t* out) const {
-    const LatticePrime& prime = primes_[part];
-    core_.add_small(prime, data, errors, constant);
-    core_.forward(prime, data);
-    std::uint64_t* a = data + degree_;
-    uniform_part(uniform_key, index, part, a);
-    const std::uint64_t *left = a, *right = secret + part * degree_;
-    core_.dot(prime, data, &left, &right, 1);
-    core_.pack(prime, out + part * packed_bytes(), data);
+                                std::size_t part, std::uint64_t* data, std::uint8_t* out) const {
+    core_.forward(primes_[part], data);
+    const LatticePrime prime = cut_to(primes_[part], piece_size());
+    UniformPieces uniform(*this, uniform_key, index, part);
+    std::uint64_t room[kPiece];
+    std::uint8_t* target = out + part * packed_bytes();
+    for (std::size_t at = 0; at < degree_; at += prime.degree, target += prime.degree * kPrimeBits / 8) {
+        const std::uint64_t *a = uniform.piece(at, room), *right = secret + part * degree_ + at;
+        core_.dot(prime, data + at, &a, &right, 1);
+        core_.pack(prime, target, data + at);
+    }
 }
 
 // round(q m / 2^bits) = (q m + h - r) / 2^bits, with h half of 2^bits and r = (q m + h) modulo 2^bits. Modulo p, which
@@ -379,9 +433,9 @@ void Lattice::encrypt(const std::uint64_t* secret, const StreamKey& uniform_key,
     const Wide modulus = static_cast<Wide>(modulus_low_[1]) << 64 | modulus_low_[0];
     const Wide half = static_cast<Wide>(1) << (bits - 1);
     const Wide mask = bits == 128 ? ~static_cast<Wide>(0) : (half << 1) - 1;
-    for_each_item(threads, count, 6 * degree_, [&](std::uint64_t* chunks, std::size_t index) {
+    for_each_item(threads, count, 5 * degree_, [&](std::uint64_t* chunks, std::size_t index) {
         std::uint64_t* data = chunks + 3 * degree_;
-        std::int8_t* errors = reinterpret_cast<std::int8_t*>(chunks + 5 * degree_);
+        std::int8_t* errors = reinterpret_cast<std::int8_t*>(chunks + 4 * degree_);
         small_errors(error_key, index, errors);
         const std::uint64_t* message = messages + 2 * index * degree_;
         for (std::size_t i = 0; i < degree_; ++i) {
@@ -400,10 +454,9 @@ void Lattice::encrypt(const std::uint64_t* secret, const StreamKey& uniform_key,
             factors[1] = multiply_mod(factors[0], step % p, p);
             factors[2] = multiply_mod(factors[1], step % p, p);
             const std::uint64_t* lefts[3] = {chunks, chunks + degree_, chunks + 2 * degree_};
-            core_.linear(primes_[part], data, lefts, factors, 3);
             const std::uint64_t constant = multiply_mod(scale, power_mod(2, bits - 1, p), p);
-            finish_encryption(secret, uniform_key, index, part, errors, constant, data,
-                              out + index * primes() * packed_bytes());
+            core_.linear(primes_[part], data, lefts, factors, 3, errors, constant);
+            finish_encryption(secret, uniform_key, index, part, data, out + index * primes() * packed_bytes());
         }
     });
 }
@@ -412,8 +465,7 @@ void Lattice::encrypt(const std::uint64_t* secret, const StreamKey& uniform_key,
 void Lattice::slot_weights(const std::int32_t* values, bool scaled_by_modulus, std::uint64_t* out) const {
     for (std::size_t j = 0; j < slot_primes_.size(); ++j, out += degree_) {
         core_.from_integers(slot_primes_[j], out, values);
-        core_.inverse(slot_primes_[j], out);
-        core_.scale(slot_primes_[j], out, out, scaled_by_modulus ? slot_scales_[j] : slot_inverses_[j]);
+        core_.inverse(slot_primes_[j], out, scaled_by_modulus ? slot_scales_[j] : plain_scales_[j]);
     }
 }
 
@@ -432,8 +484,7 @@ void Lattice::wide_slot_weights(const std::uint64_t* values, std::uint64_t* out)
         for (std::size_t i = 0; i < degree_; ++i) {
             out[i] = slot_residue(static_cast<Wide>(values[2 * i + 1]) << 64 | values[2 * i], j);
         }
-        core_.inverse(slot_primes_[j], out);
-        core_.scale(slot_primes_[j], out, out, slot_scales_[j]);
+        core_.inverse(slot_primes_[j], out, slot_scales_[j]);
     }
 }
 
@@ -441,17 +492,16 @@ void Lattice::wide_slot_weights(const std::uint64_t* values, std::uint64_t* out)
 template <class Weights>
 void Lattice::encrypt_weights(const std::uint64_t* secret, const StreamKey& uniform_key, const StreamKey& error_key,
                               std::size_t count, std::uint8_t* out, unsigned threads, Weights weights_of) const {
-    for_each_item(threads, count, (kSlotPrimes + 3) * degree_, [&](std::uint64_t* weights, std::size_t index) {
+    for_each_item(threads, count, (kSlotPrimes + 2) * degree_, [&](std::uint64_t* weights, std::size_t index) {
         std::uint64_t* data = weights + kSlotPrimes * degree_;
-        std::int8_t* errors = reinterpret_cast<std::int8_t*>(data + 2 * degree_);
+        std::int8_t* errors = reinterpret_cast<std::int8_t*>(data + degree_);
         small_errors(error_key, index, errors);
         weights_of(index, weights);
         const std::uint64_t* lefts[kSlotPrimes];
         for (std::size_t j = 0; j < kSlotPrimes; ++j) lefts[j] = weights + j * degree_;
         for (std::size_t part = 0; part < primes(); ++part) {
-            core_.linear(primes_[part], data, lefts, slot_negatives_[part].data(), kSlotPrimes);
-            finish_encryption(secret, uniform_key, index, part, errors, 0, data,
-                              out + index * primes() * packed_bytes());
+            core_.linear(primes_[part], data, lefts, slot_negatives_[part].data(), kSlotPrimes, errors, 0);
+            finish_encryption(secret, uniform_key, index, part, data, out + index * primes() * packed_bytes());
         }
     });
 }
@@ -470,22 +520,20 @@ void Lattice::encrypt_wide_slots(const std::uint64_t* secret, const StreamKey& u
     });
 }
 
-// Fractions x / q modulo 1 in units of 2^-256, four words each, from coefficients modulo each prime.
-void Lattice::fractions(const std::uint64_t* coefficients, std::uint64_t* out) const {
-    std::memset(out, 0, 32 * degree_);
-    const Room scaled(degree_);
+// The fraction x / q modulo 1 of one coefficient, in units of 2^-256, from x (q / p)^-1 modulo each prime p.
+void Lattice::fraction_of(const std::uint64_t* coefficients, std::size_t place, std::uint64_t out[4]) const {
+    std::uint64_t sum[4] = {};
     for (std::size_t part = 0; part < primes(); ++part) {
-        core_.scale(primes_[part], scaled.data(), coefficients + part * degree_, rest_inverses_[part]);
+        const std::uint64_t scaled = coefficients[part * degree_ + place];
         const std::uint64_t* reciprocal = reciprocals_[part].data();
-        for (std::size_t i = 0; i < degree_; ++i) {
-            Wide carry = 0;
-            for (int limb = 0; limb < 4; ++limb) {
-                carry += static_cast<Wide>(scaled[i]) * reciprocal[limb] + out[4 * i + limb];
-                out[4 * i + limb] = static_cast<std::uint64_t>(carry);
-                carry >>= 64;
-            }
+        Wide carry = 0;
+        for (int limb = 0; limb < 4; ++limb) {
+            carry += static_cast<Wide>(scaled) * reciprocal[limb] + sum[limb];
+            sum[limb] = static_cast<std::uint64_t>(carry);
+            carry >>= 64;
         }
     }
+    std::memcpy(out, sum, sizeof sum);
 }
 
 namespace {
@@ -508,7 +556,8 @@ void store_pair(std::uint64_t* at, Wide value) {
 
 bool Lattice::reply(const StreamKey& uniform_key, const std::uint8_t* packed, std::size_t requests,
                     const std::uint64_t* matrix, std::size_t replies, const ReplyKeys& keys, unsigned reply_bits,
-                    unsigned share_bits, std::uint8_t* sent, std::uint64_t* shares, unsigned threads) const {
+                    unsigned share_bits, const Places& answers, std::uint8_t* sent, std::uint64_t* shares,
+                    unsigned threads) const {
     const std::size_t parts = primes(), all = words();
     // The last one is the owner's key, which is multiplied with u.
     const Room received(requests * all), expanded((requests + 1) * all);
@@ -521,10 +570,10 @@ bool Lattice::reply(const StreamKey& uniform_key, const std::uint8_t* packed, st
         refused |= core_.unpack(primes_[part], received.data() + at, packed + (index * parts + part) * packed_bytes());
     });
     if (refused >> 63 != 0) return false;
-    const std::size_t size = 2 * all + 6 * degree_;
+    const std::size_t size = 2 * all + 3 * degree_;
     for_each_item(threads, replies, size, [&](std::uint64_t* room, std::size_t index) {
-        std::uint64_t *own = room, *answer = own + all, *secret = answer + all, *fraction = secret + degree_;
-        std::int8_t* u = reinterpret_cast<std::int8_t*>(fraction + 4 * degree_);
+        std::uint64_t *own = room, *answer = own + all, *secret = answer + all, *opposite = secret + degree_;
+        std::int8_t* u = reinterpret_cast<std::int8_t*>(opposite + degree_);
         std::int8_t* errors = u + degree_;
         small_ternary(keys.secret, index, u);
         small_errors(keys.errors, index, errors);
@@ -541,7 +590,6 @@ bool Lattice::reply(const StreamKey& uniform_key, const std::uint8_t* packed, st
             std::memset(own + at, 0, 8 * degree_);
             core_.dot(prime, own + at, left.data(), right.data(), requests + 1);
             // -(c1 Z) first, then a u + e2 less that.
-            std::uint64_t* opposite = fraction;
             for (std::size_t k = 0; k < requests; ++k) left[k] = expanded.data() + k * all + at;
             std::memset(opposite, 0, 8 * degree_);
             core_.dot(prime, opposite, left.data(), right.data(), requests);
@@ -549,17 +597,18 @@ bool Lattice::reply(const StreamKey& uniform_key, const std::uint8_t* packed, st
             const std::uint64_t *a = expanded.data() + requests * all + at, *s = secret;
             core_.dot(prime, answer + at, &a, &s, 1);
             core_.subtract(prime, answer + at, answer + at, opposite);
-            core_.inverse(prime, own + at);
-            core_.inverse(prime, answer + at);
         }
-        fractions(own, fraction);
-        for (std::size_t i = 0; i < degree_; ++i) {
-            store_pair(shares + 2 * (index * degree_ + i), fraction_bits(fraction + 4 * i, share_bits));
+        inverse_for_fractions(own);
+        inverse_for_fractions(answer);
+        std::uint64_t fraction[4];
+        for (std::size_t k = 0; k < answers.size(); ++k) {
+            fraction_of(own, answers[k], fraction);
+            store_pair(shares + 2 * (index * answers.size() + k), fraction_bits(fraction, share_bits));
         }
-        fractions(answer, fraction);
         std::uint8_t* target = sent + index * degree_ * (reply_bits / 8);
         for (std::size_t i = 0; i < degree_; ++i, target += reply_bits / 8) {
-            const Wide value = fraction_bits(fraction + 4 * i, reply_bits);
+            fraction_of(answer, i, fraction);
+            const Wide value = fraction_bits(fraction, reply_bits);
             std::memcpy(target, &value, reply_bits / 8);
         }
     });
@@ -572,54 +621,81 @@ void Lattice::plain_weights(const std::int32_t* values, std::uint64_t* out) cons
     std::uint64_t* wraps = out + kSlotPrimes * degree_;
     std::memset(wraps, 0, 8 * degree_);
     for (std::size_t j = 0; j < kSlotPrimes; ++j) {
-        const std::uint64_t half = slot_primes_[j].value / 2;
-        for (std::size_t i = 0; i < degree_; ++i) wraps[i] += (half - out[j * degree_ + i]) >> 63;
+        core_.count_above(slot_primes_[j], wraps, out + j * degree_, slot_primes_[j].value / 2);
+    }
+}
+
+// The sums of a few terms' products, with what was received and with what it was encrypted by, for one prime.
+void Lattice::multiply_terms(const StreamKey& uniform_key, const std::uint8_t* packed, std::size_t first,
+                             std::size_t count, std::size_t part, const std::uint64_t* weights, std::uint64_t* sum,
+                             std::uint64_t* opposite, std::uint64_t* room, std::atomic<std::uint64_t>& refused) const {
+    std::vector<UniformPieces> uniforms;
+    for (std::size_t k = 0; k < count; ++k) {
+        const std::uint64_t* lefts[kWeights];
+        for (std::size_t j = 0; j < kWeights; ++j) lefts[j] = weights + (k * kWeights + j) * degree_;
+        core_.linear(primes_[part], room + k * degree_, lefts, slot_rests_[part].data(), kWeights, nullptr, 0);
+        core_.forward(primes_[part], room + k * degree_);
+        uniforms.emplace_back(*this, uniform_key, first + k, part);
+    }
+    const LatticePrime prime = cut_to(primes_[part], piece_size());
+    std::uint64_t received[kTogether][kPiece], expanded[kTogether][kPiece];
+    for (std::size_t at = 0; at < degree_; at += prime.degree) {
+        const std::uint64_t *c0[kTogether], *c1[kTogether], *factors[kTogether];
+        for (std::size_t k = 0; k < count; ++k) {
+            const std::uint8_t* from = packed + ((first + k) * primes() + part) * packed_bytes() + at * kPrimeBits / 8;
+            refused |= core_.unpack(prime, received[k], from);
+            c0[k] = received[k], c1[k] = uniforms[k].piece(at, expanded[k]), factors[k] = room + k * degree_ + at;
+        }
+        core_.dot(prime, sum + at, c0, factors, count);
+        core_.dot(prime, opposite + at, c1, factors, count);
     }
 }
 
 bool Lattice::reply_slots(const StreamKey& uniform_key, const std::uint8_t* packed, std::size_t blocks,
                           std::size_t terms, const std::int32_t* values, const ReplyKeys& keys, std::uint8_t* sent,
                           std::uint64_t* shares, unsigned threads) const {
-    const std::size_t parts = primes();
+    const std::size_t parts = primes(), all = words();
     std::atomic<std::uint64_t> refused{0};
-    const Room weights(kWeights * terms * degree_), own(words());
-    std::vector<std::int8_t> u(degree_), errors(degree_);
-    for (std::size_t block = 0; block < blocks; ++block) {
-        small_ternary(keys.secret, block, u.data());
-        small_errors(keys.errors, block, errors.data());
-        for_each_item(threads, terms, 0, [&](std::uint64_t*, std::size_t term) {
-            plain_weights(values + (block * terms + term) * degree_, weights.data() + term * kWeights * degree_);
+    // As many blocks as threads at a time, so that every thread has work, and memory for no more.
+    const std::size_t most = std::max<std::size_t>(1, std::min<std::size_t>(threads, blocks));
+    const Room weights(most * terms * kWeights * degree_), own(most * all);
+    std::vector<std::int8_t> u(most * degree_), errors(most * degree_);
+    for (std::size_t first = 0; first < blocks; first += most) {
+        const std::size_t count = std::min(most, blocks - first);
+        for_each_item(threads, count * (terms + 1), 0, [&](std::uint64_t*, std::size_t item) {
+            const std::size_t each = item % count, term = item / count;
+            if (term < terms) {
+                plain_weights(values + ((first + each) * terms + term) * degree_,
+                              weights.data() + (each * terms + term) * kWeights * degree_);
+            } else {
+                small_ternary(keys.secret, first + each, u.data() + each * degree_);
+                small_errors(keys.errors, first + each, errors.data() + each * degree_);
+            }
         });
-        for_each_item(threads, parts, 4 * degree_, [&](std::uint64_t* plain, std::size_t part) {
+        for_each_item(threads, count * parts, (kTogether + 1) * degree_, [&](std::uint64_t* room, std::size_t item) {
+            const std::size_t each = item / parts, part = item % parts, block = first + each;
             const LatticePrime& prime = primes_[part];
-            std::uint64_t *received = plain + degree_, *expanded = received + degree_, *opposite = expanded + degree_;
-            std::uint64_t* sum = own.data() + part * degree_;
+            std::uint64_t *sum = own.data() + each * all + part * degree_, *opposite = room + kTogether * degree_;
             std::memset(sum, 0, 8 * degree_);
             std::memset(opposite, 0, 8 * degree_);
-            // Term by term, so that all of this stays in the cache.
-            for (std::size_t term = 0; term < terms; ++term) {
-                const std::uint64_t* lefts[kWeights];
-                for (std::size_t j = 0; j < kWeights; ++j) lefts[j] = weights.data() + (term * kWeights + j) * degree_;
-                core_.linear(prime, plain, lefts, slot_rests_[part].data(), kWeights);
-                core_.forward(prime, plain);
-                const std::size_t index = block * terms + term;
-                refused |= core_.unpack(prime, received, packed + (index * parts + part) * packed_bytes());
-                uniform_part(uniform_key, index, part, expanded);
-                const std::uint64_t *c0 = received, *c1 = expanded, *factor = plain;
-                core_.dot(prime, sum, &c0, &factor, 1);
-                core_.dot(prime, opposite, &c1, &factor, 1);
+            for (std::size_t term = 0; term < terms; term += kTogether) {
+                multiply_terms(uniform_key, packed, block * terms + term, std::min(kTogether, terms - term), part,
+                               weights.data() + (each * terms + term) * kWeights * degree_, sum, opposite, room, refused);
             }
-            transform_small(u.data(), part, plain);
-            const std::uint64_t *b = keys.b + part * degree_, *a = expanded, *secret = plain;
-            core_.dot(prime, sum, &b, &secret, 1);
+            std::uint64_t *secret = room, *expanded = secret + degree_, *answer = expanded + degree_;
+            transform_small(u.data() + each * degree_, part, secret);
+            const std::uint64_t *b = keys.b + part * degree_, *a = expanded, *factor = secret;
+            core_.dot(prime, sum, &b, &factor, 1);
             uniform_part(keys.a, 0, part, expanded);
-            transform_small(errors.data(), part, received);
-            core_.dot(prime, received, &a, &secret, 1);
-            core_.subtract(prime, received, received, opposite);
-            core_.pack(prime, sent + (block * parts + part) * packed_bytes(), received);
+            transform_small(errors.data() + each * degree_, part, answer);
+            core_.dot(prime, answer, &a, &factor, 1);
+            core_.subtract(prime, answer, answer, opposite);
+            core_.pack(prime, sent + (block * parts + part) * packed_bytes(), answer);
         });
         if (refused >> 63 != 0) return false;
-        slot_shares(own.data(), shares + 2 * block * degree_);
+        for_each_item(threads, count, 0, [&](std::uint64_t*, std::size_t each) {
+            slot_shares(own.data() + each * all, shares + 2 * (first + each) * degree_);
+        });
     }
     return true;
 }
@@ -653,7 +729,7 @@ bool Lattice::reply_turns(const StreamKey& uniform_key, const std::uint8_t* pack
             for (std::size_t k = 0; k < 2; ++k) {
                 const std::uint64_t* lefts[kWeights];
                 for (std::size_t j = 0; j < kWeights; ++j) lefts[j] = weights + (k * kWeights + j) * degree_;
-                core_.linear(prime, plain + k * degree_, lefts, slot_rests_[part].data(), kWeights);
+                core_.linear(prime, plain + k * degree_, lefts, slot_rests_[part].data(), kWeights, nullptr, 0);
                 core_.forward(prime, plain + k * degree_);
                 refused |= core_.unpack(prime, received + k * degree_,
                                         packed + (places[k] * parts + part) * packed_bytes());
@@ -685,12 +761,12 @@ bool Lattice::reply_turns(const StreamKey& uniform_key, const std::uint8_t* pack
 
 // From a polynomial modulo q, transformed, to the slots of round(t x / q) modulo t.
 void Lattice::slot_shares(std::uint64_t* value, std::uint64_t* shares) const {
-    for (std::size_t part = 0; part < primes(); ++part) core_.inverse(primes_[part], value + part * degree_);
-    const Room fraction(4 * degree_), slots(kSlotPrimes * degree_);
-    fractions(value, fraction.data());
+    inverse_for_fractions(value);
+    const Room slots(kSlotPrimes * degree_);
     const std::uint64_t low = static_cast<std::uint64_t>(slot_modulus_), high = static_cast<std::uint64_t>(slot_modulus_ >> 64);
     for (std::size_t i = 0; i < degree_; ++i) {
-        const std::uint64_t* f = fraction.data() + 4 * i;
+        std::uint64_t f[4];
+        fraction_of(value, i, f);
         // The product with t, 384 bits, of which the upper 128 are kept after adding a half.
         std::uint64_t product[6] = {};
         Wide carry = 0;
@@ -747,7 +823,7 @@ bool Lattice::open_slots(const std::uint64_t* secret, const std::uint8_t* packed
 // The exact product of a reply and the secret: its size is below a quarter of the primes' product, so that the last
 // digit in mixed radix shows its sign.
 void Lattice::open(const std::uint64_t* secret, const std::uint8_t* packed, std::size_t replies, unsigned reply_bits,
-                   unsigned share_bits, std::uint64_t* shares, unsigned threads) const {
+                   unsigned share_bits, const Places& answers, std::uint64_t* shares, unsigned threads) const {
     unsigned degree_bits = 0;
     while (std::size_t{1} << degree_bits < degree_) ++degree_bits;
     // Each prime has more than 49.9 bits.
@@ -774,22 +850,23 @@ void Lattice::open(const std::uint64_t* secret, const std::uint8_t* packed, std:
             const std::uint64_t factors[4] = {1, power_mod(2, 50, p), power_mod(2, 100, p),
                                               negate_mod(power_mod(2, reply_bits, p), p)};
             std::uint64_t* at = values + part * degree_;
-            core_.linear(prime, plain, lefts, factors, 4);
+            core_.linear(prime, plain, lefts, factors, 4, nullptr, 0);
             core_.forward(prime, plain);
             const std::uint64_t *left = plain, *right = secret + part * degree_;
             std::memset(at, 0, 8 * degree_);
             core_.dot(prime, at, &left, &right, 1);
-            core_.inverse(prime, at);
+            inverse(part, at);
         }
-        for (std::size_t i = 0; i < degree_; ++i) {
+        for (std::size_t k = 0; k < answers.size(); ++k) {
+            const std::size_t i = answers[k];
             Wide value = 0, weight = 1;
             std::uint64_t digits[kMostPrimes];
             for (std::size_t part = 0; part < parts; ++part) {
                 const std::uint64_t p = primes_[part].value;
                 std::uint64_t digit = values[part * degree_ + i];
-                for (std::size_t k = 0; k < part; ++k) {
-                    const std::uint64_t less = digit + p - reduce_once(digits[k], p);
-                    digit = reduce_once(times(less, mixed_[part][k], p), p);
+                for (std::size_t lower = 0; lower < part; ++lower) {
+                    const std::uint64_t less = digit + p - reduce_once(digits[lower], p);
+                    digit = reduce_once(times(less, mixed_[part][lower], p), p);
                 }
                 digits[part] = digit;
                 value += weight * digit;
@@ -799,14 +876,14 @@ void Lattice::open(const std::uint64_t* secret, const std::uint8_t* packed, std:
             value -= weight & (0 - static_cast<Wide>(is_negative));
             // Signed: what is above bit 127 of the shifted number is cut off by the mask.
             const Wide rounded = static_cast<Wide>(static_cast<__int128>(value + half) >> dropped);
-            store_pair(shares + 2 * (index * degree_ + i), rounded & mask);
+            store_pair(shares + 2 * (index * answers.size() + k), rounded & mask);
         }
     });
 }
 
 void Lattice::high_bits(const std::uint64_t* value, unsigned dropped, std::uint8_t* out) const {
     Words64 values(value, value + words());
-    for (std::size_t part = 0; part < primes(); ++part) core_.inverse(primes_[part], values.data() + part * degree_);
+    for (std::size_t part = 0; part < primes(); ++part) inverse(part, values.data() + part * degree_);
     for (std::size_t i = 0; i < degree_; ++i) {
         std::uint64_t digits[kMostPrimes];
         for (std::size_t part = 0; part < primes(); ++part) {
@@ -836,34 +913,61 @@ void Lattice::high_bits(const std::uint64_t* value, unsigned dropped, std::uint8
 
 // Sines.
 
-namespace {
-
-constexpr std::int64_t kSine[6] = {1686629713, -693598663, 85569264, -5026851, 172032, -3670};
-
-inline std::int32_t sine_of(std::uint32_t angle) {
-    const std::int64_t x = static_cast<std::int32_t>(angle);
-    const std::int64_t sign = x >> 63;
-    const std::int64_t size = (x ^ sign) - sign;
-    const std::int64_t beyond = ((std::int64_t{1} << 30) - size) >> 63;
-    const std::int64_t folded = size + (beyond & ((std::int64_t{1} << 31) - 2 * size));
-    const std::int64_t square = folded * folded >> 30;
-    std::int64_t total = kSine[5];
-    for (int k = 4; k >= 0; --k) total = kSine[k] + (total * square >> 30);
-    const std::int64_t result = total * folded >> 30;
-    return static_cast<std::int32_t>((result ^ sign) - sign);
+void all_waves(const LatticeCore& core, const std::vector<Wave>& waves, const std::uint32_t* angles, std::size_t count,
+               std::int32_t* out, unsigned threads) {
+    constexpr std::size_t kAngles = 16384;
+    const std::size_t pieces = (count + kAngles - 1) / kAngles;
+    for_each_item(threads, pieces * waves.size(), 0, [&](std::uint64_t*, std::size_t item) {
+        const std::size_t wave = item / pieces, first = item % pieces * kAngles;
+        core.waves(waves[wave], out + wave * count + first, angles + first, std::min(kAngles, count - first));
+    });
 }
 
-}  // namespace
+// Own products.
 
-void sines(const std::uint32_t* angles, std::size_t count, std::int32_t* sine, std::int32_t* cosine, unsigned threads) {
-    constexpr std::size_t kPiece = 65536;
-    for_each_item(threads, (count + kPiece - 1) / kPiece, 0, [&](std::uint64_t*, std::size_t piece) {
-        const std::size_t end = std::min(count, (piece + 1) * kPiece);
-        for (std::size_t i = piece * kPiece; i < end; ++i) {
-            sine[i] = sine_of(angles[i]);
-            cosine[i] = sine_of(angles[i] + (std::uint32_t{1} << 30));
+void multiply_rows(const std::int32_t* entries, std::size_t rows, std::size_t columns, const std::uint64_t* share,
+                   std::uint64_t* out, unsigned threads) {
+    for_each_item(threads, (rows + kRows - 1) / kRows, 0, [&](std::uint64_t*, std::size_t piece) {
+        for (std::size_t row = piece * kRows; row < std::min(rows, (piece + 1) * kRows); ++row) {
+            std::uint64_t sum = 0;
+            for (std::size_t column = 0; column < columns; ++column) {
+                sum += static_cast<std::uint64_t>(std::int64_t{entries[row * columns + column]}) * share[2 * column];
+            }
+            out[row] = sum;
         }
     });
+}
+
+void add_up_rows(const std::int32_t* entries, std::size_t rows, std::size_t columns, const std::uint64_t* share,
+                 std::uint64_t* out, unsigned threads) {
+    const std::size_t pieces = (rows + kRows - 1) / kRows;
+    std::vector<Wide> sums(std::max<std::size_t>(1, pieces) * columns);
+    for_each_item(threads, pieces, 0, [&](std::uint64_t*, std::size_t piece) {
+        Wide* own = sums.data() + piece * columns;
+        for (std::size_t row = piece * kRows; row < std::min(rows, (piece + 1) * kRows); ++row) {
+            const Wide value = static_cast<Wide>(share[2 * row + 1]) << 64 | share[2 * row];
+            for (std::size_t column = 0; column < columns; ++column) {
+                // Modulo 2^128, a negative entry is its complement.
+                own[column] += value * static_cast<Wide>(static_cast<__int128>(entries[row * columns + column]));
+            }
+        }
+    });
+    for (std::size_t column = 0; column < columns; ++column) {
+        Wide sum = 0;
+        for (std::size_t piece = 0; piece < pieces; ++piece) sum += sums[piece * columns + column];
+        store_pair(out + 2 * column, sum);
+    }
+}
+
+void prefer_large_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t size) {
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+    constexpr std::uintptr_t kPage = 4096, kWorthwhile = std::uintptr_t{1} << 22;
+    if (size < kWorthwhile) return;
+    const std::uintptr_t start = (reinterpret_cast<std::uintptr_t>(memory) + kPage - 1) / kPage * kPage;
+    const std::uintptr_t end = (reinterpret_cast<std::uintptr_t>(memory) + size) / kPage * kPage;
+    // Only advice: where it is not taken, everything works as before.
+    static_cast<void>(madvise(reinterpret_cast<void*>(start), end - start, MADV_HUGEPAGE));
+#endif
 }
 
 }  // namespace plumbob

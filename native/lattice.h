@@ -1,6 +1,7 @@
 // Polynomials modulo x^degree + 1 and several primes: what the lattice products consist of.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -62,9 +63,12 @@ public:
         StreamKey a, secret, errors;
     };
 
+    // Which coefficients of each reply are answers; the others need no share.
+    using Places = std::vector<std::uint32_t>;
+
     bool reply(const StreamKey& uniform_key, const std::uint8_t* packed, std::size_t requests, const std::uint64_t* matrix,
-               std::size_t replies, const ReplyKeys& keys, unsigned reply_bits, unsigned share_bits, std::uint8_t* sent,
-               std::uint64_t* shares, unsigned threads) const;
+               std::size_t replies, const ReplyKeys& keys, unsigned reply_bits, unsigned share_bits,
+               const Places& answers, std::uint8_t* sent, std::uint64_t* shares, unsigned threads) const;
     bool reply_slots(const StreamKey& uniform_key, const std::uint8_t* packed, std::size_t blocks, std::size_t terms,
                      const std::int32_t* values, const ReplyKeys& keys, std::uint8_t* sent, std::uint64_t* shares,
                      unsigned threads) const;
@@ -74,7 +78,7 @@ public:
                      const std::int32_t* values, const ReplyKeys& keys, std::uint8_t* sent, std::uint64_t* shares,
                      unsigned threads) const;
     void open(const std::uint64_t* secret, const std::uint8_t* packed, std::size_t replies, unsigned reply_bits,
-              unsigned share_bits, std::uint64_t* shares, unsigned threads) const;
+              unsigned share_bits, const Places& answers, std::uint64_t* shares, unsigned threads) const;
     bool open_slots(const std::uint64_t* secret, const std::uint8_t* packed, std::size_t count, std::uint64_t* shares,
                     unsigned threads) const;
 
@@ -83,14 +87,22 @@ private:
         Words64 forward, forward_quotients, inverse, inverse_quotients, forward_tail, inverse_tail;
     };
 
+    class UniformPieces;
+
     LatticePrime make_prime(std::uint64_t value, std::uint64_t root);
     void uniform_part(const StreamKey& key, std::uint64_t index, std::size_t part, std::uint64_t* out) const;
+    void inverse(std::size_t part, std::uint64_t* values) const;
+    void inverse_for_fractions(std::uint64_t* values) const;
+    std::size_t piece_size() const;
+    static LatticePrime cut_to(const LatticePrime& prime, std::size_t size);
     void small_errors(const StreamKey& key, std::uint64_t index, std::int8_t* out) const;
     void small_ternary(const StreamKey& key, std::uint64_t index, std::int8_t* out) const;
     void transform_small(const std::int8_t* values, std::size_t part, std::uint64_t* out) const;
     void finish_encryption(const std::uint64_t* secret, const StreamKey& uniform_key, std::uint64_t index,
-                           std::size_t part, const std::int8_t* errors, std::uint64_t constant, std::uint64_t* data,
-                           std::uint8_t* out) const;
+                           std::size_t part, std::uint64_t* data, std::uint8_t* out) const;
+    void multiply_terms(const StreamKey& uniform_key, const std::uint8_t* packed, std::size_t first, std::size_t count,
+                        std::size_t part, const std::uint64_t* weights, std::uint64_t* sum, std::uint64_t* opposite,
+                        std::uint64_t* room, std::atomic<std::uint64_t>& refused) const;
     void slot_weights(const std::int32_t* values, bool scaled_by_modulus, std::uint64_t* out) const;
     void wide_slot_weights(const std::uint64_t* values, std::uint64_t* out) const;
     void plain_weights(const std::int32_t* values, std::uint64_t* out) const;
@@ -98,19 +110,20 @@ private:
     template <class Weights>
     void encrypt_weights(const std::uint64_t* secret, const StreamKey& uniform_key, const StreamKey& error_key,
                          std::size_t count, std::uint8_t* out, unsigned threads, Weights weights_of) const;
-    void fractions(const std::uint64_t* coefficients, std::uint64_t* out) const;
+    void fraction_of(const std::uint64_t* coefficients, std::size_t place, std::uint64_t out[4]) const;
     void slot_shares(std::uint64_t* coefficients, std::uint64_t* shares) const;
 
     const LatticeCore& core_;
     std::size_t degree_;
     std::vector<std::unique_ptr<Tables>> tables_;
     std::vector<LatticePrime> primes_, slot_primes_;
-    std::vector<Factor> rest_inverses_;           // (q / p_i)^-1 modulo p_i
+    std::vector<Factor> fraction_scales_;         // (q / p_i)^-1 modulo p_i, divided by the degree
     std::vector<Words64> reciprocals_;            // floor(2^256 / p_i)
     std::vector<std::vector<Factor>> mixed_;      // p_j^-1 modulo p_i, for j < i
     std::uint64_t modulus_low_[2];                // q modulo 2^128
     std::vector<Factor> slot_inverses_;           // (t / t_j)^-1 modulo t_j
-    std::vector<Factor> slot_scales_;             // q (t / t_j)^-1 modulo t_j
+    std::vector<Factor> plain_scales_;            // the same, divided by the degree
+    std::vector<Factor> slot_scales_;             // q (t / t_j)^-1 modulo t_j, divided by the degree
     std::vector<Words64> slot_rests_;             // t / t_j modulo p_i, and -t modulo p_i at the end
     std::vector<Words64> slot_negatives_;         // -1 / t_j modulo p_i
     std::vector<std::vector<Factor>> slot_bits_;  // 1, 2^50 and 2^100 modulo t_j
@@ -118,7 +131,18 @@ private:
     unsigned __int128 slot_parts_[kSlotPrimes] = {};  // t / t_j
 };
 
-// out holds sines, then cosines, of angles in units of a turn / 2^32, with 30 fraction bits.
-void sines(const std::uint32_t* angles, std::size_t count, std::int32_t* sine, std::int32_t* cosine, unsigned threads);
+// For each wave, its values at all angles, one after the other.
+void all_waves(const LatticeCore& core, const std::vector<Wave>& waves, const std::uint32_t* angles, std::size_t count,
+               std::int32_t* out, unsigned threads);
+
+// A party's own products: a matrix (rows, columns) with a vector of two words each, modulo 2^64, and its transpose with
+// one, modulo 2^128.
+void multiply_rows(const std::int32_t* entries, std::size_t rows, std::size_t columns, const std::uint64_t* share,
+                   std::uint64_t* out, unsigned threads);
+void add_up_rows(const std::int32_t* entries, std::size_t rows, std::size_t columns, const std::uint64_t* share,
+                 std::uint64_t* out, unsigned threads);
+
+// For large pieces of memory, pages of two megabytes where the system has them: it clears them faster than small ones.
+void prefer_large_pages(void* memory, std::size_t size);
 
 }  // namespace plumbob

@@ -116,7 +116,7 @@ void forward(const LatticePrime& prime, std::uint64_t* values) {
     }
 }
 
-void inverse(const LatticePrime& prime, std::uint64_t* values) {
+void inverse(const LatticePrime& prime, std::uint64_t* values, const Factor& factor) {
     const Prime p(prime.value);
     const std::uint64_t *w = prime.inverse, *q = prime.inverse_quotients;
     const std::uint64_t* factors = prime.inverse_tail;
@@ -158,10 +158,10 @@ void inverse(const LatticePrime& prime, std::uint64_t* values) {
             }
         }
     }
-    const double n = static_cast<double>(prime.degree_inverse.value);
-    const Vector factor = _mm256_set1_pd(n), ratio = _mm256_set1_pd(n / static_cast<double>(prime.value));
+    const double n = static_cast<double>(factor.value);
+    const Vector times = _mm256_set1_pd(n), ratio = _mm256_set1_pd(n / static_cast<double>(prime.value));
     for (std::size_t i = 0; i < prime.degree; i += 4) {
-        store(values + i, p.canonical(p.multiply(p.reduce(load(values + i)), factor, ratio)));
+        store(values + i, p.canonical(p.multiply(p.reduce(load(values + i)), times, ratio)));
     }
 }
 
@@ -187,14 +187,22 @@ void dot(const LatticePrime& prime, std::uint64_t* out, const std::uint64_t* con
     }
 }
 
+inline Vector four_small(const std::int8_t* at) {
+    std::int32_t bytes;
+    std::memcpy(&bytes, at, sizeof bytes);
+    return _mm256_cvtepi32_pd(_mm_cvtepi8_epi32(_mm_cvtsi32_si128(bytes)));
+}
+
 void linear(const LatticePrime& prime, std::uint64_t* out, const std::uint64_t* const* left, const std::uint64_t* factors,
-            std::size_t count) {
+            std::size_t count, const std::int8_t* small, std::uint64_t constant) {
     const Prime p(prime.value);
+    const Vector start = _mm256_set1_pd(static_cast<double>(constant));
+    Vector times[4] = {};
+    for (std::size_t k = 0; k < count; ++k) times[k] = _mm256_set1_pd(static_cast<double>(factors[k]));
     for (std::size_t i = 0; i < prime.degree; i += 4) {
-        Vector total = _mm256_setzero_pd();
+        Vector total = small == nullptr ? start : _mm256_add_pd(start, four_small(small + i));
         for (std::size_t k = 0; k < count; ++k) {
-            const Vector factor = _mm256_set1_pd(static_cast<double>(factors[k]));
-            total = p.reduce(_mm256_add_pd(total, multiply_any(p, residue(left[k] + i), factor)));
+            total = p.reduce(_mm256_add_pd(total, multiply_any(p, residue(left[k] + i), times[k])));
         }
         store(out + i, p.canonical(total));
     }
@@ -213,7 +221,7 @@ void scale(const LatticePrime& prime, std::uint64_t* out, const std::uint64_t* v
 
 const LatticeCore avx2_lattice_core = {
     0, 4, forward, inverse, dot, linear, scale,
-    from_bytes, from_integers, add_small, subtract, cut, pack, unpack, Cipher<Words8>::stream,
+    from_bytes, from_integers, count_above, subtract, cut, pack_scalar, unpack_scalar, Cipher<Words8>::stream, waves_scalar,
 };
 
 }  // namespace plumbob

@@ -46,6 +46,31 @@ struct Prime {
 
 inline Vector pick(Vector first, Vector second, Vector order) { return _mm512_permutex2var_epi64(first, order, second); }
 
+// The factors of the last three strides for sixteen values: two, four and eight of them, and their quotients, each where
+// its lane is. Rearranged here, because a table in that order would be larger than the second cache.
+struct TailFactors {
+    const std::uint64_t *values, *quotients;
+    std::size_t degree;
+    Vector twos = _mm512_setr_epi64(0, 0, 0, 0, 1, 1, 1, 1), fours = _mm512_setr_epi64(0, 0, 2, 2, 1, 1, 3, 3);
+    Vector eights = _mm512_setr_epi64(0, 4, 2, 6, 1, 5, 3, 7);
+
+    static Vector two(const std::uint64_t* at) {
+        return _mm512_castsi128_si512(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at)));
+    }
+    static Vector four(const std::uint64_t* at) {
+        return _mm512_castsi256_si512(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(at)));
+    }
+    Vector first(const std::uint64_t* table, std::size_t i) const {
+        return _mm512_permutexvar_epi64(twos, two(table + (degree + i) / 8));
+    }
+    Vector second(const std::uint64_t* table, std::size_t i) const {
+        return _mm512_permutexvar_epi64(fours, four(table + (degree + i) / 4));
+    }
+    Vector third(const std::uint64_t* table, std::size_t i) const {
+        return _mm512_permutexvar_epi64(eights, load(table + (degree + i) / 2));
+    }
+};
+
 void forward_tail(const LatticePrime& prime, const Prime& p, std::uint64_t* values, std::size_t begin, std::size_t end) {
     const Vector lower_halves = _mm512_setr_epi64(0, 1, 2, 3, 8, 9, 10, 11);
     const Vector upper_halves = _mm512_setr_epi64(4, 5, 6, 7, 12, 13, 14, 15);
@@ -55,15 +80,15 @@ void forward_tail(const LatticePrime& prime, const Prime& p, std::uint64_t* valu
     const Vector odd = _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15);
     const Vector first = _mm512_setr_epi64(0, 8, 4, 12, 2, 10, 6, 14);
     const Vector second = _mm512_setr_epi64(1, 9, 5, 13, 3, 11, 7, 15);
-    const std::uint64_t* factors = prime.forward_tail + 3 * begin;
-    for (std::size_t i = begin; i < end; i += 16, factors += 48) {
+    const TailFactors f{prime.forward, prime.forward_quotients, prime.degree};
+    for (std::size_t i = begin; i < end; i += 16) {
         const Vector a = load(values + i), b = load(values + i + 8);
         Vector x = pick(a, b, lower_halves), y = pick(a, b, upper_halves);
-        p.forward(x, y, load(factors), load(factors + 8));
+        p.forward(x, y, f.first(f.values, i), f.first(f.quotients, i));
         Vector u = pick(x, y, lower_pairs), v = pick(x, y, upper_pairs);
-        p.forward(u, v, load(factors + 16), load(factors + 24));
+        p.forward(u, v, f.second(f.values, i), f.second(f.quotients, i));
         x = pick(u, v, even), y = pick(u, v, odd);
-        p.forward(x, y, load(factors + 32), load(factors + 40));
+        p.forward(x, y, f.third(f.values, i), f.third(f.quotients, i));
         x = reduce(reduce(x, p.twice), p.value), y = reduce(reduce(y, p.twice), p.value);
         store(values + i, pick(x, y, first));
         store(values + i + 8, pick(x, y, second));
@@ -79,15 +104,15 @@ void inverse_tail(const LatticePrime& prime, const Prime& p, std::uint64_t* valu
     const Vector upper_halves = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
     const Vector first = _mm512_setr_epi64(0, 1, 2, 3, 8, 9, 10, 11);
     const Vector second = _mm512_setr_epi64(4, 5, 6, 7, 12, 13, 14, 15);
-    const std::uint64_t* factors = prime.inverse_tail + 3 * begin;
-    for (std::size_t i = begin; i < end; i += 16, factors += 48) {
+    const TailFactors f{prime.inverse, prime.inverse_quotients, prime.degree};
+    for (std::size_t i = begin; i < end; i += 16) {
         const Vector a = load(values + i), b = load(values + i + 8);
         Vector x = pick(a, b, even), y = pick(a, b, odd);
-        p.inverse(x, y, load(factors + 32), load(factors + 40));
+        p.inverse(x, y, f.third(f.values, i), f.third(f.quotients, i));
         Vector u = pick(x, y, lower_pairs), v = pick(x, y, upper_pairs);
-        p.inverse(u, v, load(factors + 16), load(factors + 24));
+        p.inverse(u, v, f.second(f.values, i), f.second(f.quotients, i));
         x = pick(u, v, lower_halves), y = pick(u, v, upper_halves);
-        p.inverse(x, y, load(factors), load(factors + 8));
+        p.inverse(x, y, f.first(f.values, i), f.first(f.quotients, i));
         store(values + i, pick(x, y, first));
         store(values + i + 8, pick(x, y, second));
     }
@@ -194,10 +219,10 @@ void scale(const LatticePrime& prime, std::uint64_t* out, const std::uint64_t* v
     }
 }
 
-void inverse(const LatticePrime& prime, std::uint64_t* values) {
+void inverse(const LatticePrime& prime, std::uint64_t* values, const Factor& factor) {
     const Prime p(prime.value);
     Range{prime, p, values}.inverse(0, prime.degree);
-    scale(prime, values, values, prime.degree_inverse);
+    scale(prime, values, values, factor);
 }
 
 struct Sum {
@@ -239,22 +264,119 @@ void dot(const LatticePrime& prime, std::uint64_t* out, const std::uint64_t* con
     }
 }
 
-void linear(const LatticePrime& prime, std::uint64_t* out, const std::uint64_t* const* left, const std::uint64_t* factors,
-            std::size_t count) {
+template <std::size_t kCount>
+void linear_of(const LatticePrime& prime, std::uint64_t* out, const std::uint64_t* const* left,
+               const std::uint64_t* factors, const std::int8_t* small, std::uint64_t constant) {
     const Prime p(prime.value);
     const Vector carry = all(prime.carry.value), quotient = all(prime.carry.quotient52);
+    // The prime makes up for a small number that is negative.
+    const Vector start = all(constant + prime.value);
+    Vector times[kCount];
+    for (std::size_t k = 0; k < kCount; ++k) times[k] = all(factors[k]);
     for (std::size_t i = 0; i < prime.degree; i += 8) {
         Sum sum;
-        for (std::size_t k = 0; k < count; ++k) sum.add(load(left[k] + i), all(factors[k]));
+        sum.low = start;
+        if (small != nullptr) {
+            const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(small + i));
+            sum.low = _mm512_add_epi64(start, _mm512_cvtepi8_epi64(bytes));
+        }
+        for (std::size_t k = 0; k < kCount; ++k) sum.add(load(left[k] + i), times[k]);
         store(out + i, sum.reduced(p, carry, quotient));
     }
+}
+
+void linear(const LatticePrime& prime, std::uint64_t* out, const std::uint64_t* const* left, const std::uint64_t* factors,
+            std::size_t count, const std::int8_t* small, std::uint64_t constant) {
+    if (count == 4) {
+        linear_of<4>(prime, out, left, factors, small, constant);
+    } else {
+        linear_of<3>(prime, out, left, factors, small, constant);
+    }
+}
+
+// The wire: eight residues in fifty bytes. Each is moved to where it begins within its first byte, and takes seven bytes;
+// those of even lanes do not overlap, and those of odd ones do not.
+constexpr __mmask64 kFifty = (__mmask64{1} << 50) - 1;
+
+struct Places {
+    alignas(64) std::uint8_t even[64] = {}, odd[64] = {}, from[64] = {};
+    __mmask64 is_even = 0, is_odd = 0;
+
+    constexpr Places() {
+        for (unsigned lane = 0; lane < 8; ++lane) {
+            const unsigned start = lane * kPrimeBits / 8;
+            for (unsigned k = 0; k < 8; ++k) from[8 * lane + k] = static_cast<std::uint8_t>((start + k) & 63);
+            for (unsigned k = 0; k < 7; ++k) {
+                (lane % 2 == 0 ? even : odd)[start + k] = static_cast<std::uint8_t>(8 * lane + k);
+                (lane % 2 == 0 ? is_even : is_odd) |= __mmask64{1} << (start + k);
+            }
+        }
+    }
+};
+
+constexpr Places kPlaces;
+
+void pack(const LatticePrime& prime, std::uint8_t* out, const std::uint64_t* values) {
+    const Vector shifts = _mm512_setr_epi64(0, 2, 4, 6, 0, 2, 4, 6);
+    const Vector even = _mm512_load_si512(kPlaces.even), odd = _mm512_load_si512(kPlaces.odd);
+    const std::size_t degree = prime.degree;
+    for (std::size_t i = 0; i < degree; i += 8, out += 50) {
+        const Vector moved = _mm512_sllv_epi64(load(values + i), shifts);
+        const Vector bytes = _mm512_or_si512(_mm512_maskz_permutexvar_epi8(kPlaces.is_even, even, moved),
+                                             _mm512_maskz_permutexvar_epi8(kPlaces.is_odd, odd, moved));
+        _mm512_mask_storeu_epi8(out, kFifty, bytes);
+    }
+}
+
+std::uint64_t unpack(const LatticePrime& prime, std::uint64_t* out, const std::uint8_t* packed) {
+    const Vector shifts = _mm512_setr_epi64(0, 2, 4, 6, 0, 2, 4, 6);
+    const Vector from = _mm512_load_si512(kPlaces.from), low = all(kLow50), most = all(prime.value - 1);
+    const std::size_t degree = prime.degree;
+    Vector refused = _mm512_setzero_si512();
+    for (std::size_t i = 0; i < degree; i += 8, packed += 50) {
+        const Vector bytes = _mm512_permutexvar_epi8(from, _mm512_maskz_loadu_epi8(kFifty, packed));
+        const Vector residues = _mm512_and_si512(_mm512_srlv_epi64(bytes, shifts), low);
+        refused = _mm512_or_si512(refused, _mm512_sub_epi64(most, residues));
+        store(out + i, residues);
+    }
+    return std::uint64_t{_mm512_cmplt_epi64_mask(refused, _mm512_setzero_si512()) != 0} << 63;
+}
+
+inline Vector shifted(Vector x) { return _mm512_srai_epi64(x, 30); }
+
+// Eight angles at a time; every factor fits into 32 bits, and its product into 64.
+void waves(const Wave& wave, std::int32_t* out, const std::uint32_t* angles, std::size_t count) {
+    const Vector scale = _mm512_set1_epi64(wave.scale), half = _mm512_set1_epi64((1LL << wave.dropped) >> 1);
+    const Vector half_turn = all(std::uint64_t{1} << 31);
+    const __m128i dropped = _mm_cvtsi32_si128(static_cast<int>(wave.dropped));
+    const __m256i harmonic = _mm256_set1_epi32(static_cast<int>(wave.harmonic));
+    const __m256i shift = _mm256_set1_epi32(static_cast<int>(wave.shift));
+    const std::size_t whole = count / 8 * 8;
+    for (std::size_t i = 0; i < whole; i += 8) {
+        const __m256i turned = _mm256_mullo_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(angles + i)), harmonic);
+        const Vector x = _mm512_cvtepi32_epi64(_mm256_add_epi32(turned, shift));
+        const Vector size = _mm512_abs_epi64(x);
+        // Beyond a quarter of a turn sines are those of what is left to half a turn.
+        const Vector folded = _mm512_min_epi64(size, _mm512_sub_epi64(half_turn, size));
+        const Vector square = shifted(_mm512_mul_epi32(folded, folded));
+        Vector total = _mm512_set1_epi64(kSine[5]);
+        for (int k = 4; k >= 0; --k) {
+            total = _mm512_add_epi64(_mm512_set1_epi64(kSine[k]), shifted(_mm512_mul_epi32(total, square)));
+        }
+        const Vector result = shifted(_mm512_mul_epi32(total, folded));
+        const Vector sign = _mm512_srai_epi64(x, 63);
+        const Vector sine = _mm512_sub_epi64(_mm512_xor_si512(result, sign), sign);
+        const Vector scaled = _mm512_sra_epi64(_mm512_add_epi64(_mm512_mul_epi32(sine, scale), half), dropped);
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + i), _mm512_cvtepi64_epi32(scaled));
+    }
+    waves_scalar(wave, out + whole, angles + whole, count - whole);
 }
 
 }  // namespace
 
 const LatticeCore avx512ifma_lattice_core = {
     52, 8, forward, inverse, dot, linear, scale,
-    from_bytes, from_integers, add_small, subtract, cut, pack, unpack, Cipher<Words16>::stream,
+    from_bytes, from_integers, count_above, subtract, cut, pack, unpack, Cipher<Words16>::stream, waves,
 };
 
 }  // namespace plumbob

@@ -54,9 +54,11 @@ inline std::uint64_t reduce_sum(const LatticePrime& prime, Wide sum) {
 }
 
 [[maybe_unused]] void linear_scalar(const LatticePrime& prime, std::uint64_t* out, const std::uint64_t* const* left,
-                                    const std::uint64_t* factors, std::size_t count) {
+                                    const std::uint64_t* factors, std::size_t count, const std::int8_t* small,
+                                    std::uint64_t constant) {
     for (std::size_t i = 0; i < prime.degree; ++i) {
-        Wide sum = 0;
+        // The prime makes up for a small number that is negative.
+        Wide sum = constant + prime.value + static_cast<std::uint64_t>(small == nullptr ? 0 : std::int64_t{small[i]});
         for (std::size_t k = 0; k < count; ++k) sum += static_cast<Wide>(left[k][i]) * factors[k];
         out[i] = reduce_sum(prime, sum);
     }
@@ -69,11 +71,13 @@ inline std::uint64_t reduce_sum(const LatticePrime& prime, Wide sum) {
     }
 }
 
-// These loops are left to the compiler, which has more to work with where the instruction set has.
+// These loops are left to the compiler, which has more to work with where the instruction set has. The degree is copied
+// first: for all that the compiler knows, what is written could be the degree.
 
 [[maybe_unused]] void from_bytes(const LatticePrime& prime, std::uint64_t* out, const std::int8_t* small) {
     const std::uint64_t p = prime.value;
-    for (std::size_t i = 0; i < prime.degree; ++i) {
+    const std::size_t degree = prime.degree;
+    for (std::size_t i = 0; i < degree; ++i) {
         const std::int64_t value = small[i];
         out[i] = static_cast<std::uint64_t>(value) + (p & static_cast<std::uint64_t>(value >> 63));
     }
@@ -81,41 +85,34 @@ inline std::uint64_t reduce_sum(const LatticePrime& prime, Wide sum) {
 
 [[maybe_unused]] void from_integers(const LatticePrime& prime, std::uint64_t* out, const std::int32_t* small) {
     const std::uint64_t p = prime.value;
-    for (std::size_t i = 0; i < prime.degree; ++i) {
+    const std::size_t degree = prime.degree;
+    for (std::size_t i = 0; i < degree; ++i) {
         const std::int64_t value = small[i];
         out[i] = static_cast<std::uint64_t>(value) + (p & static_cast<std::uint64_t>(value >> 63));
-    }
-}
-
-[[maybe_unused]] void add_small(const LatticePrime& prime, std::uint64_t* values, const std::int8_t* small,
-                                std::uint64_t constant) {
-    const std::uint64_t p = prime.value;
-    for (std::size_t i = 0; i < prime.degree; ++i) {
-        const std::int64_t value = small[i];
-        const std::uint64_t sum = values[i] + constant + static_cast<std::uint64_t>(value) +
-                                  (p & static_cast<std::uint64_t>(value >> 63));
-        values[i] = reduce_once(reduce_once(sum, 2 * p), p);
     }
 }
 
 [[maybe_unused]] void subtract(const LatticePrime& prime, std::uint64_t* out, const std::uint64_t* left,
                                const std::uint64_t* right) {
     const std::uint64_t p = prime.value;
-    for (std::size_t i = 0; i < prime.degree; ++i) out[i] = reduce_once(left[i] + p - right[i], p);
+    const std::size_t degree = prime.degree;
+    for (std::size_t i = 0; i < degree; ++i) out[i] = reduce_once(left[i] + p - right[i], p);
 }
 
 [[maybe_unused]] std::uint64_t cut(const LatticePrime& prime, std::uint64_t* words) {
     const std::uint64_t p = prime.value;
+    const std::size_t degree = prime.degree;
     std::uint64_t refused = 0;
-    for (std::size_t i = 0; i < prime.degree; ++i) {
+    for (std::size_t i = 0; i < degree; ++i) {
         words[i] &= kLow50;
         refused |= p - 1 - words[i];
     }
     return refused;
 }
 
-[[maybe_unused]] void pack(const LatticePrime& prime, std::uint8_t* out, const std::uint64_t* values) {
-    for (std::size_t i = 0; i < prime.degree; i += 4, out += 25) {
+[[maybe_unused]] void pack_scalar(const LatticePrime& prime, std::uint8_t* out, const std::uint64_t* values) {
+    const std::size_t degree = prime.degree;
+    for (std::size_t i = 0; i < degree; i += 4, out += 25) {
         const std::uint64_t a = values[i], b = values[i + 1], c = values[i + 2], d = values[i + 3];
         const std::uint64_t words[3] = {a | b << 50, b >> 14 | c << 36, c >> 28 | d << 22};
         std::memcpy(out, words, 24);
@@ -123,10 +120,11 @@ inline std::uint64_t reduce_sum(const LatticePrime& prime, Wide sum) {
     }
 }
 
-[[maybe_unused]] std::uint64_t unpack(const LatticePrime& prime, std::uint64_t* out, const std::uint8_t* packed) {
+[[maybe_unused]] std::uint64_t unpack_scalar(const LatticePrime& prime, std::uint64_t* out, const std::uint8_t* packed) {
     const std::uint64_t p = prime.value;
+    const std::size_t degree = prime.degree;
     std::uint64_t refused = 0;
-    for (std::size_t i = 0; i < prime.degree; i += 4, packed += 25) {
+    for (std::size_t i = 0; i < degree; i += 4, packed += 25) {
         std::uint64_t w[3];
         std::memcpy(w, packed, 24);
         out[i] = w[0] & kLow50;
@@ -136,6 +134,36 @@ inline std::uint64_t reduce_sum(const LatticePrime& prime, Wide sum) {
         for (int k = 0; k < 4; ++k) refused |= p - 1 - out[i + k];
     }
     return refused;
+}
+
+[[maybe_unused]] void count_above(const LatticePrime& prime, std::uint64_t* counts, const std::uint64_t* values,
+                                  std::uint64_t bound) {
+    const std::size_t degree = prime.degree;
+    for (std::size_t i = 0; i < degree; ++i) counts[i] += (bound - values[i]) >> 63;
+}
+
+// Sines by a polynomial for a quarter of a turn, in integers, with no branch and no table.
+constexpr std::int64_t kSine[6] = {1686629713, -693598663, 85569264, -5026851, 172032, -3670};
+
+inline std::int64_t sine_of(std::uint32_t angle) {
+    const std::int64_t x = static_cast<std::int32_t>(angle);
+    const std::int64_t sign = x >> 63;
+    const std::int64_t size = (x ^ sign) - sign;
+    const std::int64_t beyond = ((std::int64_t{1} << 30) - size) >> 63;
+    const std::int64_t folded = size + (beyond & ((std::int64_t{1} << 31) - 2 * size));
+    const std::int64_t square = folded * folded >> 30;
+    std::int64_t total = kSine[5];
+    for (int k = 4; k >= 0; --k) total = kSine[k] + (total * square >> 30);
+    const std::int64_t result = total * folded >> 30;
+    return (result ^ sign) - sign;
+}
+
+[[maybe_unused]] void waves_scalar(const Wave& wave, std::int32_t* out, const std::uint32_t* angles, std::size_t count) {
+    const std::int64_t half = (std::int64_t{1} << wave.dropped) >> 1;
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::int64_t sine = sine_of(wave.harmonic * angles[i] + wave.shift);
+        out[i] = static_cast<std::int32_t>((sine * wave.scale + half) >> wave.dropped);
+    }
 }
 
 // ChaCha20 with a block per lane. The compiler turns each operation into whatever the instruction set has.
@@ -164,8 +192,29 @@ struct Cipher {
             for (int k = 0; k < 4; ++k) quarter(s[k], s[4 + (k + 1) % 4], s[8 + (k + 2) % 4], s[12 + (k + 3) % 4]);
         }
         for (int k = 0; k < 16; ++k) s[k] += start[k];
-        for (unsigned lane = 0; lane < kLanes; ++lane) {
-            for (int k = 0; k < 16; ++k) out[16 * lane + k] = s[k][lane];
+        for (unsigned first = 0; first < 16; first += kLanes) {
+            transpose<1>(s + first);
+            for (unsigned lane = 0; lane < kLanes; ++lane) std::memcpy(out + 16 * lane + first, s + first + lane, sizeof(Vector));
+        }
+    }
+
+    // As many vectors as they have lanes, as a matrix: blocks of `kSize` elements change places, then larger ones.
+    template <unsigned kSize>
+    static void transpose(Vector* rows) {
+        if constexpr (kSize < kLanes) {
+            Vector lower, upper;
+            for (unsigned lane = 0; lane < kLanes; ++lane) {
+                const bool is_upper = (lane & kSize) != 0;
+                lower[lane] = is_upper ? kLanes + lane - kSize : lane;
+                upper[lane] = is_upper ? kLanes + lane : lane + kSize;
+            }
+            for (unsigned row = 0; row < kLanes; ++row) {
+                if ((row & kSize) != 0) continue;
+                const Vector a = rows[row], b = rows[row + kSize];
+                rows[row] = __builtin_shuffle(a, b, lower);
+                rows[row + kSize] = __builtin_shuffle(a, b, upper);
+            }
+            transpose<2 * kSize>(rows);
         }
     }
 

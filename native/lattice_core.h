@@ -17,6 +17,15 @@ constexpr unsigned kSlotPrimes = 3;
 constexpr unsigned kWordsPerStreamBlock = 8;
 constexpr std::size_t kMostDegree = 32768;
 
+// Sines of multiples of angles: round(sin(harmonic angle + shift) scale / 2^dropped), where a turn is 2^32, a sine has 30
+// fraction bits, and the scale is a signed number of 32 bits.
+struct Wave {
+    std::uint32_t harmonic;
+    std::uint32_t shift;
+    std::int64_t scale;
+    unsigned dropped;
+};
+
 struct Factor {
     std::uint64_t value;
     std::uint64_t quotient;    // of 64 bits
@@ -31,7 +40,7 @@ struct LatticePrime {
     const std::uint64_t* forward_quotients;
     const std::uint64_t* inverse;
     const std::uint64_t* inverse_quotients;
-    // The last strides, whose factors differ from lane to lane: in the order in which the core takes them.
+    // The last strides, whose factors differ from lane to lane: in the order in which a core of four lanes takes them.
     const std::uint64_t* forward_tail;
     const std::uint64_t* inverse_tail;
     Factor degree_inverse;
@@ -41,21 +50,24 @@ struct LatticePrime {
 struct LatticeCore {
     unsigned quotient_bits;  // 64 or 52; 0 if a quotient is the bits of the double w / p and a power is one of w
     unsigned lanes;          // strides below it are the tail's
-    // From coefficients below the prime to values below the prime, in place, and back.
+    // From coefficients below the prime to values below the prime, in place; and back, where the degree's inverse is part
+    // of the factor that all coefficients are multiplied with.
     void (*forward)(const LatticePrime&, std::uint64_t* values);
-    void (*inverse)(const LatticePrime&, std::uint64_t* values);
+    void (*inverse)(const LatticePrime&, std::uint64_t* values, const Factor& factor);
     // out += the sum of left[k] * right[k], element by element; all are below a prime above 2^49.
     void (*dot)(const LatticePrime&, std::uint64_t* out, const std::uint64_t* const* left,
                 const std::uint64_t* const* right, std::size_t count);
-    // out = the sum of left[k] * factors[k], element by element; left below 2^50, the prime above 2^49.
+    // out = the sum of left[k] * factors[k], element by element, plus a constant below the prime and a small number each,
+    // if there are any; left below 2^50, the prime above 2^49, and at most four products.
     void (*linear)(const LatticePrime&, std::uint64_t* out, const std::uint64_t* const* left, const std::uint64_t* factors,
-                   std::size_t count);
+                   std::size_t count, const std::int8_t* small, std::uint64_t constant);
     // out = value * factor, element by element, for any prime and values below 2^52.
     void (*scale)(const LatticePrime&, std::uint64_t* out, const std::uint64_t* value, const Factor& factor);
-    // Small signed numbers as residues, and residues with small numbers and a constant added.
+    // Small signed numbers as residues.
     void (*from_bytes)(const LatticePrime&, std::uint64_t* out, const std::int8_t* small);
     void (*from_integers)(const LatticePrime&, std::uint64_t* out, const std::int32_t* small);
-    void (*add_small)(const LatticePrime&, std::uint64_t* values, const std::int8_t* small, std::uint64_t constant);
+    // counts[i] += whether a value, below 2^50, is above a bound.
+    void (*count_above)(const LatticePrime&, std::uint64_t* counts, const std::uint64_t* values, std::uint64_t bound);
     // out = left - right.
     void (*subtract)(const LatticePrime&, std::uint64_t* out, const std::uint64_t* left, const std::uint64_t* right);
     // Cuts words to 50 bits. The sign bit of the result is set if one of them is not below the prime.
@@ -66,6 +78,7 @@ struct LatticeCore {
     // The ChaCha20 stream (RFC 8439) from a block on.
     void (*stream)(const std::uint32_t key[8], const std::uint32_t nonce[3], std::uint32_t first, std::uint64_t* out,
                    std::size_t blocks);
+    void (*waves)(const Wave&, std::int32_t* out, const std::uint32_t* angles, std::size_t count);
 };
 
 extern const LatticeCore portable_lattice_core;

@@ -20,7 +20,7 @@ namespace {
 using Numbers = nb::ndarray<const std::uint64_t, nb::c_contig, nb::device::cpu>;
 using Bytes = nb::ndarray<const std::uint8_t, nb::c_contig, nb::device::cpu>;
 using Smalls = nb::ndarray<const std::int32_t, nb::c_contig, nb::device::cpu>;
-using Angles = nb::ndarray<const std::uint32_t, nb::c_contig, nb::device::cpu>;
+using Words32 = nb::ndarray<const std::uint32_t, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Result = nb::ndarray<nb::numpy, T>;
 using Handle = std::shared_ptr<Lattice>;
@@ -35,7 +35,8 @@ std::vector<LatticePath> lattice_paths() {
     std::vector<LatticePath> found;
 #if defined(__x86_64__)
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512ifma"))
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512ifma") &&
+        __builtin_cpu_supports("avx512vbmi"))
         found.push_back({"avx512ifma", &avx512ifma_lattice_core});
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) found.push_back({"avx2", &avx2_lattice_core});
 #endif
@@ -47,6 +48,13 @@ void require(bool condition, const char* message) {
     if (!condition) throw nb::value_error(message);
 }
 
+const LatticeCore& core_named(const std::string& name) {
+    for (const LatticePath& path : lattice_paths()) {
+        if (name == path.name) return *path.core;
+    }
+    throw nb::value_error("expected a path that this machine has: see lattice_paths()");
+}
+
 Handle make_lattice(const std::string& name, std::size_t degree, const Words64& primes, const Words64& roots,
                     const Words64& slot_primes, const Words64& slot_roots) {
     require(degree >= 16 && degree <= kMostDegree && (degree & (degree - 1)) == 0, "expected a power of two as degree");
@@ -56,12 +64,7 @@ Handle make_lattice(const std::string& name, std::size_t degree, const Words64& 
             "expected no or three slot primes and a root for each");
     for (std::uint64_t p : primes) require(p >> 49 == 1 && p % (2 * degree) == 1, "expected primes of 50 bits");
     for (std::uint64_t p : slot_primes) require(p >> 35 == 1 && p % (2 * degree) == 1, "expected slot primes of 36 bits");
-    for (const LatticePath& path : lattice_paths()) {
-        if (name == path.name) {
-            return std::make_shared<Lattice>(*path.core, degree, primes, roots, slot_primes, slot_roots);
-        }
-    }
-    throw nb::value_error("expected a path that this machine has: see lattice_paths()");
+    return std::make_shared<Lattice>(core_named(name), degree, primes, roots, slot_primes, slot_roots);
 }
 
 template <class T>
@@ -189,6 +192,7 @@ nb::bytes make_bytes(const nb::bytes& prefix, std::size_t size, std::uint8_t*& d
     if (object == nullptr) throw nb::python_error();
     std::memcpy(PyBytes_AS_STRING(object), prefix.c_str(), prefix.size());
     data = reinterpret_cast<std::uint8_t*>(PyBytes_AS_STRING(object)) + prefix.size();
+    prefer_large_pages(data, size);
     return nb::steal<nb::bytes>(object);
 }
 
@@ -239,9 +243,16 @@ Lattice::ReplyKeys reply_keys(const Lattice& lattice, const Numbers& b, const nb
     return {b.data(), stream_key(a), stream_key(secret), stream_key(errors)};
 }
 
+Lattice::Places checked_places(const Lattice& lattice, const Words32& places) {
+    Lattice::Places result(places.data(), places.data() + places.size());
+    for (std::uint32_t place : result) require(place < lattice.degree(), "expected places below the degree");
+    return result;
+}
+
 nb::tuple reply(const Handle& lattice, const nb::bytes& uniform_key, Bytes packed, Numbers matrix, Numbers b,
                 const nb::bytes& a, const nb::bytes& secret_key, const nb::bytes& error_key, unsigned reply_bits,
-                unsigned share_bits, unsigned threads) {
+                unsigned share_bits, Words32 places, unsigned threads) {
+    const Lattice::Places answers = checked_places(*lattice, places);
     require_packed(*lattice, packed);
     require_widths(*lattice, reply_bits, share_bits);
     require(matrix.ndim() == 4 && matrix.shape(1) == packed.shape(0) && matrix.shape(2) == lattice->primes() &&
@@ -251,12 +262,12 @@ nb::tuple reply(const Handle& lattice, const nb::bytes& uniform_key, Bytes packe
     const StreamKey stream = stream_key(uniform_key);
     const std::size_t replies = matrix.shape(0), degree = lattice->degree();
     auto sent = make_result<std::uint8_t>({replies, degree, reply_bits / 8});
-    auto shares = make_result<std::uint64_t>({replies, degree, 2});
+    auto shares = make_result<std::uint64_t>({replies, answers.size(), 2});
     bool is_right = false;
     {
         nb::gil_scoped_release unlocked;
         is_right = lattice->reply(stream, packed.data(), packed.shape(0), matrix.data(), replies, keys, reply_bits,
-                                  share_bits, sent.data(), shares.data(), threads);
+                                  share_bits, answers, sent.data(), shares.data(), threads);
     }
     require(is_right, "expected residues below their primes");
     return nb::make_tuple(sent, shares);
@@ -306,14 +317,15 @@ nb::tuple reply_turns(const Handle& lattice, const nb::bytes& uniform_key, Bytes
 }
 
 Result<std::uint64_t> open(const Handle& lattice, Numbers secret, Bytes packed, unsigned reply_bits, unsigned share_bits,
-                           unsigned threads) {
+                           Words32 places, unsigned threads) {
+    const Lattice::Places answers = checked_places(*lattice, places);
     require_polynomial(*lattice, secret);
     require_widths(*lattice, reply_bits, share_bits);
     require(packed.ndim() == 3 && packed.shape(1) == lattice->degree() && packed.shape(2) == reply_bits / 8,
             "expected replies of shape (count, degree, bytes)");
-    auto shares = make_result<std::uint64_t>({packed.shape(0), lattice->degree(), 2});
+    auto shares = make_result<std::uint64_t>({packed.shape(0), answers.size(), 2});
     nb::gil_scoped_release unlocked;
-    lattice->open(secret.data(), packed.data(), packed.shape(0), reply_bits, share_bits, shares.data(), threads);
+    lattice->open(secret.data(), packed.data(), packed.shape(0), reply_bits, share_bits, answers, shares.data(), threads);
     return shares;
 }
 
@@ -331,13 +343,41 @@ Result<std::uint64_t> open_slots(const Handle& lattice, Numbers secret, Bytes pa
     return shares;
 }
 
-nb::tuple sines_of(Angles angles, unsigned threads) {
-    auto sine = make_result<std::int32_t>({angles.size()}), cosine = make_result<std::int32_t>({angles.size()});
-    {
-        nb::gil_scoped_release unlocked;
-        sines(angles.data(), angles.size(), sine.data(), cosine.data(), threads);
+Result<std::int32_t> waves(const std::string& path, Words32 angles, const std::vector<std::uint32_t>& harmonics,
+                           const std::vector<std::uint32_t>& shifts, const std::vector<std::int64_t>& scales,
+                           unsigned dropped, unsigned threads) {
+    require(angles.ndim() == 1, "expected one axis of angles");
+    require(shifts.size() == harmonics.size() && scales.size() == harmonics.size(), "expected a shift and a scale for each");
+    require(dropped < 63, "expected to drop fewer than 63 bits");
+    std::vector<Wave> wanted;
+    for (std::size_t k = 0; k < harmonics.size(); ++k) {
+        require(scales[k] >= INT32_MIN && scales[k] <= INT32_MAX, "expected scales of 32 bits");
+        wanted.push_back({harmonics[k], shifts[k], scales[k], dropped});
     }
-    return nb::make_tuple(sine, cosine);
+    const LatticeCore& core = core_named(path);
+    auto result = make_result<std::int32_t>({wanted.size(), angles.size()});
+    nb::gil_scoped_release unlocked;
+    all_waves(core, wanted, angles.data(), angles.size(), result.data(), threads);
+    return result;
+}
+
+using Entries = nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using PairRows = nb::ndarray<const std::uint64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+Result<std::uint64_t> own_scores(Entries entries, PairRows share, unsigned threads) {
+    require(share.shape(0) == entries.shape(1) && share.shape(1) == 2, "expected a share of shape (columns, 2)");
+    auto result = make_result<std::uint64_t>({entries.shape(0)});
+    nb::gil_scoped_release unlocked;
+    multiply_rows(entries.data(), entries.shape(0), entries.shape(1), share.data(), result.data(), threads);
+    return result;
+}
+
+Result<std::uint64_t> own_sums(Entries entries, PairRows share, unsigned threads) {
+    require(share.shape(0) == entries.shape(0) && share.shape(1) == 2, "expected a share of shape (rows, 2)");
+    auto result = make_result<std::uint64_t>({entries.shape(1), 2});
+    nb::gil_scoped_release unlocked;
+    add_up_rows(entries.data(), entries.shape(0), entries.shape(1), share.data(), result.data(), threads);
+    return result;
 }
 
 void ask_interruption() {
@@ -373,7 +413,9 @@ void add_lattice(nb::module_& module) {
     module.def("lattice_reply_turns", reply_turns);
     module.def("lattice_open", open);
     module.def("lattice_open_slots", open_slots);
-    module.def("lattice_sines", sines_of);
+    module.def("lattice_waves", waves);
+    module.def("lattice_own_scores", own_scores);
+    module.def("lattice_own_sums", own_sums);
 }
 
 }  // namespace plumbob

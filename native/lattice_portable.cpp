@@ -24,29 +24,29 @@ void forward(const LatticePrime& prime, std::uint64_t* values) {
     for (std::size_t i = 0; i < prime.degree; ++i) values[i] = reduce_once(reduce_once(values[i], twice), p);
 }
 
-void inverse(const LatticePrime& prime, std::uint64_t* values) {
+void inverse(const LatticePrime& prime, std::uint64_t* values, const Factor& factor) {
     const std::uint64_t p = prime.value, twice = 2 * p;
     for (std::size_t blocks = prime.degree / 2, stride = 1; blocks > 0; blocks /= 2, stride *= 2) {
         for (std::size_t block = 0; block < blocks; ++block) {
-            const std::uint64_t factor = prime.inverse[blocks + block];
+            const std::uint64_t power = prime.inverse[blocks + block];
             const std::uint64_t quotient = prime.inverse_quotients[blocks + block];
             std::uint64_t* low = values + 2 * block * stride;
             std::uint64_t* high = low + stride;
             for (std::size_t i = 0; i < stride; ++i) {
                 const std::uint64_t x = low[i], y = high[i];
                 low[i] = reduce_once(x + y, twice);
-                high[i] = multiply_lazily(x - y + twice, factor, quotient, p);
+                high[i] = multiply_lazily(x - y + twice, power, quotient, p);
             }
         }
     }
-    scale_scalar(prime, values, values, prime.degree_inverse);
+    scale_scalar(prime, values, values, factor);
 }
 
 }  // namespace
 
 const LatticeCore portable_lattice_core = {
     64, 1, forward, inverse, dot_scalar, linear_scalar, scale_scalar,
-    from_bytes, from_integers, add_small, subtract, cut, pack, unpack, Cipher<Words4>::stream,
+    from_bytes, from_integers, count_above, subtract, cut, pack_scalar, unpack_scalar, Cipher<Words4>::stream, waves_scalar,
 };
 
 }  // namespace plumbob

@@ -13,7 +13,7 @@ from plumbob.commands.estimate import estimate
 from plumbob.crypto import calibration
 from plumbob.crypto.lattice import sets
 from plumbob.plan import Plan
-from plumbob.record import RunRecord
+from plumbob.run_folder import RunFolder
 from tests.protocol.support import plan_for, trained
 
 SAMPLES = Path(__file__).parent.parent / "examples" / "moving-in"
@@ -132,7 +132,7 @@ def test_train_refuses_a_plan_that_leaks(
     assert not out.exists()
     result = answer(monkeypatch, capsys, 0, *train, "--accept-leaks", "--batch-size", "128", "--engine", "python")
     assert result["accepted_leaks"] is True
-    assert RunRecord.load(out).accepted_leaks
+    assert RunFolder(out).record().accepted_leaks
 
 
 @pytest.mark.parametrize("protocol", ["clear", "shares"])

@@ -22,7 +22,8 @@ from plumbob.cli import options
 from plumbob.crypto import engines
 from plumbob.errors import ROOM_ADVICE, CryptoError
 from plumbob.plan import KEYS, Plan
-from plumbob.record import Finding, RunRecord
+from plumbob.record import Finding
+from plumbob.run_folder import RunFolder
 from plumbob.workshop.attacks import Attack, Condition, LabelClaim, View
 
 HEAVY = {"cryptography", "gmpy2", "narwhals", "numpy", "pandas", "pyarrow", "scipy", "sklearn"}
@@ -269,7 +270,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_train_leaves_a_whole_run(runs: Path, protocol: str) -> None:
     """Record, plan, parts, transcripts and report lie in the folder, and quality is in the record."""
     folder = runs / protocol
-    record = RunRecord.load(folder)
+    record = RunFolder(folder).record()
     assert record.is_finished
     assert set(record.quality["test part"]) == {"joint", "local-only", "pooled"}
     assert Plan.load(folder / "plan.toml").hash() == record.plan_hash
@@ -294,7 +295,7 @@ def test_train_prints_quality_side_by_side(
     assert all(re.search(r"\[0\.\d{3}, [01]\.\d{3}\]", line) for line in models)
     assert "on the test part" in printed.out
     assert "step 70 of 70" in printed.err
-    assert RunRecord.load(Path(out)).protocol == "clear"
+    assert RunFolder(Path(out)).record().protocol == "clear"
 
 
 def test_accepted_leaks_are_recorded(
@@ -304,7 +305,7 @@ def test_accepted_leaks_are_recorded(
     train = ["train", *TINY, "--protocol", "clear", "--data", "breast-cancer", "--out", str(tmp_path)]
     assert answer(monkeypatch, capsys, *train)["accepted_leaks"] is False
     assert answer(monkeypatch, capsys, *train, "--accept-leaks")["accepted_leaks"] is True
-    assert RunRecord.load(tmp_path).accepted_leaks
+    assert RunFolder(tmp_path).record().accepted_leaks
 
 
 def test_report_is_made_again(
@@ -445,7 +446,7 @@ def test_files_after_one_data_flag(
     repeated = ["train", plan, "--data", pairs[0], "--data", pairs[1], *common, "--out", str(tmp_path / "b")]
     assert call(monkeypatch, *spread) == 0
     assert call(monkeypatch, *repeated) == 0
-    first, second = RunRecord.load(tmp_path / "a"), RunRecord.load(tmp_path / "b")
+    first, second = RunFolder(tmp_path / "a").record(), RunFolder(tmp_path / "b").record()
     assert first.parties == second.parties
     file = tmp_path / "scores.csv"
     scored = ["predict", str(tmp_path / "a"), "--data", *pairs, "--id", "id", "--out", str(file)]
@@ -455,7 +456,7 @@ def test_files_after_one_data_flag(
 
 def test_help_names_every_engine() -> None:
     """What `--engine` takes is what there is to choose."""
-    _, option = get_args(options.Engine)
+    _, option = get_args(options.EngineOption)
     assert option.metavar == "|".join(engines.NAMES)
 
 
@@ -477,7 +478,7 @@ def test_interrupted_run_is_marked(tmp_path: Path, engine: str) -> None:
     assert "step" in said
     assert process.returncode == cli.INTERRUPTED == 130
     assert "Traceback" not in rest
-    record = RunRecord.load(tmp_path)
+    record = RunFolder(tmp_path).record()
     assert record.status.startswith("interrupted at step ")
     assert record.steps > 0
     assert not (tmp_path / "parties").exists()
@@ -523,7 +524,7 @@ def test_audit_of_a_plan_that_leaks(
     assert found["rate"] > found["baseline"]
     assert result["attacks_not_run"] == ["label-other"]
     assert result["notes"]
-    assert RunRecord.load(tmp_path).findings == [Finding.from_dict(found)]
+    assert RunFolder(tmp_path).record().findings == [Finding.from_dict(found)]
     page = (tmp_path / "report.html").read_text()
     assert found["why"] in page
     assert "rank &lt;b&gt;" in page
@@ -598,11 +599,11 @@ def test_findings_of_a_recorded_run_can_be_kept(
     folder = tmp_path / "run"
     shutil.copytree(runs / "clear", folder)
     found = answer(monkeypatch, capsys, "attack", str(folder), "--keep")["findings"]
-    record = RunRecord.load(folder)
+    record = RunFolder(folder).record()
     assert record.findings == [Finding.from_dict(one) for one in found]
     assert "label-toy" in (folder / "report.html").read_text()
     answer(monkeypatch, capsys, "attack", str(folder), "--keep")
-    assert RunRecord.load(folder).notes == record.notes
+    assert RunFolder(folder).record().notes == record.notes
 
 
 @pytest.mark.usefixtures("toy_attacks")
@@ -613,11 +614,11 @@ def test_findings_of_one_attack_do_not_drop_those_of_the_others(
     folder = tmp_path / "run"
     shutil.copytree(runs / "clear", folder)
     answer(monkeypatch, capsys, "attack", str(folder), "--keep")
-    before = RunRecord.load(folder).findings
+    before = RunFolder(folder).record().findings
     assert {finding.attack for finding in before} == {"label-toy", "label-other"}
     shown = answer(monkeypatch, capsys, "attack", str(folder), "--only", "label-toy", "--keep")["findings"]
     assert {finding["attack"] for finding in shown} == {"label-toy"}
-    after = RunRecord.load(folder).findings
+    after = RunFolder(folder).record().findings
     assert sorted(after, key=str) == sorted(before, key=str)
 
 
@@ -754,14 +755,14 @@ def test_a_run_that_fails_leaves_the_one_before_it(
     capsys.readouterr()
     assert call(monkeypatch, *train, "--learning-rate", "1000000") == 1
     assert f"the run that was there before is in {run / 'earlier-run'}" in capsys.readouterr().err
-    assert not RunRecord.load(run).is_finished
-    assert RunRecord.load(run).accepted_leaks
+    assert not RunFolder(run).record().is_finished
+    assert RunFolder(run).record().accepted_leaks
     assert not (run / "parties").exists()
     assert (run / "earlier-run" / "run.json").read_bytes() == first
     predict = ["--data", *pairs, "--id", "id", "--out", str(tmp_path / "scores.csv")]
     assert call(monkeypatch, "predict", str(run / "earlier-run"), *predict) == 0
     assert call(monkeypatch, *train) == 0
-    assert RunRecord.load(run).is_finished
+    assert RunFolder(run).record().is_finished
     assert not (run / "earlier-run").exists()
     assert (run / "notes.txt").read_text() == "mine"
 
@@ -863,7 +864,7 @@ def test_diverging_run_is_marked(
     flags = [*TINY, "--protocol", "clear", "--data", "breast-cancer", "--learning-rate", "1e6", "--out", str(tmp_path)]
     assert call(monkeypatch, "train", *flags) == 1
     assert "training diverges" in capsys.readouterr().err
-    assert RunRecord.load(tmp_path).status.startswith("failed ")
+    assert RunFolder(tmp_path).record().status.startswith("failed ")
 
 
 @pytest.mark.parametrize(("features", "number"), [("11,12", 2), ("392,392", 4), ("2,3", 1)])

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import plumbob
 from plumbob import cli
 from plumbob.plan import Plan
-from plumbob.record import RunRecord
+from plumbob.run_folder import RunFolder
 
 FOLDER = Path(__file__).parent / "fixtures" / "version-1"
 HASHES = {
@@ -63,7 +63,7 @@ def test_an_earlier_plan_that_says_little_means_what_it_meant() -> None:
 
 def test_an_earlier_record_loads(name: str) -> None:
     """The record's plan is the one that was trained."""
-    record = RunRecord.load(FOLDER / name)
+    record = RunFolder(FOLDER / name).record()
     assert record.is_finished
     assert record.plan_hash == Plan.from_toml(record.plan).hash() == HASHES[name]
 

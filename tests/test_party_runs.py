@@ -8,11 +8,13 @@ import pytest
 
 from plumbob.errors import DataError, IdentityError, JournalError, TransportError
 from plumbob.party import runs as party_runs
-from plumbob.party.home import Home, HomeSettings
+from plumbob.party.home import Home
 from plumbob.party.scores import refuse_unwritable
+from plumbob.party.settings import HomeSettings
 from plumbob.party.training import JOURNAL
 from plumbob.protocol.outcome import unfinished_record
 from plumbob.record import FINISHED
+from plumbob.run_folder import RunFolder
 from tests.party.support import run_parties
 from tests.party.verbs import Organisations
 from tests.protocol.support import made_up, plan_for, tables_for
@@ -41,8 +43,8 @@ def test_predictions_come_from_the_last_finished_run(home: Home) -> None:
     with pytest.raises(DataError, match="plumbob party train PLAN"):
         party_runs._finished_run(home, PLAN)
     first, second = (party_runs._run_folder(home, PLAN, is_new=True) for _ in range(2))
-    unfinished_record(PLAN, 40, FINISHED).save(first)
-    unfinished_record(PLAN, 40, "running").save(second)
+    RunFolder(first).save_record(unfinished_record(PLAN, 40, FINISHED))
+    RunFolder(second).save_record(unfinished_record(PLAN, 40, "running"))
     assert party_runs._finished_run(home, PLAN).path == first
 
 
@@ -107,7 +109,7 @@ def test_a_record_that_cannot_be_read_hides_no_other_run(home: Home) -> None:
     """`party status` names every run, also beside one of another version."""
     damaged, good = (party_runs._run_folder(home, PLAN, is_new=True) for _ in range(2))
     (damaged / "run.json").write_text("{}")
-    unfinished_record(PLAN, 40, FINISHED).save(good)
+    RunFolder(good).save_record(unfinished_record(PLAN, 40, FINISHED))
     lines = party_runs.status(home.folder)["lines"]
     named = "(named after its plan's hash)"
     assert lines == [

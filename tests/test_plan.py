@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from plumbob.checking.check import check
 from plumbob.errors import PlanError
-from plumbob.plan import KEYS, Heuristic, Key, Party, Plan
+from plumbob.plan import KEYS, Heuristic, Party, Plan, SettingKey
 
 EXAMPLE = """
 # joint.toml
@@ -211,7 +211,7 @@ PAIRS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("key", KEYS, ids=attrgetter("name"))
-def test_every_key_changes_the_hash(key: Key) -> None:
+def test_every_key_changes_the_hash(key: SettingKey) -> None:
     """No setting can be changed behind the hash."""
     if key.name in PAIRS:
         first, second, company = PAIRS[key.name]

@@ -12,6 +12,7 @@ from plumbob.errors import DataError
 from plumbob.plan import Plan
 from plumbob.protocol.outcome import unfinished_record
 from plumbob.record import FORMAT, AttackCurve, Finding, LedgerCurve, PartyRecord, Promise, RunRecord
+from plumbob.run_folder import RunFolder
 
 FINDING = Finding(
     "x",
@@ -67,7 +68,7 @@ def test_a_record_is_on_the_disk_before_it_takes_the_old_ones_place(
 ) -> None:
     """Whatever happens then, there is the old one or the new one."""
     old = unfinished_record(Plan.for_columns((2, 3)), 10, "interrupted")
-    old.save(tmp_path)
+    RunFolder(tmp_path).save_record(old)
     fsync, before = os.fsync, (tmp_path / "run.json").read_bytes()
     seen = []
 
@@ -76,6 +77,6 @@ def test_a_record_is_on_the_disk_before_it_takes_the_old_ones_place(
         seen.append((os.fstat(handle).st_size, (tmp_path / "run.json").read_bytes()))
 
     monkeypatch.setattr(os, "fsync", synced)
-    replace(old, rows=12345).save(tmp_path)
+    RunFolder(tmp_path).save_record(replace(old, rows=12345))
     assert seen == [((tmp_path / "run.json").stat().st_size, before)]
-    assert RunRecord.load(tmp_path).rows == 12345
+    assert RunFolder(tmp_path).record().rows == 12345

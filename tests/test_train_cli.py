@@ -16,8 +16,7 @@ import pytest
 from plumbob import cli
 from plumbob.errors import ROOM_ADVICE
 from plumbob.protocol.transcript import Transcript
-from plumbob.record import RunRecord
-from plumbob.run_folder import JOURNAL, UNFINISHED
+from plumbob.run_folder import JOURNAL, UNFINISHED, RunFolder
 from plumbob.workshop.simulation import checkpoint
 from tests.party.test_full_disk import CAN_MOUNT, small_disk
 
@@ -26,7 +25,7 @@ DEADLY = """
 import os, signal, sys
 from plumbob.workshop.simulation import checkpoint
 from plumbob.protocol.channel import Channel
-from plumbob.protocol.journal import SqliteJournal
+from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.workshop.simulation.training import Run
 checkpoint.SECONDS_BETWEEN_WRITES = checkpoint.REST = 0.0
 place, calls = sys.argv.pop(1), int(sys.argv.pop(1))
@@ -96,8 +95,8 @@ def test_killed_at_any_moment(name: str, data: list[str], monkeypatch: pytest.Mo
     for place, calls in MOMENTS[name]:
         killed = plumbob(DEADLY, place, str(calls), *command, "--out", str(out))
         assert killed.returncode == -signal.SIGKILL, killed.stderr
-        assert RunRecord.load(out).status == "running"
-        assert RunRecord.load(out).accepted_leaks
+        assert RunFolder(out).record().status == "running"
+        assert RunFolder(out).record().accepted_leaks
         assert (out / UNFINISHED / JOURNAL).exists()
     ended = plumbob(USUAL, *command, "--out", str(out))
     assert ended.returncode == 0, ended.stderr
@@ -110,7 +109,7 @@ def test_killed_at_any_moment(name: str, data: list[str], monkeypatch: pytest.Mo
 def assert_same(one: Path, other: Path, *, is_noisy: bool) -> None:
     """Weights and sums where no chance is in them; counts, steps and budget always; the same files."""
     assert {file.relative_to(one) for file in one.rglob("*")} == {file.relative_to(other) for file in other.rglob("*")}
-    ours, theirs = RunRecord.load(one), RunRecord.load(other)
+    ours, theirs = RunFolder(one).record(), RunFolder(other).record()
     assert ours.is_finished
     assert (ours.steps, ours.rows, ours.seed, ours.plan, ours.notes) == (STEPS, 40, theirs.seed, theirs.plan, [])
     for mine, their in zip(ours.parties, theirs.parties, strict=True):
@@ -200,14 +199,14 @@ def test_an_interrupted_run_says_how_to_go_on(
     assert "to go on from step " in said
     assert f": plumbob train --features 2,3 {' '.join(SMALL[2:])} --protocol exchange --data " in said
     assert said.endswith(f"--out '{out}'\n")
-    assert RunRecord.load(out).status.startswith("interrupted at step ")
-    assert RunRecord.load(out).accepted_leaks
+    assert RunFolder(out).record().status.startswith("interrupted at step ")
+    assert RunFolder(out).record().accepted_leaks
     other = [*command, "--epochs", "2"]
     assert called(monkeypatch, *other) == 1
     assert "an interrupted run with a different plan; restore it to resume" in capsys.readouterr().err
-    assert RunRecord.load(out).status.startswith("interrupted at step ")
+    assert RunFolder(out).record().status.startswith("interrupted at step ")
     assert called(monkeypatch, *other, "--new") == 0
-    assert RunRecord.load(out).steps == 4
+    assert RunFolder(out).record().steps == 4
     assert not (out / UNFINISHED).exists()
 
 
@@ -244,7 +243,7 @@ def test_a_full_disk(
             if called(monkeypatch, *command) == 0:
                 break
             complaints.append(capsys.readouterr().err)
-        assert RunRecord.load(out).is_finished
+        assert RunFolder(out).record().is_finished
         assert not (out / UNFINISHED).exists()
     assert all(complaint.startswith("plumbob: ") and complaint.count("\n") == 1 for complaint in complaints)
     assert complaints
@@ -259,7 +258,7 @@ def test_audit_goes_on_too(data: list[str], tmp_path: Path) -> None:
     ended = plumbob(USUAL, *command)
     assert ended.returncode in {3, 4}, ended.stderr
     assert "resuming after step" in ended.stderr
-    assert RunRecord.load(tmp_path).findings
+    assert RunFolder(tmp_path).record().findings
     wrong = plumbob(USUAL, *command, "--defences", "--new")
     assert wrong.returncode == 2
 

@@ -18,7 +18,7 @@ import typer
 from plumbob.cli import app
 from plumbob.cli.help import CODES, GROUPED_VERBS, value_of
 from plumbob.commands.flags import PANEL, RARE_PANEL
-from plumbob.plan import KEYS, SECTIONS, Key
+from plumbob.plan import KEYS, SECTIONS, SettingKey
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 GUIDE = Path(__file__).resolve().parent / "api_guide.md"
@@ -149,7 +149,7 @@ def plan_keys() -> Iterator[str]:
                 yield f"| {section} | `{key.in_file}` | {default_in_file(key)} | {cell(key.comment)} |"
 
 
-def default_in_file(key: Key) -> str:
+def default_in_file(key: SettingKey) -> str:
     """As TOML writes it."""
     if isinstance(key.default, bool):
         return f"`{str(key.default).lower()}`"

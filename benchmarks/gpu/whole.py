@@ -44,7 +44,7 @@ def step(note: Note) -> None:
 
 def both(engine: Engine, rounds: int, layout: Any = Slots.packed) -> list[float]:
     """Seconds of each round; one round to warm up comes before. What comes out is checked against plain integers."""
-    directions = [bench.Direction(engine, COLUMNS, ROWS) for _ in range(2)]
+    directions = [bench.ExchangeDirection(engine, COLUMNS, ROWS) for _ in range(2)]
     for direction in directions:
         direction.slots = layout(direction.key.public, COLUMNS, direction.slots.slot_bits)
     start, end = threading.Barrier(3), threading.Barrier(3)
@@ -113,7 +113,7 @@ def both_apart(engine: str, most: int, rounds: int) -> list[float]:
 
 
 def one_apart(engine: str, most: int, rounds: int, barrier: Any, told: Any) -> None:
-    direction = bench.Direction(engines.choose(engine, threads=1), COLUMNS, ROWS)
+    direction = bench.ExchangeDirection(engines.choose(engine, threads=1), COLUMNS, ROWS)
     direction.slots = Slots.packed(direction.key.public, COLUMNS, direction.slots.slot_bits, most)
     expected = (direction.residuals.values @ direction.features.values).tolist()
     direction.run(bench.Stopwatch())

@@ -122,11 +122,11 @@ def on_workers(shape: dict[str, int], tries: int = 5) -> Point:
     import ray
 
     from plumbob.crypto import engines
-    from plumbob.workshop.bench import Direction, Stopwatch
+    from plumbob.workshop.bench import ExchangeDirection, Stopwatch
 
     ray.init(num_cpus=shape["workers"], include_dashboard=False, log_to_driver=False, logging_level="ERROR")
     idle, started = peak_mib(), time.perf_counter()
-    direction = Direction(engines.choose("ray", threads=1), shape["columns"], shape["rows"])
+    direction = ExchangeDirection(engines.choose("ray", threads=1), shape["columns"], shape["rows"])
     setup, watches = time.perf_counter() - started, [Stopwatch() for _ in range(tries)]
     for watch in watches:
         direction.run(watch)

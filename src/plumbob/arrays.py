@@ -5,6 +5,14 @@ no known number of axes in most cases, and may be given either name.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 Vector = np.ndarray[tuple[int], np.dtype[np.float64]]
 Matrix = np.ndarray[tuple[int, int], np.dtype[np.float64]]
+Flags = NDArray[np.bool_]
+Labels = NDArray[np.int8]
+"""0 or 1, for each row."""
+Places = NDArray[np.intp]
+"""Numbers of rows or columns, from 0."""
+Texts = NDArray[np.object_]
+"""A text for each row; None where it is missing."""

@@ -15,10 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plumbob.arrays import Matrix
+from plumbob.arrays import Labels, Matrix
 from plumbob.errors import DataError
-
-Labels = NDArray[np.int8]
 
 PARTS = ("train", "test", "all")
 CREDIT_FILE = "credit/UCI_Credit_Card.csv.gz"

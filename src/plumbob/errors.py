@@ -7,9 +7,14 @@ A message says what was expected, what came, and what to do. It never holds a ke
 class PlumbobError(Exception):
     """Anything that Plumbob raises on purpose."""
 
+    for_peers = "something went wrong on its own side; the reason is shown there"
+    """What the peers of a run hear of it: a sentence that tells nothing about this side's data or folders."""
+
 
 class PlanError(PlumbobError, ValueError):
     """The plan is not one that can be run as written. A ValueError too, as a wrong parameter is in scikit-learn."""
+
+    for_peers = "something about the plan stops it; the reason is shown there"
 
 
 class DivergenceError(PlanError):
@@ -19,9 +24,13 @@ class DivergenceError(PlanError):
 class SettingsError(PlanError):
     """What a party wrote for itself (`party.toml`) is not usable as written."""
 
+    for_peers = "its own settings do not fit; the reason is shown there"
+
 
 class DataError(PlumbobError, ValueError):
     """A table, a column or a row is not what the plan needs. A ValueError too, as wrong data are in scikit-learn."""
+
+    for_peers = "it cannot use its own table as it is; the reason is shown there"
 
 
 class CryptoError(PlumbobError):
@@ -67,9 +76,19 @@ class PrivacyError(PlumbobError):
 class UnsafePlanError(PrivacyError):
     """The plan leaks above its own tolerance, and nobody accepted that."""
 
+    for_peers = "it does not accept this plan as it is; the reason is shown there"
+
+
+class UnsignedPlanError(UnsafePlanError):
+    """Nobody here has signed the plan."""
+
+    for_peers = "it has not signed this plan yet"
+
 
 class BudgetExceededError(PrivacyError):
     """The next release would cost more than what is left of the privacy budget."""
+
+    for_peers = "its limit on what it gives away is reached; the reason is shown there"
 
 
 class ProtocolError(PlumbobError):

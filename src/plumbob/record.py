@@ -4,10 +4,8 @@ It holds no features, no labels, no keys and, but for the model's weights, nothi
 """
 
 import json
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from pathlib import Path
 from typing import Any
 
 from plumbob.errors import DataError, PlanError
@@ -131,7 +129,7 @@ class PartyRecord:
 
 @dataclass(frozen=True, repr=False)
 class RunRecord:
-    """Everything about a run that may be shown."""
+    """Everything about a run that may be shown; `plumbob.run_folder.RunFolder(path).record()` reads a stored one."""
 
     plumbob: str
     plan: str
@@ -200,29 +198,6 @@ class RunRecord:
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it."""
         return asdict(replace(self, transcripts={}), dict_factory=_for_json)
-
-    def save(self, folder: Path) -> None:
-        """As run.json, in one move, so that an interrupted write or a loss of power leaves no half of it."""
-        target = folder / "run.json"
-        draft = target.with_suffix(".draft")
-        with draft.open("w", encoding="utf-8") as handle:
-            handle.write(self.to_json())
-            handle.flush()
-            os.fsync(handle.fileno())
-        draft.replace(target)
-
-    @classmethod
-    def load(cls, folder: Path) -> "RunRecord":
-        """The record of a run's folder."""
-        path = folder / "run.json"
-        try:
-            stored = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError) as error:
-            raise DataError(
-                f"{folder}: expected the folder of a run with a run.json that can be read; name the folder "
-                "that `train` wrote its report to (a party's runs are in party/runs)"
-            ) from error
-        return cls.from_dict(stored, path)
 
     @classmethod
     def from_dict(cls, stored: Any, source: object) -> "RunRecord":

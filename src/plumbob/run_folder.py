@@ -13,6 +13,7 @@ run.json is there from the start and replaced in one move, so the folder says at
 `finished` only at the end.
 """
 
+import json
 import os
 import shutil
 from collections.abc import Iterable
@@ -23,13 +24,14 @@ from plumbob.errors import DataError
 from plumbob.plan import Plan
 from plumbob.record import RunRecord
 
+RECORD = "run.json"
 JOURNAL = "journal.db"
 REPORT = "report.html"
 SUMMARY = "summary.html"
 STATUS = "status.json"
 UNFINISHED = ".unfinished"
 EARLIER = "earlier-run"
-RUN_FILES = ("plan.toml", "run.json", REPORT, SUMMARY, "parties", "signatures")
+RUN_FILES = ("plan.toml", RECORD, REPORT, SUMMARY, "parties", "signatures")
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class RunFolder:
 
     @property
     def record_file(self) -> Path:
-        return self.path / "run.json"
+        return self.path / RECORD
 
     @property
     def journal_file(self) -> Path:
@@ -80,7 +82,23 @@ class RunFolder:
 
     def record(self) -> RunRecord:
         """What the run left; DataError where there is none that can be read."""
-        return RunRecord.load(self.path)
+        try:
+            stored = json.loads(self.record_file.read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError) as error:
+            raise DataError(
+                f"{self.path}: expected the folder of a run with a {RECORD} that can be read; name the folder "
+                "that `train` wrote its report to (a party's runs are in party/runs)"
+            ) from error
+        return RunRecord.from_dict(stored, self.record_file)
+
+    def save_record(self, record: RunRecord) -> None:
+        """In one move, so that an interrupted write or a loss of power leaves no half of it."""
+        draft = self.record_file.with_suffix(".draft")
+        with draft.open("w", encoding="utf-8") as handle:
+            handle.write(record.to_json())
+            handle.flush()
+            os.fsync(handle.fileno())
+        draft.replace(self.record_file)
 
     def plan(self) -> Plan:
         """The plan that the run was made by."""
@@ -93,7 +111,7 @@ class RunFolder:
     def keep(self, record: RunRecord) -> None:
         """The record, and the plan beside it as a file of its own."""
         self.plan_file.write_text(record.plan, encoding="utf-8")
-        record.save(self.path)
+        self.save_record(record)
 
     def keep_pages(self, report: str, summary: str) -> None:
         self.report_file.write_text(report, encoding="utf-8")

@@ -1,5 +1,6 @@
 """What must hold for every page, at every width, in both colours: asked of a page that is open in a browser."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from axe_playwright_python.base import AXE_SCRIPT
@@ -22,11 +23,13 @@ def look_at(page: Page, uncropped_from: int = DESKTOP) -> None:
         assert violations(page) == [], width
 
 
-def violations(page: Page, without: str = "") -> list[tuple[str, list[str]]]:
-    """Rules of axe-core that the page breaks, with where; all its rules, everywhere but in what `without` selects."""
-    page.evaluate(AXE_SCRIPT)
-    asked = "where => axe.run(where ? { exclude: [where] } : document, { resultTypes: ['violations'] })"
-    found: dict[str, Any] = page.evaluate(asked, without)
+def violations(page: Page, without: str = "", rules: Sequence[str] = ()) -> list[tuple[str, list[str]]]:
+    """Rules of axe-core that the page breaks, with where: all its rules, or these, but for what `without` selects."""
+    if not page.evaluate("() => 'axe' in window"):
+        page.evaluate(AXE_SCRIPT)
+    options = {"resultTypes": ["violations"], **({"runOnly": list(rules)} if rules else {})}
+    asked = "([where, options]) => axe.run(where ? { exclude: [where] } : document, options)"
+    found: dict[str, Any] = page.evaluate(asked, [without, options])
     return [
         (one["id"], [f"{node['target']}: {node['html'][:160]}" for node in one["nodes"]]) for one in found["violations"]
     ]

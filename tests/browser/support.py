@@ -10,7 +10,7 @@ from plumbob.workshop.auditor.defences import as_seen_under, outcome_of
 from plumbob.workshop.auditor.filing import with_findings
 from plumbob.workshop.auditor.redteam import audit, passive_names
 from plumbob.workshop.auditor.truth import Truth
-from plumbob.workshop.pages.ways import Way
+from plumbob.workshop.pages.ways import ComparedRun
 from plumbob.workshop.simulation import Run
 from tests.workshop.auditor.support import small_run
 
@@ -45,12 +45,14 @@ def own_side(record: RunRecord) -> RunRecord:
 
 
 @cache
-def three_ways() -> tuple[Way, ...]:
+def three_ways() -> tuple[ComparedRun, ...]:
     """The demo's three ways on made-up rows, as their protocols would show them."""
     found = []
     for name, (protocol, keys) in WAYS.items():
         run = small_run((2, 9), rows=60, epochs=3, batch_size=8, row_norm=1.0, **keys)
         seen = as_seen_under(Truth.of(run).plan.replace(protocol=protocol), run)
         filed = replace(seen, record=replace(audited(seen), quality=QUALITY))
-        found.append(Way(name, "a story.", filed.record, outcome_of(filed, filed.record.findings, name, measured=True)))
+        found.append(
+            ComparedRun(name, "a story.", filed.record, outcome_of(filed, filed.record.findings, name, measured=True))
+        )
     return tuple(found)

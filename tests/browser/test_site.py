@@ -4,18 +4,16 @@ import importlib.util
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from playwright.sync_api import Page
 
 from tests.browser.conftest import Tab
-from tests.browser.looks import HEIGHT, SCHEMES, WIDTHS, violations
-from tools.site import ROOT
-
-COPY_BUTTONS = ".md-code__nav"
-"""The theme makes each button that copies a block of code a landmark of its own."""
+from tests.browser.looks import DESKTOP, HEIGHT, PHONE, SCHEMES, WIDTHS, violations
+from tools.site import ROOT, sources
 
 
 class Quiet(SimpleHTTPRequestHandler):
@@ -55,16 +53,59 @@ def test_pictures_are_drawn(new_tab: Callable[..., Tab], address: str) -> None:
         assert widths == [760, 760, 760]
 
 
+# Rules whose answer depends on the width or the colours; the others ask the same of the same page again.
+ABOUT_LOOKS = ("color-contrast", "scrollable-region-focusable", "link-in-text-block", "target-size")
+EVERY_PAGE = sorted(name.removesuffix(".md") for name in sources().values())
+
+
+def opened(tab: Tab, address: str, name: str) -> Page:
+    """A page of the site, once its scripts have done their work."""
+    page = tab.open(f"{address}/{name}.html")
+    page.wait_for_load_state("networkidle")
+    return page
+
+
+def look(page: Page, width: int, rules: Sequence[str] = ()) -> None:
+    """Nothing sideways, and nothing that axe-core objects to."""
+    page.set_viewport_size({"width": width, "height": HEIGHT})
+    assert page.evaluate("document.documentElement.scrollWidth") <= width, (page.url, width)
+    # Colours of the theme's list of headings fade in.
+    page.wait_for_timeout(400)
+    assert violations(page, rules=rules) == [], (page.url, width)
+
+
+@pytest.mark.timeout(900)
+def test_every_page_on_a_phone_and_on_a_desktop(new_tab: Callable[..., Tab], address: str) -> None:
+    """On a phone in light colours by all rules of axe-core, on a desktop in dark ones by those about looks."""
+    tab = new_tab(color_scheme="light", reduced_motion="reduce")
+    for name in EVERY_PAGE:
+        page = opened(tab, address, name)
+        page.emulate_media(color_scheme="light")
+        look(page, PHONE)
+        page.emulate_media(color_scheme="dark")
+        look(page, DESKTOP, ABOUT_LOOKS)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("colours", SCHEMES)
-def test_pages_fit_every_screen(new_tab: Callable[..., Tab], address: str, colours: str) -> None:
-    """At three widths nothing goes sideways, and axe-core has nothing to object to."""
+def test_every_page_at_every_width(new_tab: Callable[..., Tab], address: str, colours: str) -> None:
+    """All rules of axe-core, on every page, at three widths, in both colours."""
     tab = new_tab(color_scheme=colours, reduced_motion="reduce")
-    for page in ("index", "lab", "privacy-officers"):
-        opened = tab.open(f"{address}/{page}.html")
-        opened.wait_for_load_state("networkidle")
+    for name in EVERY_PAGE:
+        page = opened(tab, address, name)
         for width in WIDTHS:
-            opened.set_viewport_size({"width": width, "height": HEIGHT})
-            assert opened.evaluate("document.documentElement.scrollWidth") <= width, page
-            # Colours of the theme's list of headings fade in.
-            opened.wait_for_timeout(400)
-            assert violations(opened, without=COPY_BUTTONS) == [], (page, width)
+            look(page, width)
+
+
+def test_a_keyboard_reaches_wide_tables(tab: Tab, address: str) -> None:
+    """By Tab alone, with an outline: a box that scrolls sideways is of no use to whoever cannot stand on it."""
+    page = opened(tab, address, "benchmarks")
+    page.set_viewport_size({"width": PHONE, "height": HEIGHT})
+    boxes = page.locator(".md-typeset__scrollwrap")
+    assert boxes.count() > 3
+    boxes.first.focus()
+    assert page.evaluate("document.activeElement.getAttribute('aria-label')").startswith("Table")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("document.activeElement.scrollLeft > 0")
+    assert set(boxes.evaluate_all("all => all.map(one => one.tabIndex)")) == {0}

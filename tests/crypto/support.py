@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import settings
 
 from plumbob.crypto import Encoded, Encoding, EncryptedVector, PrivateKey, Randomness
-from plumbob.crypto.engines.interface import Digits, Engine, IntegerMatrix, Integers, Ring, Table
+from plumbob.crypto.engines.interface import Digits, Engine, IntegerMatrix, Integers, PreparedPowers, Ring
 from plumbob.crypto.limbs import Limbs
 from plumbob.crypto.packing import centred
 from plumbob.crypto.paillier import PaillierPrivateKey
@@ -72,11 +72,11 @@ class CountingEngine:
         self.packed_in.add(ring.root)
         return self._inner.pack(ring, values, slots, slot_bits)
 
-    def table(self, ring: Ring, bases: Limbs, window: int) -> Table:
+    def table(self, ring: Ring, bases: Limbs, window: int) -> PreparedPowers:
         self.calls["table"] += 1
         return self._inner.table(ring, bases, window)
 
-    def look_up(self, table: Table, digits: Digits) -> Limbs:
+    def look_up(self, table: PreparedPowers, digits: Digits) -> Limbs:
         self.calls["look_up"] += 1
         return self._inner.look_up(table, digits)
 

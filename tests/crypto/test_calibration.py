@@ -5,10 +5,10 @@ import time
 import pytest
 
 from plumbob.crypto import calibration, engines, paillier, profiles
-from plumbob.crypto.engines import Shape
+from plumbob.crypto.engines import ProductShape
 from plumbob.errors import CryptoError
 
-SHAPE = Shape(rows=64, columns=8, bits=20)
+SHAPE = ProductShape(rows=64, columns=8, bits=20)
 
 needs_native = pytest.mark.skipif(not engines.native_is_built(), reason="the native kernel was not built here")
 
@@ -48,7 +48,7 @@ def test_with_a_choice_the_measurement_decides(monkeypatch: pytest.MonkeyPatch) 
     """`auto` is whatever was measured to be fastest for steps of the plan's shape."""
     asked = []
 
-    def measured(names: tuple[str, ...], threads: int | None, shape: Shape) -> str:
+    def measured(names: tuple[str, ...], threads: int | None, shape: ProductShape) -> str:
         asked.append((names, shape))
         return "python"
 
@@ -67,7 +67,7 @@ def test_costs_are_those_of_one_operation() -> None:
     assert 0 < SHAPE.rows * costs.encryption < spent
     assert 0 < SHAPE.rows * SHAPE.columns * costs.entry < spent
     assert 0 < costs.decryption < spent
-    twice = Shape(2 * SHAPE.rows, SHAPE.columns, SHAPE.bits)
+    twice = ProductShape(2 * SHAPE.rows, SHAPE.columns, SHAPE.bits)
     fixed = costs.randomisation + costs.decryption
     assert costs.of_direction(twice) - fixed == pytest.approx(2 * (costs.of_direction(SHAPE) - fixed))
 

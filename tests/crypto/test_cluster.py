@@ -106,7 +106,7 @@ def test_a_modulus_is_sent_once(ray_engine: Engine) -> None:
     for _ in range(3):
         operations()["tall product"](ray_engine)
     parcel = RING.prepared["ray"]
-    missing = cluster.Task("power", cluster.Parcel(parcel.digest, None), (residues(2), 3))
+    missing = cluster.Task("power", cluster.StoredValue(parcel.digest, None), (residues(2), 3))
     results = cluster.workers().done([missing, missing])
     np.testing.assert_array_equal(results, [PythonEngine().power(RING, residues(2), 3)] * 2)
 

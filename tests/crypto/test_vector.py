@@ -258,7 +258,7 @@ def test_native_products_depend_on_shapes_only() -> None:
     """The kernel's own count of products for `@` is the same for an empty, a sparse and a dense matrix."""
     if not engines.native_is_built():
         pytest.skip("the native kernel was not built here")
-    from plumbob.crypto.engines.native import multiplications
+    from plumbob.crypto.engines._kernel import multiplications
 
     engine = engines.choose("native", threads=1)
     key = paillier.generate(profiles.TEST_ONLY, engine, seeded("counts"))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from plumbob.arrays import Matrix
 from plumbob.data import Table, store, table_from
 from plumbob.data.encoder import fit_sources
-from plumbob.data.encoding import AnySource, Bins, Levels, find_shapes, restored_source, stored_source
+from plumbob.data.encoding import Bins, EncodedColumn, Levels, find_shapes, restored_source, stored_source
 from plumbob.data.shapes import EncodingChoices
 from plumbob.data.tables import Column
 
@@ -24,12 +24,14 @@ def a_table(**columns: Any) -> Table:
     return table_from(pa.table(columns))
 
 
-def fitted(table: Table, choices: EncodingChoices = TEN, rows: NDArray[np.intp] | None = None) -> tuple[AnySource, ...]:
+def fitted(
+    table: Table, choices: EncodingChoices = TEN, rows: NDArray[np.intp] | None = None
+) -> tuple[EncodedColumn, ...]:
     """On all rows unless some are named."""
     return fit_sources(table, np.arange(len(table)) if rows is None else rows, choices)
 
 
-def encoded(source: AnySource, column: Column) -> Matrix:
+def encoded(source: EncodedColumn, column: Column) -> Matrix:
     """Rows by encoded columns."""
     return np.column_stack([np.empty((len(column.values), 0)), *source.columns(column)])
 

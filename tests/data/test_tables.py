@@ -211,6 +211,7 @@ def in_blocks(monkeypatch: pytest.MonkeyPatch, path: Path) -> Any:
     """The file read a few bytes at a time, and beside it read at once."""
     whole = read_table(path, "id")
     monkeypatch.setattr(csv_files, "LONGEST_ROW", 64)
+    monkeypatch.setattr(csv_files, "BLOCKS_TOGETHER", 1)
     monkeypatch.setattr(store, "ROWS_AT_ONCE", 2)
     return read_table(path, "id"), whole
 

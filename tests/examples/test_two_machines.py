@@ -83,7 +83,7 @@ def test_the_tutorial_from_end_to_end(tmp_path: Path) -> None:
     scores = read_scores(tmp_path / "clinic" / "scores.csv")
     assert len(scores) == 450
     with (tmp_path / "clinic" / "scores.csv").open(encoding="utf-8") as lines:
-        assert {row["held_out"] for row in csv.DictReader(lines)} == {"no"}
+        assert [row["held_out"] for row in csv.DictReader(lines)].count("yes") == 90
     # Ids with what is predicted of them.
     assert (tmp_path / "clinic" / "scores.csv").stat().st_mode & 0o077 == 0
     assert metrics.quality(*labelled(scores)).auc > 0.95
@@ -97,14 +97,11 @@ def test_the_tutorial_from_end_to_end(tmp_path: Path) -> None:
 
 
 def pass_on(machines: dict[str, Machine]) -> None:
-    """What people send each other by mail: invitations, once there are any, and the plan."""
+    """What people send each other by mail: invitations, once there are any."""
     for side, other in (SIDES, SIDES[::-1]):
         for text in machines[side].printed:
             if found := re.search(r"^plumbob-invite-\S+", text, re.MULTILINE):
                 machines[other].environment[f"{side.upper()}_INVITATION"] = found[0]
-    plan = machines["clinic"].folder / "joint.toml"
-    if plan.exists():
-        (machines["lab"].folder / "joint.toml").write_bytes(plan.read_bytes())
 
 
 def read_scores(file: Path) -> dict[str, float]:

@@ -29,7 +29,7 @@ from plumbob.protocol.channel import Channel
 from plumbob.protocol.messages import Kind, Message
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.transcript import Transcript
-from plumbob.record import RunRecord
+from plumbob.run_folder import RunFolder
 from plumbob.transport import greeting
 from plumbob.transport.greeting import Greeting
 from plumbob.transport.identity import Identity
@@ -382,7 +382,7 @@ DECODERS = (
     Decoder("invitation-content", take_token_content, token_contents, share=2),
     Decoder("part", lambda data: ModelPart.load(written("part.json", data)), part_seeds, share=2),
     Decoder("transcript", lambda data: Transcript.load(written("t.npz", data)), transcript_seeds, share=1),
-    Decoder("record", lambda data: RunRecord.load(written("run.json", data).parent), record_seeds, share=2),
+    Decoder("record", lambda data: RunFolder(written("run.json", data).parent).record(), record_seeds, share=2),
     Decoder("plan", lambda data: Plan.load(written("plan.toml", data)), plan_seeds, share=1),
     Decoder("job", take_job, job_seeds, share=12),
 )

@@ -13,9 +13,9 @@ from plumbob.crypto.lattice import (
     KeyProof,
     KeyTest,
     Layout,
-    Matrix,
     Owner,
     OwnerKey,
+    PrivateMatrix,
     Register,
     SlotEvaluator,
     SlotLayout,
@@ -53,9 +53,9 @@ def admitted_keys() -> tuple[TestedKey, TestedKey]:
 
 
 @cache
-def matrix() -> Matrix:
+def matrix() -> PrivateMatrix:
     """What is multiplied with a vector."""
-    return Matrix(ENGINE, LAYOUT, np.arange(18).reshape(9, 2))
+    return PrivateMatrix(ENGINE, LAYOUT, np.arange(18).reshape(9, 2))
 
 
 def take_request(data: bytes) -> Answer:

@@ -36,8 +36,8 @@ from plumbob.errors import DeadlineError, PlumbobError, TransportError
 from plumbob.party.conversation import Conversation
 from plumbob.party.party_run import PartyRun
 from plumbob.party.training import JOURNAL, train
-from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.part import ModelPart
+from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.record import RunRecord
 from plumbob.transport import Connection, reliable
 from tests.fuzz.decoders import scratch

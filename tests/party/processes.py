@@ -18,14 +18,14 @@ from plumbob.party.sizes import largest_message
 from plumbob.party.training import JOURNAL, train
 from plumbob.plan import Plan
 from plumbob.protocol.channel import Channel
-from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.messages import Kind, decode
+from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.transport import Connection
-from plumbob.transport.connector import Connector, Pace, Peer
+from plumbob.transport.connector import Connector, Peer, Timeouts
 from plumbob.transport.identity import Identity, read_certificate
 
 PATIENCE = 150.0  # Seconds: a test that waits longer than this hangs.
-QUICK = Pace(first_retry=0.05, longest_retry=0.2)
+QUICK = Timeouts(first_retry=0.05, longest_retry=0.2)
 
 SENT = ("before the journal", "in the journal, before its fsync", "after the fsync, before it leaves", "after it left")
 RECEIVED = ("before it is kept", "after it is kept")
@@ -188,9 +188,9 @@ class PointedJournal(SqliteJournal):
             self._mortal.at_message(self._leaving, SENT[1])
         super()._commit()
 
-    def keep(self, peer: str, data: bytes) -> None:
+    def keep(self, peer: str, data: bytes, digest: bytes) -> None:
         self._mortal.at_message(data, RECEIVED[0])
-        super().keep(peer, data)
+        super().keep(peer, data, digest)
         self._mortal.at_message(data, RECEIVED[1])
 
     def finish(self, step: int, result: Any, state: Any) -> None:

@@ -12,7 +12,7 @@ from plumbob.errors import DeadlineError, JournalError, TransportError
 from plumbob.party.party_run import PartyRun
 from plumbob.party.training import JOURNAL, train
 from plumbob.plan import Plan
-from plumbob.protocol.journal import SqliteJournal
+from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.record import RunRecord
 from plumbob.transport import Connection
 

@@ -251,8 +251,8 @@ def provoke(organisations: Organisations) -> None:
 
 
 def complaint(organisations: Organisations, name: str, *words: str) -> str:
-    """What a command says that fails."""
-    command = organisations.type(name, *words)
+    """What a command says that fails while nobody else is there."""
+    command = organisations.type(name, *words, seconds_to_tell=0.1)
     assert command.wait() == 1, command.printed
     return command.complained
 
@@ -269,7 +269,7 @@ def refused_in_the_middle(organisations: Organisations, plan: Path, lines: list[
     label, features = (organisations.type(name, "train", str(plan)) for name in NAMES)
     assert codes([label, features]) == [1, 1]
     assert "features-peculiarity-0' is text" in features.complained
-    assert "features stopped: 'DataError, on its own side" in label.complained
+    assert "features stopped: 'it cannot use its own table as it is" in label.complained
     file.write_text("\n".join(lines), encoding="utf-8")
 
 

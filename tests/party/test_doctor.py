@@ -16,7 +16,8 @@ from plumbob import __version__
 from plumbob.errors import TransportError
 from plumbob.party import alignment
 from plumbob.party.doctor import Check, examine, remedy
-from plumbob.party.home import Home, HomeSettings
+from plumbob.party.home import Home
+from plumbob.party.settings import HomeSettings
 from plumbob.party.sizes import largest_message
 from plumbob.plan import Plan
 from plumbob.protocol.alignment import Alignment

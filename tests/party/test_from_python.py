@@ -127,6 +127,24 @@ def test_a_leaking_plan_needs_the_same_word_as_on_the_command_line(homes: tuple[
     assert homes[0].sign(plan, accept_leaks=True)["accepted_leaks"] is True
 
 
+def test_init_warns_of_what_is_missing(tmp_path: Path) -> None:
+    """A table that is not there yet, and an address that no peer can dial, as the command says them."""
+    with (
+        pytest.warns(UserWarning, match="no such file yet"),
+        pytest.warns(UserWarning, match="peers cannot know where to dial"),
+    ):
+        Home.init(tmp_path / "bank", "bank", data=tmp_path / "later.csv", listen="0.0.0.0:7700")
+
+
+def test_a_certificate_is_renewed_from_python(homes: tuple[Home, Home]) -> None:
+    """The key stays, and the peer takes the new invitation without comparing again."""
+    bank, fund = homes
+    renewed = bank.renew(days=900)
+    assert renewed["valid_until"] != bank.identity.certificate.valid_until.isoformat()
+    fund.join(str(renewed["token"]))
+    assert Home.open(bank.folder).identity.certificate == Home.open(fund.folder).pinned["bank"]
+
+
 def test_an_outcome_shows_what_the_command_prints(homes: tuple[Home, Home]) -> None:
     """As text, and escaped in a notebook; the fields are those of the JSON."""
     invited = homes[0].invite()

@@ -12,7 +12,7 @@ from typing import Protocol
 import pytest
 
 from plumbob.errors import ROOM_ADVICE, JournalError
-from plumbob.protocol.journal import SqliteJournal
+from plumbob.protocol.sqlite_journal import SqliteJournal
 from tests.party.verbs import Organisations
 from tests.protocol.support import made_up, plan_for, tables_for, trained
 

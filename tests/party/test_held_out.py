@@ -6,11 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
-from plumbob.party.home import Home, HomeSettings
+from plumbob.party.home import Home
 from plumbob.party.prediction import AnsweredRows, book_held_out
 from plumbob.party.scores import write_scores
+from plumbob.party.settings import HomeSettings
 from plumbob.plan import Plan
-from plumbob.protocol.journal import SqliteJournal
+from plumbob.protocol.sqlite_journal import SqliteJournal
 
 
 def test_held_out_rows_are_counted_once_for_a_run(tmp_path: Path) -> None:

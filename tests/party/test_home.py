@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plumbob.errors import IdentityError, SettingsError, TransportError
-from plumbob.party.home import KEYS, Home, HomeSettings, with_address
+from plumbob.party.home import Home
+from plumbob.party.settings import KEYS, HomeSettings, with_address
 from plumbob.transport.identity import Identity, now
 from plumbob.transport.invitation import Invitation
 

@@ -17,9 +17,10 @@ from plumbob.party import runs as party_runs
 from plumbob.party.party_run import PartyRun
 from plumbob.party.prediction import AnsweredRows
 from plumbob.party.training import JOURNAL
-from plumbob.protocol.journal import SqliteJournal, remains_of
 from plumbob.protocol.messages import Kind, decode
 from plumbob.protocol.prediction import Served
+from plumbob.protocol.sqlite_journal import SqliteJournal, remains_of
+from plumbob.run_folder import RunFolder
 from plumbob.transport.reliable import FRAME, MESSAGE
 from plumbob.workshop.simulation import Run
 from tests.party.support import PATIENCE, Meddle, Switchboard, honest, run_parties
@@ -117,7 +118,7 @@ def organisations(run: Run, tmp_path: Path) -> Iterator[Organisations]:
         for place in (made.home(name) / "runs", made.run_folder(name), own.parent, own):
             place.mkdir(mode=0o700)
         part.save(own / "part.json")
-        run.record.save(made.run_folder(name))
+        RunFolder(made.run_folder(name)).save_record(run.record)
     yield made
     made.close()
 
@@ -166,17 +167,14 @@ def test_ids_that_are_not_there_are_told_at_once(organisations: Organisations) -
     assert [command.process.exitcode for command in commands.values()] == [1, 1, 1]
     assert "1 of 2 ids are not among the 40 aligned rows" in commands["label"].complained
     for name in ("features", "features-2"):
-        assert "label stopped" in commands[name].complained
-        assert "DataError, on its own side" in commands[name].complained
+        assert "label takes no part: 'it cannot use its own table as it is" in commands[name].complained
         assert "P4711" not in commands[name].complained
     assert not (organisations.folder / "scores.csv").exists()
 
 
-def test_nobody_is_there_to_hear_of_a_mistake(
-    organisations: Organisations, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("nobody_waits")
+def test_nobody_is_there_to_hear_of_a_mistake(organisations: Organisations, tmp_path: Path) -> None:
     """Then it is told here all the same, soon, and no session is left."""
-    monkeypatch.setattr(prediction, "SECONDS_TO_DECLINE", 0.1)
     home = organisations.home("label")
     options = party_runs.PredictionOptions(ids=["nobody"], out=tmp_path / "scores.csv")
     with pytest.raises(DataError, match="1 of 1 ids are not among"):

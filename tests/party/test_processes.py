@@ -13,7 +13,7 @@ import pytest
 from plumbob.plan import Plan
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.part import ModelPart
-from plumbob.record import RunRecord
+from plumbob.run_folder import RunFolder
 from plumbob.workshop.simulation import Run
 from tests.party import processes
 from tests.party.processes import Company, points
@@ -45,7 +45,7 @@ def assert_same(company: Company, run: Run, *, with_counts: bool = True) -> None
     if not with_counts:
         return
     for simulated in run.record.parties:
-        own = RunRecord.load(company.folder / simulated.name).parties[0]
+        own = RunFolder(company.folder / simulated.name).record().parties[0]
         assert (own.encryptions, own.decryptions, own.noise_draws, own.messages_sent, own.bytes_sent) == (
             simulated.encryptions,
             simulated.decryptions,

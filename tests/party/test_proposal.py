@@ -16,11 +16,14 @@ from plumbob.data.shards import build_shard
 from plumbob.errors import PlanError, PlumbobError, SettingsError
 from plumbob.party import alignment, proposing
 from plumbob.party.doctor import examine
-from plumbob.party.home import Home, HomeSettings
+from plumbob.party.home import Home
 from plumbob.party.rows import aligned_table, encoded_width, own_table
+from plumbob.party.settings import HomeSettings
 from plumbob.plan import Plan
 from plumbob.protocol.alignment import Alignment
 from plumbob.protocol.channel import Channel
+from plumbob.protocol.messages import Kind
+from plumbob.protocol.order import PROPOSED_ROLES, heard_in_proposal
 from tests.party.test_doctor import free_port
 
 ROWS = 240
@@ -93,10 +96,12 @@ def proposed(
 def test_both_sides_write_the_same_plan(homes: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """It has the widths that both tables give, and no word of a table was sent."""
     sent: list[bytes] = []
+    kinds: dict[str, list[Kind]] = {"bank": [], "fund": []}
     send = Channel.send
 
-    def watched(channel: Channel, kind: Any, step: int, body: bytes) -> None:
+    def watched(channel: Channel, kind: Kind, step: int, body: bytes) -> None:
         sent.append(body)
+        kinds[channel.peer].append(kind)
         send(channel, kind, step, body)
 
     monkeypatch.setattr(Channel, "send", watched)
@@ -112,6 +117,13 @@ def test_both_sides_write_the_same_plan(homes: tuple[Path, Path], monkeypatch: p
     assert (plan.bins, plan.test_share, plan.version) == (10, 0.2, 2)
     assert not any(word in body for body in sent for word in (b"income", b"Bonn", b"gold", b"c21", b"late"))
     assert sum(map(len, sent)) < 10_000
+    roles = [turn.kind for turn in PROPOSED_ROLES.outside]
+    drafted, answered = (
+        heard_in_proposal("label party", "feature party"),
+        heard_in_proposal("feature party", "label party"),
+    )
+    assert kinds["fund"] == [*roles, *(turn.kind for turn in drafted.outside)]
+    assert kinds["bank"] == [*roles, *(turn.kind for turn in answered.outside)]
 
 
 def test_what_was_proposed_is_trained_on_whatever_rows_are_common(homes: tuple[Path, Path]) -> None:
@@ -129,7 +141,7 @@ def test_what_was_proposed_is_trained_on_whatever_rows_are_common(homes: tuple[P
 
 def test_flags_of_the_table_are_kept_in_the_settings(homes: tuple[Path, Path]) -> None:
     """What was said once about columns holds for every later command."""
-    proposed(homes, flags=TableFlags(drop=("rank",), types=("debt=category",)))
+    proposed(homes, flags=TableFlags(drop=["rank"], types=["debt=category"]))
     reading = Home.open(homes[1]).settings.reading
     assert (reading.drop, dict(reading.types)) == (("rank",), {"debt": "category"})
 
@@ -149,6 +161,7 @@ def test_only_the_label_party_chooses_keys(homes: tuple[Path, Path]) -> None:
         proposing.run(homes[1], {"bins": 5}, ColumnChoices(), homes[1].parent / "x.toml", lambda words: None)
 
 
+@pytest.mark.usefixtures("nobody_waits")
 def test_a_plan_that_is_there_is_not_overwritten(homes: tuple[Path, Path]) -> None:
     """It may be signed already."""
     (homes[0].parent / "0.toml").write_text("mine")

@@ -26,14 +26,16 @@ from plumbob.errors import (
     UnsafePlanError,
 )
 from plumbob.party import signature
-from plumbob.party.home import Home, HomeSettings
-from plumbob.party.party_run import PartyRun, StationFor
-from plumbob.party.signature import Seal
+from plumbob.party.conversation import ConnectorFor
+from plumbob.party.home import Home
+from plumbob.party.party_run import PartyRun
+from plumbob.party.settings import HomeSettings
+from plumbob.party.signature import PlanSignature
 from plumbob.party.training import JOURNAL, train
 from plumbob.plan import Plan
-from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.messages import HEADER, Kind, Message, decode
 from plumbob.protocol.part import ModelPart
+from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.record import RunRecord
 from plumbob.transport import Connection
 from plumbob.transport.connector import Connector, Peer
@@ -71,8 +73,8 @@ class Runs:
         table: Table | None = None,
         patience: float = PATIENCE,
         dies_after: int = 0,
-        seal: Seal | None = None,
-        connector_for: StationFor | None = None,
+        seal: PlanSignature | None = None,
+        connector_for: ConnectorFor | None = None,
     ) -> "Future[RunRecord]":
         """With `dies_after`, it dies when it has finished that step."""
         place = self.folder / name
@@ -343,6 +345,7 @@ def test_another_plan_is_refused_at_the_greeting(part: str, tmp_path: Path, expe
     runs.end_well(expected)
 
 
+@pytest.mark.usefixtures("nobody_waits")
 def test_rows_in_another_order_are_refused(tmp_path: Path, expected: bytes) -> None:
     """Before the first step both say that the ids differ; the side with the wrong ones must begin anew, both do."""
     runs = Runs(tmp_path)
@@ -376,7 +379,7 @@ def test_columns_that_the_plan_does_not_have(tmp_path: Path, expected: bytes) ->
     assert type(failure(features)) is DataError
     told = failure(label)
     assert type(told) is RemoteProtocolError
-    assert str(told) == "features stopped: 'DataError, on its own side; the reason is shown there'"
+    assert str(told) == "features stopped: 'it cannot use its own table as it is; the reason is shown there'"
     shutil.rmtree(tmp_path / "features")
     shutil.rmtree(tmp_path / "label")
     runs.end_well(expected)
@@ -443,7 +446,7 @@ class Lines:
 
     def connector_for(
         self, name: str, largest: int, speaker: Callable[[Connection], Connection] = lambda connection: connection
-    ) -> StationFor:
+    ) -> ConnectorFor:
         """The label party listens."""
         peer = "features" if name == "label" else "label"
         there = Peer(peer, self._identities[peer].certificate.der, None if name == "label" else self._at)
@@ -482,12 +485,12 @@ def test_an_own_message_longer_than_the_plan_allows(tmp_path: Path, expected: by
     assert type(refused) is LocalProtocolError
     assert re.search(r"our message to label has \d{4} bytes, the plan allows 2000", str(refused))
     assert type(told) is RemoteProtocolError
-    assert str(told) == "features stopped: 'LocalProtocolError, on its own side; the reason is shown there'"
+    assert str(told) == "features stopped: 'something went wrong on its own side; the reason is shown there'"
     runs.end_well(expected)
 
 
 def test_changed_data_after_a_restart(tmp_path: Path, expected: bytes) -> None:
-    """A run goes on with the rows it began with: the side that changed them says so itself, the peer waits on."""
+    """A run goes on with the rows it began with: the side that changed them says so itself, and the peer hears it."""
     runs = Runs(tmp_path)
     features = runs.start("features")
     assert isinstance(failure(runs.start("label", dies_after=2)), Killed)
@@ -496,9 +499,9 @@ def test_changed_data_after_a_restart(tmp_path: Path, expected: bytes) -> None:
     refused = failure(runs.start("label", table=replace(table, labels=1 - table.labels)))
     assert type(refused) is DataError
     assert "label: the rows, columns or labels have changed since this run started" in str(refused)
-    assert not features.done()
-    runs.start("label").result(PATIENCE)
-    features.result(PATIENCE)
+    told = failure(features)
+    assert type(told) is RemoteProtocolError
+    assert "label takes no part: 'it cannot use its own table as it is" in str(told)
     runs.end_well(expected)
 
 
@@ -567,9 +570,9 @@ def test_a_signature_over_anything_else(forgery: str, tmp_path: Path, expected: 
         "another key": stranger.sign(signature.PURPOSE, right),
         "nothing": b"",
     }[forgery]
-    own = Seal(bank.sign(signature.PURPOSE, right), certificates)
+    own = PlanSignature(bank.sign(signature.PURPOSE, right), certificates)
     runs = Runs(tmp_path)
-    label, features = runs.start("label", seal=own), runs.start("features", seal=Seal(forged, certificates))
+    label, features = runs.start("label", seal=own), runs.start("features", seal=PlanSignature(forged, certificates))
     refused, told = failure(label), failure(features)
     assert type(refused) is RemoteProtocolError
     assert str(refused) == "features: its signature is not over this plan; ask it to sign again"
@@ -578,7 +581,7 @@ def test_a_signature_over_anything_else(forgery: str, tmp_path: Path, expected: 
     assert not (tmp_path / "label" / "signatures").exists()
     for name in ("label", "features"):
         shutil.rmtree(tmp_path / name)
-    signed = Seal(fund.sign(signature.PURPOSE, right), certificates)
+    signed = PlanSignature(fund.sign(signature.PURPOSE, right), certificates)
     for future in [runs.start("label", seal=own), runs.start("features", seal=signed)]:
         future.result(PATIENCE)
     assert (tmp_path / "label" / "signatures" / "features.signature").read_bytes() == signed.own

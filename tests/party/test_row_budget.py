@@ -14,8 +14,8 @@ from plumbob.errors import BudgetExceededError, DataError
 from plumbob.party.party_run import PartyRun
 from plumbob.party.row_budget import RowBudget
 from plumbob.plan import Plan
-from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.row_noise import rho_of_a_run
+from plumbob.protocol.sqlite_journal import SqliteJournal
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from plumbob.commands import runs
 from plumbob.errors import DataError
 from plumbob.party.run_list import runs_in, verdict_of
 from plumbob.plan import Plan
-from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.outcome import unfinished_record
+from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.record import FINISHED
 from plumbob.run_folder import JOURNAL, RunFolder
 

@@ -7,9 +7,8 @@ import pytest
 
 from plumbob.party import runs as party_runs
 from plumbob.party.home import Home
-from plumbob.protocol.journal import SqliteJournal
-from plumbob.record import RunRecord
-from plumbob.run_folder import JOURNAL
+from plumbob.protocol.sqlite_journal import SqliteJournal
+from plumbob.run_folder import JOURNAL, RunFolder
 from tests.party.verbs import Organisations
 from tests.protocol.support import made_up, plan_for, tables_for
 
@@ -45,7 +44,7 @@ def test_the_highest_number_is_everybodys(organisations: Organisations) -> None:
     )
     for name in organisations.names:
         place = organisations.home(name) / "runs" / f"{SHORT}-2"
-        assert RunRecord.load(place).is_finished
+        assert RunFolder(place).record().is_finished
         assert not (place / JOURNAL).exists() or not party_runs._remains(place).has_secrets
     assert not organisations.run_folder("features").exists()
 

@@ -2,24 +2,28 @@
 
 import json
 import shutil
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
 import pytest
 
-from plumbob.checking.check import notes
+from plumbob.checking.check import check, notes
+from plumbob.checking.findings import summary
 from plumbob.cli import output
 from plumbob.commands import receipt
 from plumbob.errors import UnsafePlanError
 from plumbob.party import receipts, signature
 from plumbob.party import runs as party_runs
-from plumbob.party.home import Home, HomeSettings
+from plumbob.party.home import Home
+from plumbob.party.settings import HomeSettings
 from plumbob.plan import Plan
-from plumbob.record import RunRecord
+from plumbob.run_folder import RunFolder
 from tests.party.verbs import Organisations
 from tests.protocol.support import made_up, plan_for, tables_for
 
+SCREEN = 40  # Lines of 80 characters, for a plan with many leaks.
 PLAN = plan_for((2, 3), protocol="exchange", epochs=1, batches="full")
 
 
@@ -48,7 +52,7 @@ def test_accepted_leaks_are_in_the_own_record(tmp_path: Path) -> None:
         assert [command.wait() for command in commands] == [0, 0], [command.complained for command in commands]
     finally:
         organisations.close()
-    records = {name: RunRecord.load(organisations.run_folder(name)) for name in organisations.names}
+    records = {name: RunFolder(organisations.run_folder(name)).record() for name in organisations.names}
     assert {name: record.accepted_leaks for name, record in records.items()} == {"label": True, "features": False}
     assert receipt.run(organisations.run_folder("label"))["accepted_leaks"] is True
 
@@ -61,6 +65,7 @@ def organisations(tmp_path: Path) -> Iterator[Organisations]:
     place.close()
 
 
+@pytest.mark.usefixtures("nobody_waits")
 def test_short_keys_need_a_word_of_their_own(organisations: Organisations) -> None:
     """Signing names them as a leak, and training refuses them until this side allows them, whatever the plan says."""
     home, plan = organisations.home("label"), organisations.plan_file
@@ -84,6 +89,35 @@ def test_signing_before_aligning_says_what_it_assumed(organisations: Organisatio
     assert set(notes(Plan.load(plan), 10_000)) <= set(noted)
     assert "--rows" not in " ".join(noted)
     assert any(noted[0] in line for line in cast("list[str]", before["lines"]))
+
+
+def test_signing_fits_on_one_screen(organisations: Organisations) -> None:
+    """The headline, the worst leaks and what is opened to whom; everything else is there with `verbose`."""
+    home, plan = organisations.home("label"), organisations.plan_file
+    short = party_runs.sign(home, plan, accept_leaks=True)
+    long = party_runs.sign(home, plan, accept_leaks=True, is_verbose=True)
+    lines = [part for line in cast("list[str]", short["lines"]) for part in textwrap.wrap(line, 80) or [""]]
+    assert len(lines) <= SCREEN
+    headline = summary(check(Plan.load(plan), len(organisations.tables["label"])))
+    assert headline in cast("list[str]", short["lines"])
+    assert "What is opened, and to whom:" in cast("list[str]", short["lines"])
+    assert all(str(note) in str(long["lines"]) for note in cast("list[str]", long["notes"]))
+    assert short["findings"] == long["findings"]
+
+
+def test_whoever_says_no_signs_nothing(organisations: Organisations) -> None:
+    """The question comes before the signature, with everything that is signed above it."""
+    home, plan, shown = organisations.home("label"), organisations.plan_file, list[str]()
+    shutil.rmtree(home / "signed")
+
+    def say_no(lines: list[str]) -> bool:
+        shown.extend(lines)
+        return False
+
+    with pytest.raises(UnsafePlanError, match="nothing was signed"):
+        party_runs.sign(home, plan, accept_leaks=True, ask=say_no)
+    assert "What is opened, and to whom:" in shown
+    assert not (home / "signed").exists()
 
 
 @pytest.fixture(scope="module")

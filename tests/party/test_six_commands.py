@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from plumbob.record import FINISHED, RunRecord
+from plumbob.run_folder import RunFolder
 from tests.party.processes import context, free_port
 from tests.party.verbs import Circumstances, Command, run_command
 
@@ -87,7 +88,7 @@ def six_commands(bank: Side, fund: Side) -> RunRecord:
     assert "AUC" in printed[0]
     assert all(len(side.commands) == 6 for side in sides)
     (folder,) = (bank.folder / "party/runs").iterdir()
-    record = RunRecord.load(folder)
+    record = RunFolder(folder).record()
     assert record.status == FINISHED
     return record
 

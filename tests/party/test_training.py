@@ -24,11 +24,12 @@ from plumbob.party.training import JOURNAL
 from plumbob.plan import Plan
 from plumbob.protocol.cast import player
 from plumbob.protocol.handshake import Participant
-from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.party import TrainingParty
+from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.protocol.transcript import Transcript
 from plumbob.record import RunRecord
+from plumbob.run_folder import RunFolder
 from tests.party.processes import source_of, stream
 from tests.party.support import Killed, Switchboard, keep_starting, run_parties
 from tests.party.verbs import Organisations
@@ -144,9 +145,9 @@ class MortalJournal(SqliteJournal):
         self._strike()
         return is_new
 
-    def keep(self, peer: str, data: bytes) -> None:
+    def keep(self, peer: str, data: bytes, digest: bytes) -> None:
         self._strike()
-        super().keep(peer, data)
+        super().keep(peer, data, digest)
         self._strike()
 
     def finish(self, step: int, result: Any, state: Any) -> None:
@@ -270,7 +271,7 @@ def test_a_loss_of_power_at_the_end_loses_nothing(moment: str, tmp_path: Path, m
     networked(plan, tables_for(plan, X, y), tmp_path, loss.journal)
     assert loss.has_struck
     assert joint_weights(plan, tmp_path).tobytes() == weights_of(trained(plan, (X, y))).tobytes()
-    assert RunRecord.load(tmp_path / "label").is_finished
+    assert RunFolder(tmp_path / "label").record().is_finished
     assert len(Transcript.load(tmp_path / "label" / "parties" / "label" / "transcript.npz").X) == len(X)
     assert Plan.load(tmp_path / "label" / "plan.toml") == plan
 

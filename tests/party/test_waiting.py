@@ -9,7 +9,7 @@ from plumbob.errors import TransportError
 from plumbob.party import waiting
 from plumbob.party.conversation import Topic, conversation
 from plumbob.party.waiting import Waiting
-from plumbob.protocol.journal import SqliteJournal
+from plumbob.protocol.sqlite_journal import SqliteJournal
 
 
 @dataclass

@@ -19,14 +19,15 @@ from numpy.typing import NDArray
 from plumbob import cli
 from plumbob.crypto.paillier import PaillierPublicKey
 from plumbob.data import Table
-from plumbob.party import alignment, signature
-from plumbob.party.home import Home, HomeSettings
+from plumbob.party import alignment, refusals, signature
+from plumbob.party.home import Home
+from plumbob.party.settings import HomeSettings
 from plumbob.party.training import JOURNAL
 from plumbob.plan import Plan
 from plumbob.protocol.alignment import Alignment
-from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.party import TrainingParty
+from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.workshop.simulation import Run
 from tests.party.processes import PATIENCE, context, free_port
 
@@ -39,6 +40,8 @@ class Circumstances:
 
     largest_file: int = 0
     """Bytes that a file may have, 0 for any number."""
+    seconds_to_tell: float = refusals.SECONDS_TO_TELL
+    """That a command which is refused spends on telling peers; few where no peer is there."""
     secrets: Path | None = None
     """A folder that gets everything that was drawn at random, and the masks and the noise that became of it."""
 
@@ -199,6 +202,7 @@ def run_command(words: list[str], place: Path, circumstances: Circumstances) -> 
         keep_secrets(circumstances.secrets)
     if circumstances.largest_file:
         resource.setrlimit(resource.RLIMIT_FSIZE, (circumstances.largest_file, resource.RLIM_INFINITY))
+    refusals.SECONDS_TO_TELL = circumstances.seconds_to_tell
     sys.argv = words
     cli.main()
 

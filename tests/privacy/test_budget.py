@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from plumbob.errors import BudgetExceededError
 from plumbob.privacy.accounting import LabelCost
-from plumbob.privacy.budget import BudgetLedger
+from plumbob.privacy.budget import LabelReleases
 
 COST = LabelCost(std=10.0, sensitivity=4.0, visits=3)
 
@@ -15,7 +15,7 @@ COST = LabelCost(std=10.0, sensitivity=4.0, visits=3)
 @given(st.lists(st.lists(st.integers(0, 9), unique=True), max_size=30))
 def test_what_is_spent_never_falls_and_equals_a_recount(releases: list[list[int]]) -> None:
     """After every release, refused or not, the ledger says what counting the accepted ones says."""
-    ledger, visits, before = BudgetLedger(COST, 10), np.zeros(10, dtype=int), 0.0
+    ledger, visits, before = LabelReleases(COST, 10), np.zeros(10, dtype=int), 0.0
     for rows in releases:
         chosen = np.array(rows, dtype=np.intp)
         try:
@@ -30,7 +30,7 @@ def test_what_is_spent_never_falls_and_equals_a_recount(releases: list[list[int]
 
 def test_a_release_too_many_is_refused_and_not_booked() -> None:
     """The fourth visit of a row stops the run, and leaves the other rows of its batch as they were."""
-    ledger = BudgetLedger(COST, 2)
+    ledger = LabelReleases(COST, 2)
     for _ in range(3):
         ledger.spend(np.array([0]))
     with pytest.raises(BudgetExceededError, match="more than 3 times"):

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from plumbob.protocol.bodies import LONG
-from plumbob.protocol.journal import SqliteJournal
+from plumbob.protocol.channel import digest_of
+from plumbob.protocol.sqlite_journal import SqliteJournal
 
 
 def traces(path: Path, secret: bytes) -> list[str]:
@@ -51,7 +52,7 @@ def test_long_messages_stand_beside_the_database(tmp_path: Path) -> None:
         journal = SqliteJournal(path)
         journal.begin(step)
         sent, received = os.urandom(LONG + step), os.urandom(2 * LONG)
-        journal.keep("peer", received)
+        journal.keep("peer", received, digest_of(received))
         assert journal.sending("peer", sent)
         journal.close()
         journal = SqliteJournal(path)
@@ -82,7 +83,7 @@ def test_a_message_is_not_written_over_before_its_step_is_over_on_the_disk(tmp_p
     journal.confirm("peer", 1)
     journal.finish(1, {}, {})
     journal.begin(2)
-    journal.keep("peer", os.urandom(LONG))
+    journal.keep("peer", os.urandom(LONG), bytes(32))
     journal.close()
     journal = SqliteJournal(path)
     assert journal.resumed() is None

@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import chisquare, kstest
 
 from plumbob.arrays import Matrix, Vector
-from plumbob.crypto.lattice import MaskedOpening, Pairs, local, pairs
+from plumbob.crypto.lattice import MaskedOpening, Pairs, local
 from plumbob.errors import DataError, PlanError, PlumbobError
 from plumbob.plan import Plan
 from plumbob.protocol.cast import player
@@ -29,6 +29,7 @@ from plumbob.protocol.prediction import ROW, Answerer, Asker, Served
 from plumbob.protocol.quality import run_to_its_quality
 from plumbob.report.receipt import keys_in_words
 from plumbob.workshop.simulation import Run
+from tests.crypto.lattice.support import to_floats
 from tests.protocol.support import (
     Labels,
     Wire,
@@ -231,7 +232,7 @@ def lifted_by(plan: Plan, data: tuple[Matrix, Labels], monkeypatch: pytest.Monke
     def watched(self: Products, number: int, kind: str, opening: MaskedOpening, share: Pairs) -> Pairs:
         whole = lift(self, number, kind, opening, share)
         if kind.startswith(SIGMOID):
-            held[self.company.name].append(pairs.to_floats(whole, 128, opening.mask_bits))
+            held[self.company.name].append(to_floats(whole, 128, opening.mask_bits))
         return whole
 
     with monkeypatch.context() as patched:

@@ -8,7 +8,7 @@ import pytest
 
 from plumbob.arrays import Vector
 from plumbob.crypto import SYSTEM_RANDOMNESS
-from plumbob.crypto.lattice import local
+from plumbob.crypto.lattice import choose, local
 from plumbob.errors import PlanError, RemoteProtocolError
 from plumbob.plan import Plan
 from plumbob.protocol.lattice_sets import MOST_ROWS, TERMS, LatticeShape, most_opened_bits
@@ -173,11 +173,11 @@ def test_polynomials_are_counted() -> None:
 def test_the_end_of_a_run_depends_on_51_bits_of_a_share() -> None:
     """Own products and requests of prediction are the same whatever a weight's share is beyond one period."""
     shape = LatticeShape(lattice_plan((2, 3), open="never"), 40)
-    X = np.ldexp(np.random.default_rng(2).integers(-(2**15), 2**15, (7, 3)), -shape.plan.feature_bits)
+    entries = np.random.default_rng(2).integers(-(2**15), 2**15, (7, 3)).astype(np.int32)
     share = SYSTEM_RANDOMNESS.many_below(local.RING, 3)
     beyond = [(value + (number + 1 << shape.input_bits)) % local.RING for number, value in enumerate(share)]
     assert shape.input_bits == 51
-    within, outside = (local.scores(X, shape.plan.feature_bits, each, shape.input_bits) for each in (share, beyond))
+    within, outside = (local.scores(choose(), entries, each, shape.input_bits) for each in (share, beyond))
     np.testing.assert_array_equal(within, outside)
     layout = shape.scores("features", 1)
     within, outside = (layout.place_inputs(local.pairs_of(each)) for each in (share, beyond))

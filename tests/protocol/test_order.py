@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,11 @@ from plumbob.plan import Plan
 from plumbob.protocol import order
 from plumbob.protocol.cast import player
 from plumbob.protocol.channel import Channel
-from plumbob.protocol.lattice_sets import LatticeShape
+from plumbob.protocol.lattice_sets import TERMS, LatticeShape
 from plumbob.protocol.lattice_shares import ELEMENT_BYTES
 from plumbob.protocol.messages import LONGEST_TEXT, Kind, Message
 from plumbob.protocol.openings import RING_BITS
-from plumbob.protocol.order import Order, Table, Turn, heard, table_for
+from plumbob.protocol.order import ChannelOrder, MessageOrder, Turn, heard, table_for
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.quality import run_to_its_quality
 from plumbob.protocol.shares_prediction import PREDICTED_AT_ONCE, PREDICTED_BITS
@@ -46,7 +47,12 @@ PLANS = {
     "shares, no columns": plan_for((0, 3), protocol="shares", intercept=False, test_share=0.2),
     "lattice, opened": lattice_plan(epochs=2, test_share=0.2),
     "lattice, never opened": lattice_plan(epochs=2, open="never", l2=0.05, test_share=0.2, seed=0),
+    "lattice of three": lattice_plan((2, 2, 1), epochs=2, test_share=0.2),
+    "lattice of three, never opened": lattice_plan((2, 2, 1), epochs=2, open="never", l2=0.05, test_share=0.2, seed=0),
+    "lattice of five": lattice_plan((0, 2, 1, 1, 1), epochs=1, l2=0.05, test_share=0.2),
 }
+
+LATTICE: dict[str, Any] = {"protocol": "shares", "scheme": "lattice", "open": "never"}
 
 
 @pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
@@ -66,8 +72,14 @@ def test_training_says_what_the_table_has(plan: Plan) -> None:
 
 @pytest.mark.parametrize(
     ("split", "keys"),
-    [((2, 3), {}), ((2, 2, 1), {}), ((2, 3), {"protocol": "shares", "open": "never"})],
-    ids=["two", "three", "shares"],
+    [
+        ((2, 3), {}),
+        ((2, 2, 1), {}),
+        ((2, 3), {"protocol": "shares", "open": "never"}),
+        ((2, 3), LATTICE),
+        ((2, 2, 1), LATTICE),
+    ],
+    ids=["two", "three", "shares", "lattice of two", "lattice of three"],
 )
 def test_prediction_says_what_the_table_has(split: tuple[int, ...], keys: dict[str, Any]) -> None:
     """A session of two queries, and its end."""
@@ -95,15 +107,15 @@ def test_alignment_says_what_the_table_has(plan: Plan, size_first: bool) -> None
 Words = Callable[[str, str, Message], dict[str, Any]]
 
 
-def follow(wire: Wire, plan: Plan, table: Table, words: Words | None = None) -> set[Kind]:
+def follow(wire: Wire, plan: Plan, table: MessageOrder, words: Words | None = None) -> set[Kind]:
     """Every message that was sent, taken in the table's order; the kinds that were said."""
-    orders: dict[tuple[str, str], Order] = {}
+    orders: dict[tuple[str, str], ChannelOrder] = {}
     for sender, receiver, message in wire.log:
         own = heard(table, plan, sender, receiver)
-        turn = orders.setdefault((sender, receiver), Order(own)).take(message.kind, message.step)
+        turn = orders.setdefault((sender, receiver), ChannelOrder(own)).take(message.kind, message.step)
         known = {} if words is None else words(sender, receiver, message)
         # The order counts no pieces and no steps: what follows pieces, or the last step, may be taken for one more.
-        is_unsure = turn.again == "piece" or known.get("is_held_out")
+        is_unsure = turn in own.steps and (turn.again == "piece" or known.get("is_held_out"))
         assert_size([one for one in own.steps if one.kind == turn.kind] if is_unsure else [turn], message, known)
     return {message.kind for _, _, message in wire.log}
 
@@ -132,12 +144,12 @@ def sizes_of(plan: Plan, parties: dict[str, Any]) -> Words:
         rows = lengths[message.step - 1] if 0 < message.step <= len(lengths) else plan.held_out(ROWS)
         is_held_out = message.step > len(lengths)
         ends = {"sender": sender, "receiver": receiver, "rows": rows, "columns": partial(columns_of, plan)}
-        return ends | by_scheme(parties, trained, is_held_out) | {"is_held_out": is_held_out}
+        return ends | by_scheme(parties, {sender, receiver}, trained, is_held_out) | {"is_held_out": is_held_out}
 
     return words
 
 
-def paillier_words(parties: dict[str, Any], trained: int, is_held_out: bool) -> dict[str, Any]:
+def paillier_words(parties: dict[str, Any], _ends: set[str], trained: int, is_held_out: bool) -> dict[str, Any]:
     """What depends on keys and slots."""
     party = next(one for one in parties.values() if isinstance(one, TrainingParty))
     plan, widths = party.plan, party.widths
@@ -166,7 +178,7 @@ def paillier_words(parties: dict[str, Any], trained: int, is_held_out: bool) -> 
     }
 
 
-def lattice_words(parties: dict[str, Any], trained: int, is_held_out: bool) -> dict[str, Any]:
+def lattice_words(parties: dict[str, Any], ends: set[str], trained: int, is_held_out: bool) -> dict[str, Any]:
     """What depends on layouts; keys only in the first test, of all passes together."""
     [party, *_] = parties.values()
     shape = LatticeShape(party.plan, trained)
@@ -174,7 +186,9 @@ def lattice_words(parties: dict[str, Any], trained: int, is_held_out: bool) -> d
     return {
         "element": ELEMENT_BYTES,
         "keys": lambda who: [
-            one.parameters.polynomial_bytes for one in party._listed_products() if one.context.owner == who
+            one.parameters.polynomial_bytes
+            for one in party._listed_products()
+            if one.ends == ends and one.context.owner == who
         ],
         "request": lambda layout, who: SEED_BYTES + layout(who).request_bytes,
         "reply": lambda layout, who: layout(who).reply_bytes,
@@ -183,12 +197,16 @@ def lattice_words(parties: dict[str, Any], trained: int, is_held_out: bool) -> d
         "gradients": shape.gradients,
         "penalties": shape.penalties,
         "slots": lambda rows: shape.slots(slice(0, rows)),
+        "turned": lambda rows: shape.slots(slice(0, rows), is_turn=True),
+        "factors": TERMS,
+        "all_columns": sum(columns_of(party.plan, name) for name in parties),
+        "parties": len(parties),
     }
 
 
 def test_a_message_is_not_due_twice_nor_before_an_earlier_one() -> None:
     """The table says what comes next; a new step begins it again."""
-    due = Order(order.EXCHANGE)
+    due = ChannelOrder(order.EXCHANGE)
     due.take(Kind.MASKED_SUMS, 1)
     for kind in (Kind.RESIDUALS, Kind.MASKED_SUMS, Kind.SCORES):
         with pytest.raises(LocalProtocolError, match="not due in step 1; expected OPENED_SUMS"):
@@ -204,7 +222,7 @@ def test_a_message_is_not_due_twice_nor_before_an_earlier_one() -> None:
 
 def test_turns_repeat_together() -> None:
     """After the last turn of a round its first one may come again; once the order has moved on, it may not."""
-    due = Order(order.ALIGNMENT)
+    due = ChannelOrder(order.ALIGNMENT)
     for _ in range(3):
         due.take(Kind.BLINDED_IDS, 1)
     due.take(Kind.RETURN_COMMITMENT, 4)
@@ -215,12 +233,35 @@ def test_turns_repeat_together() -> None:
 def test_only_who_may_speak_is_waited_for() -> None:
     """Opened sums come from an arbiter and from nobody else, and a party without columns is sent no residuals."""
     plan = PLANS["arbiter"]
-    Order(heard(order.ARBITER, plan, "arbiter", "label")).take(Kind.OPENED_SUMS, 1)
+    ChannelOrder(heard(order.ARBITER, plan, "arbiter", "label")).take(Kind.OPENED_SUMS, 1)
     with pytest.raises(LocalProtocolError, match="OPENED_SUMS is not due"):
-        Order(heard(order.ARBITER, plan, "features", "label")).take(Kind.OPENED_SUMS, 1)
+        ChannelOrder(heard(order.ARBITER, plan, "features", "label")).take(Kind.OPENED_SUMS, 1)
     nobody = plan_for((0, 2), protocol="exchange", intercept=False)
     with pytest.raises(LocalProtocolError, match="RESIDUALS is not due"):
-        Order(heard(order.EXCHANGE, nobody, "features", "label")).take(Kind.RESIDUALS, 1)
+        ChannelOrder(heard(order.EXCHANGE, nobody, "features", "label")).take(Kind.RESIDUALS, 1)
+
+
+def test_a_stage_has_one_party_that_turns() -> None:
+    """Of four by lattices, parties ask those behind them in the plan; what is lifted goes to the label party alone."""
+    plan = lattice_plan((1, 1, 1, 1))
+    table = table_for(plan, "train")
+    assert table is not None
+    places = {party.name: place for place, party in enumerate(plan.learners)}
+    for sender, receiver in permutations(places, 2):
+        staged = [turn for turn in heard(table, plan, sender, receiver).steps if turn.where == "step 2"]
+        kinds = [Kind.LATTICE_REQUEST if places[sender] < places[receiver] else Kind.LATTICE_REPLY]
+        stages = range(max(places[sender], 2), len(places)) if receiver == "label" else ()
+        assert [turn.kind for turn in staged] == [*kinds, *(Kind.MASKED_SHARE for _ in stages)]
+
+
+def test_only_the_label_party_drafts() -> None:
+    """Once roles are known, a feature party waits for nothing from another one, and for no width from anybody."""
+    drafted = order.heard_in_proposal("label party", "feature party")
+    assert [turn.kind for turn in drafted.outside] == [Kind.PROPOSAL_DRAFT, Kind.PROPOSAL_PLAN]
+    assert [turn.kind for turn in order.heard_in_proposal("feature party", "label party").outside] == [
+        Kind.PROPOSAL_WIDTH
+    ]
+    assert order.heard_in_proposal("feature party", "feature party") == MessageOrder(())
 
 
 def test_a_channel_does_not_wait_for_what_is_not_due() -> None:
@@ -233,7 +274,7 @@ def test_a_channel_does_not_wait_for_what_is_not_due() -> None:
         channel.receive(Kind.CONFIRMATION, 0, 31)
 
 
-def every_table() -> Iterator[Table]:
+def every_table() -> Iterator[MessageOrder]:
     """Of all purposes."""
     for plan in PLANS.values():
         yield from (table for purpose in ("train", "predict", "align") if (table := table_for(plan, purpose)))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from plumbob.data import Encoder, Source, split_array, table_from
+from plumbob.data import Encoder, PlainColumn, split_array, table_from
 from plumbob.errors import DataError
 from plumbob.protocol.part import ModelPart
 from tests.protocol.support import made_up, plan_for, tables_for, trained
@@ -17,7 +17,7 @@ from tests.protocol.support import made_up, plan_for, tables_for, trained
 
 def example(**changes: Any) -> ModelPart:
     """A part with something in every field."""
-    sources = (Source("age"), Source("town", ("Bonn", "Köln")))
+    sources = (PlainColumn("age"), PlainColumn("town", ("Bonn", "Köln")))
     encoder = Encoder(sources, np.array([40.0, 0.5, 0.5]), np.array([41.5, 0.1, 0.2]), np.array([0.1, 2.0, 3.0]))
     values: dict[str, Any] = {
         "party": "bank",

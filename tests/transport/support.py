@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from plumbob.transport.connector import Connection, Connector, Pace, Peer
+from plumbob.transport.connector import Connection, Connector, Peer, Timeouts
 from plumbob.transport.identity import Identity
 
 LARGEST = 1 << 20
 PATIENCE = 120.0  # seconds until a test is lost; nothing waits that long in a sound run
-QUICK = Pace(handshake=60, ping=0.2, silence=60, closing=0.5, first_retry=0.02, longest_retry=0.1, give_way=0.3)
+QUICK = Timeouts(handshake=60, ping=0.2, silence=60, closing=0.5, first_retry=0.02, longest_retry=0.1, give_way=0.3)
 
 
 class Collected:
@@ -27,7 +27,7 @@ class Collected:
         *,
         listen: str | None = None,
         proxy: str | None = None,
-        pace: Pace = QUICK,
+        pace: Timeouts = QUICK,
         largest: int = LARGEST,
     ) -> None:
         self.connections: queue.Queue[Connection] = queue.Queue()
@@ -70,7 +70,9 @@ def opened(*connectors: Collected) -> Iterator[None]:
 
 
 @contextmanager
-def listening(identity: Identity, *others: Identity, pace: Pace = QUICK, largest: int = LARGEST) -> Iterator[Collected]:
+def listening(
+    identity: Identity, *others: Identity, pace: Timeouts = QUICK, largest: int = LARGEST
+) -> Iterator[Collected]:
     """A connector that the others may call."""
     peers = [peer_of(other) for other in others]
     collected = Collected(identity, peers, listen="127.0.0.1:0", pace=pace, largest=largest)
@@ -85,7 +87,7 @@ def dialling(
     address: str | None,
     *,
     proxy: str | None = None,
-    pace: Pace = QUICK,
+    pace: Timeouts = QUICK,
     largest: int = LARGEST,
 ) -> Iterator[Collected]:
     """A connector that calls the other one there."""
@@ -95,7 +97,7 @@ def dialling(
 
 
 @contextmanager
-def connected(here: Identity, there: Identity, pace: Pace = QUICK) -> Iterator[tuple[Connection, Connection]]:
+def connected(here: Identity, there: Identity, pace: Timeouts = QUICK) -> Iterator[tuple[Connection, Connection]]:
     """Both ends of one connection, the dialling one first."""
     with (
         listening(there, here, pace=pace) as server,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from plumbob.record import RunRecord
+from plumbob.run_folder import RunFolder
 from plumbob.workshop import demo
 
 
@@ -55,7 +55,7 @@ def test_report_shows_the_same(result: dict[str, Any], out: Path) -> None:
 def test_each_run_is_saved(result: dict[str, Any], out: Path) -> None:
     """Each run's folder can be asked for a receipt, or attacked, later."""
     for name, folder in demo.FOLDERS.items():
-        record = RunRecord.load(out / folder)
+        record = RunFolder(out / folder).record()
         assert record.protocol == demo.RUNS[name]["protocol"]
         assert record.is_finished
         assert record.findings

@@ -11,23 +11,23 @@ from typing import Any
 import pytest
 
 from plumbob.plan import Plan
-from plumbob.record import RunRecord
 from plumbob.report.run import WARNING_CALCULATED, warnings
+from plumbob.run_folder import RunFolder
 from plumbob.workshop.auditor import audit
 from plumbob.workshop.commands import lab_worker
-from plumbob.workshop.commands.lab_worker import Job, perform
-from plumbob.workshop.lab.own_tables import Reading
+from plumbob.workshop.commands.lab_worker import LabRequest, perform
+from plumbob.workshop.lab.own_tables import TableReading
 
 PLAN = Plan.for_columns((8, 22), rows=455, batch_size=91, epochs=2, seed=5, protocol="exchange", intercept=False)
 TINY = PLAN.replace(key_bits=512, test_only_keys=True)
 
 
-def job(out: Path, plan: Plan = PLAN, is_calculated: bool = True, data: str = "breast-cancer") -> Job:
+def job(out: Path, plan: Plan = PLAN, is_calculated: bool = True, data: str = "breast-cancer") -> LabRequest:
     """On the bundled data."""
-    return Job(plan, [data], None, out, is_calculated, Reading())
+    return LabRequest(plan, [data], None, out, is_calculated, TableReading())
 
 
-def performed(work: Job) -> list[tuple[str, dict[str, Any]]]:
+def performed(work: LabRequest) -> list[tuple[str, dict[str, Any]]]:
     """What it told."""
     told: list[tuple[str, dict[str, Any]]] = []
     perform(work, lambda event, **content: told.append((event, content)))
@@ -37,7 +37,7 @@ def performed(work: Job) -> list[tuple[str, dict[str, Any]]]:
 def test_findings_told_are_those_of_an_audit(tmp_path: Path) -> None:
     """One attack after the other gives what all at once give; the record holds the same, the worst first."""
     told = performed(job(tmp_path))
-    record = RunRecord.load(tmp_path)
+    record = RunFolder(tmp_path).record()
     found = {json.dumps(content, sort_keys=True) for event, content in told if event == "finding"}
     assert len(found) == len(record.findings)
     again = audit(tmp_path, sorted({finding.attack for finding in record.findings}))
@@ -56,7 +56,7 @@ def test_calculated_and_encrypted_runs_agree(tmp_path: Path) -> None:
     """The same view: what passive attacks reach in the clear is what they reach in the encrypted run."""
     performed(job(tmp_path / "clear", TINY))
     performed(job(tmp_path / "encrypted", TINY, is_calculated=False))
-    clear, encrypted = (RunRecord.load(tmp_path / name) for name in ("clear", "encrypted"))
+    clear, encrypted = (RunFolder(tmp_path / name).record() for name in ("clear", "encrypted"))
     reached = {(one.attack, one.by, one.target): one for one in encrypted.findings}
     for finding in clear.findings:
         same = reached[finding.attack, finding.by, finding.target]
@@ -77,7 +77,7 @@ def at_work(plan: Plan, data: str, data_dir: Path | None, out: Path) -> Iterator
     job = {
         "plan": plan.to_toml(),
         "data": [data],
-        "reading": Reading().to_json(),
+        "reading": TableReading().to_json(),
         "data_dir": data_dir and str(data_dir),
         "out": str(out),
     }
@@ -109,4 +109,4 @@ def test_it_ends_with_its_lab(tmp_path: Path) -> None:
         process.stdin.close()
         assert json.loads(process.stdout.readlines()[-1])["event"] == "cancelled"
         assert process.wait(120) == 0
-    assert RunRecord.load(tmp_path).status.startswith("interrupted")
+    assert RunFolder(tmp_path).record().status.startswith("interrupted")

@@ -28,7 +28,7 @@ class AttackEntry:
     story: str
     judge: Callable[[Figures, str], Judgement]
     """From a plan's figures and the attacker's name to a verdict with the numbers behind it."""
-    scene: Callable[[Figures, str, str], scenes.Scene]
+    scene: Callable[[Figures, str, str], scenes.AttackDrawing]
     """From a plan's figures, the attacker's name and the target to what the lab draws."""
 
 

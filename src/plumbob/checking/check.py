@@ -133,8 +133,13 @@ def _lattice_notes(figures: Figures) -> Iterator[str]:
         "is tested before use, because an untested one would show the other party's rows; replies hide behind fresh "
         "randomness, because added noise would not hide them from a chosen request."
     )
-    if len(figures.plan.learners) == 2:
-        bits = most_opened_bits(figures.plan, figures.rows)
+    yield from dishonest_notes(figures.plan, figures.rows)
+
+
+def dishonest_notes(plan: Plan, rows: int) -> Iterator[str]:
+    """What a party can gain over shares that does not keep to the protocol."""
+    if plan.protocol == "shares" and plan.scheme == "lattice" and len(plan.learners) == 2:
+        bits = most_opened_bits(plan, rows)
         yield f"A dishonest party can spoil the model, and carry out at most {bits} bits in one run."
 
 

@@ -208,7 +208,7 @@ def without_replies(figures: Figures, party: str) -> Judgement | None:
 
 
 @dataclass(frozen=True)
-class Room:
+class ReplyCapacity:
     """What replies have room for beside honest sums, or in their place."""
 
     share: float
@@ -218,7 +218,7 @@ class Room:
     numbers: str
 
 
-def hidden_room(figures: Figures, party: str) -> Room:
+def hidden_room(figures: Figures, party: str) -> ReplyCapacity:
     """From the widths that come back."""
     readable, rows = figures.readable_residuals(party), figures.batch
     numbers = (
@@ -226,12 +226,14 @@ def hidden_room(figures: Figures, party: str) -> Room:
         f"{readable} residuals of {rows} rows"
     )
     if figures.plan.replies == "paper":
-        return Room(min(1.0, readable / rows), True, numbers)
+        return ReplyCapacity(min(1.0, readable / rows), True, numbers)
     # The other terms of minimax cannot be replayed, so a step's sums would be lost there.
     if readable < rows or figures.widths.terms > 1:
-        return Room(min(readable, rows) / figures.rows, False, numbers)
+        return ReplyCapacity(min(readable, rows) / figures.rows, False, numbers)
     in_longest = figures.longest_batch / figures.rows if figures.longest_batch > readable else 0.0
-    return Room(1.0 if figures.plan.batches == "reshuffled" and figures.visits > 1 else 1.0 - in_longest, True, numbers)
+    return ReplyCapacity(
+        1.0 if figures.plan.batches == "reshuffled" and figures.visits > 1 else 1.0 - in_longest, True, numbers
+    )
 
 
 def _counts_on_opened_weights(figures: Figures, party: str) -> Judgement:

@@ -4,7 +4,7 @@
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,9 +13,7 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, lsqr
 
 from plumbob.arrays import Matrix, Vector
-
-Progress = Callable[[int, int], None]
-"""Called now and then with the products done and their number in all."""
+from plumbob.callbacks import Progress
 
 DAMPING = 0.3
 DRIFT = 0.25

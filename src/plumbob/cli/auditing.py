@@ -5,31 +5,20 @@ from typing import Annotated, Any
 
 import typer
 
+from plumbob.cli.flag_groups import with_flag_groups
 from plumbob.cli.help import AUDITED, verb
 from plumbob.cli.options import (
-    AcceptLeaks,
-    Data,
-    DataDir,
-    Engine,
-    IdColumn,
-    IsNew,
-    Jobs,
     Json,
-    LabelColumn,
     Only,
-    PlanWords,
     Predicted,
     Quiet,
-    RunOut,
-    SplitBy,
     Strict,
-    TestFiles,
 )
 from plumbob.cli.output import ending_at_ctrl_c, progress, show
 from plumbob.cli.root import app
-from plumbob.cli.words import one_plan, told_apart
+from plumbob.cli.training_flags import TrainingFlags
 from plumbob.commands.flags import with_plan_flags
-from plumbob.commands.table_flags import TableFlags, with_table_flags
+from plumbob.commands.table_flags import TableFlags
 
 
 @verb(
@@ -39,20 +28,9 @@ from plumbob.commands.table_flags import TableFlags, with_table_flags
     codes=AUDITED,
 )
 @with_plan_flags
-@with_table_flags
+@with_flag_groups
 def audit(
-    words: PlanWords = None,
-    out: RunOut = Path("run"),
-    data: Data = [],  # noqa: B006  # Typer copies it.
-    id_column: IdColumn = None,
-    label_column: LabelColumn = None,
-    data_dir: DataDir = None,
-    engine: Engine = "auto",
-    jobs: Jobs = None,
-    accept_leaks: AcceptLeaks = False,
-    is_new: IsNew = False,
-    test: TestFiles = [],  # noqa: B006  # Typer copies it.
-    split_by: SplitBy = None,
+    given: TrainingFlags,
     only: Only = [],  # noqa: B006  # Typer copies it.
     defences: Annotated[
         bool, typer.Option("--defences", help="The same data under one defence after the other, as one table.")
@@ -78,29 +56,22 @@ def audit(
     about a minute; training with `exchange` takes longer than that.
     """
     from plumbob.commands.check import exit_code
-    from plumbob.commands.tables import chosen
     from plumbob.workshop.commands import attack as work
-    from plumbob.workshop.commands.train import Inputs, TrainingOptions, plan_for
-    from plumbob.workshop.simulation.files import Testing
 
-    paths, pairs = told_apart(words or [])
-    files, names = work.told_apart(paths, only)
-    testing = Testing(test, split_by)
-    inputs = Inputs([*data, *pairs], id_column, label_column, data_dir, chosen(table), testing)
-    plan = plan_for(one_plan(files), keys, inputs)
-    options = TrainingOptions(engine, jobs, accept_leaks, quiet, is_new)
+    files, names = work.told_apart(given.paths, only)
+    plan, inputs, options = given.work(files, keys, table, quiet)
     if encrypted and not defences:
         raise typer.BadParameter("--encrypted goes with --defences; a plain audit is as the plan says")
-    if is_new and defences:
+    if given.is_new and defences:
         raise typer.BadParameter("--new cannot be combined with --defences, which always starts over")
     if defences:
         from plumbob.workshop.commands import defences as comparison
 
         with ending_at_ctrl_c():
-            result = comparison.run(plan, inputs, out, options, names, encrypted, progress(quiet))
+            result = comparison.run(plan, inputs, given.out, options, names, encrypted, progress(quiet))
     else:
         with ending_at_ctrl_c():
-            result = work.audit_plan(plan, inputs, out, options, names, progress(quiet), predicted)
+            result = work.audit_plan(plan, inputs, given.out, options, names, progress(quiet), predicted)
     show(result, as_json)
     if code := exit_code(result, strict):
         raise typer.Exit(code)

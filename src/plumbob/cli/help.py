@@ -56,7 +56,7 @@ GROUPED_VERBS: dict[str, dict[str, tuple[str, ...]]] = {
     },
 }
 
-Entry = tuple[str, str]
+HelpEntry = tuple[str, str]
 
 
 class Verb(TyperCommand):
@@ -119,7 +119,7 @@ def page_of_group(group: Any, ctx: Any) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def listed(group: Any, names: tuple[str, ...]) -> Iterator[Entry]:
+def listed(group: Any, names: tuple[str, ...]) -> Iterator[HelpEntry]:
     """These verbs, each with what it does in one sentence."""
     for name in names:
         yield name, " ".join(inspect.cleandoc(group.commands[name].help).split("\n\n")[0].split())
@@ -142,7 +142,7 @@ def panel_of(option: Any) -> str:
     return panel if isinstance(panel, str) else "Options"
 
 
-def entry(command: Any, item: Any) -> Entry:
+def entry(command: Any, item: Any) -> HelpEntry:
     """An argument or an option, and what it means."""
     help_text = item.help or ""
     default = stated_default(item)
@@ -183,7 +183,7 @@ def shown_example(example: str) -> str:
     return " \\\n".join(" " * (INDENT if place == 0 else 2 * INDENT) + line for place, line in enumerate(lines))
 
 
-def coded(codes: dict[int, str]) -> list[Entry]:
+def coded(codes: dict[int, str]) -> list[HelpEntry]:
     """Exit codes as entries."""
     return [(str(code), meaning) for code, meaning in codes.items()]
 
@@ -194,7 +194,7 @@ def paragraphs(text: str | None) -> Iterator[str]:
         yield textwrap.fill(" ".join(paragraph.split()), width())
 
 
-def block(title: str, entries: list[Entry], column: int = COLUMN) -> str:
+def block(title: str, entries: list[HelpEntry], column: int = COLUMN) -> str:
     """A titled list of two columns; what is too long for the first has a line of its own."""
     return "\n".join([f"{title}:", *(line for item in entries for line in rows(*item, column))])
 

@@ -7,7 +7,7 @@ import typer
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output and nothing else.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress on standard error.")]
-Data = Annotated[
+DataOption = Annotated[
     list[str],
     typer.Option("--data", help="A data set's name, or PARTY=FILE for each party.", metavar="DATASET|PARTY=FILE ..."),
 ]
@@ -15,7 +15,7 @@ IdColumn = Annotated[str | None, typer.Option("--id", help="Column that identifi
 DataDir = Annotated[
     Path | None, typer.Option("--data-dir", help="The folder of the larger data sets; else PLUMBOB_DATA.")
 ]
-RunFolder = Annotated[Path, typer.Argument(metavar="RUN_DIR", help="The folder of a run.")]
+RunFolderArgument = Annotated[Path, typer.Argument(metavar="RUN_DIR", help="The folder of a run.")]
 PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="A plan's TOML file.")]
 PlanWords = Annotated[
     list[str] | None, typer.Argument(metavar="PLAN", help="A plan's TOML file; PARTY=FILE may follow.")
@@ -24,7 +24,7 @@ RunOut = Annotated[Path, typer.Option("--out", help="The folder to write to.", f
 LabelColumn = Annotated[
     str | None, typer.Option("--label", help="The label party's column that holds the label.", metavar="COLUMN")
 ]
-Engine = Annotated[
+EngineOption = Annotated[
     str,
     typer.Option(help="Arithmetic backend; `ray` uses a cluster, `cuda` a GPU.", metavar="auto|native|python|ray|cuda"),
 ]

@@ -37,6 +37,16 @@ def show(result: dict[str, object], as_json: bool) -> None:
         console.print(printable(line), markup=False, highlight=False, soft_wrap=True)
 
 
+def asked(question: str) -> Callable[[list[str]], bool]:
+    """Shows lines, then asks a person; only for a terminal."""
+
+    def ask(lines: list[str]) -> bool:
+        show({"lines": lines}, as_json=False)
+        return typer.confirm(question)
+
+    return ask
+
+
 def printable(text: str) -> str:
     """Without control characters: what a record or a peer says must not steer the terminal."""
     return "".join(sign if sign.isprintable() or sign in "\n\t" else ascii(sign)[1:-1] for sign in text)

@@ -1,10 +1,12 @@
 """One organisation's side of a run: agree on a plan, align, train, predict."""
 
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from plumbob.cli.flag_groups import with_flag_groups
 from plumbob.cli.help import verb
 from plumbob.cli.options import (
     HOME,
@@ -18,15 +20,15 @@ from plumbob.cli.options import (
     StrictRows,
     Threshold,
 )
-from plumbob.cli.output import ending_at_ctrl_c, progress, show
+from plumbob.cli.output import asked, ending_at_ctrl_c, progress, show
 from plumbob.cli.root import party
 from plumbob.commands.flags import with_plan_flags
-from plumbob.commands.table_flags import TableFlags, with_table_flags
+from plumbob.commands.table_flags import TableFlags
 
 
 @verb(party, "propose", example="plumbob party propose --bins 10 --out joint.toml")
 @with_plan_flags
-@with_table_flags
+@with_flag_groups
 def party_propose(
     out: Annotated[Path, typer.Option(help="Plan file to write.", dir_okay=False)] = Path("joint.toml"),
     home: HomeFolder = HOME,
@@ -51,17 +53,22 @@ def party_propose(
 def party_sign(
     plan: PlanFile,
     accept_leaks: AcceptLeaks = False,
+    says_yes: Annotated[bool, typer.Option("--yes", help="Sign without being asked.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="All findings, with the reason for each.")] = False,
     home: HomeFolder = HOME,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Sign a plan; training starts only once every party has signed.
 
-    A plan that leaks also needs --accept-leaks.
+    Shows what leaks and what is opened to whom, and in a terminal asks first. A plan that leaks also needs
+    --accept-leaks.
     """
     from plumbob.party import runs as work
 
-    show(work.sign(home, plan, accept_leaks), as_json)
+    ask = asked("Sign this plan?") if not (says_yes or as_json or quiet) and sys.stdin.isatty() else None
+    with ending_at_ctrl_c():
+        show(work.sign(home, plan, accept_leaks, is_verbose=verbose, ask=ask), as_json)
 
 
 @verb(party, "align", example="plumbob party align joint.toml")

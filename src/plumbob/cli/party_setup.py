@@ -5,11 +5,12 @@ from typing import Annotated
 
 import typer
 
+from plumbob.cli.flag_groups import with_flag_groups
 from plumbob.cli.help import verb
-from plumbob.cli.options import HOME, Engine, HomeFolder, Json, Quiet
+from plumbob.cli.options import HOME, EngineOption, HomeFolder, Json, Quiet
 from plumbob.cli.output import ending_at_ctrl_c, progress, show
 from plumbob.cli.root import party
-from plumbob.commands.table_flags import TableFlags, with_table_flags
+from plumbob.commands.table_flags import TableFlags
 
 
 @verb(
@@ -17,7 +18,7 @@ from plumbob.commands.table_flags import TableFlags, with_table_flags
     "init",
     example="plumbob party init bank --data bank.csv --id customer --label late --listen 0.0.0.0:9001",
 )
-@with_table_flags
+@with_flag_groups
 def party_init(
     name: Annotated[str, typer.Argument(metavar="NAME", help="This party's name, as it appears in plans.")],
     home: HomeFolder = HOME,
@@ -39,7 +40,7 @@ def party_init(
     label_column: Annotated[
         str, typer.Option("--label", help="The column that holds the label, if this party has it.", metavar="COLUMN")
     ] = "",
-    engine: Engine = "auto",
+    engine: EngineOption = "auto",
     days: Annotated[int, typer.Option(help="Validity of the certificate, in days.", min=1)] = 730,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -52,7 +53,7 @@ def party_init(
     """
     from plumbob.commands.tables import chosen
     from plumbob.party import setup as work
-    from plumbob.party.home import HomeSettings
+    from plumbob.party.settings import HomeSettings
 
     settings = HomeSettings(
         name=name,

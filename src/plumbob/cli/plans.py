@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from plumbob.cli.flag_groups import with_flag_groups
 from plumbob.cli.help import JUDGED, verb
 from plumbob.cli.options import (
     FromFate,
@@ -21,12 +22,12 @@ from plumbob.cli.options import (
 from plumbob.cli.output import progress, show
 from plumbob.cli.root import app, plans
 from plumbob.commands.flags import with_plan_flags
-from plumbob.commands.table_flags import TableFlags, with_table_flags
+from plumbob.commands.table_flags import TableFlags
 
 
 @verb(plans, "new", example="plumbob plan new --features 15,15 --out joint.toml")
 @with_plan_flags
-@with_table_flags
+@with_flag_groups
 def plan_new(
     out: Annotated[Path | None, typer.Option(help="The file to write; without it, standard output.")] = None,
     names: Annotated[str | None, typer.Option(help="The parties' names: bank,fund.")] = None,

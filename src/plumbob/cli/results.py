@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from plumbob.cli.help import CONSISTENT, verb
-from plumbob.cli.options import Json, Quiet, RunFolder
+from plumbob.cli.options import Json, Quiet, RunFolderArgument
 from plumbob.cli.output import show
 from plumbob.cli.root import app
 
@@ -47,7 +47,7 @@ def receipt(
 
 @verb(app, "report", example="plumbob report run")
 def report(
-    folder: RunFolder,
+    folder: RunFolderArgument,
     out: Annotated[
         Path | None,
         typer.Option(help="The file to write; without it, report.html in the run's folder.", dir_okay=False),
@@ -63,7 +63,7 @@ def report(
 
 @verb(app, "export", example="plumbob export run --to json")
 def export(
-    folder: RunFolder,
+    folder: RunFolderArgument,
     to: Annotated[str, typer.Option(help="Output format.", metavar="json|skops|onnx|scorecard")] = "json",
     party: Annotated[str | None, typer.Option(help="One party's own part; without it, all parts merged.")] = None,
     out: Annotated[Path | None, typer.Option(help="The file to write; without it, in the run's folder.")] = None,
@@ -76,4 +76,4 @@ def export(
     """Export the model for other programs, in the units of your tables, or as a scorecard."""
     from plumbob.workshop.commands import export as work
 
-    show(work.run(folder, to, party, out, work.Scale(base_score, odds, pdo)), as_json)
+    show(work.run(folder, to, party, out, work.ScorecardScale(base_score, odds, pdo)), as_json)

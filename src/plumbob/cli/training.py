@@ -5,31 +5,24 @@ from typing import Annotated, Any
 
 import typer
 
+from plumbob.cli.flag_groups import with_flag_groups
 from plumbob.cli.help import verb
 from plumbob.cli.options import (
-    AcceptLeaks,
     Cost,
-    Data,
     DataDir,
-    Engine,
+    DataOption,
     IdColumn,
-    IsNew,
-    Jobs,
     Json,
-    LabelColumn,
-    PlanWords,
     Quiet,
-    RunOut,
-    SplitBy,
     StrictRows,
-    TestFiles,
     Threshold,
 )
 from plumbob.cli.output import ending_at_ctrl_c, show
 from plumbob.cli.root import app
-from plumbob.cli.words import one_plan, told_apart
+from plumbob.cli.training_flags import TrainingFlags
+from plumbob.cli.words import told_apart
 from plumbob.commands.flags import with_plan_flags
-from plumbob.commands.table_flags import TableFlags, with_table_flags
+from plumbob.commands.table_flags import TableFlags
 
 
 @verb(
@@ -38,20 +31,9 @@ from plumbob.commands.table_flags import TableFlags, with_table_flags
     example="plumbob train joint.toml --data breast-cancer --out run",
 )
 @with_plan_flags
-@with_table_flags
+@with_flag_groups
 def train(
-    words: PlanWords = None,
-    out: RunOut = Path("run"),
-    data: Data = [],  # noqa: B006  # Typer copies it.
-    id_column: IdColumn = None,
-    label_column: LabelColumn = None,
-    data_dir: DataDir = None,
-    engine: Engine = "auto",
-    jobs: Jobs = None,
-    accept_leaks: AcceptLeaks = False,
-    is_new: IsNew = False,
-    test: TestFiles = [],  # noqa: B006  # Typer copies it.
-    split_by: SplitBy = None,
+    given: TrainingFlags,
     as_json: Json = False,
     quiet: Quiet = False,
     *,
@@ -64,17 +46,11 @@ def train(
 
     If it is interrupted, run the same command again to resume.
     """
-    files, pairs = told_apart(words or [])
-    from plumbob.commands.tables import chosen
     from plumbob.workshop.commands import train as work
-    from plumbob.workshop.simulation.files import Testing
 
-    testing = Testing(test, split_by)
-    inputs = work.Inputs([*data, *pairs], id_column, label_column, data_dir, chosen(table), testing)
-    plan = work.plan_for(one_plan(files), keys, inputs)
-    options = work.TrainingOptions(engine, jobs, accept_leaks, quiet, is_new)
+    plan, inputs, options = given.work(given.paths, keys, table, quiet)
     with ending_at_ctrl_c():
-        show(work.run(plan, inputs, out, options), as_json)
+        show(work.run(plan, inputs, given.out, options), as_json)
 
 
 @verb(
@@ -84,7 +60,7 @@ def train(
 )
 def predict(
     words: Annotated[list[str], typer.Argument(metavar="RUN_DIR", help="The folder of a run; PARTY=FILE may follow.")],
-    data: Data = [],  # noqa: B006  # Typer copies it.
+    data: DataOption = [],  # noqa: B006  # Typer copies it.
     id_column: IdColumn = None,
     out: Annotated[Path, typer.Option(help="The CSV file to write.", dir_okay=False)] = Path("scores.csv"),
     threshold: Threshold = None,

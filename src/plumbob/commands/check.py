@@ -1,9 +1,9 @@
 """`check`: what a plan will give away, before any data move; with `--estimate` what it will cost."""
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from plumbob.callbacks import Tell
 from plumbob.checking.at_home import AtHome, at_home
 from plumbob.checking.check import assumptions, check, notes, prices_of_noise
 from plumbob.checking.explain import explain
@@ -19,7 +19,6 @@ from plumbob.record import Finding
 if TYPE_CHECKING:
     from plumbob.jobs import Job
 
-Tell = Callable[[str], None]
 
 LEAKING, UNDECIDED = 3, 4
 """Exit codes."""

@@ -15,7 +15,7 @@ from plumbob.checking.figures import Figures
 from plumbob.commands.estimate_lattice import lattice_cost
 from plumbob.crypto import PrivateKey, engines, lattice, okamoto_uchiyama, paillier, profiles
 from plumbob.crypto.calibration import Costs, measured
-from plumbob.crypto.engines import Engine, Shape
+from plumbob.crypto.engines import Engine, ProductShape
 from plumbob.data import store
 from plumbob.plan import Plan
 from plumbob.protocol.messages import HEADER
@@ -39,7 +39,7 @@ COPIES_OF_CIPHERTEXTS = 4
 
 
 @dataclass(frozen=True)
-class Product:
+class ProductCost:
     """One use of the primitive in a step: `terms` ciphertexts to the learner, `sums` back, packed into replies."""
 
     terms: int
@@ -83,7 +83,7 @@ class Trials:
             self._keys[kind] = key, time.perf_counter() - started, _resident() - before
         return self._keys[kind]
 
-    def costs(self, key: PrivateKey, shape: Shape) -> Costs:
+    def costs(self, key: PrivateKey, shape: ProductShape) -> Costs:
         """Of single operations; at each doubling of a shape they are measured again, its overhead weighs less then."""
         kind = (id(key), shape.rows.bit_length(), shape.columns.bit_length(), shape.bits)
         if kind not in self._costs:
@@ -149,7 +149,7 @@ def _files_beside(cost: Estimate) -> str:
 # Shapes.
 
 
-def products_of(figures: Figures, key: PrivateKey, rows: int) -> Iterator[Product]:
+def products_of(figures: Figures, key: PrivateKey, rows: int) -> Iterator[ProductCost]:
     """Every use of the primitive in a step with so many rows."""
     plan = figures.plan
     for learner in plan.learners:
@@ -163,15 +163,15 @@ def products_of(figures: Figures, key: PrivateKey, rows: int) -> Iterator[Produc
         terms = rows * figures.widths.terms
         helpers = 1 if plan.protocol == "arbiter" else len(plan.learners) - 1
         for _ in range(helpers):
-            yield Product(terms, columns, slots.replies, slots.opened_bytes)
+            yield ProductCost(terms, columns, slots.replies, slots.opened_bytes)
 
 
-def _shared_products(figures: Figures, key: PrivateKey, columns: int, rows: int) -> Iterator[Product]:
+def _shared_products(figures: Figures, key: PrivateKey, columns: int, rows: int) -> Iterator[ProductCost]:
     """The peer's share of own weights times own rows, then its share of the residuals times own columns."""
     longest = max(figures.longest_batch, *(figures.columns(party.name) for party in figures.plan.learners))
     bits = RING_BITS + figures.widths.features.bits + longest.bit_length() + 2
     for terms, sums in ((columns, rows), (rows, columns)):
-        yield Product(terms, sums, replies_for(figures.plan, key.public, sums, bits).replies, 0)
+        yield ProductCost(terms, sums, replies_for(figures.plan, key.public, sums, bits).replies, 0)
 
 
 def bytes_sent(figures: Figures, key: PrivateKey) -> int:
@@ -209,7 +209,7 @@ def _bytes_of_step(figures: Figures, key: PrivateKey, rows: int) -> int:
 # Time.
 
 
-def step_seconds(figures: Figures, products: list[Product], costs: Costs) -> float:
+def step_seconds(figures: Figures, products: list[ProductCost], costs: Costs) -> float:
     """All parties' work of one step, one after the other on all cores."""
     per_reply = costs.randomisation + costs.decryption
     seconds = OVERHEAD_SECONDS + sum(
@@ -227,9 +227,9 @@ def step_seconds(figures: Figures, products: list[Product], costs: Costs) -> flo
     return seconds + len(figures.plan.learners) * figures.batch * figures.widths.terms * costs.encryption
 
 
-def _shape(figures: Figures, products: list[Product]) -> Shape:
+def _shape(figures: Figures, products: list[ProductCost]) -> ProductShape:
     rows, columns = (max(getattr(product, side) for product in products) for side in ("terms", "sums"))
-    return Shape(rows, columns, figures.widths.features.bits)
+    return ProductShape(rows, columns, figures.widths.features.bits)
 
 
 def _key(plan: Plan, engine: Engine) -> PrivateKey:

@@ -136,7 +136,7 @@ def _measured_product(shape: LatticeShape, engine: lattice.LatticeEngine) -> flo
     whole = shape.gradients(party)
     layout = Layout(whole.parameters, "gradients", whole.rows_per_block, whole.group, whole.group, 128, 104)
     key, tested = _tested(engine, layout, "gradients")
-    matrix = lattice.Matrix(engine, layout, np.ones((layout.rows, layout.columns), dtype=np.int32))
+    matrix = lattice.PrivateMatrix(engine, layout, np.ones((layout.rows, layout.columns), dtype=np.int32))
     values = np.ones((layout.inputs, 2), dtype=np.uint64)
     started = time.perf_counter()
     owner = lattice.Owner(key, layout)

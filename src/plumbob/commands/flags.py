@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from plumbob.errors import PlanError
-from plumbob.plan import KEYS, VERSION, Key, Plan, default_of
+from plumbob.plan import KEYS, VERSION, Plan, SettingKey, default_of
 
 PANEL = "Keys of the plan (a flag wins over the file)"
 RARE_PANEL = "Other keys of the plan"
@@ -80,7 +80,7 @@ def parse_heuristic(text: str | None) -> dict[str, float | int] | None:
     return values
 
 
-def _flag(key: Key) -> inspect.Parameter:
+def _flag(key: SettingKey) -> inspect.Parameter:
     name = "--" + key.name.replace("_", "-")
     declared = f"{name}/--no-{name[2:]}" if isinstance(key.default, bool) else name
     metavar = "|".join(key.choices) if key.choices else None
@@ -96,13 +96,13 @@ def _flag(key: Key) -> inspect.Parameter:
     return _parameter(key.name, Annotated[type(key.default) | None, option])
 
 
-def _meaning(key: Key) -> str:
+def _meaning(key: SettingKey) -> str:
     """What it is, and its default; where the plan's file only repeats the choices, they stand beside the flag."""
     meaning = "" if key.choices and key.comment == " | ".join(key.choices) else key.comment
     return f"{USUAL.get(key.name, meaning)} (default: {_default(key)}).".strip()
 
 
-def _default(key: Key) -> str:
+def _default(key: SettingKey) -> str:
     """As it is typed; where it depends on the protocol, both."""
     values = [default_of(key, VERSION, protocol, None) for protocol in ("shares", "exchange")]
     shares, others = (str(value).lower() if isinstance(value, bool) else str(value) or "none" for value in values)

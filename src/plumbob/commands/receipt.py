@@ -58,7 +58,10 @@ def run(folder: Path) -> dict[str, object]:
 
 def compare(folders: Sequence[Path]) -> dict[str, object]:
     """Several parties' records of one run: the same plan, the same bytes at both ends, the same certificates."""
-    records, signatures = [RunRecord.load(folder) for folder in folders], [signature_of(folder) for folder in folders]
+    records, signatures = (
+        [RunFolder(folder).record() for folder in folders],
+        [signature_of(folder) for folder in folders],
+    )
     parties = [party for record in records for party in record.parties]
     channels = list(compared_streams(parties))
     mistakes = list(_differences(records, signatures, channels))

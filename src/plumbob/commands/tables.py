@@ -16,7 +16,7 @@ def chosen(flags: TableFlags) -> ColumnChoices:
         _names(flags.columns) or None,
         _names(flags.drop),
         dict(map(_type, flags.types)),
-        flags.gaps,
+        tuple(flags.gaps),
         _names(flags.steps),
         _names(flags.monotone),
         {**_proposed(flags.dictionary), **dict(map(_range, flags.ranges))},

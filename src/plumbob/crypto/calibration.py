@@ -14,7 +14,7 @@ from typing import TypeVar
 import numpy as np
 
 from plumbob.crypto import engines, paillier
-from plumbob.crypto.engines import Shape
+from plumbob.crypto.engines import ProductShape
 from plumbob.crypto.fixed_point import Encoded, Encoding
 from plumbob.crypto.keys import PrivateKey
 from plumbob.crypto.profiles import STANDARD, Profile
@@ -42,13 +42,13 @@ class Costs:
     randomisation: float
     decryption: float
 
-    def of_direction(self, shape: Shape) -> float:
+    def of_direction(self, shape: ProductShape) -> float:
         """One direction of Protocol 1 in one step, its sums in a single reply."""
         product = shape.rows * shape.columns * self.entry
         return shape.rows * self.encryption + product + self.randomisation + self.decryption
 
 
-def measured(key: PrivateKey, shape: Shape, budget: float = BUDGET) -> Costs:
+def measured(key: PrivateKey, shape: ProductShape, budget: float = BUDGET) -> Costs:
     """Each operation on a sample of the shape that the plan has, as the key's engine does it."""
     public, enough = key.public, budget * SHARE_OF_TRY
     rows, columns = min(shape.rows, MOST_ROWS), min(shape.columns, MOST_COLUMNS)
@@ -89,13 +89,13 @@ def _best(work: Callable[[], Result]) -> tuple[float, Result]:
 
 
 @cache
-def fastest(names: Sequence[str], threads: int | None, shape: Shape, profile: Profile = STANDARD) -> str:
+def fastest(names: Sequence[str], threads: int | None, shape: ProductShape, profile: Profile = STANDARD) -> str:
     """The name of the engine that does a step of this shape in the least time; measured once in a process."""
     seconds = {name: _seconds_of_step(name, threads, shape, profile, BUDGET / len(names)) for name in names}
     return min(seconds, key=seconds.__getitem__)
 
 
-def _seconds_of_step(name: str, threads: int | None, shape: Shape, profile: Profile, budget: float) -> float:
+def _seconds_of_step(name: str, threads: int | None, shape: ProductShape, profile: Profile, budget: float) -> float:
     try:
         key = paillier.generate(profile, engines.choose(name, threads))
     except CryptoError:

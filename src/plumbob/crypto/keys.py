@@ -11,7 +11,7 @@ from functools import cached_property
 import gmpy2
 from gmpy2 import mpz
 
-from plumbob.crypto.engines.interface import Engine, Integers, Ring, Table
+from plumbob.crypto.engines.interface import Engine, Integers, PreparedPowers, Ring
 from plumbob.crypto.fixed_point import Encoded
 from plumbob.crypto.limbs import Limbs, from_ints
 from plumbob.crypto.profiles import Profile
@@ -104,7 +104,7 @@ class PublicKey(ABC):
         return max(FEWEST_BASES, -(-(self.profile.key_bits + SPARE_BITS) // WINDOW))
 
     @cached_property
-    def _table(self) -> Table:
+    def _table(self) -> PreparedPowers:
         roots = from_ints((self.randomness.unit(self.n) for _ in range(self._bases)), self.ring.width)
         return self.engine.table(self.ring, self.engine.power(self.ring, roots, self.n), WINDOW)
 
@@ -182,7 +182,7 @@ class OwnBase:
         return self._engine.look_up(self._table, randomness.digits(count, self._digits))
 
 
-def window_table(engine: Engine, ring: Ring, base: int, digits: int) -> Table:
+def window_table(engine: Engine, ring: Ring, base: int, digits: int) -> PreparedPowers:
     """For powers of one base whose exponents are cut into digits, lowest first."""
     powers = [mpz(base)]
     while len(powers) < digits:

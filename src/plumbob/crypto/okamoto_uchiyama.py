@@ -12,7 +12,7 @@ import numpy as np
 from gmpy2 import mpz
 
 from plumbob.crypto import engines
-from plumbob.crypto.engines.interface import Engine, Integers, Ring, Table, unbounded
+from plumbob.crypto.engines.interface import Engine, Integers, PreparedPowers, Ring, unbounded
 from plumbob.crypto.keys import WINDOW, OwnBase, PrivateKey, PublicKey, window_table
 from plumbob.crypto.limbs import Limbs, from_ints, to_mpz
 from plumbob.crypto.profiles import STANDARD, Profile
@@ -32,7 +32,7 @@ class OkamotoUchiyamaPublicKey(PublicKey):
         super().__init__(n, profile, engine, randomness)
         self.g = g
         self.ring = Ring(n, 1)
-        self._message_tables: dict[int, Table] = {}
+        self._message_tables: dict[int, PreparedPowers] = {}
 
     @property
     def capacity_bits(self) -> int:
@@ -68,7 +68,7 @@ class OkamotoUchiyamaPublicKey(PublicKey):
         size = self.profile.key_bits // 8
         return self.n.to_bytes(size, "little") + self.g.to_bytes(size, "little")
 
-    def _message_table(self, digits: int) -> Table:
+    def _message_table(self, digits: int) -> PreparedPowers:
         """Powers of g for messages of that many digits; a run has only two such widths, residuals and masks."""
         if digits not in self._message_tables:
             self._message_tables[digits] = window_table(self.engine, self.ring, self.g, digits)

@@ -4,7 +4,7 @@ from plumbob.data.align import align, column_counts, in_agreed_order, split_arra
 from plumbob.data.batches import Batch, batches, largest_batch, seed_from_int, steps_per_epoch, stream
 from plumbob.data.cells import ColumnChoices
 from plumbob.data.encoder import Encoder, shaped
-from plumbob.data.encoding import Source
+from plumbob.data.encoding import PlainColumn
 from plumbob.data.ids import canonical, canonical_ids
 from plumbob.data.shards import Shard, build_shard, held_out_rows
 from plumbob.data.tables import Column, Table, column_names, read_table, table_from
@@ -14,8 +14,8 @@ __all__ = [
     "Column",
     "ColumnChoices",
     "Encoder",
+    "PlainColumn",
     "Shard",
-    "Source",
     "Table",
     "align",
     "batches",

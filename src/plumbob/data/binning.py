@@ -15,6 +15,8 @@ from plumbob.arrays import Vector
 
 MOST_DIGITS = 17
 """Significant decimal digits that tell any two floating-point numbers apart."""
+MOST_CUTS_COMPARED = 32
+"""Up to here it is faster to compare a column with every cut than to search each number's place."""
 
 
 def cut_points(values: Vector, bins: int) -> tuple[float, ...]:
@@ -36,8 +38,13 @@ def stated_cuts(stated: tuple[float, ...], bins: int) -> tuple[float, ...]:
 
 
 def places_of(values: Vector, cuts: tuple[float, ...]) -> NDArray[np.intp]:
-    """Which bin each number falls into, from 0; a gap falls into the last one, and the caller must tell it apart."""
-    return np.searchsorted(np.array(cuts, dtype=np.float64), values, side="left")
+    """Which bin each number falls into, from 0; where a gap falls means nothing, and the caller must tell it apart."""
+    if len(cuts) > MOST_CUTS_COMPARED:
+        return np.searchsorted(np.array(cuts, dtype=np.float64), values, side="left")
+    places = np.zeros(len(values), dtype=np.uint8)
+    for cut in cuts:
+        places += values > cut
+    return places.astype(np.intp)
 
 
 def _last_places(running: NDArray[np.intp], bins: int) -> list[int]:

@@ -13,15 +13,13 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
-from plumbob.arrays import Vector
+from plumbob.arrays import Texts, Vector
 from plumbob.data import amounts, dates
 from plumbob.errors import DataError
 
-Texts = NDArray[np.object_]
-
 LEADING_ZERO = re.compile(r"[+-]?0\d")
+POWER = re.compile(r"\s*\d(\.\d+)?[eE]\+?\d+\s*")
 GAP_MARKS = frozenset(
     (
         *("", "?", "??", "???", "-", "--", "---", ".", "..", "...", "*", "_", "/", "na", "n/a", "n.a.", "n.a", "#n/a"),
@@ -99,7 +97,7 @@ def as_values(name: str, texts: Texts, kind: str | None, has_decimal_commas: boo
     elif kind in ("number", "date"):
         kind = _with_its_form(name, counts, kind)
     meaning = _chosen(name, counts, kind) if kind is not None else None
-    return (_without_blanks(texts, raw) if meaning is None else _applied(texts, meaning)), kind
+    return (_without_blanks(texts, raw) if meaning is None else _applied(texts, raw, meaning)), kind
 
 
 def without_gaps(texts: Texts, gaps: Iterable[str]) -> Texts:
@@ -120,7 +118,7 @@ def refuse_total(identity: str, row: int) -> None:
 
 def whole_ids(ids: tuple[str, ...]) -> tuple[str, ...]:
     """Ids that a spreadsheet made fractions of, as they were: 12.0 is 12. What it rounded is refused."""
-    rounded = sum(bool(re.fullmatch(r"\s*\d(\.\d+)?[eE]\+?\d+\s*", identity)) for identity in ids)
+    rounded = sum(("E" in identity or "e" in identity) and bool(POWER.fullmatch(identity)) for identity in ids)
     if rounded:
         raise DataError(
             f"{rounded} of {len(ids)} ids are written as powers of ten, such as 1.2E+11: a spreadsheet rounded them;"
@@ -284,9 +282,9 @@ def _listed_marks(counts: Counter[str], texts: Iterable[str]) -> str:
     return f" ({', '.join(listed)})" if listed else ""
 
 
-def _applied(texts: Texts, meaning: Mapping[str, float]) -> Vector:
-    numbers = (np.nan if text is None else meaning[text.strip()] for text in texts.tolist())
-    return np.fromiter(numbers, dtype=np.float64, count=len(texts))
+def _applied(texts: Texts, distinct: Iterable[str | None], meaning: Mapping[str, float]) -> Vector:
+    number = {text: np.nan if text is None else meaning[text.strip()] for text in distinct}
+    return np.fromiter(map(number.__getitem__, texts.tolist()), dtype=np.float64, count=len(texts))
 
 
 def _without_blanks(texts: Texts, distinct: Iterable[str | None]) -> Texts:

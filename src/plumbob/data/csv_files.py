@@ -1,21 +1,27 @@
 """A CSV file as frames of typed columns, some rows at a time, by pyarrow's own reader.
 
 Cells are read as text first: a column is numbers only if every cell of the file is one, and a postcode with a leading
-zero is none. So a longer file is read twice: what a column holds is known at its end only. Cells may be separated by
-commas, semicolons, tabs or vertical bars, and a quoted cell may have several lines.
+zero is none. What a column holds is known at the file's end only. If one turns out to be text after many numbers, the
+file is read a second time. Cells may be separated by commas, semicolons, tabs or vertical bars, and a quoted cell may
+have several lines.
 """
 
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from plumbob.errors import DataError
 
 LONGEST_ROW = 2**20
 """Bytes of one row of a CSV file, and of what is read at once: past it, a quotation mark was left open rather than a
 cell that long written."""
+BLOCKS_TOGETHER = 16
+"""That make a frame: what is done once for every column of a frame would cost more than reading a single block."""
 SEPARATORS = (",", ";", "\t", "|")
 NOT_UTF8 = "holds text that is not UTF-8; save the file as UTF-8"
 UTF8_MARK = b"\xef\xbb\xbf"
@@ -28,7 +34,7 @@ FLAGS = ("true", "false", "True", "False", "TRUE", "FALSE")
 
 
 @dataclass(frozen=True)
-class Layout:
+class CsvLayout:
     """What the first lines say: the separator, the lines before the names, and the columns' names."""
 
     separator: str
@@ -36,33 +42,46 @@ class Layout:
     names: tuple[str, ...]
 
 
-def read_csv(file: Path, layout: Layout, texts: Collection[str], gaps: Collection[str]) -> Iterator[Any]:
-    """The number of rows, then frames. `texts` are columns that stay text; `gaps` are cells that mean a gap."""
+class TextAfterAllError(Exception):
+    """These columns hold a text below numbers or flags that were passed on as such: read them as text."""
+
+    def __init__(self, names: set[str]) -> None:
+        super().__init__(f"{len(names)} columns")
+        self.names = names
+
+
+def read_csv(file: Path, layout: CsvLayout, texts: Collection[str], gaps: Collection[str]) -> Iterator[Any]:
+    """Frames, one at least. `texts` are columns that stay text; `gaps` are cells that mean a gap.
+
+    Raises TextAfterAllError at the end of a file whose columns have to be read otherwise.
+    """
     survey = _Survey(file, layout.names, texts)
     for frame in _frames(file, layout, gaps):
-        survey.add(frame)
+        yield survey.typed(frame)
     survey.finish()
-    yield survey.rows
-    frames = [frame] if survey.frames == 1 else _frames(file, layout, gaps)
-    for again in frames:
-        yield survey.typed(again)
 
 
-def find_layout(file: Path) -> Layout:
+def find_layout(file: Path) -> CsvLayout:
     """Raises DataError where the first line cannot be the columns' names."""
     from pyarrow import csv
 
     lines = _first_lines(file)
     marked = SEPARATOR_LINE.match(lines[0])
     header = lines[1] if marked and len(lines) > 1 else lines[0]
-    separator = marked[1] if marked else _separator(header)
+    separator = marked[1] if marked else separator_of(header)
     skipped = 1 if marked else 0
     parsing = csv.ParseOptions(delimiter=separator, newlines_in_values=True)
     reading = csv.ReadOptions(block_size=LONGEST_ROW, use_threads=False, skip_rows=skipped)
     with _native(file) as stream, csv.open_csv(stream, read_options=reading, parse_options=parsing) as reader:
         names = tuple(reader.schema.names)
     _refuse_names(file, names)
-    return Layout(separator, skipped, names)
+    return CsvLayout(separator, skipped, names)
+
+
+def separator_of(header: str) -> str:
+    """Of a line with the columns' names: the one that occurs most often outside quoted names; a comma if none does."""
+    bare = re.sub(r'"[^"]*"', "", header)
+    return max(SEPARATORS, key=bare.count)
 
 
 def told_names(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -106,12 +125,6 @@ def _first_lines(file: Path) -> list[str]:
         raise DataError(f"{file}: expected text in UTF-8, its first line is not; save the file as UTF-8") from None
 
 
-def _separator(header: str) -> str:
-    """The one that occurs most often outside quoted names; a comma if none does."""
-    bare = re.sub(r'"[^"]*"', "", header)
-    return max(SEPARATORS, key=bare.count)
-
-
 def _refuse_names(file: Path, names: tuple[str, ...]) -> None:
     numbers = [name for name in names if re.fullmatch(r"\s*[+-]?\d+(\.\d+)?\s*", name)]
     counted = [[str(place) for place in range(start, start + len(names))] for start in (0, 1)]
@@ -128,7 +141,7 @@ def _refuse_names(file: Path, names: tuple[str, ...]) -> None:
         )
 
 
-def _frames(file: Path, layout: Layout, gaps: Collection[str]) -> Iterator[Any]:
+def _frames(file: Path, layout: CsvLayout, gaps: Collection[str]) -> Iterator[Any]:
     """All cells as text, a gap where a cell is empty or says so; one frame without rows where there are none."""
     from pyarrow import Table, csv, string
 
@@ -138,13 +151,14 @@ def _frames(file: Path, layout: Layout, gaps: Collection[str]) -> Iterator[Any]:
     converting = csv.ConvertOptions(
         column_types=dict.fromkeys(layout.names, string()), strings_can_be_null=True, null_values=marks
     )
-    frames = 0
     with _native(file) as stream, csv.open_csv(stream, reading, parsing, converting) as reader:
-        for batch in reader:
-            frames += 1
-            yield Table.from_batches([batch])
-        if not frames:
-            yield reader.schema.empty_table()
+        batches = iter(reader)
+        frame = Table.from_batches(islice(batches, BLOCKS_TOGETHER), reader.schema)
+        while True:
+            yield frame
+            frame = Table.from_batches(islice(batches, BLOCKS_TOGETHER), reader.schema)
+            if not frame.num_rows:
+                return
 
 
 def _native(file: Path) -> Any:
@@ -163,49 +177,46 @@ class _Survey:
     names: tuple[str, ...]
     texts: Collection[str]
     rows: int = 0
-    frames: int = 0
-    can_be_numbers: set[str] = field(default_factory=set)
-    can_be_flags: set[str] = field(default_factory=set)
+    kinds: dict[str, str] = field(default_factory=dict)
+    """By column: numbers, flags or texts; nothing is known of a column without a value so far."""
+    late: set[str] = field(default_factory=set)
     is_open: bool = False
 
-    def __post_init__(self) -> None:
-        self.can_be_numbers = {name for name in self.names if name.strip() not in self.texts}
-        self.can_be_flags = set(self.can_be_numbers)
+    def typed(self, frame: Any) -> Any:
+        """One more block, with numbers and flags as such."""
+        from pyarrow import Table
 
-    def add(self, frame: Any) -> None:
-        """One more block."""
         self._refuse_header_again(frame)
-        for place, name in enumerate(self.names):
-            cells = frame.column(place)
-            if name in self.can_be_numbers and (_as_numbers(cells) is None or _has_leading_zero(cells)):
-                self.can_be_numbers.discard(name)
-            if name in self.can_be_flags and not _are_flags(cells):
-                self.can_be_flags.discard(name)
+        told = told_names(self.names)
+        columns = [self._typed(name, frame.column(place)) for place, name in enumerate(told)]
         if frame.num_rows:
             last = frame.column(len(self.names) - 1)[-1].as_py()
             self.is_open = last is not None and last.endswith(("\n", "\r"))
-        self.rows, self.frames = self.rows + frame.num_rows, self.frames + 1
+        self.rows += frame.num_rows
+        return Table.from_arrays(columns, names=list(told))
 
     def finish(self) -> None:
         """A quotation mark that is left open takes everything up to the file's end, its last line break included."""
         if self.is_open and not _ends_with_quote(self.file):
             raise DataError(f"{self.file}: {OPEN_QUOTE}; see row {self.rows}")
+        if self.late:
+            raise TextAfterAllError(self.late)
 
-    def typed(self, frame: Any) -> Any:
-        """The same block with numbers and flags as such."""
-        from pyarrow import Table, compute
+    def _typed(self, name: str, cells: Any) -> Any:
+        kind = "texts" if name in self.texts else self.kinds.get(name)
+        if cells.null_count == len(cells):
+            return cells
+        if kind in (None, "flags") and _are_flags(cells):
+            return self._known(name, "flags", _as_flags(cells))
+        if kind in (None, "numbers") and (numbers := _as_numbers(cells)) is not None and not _has_leading_zero(cells):
+            return self._known(name, "numbers", numbers)
+        if kind in ("numbers", "flags"):
+            self.late.add(name)
+        return self._known(name, "texts", _with_plain_lines(cells))
 
-        columns = []
-        for place, name in enumerate(self.names):
-            cells = frame.column(place)
-            if name in self.can_be_flags and cells.null_count < len(cells):
-                cells = compute.equal(compute.utf8_lower(cells), "true")
-            elif name in self.can_be_numbers:
-                cells = _as_numbers(cells)
-            else:
-                cells = _with_plain_lines(cells)
-            columns.append(cells)
-        return Table.from_arrays(columns, names=list(told_names(self.names)))
+    def _known(self, name: str, kind: str, cells: Any) -> Any:
+        self.kinds[name] = kind
+        return cells
 
     def _refuse_header_again(self, frame: Any) -> None:
         """Files that were put one after the other keep the names of each."""
@@ -256,10 +267,30 @@ def _as_numbers(cells: Any) -> Any:
 
 def _has_leading_zero(cells: Any) -> bool:
     """007 is a name, not a number."""
+    return any(_has_leading_zero_in(chunk) for chunk in cells.chunks)
+
+
+def _has_leading_zero_in(cells: Any) -> bool:
+    """By the bytes that Arrow keeps: a pattern takes longer than to read the numbers."""
     from pyarrow import compute
 
-    some = cells.filter(compute.match_substring(cells, "0"))
-    return bool(compute.any(compute.match_substring_regex(some, LEADING_ZERO)).as_py())
+    _, offsets, data = cells.buffers()
+    ends = np.frombuffer(offsets, dtype=np.int32)[cells.offset : cells.offset + len(cells) + 1]
+    text = np.frombuffer(data, dtype=np.uint8) if data is not None else np.zeros(0, dtype=np.uint8)
+    longer = ends[:-1][np.diff(ends) > 1]
+    first, second = text[longer], text[longer + 1]
+    if ((first == ord("0")) & (second >= ord("0")) & (second <= ord("9"))).any():
+        return True
+    if (first > ord("-")).all():
+        return False
+    # A sign or a blank comes first somewhere.
+    return bool(compute.any(compute.match_substring_regex(cells, LEADING_ZERO)).as_py())
+
+
+def _as_flags(cells: Any) -> Any:
+    from pyarrow import compute
+
+    return compute.equal(compute.utf8_lower(cells), "true")
 
 
 def _are_flags(cells: Any) -> bool:

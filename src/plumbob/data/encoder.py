@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.arrays import Matrix, Vector
+from plumbob.data import store
 from plumbob.data.cells import ColumnChoices
-from plumbob.data.encoding import AnySource, find_shapes, fit_source
+from plumbob.data.encoding import EncodedColumn, find_shapes, fit_source
 from plumbob.data.shapes import EncodingChoices
 from plumbob.data.tables import Column, Table
 from plumbob.data.whitening import CLIP
@@ -30,7 +31,7 @@ LARGEST_SLOT = CLIP
 class Encoder:
     """`(filled - shift) * factor`, each one number per encoded column; `fill` is None where gaps are refused."""
 
-    sources: tuple[AnySource, ...]
+    sources: tuple[EncodedColumn, ...]
     fill: Vector | None
     shift: Vector
     factor: Vector
@@ -67,20 +68,32 @@ class Encoder:
 
     def encode(self, table: Table, rows: Rows = ALL_ROWS) -> Matrix:
         """These rows in the units that training sees; columns are found by name, others are ignored."""
+        prepared = self._prepared(table, np.arange(len(table))[rows] if isinstance(rows, slice) else rows)
+        return self._scaled(prepared, slice(0, prepared.rows))
+
+    def encoded_pieces(self, table: Table, rows: NDArray[np.intp]) -> Iterator[Matrix]:
+        """The same, some rows at a time and in their order."""
+        unslotted = sum(source.width for source in self.sources if not source.is_slotted)
+        for part in store.pieces(len(rows), unslotted):
+            prepared = self._prepared(table, rows[part])
+            for piece in store.pieces(prepared.rows, prepared.width):
+                yield self._scaled(prepared, piece)
+
+    def _prepared(self, table: Table, rows: NDArray[np.intp]) -> "_PreparedRows":
         columns = [replace(column, values=column.values[rows]) for column in _matching(table, self.sources)]
-        n_rows = len(range(len(table))[rows]) if isinstance(rows, slice) else len(rows)
-        numbers = _numbers(columns, self.sources, n_rows)
         if self.fill is None:
-            _refuse_missing(columns, n_rows)
-        else:
-            numbers = np.where(np.isnan(numbers), self.fill, numbers)
+            _refuse_missing(columns, len(rows))
+        return _prepared_rows(columns, self.sources, len(rows), self.fill)
+
+    def _scaled(self, prepared: "_PreparedRows", piece: slice) -> Matrix:
+        numbers = prepared.numbers(piece)
         with np.errstate(over="ignore", invalid="ignore"):
             numbers -= self.shift
             numbers *= self.factor
             is_finite = math.isfinite(numbers.sum()) or bool(np.isfinite(numbers).all())
         if not is_finite:
             counts = (~np.isfinite(numbers)).sum(axis=0).tolist()
-            _refuse(self.names, counts, n_rows, "are out of range after scaling")
+            _refuse(self.names, counts, len(numbers), "are out of range after scaling")
         return numbers
 
     def in_input_units(self, weights: Vector) -> tuple[Vector, float]:
@@ -108,7 +121,7 @@ def fit_encoder(table: Table, training_rows: NDArray[np.intp], plan: Plan) -> En
     return Encoder(sources, fill, shift, factor, *reading_of(table, sources))
 
 
-def reading_of(table: Table, sources: Sequence[AnySource]) -> tuple[dict[str, str], tuple[str, ...]]:
+def reading_of(table: Table, sources: Sequence[EncodedColumn]) -> tuple[dict[str, str], tuple[str, ...]]:
     """(types, gaps): how rows to come are read like these."""
     known = {source.name for source in sources}
     return {name: kind for name, kind in table.choices.types.items() if name in known}, table.choices.gaps
@@ -119,10 +132,11 @@ def shaped(table: Table, plan: Plan) -> Table:
     return replace(table, shapes=find_shapes(table, choices_of(plan)))
 
 
-def raw_numbers(table: Table, sources: Sequence[AnySource], rows: NDArray[np.intp]) -> Matrix:
+def raw_numbers(table: Table, sources: Sequence[EncodedColumn], rows: NDArray[np.intp]) -> Matrix:
     """These rows' numbers before anything is filled or scaled; NaN where a value is missing."""
     columns = [replace(column, values=column.values[rows]) for column in _matching(table, sources)]
-    return _numbers(columns, sources, len(rows))
+    prepared = _prepared_rows(columns, sources, len(rows), None)
+    return prepared.numbers(slice(0, len(rows)))
 
 
 def choices_of(plan: Plan) -> EncodingChoices:
@@ -132,7 +146,7 @@ def choices_of(plan: Plan) -> EncodingChoices:
     )
 
 
-def fit_sources(table: Table, training_rows: NDArray[np.intp], choices: EncodingChoices) -> tuple[AnySource, ...]:
+def fit_sources(table: Table, training_rows: NDArray[np.intp], choices: EncodingChoices) -> tuple[EncodedColumn, ...]:
     """How each column becomes numbers; refused is what cannot, by column and count."""
     for column in table.columns:
         if column.is_text and choices.refuses_texts:
@@ -150,7 +164,7 @@ def fit_sources(table: Table, training_rows: NDArray[np.intp], choices: Encoding
     )
 
 
-def _moments(training: Column, source: AnySource) -> Iterator[tuple[float, float]]:
+def _moments(training: Column, source: EncodedColumn) -> Iterator[tuple[float, float]]:
     """(mean, factor) of each column that a source gives; of a slot, from its share of the training rows."""
     if source.column_shares is None:
         yield from map(_fit, source.columns(training))
@@ -205,7 +219,7 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _matching(table: Table, sources: Sequence[AnySource]) -> list[Column]:
+def _matching(table: Table, sources: Sequence[EncodedColumn]) -> list[Column]:
     """The table's columns in the encoder's order, each of the kind that it was fitted on."""
     by_name = {column.name: column for column in table.columns}
     if absent := [source.name for source in sources if source.name not in by_name]:
@@ -220,13 +234,68 @@ def _matching(table: Table, sources: Sequence[AnySource]) -> list[Column]:
     return columns
 
 
-def _numbers(columns: Sequence[Column], sources: Sequence[AnySource], n_rows: int) -> Matrix:
-    """Numbers as they are and a 0/1 column for each category; NaN where a value is missing."""
-    widths = [source.width for source in sources]
-    numbers = np.empty((n_rows, sum(widths)))
-    for column, source, end, width in zip(columns, sources, accumulate(widths), widths, strict=True):
-        source.fill(numbers[:, end - width : end], column)
-    return numbers
+@dataclass(frozen=True, repr=False, eq=False)
+class _PreparedRows:
+    """Rows whose slots are known, from which pieces of the matrix are made: it is many times as large."""
+
+    rows: int
+    width: int
+    ones: NDArray[np.intp]
+    """For each slotted source and row: the column of its 1; `width` where it has none."""
+    blocks: tuple[tuple[slice, Matrix], ...]
+    """Columns of the other sources."""
+    averages: tuple[tuple[slice, Vector, NDArray[np.intp]], ...]
+    """(columns, values, rows): what rows without a slot hold."""
+
+    def numbers(self, piece: slice) -> Matrix:
+        """Numbers as they are and a 0/1 column for each slot."""
+        # One column more: there the 1 of a reference is written.
+        room = np.zeros((piece.stop - piece.start, self.width + 1))
+        starts = np.arange(len(room), dtype=np.intp) * (self.width + 1)
+        room.reshape(-1)[self.ones[:, piece] + starts] = 1.0
+        for columns, block in self.blocks:
+            room[:, columns] = block[piece]
+        for columns, values, rows in self.averages:
+            first, last = np.searchsorted(rows, (piece.start, piece.stop))
+            room[rows[first:last] - piece.start, columns] = values
+        return room[:, : self.width]
+
+
+def _prepared_rows(
+    columns: Sequence[Column], sources: Sequence[EncodedColumn], n_rows: int, fill: Vector | None
+) -> _PreparedRows:
+    """Where `fill` is given, it takes the place of a missing value."""
+    width = sum(source.width for source in sources)
+    ones: list[NDArray[np.intp]] = []
+    blocks, averages = [], []
+    for column, source, end in zip(columns, sources, accumulate(source.width for source in sources), strict=True):
+        own = slice(end - source.width, end)
+        places = source.ones(column)
+        if places is None:
+            block = _block(source, column, n_rows)
+            blocks.append((own, block if fill is None else np.where(np.isnan(block), fill[own], block)))
+            continue
+        without = np.flatnonzero(places < 0)
+        if len(without):
+            averages.append((own, np.array(source.column_shares), without))
+        has_none = (places < 0) | (places == source.width)
+        places += own.start
+        places[has_none] = width
+        ones.append(places)
+    return _PreparedRows(
+        n_rows,
+        width,
+        np.array(ones) if ones else np.zeros((0, n_rows), dtype=np.intp),
+        tuple(blocks),
+        tuple(averages),
+    )
+
+
+def _block(source: EncodedColumn, column: Column, n_rows: int) -> Matrix:
+    block = np.empty((n_rows, source.width))
+    for place, values in enumerate(source.columns(column)):
+        block[:, place] = values
+    return block
 
 
 def _refuse_missing(columns: Sequence[Column], n_rows: int) -> None:

@@ -22,19 +22,18 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from plumbob.arrays import Matrix, Vector
+from plumbob.arrays import Places, Vector
 from plumbob.data.binning import cut_points, places_of, stated_cuts
-from plumbob.data.shapes import EncodingChoices, Shape, Shapes
+from plumbob.data.shapes import ColumnSlots, EncodingChoices, TableSlots
 from plumbob.data.tables import Column, Table
 from plumbob.errors import DataError
 
 RARE, GAP, RANK = "(rare)", "(gap)", "(rank)"
 MIDDLE_RANK = 0.5
 Slot = TypeVar("Slot")
-Places = NDArray[np.intp]
 
 
-class AnySource(Protocol):
+class EncodedColumn(Protocol):
     """A column of the party's table and how it becomes encoded columns."""
 
     @property
@@ -57,15 +56,22 @@ class AnySource(Protocol):
     def columns(self, column: Column) -> Iterator[Vector]:
         """The encoded columns one by one, because a text with many levels would be a large matrix."""
 
-    def fill(self, room: Matrix, column: Column) -> None:
-        """The same columns, written into a matrix."""
+    @property
+    def is_slotted(self) -> bool:
+        """Whether every row has a single 1 in its columns, or none where its slot is the reference."""
+
+    def ones(self, column: Column) -> Places | None:
+        """Of a slotted source: the column of each row's 1.
+
+        `width` stands for the reference and -1 for a row without a slot, which holds `column_shares`. None for others.
+        """
 
     def unseen(self, column: Column) -> int:
         """How many rows hold a level, or a gap, of which training saw none."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Source:
+class PlainColumn:
     """A column as it is: a number, or a text with one column for each category that it may take (sorted)."""
 
     name: str
@@ -86,6 +92,7 @@ class Source:
         return 1 if self.categories is None else len(self.categories)
 
     column_shares = None
+    is_slotted = False
 
     def columns(self, column: Column) -> Iterator[Vector]:
         """NaN where a value is missing; a category that training never saw is refused."""
@@ -102,8 +109,8 @@ class Source:
         for index in place.values():
             yield np.where(is_missing, np.nan, places == index)
 
-    def fill(self, room: Matrix, column: Column) -> None:
-        _fill_by_columns(room, self.columns(column))
+    def ones(self, column: Column) -> None:
+        """A gap is NaN in every column, so there is no slot for it."""
 
     def unseen(self, column: Column) -> int:
         if self.categories is None or not column.is_text:
@@ -123,6 +130,7 @@ class Marked:
     is_text = False
     width = 2
     column_shares = None
+    is_slotted = False
 
     @property
     def encoded_names(self) -> tuple[str, ...]:
@@ -132,8 +140,8 @@ class Marked:
         yield column.values.astype(np.float64, copy=False)
         yield column.is_missing.astype(np.float64)
 
-    def fill(self, room: Matrix, column: Column) -> None:
-        _fill_by_columns(room, self.columns(column))
+    def ones(self, column: Column) -> None:
+        """The number itself is no slot."""
 
     def unseen(self, column: Column) -> int:
         return 0 if self.share else int(column.is_missing.sum())
@@ -188,19 +196,19 @@ class Bins:
     def column_shares(self) -> tuple[float, ...] | None:
         if self.is_monotone:
             return None
-        return self._slot_shares()
-
-    def _slot_shares(self) -> tuple[float, ...]:
         if not self.is_stepped:
             return _without(self.shares, self.reference)
         bins = len(self.cuts) + 1
         return (*(sum(self.shares[place:bins]) for place in range(1, bins)), *self.shares[bins:])
 
-    def fill(self, room: Matrix, column: Column) -> None:
-        if self.is_stepped or self.is_monotone:
-            _fill_by_columns(room, self.columns(column))
-        else:
-            _fill_by_places(room, self.places(column), self.reference, self._slot_shares())
+    @property
+    def is_slotted(self) -> bool:
+        return not self.is_stepped and not self.is_monotone
+
+    def ones(self, column: Column) -> Places | None:
+        if not self.is_slotted:
+            return None
+        return _columns_of_places(self.places(column), len(self.cuts) + 1 + self.has_gaps, self.reference)
 
     def columns(self, column: Column) -> Iterator[Vector]:
         places = self.places(column)
@@ -248,6 +256,7 @@ class Levels:
     shares: tuple[float, ...]
 
     is_text = True
+    is_slotted = True
 
     @property
     def slots(self) -> tuple[str, ...]:
@@ -266,8 +275,8 @@ class Levels:
     def column_shares(self) -> tuple[float, ...]:
         return _without(self.shares, self.reference)
 
-    def fill(self, room: Matrix, column: Column) -> None:
-        _fill_by_places(room, self.places(column), self.reference, self.column_shares)
+    def ones(self, column: Column) -> Places:
+        return _columns_of_places(self.places(column), len(self.slots), self.reference)
 
     def columns(self, column: Column) -> Iterator[Vector]:
         yield from _indicators(self.places(column), self.shares, self.reference)
@@ -280,12 +289,15 @@ class Levels:
 
     def places(self, column: Column) -> Places:
         """Each row's slot; -1 where training saw nothing like it, and there is no slot for the rare ones."""
+        gap = len(self.levels) + self.has_rare if self.has_gaps else -1
+        if not column.is_text:
+            # A column without any value is numbers throughout, all of them gaps.
+            return np.full(len(column.values), gap, dtype=np.intp)
         others = len(self.levels) if self.has_rare else -1
-        place: dict[str | None, int] = {level: index for index, level in enumerate(self.levels)}
-        place[None] = len(self.levels) + self.has_rare if self.has_gaps else -1
-        # A column without any value is numbers throughout, all of them gaps.
-        values = column.texts if column.is_text else [None] * len(column.values)
-        return np.fromiter((place.get(value, others) for value in values), dtype=np.intp, count=len(values))
+        texts = column.texts
+        known: dict[str | None, int] = {level: index for index, level in enumerate(self.levels)}
+        place = {text: known.get(text, others) for text in dict.fromkeys(texts)} | {None: gap}
+        return np.fromiter(map(place.__getitem__, texts), dtype=np.intp, count=len(texts))
 
 
 def _indicators(places: Places, shares: Sequence[float], reference: int) -> Iterator[Vector]:
@@ -298,19 +310,14 @@ def _indicators(places: Places, shares: Sequence[float], reference: int) -> Iter
             yield indicator
 
 
-def _fill_by_columns(room: Matrix, columns: Iterator[Vector]) -> None:
-    for place, values in enumerate(columns):
-        room[:, place] = values
-
-
-def _fill_by_places(room: Matrix, places: Places, reference: int, column_shares: Sequence[float]) -> None:
-    """As `_indicators`, many times faster: every row gets its one 1."""
-    room[:] = 0.0
-    rows = np.flatnonzero((places >= 0) & (places != reference))
-    columns = places[rows]
-    room[rows, columns - (columns > reference)] = 1.0
-    if room.shape[1]:
-        room[places < 0] = column_shares
+def _columns_of_places(places: Places, slots: int, reference: int) -> Places:
+    """The reference has no column, so those after it move up; its own place becomes their number."""
+    columns = np.arange(slots + 1, dtype=np.intp)
+    columns[reference + 1 :] -= 1
+    columns[reference] = slots - 1
+    # A row without a slot has the place -1, which is the last one.
+    columns[-1] = -1
+    return columns[places]
 
 
 def _without(slots: Sequence[Slot], reference: int) -> tuple[Slot, ...]:
@@ -335,19 +342,19 @@ def _told_apart(names: Sequence[str]) -> tuple[str, ...]:
 # As they are kept in a party's part of a model.
 
 
-def stored_source(source: AnySource) -> dict[str, Any]:
+def stored_source(source: EncodedColumn) -> dict[str, Any]:
     """For a file; `restored_source` reads it."""
     kind = next(kind for kind, type_ in KINDS.items() if isinstance(source, type_))
     return {"kind": kind, **vars(source)}
 
 
-def restored_source(stored: Mapping[str, Any]) -> AnySource:
+def restored_source(stored: Mapping[str, Any]) -> EncodedColumn:
     """Raises ValueError where it is not what `stored_source` gives."""
     values = {name: tuple(value) if isinstance(value, list) else value for name, value in stored.items()}
     kind = KINDS.get(str(values.pop("kind", "")))
     if kind is None or not values.keys() <= {item.name for item in fields(kind)}:
         raise ValueError("no such kind of source")
-    source: AnySource = msgspec.convert(values, kind, strict=True)
+    source: EncodedColumn = msgspec.convert(values, kind, strict=True)
     if isinstance(source, Bins | Levels) and not (
         len(source.shares) == len(source.slots) and 0 <= source.reference < len(source.slots)
     ):
@@ -355,8 +362,8 @@ def restored_source(stored: Mapping[str, Any]) -> AnySource:
     return source
 
 
-KINDS: dict[str, type[Source] | type[Marked] | type[Bins] | type[Levels]] = {
-    "as it is": Source,
+KINDS: dict[str, type[PlainColumn] | type[Marked] | type[Bins] | type[Levels]] = {
+    "as it is": PlainColumn,
     "marked": Marked,
     "bins": Bins,
     "levels": Levels,
@@ -366,27 +373,27 @@ KINDS: dict[str, type[Source] | type[Marked] | type[Bins] | type[Levels]] = {
 # From a table to its shapes, and from shapes and training rows to sources.
 
 
-def find_shapes(table: Table, choices: EncodingChoices) -> Shapes:
+def find_shapes(table: Table, choices: EncodingChoices) -> TableSlots:
     """By all rows of the table."""
     found = {column.name: _shape(column, choices) for column in table.columns}
-    return Shapes({name: shape for name, shape in found.items() if shape is not None}, choices)
+    return TableSlots({name: shape for name, shape in found.items() if shape is not None}, choices)
 
 
-def find_full_shapes(table: Table, choices: EncodingChoices) -> Shapes:
+def find_full_shapes(table: Table, choices: EncodingChoices) -> TableSlots:
     """For plans of version 1: every category of this table, although rows taken from it may lack some."""
     texts = {column.name: _categories(column) for column in table.columns if column.is_text}
-    return Shapes({name: Shape(levels=levels, is_full=True) for name, levels in texts.items()}, choices)
+    return TableSlots({name: ColumnSlots(levels=levels, is_full=True) for name, levels in texts.items()}, choices)
 
 
 def _categories(column: Column) -> tuple[str, ...]:
     return tuple(sorted({text for text in column.texts if text is not None}))
 
 
-def _shape(column: Column, choices: EncodingChoices) -> Shape | None:
+def _shape(column: Column, choices: EncodingChoices) -> ColumnSlots | None:
     if column.is_text and not choices.is_full and not choices.refuses_texts:
         return _shape_of_levels(column, choices.rare)
     if not column.is_text and choices.bins and choices.is_public:
-        return Shape(
+        return ColumnSlots(
             bins=len(stated_cuts(column.stated, choices.bins)) + 1, has_gaps=True, is_monotone=column.is_monotone
         )
     if not column.is_text and choices.bins:
@@ -394,27 +401,27 @@ def _shape(column: Column, choices: EncodingChoices) -> Shape | None:
         gaps = int(np.isnan(values).sum())
         # A column without any value has one bin and no column: there is nothing to learn from it.
         bins = len(cut_points(values, choices.bins)) + 1
-        return Shape(bins=bins, has_gaps=0 < gaps < len(values), is_monotone=column.is_monotone)
+        return ColumnSlots(bins=bins, has_gaps=0 < gaps < len(values), is_monotone=column.is_monotone)
     if not column.is_text and choices.marks_gaps and 0 < column.is_missing.sum() < len(column.values):
-        return Shape(is_marked=True, has_gaps=True)
+        return ColumnSlots(is_marked=True, has_gaps=True)
     return None
 
 
-def _shape_of_levels(column: Column, rare: int) -> Shape:
+def _shape_of_levels(column: Column, rare: int) -> ColumnSlots:
     counts = Counter(column.values.tolist())
     gaps = counts.pop(None, 0)
     levels = tuple(sorted(level for level, count in counts.items() if count >= rare))
-    return Shape(levels=levels, has_rare=len(levels) < len(counts), has_gaps=gaps > 0)
+    return ColumnSlots(levels=levels, has_rare=len(levels) < len(counts), has_gaps=gaps > 0)
 
 
 def fit_source(
-    column: Column, shape: Shape | None, training_rows: NDArray[np.intp], choices: EncodingChoices
-) -> AnySource:
+    column: Column, shape: ColumnSlots | None, training_rows: NDArray[np.intp], choices: EncodingChoices
+) -> EncodedColumn:
     """A column's source: cuts, shares and the reference from the training rows."""
     if shape is None:
-        return Source(column.name, _categories(column) if column.is_text else None)
+        return PlainColumn(column.name, _categories(column) if column.is_text else None)
     if shape.is_full:
-        return Source(column.name, shape.levels)
+        return PlainColumn(column.name, shape.levels)
     training = Column(column.name, column.values[training_rows])
     if shape.is_marked:
         return Marked(column.name, float(training.is_missing.mean()) if len(training_rows) else 0.0)
@@ -438,7 +445,7 @@ def _padded(cuts: tuple[float, ...], bins: int) -> tuple[float, ...]:
     return cuts + (cuts[-1] if cuts else 0.0,) * (bins - 1 - len(cuts))
 
 
-def _shares(places_of_column: Callable[[Column], Places], training: Column, shape: Shape) -> tuple[float, ...]:
+def _shares(places_of_column: Callable[[Column], Places], training: Column, shape: ColumnSlots) -> tuple[float, ...]:
     places = places_of_column(training)
     counts = np.bincount(places[places >= 0], minlength=shape.slots)
     return tuple((counts / max(len(places), 1)).tolist())

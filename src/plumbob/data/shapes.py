@@ -36,7 +36,7 @@ class EncodingChoices:
 
 
 @dataclass(frozen=True, repr=False)
-class Shape:
+class ColumnSlots:
     """How many slots a column has: its bins, or the levels that enough rows hold, and whether it has gaps."""
 
     bins: int = 0
@@ -66,8 +66,8 @@ class Shape:
 
 
 @dataclass(frozen=True, repr=False)
-class Shapes:
+class TableSlots:
     """Of a whole table, by column; a column that is taken as it is has none."""
 
-    by_name: dict[str, Shape] = field(default_factory=dict)
+    by_name: dict[str, ColumnSlots] = field(default_factory=dict)
     choices: EncodingChoices = EncodingChoices()

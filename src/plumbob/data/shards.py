@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from plumbob.arrays import Matrix, Vector
+from plumbob.arrays import Labels, Matrix, Vector
 from plumbob.data import store
 from plumbob.data.encoder import Encoder, fit_encoder
-from plumbob.data.tables import Labels, Table
+from plumbob.data.tables import Table
 from plumbob.data.treatment import RowTreatment, fit_treated
 from plumbob.data.whitening import Whitening, fit_whitening, gamma_for, penalties_of
 from plumbob.errors import DataError
@@ -80,8 +80,7 @@ def _fitted(
 
 def _whitening(encoder: Encoder, table: Table, training: NDArray[np.intp], plan: Plan) -> Whitening:
     columns = len(encoder.names)
-    pieces = (encoder.encode(table, training[piece]) for piece in store.pieces(len(training), columns))
-    return fit_whitening(pieces, columns, gamma_for(plan.l2, plan.blocks))
+    return fit_whitening(encoder.encoded_pieces(table, training), columns, gamma_for(plan.l2, plan.blocks))
 
 
 def _encoded(
@@ -95,13 +94,13 @@ def _encoded(
 
     It is not scaled, not clipped, not penalised.
     """
-    columns = len(encoder.names)
-    X = store.empty(len(rows), columns + has_intercept)
-    for piece in store.pieces(len(rows), columns):
-        X[piece, :columns] = finish(encoder.encode(table, rows[piece]))
-        X[piece, columns:] = 1.0
-        store.release(X)
-    return X
+
+    def complete(encoded: Matrix) -> Matrix:
+        finished = finish(encoded)
+        return np.column_stack([finished, np.ones(len(finished))]) if has_intercept else finished
+
+    pieces = map(complete, encoder.encoded_pieces(table, rows))
+    return store.stacked(len(rows), len(encoder.names) + has_intercept, pieces)
 
 
 def held_out_rows(ids: Sequence[str], count: int, key: bytes) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -131,8 +130,10 @@ def clipped(X: Matrix, row_norm: float, all_columns: int) -> Matrix:
 
 def rounded(X: Matrix, feature_bits: int) -> Matrix:
     """The nearest multiples of 2^-feature_bits: exactly what the fixed-point encoding will carry."""
-    scale = 2.0**feature_bits
-    return np.rint(X * scale) / scale
+    multiples = X * 2.0**feature_bits
+    np.rint(multiples, out=multiples)
+    multiples *= 2.0**-feature_bits
+    return multiples
 
 
 def _labels(

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from plumbob.data.encoding import find_shapes
-from plumbob.data.shapes import EncodingChoices, Shapes
+from plumbob.data.shapes import EncodingChoices, TableSlots
 from plumbob.data.tables import Column, Table
 
 MANY_LEVELS = 0.5
@@ -84,7 +84,7 @@ def summarise(table: Table, choices: EncodingChoices) -> TableSummary:
     return TableSummary(len(table), tuple(_summary(column, shapes) for column in table.columns), table.left_out)
 
 
-def _summary(column: Column, shapes: Shapes) -> ColumnSummary:
+def _summary(column: Column, shapes: TableSlots) -> ColumnSummary:
     shape = shapes.by_name.get(column.name)
     counts = Counter(column.values.tolist()) if column.is_text else None
     gaps = int(column.is_missing.sum())

@@ -20,18 +20,16 @@ import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plumbob.arrays import Vector
+from plumbob.arrays import Labels, Texts, Vector
 from plumbob.data import store
 from plumbob.data.amounts import is_number
 from plumbob.data.cells import ColumnChoices, as_values, refuse_total, type_flag, whole_ids, without_gaps
-from plumbob.data.csv_files import FLAGS, NOT_UTF8, find_layout, read_csv, told, told_names
+from plumbob.data.csv_files import FLAGS, NOT_UTF8, TextAfterAllError, find_layout, read_csv, told, told_names
 from plumbob.data.dates import day_number
-from plumbob.data.shapes import Shapes
+from plumbob.data.quoting import plainly_quoted
+from plumbob.data.shapes import TableSlots
 from plumbob.errors import DataError
 from plumbob.plan import suggestion
-
-Labels = NDArray[np.int8]
-Texts = NDArray[np.object_]
 
 UNNAMED = re.compile(r"\(column \d+\)|Unnamed: \d+")
 SHOWN_ROWS = 5
@@ -78,7 +76,7 @@ class Table:
     columns: tuple[Column, ...]
     labels: Labels | None = None
     classes: tuple[Any, Any] | None = None
-    shapes: Shapes | None = None
+    shapes: TableSlots | None = None
     """Of the file that these rows come from, where they were found already."""
     choices: ColumnChoices = field(default_factory=ColumnChoices)
     """How that file was read."""
@@ -170,7 +168,8 @@ def column_names(path: str | Path) -> tuple[str, ...]:
     with _readable(file):
         if file.name.lower().endswith((".parquet", ".pq")):
             return tuple(parquet.read_schema(file).names)
-        return told_names(find_layout(file).names)
+        with plainly_quoted(file) as source:
+            return told_names(find_layout(source).names)
 
 
 def _existing(file: Path) -> Path:
@@ -184,18 +183,29 @@ def _existing(file: Path) -> Path:
 def _read(file: Path, id_column: str | None, label_column: str | None, choices: ColumnChoices) -> Table:
     name = file.name.lower()
     if name.endswith((".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt")):
-        with _readable(file):
-            layout = find_layout(file)
-        # Ids are read as text: 007 must stay 007, as it is in the peer's table.
-        texts = {column for column in (id_column, label_column, *choices.types) if column is not None}
-        source = _released(read_csv(file, layout, texts, choices.gaps))
-        with _readable(file, layout.names):
-            return _assembled(source, next(source), id_column, label_column, choices, layout.separator != ",")
+        with _readable(file), plainly_quoted(file) as source:
+            return _read_csv(source, id_column, label_column, choices)
     if name.endswith((".parquet", ".pq")):
-        source = _released(_read_parquet(file))
         with _readable(file):
-            return _assembled(source, next(source), id_column, label_column, choices)
+            return _assembled(_released(_read_parquet(file)), id_column, label_column, choices)
     raise DataError(f"{file}: expected a name that ends in .csv, .csv.gz or .parquet")
+
+
+def _read_csv(file: Path, id_column: str | None, label_column: str | None, choices: ColumnChoices) -> Table:
+    layout = find_layout(file)
+    # Ids are read as text: 007 must stay 007, as it is in the peer's table.
+    texts = {column for column in (id_column, label_column, *choices.types) if column is not None}
+
+    def assembled(texts: set[str]) -> Table:
+        frames = _released(read_csv(file, layout, texts, choices.gaps))
+        with _readable(file, layout.names):
+            return _assembled(frames, id_column, label_column, choices, layout.separator != ",")
+
+    try:
+        return assembled(texts)
+    except TextAfterAllError as late:
+        # A column looked like numbers for many rows, and its texts are gone by then.
+        return assembled(texts | late.names)
 
 
 @contextmanager
@@ -218,13 +228,12 @@ def _released(source: Iterator[Any]) -> Iterator[Any]:
 
 
 def _read_parquet(file: Path) -> Iterator[Any]:
-    """The number of rows, then frames; an empty one first, so that there is one."""
+    """Frames; an empty one first, so that there is one."""
     from pyarrow import Table as ArrowTable
     from pyarrow import parquet
 
     # Mapped, because a row group is often the whole file.
     with parquet.ParquetFile(file, memory_map=True) as reader:
-        yield reader.metadata.num_rows
         yield reader.schema_arrow.empty_table()
         for batch in reader.iter_batches(batch_size=store.ROWS_AT_ONCE):
             yield ArrowTable.from_batches([batch])
@@ -244,30 +253,30 @@ def table_from(
         return _labelled(_row_numbers(len(data)), _array_columns(data), labels)
     if columns is not None:
         choices = replace(choices, columns=tuple(columns))
-    frame = _frame_of(data)
-    return _assembled([frame], len(frame), id_column, label_column, choices, labels=labels)
+    return _assembled([_frame_of(data)], id_column, label_column, choices, labels=labels)
 
 
 def _assembled(
     frames: Iterable[Any],
-    n_rows: int,
     id_column: str | None,
     label_column: str | None,
     choices: ColumnChoices,
     has_decimal_commas: bool = False,
     labels: ArrayLike | None = None,
 ) -> Table:
-    """One table from frames that follow one another; together they have `n_rows` rows, and there is one at least."""
+    """One table from frames that follow one another; there is one at least."""
     ids: list[str] = []
     label_parts: list[NDArray[Any]] = []
     growing: _Columns | None = None
+    rows = 0
     for data in frames:
         frame = _frame_of(data)
         if growing is None:
             _require_columns(frame.columns, [id_column, label_column, *(choices.columns or ()), *choices.drop])
             _require_columns(frame.columns, [*choices.types, *choices.stepped, *choices.monotone])
-            growing = _Columns(_features(frame.columns, id_column, label_column, choices), n_rows)
-        seen = growing.filled
+            growing = _Columns(_features(frame.columns, id_column, label_column, choices))
+        seen = rows
+        rows += len(frame)
         growing.add(frame)
         ids += _ids(frame[id_column], seen) if id_column is not None else ()
         label_parts += [_label_values(frame[label_column], seen)] if label_column is not None else []
@@ -275,10 +284,10 @@ def _assembled(
     # A frame without rows says nothing of what its labels are.
     filled = [part for part in label_parts if len(part)] or label_parts[:1]
     given = np.concatenate(filled) if filled else labels
-    rows = _checked_ids(tuple(ids)) if id_column is not None else _row_numbers(n_rows)
+    names_of_rows = _checked_ids(tuple(ids)) if id_column is not None else _row_numbers(rows)
     types = dict(choices.types)
     kept, left_out = _named(_told(column, choices, types, has_decimal_commas) for column in done)
-    table = _labelled(rows, kept, given, choices.positive)
+    table = _labelled(names_of_rows, kept, given, choices.positive)
     return replace(table, choices=replace(choices, types=types), left_out=left_out)
 
 
@@ -355,28 +364,35 @@ class _Columns:
     """Columns that are filled piece by piece; a piece without any value fits numbers and texts alike."""
 
     names: list[str]
-    n_rows: int
-    filled: int = 0
-    texts: dict[int, Texts] = field(default_factory=dict)
+    texts: dict[int, list[tuple[slice, Texts]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.numbers = store.empty(len(self.names), self.n_rows)
+        self.numbers = store.GrowingColumns(len(self.names))
 
     def add(self, frame: Any) -> None:
-        rows = slice(self.filled, self.filled + len(frame))
+        first = self.numbers.rows
+        numbers = np.full((len(self.names), len(frame)), np.nan)
         for place, name in enumerate(self.names):
             piece = _column(name, frame[name])
             if piece.is_text:
-                if place not in self.texts:
-                    self.texts[place] = np.full(self.n_rows, None, dtype=object)
-                self.texts[place][rows] = piece.values
+                texts = piece.values.astype(object, copy=False)
+                self.texts.setdefault(place, []).append((slice(first, first + len(frame)), texts))
             else:
-                self.numbers[place, rows] = piece.values
-        self.filled = rows.stop
-        store.release(self.numbers)
+                numbers[place] = piece.values
+        self.numbers.add(numbers)
 
     def done(self) -> tuple[Column, ...]:
-        return tuple(Column(name, self.texts.get(place, self.numbers[place])) for place, name in enumerate(self.names))
+        numbers = self.numbers.done()
+        return tuple(
+            Column(name, self._texts(place) if place in self.texts else numbers[place])
+            for place, name in enumerate(self.names)
+        )
+
+    def _texts(self, place: int) -> Texts:
+        cells = np.full(self.numbers.rows, None, dtype=object)
+        for rows, texts in self.texts.pop(place):
+            cells[rows] = texts
+        return cells
 
 
 def _labelled(
@@ -442,7 +458,7 @@ def _ids(series: Any, seen: int) -> tuple[str, ...]:
         if not bool((series == series.round(0)).all()):
             raise DataError(f"the id column {series.name!r} holds fractions; store ids as whole numbers or text")
         series = series.cast(nw.Int64)
-    return tuple(str(value) for value in series.to_list())
+    return tuple(map(str, series.to_list()))
 
 
 def _checked_ids(ids: tuple[str, ...]) -> tuple[str, ...]:
@@ -465,7 +481,11 @@ def _label_values(series: Any, seen: int) -> NDArray[Any]:
         )
     if series.dtype == nw.Binary:
         raise DataError(f"the label column {series.name!r} {NOT_UTF8}")
-    return np.array([value.strip() if isinstance(value, str) else value for value in series.to_list()])
+    if series.dtype != nw.String:
+        return np.array(series.to_list())
+    texts = _texts(series)
+    meant = {text: text.strip() for text in dict.fromkeys(texts.tolist())}
+    return np.array(list(map(meant.__getitem__, texts.tolist())))
 
 
 def _column(name: str, series: Any) -> Column:
@@ -477,18 +497,25 @@ def _column(name: str, series: Any) -> Column:
         numbers = series.cast(nw.Float64).to_numpy()
         return Column(name, np.asarray(numbers, dtype=np.float64))
     if series.dtype in (nw.String, nw.Categorical, nw.Enum):
-        missing = series.is_null().to_list()
-        texts = np.empty(len(series), dtype=object)
-        # Each text once, however many rows have it.
-        values = zip(series.to_list(), missing, strict=True)
-        texts[:] = [None if gone else sys.intern(str(value)) for value, gone in values]
-        return Column(name, texts)
+        return Column(name, _texts(series))
     if series.dtype in (nw.Date, nw.Datetime):
         days = [day_number(value) if isinstance(value, date) else np.nan for value in series.to_list()]
         return Column(name, np.array(days))
     if series.dtype == nw.Binary:
         raise DataError(f"column {name!r} {NOT_UTF8}")
     raise DataError(f"column {name!r} holds {series.dtype} in {len(series)} rows; expected numbers, true/false or text")
+
+
+def _texts(series: Any) -> Texts:
+    """Each text once, however many rows have it."""
+    from pyarrow import ChunkedArray
+
+    cells = series.cast(nw.String).to_arrow()
+    coded = (cells.combine_chunks() if isinstance(cells, ChunkedArray) else cells).dictionary_encode()
+    distinct = [*map(sys.intern, coded.dictionary.to_pylist()), None]
+    places = coded.indices.fill_null(len(distinct) - 1).to_numpy()
+    texts: Texts = np.array(distinct, dtype=object)[places]
+    return texts
 
 
 def _inferred(name: str, series: Any) -> Any:
@@ -507,8 +534,8 @@ def code_labels(given: NDArray[Any], positive: str | None = None) -> tuple[Label
     """Labels as 0/1 and the two classes, the positive one second: the one that is named, or the second when sorted."""
     if given.ndim != 1:
         raise DataError(f"expected one label for each row, got an array of {given.ndim} dimensions")
-    missing = sum(value is None or value != value for value in given.tolist())
-    if missing:
+    may_lack = given.dtype.kind not in "Uib"
+    if may_lack and (missing := sum(value is None or value != value for value in given.tolist())):
         raise DataError(f"the label is missing in {missing} of {len(given)} rows; complete them or leave them out")
     try:
         classes, coded = np.unique(_as_written(given), return_inverse=True)

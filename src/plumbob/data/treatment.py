@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from plumbob.arrays import Matrix, Vector
 from plumbob.data.encoder import Encoder, choices_of, fit_sources, raw_numbers, reading_of
-from plumbob.data.encoding import AnySource, Bins, Levels, Source
+from plumbob.data.encoding import Bins, EncodedColumn, Levels, PlainColumn
 from plumbob.data.tables import Table
 from plumbob.data.whitening import Whitening
 from plumbob.plan import Plan
@@ -55,7 +55,7 @@ def fit_treated(
     sources = tuple(_without_shares(source) for source in fit_sources(table, training_rows, choices_of(plan)))
     stated = {column.name: column.stated for column in table.columns}
     columns = [
-        TreatedColumn(name, not isinstance(source, Source) or source.is_text, stated[source.name])
+        TreatedColumn(name, not isinstance(source, PlainColumn) or source.is_text, stated[source.name])
         for source in sources
         for name in source.encoded_names
     ]
@@ -64,7 +64,7 @@ def fit_treated(
     return Encoder(sources, fitted.middle, fitted.middle, fitted.factor, types, gaps), fitted.whitening
 
 
-def _without_shares(source: AnySource) -> AnySource:
+def _without_shares(source: EncodedColumn) -> EncodedColumn:
     """Which level is left out, and what an unknown one becomes, must not depend on how many rows have which."""
     if not isinstance(source, Levels | Bins):
         return source

@@ -35,7 +35,8 @@ class Whitening:
         inside: Matrix = np.clip(standardised, -self.clip, self.clip)
         if self.norm:
             inside = inside * (self.norm / np.maximum(np.linalg.norm(inside, axis=1, keepdims=True), self.norm))
-        whitened: Matrix = (inside - self.centre) @ self.matrix
+        inside -= self.centre
+        whitened: Matrix = inside @ self.matrix
         return whitened
 
     def in_standard_units(self, weights: Vector) -> tuple[Vector, float]:

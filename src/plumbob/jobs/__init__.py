@@ -10,7 +10,7 @@ from typing import Literal
 
 from plumbob.errors import PlanError
 from plumbob.jobs import fate_conf, fate_dag, fate_scripts, secretflow_nodes, secretflow_scripts
-from plumbob.jobs.defaults import Version, parse_version
+from plumbob.jobs.defaults import SystemVersion, parse_version
 from plumbob.jobs.files import File, load
 from plumbob.jobs.findings import judge
 from plumbob.jobs.kinds import kind_of
@@ -35,7 +35,7 @@ def read_job(path: Path, system: System, version: str | None = None) -> Job:
     return job
 
 
-def _read_fate(file: File, version: Version | None) -> Job | None:
+def _read_fate(file: File, version: SystemVersion | None) -> Job | None:
     if file.script is not None:
         return None if fate_scripts.is_unknown(file.script) else fate_scripts.read_script(file.script, version)
     if not isinstance(file.tree, dict):
@@ -45,7 +45,7 @@ def _read_fate(file: File, version: Version | None) -> Job | None:
     return fate_conf.read_conf(file.tree, version)
 
 
-def _read_secretflow(file: File, version: Version | None) -> Job | None:
+def _read_secretflow(file: File, version: SystemVersion | None) -> Job | None:
     if file.script is not None:
         return secretflow_scripts.read_script(file.script, version)
     return secretflow_nodes.read_nodes(file.tree, version) if isinstance(file.tree, dict) else None

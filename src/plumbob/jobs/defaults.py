@@ -10,7 +10,7 @@ from typing import Any
 
 from plumbob.errors import PlanError
 
-Version = tuple[int, ...]
+SystemVersion = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Defaults:
 
     system: str
     component: str
-    since: Version
+    since: SystemVersion
     source: str
     values: dict[str, Any]
 
@@ -195,14 +195,14 @@ TABLE: tuple[Defaults, ...] = (
 )
 
 
-def defaults_for(system: str, component: str, version: Version) -> Defaults:
+def defaults_for(system: str, component: str, version: SystemVersion) -> Defaults:
     """The newest row that is not newer than the version; the oldest where all are."""
     rows = [row for row in TABLE if (row.system, row.component) == (system, component)]
     known = [row for row in rows if row.since <= version]
     return max(known, key=lambda row: row.since) if known else min(rows, key=lambda row: row.since)
 
 
-def parse_version(text: str) -> Version:
+def parse_version(text: str) -> SystemVersion:
     """`1.9.2` and `v2.0.0-beta` as numbers."""
     numbers = text.strip().lstrip("vV").split("-")[0].split(".")
     try:

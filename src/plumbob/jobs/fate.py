@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from plumbob.jobs.defaults import Version, defaults_for
+from plumbob.jobs.defaults import SystemVersion, defaults_for
 from plumbob.jobs.reading import (
     Decoys,
     Job,
@@ -78,7 +78,7 @@ class Component:
 
 
 @dataclass
-class Draft:
+class JobDraft:
     """A job in the making."""
 
     settings: JobSettings
@@ -98,12 +98,12 @@ def kind_of(name: str) -> str | None:
 
 
 def job_of(
-    component: Component, version: Version, parties: Parties, told: Iterable[Read], ignored: Iterable[str] = ()
+    component: Component, version: SystemVersion, parties: Parties, told: Iterable[Read], ignored: Iterable[str] = ()
 ) -> Job:
     """Everything that a component's parameters say."""
     settings = JobSettings(component.parameters, defaults_for(SYSTEM, component.kind, version), component.name)
     settings.read.extend(told)
-    draft = Draft(settings)
+    draft = JobDraft(settings)
     is_sshe = "sshe" in component.kind
     _read_common(draft)
     _read_optimizer(draft)
@@ -132,7 +132,7 @@ def job_of(
 # What all of them have.
 
 
-def _read_common(draft: Draft) -> None:
+def _read_common(draft: JobDraft) -> None:
     settings, keys = draft.settings, draft.keys
     keys["epochs"] = whole("epochs", settings.take("epochs", "max_iter", "epochs"))
     keys["learning_rate"] = number("learning_rate", _rate(settings))
@@ -162,7 +162,7 @@ def _rate(settings: JobSettings) -> Any:
     return settings.take("learning_rate", *names)
 
 
-def _read_start(draft: Draft) -> None:
+def _read_start(draft: JobDraft) -> None:
     settings = draft.settings
     names = ("init_param.init_method", "init_param.method")
     if settings.states("init_param") and not settings.states(*names) and "epochs" in settings.defaults.values:
@@ -181,7 +181,7 @@ def _read_start(draft: Draft) -> None:
     draft.keys["intercept"] = True if intercept is None else flag(intercept)
 
 
-def _read_optimizer(draft: Draft) -> None:
+def _read_optimizer(draft: JobDraft) -> None:
     settings = draft.settings
     names = ("optimizer.method",) if settings.table("optimizer") else ("optimizer", "optimizer.method")
     method = str(settings.take("optimizer", *names)).lower()
@@ -197,7 +197,7 @@ def _read_optimizer(draft: Draft) -> None:
     _read_penalty(draft)
 
 
-def _read_penalty(draft: Draft) -> None:
+def _read_penalty(draft: JobDraft) -> None:
     settings = draft.settings
     penalty = str(settings.take("penalty", "penalty", "optimizer.penalty")).lower()
     if penalty == "l1":
@@ -212,7 +212,7 @@ def _read_penalty(draft: Draft) -> None:
         settings.peek("optimizer.alpha")
 
 
-def _read_key(draft: Draft) -> None:
+def _read_key(draft: JobDraft) -> None:
     settings = draft.settings
     names = ("encrypt_param.key_length", "he_param.key_length", "key_length")
     bits = settings.take("key_bits", *names)
@@ -232,7 +232,7 @@ def _read_key(draft: Draft) -> None:
 # With an arbiter.
 
 
-def _read_arbiter(draft: Draft, kind: str) -> None:
+def _read_arbiter(draft: JobDraft, kind: str) -> None:
     draft.keys |= {"protocol": "arbiter", "unmasked_gradients_for_the_arbiter": True}
     draft.remarks.append("FATE's arbiter decrypts every party's gradient in each batch, without masks.")
     if kind == "hetero_lr" and draft.keys.get("batches") != "full":
@@ -244,7 +244,7 @@ def _read_arbiter(draft: Draft, kind: str) -> None:
         )
 
 
-def _read_batches(draft: Draft) -> None:
+def _read_batches(draft: JobDraft) -> None:
     """Cut once up to 1.7.1; from 1.7.2 on drawn for each epoch and hidden among decoys."""
     settings = draft.settings
     if "masked_rate" not in settings.defaults.values:
@@ -268,7 +268,7 @@ def _read_batches(draft: Draft) -> None:
 # In shares.
 
 
-def _read_sshe(draft: Draft, kind: str) -> None:
+def _read_sshe(draft: JobDraft, kind: str) -> None:
     """Shares, unless a setting opens gradients in every batch or weights in every epoch."""
     settings = draft.settings
     stop = str(settings.take("early_stop", "early_stop", "converge_func")).lower()
@@ -292,7 +292,7 @@ def _read_sshe(draft: Draft, kind: str) -> None:
     draft.remarks.append("The guest sees the loss while it trains: one equation about the host's scores each time.")
 
 
-def _open_gradients(draft: Draft) -> None:
+def _open_gradients(draft: JobDraft) -> None:
     draft.keys |= {"protocol": "exchange", "sigmoid": "taylor"}
     if draft.keys.get("batches") != "full":
         draft.keys["batches"] = "fixed"
@@ -303,7 +303,7 @@ def _open_gradients(draft: Draft) -> None:
     )
 
 
-def _open_weights(draft: Draft) -> None:
+def _open_weights(draft: JobDraft) -> None:
     """The difference between two openings is the sum of an epoch's gradients."""
     draft.keys |= {"protocol": "exchange", "sigmoid": "taylor", "batches": "full"}
     draft.keys.pop("batch_size", None)
@@ -317,7 +317,7 @@ def _open_weights(draft: Draft) -> None:
 # What trains more than once, or otherwise.
 
 
-def _read_variants(draft: Draft, component: Component) -> None:
+def _read_variants(draft: JobDraft, component: Component) -> None:
     _read_folds(draft)
     _read_classes(draft, component.has_classes)
     _read_steps(draft)
@@ -333,7 +333,7 @@ def _read_variants(draft: Draft, component: Component) -> None:
         draft.remarks.append("Sample weights multiply each residual; a plan has none.")
 
 
-def _read_folds(draft: Draft) -> None:
+def _read_folds(draft: JobDraft) -> None:
     table = draft.settings.table("cv_param")
     is_two = "n_splits" in table and "need_cv" not in table and "epochs" in draft.settings.defaults.values
     if not table or not (flag(table.get("need_cv")) or is_two):
@@ -348,7 +348,7 @@ def _read_folds(draft: Draft) -> None:
     )
 
 
-def _read_classes(draft: Draft, has_classes: bool) -> None:
+def _read_classes(draft: JobDraft, has_classes: bool) -> None:
     table = draft.settings.table("one_vs_rest_param")
     if has_classes or flag(table.get("need_one_vs_rest")):
         draft.settings.peek("one_vs_rest_param")
@@ -358,7 +358,7 @@ def _read_classes(draft: Draft, has_classes: bool) -> None:
         )
 
 
-def _read_steps(draft: Draft) -> None:
+def _read_steps(draft: JobDraft) -> None:
     table = draft.settings.table("stepwise_param")
     if flag(table.get("need_stepwise")):
         steps = draft.settings.peek("stepwise_param.max_step")

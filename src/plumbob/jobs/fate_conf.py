@@ -5,17 +5,17 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from plumbob.jobs import fate
-from plumbob.jobs.defaults import Version
+from plumbob.jobs.defaults import SystemVersion
 from plumbob.jobs.fate import Component
 from plumbob.jobs.reading import Job, Read, Tree, listed, mapping
 
 SECTIONS = ("component_parameters", "algorithm_parameters")
 WRAPPERS = ("runtime_conf", "job_runtime_conf", "conf", "train_runtime_conf")
-NEWEST: Version = (1, 11, 3)
+NEWEST: SystemVersion = (1, 11, 3)
 SHORT_NAME = re.compile(r"(^|.*[_-])lr[_-]?\d*$")
 
 
-def read_conf(tree: Tree, version: Version | None) -> Job | None:
+def read_conf(tree: Tree, version: SystemVersion | None) -> Job | None:
     """The job, or None where there is no logistic regression to train in it."""
     conf, modules = unwrapped(tree), _modules(tree)
     if is_prediction(conf):
@@ -116,7 +116,7 @@ def _merge(merged: dict[str, Any], content: Tree) -> None:
             merged[str(name)] = single
 
 
-def _version(conf: Tree, kind: str, parameters: Tree, stated: Version | None) -> tuple[Version, list[Read]]:
+def _version(conf: Tree, kind: str, parameters: Tree, stated: SystemVersion | None) -> tuple[SystemVersion, list[Read]]:
     """The version whose defaults are meant, and what is printed about it."""
     if stated is not None:
         return stated, [Read("version", ".".join(map(str, stated)), "file", "--job-version")]

@@ -5,7 +5,7 @@ from typing import Any
 
 from plumbob.errors import PlanError
 from plumbob.jobs import fate
-from plumbob.jobs.defaults import Version, parse_version
+from plumbob.jobs.defaults import SystemVersion, parse_version
 from plumbob.jobs.fate import Component
 from plumbob.jobs.reading import Job, Parties, Read, Tree, listed, mapping, shown
 
@@ -36,7 +36,7 @@ def is_prediction(tree: Tree) -> bool:
     return str(dag_of(tree).get("stage", "")).lower() == "predict"
 
 
-def read_dag(tree: Tree, version: Version | None) -> Job | None:
+def read_dag(tree: Tree, version: SystemVersion | None) -> Job | None:
     """The job, or None where there is no logistic regression to train in it."""
     dag = dag_of(tree)
     if is_prediction(tree):
@@ -105,7 +105,7 @@ def _parties(dag: Tree) -> Parties:
     return fate.parties_from(roles)
 
 
-def _version(tree: Tree, stated: Version | None) -> Read:
+def _version(tree: Tree, stated: SystemVersion | None) -> Read:
     if stated is not None:
         return Read("version", ".".join(map(str, stated)), "file", "--job-version")
     schema = tree.get("schema_version")

@@ -4,7 +4,7 @@ import ast
 from typing import Any
 
 from plumbob.jobs import fate
-from plumbob.jobs.defaults import Version
+from plumbob.jobs.defaults import SystemVersion
 from plumbob.jobs.fate import Component
 from plumbob.jobs.reading import Computed, Job, Parties, Read, listed, shown
 from plumbob.jobs.scripts import Call, calls_of, imported_names
@@ -21,7 +21,7 @@ HELPERS = {"hetero_logistic_regression": "HeteroLR", "hetero_sshe_lr": "HeteroSS
 DATA = ("train_data", "validate_data", "test_data", "cv_data", "warm_start_model", "input_model", "runtime_parties")
 
 
-def read_script(script: ast.Module, version: Version | None) -> Job | None:
+def read_script(script: ast.Module, version: SystemVersion | None) -> Job | None:
     """The job, or None where the script trains no such model."""
     calls = calls_of(script)
     made = [call for call in calls if call.name in CLASSES and not _predicts(call, calls)] or _handed_on(script, calls)
@@ -114,7 +114,7 @@ def _ids(value: Any) -> list[Any]:
     return [] if any(isinstance(one, Computed) for one in ids) else ids
 
 
-def _version(kind: str, stated: Version | None) -> Read:
+def _version(kind: str, stated: SystemVersion | None) -> Read:
     if stated is not None:
         return Read("version", ".".join(map(str, stated)), "file", "--job-version")
     if kind in ("coordinated_lr", "sshe_lr"):

@@ -12,7 +12,7 @@ from plumbob.errors import PlanError
 from plumbob.jobs.defaults import Defaults
 
 Tree = Mapping[str, Any]
-Source = Literal["file", "default", "assumed"]
+ValueSource = Literal["file", "default", "assumed"]
 LONGEST_SHOWN = 60
 
 
@@ -29,7 +29,7 @@ class Read:
 
     key: str
     value: Any
-    source: Source
+    source: ValueSource
     where: str = ""
     """The name in the file, or the file of the other system that holds the default."""
     taken_as: Any = None

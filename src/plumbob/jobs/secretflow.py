@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from plumbob.errors import PlanError
-from plumbob.jobs.defaults import Version, defaults_for
+from plumbob.jobs.defaults import SystemVersion, defaults_for
 from plumbob.jobs.reading import Job, JobSettings, Read, Tree, flag, number, shown, whole
 from plumbob.plan import PROFILE_BITS
 
@@ -63,7 +63,7 @@ class Model:
         return NAMES[self.name.lower()]
 
 
-def job_of(model: Model, version: Version, told: Iterable[Read]) -> Job:
+def job_of(model: Model, version: SystemVersion, told: Iterable[Read]) -> Job:
     """Everything that a model's parameters say."""
     settings = JobSettings(model.parameters, defaults_for(SYSTEM, model.kind, version), model.name)
     settings.read.extend(told)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from plumbob.jobs import secretflow
-from plumbob.jobs.defaults import Version
+from plumbob.jobs.defaults import SystemVersion
 from plumbob.jobs.reading import Job, Read, Tree, listed, mapping
 from plumbob.jobs.secretflow import Model
 
@@ -36,7 +36,7 @@ def nodes_of(tree: Any) -> list[Node]:
     return nodes
 
 
-def read_nodes(tree: Tree, version: Version | None) -> Job | None:
+def read_nodes(tree: Tree, version: SystemVersion | None) -> Job | None:
     """The job, or None where no component trains a logistic regression."""
     if (stated := _stated_model(tree)) is not None:
         return secretflow.job_of(stated, version or (1, 0), [_version("", version)])
@@ -138,7 +138,7 @@ def _heu_bits(tree: Tree) -> Any:
     return mapping(mapping(table, "key_pair"), "generate").get("bit_size", tree.get("key_size"))
 
 
-def _version(component: str, stated: Version | None) -> Read:
+def _version(component: str, stated: SystemVersion | None) -> Read:
     if stated is not None:
         return Read("version", ".".join(map(str, stated)), "file", "--job-version")
     if component:

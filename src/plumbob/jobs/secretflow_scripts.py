@@ -4,7 +4,7 @@ import ast
 from typing import Any
 
 from plumbob.jobs import secretflow
-from plumbob.jobs.defaults import Version
+from plumbob.jobs.defaults import SystemVersion
 from plumbob.jobs.reading import Computed, Job, Read, mapping
 from plumbob.jobs.scripts import Call, calls_of
 from plumbob.jobs.secretflow import Model
@@ -27,7 +27,7 @@ MODELS = {model for model, _ in SIGNATURES}
 BUILDERS = ("build_node_eval_param", "NodeEvalParam", "TestComp", "TestCompV2")
 
 
-def read_script(script: ast.Module, version: Version | None) -> Job | None:
+def read_script(script: ast.Module, version: SystemVersion | None) -> Job | None:
     """The job, or None where the script trains no such model with settings that can be known."""
     calls = calls_of(script)
     models = [*_trained(calls), *_built(calls)]

@@ -1,12 +1,12 @@
 """Finding the common rows with the peers, and keeping what was found for every run between the same parties."""
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
+from plumbob.callbacks import Progress
 from plumbob.crypto import Randomness
 from plumbob.crypto.curve import POINT_BYTES
 from plumbob.errors import DataError
@@ -15,13 +15,12 @@ from plumbob.party.party_run import PartyRun
 from plumbob.party.status import Status
 from plumbob.plan import Plan
 from plumbob.protocol.alignment import CHUNK, MOST_IDS, Alignment, AlignmentParty, GoOn
-from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.messages import HEADER, LONGEST_TEXT
+from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.transport.identity import make_private_folder, write_over
 
 FOLDER = "aligned"
 LARGEST_MESSAGE = HEADER.size + max(CHUNK * POINT_BYTES, LONGEST_TEXT)
-Progress = Callable[[int, int], None]
 
 
 class Aligned(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -1,8 +1,9 @@
 """All of one party's links for one purpose: opened, met, and at the end parted from.
 
-Whatever stops this side and is not the network's or the disk's fault is told to the peers, so that they see it at
-once and do not wait for somebody who will not come. What the peer did wrong is told in full; of our own mistakes only
-the kind, because their words may name columns and folders.
+Whatever stops this side for good is told to the peers, so that they end at once and do not wait for somebody who will
+not come. What the peer did wrong is told in full; of our own mistakes only the kind, because their words may name
+columns and folders. Where the network or the disk fails, or somebody types Ctrl-C, a run that can be resumed is not
+stopped for good: the peers wait.
 """
 
 import time
@@ -22,7 +23,7 @@ from plumbob.errors import (
 from plumbob.party.status import Watch
 from plumbob.party.waiting import Waiting, told
 from plumbob.protocol.channel import Channel
-from plumbob.protocol.journal import SqliteJournal
+from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.transport import Connection
 from plumbob.transport.greeting import Greeting, Purpose
 from plumbob.transport.reliable import Memory, ReliableLink
@@ -42,6 +43,10 @@ class AnyConnector(Protocol):
         """Why the last attempt at this peer failed, if one did."""
 
 
+ConnectorFor = Callable[[Callable[[Connection], None]], AnyConnector]
+"""A connector that hands each connection to this function."""
+
+
 @dataclass(frozen=True)
 class Topic:
     """What a conversation is about: both ends must say the same."""
@@ -55,6 +60,11 @@ class Topic:
     """Of the run, as this side counts; 0 where it is none."""
     keys: str = ""
     """Marks of the plan's values, by which those that differ can be named."""
+
+    @property
+    def is_resumable(self) -> bool:
+        """Whether a side that went away can come back; a proposal or a prediction is simply done again."""
+        return self.purpose in ("align", "train")
 
 
 class OtherNumber(Exception):  # No mistake: the run continues under that number.
@@ -107,12 +117,12 @@ def conversation(
                 journal.note(f"{MET}{peer}", _met(peer, link, connector, patience).encode())
             _refuse_other_number(topic, links.values())
             yield Conversation(channels, links)
-    except TransportError:
-        # The network or the disk: the peers wait, because this side can come back and go on.
+    except OtherNumber:
         raise
-    except PlumbobError as error:
-        for link in links.values():
-            link.abort(_told(error))
+    except BaseException as error:
+        if words := _told(error, topic):
+            for link in links.values():
+                link.abort(words)
         raise
     finally:
         for link in links.values():
@@ -120,12 +130,13 @@ def conversation(
         connector.close()
 
 
-def _told(error: PlumbobError) -> str:
-    """For the peers to read."""
-    kind = type(error).__name__
+def _told(error: BaseException, topic: Topic) -> str:
+    """For the peers to read; nothing where they wait for this side to come back."""
     if isinstance(error, RemoteProtocolError | KeyRefusedError | CiphertextRefusedError):
-        return f"{kind}: {error}"
-    return f"{kind}, on its own side; the reason is shown there"
+        return str(error)
+    if isinstance(error, TransportError) or not isinstance(error, Exception):
+        return "" if topic.is_resumable else "it was interrupted"
+    return error.for_peers if isinstance(error, PlumbobError) else PlumbobError.for_peers
 
 
 def _refuse_other_number(topic: Topic, links: Iterable[ReliableLink]) -> None:
@@ -159,6 +170,7 @@ def _link(topic: Topic, peer: str, journal: SqliteJournal, tell: Callable[[str],
         greeting,
         Memory(mail.first, mail.unconfirmed, mail.received, mail.digests),
         stored=partial(journal.stored, peer),
+        digest=partial(journal.digest, peer),
         on_confirmed=partial(journal.confirm, peer),
         on_waiting=tell,
     )

@@ -32,7 +32,7 @@ from plumbob.party.waiting import SECONDS_BETWEEN
 from plumbob.plan import Plan
 from plumbob.plan.differences import marks_of
 from plumbob.transport.address import Proxy
-from plumbob.transport.connector import Connection, Connector, Pace, Peer
+from plumbob.transport.connector import Connection, Connector, Peer, Timeouts
 from plumbob.transport.greeting import VERSION, Greeting, exchanged, plan_difference
 from plumbob.transport.identity import Certificate, now
 
@@ -70,7 +70,7 @@ def examine(
     only: Sequence[str] = (),
     seconds: float = WAIT_SECONDS,
     progress: Callable[[str], None] = lambda message: None,
-    pace: Pace = Pace(),  # noqa: B008  # Frozen.
+    pace: Timeouts = Timeouts(),  # noqa: B008  # Frozen.
 ) -> Iterator[Check]:
     """Every check, as it is made; what needs a peer waits for it at most so many seconds."""
     peers = _chosen(home, only)
@@ -224,7 +224,7 @@ class _Visit:
 
 
 def _meet(
-    home: Home, peers: Sequence[Peer], visit: _Visit, seconds: float, progress: Callable[[str], None], pace: Pace
+    home: Home, peers: Sequence[Peer], visit: _Visit, seconds: float, progress: Callable[[str], None], pace: Timeouts
 ) -> Iterator[Check]:
     results: queue.Queue[tuple[str, list[Check]]] = queue.Queue()
     try:

@@ -9,22 +9,17 @@
 Nothing in it is shared but the certificate and the address, by an invitation.
 """
 
-import json
-import re
-import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Self
-
-import msgspec
+from typing import Self, cast
 
 from plumbob.data.cells import ColumnChoices
-from plumbob.errors import DataError, IdentityError, SettingsError, TransportError
+from plumbob.errors import IdentityError, SettingsError
 from plumbob.party.outcome import GivenPlan, Outcome, teller
-from plumbob.plan import PARTY_NAME, Key, suggestion
-from plumbob.transport.address import Address, Proxy
-from plumbob.transport.connector import Connection, Connector, Pace, Peer
+from plumbob.party.settings import PEERS, SETTINGS_FILE, HomeSettings, read_settings, with_address
+from plumbob.plan import suggestion
+from plumbob.transport.connector import Connection, Connector, Peer, Timeouts
 from plumbob.transport.identity import (
     VALID_DAYS,
     Certificate,
@@ -38,191 +33,6 @@ from plumbob.transport.identity import (
     write_private,
 )
 from plumbob.transport.invitation import Invitation
-
-SETTINGS_FILE = "party.toml"
-PEERS = "peers"
-TABLE = "table"
-HEAD = "# This party's own settings. Nothing here is sent to a peer, but for `address` in an invitation.\n"
-
-KEYS = (
-    Key("name", "", "", "as in the certificate and in every plan"),
-    Key("listen", "", "", 'HOST:PORT to listen on, such as 0.0.0.0:7700; "" = only outgoing connections'),
-    Key("address", "", "", 'HOST:PORT under which peers reach `listen`, told in invitations; "" = they cannot'),
-    Key("proxy", "", "", 'http://[user:password@]host:port to dial out through; "" = none'),
-    Key("data", "", "", "the table's file, from this folder if the path is not absolute"),
-    Key("id_column", "", "id", "the column that identifies each row"),
-    Key("label_column", "", "", 'the column that holds the label; "" = this party has none'),
-    Key("engine", "", "auto", "arithmetic backend: auto, native, python, ..."),
-    Key("patience", "", 600.0, "seconds to wait for a peer before giving up", above=0),
-    Key(
-        "most_rows", "", 0, "rows of one plan that are answered to `predict`, over all sessions; 0 = any number", low=0
-    ),
-    Key("label_epsilon", "", 0.0, "epsilon of one label over all runs with sound noise; 0 = that of the plan", low=0),
-    Key(
-        "most_epsilon",
-        "",
-        0.0,
-        "epsilon that all runs with noise for whole rows may spend on a row together; 0 = what the plan promises",
-        low=0,
-    ),
-)
-NAMES = tuple(key.name for key in KEYS)
-
-
-@dataclass(frozen=True, repr=False)
-class HomeSettings:
-    """`party.toml`, validated. Not printed: a proxy's address may have a password in it."""
-
-    name: str
-    listen: str = ""
-    address: str = ""
-    proxy: str = ""
-    data: str = ""
-    id_column: str = "id"
-    label_column: str = ""
-    engine: str = "auto"
-    patience: float = 600.0
-    most_rows: int = 0
-    label_epsilon: float = 0.0
-    most_epsilon: float = 0.0
-    reading: ColumnChoices = field(default_factory=ColumnChoices)
-    """How the table's columns are read; `[table]` in the file."""
-    addresses: Mapping[str, str] = field(default_factory=dict)
-    """Where each peer is dialled, by its name; `[peers.NAME] address` in the file."""
-
-    def __post_init__(self) -> None:
-        mistakes = [key.mistake(getattr(self, key.name)) for key in KEYS]
-        _raise_if_any([text for text in mistakes if text] or list(self._place_mistakes()))
-
-    def _place_mistakes(self) -> Iterator[str]:
-        if not PARTY_NAME.fullmatch(self.name):
-            yield "name: expected up to 32 letters, digits, - and _"
-        yield from _tried("listen", self.listen, lambda text: Address.parse(text, any_port=True))
-        yield from _tried("address", self.address, Address.parse)
-        yield from _tried("proxy", self.proxy, Proxy.parse)
-        for name, address in self.addresses.items():
-            yield from _tried(f"peers.{name}.address", address, Address.parse)
-
-    @classmethod
-    def from_toml(cls, text: str) -> Self:
-        """Strictly, all mistakes at once."""
-        try:
-            tree = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            raise SettingsError(f"{SETTINGS_FILE}: not valid TOML: {error}") from error
-        known = (*NAMES, TABLE, PEERS)
-        mistakes = [f"{name}: unknown key{suggestion(name, known)}" for name in tree if name not in known]
-        if "name" not in tree:
-            mistakes.append("name: say who this party is")
-        addresses = _read_peers(tree.get(PEERS, {}), mistakes)
-        reading = _read_choices(tree.get(TABLE, {}), mistakes)
-        _raise_if_any(mistakes)
-        values = {name: value for name, value in tree.items() if name in NAMES}
-        return cls(**values, reading=reading, addresses=addresses)
-
-    def to_toml(self) -> str:
-        """The whole file with every key explained."""
-        lines = [f"{key.name} = {_toml_value(getattr(self, key.name))}" for key in KEYS]
-        body = "".join(f"{line:<36} # {key.comment}\n" for line, key in zip(lines, KEYS, strict=True))
-        return (
-            HEAD
-            + body
-            + _table_section(self.reading)
-            + "".join(_peer_section(name, at) for name, at in self.addresses.items())
-        )
-
-
-class _Table(msgspec.Struct, forbid_unknown_fields=True):
-    """`[table]`, as it is written."""
-
-    columns: list[str] = []
-    drop: list[str] = []
-    na: list[str] = []
-    steps: list[str] = []
-    monotone: list[str] = []
-    positive: str = ""
-    types: dict[str, str] = {}
-    ranges: dict[str, list[float]] = {}
-
-
-def _read_choices(tree: object, mistakes: list[str]) -> ColumnChoices:
-    try:
-        table = msgspec.convert(tree, _Table, strict=True)
-        return ColumnChoices(
-            tuple(table.columns) or None,
-            tuple(table.drop),
-            table.types,
-            tuple(table.na),
-            tuple(table.steps),
-            tuple(table.monotone),
-            {name: tuple(ends) for name, ends in table.ranges.items()},
-            table.positive or None,
-        )
-    except (msgspec.ValidationError, DataError) as error:
-        mistakes.append(f"{TABLE}: {error}")
-        return ColumnChoices()
-
-
-def _table_section(reading: ColumnChoices) -> str:
-    """How the table is read, every key explained."""
-    lines = {
-        f"columns = {_toml_list(reading.columns or ())}": "the features, in this order; [] = all columns",
-        f"drop = {_toml_list(reading.drop)}": "columns that are no features",
-        f"na = {_toml_list(reading.gaps)}": 'cells that mean a gap, besides empty ones and NA: ["?", " "]',
-        f"steps = {_toml_list(reading.stepped)}": "columns whose bins are encoded step by step",
-        f"monotone = {_toml_list(reading.monotone)}": "columns along which the score may only rise, or only fall",
-        f"positive = {_toml_value(reading.positive or '')}": 'the class to predict; "" = the second one, sorted',
-    }
-    body = "".join(f"{line:<36} # {comment}\n" for line, comment in lines.items())
-    types = "".join(f"{_toml_value(name)} = {_toml_value(kind)}\n" for name, kind in reading.types.items())
-    head = "[table.types]                        # number, category, boolean, date, date:FORMAT, low<mid<high\n"
-    ranges = "".join(f"{_toml_value(name)} = {list(ends)}\n" for name, ends in reading.ranges.items())
-    above = '[table.ranges]                       # lowest and highest, stated before looking; for scale = "public"\n'
-    return f"\n[{TABLE}]\n{body}\n{head}{types}\n{above}{ranges}"
-
-
-def _toml_list(values: Iterable[str]) -> str:
-    return f"[{', '.join(map(_toml_value, values))}]"
-
-
-def _tried(key: str, text: str, parse: Callable[[str], object]) -> Iterator[str]:
-    """The mistake in one place on the network, if it is given and there is one."""
-    try:
-        if text:
-            parse(text)
-    except TransportError as error:
-        yield f"{key}: {str(error).removeprefix('proxy: ')}"
-
-
-def _read_peers(tree: object, mistakes: list[str]) -> dict[str, str]:
-    if not isinstance(tree, Mapping):
-        mistakes.append(f"{PEERS}: expected tables [peers.NAME], got something else")
-        return {}
-    addresses = {}
-    for name, entry in tree.items():
-        if not isinstance(entry, Mapping) or not isinstance(entry.get("address", ""), str):
-            mistakes.append(f'peers.{name}: expected [peers.{name}] with address = "HOST:PORT"')
-            continue
-        mistakes += [
-            f"peers.{name}.{key}: unknown key{suggestion(key, ['address'])}" for key in entry if key != "address"
-        ]
-        addresses[name] = entry.get("address", "")
-    return addresses
-
-
-def _peer_section(name: str, address: str) -> str:
-    line = f"address = {_toml_value(address)}"
-    return f'\n[peers.{name}]\n{line:<36} # HOST:PORT that this side dials; "" = {name} dials us\n'
-
-
-def _toml_value(value: str | float) -> str:
-    # TOML's basic strings take JSON's escapes.
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
-
-
-def _raise_if_any(mistakes: list[str]) -> None:
-    if mistakes:
-        raise SettingsError("\n".join(f"{SETTINGS_FILE}: {text}" for text in mistakes))
 
 
 class Home:
@@ -252,7 +62,7 @@ class Home:
         """Raises IdentityError or SettingsError with what to do."""
         folder = Path(folder)
         identity = Identity.load(folder)
-        settings = _read_settings(folder / SETTINGS_FILE)
+        settings = read_settings(folder / SETTINGS_FILE)
         if settings.name != identity.name:
             raise SettingsError(
                 f'{SETTINGS_FILE}: name = "{settings.name}", but the certificate is {identity.name}\'s; '
@@ -288,7 +98,7 @@ class Home:
         largest_message: int,
         on_connection: Callable[[Connection], None],
         on_refusal: Callable[[str], None],
-        pace: Pace = Pace(),  # noqa: B008  # Frozen.
+        pace: Timeouts = Timeouts(),  # noqa: B008  # Frozen.
     ) -> Connector:
         """This party's place on the network, as the settings have it; not opened."""
         return Connector(
@@ -348,8 +158,8 @@ class Home:
     ) -> Self:
         """Set up a party in a new folder: its key, its certificate and its settings.
 
-        A table that cannot be read is refused before anything is written. `settings.patience` and the limits on what
-        is answered are in the folder's party.toml.
+        A table that cannot be read is refused before anything is written; a UserWarning names what is still missing.
+        `settings.patience` and the limits on what is answered are in the folder's party.toml.
         """
         from plumbob.party import setup
 
@@ -364,7 +174,8 @@ class Home:
             engine=engine,
             reading=reading or ColumnChoices(),
         )
-        setup.init(Path(folder), settings, days)
+        for sentence in cast("list[str]", setup.init(Path(folder), settings, days)["warnings"]):
+            warnings.warn(sentence, stacklevel=2)
         return cls.open(Path(folder))
 
     def invite(self) -> Outcome:
@@ -425,11 +236,17 @@ class Home:
         options = runs.AlignmentOptions(name, None if data is None else Path(data), at_least, most, jobs, new)
         return Outcome(runs.align(self.folder, plan, options, not verbose, teller(verbose)))
 
-    def sign(self, plan: GivenPlan, *, accept_leaks: bool = False) -> Outcome:
+    def sign(self, plan: GivenPlan, *, accept_leaks: bool = False, verbose: bool = False) -> Outcome:
         """Sign a plan; UnsafePlanError if it leaks above its tolerance and that is not accepted."""
         from plumbob.party import runs
 
-        return Outcome(runs.sign(self.folder, plan, accept_leaks))
+        return Outcome(runs.sign(self.folder, plan, accept_leaks, is_verbose=verbose))
+
+    def renew(self, days: int = VALID_DAYS) -> Outcome:
+        """A new certificate for the same key; the peers must join the new invitation (`["token"]`)."""
+        from plumbob.party import setup
+
+        return Outcome({**setup.renew(self.folder, days), "token": self.open(self.folder).invitation().token()})
 
     def train(
         self, plan: GivenPlan, *, new: bool = False, allow_test_keys: bool = False, verbose: bool = True
@@ -495,39 +312,6 @@ class Home:
         mistake = certificate.mistake_at(now())
         if mistake is not None:
             raise IdentityError(mistake)
-
-
-def with_address(text: str, name: str, address: str) -> str:
-    """The settings' text with this peer's address; whatever else people wrote there stays."""
-    if address:
-        Address.parse(address)
-    changed = _with_address(text, name, address)
-    try:
-        is_right = HomeSettings.from_toml(changed).addresses.get(name) == address
-    except SettingsError:
-        is_right = False
-    if not is_right:
-        # Written in one of TOML's other forms, which only its author should change.
-        raise SettingsError(f'{SETTINGS_FILE}: write address = "{address}" under [peers.{name}] yourself')
-    return changed
-
-
-def _with_address(text: str, name: str, address: str) -> str:
-    section = re.compile(rf"^\[peers\.{re.escape(name)}\][^\n]*\n((?:(?!\s*\[)[^\n]*\n?)*)", re.MULTILINE)
-    found = section.search(text)
-    if found is None:
-        return text.rstrip("\n") + "\n" + _peer_section(name, address)
-    lines = [line for line in found[1].splitlines(keepends=True) if not re.match(r"\s*address\s*=", line)]
-    body = "".join([f"address = {_toml_value(address)}\n", *lines])
-    return text[: found.start(1)] + body + text[found.end(1) :]
-
-
-def _read_settings(file: Path) -> HomeSettings:
-    refuse_loose(file)
-    try:
-        return HomeSettings.from_toml(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{file}: cannot be read ({type(error).__name__})") from error
 
 
 def _read_pinned(folder: Path) -> dict[str, Certificate]:

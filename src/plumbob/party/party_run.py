@@ -1,35 +1,34 @@
 """One party's place in one conversation: who it is, its rows, its folder, and how it reaches the others."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from plumbob.callbacks import Tell
 from plumbob.crypto import SYSTEM_RANDOMNESS, Randomness, engines
 from plumbob.crypto.engines.interface import Engine
 from plumbob.data import Table
 from plumbob.errors import IdentityError, SettingsError
-from plumbob.party.conversation import AnyConnector, Conversation, Topic, conversation
+from plumbob.party.conversation import AnyConnector, ConnectorFor, Conversation, Topic, conversation
 from plumbob.party.home import Home
+from plumbob.party.refusals import LARGEST_MESSAGE, refusals_told
 from plumbob.party.row_budget import RowBudget
-from plumbob.party.signature import Seal
+from plumbob.party.signature import PlanSignature
 from plumbob.party.status import Status, kept_up_to_date
 from plumbob.plan import Plan
 from plumbob.plan.differences import marks_of
 from plumbob.privacy.rows import total_rho
 from plumbob.protocol.channel import PATIENCE
 from plumbob.protocol.handshake import Participant
-from plumbob.protocol.journal import SqliteJournal
+from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.transport import Connection
 from plumbob.transport.greeting import Purpose
 from plumbob.transport.reliable import FRAME
 
 ROW_BUDGET = "row-budget.db"
 BOOKED_AS = "row budget"  # The fact in the journal under which name this run was booked.
-
-Tell = Callable[[str], None]
-StationFor = Callable[[Callable[[Connection], None]], AnyConnector]
 
 
 @dataclass(frozen=True, repr=False)
@@ -40,7 +39,7 @@ class PartyRun:
     plan: Plan
     table: Table | None
     folder: Path
-    connector_for: StationFor
+    connector_for: ConnectorFor
     engine: Engine
     patience: float = PATIENCE
     lingering: float = 10.0
@@ -50,7 +49,7 @@ class PartyRun:
     """Under which the rows are, or were, aligned."""
     number: int = 0
     """Of the run among those of the plan, as this side counts; the parties agree on the highest. 0 = not counted."""
-    seal: Seal | None = None
+    seal: PlanSignature | None = None
     """Signatures to swap before anything else; None only where a test has nobody to sign."""
     row_budget: RowBudget | None = None
     """Where runs with noise for whole rows are booked; None only where a test keeps no ledger."""
@@ -62,17 +61,14 @@ class PartyRun:
         self, purpose: Purpose, journal: SqliteJournal, status: Status | None = None, patience: float | None = None
     ) -> Iterator[Conversation]:
         """With everybody there whom this purpose needs."""
-        peers = [party.name for party in self.plan.parties if party.name != self.name]
-        if purpose != "train" and self.plan.arbiter is not None:
-            peers.remove(self.plan.arbiter.name)
         number = self.number if purpose == "train" else 0
-        topic = Topic(purpose, self.plan.hash(), self.list_name, number, marks_of(self.plan))
+        topic = replace(topic_of(self.plan, purpose, self.list_name), number=number)
         status = status or Status(purpose)
         with (
             kept_up_to_date(self.folder, status) as watch,
             conversation(
                 topic,
-                peers,
+                peers_of(self.plan, self.name, purpose),
                 journal,
                 self.connector_for,
                 patience=self.patience if patience is None else patience,
@@ -81,6 +77,11 @@ class PartyRun:
             ) as talk,
         ):
             yield talk
+
+    def refusals_told(self, purpose: Purpose) -> AbstractContextManager[None]:
+        """Around what may be refused before `talk`."""
+        peers = peers_of(self.plan, self.name, purpose)
+        return refusals_told(topic_of(self.plan, purpose, self.list_name), peers, self.connector_for, self.tell)
 
     def participant(self, talk: Conversation, journal: SqliteJournal, randomness: Randomness) -> Participant:
         """What the protocol's party works with."""
@@ -107,12 +108,7 @@ def party_run_at(
     """This organisation's party_run; raises SettingsError or IdentityError where its folder does not fit the plan."""
     settings = home.settings
     refuse_strangers(home, plan)
-    names = {party.name for party in plan.parties}
-
-    def connector_for(on_connection: Callable[[Connection], None]) -> AnyConnector:
-        peers = [peer for peer in home.peers if peer.name in names]
-        return home.connector(peers, largest_message + FRAME.size, on_connection, tell)
-
+    connector_for = _connector_for(home, plan, largest_message + FRAME.size, tell)
     engine = engines.choose(settings.engine)
     return PartyRun(
         home.identity.name,
@@ -126,6 +122,37 @@ def party_run_at(
         row_budget=RowBudget(home.folder / ROW_BUDGET),
         most_epsilon=settings.most_epsilon,
     )
+
+
+def refusals_told_at(
+    home: Home, plan: Plan, purpose: Purpose, tell: Tell, list_name: str = ""
+) -> AbstractContextManager[None]:
+    """Around what may be refused before there is a party_run; peers that were never joined cannot hear it."""
+    peers = [peer for peer in peers_of(plan, home.identity.name, purpose) if peer in home.pinned]
+    connector_for = _connector_for(home, plan, LARGEST_MESSAGE, tell)
+    return refusals_told(topic_of(plan, purpose, list_name), peers, connector_for, tell)
+
+
+def peers_of(plan: Plan, own: str, purpose: Purpose) -> list[str]:
+    """Everybody else whom this purpose needs: an arbiter takes part in training alone."""
+    arbiter = None if plan.arbiter is None or purpose == "train" else plan.arbiter.name
+    return [party.name for party in plan.parties if party.name not in (own, arbiter)]
+
+
+def topic_of(plan: Plan, purpose: Purpose, list_name: str) -> Topic:
+    """What both ends must agree about."""
+    return Topic(purpose, plan.hash(), list_name, keys=marks_of(plan))
+
+
+def _connector_for(home: Home, plan: Plan, largest_message: int, tell: Tell) -> ConnectorFor:
+    """To the plan's parties."""
+    names = {party.name for party in plan.parties}
+
+    def connector_for(on_connection: Callable[[Connection], None]) -> AnyConnector:
+        peers = [peer for peer in home.peers if peer.name in names]
+        return home.connector(peers, largest_message, on_connection, tell)
+
+    return connector_for
 
 
 def refuse_strangers(home: Home, plan: Plan) -> None:

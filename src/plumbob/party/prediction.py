@@ -1,38 +1,36 @@
 """Scores of aligned rows: the label party asks and gets them, the others answer as much as they are willing to."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, NoReturn, Self
+from typing import Annotated, Self
 
 import msgspec
 import numpy as np
 
 from plumbob.arrays import Vector
+from plumbob.callbacks import Progress
 from plumbob.crypto import Randomness
 from plumbob.data import Table
-from plumbob.errors import BudgetExceededError, DataError, PlumbobError
+from plumbob.errors import BudgetExceededError, DataError
 from plumbob.party import sizes
 from plumbob.party.conversation import Conversation
 from plumbob.party.home import Home
 from plumbob.party.party_run import PartyRun
 from plumbob.plan import Plan
-from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.lattice_prediction import largest_reply
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.prediction import SCORE_BYTES, Answerer, Asker, Served
 from plumbob.protocol.quality import shows_quality
 from plumbob.protocol.shares_prediction import PREDICTED_AT_ONCE
+from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.transport.identity import make_private_folder, write_over
 
 FOLDER = "answered"
 HELD_OUT = "held out"  # The fact in a run's journal that its held-out rows were counted.
 SECONDS_TO_HEAR = 10.0
-# Longer than the longest pause between two attempts of a peer that dials us.
-SECONDS_TO_DECLINE = 12.0
 ROWS_AT_ONCE = 4096  # Of one query.
-Progress = Callable[[int, int], None]
 
 
 def largest_message(plan: Plan) -> int:
@@ -60,15 +58,6 @@ def ask(
             progress(min(start + ROWS_AT_ONCE, len(rows)), len(rows))
         asker.end()
     return np.concatenate(scores)
-
-
-def decline(party_run: PartyRun, journal: SqliteJournal, mistake: PlumbobError) -> NoReturn:
-    """At the label party, where nothing can be asked: peers that wait hear it now; those that do not are left alone."""
-    party_run.tell("nothing can be asked; telling the peers, if they are there ...")
-    # Whatever else is wrong, or nobody there: who made the mistake should read of that one.
-    with suppress(PlumbobError), party_run.talk("predict", journal, patience=SECONDS_TO_DECLINE):
-        raise mistake
-    raise mistake
 
 
 def answer(

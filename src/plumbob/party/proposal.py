@@ -14,22 +14,26 @@ no name, no value, no count of rows.
 import struct
 import zlib
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from plumbob.data import Table
 from plumbob.errors import DataError, PlanError, RemoteProtocolError, SettingsError
-from plumbob.party.conversation import AnyConnector, Topic, conversation
+from plumbob.party.conversation import AnyConnector, ConnectorFor, Topic, conversation
 from plumbob.party.home import Home
+from plumbob.party.refusals import refusals_told
 from plumbob.party.rows import encoded_width
 from plumbob.plan import Party, Plan
 from plumbob.protocol.channel import Channel
-from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.messages import HEADER, LONGEST_TEXT, Kind
+from plumbob.protocol.order import PROPOSED_ROLES, Role, heard_in_proposal
+from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.transport import Connection
 from plumbob.transport.reliable import FRAME
 
 LARGEST_MESSAGE = HEADER.size + LONGEST_TEXT + FRAME.size
 LONGEST_PLAN = 2**16
+TOPIC = Topic("propose", "")
 WIDTH = struct.Struct("<Q")
 LABEL, FEATURES = b"label", b"features"
 
@@ -47,14 +51,9 @@ def propose(home: Home, proposal: Proposal, journal: SqliteJournal, tell: Callab
     """The plan, the same at every party that was joined."""
     if not home.pinned:
         raise SettingsError("nobody is joined yet; type: plumbob party join TOKEN")
-
-    def connector_for(on_connection: Callable[[Connection], None]) -> AnyConnector:
-        return home.connector(home.peers, LARGEST_MESSAGE, on_connection, tell)
-
-    topic = Topic("propose", "")
-    patience = home.settings.patience
+    patience, connector_for = home.settings.patience, _connector_for(home, tell)
     own = home.identity.name
-    with conversation(topic, list(home.pinned), journal, connector_for, patience=patience, tell=tell) as talk:
+    with conversation(TOPIC, list(home.pinned), journal, connector_for, patience=patience, tell=tell) as talk:
         holders = _label_parties(own, proposal.has_label, talk.channels)
         # Everybody sees who named a label, so everybody says what is wrong with it, and nobody waits for a draft.
         plan = _agreed(own, holders[0], proposal, talk.channels) if len(holders) == 1 else None
@@ -68,18 +67,39 @@ def propose(home: Home, proposal: Proposal, journal: SqliteJournal, tell: Callab
     return plan
 
 
+def refusals_told_at(home: Home, tell: Callable[[str], None]) -> AbstractContextManager[None]:
+    """Around what may be refused before a proposal begins."""
+    return refusals_told(TOPIC, list(home.pinned), _connector_for(home, tell), tell)
+
+
+def _connector_for(home: Home, tell: Callable[[str], None]) -> ConnectorFor:
+    """To everybody who was joined."""
+
+    def connector_for(on_connection: Callable[[Connection], None]) -> AnyConnector:
+        return home.connector(home.peers, LARGEST_MESSAGE, on_connection, tell)
+
+    return connector_for
+
+
 def _label_parties(own: str, has_label: bool, channels: Mapping[str, Channel]) -> list[str]:
     """The parties that say that they have the label."""
     for channel in channels.values():
+        channel.follow(PROPOSED_ROLES)
         channel.send(Kind.PROPOSAL_ROLE, 0, LABEL if has_label else FEATURES)
     roles = {peer: channel.receive(Kind.PROPOSAL_ROLE, 0, None) for peer, channel in channels.items()}
     return sorted([*([own] if has_label else []), *(peer for peer, role in roles.items() if role == LABEL)])
 
 
 def _agreed(own: str, label_party: str, proposal: Proposal, channels: Mapping[str, Channel]) -> Plan:
+    for peer, channel in channels.items():
+        channel.follow(heard_in_proposal(_role(peer, label_party), _role(own, label_party)))
     if label_party == own:
         return _drafted(own, proposal, channels)
     return _accepted(own, proposal, channels[label_party])
+
+
+def _role(name: str, label_party: str) -> Role:
+    return "label party" if name == label_party else "feature party"
 
 
 def _drafted(own: str, proposal: Proposal, channels: Mapping[str, Channel]) -> Plan:

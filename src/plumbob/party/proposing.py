@@ -2,38 +2,30 @@
 
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from plumbob.callbacks import Tell
 from plumbob.data import ColumnChoices, Table, read_table
 from plumbob.data.encoder import choices_of
 from plumbob.data.summary import summarise
 from plumbob.errors import PlanError
 from plumbob.party import training
 from plumbob.party.home import Home
-from plumbob.party.proposal import Proposal, propose
+from plumbob.party.proposal import Proposal, propose, refusals_told_at
 from plumbob.plan import Party, Plan, suggested_keys
-from plumbob.protocol.journal import SqliteJournal
-
-Tell = Callable[[str], None]
+from plumbob.protocol.sqlite_journal import SqliteJournal
 
 
 def run(folder: Path, keys: Mapping[str, Any], reading: ColumnChoices, out: Path, tell: Tell) -> dict[str, object]:
     """The plan, its file, and what this party's own table gives under it."""
-    if out.exists():
-        raise PlanError(f"{out}: there is a file already; remove it, or choose another name with --out")
-    home = _with_choices(Home.open(folder), reading)
-    own, has_label = _own_table(home), bool(home.settings.label_column)
-    if keys and not has_label:
-        raise PlanError("the party that has the label chooses the plan's keys; leave the flags out here")
-
-    def draft(parties: tuple[Party, ...]) -> Plan:
-        widths = [party.features for party in parties]
-        return Plan.for_columns(widths, **suggested_keys(keys)).replace(parties=parties)
-
-    plan = _proposed(home, Proposal(own, has_label, draft), tell)
+    home = Home.open(folder)
+    with refusals_told_at(home, tell):
+        home = _with_choices(home, reading)
+        own, proposal = _brought(home, keys, out)
+    plan = _proposed(home, proposal, tell)
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(plan.to_toml(), encoding="utf-8")
     summary = summarise(own, choices_of(plan))
@@ -44,6 +36,21 @@ def run(folder: Path, keys: Mapping[str, Any], reading: ColumnChoices, out: Path
         f"next, on all sides: plumbob party align {out}; then plumbob party sign {out}; then plumbob party train {out}",
     ]
     return {"plan": asdict(plan), "hash": plan.hash(), "out": str(out), "table": summary.to_dict(), "lines": lines}
+
+
+def _brought(home: Home, keys: Mapping[str, Any], out: Path) -> tuple[Table, Proposal]:
+    """This party's table, and what it proposes with it."""
+    if out.exists():
+        raise PlanError(f"{out}: there is a file already; remove it, or choose another name with --out")
+    own, has_label = _own_table(home), bool(home.settings.label_column)
+    if keys and not has_label:
+        raise PlanError("the party that has the label chooses the plan's keys; leave the flags out here")
+
+    def draft(parties: tuple[Party, ...]) -> Plan:
+        widths = [party.features for party in parties]
+        return Plan.for_columns(widths, **suggested_keys(keys)).replace(parties=parties)
+
+    return own, Proposal(own, has_label, draft)
 
 
 def _with_choices(home: Home, reading: ColumnChoices) -> Home:

@@ -15,15 +15,15 @@ import msgspec
 
 from plumbob.errors import IdentityError
 from plumbob.party.home import Home
+from plumbob.run_folder import RECORD, RunFolder
 from plumbob.transport.identity import Certificate
 
 FILE = "receipt.json"
-RECORD = "run.json"
 PURPOSE = "run record"
 FORMAT = 1
 
 
-class _Stored(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _StoredReceipt(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The file: everything but the signature is signed."""
 
     format: int
@@ -61,7 +61,7 @@ def sign_record(home: Home, folder: Path, parties: list[str]) -> Path:
     certificates = {own.name: own.certificate.der.hex()}
     certificates |= {name: home.pinned[name].der.hex() for name in parties if name != own.name}
     date = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    unsigned = _Stored(FORMAT, own.name, date, _record_hash(folder), certificates)
+    unsigned = _StoredReceipt(FORMAT, own.name, date, _record_hash(folder), certificates)
     signed = msgspec.structs.replace(unsigned, signature=own.sign(PURPOSE, unsigned.to_sign()).hex())
     file = folder / FILE
     draft = file.with_suffix(".draft")
@@ -76,7 +76,7 @@ def signature_of(folder: Path) -> Signed:
     if not file.exists():
         return NOT_SIGNED
     try:
-        stored = msgspec.json.decode(file.read_bytes(), type=_Stored)
+        stored = msgspec.json.decode(file.read_bytes(), type=_StoredReceipt)
         certificates = {name: Certificate.parse(bytes.fromhex(der)) for name, der in stored.certificates.items()}
         own = certificates[stored.party]
         fingerprints = {name: certificate.fingerprint for name, certificate in certificates.items()}
@@ -93,4 +93,4 @@ def signature_of(folder: Path) -> Signed:
 
 
 def _record_hash(folder: Path) -> str:
-    return hashlib.sha256((folder / RECORD).read_bytes()).hexdigest()
+    return hashlib.sha256(RunFolder(folder).record_file.read_bytes()).hexdigest()

@@ -11,9 +11,9 @@ from plumbob.errors import DataError, PlanError
 from plumbob.party.conversation import MET
 from plumbob.party.status import read_status
 from plumbob.plan import Plan
-from plumbob.protocol.journal import remains_of
+from plumbob.protocol.sqlite_journal import remains_of
 from plumbob.record import Finding, RunRecord
-from plumbob.run_folder import EARLIER, JOURNAL, STATUS, RunFolder
+from plumbob.run_folder import EARLIER, JOURNAL, RECORD, STATUS, RunFolder
 
 RUNS = "runs"
 DEPTH = 4  # Folders below the named one that are looked into.
@@ -71,7 +71,7 @@ def run_folders(place: Path) -> Iterator[Path]:
 def is_run(folder: Path, files: Iterable[str]) -> bool:
     """Whether these files of a folder are a run's."""
     found = set(files)
-    if "run.json" in found:
+    if RECORD in found:
         return True
     return folder.parent.name == RUNS and not folder.name.startswith(SESSIONS) and bool({JOURNAL, STATUS} & found)
 
@@ -82,7 +82,7 @@ def listed(folder: Path) -> ListedRun:
     try:
         record = run.record() if run.record_file.exists() else None
     except DataError:
-        return ListedRun(folder, _date(run.record_file), "", "", "its run.json cannot be read", "")
+        return ListedRun(folder, _date(run.record_file), "", "", f"its {RECORD} cannot be read", "")
     if record is None:
         plan = _plan_of(run)
         title, protocol = ("", "") if plan is None else (plan.title, plan.protocol)

@@ -18,15 +18,16 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from plumbob.callbacks import Tell
 from plumbob.crypto import Randomness
 from plumbob.data import Table, held_out_rows, in_agreed_order, read_table
-from plumbob.errors import BudgetExceededError, DataError, UnsafePlanError
+from plumbob.errors import BudgetExceededError, DataError, UnsafePlanError, UnsignedPlanError
 from plumbob.party import alignment, prediction, receipts, signature, training
 from plumbob.party.conversation import AnyConnector, OtherNumber
 from plumbob.party.home import Home
 from plumbob.party.label_budget import LabelBudget
 from plumbob.party.outcome import GivenPlan, named, plan_of
-from plumbob.party.party_run import PartyRun, party_run_at, refuse_strangers
+from plumbob.party.party_run import PartyRun, party_run_at, refusals_told_at, refuse_strangers
 from plumbob.party.rows import aligned_rows, aligned_table, is_arbiter, own_ids, own_table
 from plumbob.party.run_list import RUNS as RUNS
 from plumbob.party.run_list import is_unstarted, listed
@@ -35,10 +36,10 @@ from plumbob.party.sizes import largest_message
 from plumbob.party.status import Status, read_status
 from plumbob.plan import PARTY_NAME, Plan
 from plumbob.protocol.alignment import MOST_IDS
-from plumbob.protocol.journal import Remains, SqliteJournal, remains_of
 from plumbob.protocol.part import ModelPart
+from plumbob.protocol.sqlite_journal import JournalContents, SqliteJournal, remains_of
 from plumbob.protocol.widths import ASSUMED_ROWS
-from plumbob.record import RunRecord
+from plumbob.record import Finding, RunRecord
 from plumbob.report.progress import StepProgress
 from plumbob.run_folder import JOURNAL, RunFolder
 from plumbob.transport import Connection
@@ -50,7 +51,10 @@ NEW_ROWS = (
     "for new rows type, on all sides: plumbob party align PLAN --name NAME --data FILE, then predict with the same "
     "--name and --data"
 )
-Tell = Callable[[str], None]
+NOT_ALIGNED_YET = (
+    f"These rows are not aligned yet, and the plan does not say how many there are: the findings assume "
+    f"{ASSUMED_ROWS:,}. Run `plumbob party align` and sign again to judge the real number."
+)
 
 
 @dataclass(frozen=True)
@@ -79,22 +83,36 @@ class PredictionOptions:
     is_strict: bool = False
 
 
-def sign(folder: Path, given: GivenPlan, accept_leaks: bool) -> dict[str, object]:
-    """This party's word for a plan; one that leaks needs its word for that too."""
+def sign(
+    folder: Path,
+    given: GivenPlan,
+    accept_leaks: bool,
+    *,
+    is_verbose: bool = False,
+    ask: Callable[[list[str]], bool] | None = None,
+) -> dict[str, object]:
+    """This party's word for a plan; one that leaks needs its word for that too. `ask` shows the lines, and may say no.
+
+    Without `ask` the lines are among those of the result.
+    """
     from plumbob.checking.check import check
-    from plumbob.checking.findings import lines_of
     from plumbob.checking.refusal import refuse_leaks
 
     home, plan = Home.open(folder), plan_of(given)
     refuse_strangers(home, plan)
     rows = plan.rows or aligned_rows(home, plan) or None
     refuse_leaks(plan, rows, accept_leaks)
-    file = signature.sign(home, plan, accepts_leaks=accept_leaks)
     findings, noted = check(plan, rows), _sign_notes(plan, rows)
+    shown = [*_sign_lines(plan, rows, findings, noted, is_verbose), ""]
+    if ask is not None and not ask(shown):
+        raise UnsignedPlanError("nothing was signed; to change the plan, agree on another one: plumbob party propose")
+    file = signature.sign(home, plan, accepts_leaks=accept_leaks)
     leaks = " and accepted its leaks" if accept_leaks else ""
-    lines = [*lines_of(findings), "", *(f"note: {note}" for note in noted), ""]
-    lines.append(f"{home.identity.name} signed {plan.hash()}{leaks}")
-    lines.append(f"next, once all parties have signed: plumbob party train {named(given)}")
+    lines = [
+        *(shown if ask is None else []),
+        f"{home.identity.name} signed {plan.hash()}{leaks}",
+        f"next, once all parties have signed: plumbob party train {named(given)}",
+    ]
     return {
         "plan_hash": plan.hash(),
         "signature": str(file),
@@ -106,17 +124,23 @@ def sign(folder: Path, given: GivenPlan, accept_leaks: bool) -> dict[str, object
     }
 
 
+def _sign_lines(
+    plan: Plan, rows: int | None, findings: Sequence[Finding], noted: Sequence[str], is_verbose: bool
+) -> list[str]:
+    """One screen; or everything that `check --verbose` shows."""
+    from plumbob.checking.consent import consent_lines
+    from plumbob.checking.findings import lines_of
+
+    if is_verbose:
+        return [*lines_of(findings), "", *(f"note: {note}" for note in noted)]
+    return consent_lines(plan, rows or ASSUMED_ROWS, findings, "" if rows else noted[0])
+
+
 def _sign_notes(plan: Plan, rows: int | None) -> list[str]:
     """All that `check` notes, and first what was assumed about rows that are not aligned yet."""
     from plumbob.checking.check import notes
 
-    if rows is not None:
-        return notes(plan, rows)
-    assumed = (
-        f"These rows are not aligned yet, and the plan does not say how many there are: the findings assume "
-        f"{ASSUMED_ROWS:,}. Run `plumbob party align` and sign again to judge the real number."
-    )
-    return [assumed, *notes(plan, ASSUMED_ROWS)]
+    return notes(plan, rows) if rows is not None else [NOT_ALIGNED_YET, *notes(plan, ASSUMED_ROWS)]
 
 
 def align(folder: Path, given: GivenPlan, options: AlignmentOptions, quiet: bool, tell: Tell) -> dict[str, object]:
@@ -125,7 +149,8 @@ def align(folder: Path, given: GivenPlan, options: AlignmentOptions, quiet: bool
     # Before there is a folder for the session: a refusal leaves none.
     refuse_strangers(home, plan)
     name, at_least = _list_name(options.name), options.at_least
-    table = (own_ids if name else own_table)(home, plan, options.data)
+    with refusals_told_at(home, plan, "align", tell, name):
+        table = (own_ids if name else own_table)(home, plan, options.data)
     place = home.folder / RUNS / f"align-{plan.hash()[:SHORT]}{f'.{name}' if name else ''}"
     if options.is_new:
         shutil.rmtree(place, ignore_errors=True)
@@ -167,11 +192,13 @@ def train(
 ) -> dict[str, object]:
     """This party's part in a run, from its beginning or from where it was interrupted."""
     home, plan = Home.open(folder), plan_of(given)
-    _refuse_test_keys(plan, allow_test_keys)
-    seal = signature.seal_of(home, plan)
+    refuse_strangers(home, plan)
+    with refusals_told_at(home, plan, "train", tell):
+        _refuse_test_keys(plan, allow_test_keys)
+        seal = signature.seal_of(home, plan)
+        table = None if is_arbiter(home, plan) else aligned_table(home, plan)
     if plan.seed:
         tell(f"the plan fixes the seed ({plan.seed}): everybody knows batches and starting weights beforehand")
-    table = None if is_arbiter(home, plan) else aligned_table(home, plan)
     rows = len(table) if table is not None else plan.rows
     place = _run_folder(home, plan, is_new)
     party_run = replace(party_run_at(home, plan, table, place, largest_message(plan, rows), tell), seal=seal)
@@ -195,11 +222,19 @@ def _trained(home: Home, party_run: PartyRun, quiet: bool, tell: Tell) -> RunRec
     with StepProgress(plan.protocol, quiet) as progress, _journal(place) as journal:
         if journal.resumed() is not None:
             tell("resuming a run that was interrupted")
-        if table is not None and home.identity.name == plan.label_party.name:
-            LabelBudget.of(home).book(plan, journal.identity(), table.ids, home.settings.label_epsilon)
-        if table is not None and home.identity.name != plan.label_party.name:
-            prediction.book_held_out(home, plan, journal, len(table))
+        with party_run.refusals_told("train"):
+            _book(home, plan, table, journal)
         return training.train(party_run, journal, _journaled_randomness(journal), progress)
+
+
+def _book(home: Home, plan: Plan, table: Table | None, journal: SqliteJournal) -> None:
+    """What the run will give away of this party's rows, before it does."""
+    if table is None:
+        return
+    if home.identity.name == plan.label_party.name:
+        LabelBudget.of(home).book(plan, journal.identity(), table.ids, home.settings.label_epsilon)
+    else:
+        prediction.book_held_out(home, plan, journal, len(table))
 
 
 def _after_training(plan: str) -> str:
@@ -253,24 +288,24 @@ def predict(folder: Path, given: GivenPlan, options: PredictionOptions, tell: Te
     """Scores of aligned rows at the label party; at the others, one session of answers."""
     home, plan = Home.open(folder), plan_of(given)
     name = _list_name(options.name)
-    run = _finished_run(home, plan)
-    part = ModelPart.load(run.part_file(home.identity.name))
-    table = _table_to_predict(home, plan, part, options)
+    is_asking = home.identity.name == plan.label_party.name
+    refuse_strangers(home, plan)
+    with refusals_told_at(home, plan, "predict", tell, name):
+        run = _finished_run(home, plan)
+        part = ModelPart.load(run.part_file(home.identity.name))
+        table = _table_to_predict(home, plan, part, options)
+        rows = _rows_asked(table, options.ids) if is_asking else []
+        threshold = threshold_of(options.threshold, options.cost, part)
+        if is_asking:
+            refuse_unwritable(options.out)
     unusual = unseen_line(home.identity.name, part.encoder.unseen(table), len(table))
-    threshold = threshold_of(options.threshold, options.cost, part)
-    if home.identity.name == plan.label_party.name:
-        refuse_unwritable(options.out)
     place = _private(home, RUNS, f"predict-{plan.hash()[:SHORT]}")
     party_run = replace(party_run_at(home, plan, table, place, prediction.largest_message(plan), tell), list_name=name)
     with _one_session(place) as journal:
-        if home.identity.name != plan.label_party.name:
+        if not is_asking:
             most_rows = _most_rows(plan, part, options.most_rows or home.settings.most_rows)
             answered = _answered(party_run, journal, part, prediction.AnsweredRows.of(home, plan), most_rows)
             return {**answered, "lines": [*filter(None, [unusual]), *answered["lines"]]}
-        try:
-            rows = _rows_asked(table, options.ids)
-        except DataError as mistake:
-            prediction.decline(party_run, journal, mistake)
         scores = prediction.ask(party_run, journal, _journaled_randomness(journal), part, rows)
     if part.classes is None:
         raise DataError("the label party's part names no classes; was it saved by another version?")
@@ -320,7 +355,7 @@ def _introduced(place: Path) -> str:
     return f"run {place.name}" + (f" of plan {title!r}" if title else " (named after its plan's hash)")
 
 
-def _state_of(place: Path, found: Status | None, remains: Remains) -> tuple[bool, str]:
+def _state_of(place: Path, found: Status | None, remains: JournalContents) -> tuple[bool, str]:
     """Whether a run is finished, and in words; one record that cannot be read hides no other run."""
     try:
         # Results that were on their way to the disk when the process died are made again from the journal.
@@ -331,13 +366,13 @@ def _state_of(place: Path, found: Status | None, remains: Remains) -> tuple[bool
     return False, found.sentence() if found is not None else "not begun"
 
 
-def _remains(place: Path) -> Remains:
+def _remains(place: Path) -> JournalContents:
     """Of its journal, and of those that a prediction which was killed left beside it."""
     own = remains_of(RunFolder(place).journal_file)
     return replace(own, has_secrets=any(remains_of(file).has_secrets for file in place.rglob(JOURNAL)))
 
 
-def _why_secrets(run: str, remains: Remains, is_finished: bool) -> str:
+def _why_secrets(run: str, remains: JournalContents, is_finished: bool) -> str:
     if not is_finished:
         return f"; to give it up, with the secrets in its journal: plumbob party forget {run} --give-up"
     late = remains.facts.get(training.LATE, b"a peer").decode()

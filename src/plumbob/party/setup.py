@@ -1,6 +1,6 @@
 """`party init / renew / invite / join / doctor`: one organisation's identity, its peers, and whether all is ready."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -9,8 +9,9 @@ from plumbob.data import Table, read_table
 from plumbob.data.shapes import EncodingChoices
 from plumbob.data.summary import summarise
 from plumbob.errors import SettingsError
-from plumbob.party.home import SETTINGS_FILE, Home, HomeSettings
+from plumbob.party.home import Home
 from plumbob.party.outcome import GivenPlan, plan_of
+from plumbob.party.settings import SETTINGS_FILE, HomeSettings
 from plumbob.plan import SUGGESTED_BINS, Plan
 from plumbob.transport.identity import Certificate
 from plumbob.transport.invitation import Invitation
@@ -28,8 +29,10 @@ def init(folder: Path, settings: HomeSettings, days: int) -> dict[str, object]:
     if settings.listen and not settings.address and not settings.listen.startswith(ANYWHERE):
         settings = replace(settings, address=settings.listen)
     home = Home.create(folder, settings, days)
+    missing = list(_missing(settings, folder))
     lines = [
         f"{home.identity.name} is set up in {folder}; its settings are in {folder / SETTINGS_FILE}",
+        *missing,
         *_fingerprint(home.identity.certificate),
         *([] if summary is None else ["your table, which stays here:", *summary.lines()]),
         *([] if label is None else [label.line]),
@@ -37,18 +40,23 @@ def init(folder: Path, settings: HomeSettings, days: int) -> dict[str, object]:
         home.invitation().token(),
         "then, on all sides at once: plumbob party propose",
     ]
-    if settings.listen and not settings.address:
-        lines.insert(1, f"peers cannot know where to dial: write `address` into {folder / SETTINGS_FILE}")
-    if settings.data and not Path(settings.data).is_file():
-        lines.insert(1, f"{settings.data}: there is no such file yet; `party propose` will need it")
     return {
         "home": str(folder),
         **_described(home.identity.certificate),
         "token": home.invitation().token(),
         "table": None if summary is None else summary.to_dict(),
         "label": None if label is None else asdict(label),
+        "warnings": missing,
         "lines": lines,
     }
+
+
+def _missing(settings: HomeSettings, folder: Path) -> Iterator[str]:
+    """What this party will need before it can run anything."""
+    if settings.data and not Path(settings.data).is_file():
+        yield f"{settings.data}: there is no such file yet; `party propose` will need it"
+    if settings.listen and not settings.address:
+        yield f"peers cannot know where to dial: write `address` into {folder / SETTINGS_FILE}"
 
 
 @dataclass(frozen=True, repr=False)

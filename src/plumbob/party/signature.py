@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from plumbob.errors import IdentityError, RemoteProtocolError, UnsafePlanError
+from plumbob.errors import IdentityError, RemoteProtocolError, UnsignedPlanError
 from plumbob.party.home import Home
 from plumbob.plan import Plan
 from plumbob.protocol.channel import Channel
@@ -22,7 +22,7 @@ FOLDER = "signed"
 
 
 @dataclass(frozen=True, repr=False)
-class Seal:
+class PlanSignature:
     """Our own signature of the plan, and by whose certificates those of the others are known."""
 
     own: bytes
@@ -49,12 +49,12 @@ def _give_word(home: Home, plan: Plan, purpose: str) -> Path:
     return file
 
 
-def seal_of(home: Home, plan: Plan) -> Seal:
-    """What this party has to show for the plan; UnsafePlanError if it was never signed here."""
+def seal_of(home: Home, plan: Plan) -> PlanSignature:
+    """What this party has to show for the plan; UnsignedPlanError if it was never signed here."""
     own = _own(home, plan, PURPOSE)
     if own is None:
-        raise UnsafePlanError("this plan was not signed here; read it, then type: plumbob party sign PLAN")
-    return Seal(own, home.pinned, accepts_leaks=_own(home, plan, LEAKS) is not None)
+        raise UnsignedPlanError("this plan was not signed here; read it, then type: plumbob party sign PLAN")
+    return PlanSignature(own, home.pinned, accepts_leaks=_own(home, plan, LEAKS) is not None)
 
 
 def _own(home: Home, plan: Plan, purpose: str) -> bytes | None:
@@ -67,7 +67,7 @@ def _own(home: Home, plan: Plan, purpose: str) -> bytes | None:
     return own
 
 
-def swap_signatures(channels: Mapping[str, Channel], seal: Seal, plan: Plan) -> dict[str, bytes]:
+def swap_signatures(channels: Mapping[str, Channel], seal: PlanSignature, plan: Plan) -> dict[str, bytes]:
     """Ours to everybody, everybody's to us, checked."""
     for channel in channels.values():
         channel.send(Kind.SIGNATURE, 0, seal.own)

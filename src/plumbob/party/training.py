@@ -13,10 +13,10 @@ from plumbob.party.status import Status
 from plumbob.protocol.arbiter import Arbiter
 from plumbob.protocol.cast import player
 from plumbob.protocol.channel import compare_streams
-from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.outcome import party_record, run_record
-from plumbob.protocol.party import Progress, TrainingParty
+from plumbob.protocol.party import AfterStep, TrainingParty
 from plumbob.protocol.quality import HELD_OUT, judged_at_home, run_to_its_quality, threshold_at_home
+from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.record import RunRecord
 from plumbob.run_folder import JOURNAL as JOURNAL
 from plumbob.run_folder import RunFolder
@@ -27,10 +27,11 @@ LATE = "late"  # until then, who did not say so.
 
 
 def train(
-    party_run: PartyRun, journal: SqliteJournal, randomness: Randomness, progress: Progress | None = None
+    party_run: PartyRun, journal: SqliteJournal, randomness: Randomness, progress: AfterStep | None = None
 ) -> RunRecord:
     """From wherever the journal stands to the end. Returns when the peers have what they need, or do not ask for it."""
-    _refuse_changed_data(party_run, journal)
+    with party_run.refusals_told("train"):
+        _refuse_changed_data(party_run, journal)
     folder = RunFolder(party_run.folder)
     if journal.fact(OVER) is None:
         started = time.perf_counter()
@@ -66,7 +67,7 @@ def _wait_for_the_late(party_run: PartyRun, journal: SqliteJournal) -> None:
         party_run.tell(f"the run was over already, and nobody asked for anything more ({error})")
 
 
-def _followed(status: Status, progress: Progress | None) -> Progress:
+def _followed(status: Status, progress: AfterStep | None) -> AfterStep:
     def follow(batch: Batch, steps: int) -> None:
         status.step, status.steps = batch.step, steps
         if progress is not None:
@@ -87,7 +88,7 @@ def _leave(party_run: PartyRun, talk: Conversation, journal: SqliteJournal) -> N
 
 
 def _trained(
-    party_run: PartyRun, talk: Conversation, journal: SqliteJournal, randomness: Randomness, progress: Progress
+    party_run: PartyRun, talk: Conversation, journal: SqliteJournal, randomness: Randomness, progress: AfterStep
 ) -> tuple[RunRecord, DivergenceError | None]:
     folder = RunFolder(party_run.folder)
     if party_run.seal is not None:

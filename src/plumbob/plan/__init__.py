@@ -6,7 +6,7 @@ with the reason.
 """
 
 from plumbob.plan.defaults import SUGGESTED_BINS, default_of, suggested_keys
-from plumbob.plan.keys import Key, suggestion
+from plumbob.plan.keys import SettingKey, suggestion
 from plumbob.plan.plan import Plan
 from plumbob.plan.rules import PARTY_NAME, PROFILE_BITS
 from plumbob.plan.settings import KEYS, ROLES, SECTIONS, VERSION, Heuristic, Party
@@ -21,9 +21,9 @@ __all__ = [
     "SUGGESTED_BINS",
     "VERSION",
     "Heuristic",
-    "Key",
     "Party",
     "Plan",
+    "SettingKey",
     "default_of",
     "suggested_keys",
     "suggestion",

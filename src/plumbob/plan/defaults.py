@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from plumbob.plan.keys import Key
+from plumbob.plan.keys import SettingKey
 from plumbob.plan.settings import KEYS
 
 SCHEME_OF_SHARES = "lattice"
@@ -41,7 +41,7 @@ def suggested_keys(keys: Mapping[str, Any]) -> dict[str, Any]:
     return {**encoding, "test_share": SUGGESTED_TEST_SHARE, **keys}
 
 
-def default_of(key: Key, version: int, protocol: str, scheme: str | None) -> Any:
+def default_of(key: SettingKey, version: int, protocol: str, scheme: str | None) -> Any:
     """The key's default in a plan of this version, protocol and scheme."""
     if version == 1:
         return VERSION_1.get(key.name, key.default)

@@ -4,7 +4,7 @@ import hashlib
 import json
 from dataclasses import asdict
 
-from plumbob.plan.settings import KEYS, Settings
+from plumbob.plan.settings import KEYS, PlanSettings
 
 MARK_DIGITS = 4
 # What a plan says besides its keys, first.
@@ -12,7 +12,7 @@ NAMED = {"version": "version", "parties": "parties", "heuristic": "privacy.heuri
 PATHS = (*NAMED.values(), *(key.path for key in KEYS))
 
 
-def marks_of(settings: Settings) -> str:
+def marks_of(settings: PlanSettings) -> str:
     """Four hexadecimal digits for each value, in the order of the keys."""
     values = asdict(settings)
     names = (*NAMED, *(key.name for key in KEYS))

@@ -11,7 +11,7 @@ LARGEST_NUMBER = 2**63
 
 
 @dataclass(frozen=True)
-class Key:
+class SettingKey:
     """One setting: where it stands in the file, what it may be, what it means."""
 
     name: str  # flat: as an attribute, a flag and a parameter of the estimator

@@ -8,14 +8,14 @@ from typing import Any, Self
 from plumbob.errors import PlanError
 from plumbob.plan import writing
 from plumbob.plan.defaults import default_of, with_defaults
-from plumbob.plan.keys import Key, suggestion
+from plumbob.plan.keys import SettingKey, suggestion
 from plumbob.plan.reading import flatten, named_parties, parse, read_heuristic, read_text, unknown_flags
 from plumbob.plan.rules import needs_version_2, rule_mistakes, value_mistakes
-from plumbob.plan.settings import FIELD_NAMES, KEYS, VERSION, Party, Settings
+from plumbob.plan.settings import FIELD_NAMES, KEYS, VERSION, Party, PlanSettings
 
 
 @dataclass(frozen=True)
-class Plan(Settings):
+class Plan(PlanSettings):
     """A validated plan; an invalid one cannot be built. Raises PlanError with one line per mistake."""
 
     def __post_init__(self) -> None:
@@ -64,7 +64,7 @@ class Plan(Settings):
         trial = {name: value for name, value in values.items() if name in FIELD_NAMES and name not in wrong}
         # Rules are tried on settings that never passed validation, with defaults where a value is wrong.
         settings = with_defaults(trial, trial.get("version", VERSION))
-        blank = Settings(**{"parties": named_parties((1, 1), with_arbiter=False), **settings})
+        blank = PlanSettings(**{"parties": named_parties((1, 1), with_arbiter=False), **settings})
         between = [text for keys, text in rule_mistakes(blank) if not keys & wrong.keys()]
         _raise_if_any([*mistakes, *wrong.values(), *between])
         return cls(**trial)
@@ -94,11 +94,11 @@ class Plan(Settings):
         resized = [Party(party.name, party.role, width) for party, width in zip(self.learners, features, strict=True)]
         return (*resized, *(party for party in self.parties if party.role == "arbiter"))
 
-    def default(self, key: Key) -> Any:
+    def default(self, key: SettingKey) -> Any:
         """What this plan would have had, had it not said anything about the key."""
         return default_of(key, self.version, self.protocol, self.scheme)
 
-    def _is_default(self, key: Key) -> bool:
+    def _is_default(self, key: SettingKey) -> bool:
         return bool(getattr(self, key.name) == self.default(key))
 
     def party(self, name: str) -> Party:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from plumbob.plan.defaults import VERSION_1
-from plumbob.plan.keys import Key, shown, suggestion
+from plumbob.plan.keys import SettingKey, shown, suggestion
 from plumbob.plan.settings import (
     KEYS,
     LARGEST_FIGURE,
@@ -14,7 +14,7 @@ from plumbob.plan.settings import (
     ROLES,
     Heuristic,
     Party,
-    Settings,
+    PlanSettings,
 )
 
 PARTY_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
@@ -57,9 +57,9 @@ def _heuristic_mistakes(heuristic: object) -> Iterator[str]:
         yield f"privacy.heuristic: expected {{ G = 1.0, T = 30, e = 0 }}, got {shown(heuristic)}"
         return
     limits = (
-        Key("G", "privacy.heuristic", 1.0, "", above=0.5, most=LARGEST_FIGURE),
-        Key("T", "privacy.heuristic", 1, "", low=1),
-        Key("e", "privacy.heuristic", 0, "", low=0),
+        SettingKey("G", "privacy.heuristic", 1.0, "", above=0.5, most=LARGEST_FIGURE),
+        SettingKey("T", "privacy.heuristic", 1, "", low=1),
+        SettingKey("e", "privacy.heuristic", 0, "", low=0),
     )
     for key in limits:
         if (text := key.mistake(getattr(heuristic, key.name))) is not None:
@@ -91,7 +91,7 @@ def _one_party_mistakes(party: Party) -> Iterator[str]:
         choices = ", ".join(f'"{role}"' for role in ROLES)
         yield f"{path}.role: expected one of {choices}, got {shown(party.role)}{suggestion(party.role, ROLES)}"
         return
-    width = Key("features", path, 0, "", low=1 if party.role == "features" else 0, most=LARGEST_WIDTH)
+    width = SettingKey("features", path, 0, "", low=1 if party.role == "features" else 0, most=LARGEST_WIDTH)
     if (text := width.mistake(party.features)) is not None:
         yield text
     elif party.role == "arbiter" and party.features:
@@ -101,7 +101,7 @@ def _one_party_mistakes(party: Party) -> Iterator[str]:
 # Values together.
 
 
-def rule_mistakes(plan: Settings) -> Mistakes:
+def rule_mistakes(plan: PlanSettings) -> Mistakes:
     """What the protocol cannot carry."""
     yield from _version_mistakes(plan)
     yield from _data_mistakes(plan)
@@ -117,7 +117,7 @@ def needs_version_2(values: Mapping[str, Any]) -> bool:
     return any(key.name in values and _is_later(key, values[key.name]) for key in KEYS)
 
 
-def _version_mistakes(plan: Settings) -> Mistakes:
+def _version_mistakes(plan: PlanSettings) -> Mistakes:
     if plan.version > 1:
         return
     for key in KEYS:
@@ -128,12 +128,12 @@ def _version_mistakes(plan: Settings) -> Mistakes:
             )
 
 
-def _is_later(key: Key, value: object) -> bool:
+def _is_later(key: SettingKey, value: object) -> bool:
     is_later_key = key.since > 1 and value != VERSION_1.get(key.name, key.default)
     return is_later_key or value in CHOICES_OF_VERSION_2.get(key.name, ())
 
 
-def _data_mistakes(plan: Settings) -> Mistakes:
+def _data_mistakes(plan: PlanSettings) -> Mistakes:
     if plan.scale == "public" and plan.noise != "rows":
         yield (
             {"scale", "noise"},
@@ -148,7 +148,7 @@ def _data_mistakes(plan: Settings) -> Mistakes:
         )
 
 
-def _protocol_mistakes(plan: Settings) -> Mistakes:
+def _protocol_mistakes(plan: PlanSettings) -> Mistakes:
     protocol, n_learners = plan.protocol, len(plan.learners)
     if (reason := _sigmoid_reason(plan)) is not None:
         yield (
@@ -206,7 +206,7 @@ def _protocol_mistakes(plan: Settings) -> Mistakes:
         yield {"replies", "protocol", "parties"}, f'crypto.replies: "paper" over "{protocol}": {reason}'
 
 
-def _sigmoid_reason(plan: Settings) -> str | None:
+def _sigmoid_reason(plan: PlanSettings) -> str | None:
     if plan.protocol == "clear":
         return None
     if plan.sigmoid == "fourier":
@@ -223,7 +223,7 @@ def _sigmoid_reason(plan: Settings) -> str | None:
     return None
 
 
-def _paper_replies_reason(plan: Settings) -> str | None:
+def _paper_replies_reason(plan: PlanSettings) -> str | None:
     if plan.protocol == "shares":
         return 'nothing is handed back there; use "packed" or "single"'
     if plan.protocol == "exchange" and len(plan.learners) > 2:
@@ -233,7 +233,7 @@ def _paper_replies_reason(plan: Settings) -> str | None:
     return None
 
 
-def _descent_mistakes(plan: Settings) -> Mistakes:
+def _descent_mistakes(plan: PlanSettings) -> Mistakes:
     """What would diverge, or what only a part of the protocols can follow."""
     if plan.learning_rate == 0 and not (plan.is_whitened and plan.batches == "full"):
         yield (
@@ -259,7 +259,7 @@ def _descent_mistakes(plan: Settings) -> Mistakes:
         )
 
 
-def _scheme_mistakes(plan: Settings) -> Mistakes:
+def _scheme_mistakes(plan: PlanSettings) -> Mistakes:
     if plan.scheme == "lattice" and plan.protocol in ("exchange", "arbiter"):
         yield (
             {"scheme", "protocol"},
@@ -285,7 +285,7 @@ def _scheme_mistakes(plan: Settings) -> Mistakes:
         )
 
 
-def _key_mistakes(plan: Settings) -> Mistakes:
+def _key_mistakes(plan: PlanSettings) -> Mistakes:
     if plan.key_bits not in PROFILE_BITS and not plan.test_only_keys:
         yield (
             {"key_bits", "test_only_keys"},
@@ -301,7 +301,7 @@ def _key_mistakes(plan: Settings) -> Mistakes:
         )
 
 
-def _row_mistakes(plan: Settings) -> Mistakes:
+def _row_mistakes(plan: PlanSettings) -> Mistakes:
     """A promise about whole rows that would be false is not made (docs/privacy.md)."""
     if plan.protocol in ("exchange", "arbiter"):
         yield (
@@ -361,7 +361,7 @@ def _row_mistakes(plan: Settings) -> Mistakes:
         )
 
 
-def _noise_mistakes(plan: Settings) -> Mistakes:
+def _noise_mistakes(plan: PlanSettings) -> Mistakes:
     if plan.noise == "std" and plan.noise_std == 0:
         yield {"noise", "noise_std"}, 'privacy.noise_std: noise = "std" needs it above 0, got 0'
     if plan.noise != "std" and plan.noise_std > 0:

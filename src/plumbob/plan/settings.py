@@ -6,7 +6,7 @@ Reading, checking, printing and the command line's flags all follow from this li
 import math
 from dataclasses import dataclass, field, fields
 
-from plumbob.plan.keys import Key, key, one_of
+from plumbob.plan.keys import SettingKey, key, one_of
 
 VERSION = 2
 ROLES = ("label", "features", "arbiter")
@@ -50,7 +50,7 @@ class Heuristic:
 
 
 @dataclass(frozen=True)
-class Settings:
+class PlanSettings:
     """The values of a plan, as they stand in its file; `Plan` is their validated form."""
 
     parties: tuple[Party, ...]
@@ -66,15 +66,18 @@ class Settings:
     missing: str = one_of(
         "data",
         "refuse mean indicator",
-        "refuse | mean (each party, its own training rows) | indicator (mean, and a column that marks the gaps)",
+        "gaps: refuse | mean (of the party's training rows) | indicator (mean, and a column that marks the gaps); not "
+        "used while bins > 0",
     )
     categorical: str = one_of(
-        "data", "refuse one-hot", "refuse | one-hot (each party; `features` counts the columns after encoding)"
+        "data",
+        "refuse one-hot",
+        "texts: refuse | one-hot (`features` counts the columns after encoding); not used while bins > 0",
     )
     bins: int = key(
         "data",
         0,
-        "quantile bins per numeric column; above 0 it also encodes categories and gives gaps a bin",
+        "quantile bins per numeric column; above 0, categories are encoded and gaps get a bin of their own",
         low=0,
         most=LARGEST_BINS,
         since=2,
@@ -272,5 +275,7 @@ def row_passes(rows: int, columns: int, epsilon: float, delta: float) -> int:
     return round(min(MOST_ROW_PASSES, max(FEWEST_ROW_PASSES, wanted)))
 
 
-KEYS: tuple[Key, ...] = tuple(Key(item.name, **item.metadata) for item in fields(Settings) if item.metadata)
-FIELD_NAMES = tuple(item.name for item in fields(Settings))
+KEYS: tuple[SettingKey, ...] = tuple(
+    SettingKey(item.name, **item.metadata) for item in fields(PlanSettings) if item.metadata
+)
+FIELD_NAMES = tuple(item.name for item in fields(PlanSettings))

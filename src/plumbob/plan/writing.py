@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from plumbob.plan.settings import KEYS, SECTIONS, Party, Settings
+from plumbob.plan.settings import KEYS, SECTIONS, Party, PlanSettings
 
 HASH_PREFIX = "plumbob plan {version}\n"
 
 
-def hashed(settings: Settings) -> str:
+def hashed(settings: PlanSettings) -> str:
     """Hex SHA-256 over all values, defaults included but for rare keys; layout and the order of keys do not matter.
 
     The order of the parties does: it says whose columns come first. A plan of version 1 has the hash that it had
@@ -24,13 +24,13 @@ def hashed(settings: Settings) -> str:
     return hashlib.sha256((prefix + canonical).encode()).hexdigest()
 
 
-def _unsaid(settings: Settings) -> set[str]:
+def _unsaid(settings: PlanSettings) -> set[str]:
     """Rare keys at their default, and keys that the plan's version does not have."""
     rare = {key.name for key in KEYS if key.is_rare and getattr(settings, key.name) == key.default}
     return rare | {key.name for key in KEYS if key.since > settings.version}
 
 
-def to_toml(settings: Settings) -> str:
+def to_toml(settings: PlanSettings) -> str:
     """The whole plan with every default written out and explained; reads back as the same plan."""
     sections = {section: [f"[{section}]"] for section in SECTIONS}
     sections["parties"][0] += '                    # first the label party; an arbiter is { role = "arbiter" }'
@@ -47,7 +47,7 @@ def to_toml(settings: Settings) -> str:
     return _head(settings) + "".join("\n".join(lines) + "\n" for lines in sections.values())
 
 
-def _head(settings: Settings) -> str:
+def _head(settings: PlanSettings) -> str:
     version = f"version = {settings.version}\n" if settings.version > 1 else ""
     return f"{version}title = {toml_value(settings.title)}\n"
 

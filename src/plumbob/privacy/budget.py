@@ -7,7 +7,7 @@ from plumbob.errors import BudgetExceededError
 from plumbob.privacy.accounting import LabelCost
 
 
-class BudgetLedger:
+class LabelReleases:
     """Counts how often each label was released; a release beyond the agreed number of visits is refused."""
 
     def __init__(self, cost: LabelCost, rows: int) -> None:

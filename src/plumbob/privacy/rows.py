@@ -145,11 +145,6 @@ class RowCost:
         """The proved figure (Canonne, Kamath and Steinke 2020, Proposition 12), failures taken out of delta."""
         return zcdp_epsilon(self.rho, _delta_left(delta, self.failure))
 
-    def renyi_epsilon(self, delta: float, order: float) -> float:
-        """The same from one Renyi order; the smallest of all orders is the proved figure."""
-        left = _delta_left(delta, self.failure)
-        return self.rho * order + math.log1p(-1 / order) - math.log(left * order) / (order - 1)
-
     def unproved_epsilon(self, delta: float) -> float:
         """What a privacy loss distribution says for the continuous Gaussian: smaller, and not proved for what is drawn.
 

@@ -26,6 +26,7 @@ from typing import Any, TypeVar
 import msgspec
 import numpy as np
 
+from plumbob.callbacks import Progress
 from plumbob.crypto.curve import ORDER, POINT_BYTES, split
 from plumbob.crypto.engines import cores
 from plumbob.crypto.same_scalar import PROOF_BYTES, Prover, packed_bits, unpacked_bits, verify
@@ -43,8 +44,6 @@ SEED_BYTES = 32
 FORMAT = 1
 DAMAGED = "the state of an interrupted alignment is damaged, or of other ids; align from the start"
 
-Progress = Callable[[int, int], None]
-"""Called after each step, when `state` holds it, with the steps done and those that are known of by then."""
 
 Item = TypeVar("Item", str, bytes)
 
@@ -65,7 +64,7 @@ class Alignment:
     """How many ids each party brought."""
 
 
-class Opening(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class AlignmentTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What everybody says before the first chunk."""
 
     ids: int
@@ -198,7 +197,7 @@ class AlignmentParty:
         # All draws of the session: what follows is calculated.
         scalar = 1 + self.participant.randomness.below(ORDER - 1)
         seed = self.participant.randomness.draw(SEED_BYTES)
-        ours = Opening(len(self.ids), self._chunk, self._go_on is not None)
+        ours = AlignmentTerms(len(self.ids), self._chunk, self._go_on is not None)
         self.participant.send_all(Kind.ALIGNMENT_OPENING, msgspec.json.encode(ours))
         sizes = {self.participant.name: len(self.ids)}
         for peer, channel in self.participant.data_peers.items():
@@ -541,10 +540,10 @@ class _Ahead:
         return self._pending.pop(start)()
 
 
-def _announced(peer: str, body: bytes, ours: Opening) -> int:
+def _announced(peer: str, body: bytes, ours: AlignmentTerms) -> int:
     """How many ids the peer has, if it opens as we do."""
     try:
-        opening = msgspec.json.decode(body, type=Opening)
+        opening = msgspec.json.decode(body, type=AlignmentTerms)
     except msgspec.DecodeError:
         raise RemoteProtocolError(f"{peer}: its opening cannot be read; is its version another one?") from None
     if opening.size_first != ours.size_first:

@@ -1,7 +1,8 @@
 """Long messages of a journal, in plain files beside it.
 
 In the database each of them would be written four times: into its log and its file, then with zeros in both after the
-step. Here it is written once, and is on the disk before the database refers to it. A file is used again from its
+step. Here it is written once, by a thread of its own, and is on the disk before the database refers to it: what came
+from a peer is written while the answer is calculated. A file is used again from its
 beginning once nothing refers to it, so that a later step writes over an earlier one. What stands here has travelled:
 with the draws gone, nobody can decrypt it.
 """
@@ -9,6 +10,7 @@ with the draws gone, nobody can decrypt it.
 import os
 import struct
 from collections.abc import Collection
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,23 +42,25 @@ class Bodies:
     def __init__(self, journal: Path, used: Collection[int]) -> None:
         self._journal = journal
         self._handles: dict[int, int] = {}
-        self._current, self._position, self._is_durable = -1, 0, True
+        self._current, self._position = -1, 0
+        self._writer = ThreadPoolExecutor(1, "plumbob journal")
+        self._pending: list[Future[None]] = []
         self.turn(used)
 
     def put(self, data: bytes) -> Place:
-        """Durable after the next `sync`."""
+        """Durable after the next `sync`, which raises what went wrong."""
         place = Place(self._current, self._position, len(data))
-        _write(self._handle(place.file), data, place.start)
+        self._pending.append(self._writer.submit(_write_durably, self._handle(place.file), data, place.start))
         self._position += len(data)
-        self._is_durable = False
         return place
 
     def sync(self) -> None:
-        if not self._is_durable:
-            os.fdatasync(self._handle(self._current))
-            self._is_durable = True
+        pending, self._pending = self._pending, []
+        for each in pending:
+            each.result()
 
     def get(self, place: Place) -> bytes:
+        self.sync()
         return os.pread(self._handle(place.file), place.size, place.start)
 
     def turn(self, used: Collection[int]) -> None:
@@ -67,6 +71,7 @@ class Bodies:
 
     def erase(self) -> None:
         """Write over everything, and remove it."""
+        self.sync()
         for file in self._files():
             number = int(file.name.rpartition("-")[2])
             for start in range(0, file.stat().st_size, len(ZEROS)):
@@ -74,9 +79,14 @@ class Bodies:
             if number in self._handles:
                 os.fsync(self._handles[number])
             file.unlink()
-        self.close()
+        self._close_files()
 
     def close(self) -> None:
+        """Without waiting for what nobody refers to yet."""
+        self._writer.shutdown(wait=True, cancel_futures=True)
+        self._close_files()
+
+    def _close_files(self) -> None:
         for handle in self._handles.values():
             os.close(handle)
         self._handles.clear()
@@ -92,6 +102,11 @@ class Bodies:
 
     def _files(self) -> list[Path]:
         return sorted(self._journal.parent.glob(f"{self._journal.name}-body-*"))
+
+
+def _write_durably(handle: int, data: bytes, start: int) -> None:
+    _write(handle, data, start)
+    os.fdatasync(handle)
 
 
 def _write(handle: int, data: bytes, start: int) -> None:

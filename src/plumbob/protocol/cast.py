@@ -6,7 +6,7 @@ from plumbob.protocol.arbiter import Arbiter, ArbitratedParty
 from plumbob.protocol.exchange import ExchangeParty
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.lattice_shares import LatticeParty
-from plumbob.protocol.party import Progress, TrainingParty
+from plumbob.protocol.party import AfterStep, TrainingParty
 from plumbob.protocol.shares import SharesParty
 
 PROTOCOLS: dict[str, type[TrainingParty]] = {
@@ -19,7 +19,7 @@ PROTOCOLS: dict[str, type[TrainingParty]] = {
 def player(
     participant: Participant,
     table: Table | None,
-    progress: Progress | None = None,
+    progress: AfterStep | None = None,
     instead: type[TrainingParty] | None = None,
 ) -> TrainingParty | Arbiter:
     """The party at this participant; without a table it is the arbiter. `instead` is a class that overrides a step."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from plumbob.errors import LocalProtocolError, RemoteProtocolError, TransportError
 from plumbob.protocol.journal import NO_JOURNAL, Journal
 from plumbob.protocol.messages import LONGEST_TEXT, Kind, Message, decode
-from plumbob.protocol.order import Order, Table
+from plumbob.protocol.order import ChannelOrder, MessageOrder
 from plumbob.transport import Link
 
 PATIENCE = 600.0  # Seconds to wait for a peer that is still calculating.
@@ -45,18 +45,18 @@ class Channel:
         self._patience = patience
         self._journal = journal
         self._sent = self._received = NOTHING
-        self._order: Order | None = None
+        self._order: ChannelOrder | None = None
 
-    def follow(self, table: Table | None) -> None:
+    def follow(self, table: MessageOrder | None) -> None:
         """From now on, wait only for what the peer may say by this table (`order.heard`), in its order."""
-        self._order = None if table is None else Order(table)
+        self._order = None if table is None else ChannelOrder(table)
 
     def send(self, kind: Kind, step: int, body: bytes) -> None:
         data = Message(kind, step, self.traffic.messages_sent, body).encode()
         # On the disk before it leaves; what left before a restart is the link's to send again.
         if self._journal.sending(self.peer, data):
             self._link.send(data)
-        self._sent = _chained(self._sent, data)
+        self._sent = _chained(self._sent, digest_of(data))
         self.traffic.messages_sent += 1
         self.traffic.bytes_sent += len(data)
 
@@ -77,9 +77,10 @@ class Channel:
             raise RemoteProtocolError(
                 f"{self.peer}: expected {kind.name} with {size} bytes, got {len(message.body)}; do the plans agree?"
             )
+        digest = digest_of(data)
         if replayed is None:
-            self._journal.keep(self.peer, data)
-        self._received = _chained(self._received, data)
+            self._journal.keep(self.peer, data, digest)
+        self._received = _chained(self._received, digest)
         if self.tape is not None:
             self.tape.append(data)
         self.traffic.messages_received += 1
@@ -130,9 +131,14 @@ def _shown(message: Message) -> str:
     return f"{message.kind.name} of step {message.step} as message {message.sequence}"
 
 
-def _chained(so_far: bytes, data: bytes) -> bytes:
+def digest_of(data: bytes) -> bytes:
+    """By which a message that comes twice is known, and of which a stream's hash consists."""
+    return hashlib.sha256(data).digest()
+
+
+def _chained(so_far: bytes, digest: bytes) -> bytes:
     """A hash over a stream that can be put down and taken up again."""
-    return hashlib.sha256(so_far + hashlib.sha256(data).digest()).digest()
+    return hashlib.sha256(so_far + digest).digest()
 
 
 def compare_streams(channels: Iterable[Channel]) -> None:

@@ -20,7 +20,7 @@ from plumbob.model.starts import starting_weights
 from plumbob.plan import Plan
 from plumbob.protocol import defences, row_noise
 from plumbob.protocol.journal import Resumed, State
-from plumbob.protocol.party import Progress
+from plumbob.protocol.party import AfterStep
 from plumbob.protocol.transcript import Transcript
 from plumbob.protocol.widths import columns_of
 
@@ -39,7 +39,7 @@ class OpenParty:
     """What own draws add to the sums, in each step in which they do."""
 
 
-class Keeper(Protocol):
+class EpochJournal(Protocol):
     """A journal that is told of many steps at once: one of them takes less time than writing it down."""
 
     def is_due(self) -> bool: ...
@@ -53,8 +53,8 @@ def train_clear(
     plan: Plan,
     tables: Mapping[str, Table],
     seed: bytes,
-    progress: Progress | None = None,
-    keeper: Keeper | None = None,
+    progress: AfterStep | None = None,
+    keeper: EpochJournal | None = None,
 ) -> tuple[list[Transcript], dict[str, Shard]]:
     """All parties' training in one place; `tables` are aligned, `seed` fixes batches, held-out rows and the start."""
     parties = _open_parties(plan, tables, seed)
@@ -141,20 +141,20 @@ def _noise_on_sums(plan: Plan, parties: list[OpenParty], generator: np.random.Ge
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Labels:
+class TrainingLabels:
     """Of all training rows: as training uses them, and how much each row weighs."""
 
     signs: Vector
     weights: Vector
 
 
-def _labels(plan: Plan, label_party: OpenParty, seed: bytes) -> Labels:
+def _labels(plan: Plan, label_party: OpenParty, seed: bytes) -> TrainingLabels:
     y = label_party.shard.y
     if y is None:
         raise DataError(f"{label_party.name}: expected labels, its table has none")
     drawn = defences.random_bytes_for_flips(seed, len(y))
     signs = defences.flipped_signs(logistic.signs_of(y), plan.label_flip_epsilon, drawn)
-    return Labels(signs, row_weights(plan, y))
+    return TrainingLabels(signs, row_weights(plan, y))
 
 
 def row_weights(plan: Plan, y: ArrayLike) -> Vector:
@@ -178,7 +178,7 @@ def _step(
     plan: Plan,
     parties: list[OpenParty],
     batch: Batch,
-    labels: Labels,
+    labels: TrainingLabels,
     noise: tuple[Matrix, Matrix],
     on_sums: list[Matrix] | None,
 ) -> None:

@@ -41,7 +41,7 @@ SHOWN = 80  # Characters of a peer's own words that an error repeats.
 HASH_BYTES = 32
 WHAT_IDS_SAY = "its ids, their order or its seed"
 
-Purpose = Literal["train", "predict", "align"]
+SessionPurpose = Literal["train", "predict", "align"]
 """What a session is for. It goes into the session's identity: a greeting for one purpose is none for another."""
 
 
@@ -93,7 +93,7 @@ class Participant:
         arbiter = self.plan.arbiter
         return {peer: channel for peer, channel in self.channels.items() if arbiter is None or peer != arbiter.name}
 
-    def follow(self, purpose: Purpose) -> None:
+    def follow(self, purpose: SessionPurpose) -> None:
         """Let every channel wait only for what its peer may say in such a session."""
         table = table_for(self.plan, purpose)
         for peer, channel in self.channels.items():
@@ -140,7 +140,9 @@ class Session:
     seed: bytes
 
 
-def agree(participant: Participant, ids: Collection[str], purpose: Purpose = "train", about: str = "") -> Session:
+def agree(
+    participant: Participant, ids: Collection[str], purpose: SessionPurpose = "train", about: str = ""
+) -> Session:
     """Same plan, same ordered rows, and a seed that nobody could choose alone. An arbiter is only greeted.
 
     `about` is something else that all must hold the same of: the run whose model is used.
@@ -152,7 +154,7 @@ def agree(participant: Participant, ids: Collection[str], purpose: Purpose = "tr
     return Session(identity, seed)
 
 
-def greet(participant: Participant, rows: int | None = None, purpose: Purpose = "train") -> tuple[bytes, int]:
+def greet(participant: Participant, rows: int | None = None, purpose: SessionPurpose = "train") -> tuple[bytes, int]:
     """The session's identity and the number of aligned rows; who holds none, an arbiter, hears it from the others."""
     identity, heard = greet_peers(participant, rows, purpose)
     for peer, theirs in heard.items():
@@ -165,7 +167,9 @@ def greet(participant: Participant, rows: int | None = None, purpose: Purpose = 
     return identity, rows
 
 
-def greet_peers(participant: Participant, rows: int | None, purpose: Purpose) -> tuple[bytes, dict[str, int | None]]:
+def greet_peers(
+    participant: Participant, rows: int | None, purpose: SessionPurpose
+) -> tuple[bytes, dict[str, int | None]]:
     """The session's identity, and the rows that each peer names. An arbiter takes part in training only."""
     nonces = {participant.name: participant.randomness.draw(NONCE_BYTES).hex()}
     plan_hash = participant.plan.hash()

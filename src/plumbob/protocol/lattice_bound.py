@@ -12,7 +12,7 @@ from plumbob.crypto.lattice import Context, LatticeEngine, Owner, OwnerKey, Test
 from plumbob.crypto.lattice.context import SEED_BYTES
 from plumbob.errors import RemoteProtocolError
 from plumbob.protocol.handshake import HASH_BYTES, Participant, Session, hash_fields
-from plumbob.protocol.lattice_keys import Product, agree_keys, known_key
+from plumbob.protocol.lattice_keys import KeyedProduct, agree_keys, known_key
 from plumbob.protocol.lattice_sets import LatticeShape
 from plumbob.protocol.messages import Kind
 
@@ -89,7 +89,7 @@ def bind_lattice(
     name = participant.name
     channels = {peer: participant.channels[peer] for peer in held if peer != name}
     contexts = [Context(session.identity, *ends, KIND, 0) for peer in channels for ends in _ordered(name, peer)]
-    products = [Product(context, shape.profile[0]) for context in contexts]
+    products = [KeyedProduct(context, shape.profile[0]) for context in contexts]
     keys = agree_keys(participant, engine, channels, products)
     supplied = {
         peer: Owner(keys.own[Context(session.identity, name, peer, KIND, 0)], shape.scores(peer, 1)).request(

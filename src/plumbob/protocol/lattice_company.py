@@ -10,15 +10,15 @@ from plumbob.errors import PlumbobError, RemoteProtocolError
 from plumbob.plan import Plan
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.handshake import Participant, Session
+from plumbob.protocol.openings import Share
 from plumbob.protocol.pair_masks import zero_sum_mask
 from plumbob.protocol.widths import columns_of
 
-Share = list[int]
 Said = TypeVar("Said")
 
 
 @dataclass(frozen=True)
-class Company:
+class ColumnHolders:
     """All parties with columns, seen from one of them; the order is the plan's."""
 
     plan: Plan
@@ -26,7 +26,7 @@ class Company:
     channels: Mapping[str, Channel]
 
     @classmethod
-    def at(cls, participant: Participant) -> "Company":
+    def at(cls, participant: Participant) -> "ColumnHolders":
         names = [party.name for party in participant.plan.learners if party.name != participant.name]
         return cls(participant.plan, participant.name, {name: participant.channels[name] for name in names})
 

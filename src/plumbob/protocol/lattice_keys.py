@@ -34,7 +34,7 @@ PASSED, AGAIN = b"\1", b"\0"
 COMMITMENT_BYTES = 32
 
 
-class Product(NamedTuple):
+class KeyedProduct(NamedTuple):
     """One product that needs a key of its own."""
 
     context: Context
@@ -76,8 +76,8 @@ class Keys:
 def settled_keys(
     participant: Participant,
     engine: LatticeEngine,
-    products: Iterable[Product],
-    agree: Callable[[Sequence[Product]], Keys],
+    products: Iterable[KeyedProduct],
+    agree: Callable[[Sequence[KeyedProduct]], Keys],
 ) -> Keys:
     """The keys of a whole run: agreed on now, or as an earlier start left them, without those of passes that are over.
 
@@ -97,13 +97,13 @@ def settled_keys(
     return keys
 
 
-def _needed(products: Sequence[Product], keys: Keys, number: int) -> bytes:
+def _needed(products: Sequence[KeyedProduct], keys: Keys, number: int) -> bytes:
     """Of one pass: seeds of own keys, and the peers' keys, in the order of the products."""
     either = {**keys.seeds, **keys.peers_public}
     return msgspec.msgpack.encode([either[each.context] for each in products if each.context.number == number])
 
 
-def _restored(engine: LatticeEngine, products: Sequence[Product], name: str, needs: Mapping[int, bytes]) -> Keys:
+def _restored(engine: LatticeEngine, products: Sequence[KeyedProduct], name: str, needs: Mapping[int, bytes]) -> Keys:
     keys = Keys({}, {}, {}, {}, {})
     for number, data in needs.items():
         of_pass = (product for product in products if product.context.number == number)
@@ -128,7 +128,7 @@ Talk = Generator[None, None, Keys]
 
 
 def agree_keys(
-    participant: Participant, engine: LatticeEngine, channels: Mapping[str, Channel], products: Iterable[Product]
+    participant: Participant, engine: LatticeEngine, channels: Mapping[str, Channel], products: Iterable[KeyedProduct]
 ) -> Keys:
     """Make ours, get the peers', and test all of them; what fails ends the run."""
     listed = list(products)
@@ -152,7 +152,7 @@ def _goes_on(talk: Talk, joint: Keys) -> bool:
     return True
 
 
-def _agreed(participant: Participant, engine: LatticeEngine, channel: Channel, listed: Sequence[Product]) -> Talk:
+def _agreed(participant: Participant, engine: LatticeEngine, channel: Channel, listed: Sequence[KeyedProduct]) -> Talk:
     """With one peer."""
     mine = [product for product in listed if product.context.owner == participant.name]
     theirs = [product for product in listed if product.context.owner != participant.name]
@@ -186,7 +186,7 @@ class _Tests:
         self.own, self.own_public = own, own_public
 
     def run(
-        self, theirs: Sequence[Product], public: dict[Context, bytes]
+        self, theirs: Sequence[KeyedProduct], public: dict[Context, bytes]
     ) -> Generator[None, None, dict[Context, TestedKey]]:
         tested: dict[Context, TestedKey] = {}
         proving, testing = list(self.own.values()), list(theirs)
@@ -203,10 +203,10 @@ class _Tests:
         self,
         number: int,
         proving: list[OwnerKey],
-        testing: list[Product],
+        testing: list[KeyedProduct],
         public: dict[Context, bytes],
         tested: dict[Context, TestedKey],
-    ) -> Generator[None, None, tuple[list[OwnerKey], list[Product]]]:
+    ) -> Generator[None, None, tuple[list[OwnerKey], list[KeyedProduct]]]:
         """What has to be proved, and tested, once more."""
         tests = [self._test(product, public[product.context]) for product in testing]
         proofs = [
@@ -235,7 +235,7 @@ class _Tests:
         again = [key for key, nonce in zip(proving, nonces, strict=True) if nonce is None]
         return again, [product for product in testing if product.context not in tested]
 
-    def _test(self, product: Product, public: bytes) -> KeyTest:
+    def _test(self, product: KeyedProduct, public: bytes) -> KeyTest:
         sigma = self.participant.randomness.draw(SEED_BYTES)
         try:
             return KeyTest(self.engine, product.parameters, product.context, public, sigma)

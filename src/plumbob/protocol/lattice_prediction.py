@@ -20,7 +20,7 @@ from plumbob.errors import DataError
 from plumbob.plan import Plan
 from plumbob.protocol.handshake import Participant, Session, agree, agree_pair_keys
 from plumbob.protocol.lattice_bound import BoundLattice, BoundLattices, ends_of
-from plumbob.protocol.lattice_company import Company, lattice_engine, zero_sum_masks
+from plumbob.protocol.lattice_company import ColumnHolders, lattice_engine, zero_sum_masks
 from plumbob.protocol.lattice_sets import ANGLE_BITS, SCORE_FRACTION, LatticeShape
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import SCORES_BY_LATTICE
@@ -43,7 +43,7 @@ class LatticePredictor:
 
     def __init__(self, participant: Participant, table: Table) -> None:
         self.participant, self.plan, self.table = participant, participant.plan, table
-        self.company = Company.at(participant)
+        self.company = ColumnHolders.at(participant)
 
     own: list[int]
     ends: dict[str, BoundLattice]
@@ -108,10 +108,10 @@ class LatticePredictor:
 
     def _shared_scores(self, step: int, X: Matrix) -> NDArray[np.uint64]:
         """This party's share of the scores, modulo one period."""
-        mine = local.scores(X, self.plan.feature_bits, self.own, self.shape.input_bits)
-        total = mine >> np.uint64(self.shape.input_bits - ANGLE_BITS)
         entries = np.rint(np.ldexp(X, self.plan.feature_bits)).astype(np.int32)
-        matrix = lattice.Matrix(self.engine, self.shape.scores(self.company.name, len(X)), entries)
+        mine = local.scores(self.engine, entries, self.own, self.shape.input_bits)
+        total = mine >> np.uint64(self.shape.input_bits - ANGLE_BITS)
+        matrix = lattice.PrivateMatrix(self.engine, self.shape.scores(self.company.name, len(X)), entries)
         for peer, channel in self.company.channels.items():
             # Drawn for these rows alone: randomness that hid others must not hide them too.
             answering_key = self.participant.randomness.draw(SEED_BYTES)

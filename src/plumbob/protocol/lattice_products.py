@@ -15,9 +15,9 @@ from plumbob.crypto.lattice import (
     Evaluator,
     Layout,
     MaskedOpening,
-    Matrix,
     Owner,
     Pairs,
+    PrivateMatrix,
     SlotEvaluator,
     SlotLayout,
     SlotOwner,
@@ -26,7 +26,7 @@ from plumbob.crypto.lattice import (
 )
 from plumbob.crypto.lattice.context import SEED_BYTES, derive
 from plumbob.protocol.handshake import PolynomialCounts, Session
-from plumbob.protocol.lattice_company import Company, said_by
+from plumbob.protocol.lattice_company import ColumnHolders, said_by
 from plumbob.protocol.lattice_keys import Keys
 from plumbob.protocol.lattice_sets import LatticeShape
 from plumbob.protocol.messages import Kind
@@ -38,7 +38,7 @@ SCORES, SIGMOID, GRADIENTS, PENALTIES = "scores", "sigmoid", "gradients", "penal
 class Products:
     """One party's ends of all products of a run."""
 
-    company: Company
+    company: ColumnHolders
     session: Session
     shape: LatticeShape
     engine: lattice.LatticeEngine
@@ -54,7 +54,7 @@ class Products:
     # With a private matrix.
 
     def with_matrix(
-        self, kind: str, number: int, lent: Mapping[str, Pairs], matrix: Matrix
+        self, kind: str, number: int, lent: Mapping[str, Pairs], matrix: PrivateMatrix
     ) -> dict[str, tuple[Pairs, Pairs]]:
         """With each peer: shares of (own matrix with what it lends, its matrix with what we lend)."""
         name, channels = self.company.name, self.company.channels
@@ -69,7 +69,7 @@ class Products:
         answered = {peer: self._answered(kind, number, peer, matrix) for peer in channels}
         return {peer: (answered[peer], self._opened(number, peer, owner)) for peer, owner in owners.items()}
 
-    def _answered(self, kind: str, number: int, peer: str, matrix: Matrix) -> Pairs:
+    def _answered(self, kind: str, number: int, peer: str, matrix: PrivateMatrix) -> Pairs:
         channel = self.company.channels[peer]
         request = channel.receive(Kind.LATTICE_REQUEST, number, SEED_BYTES + matrix.layout.request_bytes)
         key = self.keys.tested[self.context(kind, number, peer, self.company.name)]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from plumbob.crypto.lattice import Layout, MaskedOpening, ParameterSet, SlotLayout, angles, sets
 from plumbob.data.whitening import PENALTY_BITS
-from plumbob.errors import CryptoError, PlanError
+from plumbob.errors import PlanError
 from plumbob.model.sigmoid import HARMONICS
 from plumbob.plan import Plan
 from plumbob.privacy.randomised_response import label_scale
@@ -293,14 +293,6 @@ def _too_much(plan: Plan, opened: int) -> str:
         f'crypto.scheme: "lattice": {opened} bits may be opened to one party, and its keys withstand {most}; accepted '
         f"would be {accepted}"
     )
-
-
-def parameter_set(number: int) -> ParameterSet:
-    """The set of this number, as a stored model names it."""
-    try:
-        return sets.by_number(number)
-    except CryptoError as error:
-        raise PlanError(str(error)) from error
 
 
 def has_penalty_products(plan: Plan) -> bool:

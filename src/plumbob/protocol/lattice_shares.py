@@ -29,6 +29,7 @@ from plumbob.arrays import Vector
 from plumbob.crypto import lattice
 from plumbob.crypto.lattice import Context, angles, local, pairs
 from plumbob.crypto.lattice.context import SEED_BYTES
+from plumbob.crypto.lattice.interface import Angles
 from plumbob.data import Batch, store
 from plumbob.data.whitening import PENALTY_BITS
 from plumbob.errors import DivergenceError, PrivacyError
@@ -36,8 +37,8 @@ from plumbob.protocol.clear import row_weights
 from plumbob.protocol.handshake import agree_pair_keys
 from plumbob.protocol.journal import State
 from plumbob.protocol.lattice_bound import AnyBound, bind_lattice
-from plumbob.protocol.lattice_company import Company, Share, lattice_engine, zero_sum_masks
-from plumbob.protocol.lattice_keys import Keys, Product, agree_keys, settled_keys
+from plumbob.protocol.lattice_company import ColumnHolders, lattice_engine, zero_sum_masks
+from plumbob.protocol.lattice_keys import KeyedProduct, Keys, agree_keys, settled_keys
 from plumbob.protocol.lattice_products import GRADIENTS, PENALTIES, SCORES, SIGMOID, Products
 from plumbob.protocol.lattice_sets import (
     ANGLE_BITS,
@@ -49,9 +50,9 @@ from plumbob.protocol.lattice_sets import (
     WEIGHT_BITS,
     LatticeShape,
 )
-from plumbob.protocol.lattice_sigmoid import Angles, shared_series
+from plumbob.protocol.lattice_sigmoid import shared_series
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.openings import WEIGHTS
+from plumbob.protocol.openings import WEIGHTS, Share
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.row_noise import whole_noise_of_a_run
@@ -89,7 +90,7 @@ class LatticeParty(TrainingParty):
         counts = self.participant.polynomials
         self.products = Products(self.company, self.session, self.shape, self.engine, keys, answering_key, counts)
 
-    def _agreed_keys(self, products: Sequence[Product]) -> Keys:
+    def _agreed_keys(self, products: Sequence[KeyedProduct]) -> Keys:
         return agree_keys(self.participant, self.engine, self.company.channels, products)
 
     def _drawn_noise(self) -> NDArray[np.int64] | None:
@@ -128,7 +129,7 @@ class LatticeParty(TrainingParty):
         body = self.company.channels[name].receive(Kind.START_SHARE, 0, ELEMENT_BYTES * self.company.columns(name))
         return [reduce(value) for value in from_bytes(body)]
 
-    def _listed_products(self) -> Iterator[Product]:
+    def _listed_products(self) -> Iterator[KeyedProduct]:
         """Everything that needs a key, in the order in which keys travel."""
         slots = self.shape.profile[2]
         names = self.company.names
@@ -136,18 +137,18 @@ class LatticeParty(TrainingParty):
             for first, second in combinations(names, 2):
                 for owner, evaluator in ((first, second), (second, first)):
                     scores, gradients, _ = self.shape.sets_for(evaluator)
-                    yield Product(self._context(SCORES, number, owner, evaluator), scores)
-                    yield Product(self._context(GRADIENTS, number, owner, evaluator), gradients)
+                    yield KeyedProduct(self._context(SCORES, number, owner, evaluator), scores)
+                    yield KeyedProduct(self._context(GRADIENTS, number, owner, evaluator), gradients)
                     if self.shape.has_penalty_products:
-                        yield Product(self._context(PENALTIES, number, owner, evaluator), gradients)
+                        yield KeyedProduct(self._context(PENALTIES, number, owner, evaluator), gradients)
                 for place in range(len(self.shape.pieces)):
-                    yield Product(self._context(f"{SIGMOID} {place}", number, first, second), slots)
+                    yield KeyedProduct(self._context(f"{SIGMOID} {place}", number, first, second), slots)
 
     def step(self, batch: Batch) -> Vector:
         pulls = self._shared_penalties(batch.step)
         residuals = self._shared_residuals(batch.step, self._shared_scores(batch.step))
         sums = self._shared_sums(batch.step, residuals)
-        size = StepSize.of(self.shape)
+        size = LatticeStepSize.of(self.shape)
         for name in self.company.names:
             self._descend(name, sums[name], pulls.get(name), size)
         self.products.keys.forget(batch.step)
@@ -158,7 +159,7 @@ class LatticeParty(TrainingParty):
     def _shared_scores(self, number: int) -> Angles:
         """This party's share of all rows' scores: 2**32 is one period."""
         dropped = self.shape.input_bits - ANGLE_BITS
-        mine = local.scores(self.shard.X, self.plan.feature_bits, self.held[self.company.name], self.shape.input_bits)
+        mine = local.scores(self.engine, self._integers, self.held[self.company.name], self.shape.input_bits)
         lent = {peer: local.pairs_of(self.held[peer]) for peer in self.company.peers}
         total = mine >> np.uint64(dropped)
         for answered, opened in self.products.with_matrix(SCORES, number, lent, self._score_matrix).values():
@@ -191,7 +192,7 @@ class LatticeParty(TrainingParty):
 
     def _shared_sums(self, number: int, residuals: lattice.Pairs) -> dict[str, Share]:
         """This party's shares of every party's sums of residuals times features."""
-        mine = local.sums(self.shard.X, self.plan.feature_bits, residuals)
+        mine = local.sums(self.engine, self._integers, residuals)
         lent = dict.fromkeys(self.company.peers, residuals)
         shared = self._with_products(GRADIENTS, number, mine, lent, self._gradient_matrix)
         return self._lifted_sums(number, GRADIENTS, self._noisy(number, shared))
@@ -208,12 +209,12 @@ class LatticeParty(TrainingParty):
         if not self.shape.has_penalty_products:
             return {}
         lent = {peer: local.pairs_of(self.held[peer]) for peer in self.company.peers}
-        mine = local.sums(self._penalty, PENALTY_BITS, local.pairs_of(self.held[self.company.name]))
+        mine = local.sums(self.engine, self._penalty, local.pairs_of(self.held[self.company.name]))
         shared = self._with_products(PENALTIES, number, mine, lent, self._penalty_matrix)
         return self._lifted_sums(number, PENALTIES, shared)
 
     def _with_products(
-        self, kind: str, number: int, mine: Share, lent: Mapping[str, lattice.Pairs], matrix: lattice.Matrix
+        self, kind: str, number: int, mine: Share, lent: Mapping[str, lattice.Pairs], matrix: lattice.PrivateMatrix
     ) -> dict[str, Share]:
         """Own product without its low bits, and all directions' products; the order is the plan's."""
         ways = self.products.with_matrix(kind, number, lent, matrix)
@@ -239,7 +240,7 @@ class LatticeParty(TrainingParty):
 
     # 4. Updates.
 
-    def _descend(self, name: str, sums: Share, pull: Share | None, size: "StepSize") -> None:
+    def _descend(self, name: str, sums: Share, pull: Share | None, size: "LatticeStepSize") -> None:
         """One party's weights and velocity after the step."""
         ring = self.company.shares
         pulls = (
@@ -254,7 +255,7 @@ class LatticeParty(TrainingParty):
         moved = zip(self.held[name], self.velocities[name], strict=True)
         self.held[name] = [ring.reduce(w - u) for w, u in moved]
 
-    def _public_pulls(self, name: str, size: "StepSize") -> Share:
+    def _public_pulls(self, name: str, size: "LatticeStepSize") -> Share:
         """rate l2 w; the intercept, the label party's last, is not penalised."""
         if not self.plan.l2:
             return [0] * len(self.held[name])
@@ -267,12 +268,12 @@ class LatticeParty(TrainingParty):
     # Private matrices.
 
     @cached_property
-    def _score_matrix(self) -> lattice.Matrix:
-        return lattice.Matrix(self.engine, self.products.layout(SCORES, self.company.name), self._integers)
+    def _score_matrix(self) -> lattice.PrivateMatrix:
+        return lattice.PrivateMatrix(self.engine, self.products.layout(SCORES, self.company.name), self._integers)
 
     @cached_property
-    def _gradient_matrix(self) -> lattice.Matrix:
-        return lattice.Matrix(self.engine, self.products.layout(GRADIENTS, self.company.name), self._integers)
+    def _gradient_matrix(self) -> lattice.PrivateMatrix:
+        return lattice.PrivateMatrix(self.engine, self.products.layout(GRADIENTS, self.company.name), self._integers)
 
     @cached_property
     def _integers(self) -> lattice.Small:
@@ -282,13 +283,12 @@ class LatticeParty(TrainingParty):
         return entries
 
     @cached_property
-    def _penalty_matrix(self) -> lattice.Matrix:
-        entries = np.rint(np.ldexp(self._penalty, PENALTY_BITS)).astype(np.int32)
-        return lattice.Matrix(self.engine, self.products.layout(PENALTIES, self.company.name), entries)
+    def _penalty_matrix(self) -> lattice.PrivateMatrix:
+        return lattice.PrivateMatrix(self.engine, self.products.layout(PENALTIES, self.company.name), self._penalty)
 
     @cached_property
-    def _penalty(self) -> NDArray[np.float64]:
-        return self.shard.penalties(self.plan.l2)
+    def _penalty(self) -> lattice.Small:
+        return np.rint(np.ldexp(self.shard.penalties(self.plan.l2), PENALTY_BITS)).astype(np.int32)
 
     # What surrounds the steps.
 
@@ -359,15 +359,15 @@ class LatticeParty(TrainingParty):
         return lattice_engine(self.participant)
 
     @cached_property
-    def company(self) -> Company:
-        return Company.at(self.participant)
+    def company(self) -> ColumnHolders:
+        return ColumnHolders.at(self.participant)
 
     def _context(self, kind: str, number: int, owner: str, evaluator: str) -> Context:
         return Context(self.session.identity, owner, evaluator, kind, number)
 
 
 @dataclass(frozen=True)
-class StepSize:
+class LatticeStepSize:
     """The public integers of an update: rate / rows, the rate, and momentum; shifts bring products back to weights."""
 
     factor: int
@@ -377,7 +377,7 @@ class StepSize:
     momentum: int
 
     @classmethod
-    def of(cls, shape: LatticeShape) -> "StepSize":
+    def of(cls, shape: LatticeShape) -> "LatticeStepSize":
         rate = shape.plan.rate / shape.rows
         exponent = STEP_BITS - 1 - math.floor(math.log2(rate))
         return cls(

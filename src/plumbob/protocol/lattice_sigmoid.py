@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.crypto.lattice import Pairs, SlotLayout, Small, angles, pairs
+from plumbob.crypto.lattice.interface import Angles
 from plumbob.errors import LocalProtocolError
 from plumbob.model.sigmoid import AMPLITUDES, HARMONICS
 from plumbob.protocol.lattice_products import SIGMOID, Products
 from plumbob.protocol.lattice_sets import LAST_BITS, SLOT_BITS, TURN_BITS
 
-Angles = NDArray[np.uint32]
 RowWeights = NDArray[np.int64]
 
 

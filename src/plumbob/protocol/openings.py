@@ -23,7 +23,7 @@ Share = list[int]
 
 
 @dataclass(frozen=True)
-class Opening:
+class OpenedWidth:
     """The width of an honest number: a sign, integer bits and the fraction bits that are kept."""
 
     integer_bits: int
@@ -72,13 +72,13 @@ class Opening:
         return -(-self.bits // 8)
 
 
-WEIGHTS = Opening(integer_bits=6, fraction_bits=20)
+WEIGHTS = OpenedWidth(integer_bits=6, fraction_bits=20)
 """A weight in the units of training: below 64, to 2**-20."""
-SCORES = Opening(integer_bits=10, fraction_bits=16)
+SCORES = OpenedWidth(integer_bits=10, fraction_bits=16)
 """A score: below 1024, where the guard of `model.logistic` takes a run for diverged, and to 2**-16."""
 
 
-SCORES_BY_LATTICE = Opening(integer_bits=5, fraction_bits=16)
+SCORES_BY_LATTICE = OpenedWidth(integer_bits=5, fraction_bits=16)
 """The same where scores are shared modulo one period of the sigmoid's series, 64: below 32."""
 
 

@@ -3,19 +3,19 @@
 A channel that was told its table (`Channel.follow`) waits only for a message that the peer may send at that place. A
 message may be left out (a party without columns learns nothing, so nobody asks it), but none may come before one that
 stands above it, and turns with the same `again` repeat together. A kind stands either outside the steps or in them.
-For three and more parties by lattices nobody has written a table yet, so their channels wait for what they are told to.
 
 Sizes are bytes: a number, or an expression that both sides can evaluate before the message comes. Its words: `rows` of
 the batch, the piece or the query; `columns` of somebody; `terms`, 3 with minimax and otherwise 1; `ciphertext`, `key`
 and `element`, bytes of one; `replies(n)`, ciphertexts that carry n sums; `opened(n)`, their bytes when they come back;
-`request` and `reply`, bytes of a lattice product, by its kind and by who multiplies; `keys`, bytes of each lattice key
-that somebody has to prove; `ids` of a chunk.
+`request` and `reply`, bytes of a lattice product, by its kind and by who multiplies; `factors` that are turned for each
+row; `all_columns` of all parties; `keys`, bytes of each key that somebody proves to the other; `ids` of a chunk.
 
 Lines are those of the paper's Protocol 1; steps those of docs/protocol.md, section 10.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 from plumbob.errors import LocalProtocolError
@@ -24,8 +24,10 @@ from plumbob.protocol.lattice_sets import has_penalty_products
 from plumbob.protocol.messages import LONGEST_TEXT, Kind
 from plumbob.protocol.widths import columns_of
 
-Speaker = Literal["anybody", "party", "helper", "learner", "label party", "feature party", "arbiter"]
-"""Who has rows is a party. In a step each is a helper to all others, and a learner if it has columns."""
+Role = Literal["anybody", "party", "helper", "learner", "label party", "feature party", "arbiter"]
+"""Whoever has rows is a party. In a step each is a helper to all others, and a learner if it has columns."""
+Speaker = Role | range
+"""Or the parties at these places in the plan; the label party's is 0."""
 
 TEXT = f"at most {LONGEST_TEXT}"
 
@@ -45,7 +47,7 @@ class Turn:
 
 
 @dataclass(frozen=True)
-class Table:
+class MessageOrder:
     """All messages of one protocol: outside its steps, and in each of them."""
 
     outside: tuple[Turn, ...]
@@ -66,7 +68,7 @@ STREAM_HASHES = Turn("anybody", "anybody", Kind.STREAM_HASHES, 64)
 # After the last step, where rows are held out: their scores, for the label party's own eyes.
 HELD_OUT = Turn("feature party", "label party", Kind.SCORE_SHARE, "16 * rows")
 
-EXCHANGE = Table(
+EXCHANGE = MessageOrder(
     outside=(*GREETING, PUBLIC_KEY, PAIR_KEY, PAIR_KEY, STREAM_HASHES),
     steps=(
         Turn("helper", "learner", Kind.RESIDUALS, "rows * terms * ciphertext", "line 5"),
@@ -76,7 +78,7 @@ EXCHANGE = Table(
     ),
 )
 
-ARBITER = Table(
+ARBITER = MessageOrder(
     outside=(*GREETING, PUBLIC_KEY, PAIR_KEY, STREAM_HASHES),
     steps=(
         Turn("feature party", "label party", Kind.SCORES, "rows * ciphertext"),
@@ -99,7 +101,7 @@ SCORED_BY_LATTICE = (
 )
 BOUND_BY_PAILLIER = (PUBLIC_KEY, Turn("party", "party", Kind.BOUND_SHARE, "columns(receiver) * ciphertext", "step 5"))
 
-SHARES_BY_PAILLIER = Table(
+SHARES_BY_PAILLIER = MessageOrder(
     outside=(
         *GREETING,
         PUBLIC_KEY,
@@ -128,32 +130,76 @@ def _lattice_keys(test: str) -> tuple[Turn, ...]:
     )
 
 
-# In a plan whose penalty is a product, before the scores.
-PENALTIES = (
-    Turn("party", "party", Kind.LATTICE_REQUEST, "request(penalties, receiver)", "step 4"),
-    Turn("party", "party", Kind.LATTICE_REPLY, "reply(penalties, sender)", "step 4"),
+START_BY_LATTICE = Turn("party", "party", Kind.START_SHARE, "columns(sender) * element", "step 0")
+BOUND_BY_LATTICE = (
+    *_lattice_keys("test for prediction"),
+    Turn("party", "party", Kind.BOUND_SHARE, "request(bound, receiver)", "step 5"),
 )
-SHARES_BY_LATTICE = Table(
+
+
+def _product(of: str, where: str) -> tuple[Turn, ...]:
+    """Both directions at once: everybody encrypts for everybody, and everybody multiplies."""
+    return (
+        Turn("party", "party", Kind.LATTICE_REQUEST, f"request({of}, receiver)", where),
+        Turn("party", "party", Kind.LATTICE_REPLY, f"reply({of}, sender)", where),
+    )
+
+
+SCORES, GRADIENTS = _product("scores", "step 1"), _product("gradients", "step 3")
+PENALTIES = _product("penalties", "step 4")  # In a plan whose penalty is a product, before the scores.
+SHARES_BY_LATTICE = MessageOrder(
     outside=(
         *GREETING,
-        Turn("party", "party", Kind.START_SHARE, "columns(sender) * element", "step 0"),
+        START_BY_LATTICE,
         *_lattice_keys("test"),
         WEIGHT_SHARE,
-        *_lattice_keys("test for prediction"),
-        Turn("party", "party", Kind.BOUND_SHARE, "request(bound, receiver)", "step 5"),
+        *BOUND_BY_LATTICE,
         STREAM_HASHES,
     ),
     steps=(
-        Turn("party", "party", Kind.LATTICE_REQUEST, "request(scores, receiver)", "step 1"),
-        Turn("party", "party", Kind.LATTICE_REPLY, "reply(scores, sender)", "step 1"),
+        *SCORES,
         Turn("label party", "feature party", Kind.LATTICE_REQUEST, "request(slots, rows)", "step 2", again="piece"),
         Turn("feature party", "label party", Kind.LATTICE_REPLY, "reply(slots, rows)", "step 2", again="piece"),
-        Turn("party", "party", Kind.LATTICE_REQUEST, "request(gradients, receiver)", "step 3"),
-        Turn("party", "party", Kind.LATTICE_REPLY, "reply(gradients, sender)", "step 3"),
+        *GRADIENTS,
     ),
 )
 
-PREDICTION = Table(
+# Three and more parties.
+LIFTED_SUMS = Turn("feature party", "label party", Kind.MASKED_SHARE, "13 * all_columns", "step 3")
+LIFTED_PENALTIES = replace(LIFTED_SUMS, where="step 4")
+
+
+def _stages(parties: int) -> Iterator[Turn]:
+    """Step 2 of docs/protocol.md: in stage m, party m turns what those before it hold, and all of them lift it."""
+    for place in range(1, parties):
+        earlier, turning, slots = range(place), range(place, place + 1), "turned" if place < parties - 1 else "slots"
+        yield Turn(earlier, turning, Kind.LATTICE_REQUEST, f"request({slots}, rows)", "step 2", again="piece")
+        yield Turn(turning, earlier, Kind.LATTICE_REPLY, f"reply({slots}, rows)", "step 2", again="piece")
+        # Two holders lift their shares alone.
+        if place > 1:
+            numbers = "factors * rows" if slots == "turned" else "rows"
+            holders = range(1, place + 1)
+            yield Turn(holders, "label party", Kind.MASKED_SHARE, f"14 * {numbers}", "step 2", again="piece")
+
+
+def _shares_of_many(parties: int) -> MessageOrder:
+    return MessageOrder(
+        outside=(
+            *GREETING,
+            PAIR_KEY,
+            START_BY_LATTICE,
+            *_lattice_keys("test"),
+            WEIGHT_SHARE,
+            *BOUND_BY_LATTICE,
+            Turn("party", "party", Kind.BOUND_HASHES, "32 * (parties - 1)", "step 5"),
+            PAIR_KEY,
+            STREAM_HASHES,
+        ),
+        steps=(*SCORES, *_stages(parties), *GRADIENTS, LIFTED_SUMS),
+    )
+
+
+PREDICTION = MessageOrder(
     # A part of an earlier version binds its shares now, where all parts are in one process.
     outside=(*GREETING, PAIR_KEY, *BOUND_BY_PAILLIER, STREAM_HASHES),
     steps=(
@@ -164,7 +210,7 @@ PREDICTION = Table(
 )
 
 # A step is a chunk, so nothing here begins again with a new one.
-ALIGNMENT = Table(
+ALIGNMENT = MessageOrder(
     outside=(
         *GREETING,
         Turn("party", "party", Kind.ALIGNMENT_OPENING, TEXT),
@@ -181,9 +227,19 @@ ALIGNMENT = Table(
     )
 )
 
+# `party propose`, before there is a plan: first everybody says whether it has the label.
+PROPOSED_ROLES = MessageOrder((Turn("anybody", "anybody", Kind.PROPOSAL_ROLE, TEXT),))
+PROPOSAL = MessageOrder(
+    (
+        Turn("label party", "feature party", Kind.PROPOSAL_DRAFT, TEXT),
+        Turn("feature party", "label party", Kind.PROPOSAL_WIDTH, 8),
+        Turn("label party", "feature party", Kind.PROPOSAL_PLAN, TEXT),
+    )
+)
 
-def table_for(plan: Plan, purpose: str) -> Table | None:
-    """What a session of this plan says; None where nobody has written it down."""
+
+def table_for(plan: Plan, purpose: str) -> MessageOrder | None:
+    """What a session of this plan says; None for training in the clear, where nothing is said."""
     if purpose == "align":
         return ALIGNMENT
     if purpose == "predict":
@@ -192,10 +248,9 @@ def table_for(plan: Plan, purpose: str) -> Table | None:
         return {"exchange": EXCHANGE, "arbiter": ARBITER}.get(plan.protocol)
     if plan.scheme != "lattice":
         return replace(SHARES_BY_PAILLIER, steps=(*SHARES_BY_PAILLIER.steps, *_scored(plan)))
-    if len(plan.learners) > 2:
-        return None
-    penalties = PENALTIES if has_penalty_products(plan) else ()
-    return replace(SHARES_BY_LATTICE, steps=(*penalties, *SHARES_BY_LATTICE.steps, *_scored(plan)))
+    table = SHARES_BY_LATTICE if len(plan.learners) == 2 else _shares_of_many(len(plan.learners))
+    penalties = PENALTIES if len(plan.learners) == 2 else (*PENALTIES, LIFTED_PENALTIES)
+    return replace(table, steps=(*(penalties if has_penalty_products(plan) else ()), *table.steps, *_scored(plan)))
 
 
 def _scored(plan: Plan) -> tuple[Turn, ...]:
@@ -204,16 +259,26 @@ def _scored(plan: Plan) -> tuple[Turn, ...]:
     return SCORED_BY_LATTICE if plan.scheme == "lattice" else SCORED_BY_PAILLIER
 
 
-def heard(table: Table, plan: Plan, sender: str, receiver: str) -> Table:
+def heard(table: MessageOrder, plan: Plan, sender: str, receiver: str) -> MessageOrder:
     """Of a table, what one party may say to another."""
+    return _between(table, partial(_is, plan, sender), partial(_is, plan, receiver))
 
+
+def heard_in_proposal(sender: Role, receiver: Role) -> MessageOrder:
+    """The same where roles are all that is known."""
+    return _between(PROPOSAL, sender.__eq__, receiver.__eq__)
+
+
+def _between(table: MessageOrder, sends: Callable[[Speaker], bool], hears: Callable[[Speaker], bool]) -> MessageOrder:
     def said(turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
-        return tuple(t for t in turns if _is(t.sender, plan, sender) and _is(t.receiver, plan, receiver))
+        return tuple(turn for turn in turns if sends(turn.sender) and hears(turn.receiver))
 
-    return Table(said(table.outside), said(table.steps))
+    return MessageOrder(said(table.outside), said(table.steps))
 
 
-def _is(speaker: Speaker, plan: Plan, name: str) -> bool:
+def _is(plan: Plan, name: str, speaker: Speaker) -> bool:
+    if isinstance(speaker, range):
+        return name in [party.name for party in plan.learners][speaker.start : speaker.stop]
     role = plan.party(name).role
     if speaker == "learner":
         return role != "arbiter" and columns_of(plan, name) > 0
@@ -221,13 +286,13 @@ def _is(speaker: Speaker, plan: Plan, name: str) -> bool:
     return role in roles.get(speaker, {"label", "features"} if speaker != "anybody" else {role})
 
 
-class Order:
+class ChannelOrder:
     """How far one channel is in its table, in one direction."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: MessageOrder) -> None:
         self._table = table
-        self._outside = _Place(table.outside)
-        self._inside = _Place(table.steps)
+        self._outside = _Position(table.outside)
+        self._inside = _Position(table.steps)
         self._step = 0
 
     def take(self, kind: Kind, step: int) -> Turn:
@@ -235,11 +300,11 @@ class Order:
         if step == 0 or any(turn.kind == kind for turn in self._table.outside):
             return self._outside.take(kind, "outside the steps")
         if step != self._step:
-            self._step, self._inside = step, _Place(self._table.steps)
+            self._step, self._inside = step, _Position(self._table.steps)
         return self._inside.take(kind, f"in step {step}")
 
 
-class _Place:
+class _Position:
     """How far one list of turns is."""
 
     def __init__(self, turns: tuple[Turn, ...]) -> None:

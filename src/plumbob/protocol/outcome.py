@@ -4,6 +4,7 @@ A simulation has all parties, an organisation on a network its own.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from plumbob import __version__
 from plumbob.crypto import Randomness
@@ -21,21 +22,11 @@ def run_record(
     plan: Plan, engine: str, randomness: Randomness, parties: Sequence[PartyRecord], rows: int, seed: bytes
 ) -> RunRecord:
     """Of a run that came to its end, on so many training rows."""
-    return RunRecord(
-        plumbob=__version__,
-        plan=plan.to_toml(),
-        parsed_plan=plan,
-        plan_hash=plan.hash(),
-        protocol=plan.protocol,
+    return replace(
+        unfinished_record(plan, rows, FINISHED, steps_per_epoch(rows, plan) * plan.passes),
         engine=engine,
-        key_profile=_key_profile(plan),
         randomness="kernel" if randomness.is_kernel else "test source",
         seed=seed.hex(),
-        rows=rows,
-        test_rows=0,
-        steps=steps_per_epoch(rows, plan) * plan.passes,
-        seconds=0.0,
-        status=FINISHED,
         parties=list(parties),
         notes=[NOT_PRIVATE] if _is_seeded_defence(plan, randomness) else [],
     )

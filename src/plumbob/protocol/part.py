@@ -13,9 +13,9 @@ import msgspec
 import numpy as np
 
 from plumbob.arrays import Matrix, Vector
-from plumbob.data import Encoder, Shard, Source, Table, store
+from plumbob.data import Encoder, PlainColumn, Shard, Table, store
 from plumbob.data.encoder import ALL_ROWS, Rows
-from plumbob.data.encoding import AnySource, restored_source, stored_source
+from plumbob.data.encoding import EncodedColumn, restored_source, stored_source
 from plumbob.data.whitening import CLIP, Whitening, penalties_of
 from plumbob.errors import DataError
 from plumbob.plan import Party
@@ -148,7 +148,7 @@ class ModelPart:
             written = msgspec.json.decode(data, type=_Format).format
             if written not in (EARLIER, FORMAT):
                 raise DataError(f"{path}: expected a model part of format {FORMAT}, got {written}")
-            stored = msgspec.json.decode(data, type=_Stored)
+            stored = msgspec.json.decode(data, type=_StoredPart)
             sources = tuple(_source(source) for source in stored.sources)
             shares = {name: [int(value) for value in share] for name, share in stored.shares.items()}
             kept = stored.bound or stored.bound_lattice or stored.bound_lattices
@@ -195,8 +195,8 @@ class ModelPart:
         return is_whole and all(values is None or len(values) == columns for values in fitted)
 
 
-def _source(stored: dict[str, Any] | tuple[str, tuple[str, ...] | None]) -> AnySource:
-    return restored_source(stored) if isinstance(stored, dict) else Source(*stored)
+def _source(stored: dict[str, Any] | tuple[str, tuple[str, ...] | None]) -> EncodedColumn:
+    return restored_source(stored) if isinstance(stored, dict) else PlainColumn(*stored)
 
 
 class _Format(msgspec.Struct):
@@ -304,7 +304,7 @@ class _StoredWhitening(msgspec.Struct, forbid_unknown_fields=True):
         return Whitening(np.array(self.centre, dtype=np.float64), matrix, self.clip, self.norm)
 
 
-class _Stored(msgspec.Struct, forbid_unknown_fields=True):
+class _StoredPart(msgspec.Struct, forbid_unknown_fields=True):
     """The file, field by field; anything else is refused."""
 
     format: int

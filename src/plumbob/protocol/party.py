@@ -22,7 +22,7 @@ from plumbob.model.sigmoid import SIGMOIDS
 from plumbob.model.starts import starting_weights
 from plumbob.plan import Plan
 from plumbob.privacy import discrete_gaussian
-from plumbob.privacy.budget import BudgetLedger
+from plumbob.privacy.budget import LabelReleases
 from plumbob.privacy.randomised_response import label_scale
 from plumbob.protocol import defences, row_noise
 from plumbob.protocol.handshake import Participant, Session, agree
@@ -36,14 +36,14 @@ LARGEST_SCORE = (
 )
 NOISE_REACH = 9.0  # Standard deviations: beyond them once in 10**18 draws.
 
-Progress = Callable[[Batch, int], None]
+AfterStep = Callable[[Batch, int], None]
 """Called after each step with its batch and the number of steps in all."""
 
 
 class TrainingParty(ABC):
     """A party that holds columns."""
 
-    def __init__(self, participant: Participant, table: Table, progress: Progress | None = None) -> None:
+    def __init__(self, participant: Participant, table: Table, progress: AfterStep | None = None) -> None:
         self.participant = participant
         self.plan = participant.plan
         self.table = table
@@ -60,7 +60,7 @@ class TrainingParty(ABC):
     widths: Widths
     start: Vector
     weights: Vector
-    budget: BudgetLedger | None
+    budget: LabelReleases | None
     """What was spent of the labels' budget, where the plan has one."""
 
     def run(self) -> Transcript:
@@ -94,7 +94,7 @@ class TrainingParty(ABC):
         for piece in store.pieces(len(self.shard)):
             self.widths.features.encode(self.shard.X[piece], "features")
         cost = defences.label_cost(self.plan)
-        self.budget = None if cost is None or self.shard.y is None else BudgetLedger(cost, len(self.shard))
+        self.budget = None if cost is None or self.shard.y is None else LabelReleases(cost, len(self.shard))
         self.start = self.weights = own_start(self.participant, self.session, self.columns)
         _ = self._signs
         self.prepare()

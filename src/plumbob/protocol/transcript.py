@@ -19,7 +19,7 @@ from plumbob.arrays import Matrix, Vector
 from plumbob.errors import DataError
 
 FORMAT = 1
-UNCOMPRESSED_FROM = 64 * 2**20  # Bytes of features.
+UNCOMPRESSED_FROM = 2**20  # Bytes of features.
 # What numpy and the library below it raise when a file is not what it should be.
 DAMAGES = (
     OSError,

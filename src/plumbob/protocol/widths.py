@@ -11,7 +11,7 @@ import numpy as np
 
 from plumbob.arrays import Vector
 from plumbob.crypto import Encoding, PublicKey, Slots
-from plumbob.crypto.engines import Shape
+from plumbob.crypto.engines import ProductShape
 from plumbob.data import largest_batch
 from plumbob.data.whitening import CLIP, gamma_for
 from plumbob.errors import PlanError, RemoteProtocolError
@@ -63,12 +63,12 @@ def widths_for(plan: Plan, training_rows: int) -> Widths:
     return Widths(features, features, residuals, 1)
 
 
-def usual_shape(plan: Plan) -> Shape:
+def usual_shape(plan: Plan) -> ProductShape:
     """What an engine is asked for most in a step, as far as the plan says before the rows are counted."""
     rows = plan.rows or ASSUMED_ROWS
     batch = rows if plan.batches == "full" else plan.batch_size
     widest = max(party.features for party in plan.learners)
-    return Shape(batch, max(widest, 1), plan.feature_bits + feature_integer_bits(plan, rows) + 1)
+    return ProductShape(batch, max(widest, 1), plan.feature_bits + feature_integer_bits(plan, rows) + 1)
 
 
 def feature_integer_bits(plan: Plan, training_rows: int) -> int:

@@ -19,7 +19,7 @@ from markupsafe import Markup
 from plumbob.report import marks
 from plumbob.report.marks import Box
 from plumbob.report.markup import NOTHING, joined, shortened, tag
-from plumbob.report.scale import Axis, Scale, Unit, shown
+from plumbob.report.scale import Axis, AxisScale, Unit, shown
 
 __all__ = ["Axis", "Chart", "Series", "Unit", "figure", "shown", "standalone", "svg"]
 
@@ -147,8 +147,8 @@ class _Plot:
     top: float
     across: float
     down: float
-    x: Scale
-    y: Scale
+    x: AxisScale
+    y: AxisScale
     legend: tuple[tuple[float, float], ...] = ()
     """Where each series' swatch begins, if they stand above."""
 
@@ -186,7 +186,7 @@ class _Plot:
         return self.bottom - self.y.fraction(value) * self.down
 
 
-def _scales(chart: Chart, is_narrow: bool) -> tuple[Scale, Scale]:
+def _scales(chart: Chart, is_narrow: bool) -> tuple[AxisScale, AxisScale]:
     """Of both directions, with the same ends at every width; of bars, which lie, values run along `x`."""
     heights = [
         value
@@ -197,7 +197,7 @@ def _scales(chart: Chart, is_narrow: bool) -> tuple[Scale, Scale]:
     ]
     if chart.kind == "bars":
         from_zero = chart.y if chart.y.low is not None else replace(chart.y, low=0.0)
-        return _scale(from_zero, heights, (6, 3), is_narrow), Scale(0.0, 1.0, ())
+        return _scale(from_zero, heights, (6, 3), is_narrow), AxisScale(0.0, 1.0, ())
     places = [x for series in chart.series for _, x, _ in series.drawn()]
     along = chart.x
     if chart.kind == "lines" and not along.is_log and places:
@@ -209,7 +209,7 @@ def _scales(chart: Chart, is_narrow: bool) -> tuple[Scale, Scale]:
     return _scale(along, places, (8, 4), is_narrow), _scale(chart.y, heights, (5, 4), is_narrow)
 
 
-def _scale(axis: Axis, values: Sequence[float], ticks: tuple[int, int], is_narrow: bool) -> Scale:
+def _scale(axis: Axis, values: Sequence[float], ticks: tuple[int, int], is_narrow: bool) -> AxisScale:
     """The table says where values lie in both drawings, so a narrow one may have fewer ticks, but no other ends."""
     wide = axis.scale(values, ticks[0])
     return replace(axis, low=wide.low, high=wide.high).scale(values, ticks[1]) if is_narrow else wide
@@ -228,7 +228,7 @@ def _right_margin(chart: Chart, is_narrow: bool) -> float:
     return 62.0 if chart.kind == "bars" else 22.0
 
 
-def _left_margin(chart: Chart, y: Scale, is_narrow: bool) -> float:
+def _left_margin(chart: Chart, y: AxisScale, is_narrow: bool) -> float:
     if chart.kind == "bars":
         return 2.0 if is_narrow else 12 + max((marks.width_of(_label(name)) for name in chart.categories), default=0.0)
     return 12 + max((marks.width_of(shown(tick, chart.y.unit)) for tick in y.ticks), default=0.0)
@@ -452,7 +452,7 @@ def _table(chart: Chart) -> Iterator[Markup]:
     yield tag("tbody", *rows)
 
 
-def _lines_rows(chart: Chart, x: Scale, y: Scale) -> list[Markup]:
+def _lines_rows(chart: Chart, x: AxisScale, y: AxisScale) -> list[Markup]:
     places = sorted({at for series in chart.series for _, at, _ in series.drawn()})
     found = [{at: place for place, at, _ in series.drawn()} for series in chart.series]
     return [
@@ -466,7 +466,7 @@ def _lines_rows(chart: Chart, x: Scale, y: Scale) -> list[Markup]:
     ]
 
 
-def _cell(series: Series, place: int | None, chart: Chart, y: Scale) -> Markup:
+def _cell(series: Series, place: int | None, chart: Chart, y: AxisScale) -> Markup:
     value = None if place is None else series.y[place]
     if place is None or value is None:
         return tag("td", shown(None))
@@ -477,7 +477,7 @@ def _cell(series: Series, place: int | None, chart: Chart, y: Scale) -> Markup:
     return tag("td", words, data_y=f"{y.fraction(value):.4f}")
 
 
-def _points_table(chart: Chart, x: Scale, y: Scale) -> tuple[list[str], list[Markup]]:
+def _points_table(chart: Chart, x: AxisScale, y: AxisScale) -> tuple[list[str], list[Markup]]:
     rows = [
         tag(
             "tr",

@@ -9,7 +9,7 @@ from plumbob.checking.company_rules import ATTACK as MASKED
 from plumbob.checking.key_rules import KEYS as WEAK_KEYS
 from plumbob.checking.verdict_words import NOT_APPLICABLE
 from plumbob.model.links import link_in_words
-from plumbob.plan import KEYS, Key, Plan
+from plumbob.plan import KEYS, Plan, SettingKey
 from plumbob.record import Finding, PartyRecord, RunRecord
 from plumbob.report.beside import agreement_section, theorems_section
 from plumbob.report.figures import (
@@ -202,7 +202,7 @@ def plan_section(plan: Plan, text: str) -> Section:
     return Section("The plan", special=tables)
 
 
-def _is_told(plan: Plan, key: Key) -> bool:
+def _is_told(plan: Plan, key: SettingKey) -> bool:
     if key.name == "key_bits":
         # A lattice has parameter sets, which the receipt names; `clear` has no keys.
         return plan.protocol != "clear" and plan.scheme != "lattice"

@@ -26,7 +26,7 @@ class Axis:
     unit: Unit = "number"
     is_log: bool = False
 
-    def scale(self, values: Iterable[float], ticks: int) -> "Scale":
+    def scale(self, values: Iterable[float], ticks: int) -> "AxisScale":
         """The axis for these values, with about so many ticks."""
         finite = [value if abs(value) > SMALLEST else 0.0 for value in values if math.isfinite(value)]
         if self.is_log:
@@ -47,11 +47,11 @@ class Axis:
         end = high if self.high is not None else math.ceil(high / step - 1e-9) * step
         first = math.ceil(start / step - 1e-9)
         count = math.floor(end / step + 1e-9) - first + 1
-        return Scale(start, end, tuple(_rounded((first + place) * step) for place in range(count)))
+        return AxisScale(start, end, tuple(_rounded((first + place) * step) for place in range(count)))
 
 
 @dataclass(frozen=True)
-class Scale:
+class AxisScale:
     """The ends of an axis and its ticks."""
 
     low: float
@@ -74,13 +74,13 @@ def nice_step(rough: float) -> float:
     return next(step * power for step in STEPS if step * power >= rough * (1 - 1e-9))
 
 
-def _log_scale(low: float, high: float) -> Scale:
+def _log_scale(low: float, high: float) -> AxisScale:
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(max(high, low)))
     last = max(last, first + 1)
     factors = (1, 2, 5) if last - first <= FEW_DECADES else (1,)
     every = max(1, (last - first) // 6)
     marks = [factor * 10.0**power for power in range(first, last, every) for factor in factors]
-    return Scale(10.0**first, 10.0**last, (*marks, 10.0**last), is_log=True)
+    return AxisScale(10.0**first, 10.0**last, (*marks, 10.0**last), is_log=True)
 
 
 def _rounded(value: float) -> float:

@@ -23,9 +23,9 @@ from plumbob.transport.link import Connection
 from plumbob.transport.proxy import open_tunnel
 from plumbob.transport.strangers import Strangers, await_hello, interrupt
 from plumbob.transport.tls import Deadline, Peer
-from plumbob.transport.websocket import Pace, WebSocketConnection
+from plumbob.transport.websocket import Timeouts, WebSocketConnection
 
-__all__ = ["Connection", "Connector", "Pace", "Peer"]
+__all__ = ["Connection", "Connector", "Peer", "Timeouts"]
 
 MOST_CONNECTIONS_A_PEER = 4
 MOST_TOLD_REFUSALS = 256
@@ -55,7 +55,7 @@ class Connector:
         largest_message: int,
         on_connection: Callable[[Connection], None],
         on_refusal: Callable[[str], None] = _log_refusal,
-        pace: Pace = Pace(),  # noqa: B008  # Frozen.
+        pace: Timeouts = Timeouts(),  # noqa: B008  # Frozen.
     ) -> None:
         self._identity = identity
         self._peers = tuple(peers)
@@ -343,7 +343,7 @@ def _set_no_delay(sock: socket.socket) -> None:
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
 
 
-def _pauses(pace: Pace) -> Iterator[float]:
+def _pauses(pace: Timeouts) -> Iterator[float]:
     """Between attempts: doubling up to a limit, each shortened by chance so that many do not come at once."""
     pause = pace.first_retry
     while True:

@@ -15,13 +15,14 @@ from plumbob.plan import PARTY_NAME
 from plumbob.plan.differences import MARK_DIGITS, differing_keys
 from plumbob.transport.link import Connection
 
-VERSION = 2
+VERSION = 3
 LARGEST_GREETING = 1024  # bytes
 
 Purpose = Literal["doctor", "propose", "align", "train", "predict"]
 Hash = Annotated[str, msgspec.Meta(pattern=r"\A([0-9a-f]{64})?\Z")]
 ListName = Annotated[str, msgspec.Meta(pattern=rf"\A({PARTY_NAME.pattern})?\Z")]
 Marks = Annotated[str, msgspec.Meta(pattern=rf"\A([0-9a-f]{{{MARK_DIGITS}}}){{0,100}}\Z")]
+Sentence = Annotated[str, msgspec.Meta(pattern=r"\A[ -~]{0,200}\Z")]
 RunId = Annotated[str, msgspec.Meta(pattern=r"\A([0-9a-f]{2}){0,32}\Z")]
 
 
@@ -38,6 +39,7 @@ class Greeting(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     run: RunId = ""  # the sender's journal
     knows: RunId = ""  # the peer's journal that the sender remembers
     received: Annotated[int, msgspec.Meta(ge=0, le=2**53)] = 0  # messages that the sender has for good
+    refuses: Sentence = ""  # why the sender takes no part after all; empty where it does
     clock: float = msgspec.field(default_factory=time.time)  # seconds since 1970
 
 
@@ -51,7 +53,7 @@ def decode(data: bytes, peer: str) -> Greeting:
     if len(data) > LARGEST_GREETING:
         raise RemoteProtocolError(f"{peer} greeted with {len(data)} bytes, expected at most {LARGEST_GREETING}")
     try:
-        version = msgspec.json.decode(data, type=_Version, strict=True).version
+        version = msgspec.json.decode(data, type=_GreetingVersion, strict=True).version
         if version != VERSION:
             raise RemoteProtocolError(
                 f"{peer} speaks version {version} of the protocol, we speak {VERSION}; install the same plumbob"
@@ -78,7 +80,7 @@ def plan_difference(ours: Greeting, theirs: Greeting) -> str:
     return f"its plan's hash is {theirs.plan[:16]!r}..., ours is {ours.plan[:16]!r}..."
 
 
-class _Version(msgspec.Struct):
+class _GreetingVersion(msgspec.Struct):
     """Read first: a greeting of another version may have other fields."""
 
     version: int

@@ -63,8 +63,9 @@ class Memory:
 class ReliableLink:
     """One end. Connections come in through `attach`, from any thread; one thread sends and receives.
 
-    `stored` says how many messages of the peer are on our disk, `on_confirmed` hears how many of ours are on the
-    peer's, and `on_waiting` hears, for a person to read, why a connection was not taken.
+    `stored` says how many messages of the peer are on our disk, `digest` the SHA-256 of one that was just received, if
+    somebody else has calculated it, `on_confirmed` hears how many of ours are on the peer's disk, and `on_waiting`
+    hears, for a person to read, why a connection was not taken.
     """
 
     def __init__(
@@ -74,12 +75,14 @@ class ReliableLink:
         memory: Memory,
         *,
         stored: Callable[[], int],
+        digest: Callable[[int], bytes | None] = lambda number: None,
         on_confirmed: Callable[[int], None] = lambda count: None,
         on_waiting: Callable[[str], None] = lambda words: None,
     ) -> None:
         self.peer = peer
         self._terms = terms
         self._stored = stored
+        self._known_digest = digest
         self._on_confirmed = on_confirmed
         self._on_waiting = on_waiting
         self._first = memory.first
@@ -88,6 +91,10 @@ class ReliableLink:
         self._digests = dict(memory.digests)
         self._inbox: deque[bytes] = deque()
         self._inbox_bytes = 0
+        self._taken = memory.received
+        """How many messages were received, by `receive`."""
+        self._last: bytes | None = None
+        """The message that was received last: its digest is asked for only when the next one is wanted."""
         self._failure: PlumbobError | None = None
         self._connection: Connection | None = None
         self._ended: Connection | None = None
@@ -125,7 +132,9 @@ class ReliableLink:
             self._changed.wait_for(lambda: self._inbox or self._failure is not None or self._is_closed, seconds)
             self._raise_failure()
             if self._inbox:
-                data = self._inbox.popleft()
+                self._note_last()
+                data = self._last = self._inbox.popleft()
+                self._taken += 1
                 self._inbox_bytes -= len(data)
                 self._changed.notify_all()
                 return data
@@ -194,6 +203,7 @@ class ReliableLink:
             if (theirs.purpose, theirs.name) != (self._terms.purpose, self._terms.name):
                 self._dismiss(connection, self._said_to_wait(theirs))
                 return
+            self._hear_refusal(theirs)
             try:
                 self._refuse_other_run(theirs)
             except OutdatedGreetingError:
@@ -233,6 +243,13 @@ class ReliableLink:
         self._last_end = f" ({reason})"
         self._on_waiting(reason)
         return reason
+
+    def _hear_refusal(self, theirs: Greeting) -> None:
+        """Before the peer counts as met: it has no run that could be continued."""
+        if theirs.refuses:
+            raise RemoteProtocolError(
+                f"{self.peer} takes no part: {theirs.refuses!r}. Type this again once it has put that right"
+            )
 
     def _refuse_other_run(self, theirs: Greeting) -> None:
         ours = self._terms
@@ -367,10 +384,8 @@ class ReliableLink:
         self._on_confirmed(stored)
 
     def _take_message(self, number: int, data: bytes) -> None:
-        digest = sha256(data).digest()
         if number < self._expected:
-            # One that is too old to remember is dropped like any other that was taken already.
-            if self._digests.get(number, digest) != digest:
+            if not self._is_repeated(number, data):
                 raise RemoteProtocolError(
                     f"{self.peer}: sent message {number} a second time with other contents; two versions of one step "
                     "could expose secrets, so the run stops"
@@ -378,14 +393,30 @@ class ReliableLink:
             return
         if number > self._expected:
             raise RemoteProtocolError(f"{self.peer}: expected message {self._expected}, got {number}")
-        self._digests[number] = digest
-        self._digests.pop(number - REMEMBERED, None)
         self._expected += 1
         with self._changed:
             self._changed.wait_for(lambda: self._has_room_for(data) or self._is_closed)
             self._inbox.append(data)
             self._inbox_bytes += len(data)
             self._changed.notify_all()
+
+    def _is_repeated(self, number: int, data: bytes) -> bool:
+        """Whether this is the message of that number; one that is too old to remember is taken for it."""
+        with self._changed:
+            place = number - self._taken
+            if 0 <= place < len(self._inbox):
+                return self._inbox[place] == data
+            if place == -1 and self._last is not None:
+                return self._last == data
+        digest = sha256(data).digest()
+        return self._digests.get(number, digest) == digest
+
+    def _note_last(self) -> None:
+        """Remember what the last message hashes to: it is let go now."""
+        if self._last is not None:
+            number = self._taken - 1
+            self._digests[number] = self._known_digest(number) or sha256(self._last).digest()
+            self._digests.pop(number - REMEMBERED, None)
 
     def _has_room_for(self, data: bytes) -> bool:
         return not self._inbox or (len(self._inbox) < WAITING and self._inbox_bytes + len(data) <= WAITING_BYTES)

@@ -9,9 +9,11 @@ No compression: it would tell lengths about contents, and make short messages lo
 
 import logging
 import math
+import secrets
 import selectors
 import socket
 import ssl
+import struct
 import threading
 import time
 from collections import deque
@@ -23,17 +25,25 @@ from websockets.client import ClientProtocol
 from websockets.exceptions import InvalidHandshake, PayloadTooBig, ProtocolError
 from websockets.frames import CloseCode, Frame, Opcode
 from websockets.http11 import Request
-from websockets.protocol import CLOSED, OPEN, Event
+from websockets.protocol import CLOSED, OPEN, SERVER, Event
 from websockets.server import ServerProtocol
 from websockets.uri import parse_uri
 
 from plumbob.errors import DeadlineError, LocalProtocolError, TransportError
 from plumbob.transport.tls import Deadline
 
+try:
+    from websockets.speedups import apply_mask
+except ImportError:
+    from websockets.utils import apply_mask
+
 PATH = "/plumbob/1"
 CHUNK = 65536
 CHUNKS_A_TURN = 64
 INBOX_MESSAGES = 64
+# The first bytes of a binary frame with its length in 64 bits: RFC 6455, section 5.2.
+HEAD = struct.Struct("!BBQ")
+BINARY, MASKED, LONG = 0x82, 0x80, 127
 # Answers to pings that the peer does not collect, beside one message of ours.
 BACKLOG_SLACK = 2**20
 
@@ -44,7 +54,7 @@ _silent.setLevel(logging.CRITICAL)
 
 
 @dataclass(frozen=True)
-class Pace:
+class Timeouts:
     """How long things may take, in seconds."""
 
     handshake: float = 10.0  # from the first byte of a connection to its last handshake
@@ -65,7 +75,7 @@ class WebSocketConnection:
     """
 
     def __init__(
-        self, sock: ssl.SSLSocket, protocol: ClientProtocol | ServerProtocol, peer: str, largest: int, pace: Pace
+        self, sock: ssl.SSLSocket, protocol: ClientProtocol | ServerProtocol, peer: str, largest: int, pace: Timeouts
     ) -> None:
         self.peer = peer
         self._socket = sock
@@ -88,6 +98,8 @@ class WebSocketConnection:
         self._first_events: list[Event] = []
         self._heard = self._spoke = 0.0
         self._gives_up: float | None = None
+        self._incoming = memoryview(bytearray(4 * CHUNK))
+        self._broke: OSError | None = None
         self._partial = bytearray()
         self._backlog: deque[memoryview] = deque()
         self._backlog_bytes = 0
@@ -206,10 +218,24 @@ class WebSocketConnection:
             self._is_taken = self._outgoing is not None
             wants_end = self._is_closing
         if message is not None:
-            self._protocol.send_binary(message)
+            self._send_binary(message)
         self._keep_alive()
         if wants_end:
             self._say_goodbye()
+
+    def _send_binary(self, message: bytes) -> None:
+        """One frame, as the library would write it, but for its copies: messages may be long."""
+        if len(message) < CHUNK:
+            self._protocol.send_binary(message)
+            return
+        self._collect()
+        if self._protocol.side is SERVER:
+            self._queue(HEAD.pack(BINARY, LONG, len(message)))
+            self._queue(message)
+        else:
+            mask = secrets.token_bytes(4)
+            self._queue(HEAD.pack(BINARY, MASKED | LONG, len(message)) + mask)
+            self._queue(apply_mask(message, mask))
 
     def _say_goodbye(self) -> None:
         """Once nothing is left to write, or never, if the peer does not take what is left."""
@@ -237,17 +263,37 @@ class WebSocketConnection:
         for _ in range(CHUNKS_A_TURN):
             if self._may_not_read():
                 return
-            try:
-                data = self._socket.recv(CHUNK)
-            except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
-                return
-            self._heard = time.monotonic()
-            if not data:
+            size, is_over = self._fill()
+            if size:
+                self._heard = time.monotonic()
+                self._protocol.receive_data(bytes(self._incoming[:size]))
+                self._take_in(self._protocol.events_received())
+            if is_over:
                 self._protocol.receive_eof()
                 self._take_in(self._protocol.events_received())
+            if is_over or size < len(self._incoming):
                 return
-            self._protocol.receive_data(data)
-            self._take_in(self._protocol.events_received())
+
+    def _fill(self) -> tuple[int, bool]:
+        """How many bytes have come, and whether the stream has ended. TLS gives 16 KB at a time, so ask repeatedly."""
+        if self._broke is not None:
+            raise self._broke
+        size = 0
+        while size < len(self._incoming):
+            try:
+                more = self._socket.recv_into(self._incoming[size:])
+            except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
+                return size, False
+            except OSError as error:
+                # What came before it counts.
+                if not size:
+                    raise
+                self._broke = error
+                return size, False
+            if not more:
+                return size, True
+            size += more
+        return size, False
 
     def _may_not_read(self) -> bool:
         if self._protocol.state is not OPEN:
@@ -279,9 +325,7 @@ class WebSocketConnection:
             self._changed.notify_all()
 
     def _write(self) -> None:
-        for data in self._protocol.data_to_send():
-            self._backlog.append(memoryview(data))
-            self._backlog_bytes += len(data)
+        self._collect()
         for _ in range(CHUNKS_A_TURN):
             if not self._backlog:
                 return
@@ -296,6 +340,14 @@ class WebSocketConnection:
                 self._backlog.popleft()
             else:
                 self._backlog[0] = first[sent:]
+
+    def _collect(self) -> None:
+        for data in self._protocol.data_to_send():
+            self._queue(data)
+
+    def _queue(self, data: bytes) -> None:
+        self._backlog.append(memoryview(data))
+        self._backlog_bytes += len(data)
 
     def _half_close(self) -> int:
         # Past the TLS layer, whose own goodbye cannot be said while the peer is still sending; WebSockets have theirs.
@@ -363,7 +415,7 @@ class WebSocketConnection:
         return f"{self.peer} closed the connection; look there for the reason"
 
 
-def dialled(sock: ssl.SSLSocket, peer: str, largest: int, pace: Pace, deadline: Deadline) -> WebSocketConnection:
+def dialled(sock: ssl.SSLSocket, peer: str, largest: int, pace: Timeouts, deadline: Deadline) -> WebSocketConnection:
     """The client's half of the opening handshake; raises OSError or TransportError and closes the socket."""
     # The host's name says nothing inside TLS to a pinned peer.
     protocol = ClientProtocol(parse_uri(f"wss://plumbob{PATH}"), max_size=largest, logger=_silent)
@@ -377,7 +429,7 @@ def dialled(sock: ssl.SSLSocket, peer: str, largest: int, pace: Pace, deadline: 
     return _started(WebSocketConnection(sock, protocol, peer, largest, pace), events[1:])
 
 
-def answered(sock: ssl.SSLSocket, peer: str, largest: int, pace: Pace, deadline: Deadline) -> WebSocketConnection:
+def answered(sock: ssl.SSLSocket, peer: str, largest: int, pace: Timeouts, deadline: Deadline) -> WebSocketConnection:
     """The server's half; only the one path is served, and no browser."""
     protocol = ServerProtocol(origins=[None], max_size=largest, logger=_silent)
     with _closed_on_failure(sock):

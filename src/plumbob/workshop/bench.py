@@ -48,7 +48,7 @@ class Stopwatch:
         return sum(self.seconds.values())
 
 
-class Direction:
+class ExchangeDirection:
     """One helper with its key and residuals, one learner with its features."""
 
     def __init__(
@@ -84,7 +84,7 @@ class Direction:
         return slots.unpack(opened, mask)
 
 
-def iteration_seconds(direction: Direction, rounds: int) -> dict[str, float]:
+def iteration_seconds(direction: ExchangeDirection, rounds: int) -> dict[str, float]:
     """Medians over rounds of both directions, by stage, in `total`, and what the processor worked of it."""
     watches = []
     for _ in range(rounds):
@@ -103,7 +103,7 @@ def run(quick: bool, progress: Callable[[str], None]) -> dict[str, object]:
     for engine in _installed():
         for columns in COLUMNS:
             progress(f"{engine.name}: {ROWS} rows, {columns} columns, 2048 bits")
-            direction = Direction(engine, columns)
+            direction = ExchangeDirection(engine, columns)
             if engine.name == "cuda":
                 direction.run(Stopwatch())  # Its kernels are compiled, or loaded, when they are first used.
             measured.setdefault(engine.name, {})[str(columns)] = iteration_seconds(direction, rounds)

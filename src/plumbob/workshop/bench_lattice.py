@@ -18,10 +18,10 @@ from plumbob.crypto.lattice import (
     KeyTest,
     LatticeEngine,
     Layout,
-    Matrix,
     Owner,
     OwnerKey,
     ParameterSet,
+    PrivateMatrix,
     Register,
     SlotEvaluator,
     SlotLayout,
@@ -64,7 +64,7 @@ class MatrixProduct:
         generator = np.random.default_rng(number)
         parameters, self.direction = SETS[direction], direction
         self.layout = Layout.choose(parameters, direction, rows, columns, *BITS[direction])
-        matrix = Matrix(engine, self.layout, generator.integers(-(2**15), 2**15, (rows, columns)))
+        matrix = PrivateMatrix(engine, self.layout, generator.integers(-(2**15), 2**15, (rows, columns)))
         key, tested = make_keys(engine, parameters, f"{direction} {number}")
         self.owner = Owner(key, self.layout)
         self.evaluator = Evaluator(matrix, tested, SYSTEM_RANDOMNESS.draw(32), Register())

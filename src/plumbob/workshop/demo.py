@@ -28,7 +28,7 @@ from plumbob.workshop.auditor.filing import with_findings
 from plumbob.workshop.auditor.redteam import passive_names
 from plumbob.workshop.auditor.truth import Truth
 from plumbob.workshop.pages.defences import defences_table
-from plumbob.workshop.pages.ways import Way, page_of
+from plumbob.workshop.pages.ways import ComparedRun, page_of
 from plumbob.workshop.simulation import JointModel, Run, train
 from plumbob.workshop.simulation.files import LoadedTables, load_tables
 from plumbob.workshop.simulation.quality import assessed
@@ -119,8 +119,8 @@ def _attacked(name: str, settings: DemoSettings, loaded: LoadedTables, progress:
     return replace(finished, record=with_findings(finished.record, Truth.of(finished), findings))
 
 
-def _way(name: str, run: Run) -> Way:
-    return Way(name, f"{STORIES[name]}.", run.record, outcome_of(run, run.record.findings, name, measured=True))
+def _way(name: str, run: Run) -> ComparedRun:
+    return ComparedRun(name, f"{STORIES[name]}.", run.record, outcome_of(run, run.record.findings, name, measured=True))
 
 
 def _save(run: Run, folder: Path) -> None:
@@ -170,7 +170,7 @@ def _sentences(difference: float, seconds: float) -> list[str]:
     ]
 
 
-def _lines(ways: Sequence[Way]) -> Iterator[str]:
+def _lines(ways: Sequence[ComparedRun]) -> Iterator[str]:
     """The page's tables for a terminal."""
     yield from (f"{way.name}: {way.story}" for way in ways)
     yield from as_text(defences_table([way.outcome for way in ways]))

@@ -14,11 +14,11 @@ from plumbob.crypto.lattice import (
     KeyTest,
     LatticeEngine,
     Layout,
-    Matrix,
     Owner,
     OwnerKey,
     Pairs,
     ParameterSet,
+    PrivateMatrix,
     Register,
     SlotEvaluator,
     SlotLayout,
@@ -74,7 +74,7 @@ def play(engine: LatticeEngine, layout: Layout, entries: NDArray[np.int64], valu
     """A product with a private matrix."""
     key = make_key(engine, layout.parameters, layout.direction)
     owner = Owner(key, layout)
-    evaluator = Evaluator(Matrix(engine, layout, entries), admitted(key), EVALUATOR_SEED, Register())
+    evaluator = Evaluator(PrivateMatrix(engine, layout, entries), admitted(key), EVALUATOR_SEED, Register())
     request = owner.request(values)
     answer = evaluator.reply(request)
     return Played(request, answer, owner.open(answer.reply))
@@ -130,3 +130,19 @@ def worst_error(layout: Layout, entries: NDArray[np.int64], values: Pairs, total
         distance = ((got << dropped) - right) % whole
         worst = max(worst, min(distance, whole - distance) / (1 << dropped))
     return worst
+
+
+def to_integers(values: Pairs, bits: int) -> NDArray[np.int64]:
+    """Signed numbers of at most 64 bits that a ring of `bits` bits holds; the caller knows that they fit."""
+    return np.ascontiguousarray(pairs.centred(values, bits)[..., 0]).view(np.int64)
+
+
+def to_floats(values: Pairs, bits: int, fraction_bits: int) -> NDArray[np.float64]:
+    """Signed numbers as floating point, divided by 2**fraction_bits."""
+    signed = pairs.centred(values, bits)
+    high = np.ascontiguousarray(signed[..., 1]).view(np.int64).astype(np.float64)
+    result: NDArray[np.float64] = (high * 2.0**64 + signed[..., 0].astype(np.float64)) * 2.0**-fraction_bits
+    # A small negative number is minus its complement: adding 2**64 to its high limb would round it away.
+    negative = pairs.negate(signed)
+    opposite = negative[..., 1].astype(np.float64) * 2.0**64 + negative[..., 0].astype(np.float64)
+    return np.where(high < 0, -opposite * 2.0**-fraction_bits, result)

@@ -7,10 +7,11 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
-from plumbob.crypto.lattice import LatticeEngine, Layout, ParameterSet, SlotLayout, sets
+from plumbob.crypto.lattice import LatticeEngine, Layout, ParameterSet, SlotLayout, angles, sets
 from plumbob.crypto.lattice.layout import Direction
 from plumbob.crypto.lattice.reference import ReferenceEngine
 from tests.crypto.lattice.support import (
+    EVALUATOR_SEED,
     OWNER_SEED,
     TINY_SLOTS,
     admitted,
@@ -20,6 +21,7 @@ from tests.crypto.lattice.support import (
     play_slots,
     random_entries,
     random_pairs,
+    to_ints,
 )
 
 native = pytest.importorskip(
@@ -60,6 +62,36 @@ def test_streams_are_the_reference(engine: LatticeEngine, degree: int) -> None:
     parameters = sets.insecure_for_tests(degree, 6 if degree <= 16384 else 4)
     assert (engine.secret(parameters, OWNER_SEED) == REFERENCE.secret(parameters, OWNER_SEED)).all()
     assert (engine.uniform(parameters, OWNER_SEED) == REFERENCE.uniform(parameters, OWNER_SEED)).all()
+
+
+@pytest.mark.parametrize("number", [2516, 3119, 8211])
+def test_a_refused_word_moves_all_that_follow(engine: LatticeEngine, number: int) -> None:
+    """Streams in which a word is not below its prime, which one in ten thousand has, are the reference's everywhere."""
+    slots, key = sets.SLOTS, number.to_bytes(32, "little")
+    expected = REFERENCE.uniform(slots, key)
+    assert (engine.uniform(slots, key) == expected).all()
+    secret = engine.secret(slots, OWNER_SEED)
+    values = np.zeros((1, slots.degree), dtype=np.int32)
+    request = engine.encrypt_slots(slots, secret, (key, EVALUATOR_SEED), values, b"")
+    assert request == REFERENCE.encrypt_slots(slots, secret, (key, EVALUATOR_SEED), values, b"")
+    packed = np.frombuffer(request, dtype=np.uint8).reshape(1, len(slots.primes), -1)
+    arguments = (slots, key, packed, values[None] + 3, (secret, OWNER_SEED), (OWNER_SEED, EVALUATOR_SEED))
+    for ours, theirs in zip(engine.reply_slots(*arguments), REFERENCE.reply_slots(*arguments), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(0, 3), (1, 1), (5, 0), (40, 11), (9000, 2)])
+def test_own_products_are_exact(engine: LatticeEngine, rows: int, columns: int) -> None:
+    """A party's own products wrap as Python's integers say, with the widest entries and shares, on both engines."""
+    generator = np.random.default_rng(rows)
+    entries = generator.integers(-(2**31), 2**31, (rows, columns)).astype(np.int32)
+    entries[:1] = -(2**31)
+    weights, residuals = random_pairs(generator, columns, 128), random_pairs(generator, rows, 128)
+    scores = entries.astype(object) @ np.array(to_ints(weights), dtype=object)
+    sums = entries.T.astype(object) @ np.array(to_ints(residuals), dtype=object)
+    for each in (engine, REFERENCE):
+        assert each.own_scores(entries, weights).tolist() == [int(total) % 2**64 for total in scores]
+        assert to_ints(each.own_sums(entries, residuals)) == [int(total) % 2**128 for total in sums]
 
 
 @pytest.mark.parametrize("direction", ["scores", "gradients"])
@@ -131,9 +163,12 @@ def test_sines_are_the_reference(engine: LatticeEngine) -> None:
     """Sines and cosines are the same bits, at the edges of the quadrants and elsewhere."""
     edges = [(quarter << 30) + step & 0xFFFFFFFF for quarter in range(4) for step in (-2, -1, 0, 1, 2)]
     drawn = np.random.default_rng(3).integers(0, 2**32, 5000)
-    angles = np.concatenate([edges, drawn]).astype(np.uint32)
-    for ours, theirs in zip(engine.sines(angles), REFERENCE.sines(angles), strict=True):
+    turns = np.concatenate([edges, drawn]).astype(np.uint32)
+    for ours, theirs in zip(angles.sines(engine, turns), angles.sines(REFERENCE, turns), strict=True):
         assert (ours == theirs).all()
+    waves = [(1, 0, 2**31 - 1), (15, 1 << 30, -(2**31)), (7, 12345, 1), (3, 0, 0)]
+    for dropped in (0, 1, 30, 40):
+        assert (engine.waves(turns, waves, dropped) == REFERENCE.waves(turns, waves, dropped)).all()
 
 
 @pytest.mark.parametrize("path", PATHS)

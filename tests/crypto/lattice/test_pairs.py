@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from plumbob.crypto.lattice import Pairs, pairs
-from tests.crypto.lattice.support import random_pairs, to_ints
+from tests.crypto.lattice.support import random_pairs, to_floats, to_integers, to_ints
 
 WHOLE = 1 << 128
 GENERATOR = np.random.default_rng(5)
@@ -47,10 +47,10 @@ def test_reductions_are_those_of_integers(bits: int) -> None:
 def test_numbers_go_in_and_come_out() -> None:
     """As integers, and as floating point, with their signs."""
     numbers = np.array([0, 1, -1, 2**62, -(2**62), -(2**63)])
-    assert pairs.to_integers(pairs.from_integers(numbers), 128).tolist() == numbers.tolist()
-    assert pairs.to_floats(pairs.from_integers(numbers), 128, 10).tolist() == (numbers / 1024).tolist()
+    assert to_integers(pairs.from_integers(numbers), 128).tolist() == numbers.tolist()
+    assert to_floats(pairs.from_integers(numbers), 128, 10).tolist() == (numbers / 1024).tolist()
     wide = pairs.shift_left(pairs.from_integers(np.array([-3, 5])), 90)
-    assert pairs.to_floats(wide, 128, 90).tolist() == [-3.0, 5.0]
+    assert to_floats(wide, 128, 90).tolist() == [-3.0, 5.0]
 
 
 def shared(values: list[int], modulus: int) -> tuple[Pairs, Pairs]:
@@ -63,16 +63,6 @@ def shared(values: list[int], modulus: int) -> tuple[Pairs, Pairs]:
 def as_pairs(values: list[int]) -> Pairs:
     """Numbers below 2**128."""
     return np.array([[value & (2**64 - 1), value >> 64] for value in values], dtype=np.uint64)
-
-
-@pytest.mark.parametrize(("bits", "dropped"), [(104, 20), (128, 40), (88, 0), (120, 64)])
-def test_cut_shares_are_within_a_unit(bits: int, dropped: int) -> None:
-    """Two parties cut alone; their sum is the number divided by 2**dropped, within one unit."""
-    values = [int(value) for value in GENERATOR.integers(-(2**45), 2**45, 500)] + [0, 1, -1]
-    first, second = shared(values, 1 << bits)
-    total = pairs.add(pairs.cut(first, bits, dropped, True), pairs.cut(second, bits, dropped, False))
-    for value, got in zip(values, to_ints(total), strict=True):
-        assert abs(signed(got, 128) - value / 2**dropped) <= 1
 
 
 @pytest.mark.parametrize("modulus", [1 << 104, (1 << 108) - 12345, 1 << 127])

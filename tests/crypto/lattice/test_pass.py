@@ -8,9 +8,9 @@ from plumbob.crypto.lattice import (
     Evaluator,
     LatticeEngine,
     Layout,
-    Matrix,
     Owner,
     Pairs,
+    PrivateMatrix,
     Register,
     SlotEvaluator,
     SlotLayout,
@@ -21,7 +21,7 @@ from plumbob.crypto.lattice import (
     sets,
 )
 from plumbob.crypto.lattice.layout import Direction
-from tests.crypto.lattice.support import EVALUATOR_SEED, admitted, make_key, random_pairs, to_ints
+from tests.crypto.lattice.support import EVALUATOR_SEED, admitted, make_key, random_pairs, to_floats, to_ints
 
 ROWS, COLUMNS = 5000, (3, 5)
 PERIOD, MATRIX_BITS, WEIGHT_BITS = 64, 13, 32
@@ -60,7 +60,7 @@ def product(
     layout = Layout.choose(parameters, direction, len(matrix), matrix.shape[1], *bits)
     key = make_key(engine, parameters, direction, number)
     owner = Owner(key, layout)
-    answer = Evaluator(Matrix(engine, layout, matrix), admitted(key), EVALUATOR_SEED, Register()).reply(
+    answer = Evaluator(PrivateMatrix(engine, layout, matrix), admitted(key), EVALUATOR_SEED, Register()).reply(
         owner.request(pairs.reduce(other, layout.input_bits))
     )
     mine = pairs.add(answer.share, own_product(matrix, own, layout))
@@ -103,7 +103,7 @@ def test_a_pass_is_that_of_floating_point(data: tuple[list[NDArray[np.int64]], l
     for party, matrix in enumerate(matrices):
         got = product(engine, "gradients", matrix, residuals[party], residuals[1 - party], 3 + party)
         fraction_bits = RESIDUAL_BITS + MATRIX_BITS - (RESIDUAL_RING - GRADIENT_RING)
-        gradient = pairs.to_floats(pairs.reduce(pairs.add(*got), GRADIENT_RING), GRADIENT_RING, fraction_bits)
+        gradient = to_floats(pairs.reduce(pairs.add(*got), GRADIENT_RING), GRADIENT_RING, fraction_bits)
         assert abs(gradient - matrix.T @ clear / 2**MATRIX_BITS).max() / ROWS < 1e-6
 
 

@@ -9,9 +9,9 @@ from plumbob.crypto.lattice import (
     Evaluator,
     LatticeEngine,
     Layout,
-    Matrix,
     Owner,
     OwnerKey,
+    PrivateMatrix,
     Register,
     choose,
     pairs,
@@ -161,7 +161,7 @@ def test_a_layout_sends_no_more_than_any_other(rows: int, columns: int) -> None:
 def test_the_same_request_gets_the_same_bytes(lattice_engine: LatticeEngine) -> None:
     """After a restart, from the kept entries, a repeated request is answered as before."""
     layout, key = layout_for("scores", 20, 3), make_key(lattice_engine, TINY)
-    matrix = Matrix(lattice_engine, layout, random_entries(np.random.default_rng(1), 20, 3))
+    matrix = PrivateMatrix(lattice_engine, layout, random_entries(np.random.default_rng(1), 20, 3))
     request = Owner(key, layout).request(random_pairs(np.random.default_rng(2), 3, 51))
     register = Register()
     first = Evaluator(matrix, admitted(key), EVALUATOR_SEED, register).reply(request)
@@ -173,7 +173,7 @@ def test_the_same_request_gets_the_same_bytes(lattice_engine: LatticeEngine) -> 
 def test_a_changed_request_is_refused(lattice_engine: LatticeEngine) -> None:
     """A second request for the same product ends the run, and so does a seed that another product had."""
     layout, key = layout_for("scores", 20, 3), make_key(lattice_engine, TINY)
-    matrix, register = Matrix(lattice_engine, layout, np.ones((20, 3), dtype=np.int64)), Register()
+    matrix, register = PrivateMatrix(lattice_engine, layout, np.ones((20, 3), dtype=np.int64)), Register()
     evaluator = Evaluator(matrix, admitted(key), EVALUATOR_SEED, register)
     owner = Owner(key, layout)
     first, second = (owner.request(random_pairs(np.random.default_rng(k), 3, 51)) for k in (1, 2))
@@ -189,7 +189,7 @@ def test_another_matrix_for_the_same_request_is_refused(lattice_engine: LatticeE
     """An evaluator whose matrix changed stops; one that forgot the first draws other randomness for the second."""
     layout, key = layout_for("scores", 20, 3), make_key(lattice_engine, TINY)
     request = Owner(key, layout).request(random_pairs(np.random.default_rng(2), 3, 51))
-    first, second = (Matrix(lattice_engine, layout, np.full((20, 3), value)) for value in (0, 1))
+    first, second = (PrivateMatrix(lattice_engine, layout, np.full((20, 3), value)) for value in (0, 1))
     register = Register()
     zero = Evaluator(first, admitted(key), EVALUATOR_SEED, register).reply(request)
     with pytest.raises(CiphertextRefusedError, match="a second, different request"):
@@ -216,7 +216,7 @@ def test_wrong_lengths_are_refused(lattice_engine: LatticeEngine, change: int) -
     """Requests and replies have exactly the length that the public shape gives them."""
     layout, key = layout_for("scores", 20, 3), make_key(lattice_engine, TINY)
     owner = Owner(key, layout)
-    matrix = Matrix(lattice_engine, layout, np.ones((20, 3), dtype=np.int64))
+    matrix = PrivateMatrix(lattice_engine, layout, np.ones((20, 3), dtype=np.int64))
     evaluator = Evaluator(matrix, admitted(key), EVALUATOR_SEED, Register())
     request = owner.request(random_pairs(np.random.default_rng(1), 3, 51))
     wrong = request[:change] if change < 0 else request + bytes(change)
@@ -230,7 +230,7 @@ def test_wrong_lengths_are_refused(lattice_engine: LatticeEngine, change: int) -
 def test_residues_out_of_range_are_refused(lattice_engine: LatticeEngine) -> None:
     """A residue of 50 ones is not below its prime, wherever it stands."""
     layout, key = layout_for("scores", 20, 3), make_key(lattice_engine, TINY)
-    matrix = Matrix(lattice_engine, layout, np.ones((20, 3), dtype=np.int64))
+    matrix = PrivateMatrix(lattice_engine, layout, np.ones((20, 3), dtype=np.int64))
     request = Owner(key, layout).request(random_pairs(np.random.default_rng(1), 3, 51))
     for place in (32, len(request) - 7, len(request) // 2):
         spoiled = request[:place] + b"\xff" * 13 + request[place + 13 :]
@@ -243,9 +243,9 @@ def test_our_own_mistakes_are_said(lattice_engine: LatticeEngine) -> None:
     """Wrong shapes, entries that are too large, a short local key, and a key of another set are refused."""
     layout = layout_for("scores", 20, 3)
     with pytest.raises(CryptoError, match="expected a matrix of 20 x 3"):
-        Matrix(lattice_engine, layout, np.ones((3, 20), dtype=np.int64))
+        PrivateMatrix(lattice_engine, layout, np.ones((3, 20), dtype=np.int64))
     with pytest.raises(CryptoError, match="use fewer fraction bits"):
-        Matrix(lattice_engine, layout, np.full((20, 3), 1 << 20, dtype=np.int64))
+        PrivateMatrix(lattice_engine, layout, np.full((20, 3), 1 << 20, dtype=np.int64))
     with pytest.raises(CryptoError, match="expected 3 numbers"):
         Owner(make_key(lattice_engine, TINY), layout).request(np.zeros((4, 2), dtype=np.uint64))
     with pytest.raises(CryptoError, match="draw it from the kernel"):
@@ -274,7 +274,7 @@ def test_a_hundred_million_outputs_are_within_a_unit() -> None:
         layout = Layout.choose(sets.SCORES, "scores", 1_000_000, 2, *BITS["scores"])
         entries = generator.integers(-(2**20), 2**20, (layout.rows, 2))
         values = generator.integers(0, 2**40, 2)
-        matrix = Matrix(engine, layout, entries)
+        matrix = PrivateMatrix(engine, layout, entries)
         for again in range(10):
             owner = Owner(make_key(engine, layout.parameters, number=100 * number + again), layout)
             evaluator = Evaluator(matrix, admitted(owner.key), EVALUATOR_SEED, Register())
@@ -297,7 +297,7 @@ def test_a_hundred_million_gradients_are_within_a_unit() -> None:
         number += 1
         generator = np.random.default_rng(number)
         entries = generator.integers(-(2**20), 2**20, (2, layout.columns))
-        matrix = Matrix(engine, layout, entries)
+        matrix = PrivateMatrix(engine, layout, entries)
         for again in range(10):
             values = generator.integers(0, 2**40, 2)
             owner = Owner(make_key(engine, layout.parameters, number=100 * number + again), layout)

@@ -49,20 +49,6 @@ def test_a_key_of_which_all_opened_bits_are_known_still_stands(parameters: Param
     assert (parameters.degree - carried) * 106 / 4096 >= parameters.modulus_bits - 0.1
 
 
-def test_the_smallest_set_that_allows_the_openings_is_taken() -> None:
-    """More opened bits take a larger degree, and too many are refused with the number that would be accepted."""
-    assert sets.for_scores(0) == sets.for_scores(sets.SCORES.most_opened_bits) == sets.SCORES
-    assert sets.for_scores(sets.SCORES.most_opened_bits + 1) == sets.SCORES_OPENED
-    assert sets.for_scores(2301) == sets.SCORES_OPENED_WIDE
-    assert sets.for_gradients(2300) == sets.GRADIENTS
-    assert sets.for_gradients(2301) == sets.GRADIENTS_OPENED
-    assert sets.for_slots(1000) == sets.SLOTS
-    assert sets.for_gradients(15001) == sets.GRADIENTS_WIDEST
-    assert sets.for_scores(15001) == sets.SCORES_WIDEST
-    with pytest.raises(CryptoError, match="at most 42000"):
-        sets.for_gradients(42001)
-
-
 @pytest.mark.parametrize(("degree", "primes"), [(8, 2), (48, 2), (65536, 2), (32768, 5), (64, 0), (64, 7)])
 def test_a_test_set_has_limits_too(degree: int, primes: int) -> None:
     """Degrees and numbers of primes that the kernel cannot take are refused."""

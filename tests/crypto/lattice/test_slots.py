@@ -17,6 +17,7 @@ from tests.crypto.lattice.support import (
     play_shares,
     play_slots,
     random_pairs,
+    to_integers,
     to_ints,
 )
 
@@ -30,7 +31,7 @@ def lifted(played: Played, layout: SlotLayout) -> np.ndarray:
     """The shares' sum, as both parties would lift it."""
     modulus = layout.parameters.slot_modulus
     owner, evaluator = pairs.lift(played.opened, modulus, True), pairs.lift(played.answer.share, modulus, False)
-    return pairs.to_integers(pairs.add(owner, evaluator), 128)
+    return to_integers(pairs.add(owner, evaluator), 128)
 
 
 @settings(max_examples=40, deadline=None)

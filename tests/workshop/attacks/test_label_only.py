@@ -8,17 +8,19 @@ import pytest
 from plumbob import datasets
 from plumbob.workshop.attacks import label_only
 from plumbob.workshop.attacks.equations import solve
-from plumbob.workshop.attacks.label_only import LABEL_ONLY, Puzzle
+from plumbob.workshop.attacks.label_only import LABEL_ONLY, LabelEquations
 from tests.protocol.support import plan_for
 from tests.workshop.attacks.label_support import claimed, condition, gaussian, rate, refused, seen
 
 
-def puzzle_of(rows: int, columns: int, seed: int = 3) -> tuple[Puzzle, np.ndarray[tuple[int], np.dtype[np.float64]]]:
+def puzzle_of(
+    rows: int, columns: int, seed: int = 3
+) -> tuple[LabelEquations, np.ndarray[tuple[int], np.dtype[np.float64]]]:
     """Made-up equations and the labels that fit them."""
     generator = np.random.default_rng(seed)
     X = np.rint(generator.normal(size=(rows, columns)) * 2.0**16) / 2.0**16
     labels = generator.choice([-1.0, 1.0], rows)
-    return Puzzle(X, labels @ X, 1e-12, 0.0, 16), labels
+    return LabelEquations(X, labels @ X, 1e-12, 0.0, 16), labels
 
 
 @pytest.mark.parametrize(
@@ -35,7 +37,7 @@ def test_each_decoder_reaches_beyond_the_columns(decoder: label_only.Decoder, ro
 def test_a_lattice_without_a_short_vector_says_so() -> None:
     """Sums of no labels at all are not decoded."""
     puzzle, _ = puzzle_of(20, 10)
-    wrong = Puzzle(puzzle.X, puzzle.sums + 0.375, puzzle.error, 0.0, 16)
+    wrong = LabelEquations(puzzle.X, puzzle.sums + 0.375, puzzle.error, 0.0, 16)
     assert label_only.lattice(wrong, 20.0) is None
 
 

@@ -19,7 +19,7 @@ from plumbob.data import Batch, build_shard, split_array
 from plumbob.errors import BudgetExceededError
 from plumbob.plan import Plan
 from plumbob.privacy import discrete_gaussian
-from plumbob.privacy.budget import BudgetLedger
+from plumbob.privacy.budget import LabelReleases
 from plumbob.protocol import defences
 from plumbob.protocol.exchange import ExchangeParty
 from plumbob.protocol.handshake import Participant
@@ -54,7 +54,7 @@ def start(party: ExchangeParty) -> None:
     party.weights = np.zeros(party.columns)
     cost = defences.label_cost(party.plan)
     assert cost is not None
-    party.budget = BudgetLedger(cost, len(party.shard))
+    party.budget = LabelReleases(cost, len(party.shard))
 
 
 def released_sum(party: ExchangeParty) -> float:

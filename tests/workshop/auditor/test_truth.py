@@ -9,6 +9,7 @@ import pytest
 import plumbob
 from plumbob.errors import DataError
 from plumbob.protocol.outcome import unfinished_record
+from plumbob.run_folder import RunFolder
 from plumbob.workshop.attacks import View
 from plumbob.workshop.auditor.truth import Truth
 from plumbob.workshop.simulation import Run
@@ -52,7 +53,7 @@ def test_folder_without_recording(run: Run, tmp_path: Path) -> None:
 
 def test_unfinished_run(run: Run, tmp_path: Path) -> None:
     """A run that never came to its end is not audited."""
-    unfinished_record(run.model.plan, 40, "interrupted at step 3 of 8").save(tmp_path)
+    RunFolder(tmp_path).save_record(unfinished_record(run.model.plan, 40, "interrupted at step 3 of 8"))
     with pytest.raises(DataError, match="did not finish"):
         Truth.of(tmp_path)
 

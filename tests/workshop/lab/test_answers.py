@@ -8,15 +8,15 @@ import pytest
 from plumbob.checking.check import check
 from plumbob.errors import PlanError
 from plumbob.plan import KEYS, Plan
-from plumbob.workshop.lab.answers import Draft, Parts, checked, fixes, keys_in_short, mistakes
+from plumbob.workshop.lab.answers import Parts, PlanDraft, checked, fixes, keys_in_short, mistakes
 from plumbob.workshop.lab.answers import asked as asked_with
 from plumbob.workshop.lab.choices import FIRST, chosen, fitted_defaults
-from plumbob.workshop.lab.own_tables import Reading, TablesRead
+from plumbob.workshop.lab.own_tables import TableReading, TablesRead
 
 FIRST_DRAFT = chosen(FIRST, FIRST.rows, "breast-cancer")
 
 
-def asked(body: Any, tables: TablesRead | None = None) -> Draft:
+def asked(body: Any, tables: TablesRead | None = None) -> PlanDraft:
     """As the lab takes what the page sends."""
     return asked_with(Parts.of(body), tables)
 
@@ -60,8 +60,8 @@ def test_rows_are_those_of_the_data() -> None:
         draft(features=None),
         draft(names=["bank"], features=[8]),
         draft(reading=None),
-        draft(reading={**Reading().to_json(), "drop": "id"}),
-        draft(reading={**Reading().to_json(), "types": {"x": 1}}),
+        draft(reading={**TableReading().to_json(), "drop": "id"}),
+        draft(reading={**TableReading().to_json(), "types": {"x": 1}}),
         draft(reading={"id": "x"}),
         draft(data="", rows=10**9),
         draft(features=[8]),

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("starlette", reason="the lab's extra is not installed: pip install 'plumbob[lab]'")
 
-from plumbob.workshop.lab.guard import LARGEST_BODY, POLICY, Gate
+from plumbob.workshop.lab.guard import LARGEST_BODY, POLICY, LabAccess
 from plumbob.workshop.lab.server import bound
 from tests.workshop.lab.conftest import OpenLab
 
@@ -152,7 +152,7 @@ def test_only_this_machine_can_reach_it() -> None:
 
 def test_secrets_are_new_each_time_and_not_printed() -> None:
     """Two labs share nothing, and a gate shows none of it by accident."""
-    one, two = Gate(1), Gate(1)
+    one, two = LabAccess(1), LabAccess(1)
     secrets = {one.token, one.session, one.room, two.token, two.session, two.room}
     assert len(secrets) == 6
     assert min(len(secret) for secret in secrets) >= 20

@@ -10,14 +10,14 @@ import pytest
 
 from plumbob.errors import DataError, PlumbobError
 from plumbob.plan import Plan
-from plumbob.record import RunRecord
+from plumbob.run_folder import RunFolder
 from plumbob.workshop.lab import own_tables
-from plumbob.workshop.lab.own_tables import OwnTables, Reading, TablesRead
+from plumbob.workshop.lab.own_tables import OwnTables, TableReading, TablesRead
 from plumbob.workshop.simulation.files import load_tables
 from tests.workshop.lab.conftest import OpenLab
 
 NAMES = ["bank", "fund"]
-READING = Reading(id="id", label="default")
+READING = TableReading(id="id", label="default")
 BINNED = {"bins": 3, "rare": 5, "missing": "refuse", "categorical": "refuse"}
 
 
@@ -54,7 +54,7 @@ def tables() -> Any:
     found.close()
 
 
-def said_on_the_command_line(tables: OwnTables, reading: Reading, **keys: Any) -> str:
+def said_on_the_command_line(tables: OwnTables, reading: TableReading, **keys: Any) -> str:
     """What `audit` says to the same files, without the folder."""
     plan = Plan.for_columns((1, 1), protocol="clear", batches="full", **keys)
     files = [f"label={tables.files[0]}", f"features={tables.files[1]}"]
@@ -91,21 +91,21 @@ def test_only_names_and_counts_leave_a_table(tables: OwnTables) -> None:
 @pytest.mark.parametrize(
     ("reading", "keys"),
     [
-        (Reading(id="id", label="defaults"), BINNED),
-        (Reading(id="ids", label="default"), BINNED),
-        (Reading(label="default"), BINNED),
-        (Reading(id="id", label="age"), BINNED),
-        (Reading(id="id", label="default", drop=("no such",)), BINNED),
-        (Reading(id="id", label="default", types=(("city", "number"),)), BINNED),
-        (Reading(id="id", label="default", types=(("city", "colour"),)), BINNED),
-        (Reading(id="id", label="default", positive="7"), BINNED),
+        (TableReading(id="id", label="defaults"), BINNED),
+        (TableReading(id="ids", label="default"), BINNED),
+        (TableReading(label="default"), BINNED),
+        (TableReading(id="id", label="age"), BINNED),
+        (TableReading(id="id", label="default", drop=("no such",)), BINNED),
+        (TableReading(id="id", label="default", types=(("city", "number"),)), BINNED),
+        (TableReading(id="id", label="default", types=(("city", "colour"),)), BINNED),
+        (TableReading(id="id", label="default", positive="7"), BINNED),
         (READING, {**BINNED, "bins": 0}),
         (READING, {**BINNED, "bins": 0, "categorical": "one-hot"}),
     ],
     ids=["label", "id", "lengths", "classes", "drop", "type", "no-type", "positive", "text", "gaps"],
 )
 def test_mistakes_are_said_in_the_command_lines_words(
-    tables: OwnTables, reading: Reading, keys: dict[str, Any]
+    tables: OwnTables, reading: TableReading, keys: dict[str, Any]
 ) -> None:
     """The same sentence as `audit` has, with the user's own file name and no folder of the lab's."""
     try:
@@ -125,11 +125,11 @@ def test_gaps_that_are_refused_can_still_be_seen(tables: OwnTables) -> None:
 def test_what_is_missing_is_asked_for() -> None:
     """First the files, then the label's column."""
     found = OwnTables()
-    assert found.read(NAMES, Reading(), BINNED).mistake == "bank, fund: choose a table (a CSV or Parquet file)"
+    assert found.read(NAMES, TableReading(), BINNED).mistake == "bank, fund: choose a table (a CSV or Parquet file)"
     kept(found, 0, "bank.csv", bank())
-    assert found.read(NAMES, Reading(), BINNED).mistake == "fund: choose a table (a CSV or Parquet file)"
+    assert found.read(NAMES, TableReading(), BINNED).mistake == "fund: choose a table (a CSV or Parquet file)"
     kept(found, 1, "fund.csv", fund())
-    assert found.read(NAMES, Reading(), BINNED).mistake == "bank: choose the column that holds the label"
+    assert found.read(NAMES, TableReading(), BINNED).mistake == "bank: choose the column that holds the label"
     found.close()
 
 
@@ -232,7 +232,7 @@ def test_a_run_on_own_tables(open_lab: Callable[..., OpenLab]) -> None:
     assert [party.features for party in plan.learners] == answer["tables"]["widths"]
     name = lab.post("runs", {"draft": draft, "is_calculated": True}).json["name"]
     assert lab.events(name)[-1][1] == "done", lab.events(name)[-1]
-    assert RunRecord.load(lab.out / name).is_finished
+    assert RunFolder(lab.out / name).record().is_finished
 
 
 def test_a_mistake_in_a_table_is_an_answer(open_lab: Callable[..., OpenLab]) -> None:

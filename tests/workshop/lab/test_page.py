@@ -14,7 +14,8 @@ from playwright.sync_api import Page, expect
 
 from plumbob.plan import Plan
 from plumbob.protocol.outcome import unfinished_record
-from plumbob.record import Finding, RunRecord
+from plumbob.record import Finding
+from plumbob.run_folder import RunFolder
 from tests.browser import looks
 from tests.browser.conftest import Tab
 from tests.browser.looks import SCHEMES, look_at, reachable, stops, violations
@@ -338,7 +339,7 @@ def test_a_run_can_be_cancelled_and_another_compared(tab: Tab, lab: OpenLab) -> 
     expect(page.locator("#start")).to_be_disabled()
     page.locator("#cancel").click()
     expect(page.locator("#run-status")).to_have_text("The run was cancelled.", timeout=SECONDS)
-    assert RunRecord.load(lab.out / name).status.startswith("interrupted")
+    assert RunFolder(lab.out / name).record().status.startswith("interrupted")
     page.locator("input[value='calculated']").check()
     page.locator("#start").click()
     expect(page.locator("#run-status a").first).to_be_visible(timeout=SECONDS)
@@ -483,7 +484,7 @@ def hostile_run(folder: Path, words: str) -> None:
     record = unfinished_record(Plan.for_columns((1, 1), title=title, batch_size=5), 10, words)
     found = Finding(words, words, words, "labels", "leaks", words, words, words, advantage=0.5)
     quality: dict[str, dict[str, dict[str, float | None]]] = {words: {"joint": {"auc": 0.7, "log_loss": 0.5}}}
-    replace(record, findings=[found], quality=quality).save(folder)
+    RunFolder(folder).save_record(replace(record, findings=[found], quality=quality))
 
 
 def test_a_closed_lab_is_noticed(tab: Tab, open_lab: Callable[..., OpenLab]) -> None:

@@ -9,6 +9,7 @@ from plumbob.errors import DataError
 from plumbob.plan import Plan
 from plumbob.protocol.outcome import unfinished_record
 from plumbob.record import Finding
+from plumbob.run_folder import RunFolder
 from plumbob.workshop.lab.runs import OPENED, Runs, worst
 
 
@@ -21,7 +22,9 @@ def kept(folder: Path, status: str = "finished") -> Path:
     """A run's folder with a record."""
     folder.mkdir(parents=True)
     record = unfinished_record(Plan.for_columns((8, 22), title="T", epochs=3, protocol="exchange"), 455, status)
-    replace(record, findings=[finding("leaks", 0.9)], quality={"test part": {"joint": {"auc": 0.9}}}).save(folder)
+    RunFolder(folder).save_record(
+        replace(record, findings=[finding("leaks", 0.9)], quality={"test part": {"joint": {"auc": 0.9}}})
+    )
     return folder
 
 

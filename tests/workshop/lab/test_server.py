@@ -21,7 +21,7 @@ from plumbob.checking.check import check
 from plumbob.commands import receipt
 from plumbob.errors import PlumbobError, TransportError
 from plumbob.plan import Plan
-from plumbob.record import RunRecord
+from plumbob.run_folder import RunFolder
 from plumbob.workshop.commands import lab as command
 from plumbob.workshop.lab.choices import fitted_defaults
 from plumbob.workshop.lab.server import MOST_LISTENERS, bound
@@ -87,7 +87,7 @@ def test_an_estimate_is_measured_once(lab: OpenLab) -> None:
 def test_a_run_leaves_an_ordinary_folder(lab: OpenLab, finished: Finished) -> None:
     """With the plan's real protocol: record, report, parts and transcripts, on which other verbs work."""
     folder = lab.out / finished.name
-    record = RunRecord.load(folder)
+    record = RunFolder(folder).record()
     assert record.is_finished
     assert record.protocol == "exchange"
     assert {finding.attack for finding in record.findings} >= {"label-sign", "packing", "label-chosen-rows"}
@@ -101,7 +101,7 @@ def test_a_run_tells_what_happens(lab: OpenLab, finished: Finished) -> None:
     kinds = [kind for _, kind, _ in finished.events]
     assert kinds.count("epoch") == 2
     assert kinds[-1] == "done"
-    record = RunRecord.load(lab.out / finished.name)
+    record = RunFolder(lab.out / finished.name).record()
     findings = [one for _, kind, one in finished.events if kind == "finding"]
     told = {(one["attack"], one["by"], one["target"]): one["rate"] for one in findings}
     assert told == {(one.attack, one.by, one.target): one.rate for one in record.findings}
@@ -119,7 +119,7 @@ def test_a_page_that_lost_its_connection_goes_on(finished: Finished) -> None:
 def test_a_calculated_run_says_so(lab: OpenLab) -> None:
     """In the clear nothing is encrypted: the record, the receipt and the list say it; findings are of the protocol."""
     name = lab.run(**fitted_defaults()["shares"]["lattice"], protocol="shares", noise="none", row_norm=0.0)
-    record = RunRecord.load(lab.out / name)
+    record = RunFolder(lab.out / name).record()
     assert record.protocol == "shares"
     assert record.epochs == []
     printed = receipt.run(lab.out / name)
@@ -140,7 +140,7 @@ def test_one_run_at_a_time_and_it_can_be_cancelled(lab: OpenLab) -> None:
         watching = threads.submit(lab.events, name)
         assert lab.post("cancel", {}).status == 200
         assert watching.result(timeout=120)[-1][1] == "cancelled"
-    assert RunRecord.load(lab.out / name).status.startswith("interrupted")
+    assert RunFolder(lab.out / name).record().status.startswith("interrupted")
     assert lab.post("cancel", {}).status == 200
 
 
@@ -232,7 +232,7 @@ def test_a_lab_that_closes_takes_its_run_along(open_lab: Callable[..., OpenLab])
     name = lab.long_run()
     lab.process.send_signal(signal.SIGINT)
     assert lab.process.wait(120) == 0
-    assert RunRecord.load(lab.out / name).status.startswith("interrupted")
+    assert RunFolder(lab.out / name).record().status.startswith("interrupted")
 
 
 def test_a_taken_port_is_said_so() -> None:

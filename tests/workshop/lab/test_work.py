@@ -8,7 +8,7 @@ import pytest
 
 from plumbob.errors import DataError
 from plumbob.workshop.lab import work
-from plumbob.workshop.lab.work import Work, Workroom
+from plumbob.workshop.lab.work import LabRun, RunSlot
 
 TELLING = """
 import json, sys
@@ -31,14 +31,14 @@ time.sleep(60)
 FAILING = "import sys; sys.exit('a <word> about it')"
 
 
-async def heard(one: Work, after: int = 0) -> list[tuple[int, str, dict[str, Any]]]:
+async def heard(one: LabRun, after: int = 0) -> list[tuple[int, str, dict[str, Any]]]:
     """Everything to the end."""
     return [(event.number, event.kind, event.content) async for event in one.after(after)]
 
 
-def room(program: str) -> Workroom:
+def room(program: str) -> RunSlot:
     """For this program."""
-    return Workroom([sys.executable, "-c", program])
+    return RunSlot([sys.executable, "-c", program])
 
 
 def test_what_is_told_is_kept_and_numbered() -> None:
@@ -135,6 +135,6 @@ def test_a_command_that_does_not_exist_is_reported() -> None:
     """In words, not as a traceback in the middle of a request."""
 
     async def done() -> str:
-        return (await Workroom(["/no/such/program"]).start("001-clear", {})).events[-1].kind
+        return (await RunSlot(["/no/such/program"]).start("001-clear", {})).events[-1].kind
 
     assert asyncio.run(done()) == "failed"

@@ -9,30 +9,30 @@ from plumbob.workshop.paper.findings import (
     COLUMNS,
     Book,
     Chapter,
-    Claim,
+    ClaimVerdict,
     Curve,
     Figure,
     Group,
     Headline,
-    Point,
-    Verdict,
+    MeanPoint,
+    PaperClaim,
 )
 
 EVIL = "</title><script>alert(1)</script>"
-POINTS = (Point(1, 0.5, 0.1, 5), Point(2, 0.75, 0.0, 5))
+POINTS = (MeanPoint(1, 0.5, 0.1, 5), MeanPoint(2, 0.75, 0.0, 5))
 FIGURE = Figure(
     "attack",
     "Attack",
     "epoch",
     "labels right",
-    (Curve(EVIL, POINTS), Curve("bound", (Point(1, 0.9), Point(2, 0.9)), is_reference=True)),
+    (Curve(EVIL, POINTS), Curve("bound", (MeanPoint(1, 0.9), MeanPoint(2, 0.9)), is_reference=True)),
     is_share=True,
 )
 
 
-def claim(name: str, reading: str, verdict: Verdict) -> Claim:
+def claim(name: str, reading: str, verdict: ClaimVerdict) -> PaperClaim:
     """With a sentence that would like to be more."""
-    return Claim(
+    return PaperClaim(
         name, "Theorem 1", f"{name} holds {EVIL}", reading, "always", "measured words", verdict, {"value": 1.0}
     )
 

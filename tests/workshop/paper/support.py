@@ -5,12 +5,12 @@ import os
 import pytest
 
 from plumbob.workshop.paper.effort import Effort
-from plumbob.workshop.paper.encrypted import Piece
+from plumbob.workshop.paper.encrypted import EncryptedSample
 from plumbob.workshop.paper.readings import Study
 
 DIGITS = Study("mnist", "digits-01", (32, 32), epochs=3, scale="standard", row_norm=1000.0, batch_size=32)
 """Bundled images of 0 and 1, under MNIST's name, so that its statements are tried."""
-SMALL_PIECE = Piece(rows=64, key_bits=512)
+SMALL_PIECE = EncryptedSample(rows=64, key_bits=512)
 QUICK = Effort(is_quick=True)
 
 needs_data = pytest.mark.skipif("PLUMBOB_DATA" not in os.environ, reason="PLUMBOB_DATA is not set")

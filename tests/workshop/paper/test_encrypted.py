@@ -1,6 +1,6 @@
 """The encrypted protocol draws the same curves as the clear one."""
 
-from plumbob.workshop.paper.encrypted import SAME_CURVES, SAME_WEIGHTS, Piece, beside_clear
+from plumbob.workshop.paper.encrypted import SAME_CURVES, SAME_WEIGHTS, EncryptedSample, beside_clear
 from plumbob.workshop.paper.readings import MNIST
 from tests.workshop.paper.support import DIGITS, SMALL_PIECE, needs_data
 
@@ -22,6 +22,6 @@ def test_encrypted_is_clear() -> None:
 @needs_data
 def test_encrypted_is_clear_on_mnist() -> None:
     """The same on a small piece of the real images."""
-    outcome = beside_clear(MNIST, Piece(rows=64, key_bits=512))
+    outcome = beside_clear(MNIST, EncryptedSample(rows=64, key_bits=512))
     assert outcome.claims[0].verdict == "agrees"
     assert len(outcome.figures) == 3

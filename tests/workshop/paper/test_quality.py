@@ -11,13 +11,15 @@ from plumbob.errors import DataError
 from plumbob.workshop.paper.effort import Effort
 from plumbob.workshop.paper.quality import METRICS, curves_of, majority
 from plumbob.workshop.paper.readings import PRESETS, Setting, presets_of, settings_of
-from plumbob.workshop.paper.shelf import Shelf
+from plumbob.workshop.paper.shelf import ResultStore
 from tests.workshop.paper.support import DIGITS
 
 
 def test_curves_are_those_of_the_formulas(tmp_path: Path) -> None:
     """Full-batch steps from zero weights: accuracy, attack and norm are what the paper's equations give."""
-    found = curves_of(DIGITS, [Setting("figures", "zero")], Shelf(tmp_path), Effort(1))[Setting("figures", "zero")]
+    found = curves_of(DIGITS, [Setting("figures", "zero")], ResultStore(tmp_path), Effort(1))[
+        Setting("figures", "zero")
+    ]
     X, y = datasets.load("digits-01")
     X_test, y_test = datasets.load("digits-01", "test")
     deviations = np.where(X.std(axis=0) > 0, X.std(axis=0), np.inf)
@@ -35,7 +37,9 @@ def test_curves_are_those_of_the_formulas(tmp_path: Path) -> None:
 def test_noise_makes_the_attack_a_coin(tmp_path: Path) -> None:
     """Without defence nearly all labels are read in the first epoch, at epsilon 0.1 about half of them."""
     settings = [Setting("text", "zero"), Setting("text", "zero", 0.1)]
-    plain, noisy = (curves["attack"] for curves in curves_of(DIGITS, settings, Shelf(tmp_path), Effort(3)).values())
+    plain, noisy = (
+        curves["attack"] for curves in curves_of(DIGITS, settings, ResultStore(tmp_path), Effort(3)).values()
+    )
     assert plain.means[0] > 0.95
     assert np.mean(noisy.means) == pytest.approx(0.5, abs=0.06)
     assert noisy.points[0].n == 3
@@ -45,8 +49,8 @@ def test_noise_makes_the_attack_a_coin(tmp_path: Path) -> None:
 def test_an_interrupted_call_goes_on(tmp_path: Path) -> None:
     """Interrupted after the first run and called again, the numbers are those of one call, and nothing runs twice."""
     settings = settings_of("figures", is_quick=True)
-    whole = curves_of(DIGITS, settings, Shelf(tmp_path / "whole"), Effort(2))
-    shelf, told = Shelf(tmp_path / "parts"), list[str]()
+    whole = curves_of(DIGITS, settings, ResultStore(tmp_path / "whole"), Effort(2))
+    shelf, told = ResultStore(tmp_path / "parts"), list[str]()
 
     def stop(message: str) -> None:
         told.append(message)
@@ -63,7 +67,7 @@ def test_an_interrupted_call_goes_on(tmp_path: Path) -> None:
 
 def test_changed_settings_are_run_again(tmp_path: Path) -> None:
     """Another number of epochs is another result, in the same folder."""
-    shelf, setting = Shelf(tmp_path), Setting("figures", "zero")
+    shelf, setting = ResultStore(tmp_path), Setting("figures", "zero")
     short = curves_of(DIGITS, [setting], shelf, Effort(1))[setting]
     long = curves_of(replace(DIGITS, epochs=5), [setting], shelf, Effort(1))[setting]
     assert [len(curves["attack"].points) for curves in (short, long)] == [3, 5]
@@ -73,7 +77,7 @@ def test_changed_settings_are_run_again(tmp_path: Path) -> None:
 def test_rows_are_left_as_they_are(tmp_path: Path) -> None:
     """A study whose bound on rows would shorten one is refused, because the figures are about whole rows."""
     with pytest.raises(DataError, match="row_norm"):
-        curves_of(replace(DIGITS, row_norm=3.0), [Setting("figures", "zero")], Shelf(tmp_path), Effort(1))
+        curves_of(replace(DIGITS, row_norm=3.0), [Setting("figures", "zero")], ResultStore(tmp_path), Effort(1))
 
 
 def test_readings() -> None:

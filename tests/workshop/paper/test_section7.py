@@ -6,18 +6,18 @@ import pytest
 
 from plumbob.workshop.commands.paper import PaperOptions, run
 from plumbob.workshop.paper.effort import Effort
-from plumbob.workshop.paper.encrypted import Piece
+from plumbob.workshop.paper.encrypted import EncryptedSample
 from plumbob.workshop.paper.quality import curves_of
 from plumbob.workshop.paper.readings import CREDIT, MNIST, settings_of
 from plumbob.workshop.paper.section7 import book_of
-from plumbob.workshop.paper.shelf import Shelf
+from plumbob.workshop.paper.shelf import ResultStore
 from plumbob.workshop.paper.statements import Evidence, claims_of, first_epochs
 from tests.workshop.paper.support import DIGITS, QUICK, SMALL_PIECE, needs_data
 
 
 def test_a_small_book(tmp_path: Path) -> None:
     """Both readings, quickly: every statement has a verdict, every figure its curves, every setting its rows."""
-    book = book_of(DIGITS, ("figures", "text"), Shelf(tmp_path), QUICK, SMALL_PIECE)
+    book = book_of(DIGITS, ("figures", "text"), ResultStore(tmp_path), QUICK, SMALL_PIECE)
     assert {claim.reading for claim in book.claims} >= {"mnist, figures", "mnist, text"}
     assert {claim.verdict for claim in book.claims} >= {"agrees", "not run"}
     assert len({figure.name for figure in book.figures}) == len(book.figures)
@@ -33,7 +33,7 @@ def test_a_small_book(tmp_path: Path) -> None:
 def test_the_figures_on_mnist(tmp_path: Path) -> None:
     """The bands that the paper's own figures show, from five seeds."""
     settings, effort = settings_of("figures", is_quick=False), Effort(5)
-    evidence = Evidence(MNIST, "figures", curves_of(MNIST, settings, Shelf(tmp_path), effort), 12_665)
+    evidence = Evidence(MNIST, "figures", curves_of(MNIST, settings, ResultStore(tmp_path), effort), 12_665)
     assert 8 <= first_epochs(evidence.curve("attack", "xavier")) <= 16
     assert 16 <= first_epochs(evidence.curve("attack", "zero"), level=1.0) <= 20
     for curve in evidence.defended("attack"):
@@ -52,7 +52,7 @@ def test_the_figures_on_mnist(tmp_path: Path) -> None:
 @needs_data
 def test_credit(tmp_path: Path) -> None:
     """Under both readings Xavier is read less surely than zero, and learns slower."""
-    book = book_of(CREDIT, ("figures", "text"), Shelf(tmp_path), Effort(5), Piece())
+    book = book_of(CREDIT, ("figures", "text"), ResultStore(tmp_path), Effort(5), EncryptedSample())
     found = {(claim.name, claim.reading): claim.verdict for claim in book.claims}
     for reading in ("credit, figures", "credit, text"):
         for name in ("xavier-attack", "xavier-slower", "zero-attack", "attack-defended"):

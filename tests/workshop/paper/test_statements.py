@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from plumbob.workshop.paper.findings import Curve, Point
+from plumbob.workshop.paper.findings import Curve, MeanPoint
 from plumbob.workshop.paper.quality import METRICS, Curves
 from plumbob.workshop.paper.readings import CREDIT, MNIST, Setting, settings_of
 from plumbob.workshop.paper.statements import STATEMENTS, Evidence, claims_of, first_epochs
@@ -12,7 +12,7 @@ from plumbob.workshop.paper.statements import STATEMENTS, Evidence, claims_of, f
 
 def curve(*means: float) -> Curve:
     """One point an epoch."""
-    return Curve("made up", tuple(Point(epoch, mean) for epoch, mean in enumerate(means, start=1)))
+    return Curve("made up", tuple(MeanPoint(epoch, mean) for epoch, mean in enumerate(means, start=1)))
 
 
 def flat(value: float) -> Curve:

@@ -7,7 +7,7 @@ import pytest
 from plumbob.workshop.paper import protection
 from plumbob.workshop.paper.effort import Effort
 from plumbob.workshop.paper.findings import ExperimentOutcome
-from plumbob.workshop.paper.shelf import Shelf
+from plumbob.workshop.paper.shelf import ResultStore
 from plumbob.workshop.paper.theory import EXPERIMENTS, Experiment, book_of
 from tests.workshop.paper.support import QUICK, needs_data
 
@@ -41,8 +41,8 @@ def test_packing() -> None:
 def test_a_book_of_some(tmp_path: Path) -> None:
     """A second call takes stored results, and they are the same."""
     chosen = tuple(one for one in EXPERIMENTS if one.name in ("hardness", "parties", "batch-of-one"))
-    first = book_of(Shelf(tmp_path), QUICK, chosen)
-    again = book_of(Shelf(tmp_path), QUICK, tuple(Experiment(one.name, one.heading, _never) for one in chosen))
+    first = book_of(ResultStore(tmp_path), QUICK, chosen)
+    again = book_of(ResultStore(tmp_path), QUICK, tuple(Experiment(one.name, one.heading, _never) for one in chosen))
     assert again == first
     assert {claim.name for claim in first.claims} == {"hardness", "parties", "batch-of-one"}
 

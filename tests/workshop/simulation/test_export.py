@@ -12,6 +12,7 @@ from plumbob.data import Table, table_from
 from plumbob.errors import DataError
 from plumbob.plan import Plan
 from plumbob.protocol.outcome import unfinished_record
+from plumbob.run_folder import RunFolder
 from plumbob.workshop.simulation import Run, train
 from plumbob.workshop.simulation.export import as_estimator, export, merged
 from plumbob.workshop.simulation.files import load_tables
@@ -137,7 +138,7 @@ def test_refusals(folder: Path) -> None:
         export(folder, "pickle")
     with pytest.raises(DataError, match="expected a party's part"):
         export(folder, "json", party="nobody")
-    unfinished_record(Plan.for_columns((15, 15)), 10, "interrupted at step 3 of 9").save(folder)
+    RunFolder(folder).save_record(unfinished_record(Plan.for_columns((15, 15)), 10, "interrupted at step 3 of 9"))
     with pytest.raises(DataError, match=r"not finished \(interrupted at step 3 of 9\)"):
         export(folder, "json")
 

@@ -16,7 +16,7 @@ from plumbob.plan import Plan
 from plumbob.protocol.part import ModelPart
 from plumbob.workshop.simulation import Run, train
 from plumbob.workshop.simulation.export import export
-from plumbob.workshop.simulation.scorecard import Scale, scorecard
+from plumbob.workshop.simulation.scorecard import ScorecardScale, scorecard
 
 TOWNS = ("Bonn", "Kiel", "Ulm", None)
 
@@ -41,7 +41,7 @@ def run(tables: Mapping[str, Table]) -> Run:
     return train(plan.replace(features=widths), tables)
 
 
-def points(part: ModelPart, table: Table, scale: Scale) -> list[float]:
+def points(part: ModelPart, table: Table, scale: ScorecardScale) -> list[float]:
     """Each row's points, added up by hand from the table of points."""
     lines = scorecard(part, scale)
     by_slot = {(line.column, line.slot): line.points for line in lines}
@@ -54,7 +54,7 @@ def points(part: ModelPart, table: Table, scale: Scale) -> list[float]:
 
 def test_points_add_up_to_the_score(run: Run, tables: Mapping[str, Table]) -> None:
     """The parties' points of a person are base plus factor times the log-odds of the negative class."""
-    scale = Scale(500, 20, 40)
+    scale = ScorecardScale(500, 20, 40)
     total = np.sum([points(run.model.parts[name], table, scale) for name, table in tables.items()], axis=0)
     scores = run.model.scores(tables)
     expected = 500 + 40 / math.log(2) * (-scores - math.log(20))
@@ -63,7 +63,7 @@ def test_points_add_up_to_the_score(run: Run, tables: Mapping[str, Table]) -> No
 
 def test_twice_the_odds_are_so_many_points_more() -> None:
     """At the base score the odds are those that were given, and PDO points more double them."""
-    scale = Scale(600, 50, 20)
+    scale = ScorecardScale(600, 50, 20)
     assert scale.offset + scale.factor * math.log(50) == pytest.approx(600)
     assert scale.offset + scale.factor * math.log(100) == pytest.approx(620)
 
@@ -88,10 +88,10 @@ def test_weights_that_were_never_opened_give_no_points(run: Run) -> None:
     part = run.model.parts["label"]
     closed = ModelPart(part.party, part.role, part.encoder, None, part.has_intercept, part.training_rows)
     with pytest.raises(DataError, match=r'never opened .*train with open = "own"'):
-        scorecard(closed, Scale())
+        scorecard(closed, ScorecardScale())
 
 
 def test_a_scale_must_rise() -> None:
     """Odds and points that double them are above 0."""
     with pytest.raises(DataError, match="above 0"):
-        Scale(600, 0, 20)
+        ScorecardScale(600, 0, 20)

@@ -5,17 +5,17 @@ import warnings
 from collections.abc import Callable
 from functools import cache
 
-from plumbob.crypto.engines.interface import Engine, Shape, cores
+from plumbob.crypto.engines.interface import Engine, ProductShape, cores
 from plumbob.crypto.engines.python import PythonEngine
 from plumbob.errors import CryptoError
 
-__all__ = ["Engine", "Shape", "choose", "cores", "cuda_is_usable", "native_is_built"]
+__all__ = ["Engine", "ProductShape", "choose", "cores", "cuda_is_usable", "native_is_built"]
 
 NAMES = ("auto", "native", "python", "ray", "cuda")
-USUAL = Shape(rows=256, columns=32, bits=20)
+USUAL = ProductShape(rows=256, columns=32, bits=20)
 
 
-def choose(name: str = "auto", threads: int | None = None, shape: Shape = USUAL) -> Engine:
+def choose(name: str = "auto", threads: int | None = None, shape: ProductShape = USUAL) -> Engine:
     """The engine of that name, on `threads` threads (None: every core).
 
     `auto` is the fastest one on this machine. Only where several fast ones are usable is there something to measure,
@@ -28,7 +28,7 @@ def choose(name: str = "auto", threads: int | None = None, shape: Shape = USUAL)
     return makers[chosen](threads) if chosen in makers else PythonEngine()
 
 
-def _automatic(threads: int | None, shape: Shape) -> str:
+def _automatic(threads: int | None, shape: ProductShape) -> str:
     usable = tuple(name for name, is_usable in (("native", native_is_built), ("cuda", cuda_is_usable)) if is_usable())
     if not usable:
         _say_once_that_native_is_missing()

@@ -61,6 +61,7 @@ def lattice_reply(
     errors: bytes,
     reply_bits: int,
     share_bits: int,
+    answers: NDArray[np.uint32],
     threads: int,
 ) -> tuple[Bytes, Limbs]: ...
 def lattice_reply_slots(
@@ -89,7 +90,23 @@ def lattice_reply_turns(
     threads: int,
 ) -> tuple[Bytes, Limbs]: ...
 def lattice_open(
-    lattice: Lattice, secret: Limbs, packed: Bytes, reply_bits: int, share_bits: int, threads: int
+    lattice: Lattice,
+    secret: Limbs,
+    packed: Bytes,
+    reply_bits: int,
+    share_bits: int,
+    answers: NDArray[np.uint32],
+    threads: int,
 ) -> Limbs: ...
 def lattice_open_slots(lattice: Lattice, secret: Limbs, packed: Bytes, threads: int) -> Limbs: ...
-def lattice_sines(angles: NDArray[np.uint32], threads: int) -> tuple[Small, Small]: ...
+def lattice_waves(
+    path: str,
+    angles: NDArray[np.uint32],
+    harmonics: list[int],
+    shifts: list[int],
+    scales: list[int],
+    dropped: int,
+    threads: int,
+) -> Small: ...
+def lattice_own_scores(entries: Small, share: Limbs, threads: int) -> Limbs: ...
+def lattice_own_sums(entries: Small, share: Limbs, threads: int) -> Limbs: ...

@@ -20,7 +20,7 @@ from itertools import pairwise
 from typing import Any
 
 from plumbob.crypto import engines
-from plumbob.crypto.engines.interface import Digits, Engine, IntegerMatrix, Integers, Ring, Table
+from plumbob.crypto.engines.interface import Digits, Engine, IntegerMatrix, Integers, PreparedPowers, Ring
 from plumbob.crypto.engines.python import group_size, logarithm
 from plumbob.crypto.limbs import Limbs, concatenate, from_ints, to_bytes
 from plumbob.errors import CryptoError
@@ -39,7 +39,7 @@ PRODUCTS_OF_TRIAL = TRIED_ROWS * 340
 
 
 @dataclass(frozen=True, repr=False)
-class Parcel:
+class StoredValue:
     """Where a worker finds what it does not have yet."""
 
     digest: bytes
@@ -51,7 +51,7 @@ class Task:
     """One part of a call: the name of an engine's method, what is kept, and the arguments of this part."""
 
     operation: str
-    parcel: Parcel
+    parcel: StoredValue
     arguments: tuple[Any, ...]
 
 
@@ -59,9 +59,9 @@ class Task:
 class SentTable:
     """A table here, and the bases from which each worker makes its own."""
 
-    local: Table
+    local: PreparedPowers
     ring: Ring
-    parcel: Parcel
+    parcel: StoredValue
 
 
 class RayEngine:
@@ -131,14 +131,14 @@ class RayEngine:
         ends = [length * part // max(count, 1) for part in range(count + 1)]
         return [slice(start, end) for start, end in pairwise(ends)]
 
-    def _sent(self, ring: Ring) -> Parcel:
+    def _sent(self, ring: Ring) -> StoredValue:
         if self.name not in ring.prepared:
             digest = hashlib.sha256(_ring_bytes(ring)).digest()
             ring.prepared[self.name] = self._workers.parcel(digest, (ring.root, ring.degree))
-        parcel: Parcel = ring.prepared[self.name]
+        parcel: StoredValue = ring.prepared[self.name]
         return parcel
 
-    def _done(self, operation: str, parcel: Parcel, pieces: Sequence[tuple[Any, ...]]) -> list[Limbs]:
+    def _done(self, operation: str, parcel: StoredValue, pieces: Sequence[tuple[Any, ...]]) -> list[Limbs]:
         return self._workers.done([Task(operation, parcel, piece) for piece in pieces])
 
 
@@ -181,9 +181,9 @@ class Workers:
         self._lock = threading.Lock()
         self._parallel: Any = None
 
-    def parcel(self, digest: bytes, content: object) -> Parcel:
+    def parcel(self, digest: bytes, content: object) -> StoredValue:
         """Lies in the object store for as long as somebody here holds it."""
-        return Parcel(digest, self._ray.put(content))
+        return StoredValue(digest, self._ray.put(content))
 
     def done(self, tasks: Sequence[Task]) -> list[Limbs]:
         """All results, in the order of the tasks."""
@@ -271,7 +271,7 @@ def carry_out(task: Task) -> Limbs:
     return result
 
 
-def _opened(parcel: Parcel) -> Any:
+def _opened(parcel: StoredValue) -> Any:
     """A ring or a table: kept, or made from what lies in the object store."""
     if parcel.digest not in _kept:
         while len(_kept) >= KEPT:

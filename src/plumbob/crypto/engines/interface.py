@@ -21,7 +21,7 @@ Digits = NDArray[np.uint8]
 IntegerMatrix = NDArray[np.int64]
 Integers = Sequence[int] | NDArray[np.int64]
 MAX_BITS = 63  # Matrix entries plus their offset must fit an int64.
-Table = Any  # Made by `Engine.table` and understood by the same engine only.
+PreparedPowers = Any  # Made by `Engine.table` and understood by the same engine only.
 
 
 @dataclass(frozen=True, repr=False)
@@ -44,7 +44,7 @@ class Ring:
 
 
 @dataclass(frozen=True)
-class Shape:
+class ProductShape:
     """The usual product of a step: rows of a batch, columns of a learner, bits of an entry with its sign."""
 
     rows: int
@@ -77,10 +77,10 @@ class Engine(Protocol):
     def pack(self, ring: Ring, values: Limbs, slots: int, slot_bits: int) -> Limbs:
         """Every `slots` rows become one: the product of values[k]**(2**(k * slot_bits)). The last may be shorter."""
 
-    def table(self, ring: Ring, bases: Limbs, window: int) -> Table:
+    def table(self, ring: Ring, bases: Limbs, window: int) -> PreparedPowers:
         """All powers bases[j]**v for v < 2**window, for `look_up`; window is at most 8."""
 
-    def look_up(self, table: Table, digits: Digits) -> Limbs:
+    def look_up(self, table: PreparedPowers, digits: Digits) -> Limbs:
         """Row r of the answer: the product over j of bases[j]**digits[r, j]."""
 
     def join(self, first: Ring, second: Ring, left: Limbs, right: Limbs) -> Limbs:
@@ -115,3 +115,20 @@ def check_range(matrix: IntegerMatrix, bits: int) -> None:
 def cores() -> int:
     """How many this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class KernelEngine:
+    """One path through the kernel (default: the best one here) on a number of threads (default: all we may use)."""
+
+    def __init__(self, paths: Sequence[str], path: str | None, threads: int | None) -> None:
+        self.path = paths[0] if path is None else path
+        if self.path not in paths:
+            raise ValueError(f"expected a path among {', '.join(paths)}, got {self.path!r}: this machine has no other")
+        self.threads = cores() if threads is None else threads
+        if self.threads < 1:
+            raise ValueError(f"expected at least one thread, got {self.threads}: leave it out for all cores")
+
+    @property
+    def name(self) -> str:
+        """With the path."""
+        return f"native-{self.path}"

@@ -10,7 +10,15 @@ import gmpy2
 import numpy as np
 
 from plumbob.crypto.engines import _kernel
-from plumbob.crypto.engines.interface import Digits, IntegerMatrix, Integers, Ring, Table, check_range, cores
+from plumbob.crypto.engines.interface import (
+    Digits,
+    IntegerMatrix,
+    Integers,
+    KernelEngine,
+    PreparedPowers,
+    Ring,
+    check_range,
+)
 from plumbob.crypto.engines.python import embedded, logarithm
 from plumbob.crypto.limbs import Limbs, from_ints, to_mpz, width_for
 
@@ -20,26 +28,11 @@ def available_paths() -> list[str]:
     return _kernel.available_paths()
 
 
-def multiplications() -> int:
-    """Modular products done since the start by this process, to test that the count depends on shapes only."""
-    return _kernel.multiplications()
-
-
-class NativeEngine:
-    """One path through the kernel (default: the best one here) on a number of threads (default: all we may use)."""
+class NativeEngine(KernelEngine):
+    """Modular arithmetic in the kernel."""
 
     def __init__(self, path: str | None = None, threads: int | None = None) -> None:
-        paths = available_paths()
-        self.path = paths[0] if path is None else path
-        if self.path not in paths:
-            raise ValueError(f"expected a path among {', '.join(paths)}, got {self.path!r}: this machine has no other")
-        self.threads = cores() if threads is None else threads
-        if self.threads < 1:
-            raise ValueError(f"expected at least one thread, got {self.threads}: leave it out for all cores")
-
-    @property
-    def name(self) -> str:
-        return f"native-{self.path}"
+        super().__init__(available_paths(), path, threads)
 
     def multiply(self, ring: Ring, left: Limbs, right: Limbs) -> Limbs:
         return _kernel.multiply(self._prepared(ring), rows(left), rows(right), self.threads)
@@ -68,10 +61,10 @@ class NativeEngine:
     def pack(self, ring: Ring, values: Limbs, slots: int, slot_bits: int) -> Limbs:
         return _kernel.pack(self._prepared(ring), rows(values), slots, slot_bits, self.threads)
 
-    def table(self, ring: Ring, bases: Limbs, window: int) -> Table:
+    def table(self, ring: Ring, bases: Limbs, window: int) -> PreparedPowers:
         return _kernel.table(self._prepared(ring), rows(bases), window, self.threads)
 
-    def look_up(self, table: Table, digits: Digits) -> Limbs:
+    def look_up(self, table: PreparedPowers, digits: Digits) -> Limbs:
         return _kernel.look_up(table, np.ascontiguousarray(digits, dtype=np.uint8), self.threads)
 
     def join(self, first: Ring, second: Ring, left: Limbs, right: Limbs) -> Limbs:

@@ -9,19 +9,17 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from plumbob.crypto.lattice.interface import LatticeEngine, Small
-from plumbob.crypto.lattice.polynomial_sine import FRACTION_BITS
+from plumbob.crypto.lattice.interface import Angles, LatticeEngine, Small
+from plumbob.crypto.lattice.polynomial_sine import FRACTION_BITS, QUARTER
 
 FACTOR_BITS = 20
 """Fraction bits of a factor; a product has twice as many."""
 
-Angles = NDArray[np.uint32]
-
 
 def owner_factors(engine: LatticeEngine, angles: Angles, harmonics: Sequence[int]) -> Small:
     """Cosines, then sines, of the multiples of each angle: (2 K, rows), with 20 fraction bits."""
-    sines, cosines = _multiples(engine, angles, harmonics)
-    return _rounded(np.concatenate([cosines, sines]).astype(np.int64), FRACTION_BITS - FACTOR_BITS)
+    waves = [(harmonic, shift, 1) for shift in (QUARTER, 0) for harmonic in harmonics]
+    return engine.waves(angles, waves, FRACTION_BITS - FACTOR_BITS)
 
 
 def evaluator_factors(
@@ -32,20 +30,18 @@ def evaluator_factors(
     fraction_bits: int = FACTOR_BITS,
 ) -> Small:
     """Sines, then cosines, each times its harmonic's amplitude, which lies between -2 and 2."""
-    sines, cosines = _multiples(engine, angles, harmonics)
-    scaled = np.array([round(amplitude * 2**FRACTION_BITS) for amplitude in (*amplitudes, *amplitudes)], dtype=np.int64)
-    products = np.concatenate([sines, cosines]).astype(np.int64) * scaled[:, None]
-    return _rounded(products, 2 * FRACTION_BITS - fraction_bits)
+    scaled = [round(amplitude * 2**FRACTION_BITS) for amplitude in amplitudes]
+    pairs = list(zip(harmonics, scaled, strict=True))
+    waves = [(harmonic, shift, scale) for shift in (0, QUARTER) for harmonic, scale in pairs]
+    return engine.waves(angles, waves, 2 * FRACTION_BITS - fraction_bits)
 
 
 def weighted(factors: Small, weights: NDArray[np.int64]) -> Small:
     """Factors times a number per row that only this party knows, given with 20 fraction bits."""
-    return _rounded(factors.astype(np.int64) * weights, FACTOR_BITS)
+    return ((factors.astype(np.int64) * weights + (1 << FACTOR_BITS >> 1)) >> FACTOR_BITS).astype(np.int32)
 
 
-def _multiples(engine: LatticeEngine, angles: Angles, harmonics: Sequence[int]) -> tuple[Small, Small]:
-    return engine.sines(np.array(harmonics, dtype=np.uint32)[:, None] * np.asarray(angles, dtype=np.uint32))
-
-
-def _rounded(values: NDArray[np.int64], dropped: int) -> Small:
-    return ((values + (1 << (dropped - 1))) >> dropped).astype(np.int32)
+def sines(engine: LatticeEngine, angles: Angles) -> tuple[Small, Small]:
+    """Sines and cosines, with 30 fraction bits."""
+    sine, cosine = engine.waves(angles, [(1, 0, 1), (1, QUARTER, 1)], 0)
+    return sine, cosine

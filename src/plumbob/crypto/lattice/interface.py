@@ -5,6 +5,7 @@ Numbers of up to 128 bits are arrays whose last axis holds two 64-bit limbs, the
 same bytes. Keys of streams are 32 bytes.
 """
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -16,6 +17,11 @@ Residues = NDArray[np.uint64]
 Pairs = NDArray[np.uint64]
 Small = NDArray[np.int32]
 Packed = NDArray[np.uint8]
+Angles = NDArray[np.uint32]
+"""In units of a turn / 2**32, so that sums wrap as angles do."""
+Wave = tuple[int, int, int]
+AnswerPlaces = NDArray[np.uint32]
+"""Of some of a polynomial's coefficients."""
 
 
 class LatticeEngine(Protocol):
@@ -70,11 +76,12 @@ class LatticeEngine(Protocol):
         key: tuple[Residues, bytes],
         streams: tuple[bytes, bytes],
         bits: tuple[int, int],
+        answers: AnswerPlaces,
     ) -> tuple[Packed, Pairs]:
         """For each row of `matrix` (replies, requests, primes, degree) one fresh encryption of its product.
 
         `key` is the owner's b and the stream of its a; `streams` give u and e2; `bits` are the width of a coefficient
-        of the reply and of a share. Returns the replies and the evaluator's shares of all coefficients.
+        of the reply and of a share. Returns the replies and the evaluator's shares of the coefficients `answers`.
         """
 
     def reply_slots(
@@ -103,8 +110,10 @@ class LatticeEngine(Protocol):
         block and term, (blocks * terms, ...), in the same order of real and imaginary parts.
         """
 
-    def open(self, parameters: ParameterSet, secret: Residues, packed: Packed, bits: tuple[int, int]) -> Pairs:
-        """The owner's shares of all coefficients of the replies."""
+    def open(
+        self, parameters: ParameterSet, secret: Residues, packed: Packed, bits: tuple[int, int], answers: AnswerPlaces
+    ) -> Pairs:
+        """The owner's shares of the coefficients `answers` of each reply."""
 
     def open_slots(self, parameters: ParameterSet, secret: Residues, packed: Packed) -> Pairs:
         """The owner's shares of all slots of the replies."""
@@ -121,5 +130,14 @@ class LatticeEngine(Protocol):
     def high_bits(self, parameters: ParameterSet, value: Residues, dropped: int) -> bytes:
         """The coefficients in [0, q) without their lowest bits, each in 40 bytes."""
 
-    def sines(self, angles: NDArray[np.uint32]) -> tuple[Small, Small]:
-        """Sines and cosines of angles in units of a turn / 2**32, with 30 fraction bits."""
+    def waves(self, angles: Angles, waves: Sequence[Wave], dropped: int) -> Small:
+        """For each (harmonic, shift, scale) the sines of harmonic * angle + shift, times the scale: (waves, angles).
+
+        A sine has 30 fraction bits, the scale 32 bits with its sign; the product is divided by 2**dropped and rounded.
+        """
+
+    def own_scores(self, entries: Small, share: Pairs) -> NDArray[np.uint64]:
+        """A matrix (rows, columns) times a vector (columns, 2), modulo 2**64."""
+
+    def own_sums(self, entries: Small, share: Pairs) -> Pairs:
+        """The transposed matrix times a vector (rows, 2), modulo 2**128."""

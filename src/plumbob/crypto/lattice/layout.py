@@ -157,24 +157,34 @@ class Layout:
         placed = np.zeros((self.requests, self.parameters.degree, 2), dtype=np.uint64)
         if self.is_empty:
             return placed
+        together = self.group if self.direction == "scores" else self.rows_per_block
+        padded = np.zeros((self.requests * together, 2), dtype=np.uint64)
+        padded[: self.inputs] = values
+        blocks = padded.reshape(self.requests, together, 2)
         if self.direction == "scores":
-            index = np.arange(self.inputs)
-            placed[index // self.group, index % self.group] = reduce(values, self.input_bits)
+            placed[:, :together] = reduce(blocks, self.input_bits)
             return placed
-        block, offset = self._row_places()
-        signed = np.where((offset == 0)[:, None], values, negate(values))
-        placed[block, -offset % self.parameters.degree] = reduce(signed, self.input_bits)
+        placed[:, 0] = reduce(blocks[:, 0], self.input_bits)
+        # Row i at degree - i g: the last one first.
+        lowest = self.parameters.degree - (together - 1) * self.group
+        placed[:, lowest :: self.group] = reduce(negate(blocks[:, :0:-1]), self.input_bits)
         return placed
 
-    def take_outputs(self, coefficients: Pairs) -> Pairs:
-        """The answers among all coefficients (replies, degree, 2)."""
-        if self.is_empty:
-            return np.zeros((self.outputs, 2), dtype=np.uint64)
+    @property
+    def answers(self) -> NDArray[np.uint32]:
+        """Where the answers stand among the coefficients of each reply, in their order."""
         if self.direction == "scores":
-            block, offset = self._row_places()
-            return coefficients[block, offset + self.group - 1]
-        index = np.arange(self.outputs)
-        return coefficients[index // self.group, self.group - 1 - index % self.group]
+            return np.arange(self.group - 1, self.rows_per_block * self.group, self.group, dtype=np.uint32)
+        return np.arange(self.group - 1, -1, -1).astype(np.uint32)
+
+    def take_outputs(self, answers: Pairs) -> Pairs:
+        """The outputs, from the answers (replies, answers, 2): the last reply may have more than are needed."""
+        return answers.reshape(-1, 2)[: self.outputs]
+
+    @property
+    def nothing(self) -> Pairs:
+        """The outputs where there is nothing to multiply."""
+        return np.zeros((self.outputs, 2), dtype=np.uint64)
 
     def place_rows(self, matrix: Small, block: int) -> Small:
         """One block of rows as polynomials (groups, degree)."""
@@ -186,10 +196,6 @@ class Layout:
         placed = np.zeros((self.groups, self.parameters.degree), dtype=np.int32)
         placed[:, : len(rows) * self.group] = reversed_groups.transpose(1, 0, 2).reshape(self.groups, -1)
         return placed
-
-    def _row_places(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        index = np.arange(self.rows)
-        return index // self.rows_per_block, index % self.rows_per_block * self.group
 
 
 @dataclass(frozen=True)
@@ -249,18 +255,22 @@ class SlotLayout:
 
     def place(self, values: Small) -> Small:
         """Numbers (terms, rows) as slots (blocks, terms, degree); slots without a row hold zero."""
-        placed = np.zeros((self.terms, self.blocks * self.parameters.degree), dtype=np.int32)
-        placed[:, : self.rows] = values
-        return np.ascontiguousarray(placed.reshape(self.terms, self.blocks, self.parameters.degree).transpose(1, 0, 2))
+        placed = np.empty((self.blocks, self.terms, self.parameters.degree), dtype=np.int32)
+        self._place(placed, values)
+        return placed
 
     def place_wide(self, values: Pairs) -> Pairs:
         """The same for numbers (terms, rows, 2), as (blocks, terms, degree, 2)."""
-        degree = self.parameters.degree
-        placed = np.zeros((self.blocks, self.terms, degree, 2), dtype=np.uint64)
-        for block, first in enumerate(range(0, self.rows, degree)):
-            part = values[:, first : first + degree]
-            placed[block, :, : part.shape[1]] = part
+        placed = np.empty((self.blocks, self.terms, self.parameters.degree, 2), dtype=np.uint64)
+        self._place(placed, values)
         return placed
+
+    def _place(self, placed: NDArray[np.generic], values: NDArray[np.generic]) -> None:
+        degree = self.parameters.degree
+        for block in range(self.blocks):
+            part = values[:, block * degree : (block + 1) * degree]
+            placed[block, :, : part.shape[1]] = part
+            placed[block, :, part.shape[1] :] = 0
 
     def take(self, slots: Pairs) -> Pairs:
         """The rows' slots (rows, 2), or, where they turn, (terms, rows, 2)."""

@@ -3,14 +3,15 @@
 Importing this module raises ImportError where the kernel was not built.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.crypto.engines import _kernel
-from plumbob.crypto.engines.interface import cores
-from plumbob.crypto.lattice.interface import Packed, Pairs, Residues, Small
+from plumbob.crypto.engines.interface import KernelEngine
+from plumbob.crypto.lattice.interface import Angles, AnswerPlaces, Packed, Pairs, Residues, Small, Wave
 from plumbob.crypto.lattice.sets import ParameterSet
 from plumbob.crypto.lattice.transform import root
 
@@ -20,22 +21,12 @@ def available_paths() -> list[str]:
     return _kernel.lattice_paths()
 
 
-class NativeLatticeEngine:
-    """One path through the kernel (default: the best one here) on a number of threads (default: all we may use)."""
+class NativeLatticeEngine(KernelEngine):
+    """Polynomials in the kernel."""
 
     def __init__(self, path: str | None = None, threads: int | None = None) -> None:
-        paths = available_paths()
-        self.path = paths[0] if path is None else path
-        if self.path not in paths:
-            raise ValueError(f"expected a path among {', '.join(paths)}, got {self.path!r}: this machine has no other")
-        self.threads = cores() if threads is None else threads
-        if self.threads < 1:
-            raise ValueError(f"expected at least one thread, got {self.threads}: leave it out for all cores")
+        super().__init__(available_paths(), path, threads)
         self._prepared: dict[ParameterSet, Any] = {}
-
-    @property
-    def name(self) -> str:
-        return f"native-{self.path}"
 
     def secret(self, parameters: ParameterSet, key: bytes) -> Residues:
         return _kernel.lattice_ternary(self._lattice(parameters), key, 0)
@@ -88,9 +79,10 @@ class NativeLatticeEngine:
         key: tuple[Residues, bytes],
         streams: tuple[bytes, bytes],
         bits: tuple[int, int],
+        answers: AnswerPlaces,
     ) -> tuple[Packed, Pairs]:
         return _kernel.lattice_reply(
-            self._lattice(parameters), uniform, packed, matrix, *key, *streams, *bits, self.threads
+            self._lattice(parameters), uniform, packed, matrix, *key, *streams, *bits, answers, self.threads
         )
 
     def reply_slots(
@@ -119,8 +111,10 @@ class NativeLatticeEngine:
             self._lattice(parameters), uniform, packed, np.ascontiguousarray(values), *key, *streams, self.threads
         )
 
-    def open(self, parameters: ParameterSet, secret: Residues, packed: Packed, bits: tuple[int, int]) -> Pairs:
-        return _kernel.lattice_open(self._lattice(parameters), secret, packed, *bits, self.threads)
+    def open(
+        self, parameters: ParameterSet, secret: Residues, packed: Packed, bits: tuple[int, int], answers: AnswerPlaces
+    ) -> Pairs:
+        return _kernel.lattice_open(self._lattice(parameters), secret, packed, *bits, answers, self.threads)
 
     def open_slots(self, parameters: ParameterSet, secret: Residues, packed: Packed) -> Pairs:
         return _kernel.lattice_open_slots(self._lattice(parameters), secret, packed, self.threads)
@@ -145,9 +139,16 @@ class NativeLatticeEngine:
     def high_bits(self, parameters: ParameterSet, value: Residues, dropped: int) -> bytes:
         return _kernel.lattice_high_bits(self._lattice(parameters), value, dropped)
 
-    def sines(self, angles: NDArray[np.uint32]) -> tuple[Small, Small]:
-        sine, cosine = _kernel.lattice_sines(np.ascontiguousarray(angles), self.threads)
-        return sine.reshape(angles.shape), cosine.reshape(angles.shape)
+    def waves(self, angles: Angles, waves: Sequence[Wave], dropped: int) -> Small:
+        harmonics, shifts, scales = ([wave[place] for wave in waves] for place in range(3))
+        contiguous = np.ascontiguousarray(angles, dtype=np.uint32)
+        return _kernel.lattice_waves(self.path, contiguous, harmonics, shifts, scales, dropped, self.threads)
+
+    def own_scores(self, entries: Small, share: Pairs) -> NDArray[np.uint64]:
+        return _kernel.lattice_own_scores(entries, share, self.threads)
+
+    def own_sums(self, entries: Small, share: Pairs) -> Pairs:
+        return _kernel.lattice_own_sums(entries, np.ascontiguousarray(share), self.threads)
 
     def repeat_transform(self, parameters: ParameterSet, values: Residues, repeats: int) -> None:
         """In place, for benchmarks: nothing but the transform takes time."""

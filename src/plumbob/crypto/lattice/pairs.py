@@ -1,9 +1,9 @@
 """Shares of up to 128 bits as numpy arrays: the last axis holds two 64-bit limbs, the lower one first.
 
-Two parties hold x as x0 + x1 modulo 2**bits. Each of them can cut or lift its share alone, as long as abs(x) is small
-beside the ring: that goes wrong with probability abs(x) / 2**bits, because only then does the sum of both shares not
-wrap exactly once. With three or more parties it is wrong half of the time: `cut` and `lift` are for two, and `masks`
-lifts for more. Shares that were lifted are whole numbers, which do not wrap: any number of parties can `round_off`.
+Two parties hold x as x0 + x1 modulo 2**bits. Each of them can lift its share alone, as long as abs(x) is small beside
+the ring: that goes wrong with probability abs(x) / 2**bits, because only then does the sum of both shares not wrap
+exactly once. With three or more parties it is wrong half of the time: `lift` is for two, and `masks` lifts for more.
+Shares that were lifted are whole numbers, which do not wrap: any number of parties can `round_off`.
 """
 
 import numpy as np
@@ -19,22 +19,6 @@ def from_integers(values: NDArray[np.int64]) -> Pairs:
     """Signed numbers, modulo 2**128."""
     signed = np.asarray(values, dtype=np.int64)
     return np.stack([signed.view(np.uint64), (signed >> np.int64(63)).view(np.uint64)], axis=-1)
-
-
-def to_integers(values: Pairs, bits: int) -> NDArray[np.int64]:
-    """Signed numbers of at most 64 bits that a ring of `bits` bits holds; the caller knows that they fit."""
-    return np.ascontiguousarray(centred(values, bits)[..., 0]).view(np.int64)
-
-
-def to_floats(values: Pairs, bits: int, fraction_bits: int) -> NDArray[np.float64]:
-    """Signed numbers as floating point, divided by 2**fraction_bits."""
-    signed = centred(values, bits)
-    high = np.ascontiguousarray(signed[..., 1]).view(np.int64).astype(np.float64)
-    result: NDArray[np.float64] = (high * 2.0**64 + signed[..., 0].astype(np.float64)) * 2.0**-fraction_bits
-    # A small negative number is minus its complement: adding 2**64 to its high limb would round it away.
-    negative = negate(signed)
-    opposite = negative[..., 1].astype(np.float64) * 2.0**64 + negative[..., 0].astype(np.float64)
-    return np.where(high < 0, -opposite * 2.0**-fraction_bits, result)
 
 
 def add(left: Pairs, right: Pairs) -> Pairs:
@@ -94,13 +78,6 @@ def shift_right_signed(values: Pairs, count: int) -> Pairs:
     both = np.stack([sign, sign], axis=-1)
     # Complementing a negative number makes it non-negative, and a shift of it rounds the right way.
     return shift_right(values ^ both, count) ^ both
-
-
-def cut(share: Pairs, bits: int, dropped: int, is_first: bool) -> Pairs:
-    """A share modulo 2**bits of x as a share modulo 2**128 of about x / 2**dropped, within one unit."""
-    if is_first:
-        return shift_right(reduce(share, bits), dropped)
-    return negate(shift_right(reduce(negate(share), bits), dropped))
 
 
 def lift(share: Pairs, modulus: int, is_first: bool) -> Pairs:

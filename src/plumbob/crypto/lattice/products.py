@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from plumbob.crypto.lattice.context import SEED_BYTES, Context, derive, digest_of, expand
+from plumbob.crypto.lattice.context import SEED_BYTES, Context, derive, expand, fingerprint
 from plumbob.crypto.lattice.interface import LatticeEngine, Packed, Pairs, Residues, Small
 from plumbob.crypto.lattice.layout import ENTRY_BITS, Layout, SlotLayout
 from plumbob.crypto.lattice.sets import PRIME_BITS, ParameterSet
@@ -57,6 +57,10 @@ class OwnerKey:
 
     def derive(self, label: str, *fields: bytes) -> bytes:
         return derive(self._local_key, label, self.context.encode(self.parameters), *fields)
+
+    def fingerprint(self, content: NDArray[np.generic]) -> bytes:
+        """By which one content of a request is told from another, here alone."""
+        return fingerprint(self._local_key, self.context.encode(self.parameters), content)
 
 
 def key_stream(parameters: ParameterSet, context: Context) -> bytes:
@@ -116,14 +120,15 @@ class Owner:
         layout = self.layout
         check_length("reply", reply, layout.reply_bytes)
         if not reply:
-            return layout.take_outputs(np.zeros((0, 0, 2), dtype=np.uint64))
+            return layout.nothing
         width = layout.reply_bits // 8
         packed = np.frombuffer(reply, dtype=np.uint8).reshape(layout.replies, layout.parameters.degree, width)
         bits = (layout.reply_bits, layout.output_bits)
-        return layout.take_outputs(self.key.engine.open(layout.parameters, self.key.secret, packed, bits))
+        opened = self.key.engine.open(layout.parameters, self.key.secret, packed, bits, layout.answers)
+        return layout.take_outputs(opened)
 
 
-class Matrix:
+class PrivateMatrix:
     """A private matrix of integers below 2**20 for all products with one layout.
 
     It is transformed once. A large one takes four times less memory as it came, so it is transformed again for each
@@ -168,7 +173,7 @@ class Matrix:
 class Evaluator:
     """Multiplies its matrix with an owner's encrypted vector."""
 
-    def __init__(self, matrix: Matrix, key: TestedKey, local_key: bytes, register: Register) -> None:
+    def __init__(self, matrix: PrivateMatrix, key: TestedKey, local_key: bytes, register: Register) -> None:
         check_same_set(key.parameters, matrix.layout.parameters)
         self.matrix, self.key, self._local_key, self._register = matrix, key, local_key, register
 
@@ -177,14 +182,15 @@ class Evaluator:
         layout, engine = self.matrix.layout, self.matrix.engine
         seed, packed = read_request(layout.parameters, request, layout.requests)
         # The reply's randomness depends on the matrix too: the same request with another must not repeat it.
-        digest = digest_of(request, threads_of(engine))
-        streams = admit(self._register, self.key, self._local_key, seed, digest, self.matrix.digest)
+        streams = admit(self._register, self.key, self._local_key, request, self.matrix.digest)
         if not layout.requests:
-            return Answer(b"", layout.take_outputs(np.zeros((0, 0, 2), dtype=np.uint64)))
+            return Answer(b"", layout.nothing)
         uniform = request_stream(layout.parameters, self.key.context, seed)
         key, bits = (self.key.residues, self.key.stream), (layout.reply_bits, layout.output_bits)
         with refusing_residues():
-            sent, share = engine.reply(layout.parameters, uniform, packed, self.matrix.residues, key, streams, bits)
+            sent, share = engine.reply(
+                layout.parameters, uniform, packed, self.matrix.residues, key, streams, bits, layout.answers
+            )
         return Answer(sent.tobytes(), layout.take_outputs(share))
 
 
@@ -244,9 +250,8 @@ class SlotEvaluator:
         check_factors(values, layout)
         seed, packed = read_request(layout.parameters, request, layout.blocks * layout.terms)
         # The reply's randomness depends on the numbers too: the same request with others must not repeat it.
-        own = hashlib.sha256(np.ascontiguousarray(values, dtype="<i4").data).digest()
-        digest = digest_of(request, threads_of(self.engine))
-        streams = admit(self._register, self.key, self._local_key, seed, digest, own)
+        own = fingerprint(self._local_key, b"values", np.ascontiguousarray(values, dtype="<i4"))
+        streams = admit(self._register, self.key, self._local_key, request, own)
         if not layout.blocks:
             return Answer(b"", layout.nothing)
         uniform = request_stream(layout.parameters, self.key.context, seed)
@@ -264,7 +269,7 @@ def make_request(
     key: OwnerKey, placed: NDArray[np.generic], encrypt: Callable[[tuple[bytes, bytes], bytes], bytes]
 ) -> bytes:
     """A seed that is bound to what is encrypted, then the polynomials."""
-    content = hashlib.sha256(np.ascontiguousarray(placed).data).digest()
+    content = key.fingerprint(np.ascontiguousarray(placed))
     seed = key.derive("request seed", content)
     if not len(placed):
         return seed
@@ -288,20 +293,13 @@ def polynomials(parameters: ParameterSet, data: bytes | memoryview, count: int) 
     return np.frombuffer(data, dtype=np.uint8).reshape(count, len(parameters.primes), width)
 
 
-def admit(
-    register: Register, key: TestedKey, local_key: bytes, seed: bytes, digest: bytes, own: bytes
-) -> tuple[bytes, bytes]:
-    """Refuse what was answered otherwise before, and derive the streams of u and e2; `digest` is of the request."""
+def admit(register: Register, key: TestedKey, local_key: bytes, request: bytes, own: bytes) -> tuple[bytes, bytes]:
+    """Refuse what was answered otherwise before, and derive the streams of u and e2; `own` tells own numbers apart."""
     context = key.context.encode(key.parameters)
-    register.admit(context, seed, hashlib.sha256(digest + own).digest())
-    fields = (context, digest, key.digest, own)
+    content = fingerprint(local_key, b"request", request)
+    register.admit(context, request[:SEED_BYTES], hashlib.sha256(content + own).digest())
+    fields = (context, content, key.digest, own)
     return derive(local_key, "reply secret", *fields), derive(local_key, "reply errors", *fields)
-
-
-def threads_of(engine: LatticeEngine) -> int:
-    """Of the kernel; the reference has one."""
-    threads: int = getattr(engine, "threads", 1)
-    return threads
 
 
 def check_same_set(left: ParameterSet, right: ParameterSet) -> None:

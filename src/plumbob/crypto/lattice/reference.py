@@ -1,20 +1,23 @@
 """The readable engine: numpy and Python's integers. It defines the bytes that the native engine must give too."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.crypto.lattice import polynomial_sine, streams, wire
-from plumbob.crypto.lattice.interface import Packed, Pairs, Residues, Small
+from plumbob.crypto.lattice.interface import Angles, AnswerPlaces, Packed, Pairs, Residues, Small, Wave
 from plumbob.crypto.lattice.sets import ParameterSet
 from plumbob.crypto.lattice.transform import forward, inverse, multiply
 
 FRACTION_BITS = 256
 """A residue is divided by q in fixed point: this many bits of the fraction are calculated."""
 HIGH_BYTES = 40
+LIMB_BYTES = 2
+ROWS_AT_ONCE = 1 << 15
+"""Of own sums: this many products of 31 and 16 bits stay below 2**63."""
 
-Integers = NDArray[np.object_]
+BigIntegers = NDArray[np.object_]
 
 
 class ReferenceEngine:
@@ -69,6 +72,7 @@ class ReferenceEngine:
         key: tuple[Residues, bytes],
         streams: tuple[bytes, bytes],
         bits: tuple[int, int],
+        answers: AnswerPlaces,
     ) -> tuple[Packed, Pairs]:
         received = wire.unpack(parameters, packed)
         expanded = [_uniform(parameters, uniform, index) for index in range(len(received))]
@@ -76,7 +80,7 @@ class ReferenceEngine:
         for index, row in enumerate(matrix):
             own, sent = _product(parameters, received, expanded, row, key, streams, index)
             replies.append(wire.pack_pairs(_fraction_bits(parameters, sent, bits[0]), bits[0]))
-            shares.append(_fraction_bits(parameters, own, bits[1]))
+            shares.append(_fraction_bits(parameters, own, bits[1])[answers])
         return np.stack(replies), np.stack(shares)
 
     def reply_slots(
@@ -124,8 +128,11 @@ class ReferenceEngine:
             shares.append(_slots_scaled_down(parameters, own))
         return np.stack(replies), np.stack(shares)
 
-    def open(self, parameters: ParameterSet, secret: Residues, packed: Packed, bits: tuple[int, int]) -> Pairs:
-        return np.stack([_opened(parameters, secret, wire.unpack_pairs(each, bits[0]), bits) for each in packed])
+    def open(
+        self, parameters: ParameterSet, secret: Residues, packed: Packed, bits: tuple[int, int], answers: AnswerPlaces
+    ) -> Pairs:
+        opened = (_opened(parameters, secret, wire.unpack_pairs(each, bits[0]), bits) for each in packed)
+        return np.stack([each[answers] for each in opened])
 
     def open_slots(self, parameters: ParameterSet, secret: Residues, packed: Packed) -> Pairs:
         received = wire.unpack(parameters, packed)
@@ -152,8 +159,26 @@ class ReferenceEngine:
         composed = _composed(parameters.primes, _coefficients(parameters, value))
         return b"".join((int(each) >> dropped).to_bytes(HIGH_BYTES, "little") for each in composed)
 
-    def sines(self, angles: NDArray[np.uint32]) -> tuple[Small, Small]:
-        return polynomial_sine.sine(angles), polynomial_sine.cosine(angles)
+    def waves(self, angles: Angles, waves: Sequence[Wave], dropped: int) -> Small:
+        result = np.empty((len(waves), len(angles)), dtype=np.int32)
+        for place, (harmonic, shift, scale) in enumerate(waves):
+            turned = np.uint32(harmonic) * angles.astype(np.uint32) + np.uint32(shift)
+            result[place] = (polynomial_sine.sine(turned).astype(np.int64) * scale + (1 << dropped >> 1)) >> dropped
+        return result
+
+    def own_scores(self, entries: Small, share: Pairs) -> NDArray[np.uint64]:
+        # Modulo 2**64, products and sums of a signed number's complement are those of the number.
+        return entries.astype(np.int64).view(np.uint64) @ share[:, 0]
+
+    def own_sums(self, entries: Small, share: Pairs) -> Pairs:
+        """By limbs so short that no sum of signed 64-bit numbers overflows."""
+        totals = np.zeros((entries.shape[1], 16 // LIMB_BYTES), dtype=object)
+        for start in range(0, len(entries), ROWS_AT_ONCE):
+            rows = slice(start, start + ROWS_AT_ONCE)
+            limbs = np.ascontiguousarray(share[rows], dtype="<u8").view("<u2").astype(np.int64)
+            totals += (entries[rows].astype(np.int64).T @ limbs).astype(object)
+        whole = [sum(int(part) << (8 * LIMB_BYTES * place) for place, part in enumerate(row)) for row in totals]
+        return _pairs(np.array(whole, dtype=object))
 
 
 # Polynomials modulo q, transformed.
@@ -190,7 +215,7 @@ def _column(parameters: ParameterSet) -> Residues:
 
 
 def _encrypted(
-    parameters: ParameterSet, secret: Residues, keys: tuple[bytes, bytes], scaled: Iterable[Integers]
+    parameters: ParameterSet, secret: Residues, keys: tuple[bytes, bytes], scaled: Iterable[BigIntegers]
 ) -> bytes:
     packed = []
     for index, message in enumerate(scaled):
@@ -224,31 +249,31 @@ def _product(
 # Between integers and fractions of q.
 
 
-def _integers(pairs: Pairs) -> Integers:
+def _integers(pairs: Pairs) -> BigIntegers:
     low, high = pairs[..., 0].astype(object), pairs[..., 1].astype(object)
-    joined: Integers = low + high * (1 << 64)
+    joined: BigIntegers = low + high * (1 << 64)
     return joined
 
 
-def _pairs(values: Integers) -> Pairs:
+def _pairs(values: BigIntegers) -> Pairs:
     low = np.array([int(value) & 0xFFFFFFFFFFFFFFFF for value in values], dtype=np.uint64)
     high = np.array([int(value) >> 64 & 0xFFFFFFFFFFFFFFFF for value in values], dtype=np.uint64)
     return np.stack([low, high], axis=-1)
 
 
-def _scaled_up(parameters: ParameterSet, message: Integers, bits: int) -> Integers:
+def _scaled_up(parameters: ParameterSet, message: BigIntegers, bits: int) -> BigIntegers:
     """round(q m / 2**bits)."""
-    scaled: Integers = (message * parameters.modulus + (1 << (bits - 1))) >> bits
+    scaled: BigIntegers = (message * parameters.modulus + (1 << (bits - 1))) >> bits
     return scaled
 
 
-def _fraction(parameters: ParameterSet, coefficients: Residues) -> Integers:
+def _fraction(parameters: ParameterSet, coefficients: Residues) -> BigIntegers:
     """x / q modulo 1, in units of 2**-256, from x modulo each prime."""
     total = np.zeros(parameters.degree, dtype=object)
     for residues, prime in zip(coefficients, parameters.primes, strict=True):
         weight = pow(parameters.modulus // prime, -1, prime)
         total += multiply(residues, np.uint64(weight), prime).astype(object) * ((1 << FRACTION_BITS) // prime)
-    wrapped: Integers = total % (1 << FRACTION_BITS)
+    wrapped: BigIntegers = total % (1 << FRACTION_BITS)
     return wrapped
 
 
@@ -258,8 +283,8 @@ def _fraction_bits(parameters: ParameterSet, value: Residues, bits: int) -> Pair
     return _pairs(_rounded(fraction, FRACTION_BITS - bits) % (1 << bits))
 
 
-def _rounded(values: Integers, dropped: int) -> Integers:
-    result: Integers = (values + (1 << (dropped - 1))) >> dropped
+def _rounded(values: BigIntegers, dropped: int) -> BigIntegers:
+    result: BigIntegers = (values + (1 << (dropped - 1))) >> dropped
     return result
 
 
@@ -273,21 +298,21 @@ def _opened(parameters: ParameterSet, secret: Residues, reply: Pairs, bits: tupl
     return _pairs(_rounded(signed, bits[0] - bits[1]) % (1 << bits[1]))
 
 
-def _composed(primes: tuple[int, ...], coefficients: Residues) -> Integers:
+def _composed(primes: tuple[int, ...], coefficients: Residues) -> BigIntegers:
     """Chinese remainders: the numbers in [0, product of the primes)."""
     modulus = int(np.prod(np.array(primes, dtype=object)))
     total = np.zeros(coefficients.shape[-1], dtype=object)
     for residues, prime in zip(coefficients, primes, strict=True):
         rest = modulus // prime
         total += residues.astype(object) * (rest * pow(rest, -1, prime))
-    composed: Integers = total % modulus
+    composed: BigIntegers = total % modulus
     return composed
 
 
 # Slots.
 
 
-def _slot_weights(parameters: ParameterSet, values: Integers) -> list[Residues]:
+def _slot_weights(parameters: ParameterSet, values: BigIntegers) -> list[Residues]:
     """The polynomial whose slots are given, as its coefficients' weights w_j = m (t / t_j)**-1 modulo t_j."""
     weights = []
     for prime in parameters.slot_primes:
@@ -296,7 +321,7 @@ def _slot_weights(parameters: ParameterSet, values: Integers) -> list[Residues]:
     return weights
 
 
-def _slots_scaled_up(parameters: ParameterSet, values: Integers) -> Integers:
+def _slots_scaled_up(parameters: ParameterSet, values: BigIntegers) -> BigIntegers:
     """About q m / t: each of the three parts w_j q / t_j is rounded down, so it is too small by less than three."""
     total = np.zeros(parameters.degree, dtype=object)
     for weight, prime in zip(_slot_weights(parameters, values), parameters.slot_primes, strict=True):

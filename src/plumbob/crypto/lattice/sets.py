@@ -28,7 +28,7 @@ LARGEST_DEGREE = 32768
 # The table of the guidelines: the largest log2 q for each degree.
 MOST_MODULUS_BITS = {4096: 106, 8192: 214, 16384: 430, 32768: 868}
 # The smallest ratio in that table. A secret of which a part is known needs this many bits of q, or fewer, per unknown.
-SAFE_BITS_PER_UNKNOWN = 106 / 4096
+SAFE_BITS_PER_UNKNOWN = min(bits / degree for degree, bits in MOST_MODULUS_BITS.items())
 # Never more than the published estimate of what an opened share can carry out, whatever the ratio would allow.
 MOST_OPENED_BITS = {4096: 2300, 8192: 2300, 16384: 15000, 32768: 42000}
 
@@ -112,31 +112,6 @@ def by_number(number: int) -> ParameterSet:
         offered = ", ".join(map(str, _OFFERED))
         raise CryptoError(f"lattice parameter set {number}: expected one of {offered}; use the same version everywhere")
     return _OFFERED[number]
-
-
-def for_scores(opened_bits: int) -> ParameterSet:
-    """The smallest set for scores that allows this many bits to be opened toward one party."""
-    return _smallest((SCORES, SCORES_OPENED, SCORES_OPENED_WIDE, SCORES_WIDEST), opened_bits, "scores")
-
-
-def for_gradients(opened_bits: int) -> ParameterSet:
-    """The smallest set for gradients that allows this many bits to be opened toward one party."""
-    return _smallest((GRADIENTS, GRADIENTS_OPENED, GRADIENTS_WIDEST), opened_bits, "gradients")
-
-
-def for_slots(opened_bits: int) -> ParameterSet:
-    """The set for slots, if it allows this many bits to be opened toward one party."""
-    return _smallest((SLOTS,), opened_bits, "the sigmoid")
-
-
-def _smallest(sets: tuple[ParameterSet, ...], opened_bits: int, what: str) -> ParameterSet:
-    for each in sets:
-        if opened_bits <= each.most_opened_bits:
-            return each
-    raise CryptoError(
-        f"{opened_bits} bits would be opened toward one party: the keys for {what} stand at most "
-        f"{sets[-1].most_opened_bits}; open fewer numbers (fewer rows or columns)"
-    )
 
 
 def insecure_for_tests(degree: int, prime_count: int, has_slots: bool = False) -> ParameterSet:

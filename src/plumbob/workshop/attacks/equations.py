@@ -38,7 +38,7 @@ class Solution:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Factors:
+class BatchFactors:
     """A batch's X taken apart once, for any number of right-hand sides."""
 
     left: Matrix
@@ -68,10 +68,10 @@ class Factors:
         return (self.sum_error / USUAL_RESIDUAL) ** 2
 
 
-def factorise(X: Matrix, sum_error: float) -> Factors:
+def factorise(X: Matrix, sum_error: float) -> BatchFactors:
     """The singular value decomposition of own columns of a batch's rows."""
     left, singular_values, right = np.linalg.svd(X, full_matrices=False)
-    return Factors(left, singular_values, right, sum_error)
+    return BatchFactors(left, singular_values, right, sum_error)
 
 
 def solve(X: Matrix, sums: Vector, sum_error: float) -> Solution:
@@ -120,7 +120,7 @@ def why_no_sums(view: View) -> str | None:
 def solved_steps(view: View) -> Iterator[tuple[Batch, Vector, Solution]]:
     """For each step: the batch, own scores before it, and the residuals as far as own sums give them away."""
     # The same batches in every epoch are taken apart once.
-    kept: dict[bytes, Factors] = {}
+    kept: dict[bytes, BatchFactors] = {}
     for batch, X, scores, sums in view.steps():
         if view.plan.batches == "reshuffled":
             factors = factorise(X, sum_error(view, X))

@@ -26,7 +26,7 @@ from plumbob.workshop.attacks.peer_scores import (
     usual_size,
     with_better_guesses,
 )
-from plumbob.workshop.attacks.trajectory import Fit, Progress, Trajectory, fit
+from plumbob.workshop.attacks.trajectory import Fit, FitProgress, Trajectory, fit
 
 STARTS = 4
 REFINEMENTS = 12
@@ -39,7 +39,7 @@ UNCERTAIN = 1e-2
 FAINT = 1e-9
 
 
-def recover_geometry(view: View, progress: Progress | None = None) -> Claim | NotApplicable:
+def recover_geometry(view: View, progress: FitProgress | None = None) -> Claim | NotApplicable:
     """The peers' rows, turned by an orthogonal matrix that nobody can know from these equations."""
     if (columns := peer_columns(view)) == 0:
         return NotApplicable("the peers have no columns")
@@ -82,7 +82,7 @@ def with_known_rows(claim: ValueClaim, rows: NDArray[np.intp], values: Matrix) -
     )
 
 
-def _fitted(view: View, history: ScoreHistory, columns: int, progress: Progress | None) -> tuple[Trajectory, Fit]:
+def _fitted(view: View, history: ScoreHistory, columns: int, progress: FitProgress | None) -> tuple[Trajectory, Fit]:
     """The best of a few fits; the first start is the closed form where there is one."""
     trajectory = Trajectory(history, columns, view.plan.start == "zero", usual_size(view))
     steps_left = WORK / (len(trajectory.visits) * columns)
@@ -96,7 +96,7 @@ def _fitted(view: View, history: ScoreHistory, columns: int, progress: Progress 
 
 
 def _refined(
-    view: View, trajectory: Trajectory, unknowns: Matrix, inner_steps: int, progress: Progress | None
+    view: View, trajectory: Trajectory, unknowns: Matrix, inner_steps: int, progress: FitProgress | None
 ) -> tuple[Trajectory, Fit]:
     """A fit and, where residuals had to be guessed, further ones with the guesses that the last one gives."""
     best = fit(trajectory, unknowns, inner_steps, progress)

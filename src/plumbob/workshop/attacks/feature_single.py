@@ -16,14 +16,12 @@ from numpy.typing import NDArray
 from scipy.sparse import csgraph, csr_array
 from scipy.sparse.linalg import svds
 
-from plumbob.arrays import Vector
+from plumbob.arrays import Flags, Vector
 from plumbob.data import steps_per_epoch
 from plumbob.model import bounds
 from plumbob.workshop.attacks.equations import noise_on_residuals
 from plumbob.workshop.attacks.interface import Attack, Claim, Condition, NotApplicable, ValueClaim, View
 from plumbob.workshop.attacks.peer_scores import FOLD, ScoreHistory, peer_columns, peers_name, score_history, usual_size
-
-Flags = NDArray[np.bool_]
 
 SWEEPS = 40
 # A score this many standard errors from zero is not zero: its ratio to others means something.
@@ -48,7 +46,7 @@ def recover_single_feature(view: View) -> Claim | NotApplicable:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Factors:
+class VisitFactors:
     """score = row * step for every visit, up to one factor between them; NaN: not joined to the largest group."""
 
     row: Vector
@@ -57,12 +55,12 @@ class Factors:
     """Standard errors, in the units of `row`."""
     step_error: Vector
 
-    def scaled(self, factor: float) -> "Factors":
-        return Factors(self.row * factor, self.step / factor, self.row_error * factor, self.step_error / factor)
+    def scaled(self, factor: float) -> "VisitFactors":
+        return VisitFactors(self.row * factor, self.step / factor, self.row_error * factor, self.step_error / factor)
 
 
 @dataclass(frozen=True)
-class Scale:
+class RatioScale:
     """The square of what the ratios must be multiplied with, and its standard error."""
 
     square: float
@@ -76,7 +74,7 @@ class Scale:
 # Ratios
 
 
-def _factored(history: ScoreHistory) -> Factors | None:
+def _factored(history: ScoreHistory) -> VisitFactors | None:
     """Ratios from the strongest paths, then least squares over all visits, so that errors do not add up on the way."""
     visits = np.flatnonzero(history.is_known & (np.abs(history.score) > CLEARLY * history.error))
     if len(visits) < 2:
@@ -124,7 +122,7 @@ def _largest_group(history: ScoreHistory, visits: NDArray[np.intp]) -> tuple[csr
     return network, labels == np.bincount(labels).argmax()
 
 
-def _from_spectrum(history: ScoreHistory) -> Factors | None:
+def _from_spectrum(history: ScoreHistory) -> VisitFactors | None:
     """Under noise no single ratio means anything; the first singular vectors of all scores average over visits."""
     known = np.flatnonzero(history.is_known)
     if len(known) < 2 or min(history.rows, history.steps) < 2 or not history.score[known].any():
@@ -134,7 +132,7 @@ def _from_spectrum(history: ScoreHistory) -> Factors | None:
     return _swept(history, np.asarray(right[0] * size[0])) if size[0] > 0 else None
 
 
-def _swept(history: ScoreHistory, step: Vector) -> Factors:
+def _swept(history: ScoreHistory, step: Vector) -> VisitFactors:
     """Alternating least squares for rows and steps until nothing moves, from the steps' factors."""
     known = np.flatnonzero(history.is_known)
     row_index, step_index, scores = history.row[known], history.step[known], history.score[known]
@@ -146,7 +144,7 @@ def _swept(history: ScoreHistory, step: Vector) -> Factors:
         row, row_error = _fitted(row_index, history.rows, step[step_index], scores, weights)
         if np.nanmax(np.abs(row - previous)) <= 1e-13 * np.nanmax(np.abs(row)):
             break
-    return Factors(row, step, row_error, step_error)
+    return VisitFactors(row, step, row_error, step_error)
 
 
 def _fitted(
@@ -166,7 +164,7 @@ def _fitted(
 # Scale
 
 
-def _squared_scale(history: ScoreHistory, factors: Factors, starts_at_zero: bool) -> Scale:
+def _squared_scale(history: ScoreHistory, factors: VisitFactors, starts_at_zero: bool) -> RatioScale:
     """Theorem 3.5 over all steps at once: step factors = scale^2 * what the updates add up to + where they began.
 
     Where an update is not known, because a residual or a row is not, a new beginning is fitted.
@@ -184,10 +182,10 @@ def _squared_scale(history: ScoreHistory, factors: Factors, starts_at_zero: bool
             path = _without(path, start, weights)
         curvature += float(np.sum(weights * path**2))
         moment += float(np.sum(weights * path * values[part]))
-    return Scale(moment / curvature, curvature**-0.5) if curvature > 0 else Scale(0.0, np.inf)
+    return RatioScale(moment / curvature, curvature**-0.5) if curvature > 0 else RatioScale(0.0, np.inf)
 
 
-def _moves(history: ScoreHistory, factors: Factors) -> tuple[Vector, Flags]:
+def _moves(history: ScoreHistory, factors: VisitFactors) -> tuple[Vector, Flags]:
     """What each step's update adds to the weight, in units of the scale, and whether it is known."""
     is_still = np.abs(history.residual) < 1e-9
     parts = np.where(is_still, 0.0, history.residual * factors.row[history.row])
@@ -214,7 +212,7 @@ def _without(values: Vector, direction: Vector, weights: Vector) -> Vector:
 # Claim
 
 
-def _claim(view: View, history: ScoreHistory, ratios: Factors, scale: Scale) -> ValueClaim:
+def _claim(view: View, history: ScoreHistory, ratios: VisitFactors, scale: RatioScale) -> ValueClaim:
     ratios = ratios if noise_on_residuals(view) == 0 else _shrunk(ratios)
     factor = np.sqrt(scale.square) if scale.is_clear else _factor_from_spread(view, ratios)
     factors = ratios.scaled(float(factor))
@@ -231,19 +229,19 @@ def _claim(view: View, history: ScoreHistory, ratios: Factors, scale: Scale) -> 
     return ValueClaim("features", peers_name(view), values[:, None], is_determined, "sign", conditions)
 
 
-def _shrunk(ratios: Factors) -> Factors:
+def _shrunk(ratios: VisitFactors) -> VisitFactors:
     """Under noise, each row as far toward zero as its error asks for: the mean of what it can be."""
     variance = max(float(np.nanmean(ratios.row**2) - np.nanmean(ratios.row_error**2)), 0.0)
     return replace(ratios, row=ratios.row * variance / (variance + ratios.row_error**2))
 
 
-def _factor_from_spread(view: View, ratios: Factors) -> float:
+def _factor_from_spread(view: View, ratios: VisitFactors) -> float:
     """Without a clear scale, the one that gives the column its usual size."""
     spread = float(np.sqrt(np.nanmean(ratios.row**2)))
     return usual_size(view) / spread if spread > 0 else 1.0
 
 
-def _from_ranges(history: ScoreHistory, factors: Factors) -> Vector:
+def _from_ranges(history: ScoreHistory, factors: VisitFactors) -> Vector:
     """The middle of what each row's bounds leave (piecewise) of the range of all known values; NaN without bounds."""
     use = np.flatnonzero(np.isfinite(factors.step[history.step]) & (factors.step[history.step] != 0.0))
     weight = factors.step[history.step[use]]
@@ -285,7 +283,7 @@ def _epochs_taken(history: ScoreHistory) -> tuple[float, float]:
     return in_group / max(rows, 1), taken
 
 
-def _encoding_bound(factors: Factors, relative_scale_error: float) -> Condition:
+def _encoding_bound(factors: VisitFactors, relative_scale_error: float) -> Condition:
     """How far a value can be off through rounding, arithmetic or noise, in the column's own spread."""
     errors = np.hypot(factors.row_error, factors.row * relative_scale_error)[np.isfinite(factors.row)]
     bound = CLEARLY * float(errors.max(initial=0.0)) / float(np.nanstd(factors.row) or 1.0)

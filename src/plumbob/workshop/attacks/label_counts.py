@@ -31,11 +31,11 @@ class Counted:
     """Rows, and for each two-valued column of theirs what is known of its two categories."""
 
     rows: NDArray[np.intp]
-    columns: tuple["Column", ...]
+    columns: tuple["TwoValuedColumn", ...]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Column:
+class TwoValuedColumn:
     """One column: which rows have its larger value, and the mean label (-1 to 1) where it is smaller and larger."""
 
     is_larger: NDArray[np.bool_]
@@ -49,7 +49,7 @@ def recover_labels(view: View) -> LabelClaim | NotApplicable:
     if reason := why_nothing_to_count(view):
         return NotApplicable(reason)
     beliefs, is_determined = np.full(view.rows, np.nan), np.zeros(view.rows, dtype=bool)
-    columns: list[Column] = []
+    columns: list[TwoValuedColumn] = []
     for counted in counts(view):
         columns += counted.columns
         is_new = np.isnan(beliefs[counted.rows])
@@ -117,18 +117,18 @@ def counted_in(rows: NDArray[np.intp], X: Matrix, label_sums: Vector, blur: Vect
     return Counted(rows, tuple(columns))
 
 
-def counted_column(is_larger: NDArray[np.bool_], kinds: Vector, label_sum: float, off: float) -> Column:
+def counted_column(is_larger: NDArray[np.bool_], kinds: Vector, label_sum: float, off: float) -> TwoValuedColumn:
     """All pairs of whole numbers that fit, if they agree; else the nearest guess that the one equation allows."""
     larger = int(is_larger.sum())
     smaller = len(is_larger) - larger
     fitting = fitting_sums(kinds, (smaller, larger), label_sum, off)
     known = [float(pair[0]) if len(set(pair)) == 1 else np.nan for pair in fitting.T] if len(fitting) else [np.nan] * 2
     if np.isfinite(known).any():
-        return Column(is_larger, (known[0] / smaller, known[1] / larger), True)
+        return TwoValuedColumn(is_larger, (known[0] / smaller, known[1] / larger), True)
     # With a standardised column the equation is the difference of the two means, whatever the mean of all is.
     difference = label_sum / (larger * kinds[1]) if kinds[1] != 0 else label_sum / (smaller * kinds[0])
     half = float(np.clip(difference / 2.0, -0.99, 0.99)) * (1.0 if kinds[1] != 0 else -1.0)
-    return Column(is_larger, (-half, half), False)
+    return TwoValuedColumn(is_larger, (-half, half), False)
 
 
 def fitting_sums(kinds: Vector, sizes: tuple[int, int], label_sum: float, off: float) -> NDArray[np.int64]:
@@ -185,7 +185,7 @@ def log_odds(means: Vector | float) -> Vector:
     return result
 
 
-def conditions(view: View, columns: list[Column]) -> tuple[Condition, ...]:
+def conditions(view: View, columns: list[TwoValuedColumn]) -> tuple[Condition, ...]:
     """How many categories were counted, and whether the counts are whole numbers."""
     reference = "group counts, not in the paper"
     categories = sum(int(np.isfinite(column.means).sum()) for column in columns)

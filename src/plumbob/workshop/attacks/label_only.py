@@ -39,12 +39,12 @@ SPARE_BITS = 20.0
 LARGE = 8.0
 """Standard deviations of rounding that an exact solution may be off."""
 
-Decoder = Callable[["Puzzle", float], Vector | None]
+Decoder = Callable[["LabelEquations", float], Vector | None]
 """From equations and seconds to labels, which are then checked; None where it finds none."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Puzzle:
+class LabelEquations:
     """labels @ X = sums with labels -1 or +1."""
 
     X: Matrix
@@ -108,7 +108,7 @@ def has_labels_alone(view: View) -> bool:
     return plan.label_party.features == 0 and not plan.intercept and len(plan.feature_parties) == 1
 
 
-def label_equations(view: View) -> Iterator[tuple[Batch, Puzzle]]:
+def label_equations(view: View) -> Iterator[tuple[Batch, LabelEquations]]:
     """For each step whose residuals are curve(own scores) - weight * y: the equations in y."""
     for batch, X, scores, sums in view.steps():
         if batch.step > 1 and not has_labels_alone(view):
@@ -116,16 +116,16 @@ def label_equations(view: View) -> Iterator[tuple[Batch, Puzzle]]:
         weight = label_weight(view)
         label_sums = (view.sigmoid.curve(scores) @ X - sums) / weight
         error = sum_error(view, X) / weight
-        yield batch, Puzzle(X, label_sums, error, view.residual_rounding / weight, view.plan.feature_bits)
+        yield batch, LabelEquations(X, label_sums, error, view.residual_rounding / weight, view.plan.feature_bits)
 
 
-def without_known(puzzle: Puzzle, is_open: NDArray[np.bool_], labels: Vector) -> Puzzle:
+def without_known(puzzle: LabelEquations, is_open: NDArray[np.bool_], labels: Vector) -> LabelEquations:
     """The same equations in the labels that are still open."""
     known = labels[~is_open] @ puzzle.X[~is_open]
-    return Puzzle(puzzle.X[is_open], puzzle.sums - known, puzzle.error, puzzle.rounding, puzzle.feature_bits)
+    return LabelEquations(puzzle.X[is_open], puzzle.sums - known, puzzle.error, puzzle.rounding, puzzle.feature_bits)
 
 
-def spare_bits(puzzle: Puzzle, linear: Solution) -> float:
+def spare_bits(puzzle: LabelEquations, linear: Solution) -> float:
     """How many bits more the sums carry than the labels have; infinite where the linear solution is unique.
 
     2^-bits estimates how many other labels have the same sums. Columns count as independent of each other unless they
@@ -160,7 +160,7 @@ def independent(X: Matrix) -> NDArray[np.intp]:
     return places
 
 
-def decoded(view: View, puzzle: Puzzle, linear: Solution, ends: float) -> Vector | None:
+def decoded(view: View, puzzle: LabelEquations, linear: Solution, ends: float) -> Vector | None:
     """The first decoder's labels that fit, or None. Noise leaves nothing that could fit."""
     rounded: Vector = np.where(linear.values > 0, 1.0, -1.0)
     if puzzle.is_solved_by(rounded):
@@ -178,7 +178,7 @@ def decoded(view: View, puzzle: Puzzle, linear: Solution, ends: float) -> Vector
     return None
 
 
-def box(puzzle: Puzzle, seconds: float) -> Vector | None:
+def box(puzzle: LabelEquations, seconds: float) -> Vector | None:
     """A linear programme: where the box holds one solution only, it is the labels."""
     found = optimize.linprog(
         np.zeros(len(puzzle.X)),
@@ -191,7 +191,7 @@ def box(puzzle: Puzzle, seconds: float) -> Vector | None:
     return None if found.x is None else np.where(found.x > 0, 1.0, -1.0)
 
 
-def integer(puzzle: Puzzle, seconds: float) -> Vector | None:
+def integer(puzzle: LabelEquations, seconds: float) -> Vector | None:
     """A mixed-integer programme in (y + 1) / 2."""
     twice = 2.0 * puzzle.X.T
     sums = puzzle.sums + puzzle.X.sum(axis=0)
@@ -207,7 +207,7 @@ def integer(puzzle: Puzzle, seconds: float) -> Vector | None:
     return None if found.x is None else np.where(found.x > 0.5, 1.0, -1.0)
 
 
-def lattice(puzzle: Puzzle, seconds: float) -> Vector | None:
+def lattice(puzzle: LabelEquations, seconds: float) -> Vector | None:
     """The labels as a short vector of the lattice of all integer solutions, found by LLL; seconds at most by its reach.
 
     Each row of the basis is one person: 2 in its own place, its features at the end. The last row is all ones and the

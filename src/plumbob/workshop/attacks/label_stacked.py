@@ -16,7 +16,8 @@ import math
 import numpy as np
 
 from plumbob.arrays import Matrix, Vector
-from plumbob.checking.stacking import DAMPING, Progress, Stack, boxed, growth_after, solved, stack_of, whitened
+from plumbob.callbacks import Progress
+from plumbob.checking.stacking import DAMPING, Stack, boxed, growth_after, solved, stack_of, whitened
 from plumbob.data import steps_per_epoch
 from plumbob.workshop.attacks.equations import label_weight, noise_on_residuals, why_no_sums
 from plumbob.workshop.attacks.interface import Attack, Condition, LabelClaim, NotApplicable, View

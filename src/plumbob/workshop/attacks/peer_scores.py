@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plumbob.arrays import Matrix, Vector
+from plumbob.arrays import Flags, Matrix, Places, Vector
 from plumbob.checking.catalogue import entry_for
 from plumbob.data import Batch
 from plumbob.model import logistic
@@ -24,9 +24,6 @@ from plumbob.privacy.randomised_response import label_scale
 from plumbob.workshop.attacks.equations import factorise, label_weight, noise_on_residuals, sum_error
 from plumbob.workshop.attacks.interface import Attack, Claim, Condition, NotApplicable, ValueClaim, View
 from plumbob.workshop.attacks.label_sign import without_own_scores
-
-Rows = NDArray[np.intp]
-Flags = NDArray[np.bool_]
 
 FOLD = float(np.sqrt(-LINEAR / (3.0 * CUBIC)))
 """The cubic of minimax rises up to this score, about 4.05, and falls beyond: within it each residual has one root."""
@@ -44,8 +41,8 @@ class ScoreHistory:
     """
 
     rows: int
-    row: Rows
-    step: Rows
+    row: Places
+    step: Places
     residual: Vector
     """The row's factor in the sums, class weight included: what moves the peers' weights."""
     guess: Vector
@@ -58,7 +55,7 @@ class ScoreHistory:
     """For each step, what its sums are multiplied with in the update of the weights."""
     decay: float
     """What L2 leaves of the weights in a step."""
-    epoch: Rows
+    epoch: Places
     """For each step."""
 
     @property
@@ -88,7 +85,7 @@ def score_history(view: View) -> ScoreHistory | NotApplicable:
             if view.plan.protocol == "shares"
             else f"{view.party} has no columns, so it gets no sums"
         )
-    visits = _Visits.of(view)
+    visits = _SolvedVisits.of(view)
     if not np.isfinite(visits.residual).any():
         return NotApplicable(
             f"no residual is determined: batches of {view.plan.batch_size} rows against {view.X.shape[1]} own columns",
@@ -98,18 +95,18 @@ def score_history(view: View) -> ScoreHistory | NotApplicable:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class _Visits:
+class _SolvedVisits:
     """Residuals as solved from the sums, and own scores beside them."""
 
-    row: Rows
-    step: Rows
+    row: Places
+    step: Places
     residual: Vector
     guess: Vector
     error: Vector
     own_score: Vector
 
     @classmethod
-    def of(cls, view: View) -> "_Visits":
+    def of(cls, view: View) -> "_SolvedVisits":
         columns: list[tuple[NDArray[Any], ...]] = []
         for index, (batch, X, own_scores, sums) in enumerate(view.steps()):
             residual, guess, error = _solved(view, X, sums, _expected(view, batch, own_scores))
@@ -152,7 +149,7 @@ def _solved(view: View, X: Matrix, sums: Vector, expected: Vector) -> tuple[Vect
     return np.where(is_determined, guess, np.nan), guess, error
 
 
-def _explained(view: View, visits: _Visits) -> ScoreHistory:
+def _explained(view: View, visits: _SolvedVisits) -> ScoreHistory:
     """Take out of each residual what this party knows: labels, class weights, own scores, a peer's intercept."""
     plan, sigmoid = view.plan, view.sigmoid
     noise = float(np.hypot(view.residual_rounding, noise_on_residuals(view)))
@@ -178,7 +175,7 @@ def _explained(view: View, visits: _Visits) -> ScoreHistory:
     )
 
 
-def _labels(view: View, visits: _Visits) -> tuple[Vector, Vector]:
+def _labels(view: View, visits: _SolvedVisits) -> tuple[Vector, Vector]:
     """Labels as -1/+1 and the rows' class weights; who does not hold the labels reads them from the residuals."""
     labels = view.signs if view.signs is not None else _labels_read(view, visits)
     if view.plan.class_weight == "none" or not np.isfinite(labels).all():
@@ -186,7 +183,7 @@ def _labels(view: View, visits: _Visits) -> tuple[Vector, Vector]:
     return labels, logistic.class_weights(labels > 0)
 
 
-def _labels_read(view: View, visits: _Visits) -> Vector:
+def _labels_read(view: View, visits: _SolvedVisits) -> Vector:
     """What `label-sign` makes of each row's first visit, where scores are smallest, or against noise of all of them."""
     beliefs = without_own_scores(view, visits.residual, visits.own_score)
     use = np.flatnonzero(np.isfinite(beliefs))
@@ -196,7 +193,7 @@ def _labels_read(view: View, visits: _Visits) -> Vector:
     return np.where(totals == 0.0, np.nan, np.sign(totals))
 
 
-def _peer_intercept(view: View, visits: _Visits, rate: Vector) -> Vector:
+def _peer_intercept(view: View, visits: _SolvedVisits, rate: Vector) -> Vector:
     """Before each step, the label party's intercept as a feature party replays it.
 
     It starts at 0 and its gradient is the sum of the residuals; NaN after the first one that is not determined.

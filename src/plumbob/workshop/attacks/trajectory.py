@@ -18,7 +18,7 @@ from scipy.sparse.linalg import LinearOperator, SuperLU, lsmr, splu
 from plumbob.arrays import Matrix, Vector
 from plumbob.workshop.attacks.peer_scores import ScoreHistory
 
-Progress = Callable[[int, float], None]
+FitProgress = Callable[[int, float], None]
 """Called after each step of the fit with its number and the misfit, in standard errors of a score."""
 
 OUTER_STEPS = 120
@@ -162,7 +162,7 @@ class Fit:
         return self.misfit < EXPLAINED
 
 
-def fit(trajectory: Trajectory, unknowns: Matrix, inner_steps: int, progress: Progress | None = None) -> Fit:
+def fit(trajectory: Trajectory, unknowns: Matrix, inner_steps: int, progress: FitProgress | None = None) -> Fit:
     """Levenberg-Marquardt from these unknowns, with at most `inner_steps` matrix-free steps in all."""
     weights = trajectory.weights(unknowns)
     misfits = trajectory.misfits(unknowns, weights)

@@ -4,12 +4,13 @@ A party that joins the arbiter plays its part honestly and keeps the ciphertexts
 arbiter's key opens them. Nothing that the others receive looks different.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
+from plumbob.callbacks import Tell
 from plumbob.checking.arbiter_rules import ATTACK, REFERENCE
 from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS
 from plumbob.crypto import Encoded, EncryptedVector, PrivateKey
@@ -24,8 +25,6 @@ from plumbob.workshop.attacks.interface import Condition
 from plumbob.workshop.auditor.score import explained, scored
 from plumbob.workshop.auditor.truth import Truth
 from plumbob.workshop.simulation import Run, train
-
-Tell = Callable[[str], None]
 
 
 class ColludingParty(AttackingArbitratedParty):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from plumbob.crypto.engines.interface import Engine
 from plumbob.data import Batch
 from plumbob.plan import Plan
-from plumbob.protocol.party import Progress
+from plumbob.protocol.party import AfterStep
 from plumbob.record import Finding
 from plumbob.workshop.attacks import ACTIVE
 from plumbob.workshop.attacks.label_stacked import MOST_ENTRIES
@@ -65,7 +65,7 @@ def cut_short_sentence(attacks: Sequence[str]) -> str:
     return f"This audit is partial: its budget cut these attacks short: {', '.join(attacks)}."
 
 
-def told_now_and_then(title: str, tell: Callable[[str], None]) -> Progress:
+def told_now_and_then(title: str, tell: Callable[[str], None]) -> AfterStep:
     """How far an active attack's own run is, a line every few seconds."""
     said = time.monotonic()
 

@@ -23,7 +23,7 @@ OF_ALL_PARTIES = ("std", "heuristic")
 
 
 @dataclass(frozen=True)
-class Team:
+class CoalitionAttacks:
     """What a coalition can do: its attacks by role, how an active one is acted out, and how a run is made again."""
 
     passive: Callable[[str], Sequence[Attack]]
@@ -33,7 +33,7 @@ class Team:
     tell: Callable[[str], None]
 
 
-def findings_together(truth: Truth, team: Team) -> Iterator[Finding]:
+def findings_together(truth: Truth, team: CoalitionAttacks) -> Iterator[Finding]:
     """Every attack of every coalition."""
     for coalition in coalitions(truth.plan):
         merged = merged_truth(truth, coalition)
@@ -41,7 +41,7 @@ def findings_together(truth: Truth, team: Team) -> Iterator[Finding]:
             yield replace(finding, by=coalition.name, against=coalition.victim, why=coalition.renamed(finding.why))
 
 
-def _made_by(coalition: Coalition, merged: Truth, team: Team) -> Iterator[Finding]:
+def _made_by(coalition: Coalition, merged: Truth, team: CoalitionAttacks) -> Iterator[Finding]:
     role = merged.views[JOINT].role
     passive, active = team.passive(role), team.active(role)
     seen = team.run_again(merged) if passive and merged.plan.noise in OF_ALL_PARTIES else merged

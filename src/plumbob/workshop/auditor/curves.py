@@ -29,7 +29,7 @@ SECONDS = 5.0
 
 SMALLEST_EPSILON = 1e-6
 
-Key = tuple[str, str, str, str]
+FindingKey = tuple[str, str, str, str]
 
 
 def seen_ledger(truth: Truth) -> list[LedgerCurve]:
@@ -115,5 +115,5 @@ def _attack_curve(truth: Truth, found: dict[int, Finding]) -> AttackCurve:
     )
 
 
-def _key(finding: Finding) -> Key:
+def _key(finding: Finding) -> FindingKey:
     return finding.attack, finding.by, finding.against, finding.target

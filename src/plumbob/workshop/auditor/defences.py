@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from plumbob.callbacks import Tell
 from plumbob.checking.agreement import predictions
 from plumbob.checking.verdict_words import LEAKS, NOT_APPLICABLE, ORDER
 from plumbob.data import Table
@@ -22,7 +23,6 @@ from plumbob.workshop.auditor.redteam import audit, passive_names
 from plumbob.workshop.simulation import Run, train
 from plumbob.workshop.simulation.quality import assessed
 
-Tell = Callable[[str], None]
 Estimator = Callable[[Plan, int], tuple[float, int]]
 """Seconds and bytes that a plan will take on so many rows."""
 

@@ -4,12 +4,13 @@ An active attack needs a run to take part in. It gets one on the same rows, rebu
 plan and as many epochs as its work budget allows.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
 
+from plumbob.callbacks import Tell
 from plumbob.checking.advice import ON_OPENED_WEIGHTS
 from plumbob.checking.arbiter_rules import ATTACK as ARBITER
 from plumbob.checking.company_rules import company_findings
@@ -19,26 +20,23 @@ from plumbob.checking.verdict_words import BLOCKED, NOT_APPLICABLE, ORDER
 from plumbob.data import Column, Table
 from plumbob.errors import DataError, RemoteProtocolError
 from plumbob.plan import Plan, suggestion
-from plumbob.protocol.party import Progress, TrainingParty
+from plumbob.protocol.party import AfterStep, TrainingParty
 from plumbob.record import Finding
 from plumbob.workshop.attacks import ACTIVE, PASSIVE, ActiveAttack, Attack, NotApplicable
 from plumbob.workshop.attacks.active.chosen_rows import ChoosingParty
 from plumbob.workshop.auditor.arbiter import arbiter_audit
 from plumbob.workshop.auditor.budget import epochs_within, shortened, stage, told_now_and_then
-from plumbob.workshop.auditor.coalitions import Team, findings_together
+from plumbob.workshop.auditor.coalitions import CoalitionAttacks, findings_together
 from plumbob.workshop.auditor.prediction import prediction_audit
 from plumbob.workshop.auditor.score import scored, without_claim
-from plumbob.workshop.auditor.truth import Source, Truth
+from plumbob.workshop.auditor.truth import RunSource, Truth
 from plumbob.workshop.simulation import train
 
-Tell = Callable[[str], None]
-"""Called with one line before each attack."""
-
-Kind = TypeVar("Kind", Attack, ActiveAttack)
+AnyAttack = TypeVar("AnyAttack", Attack, ActiveAttack)
 
 
 def audit(
-    record: Source, only: Sequence[str] | None = None, progress: Tell | None = None, predicted: int = 0
+    record: RunSource, only: Sequence[str] | None = None, progress: Tell | None = None, predicted: int = 0
 ) -> Findings:
     """Attack a recorded run: a `RunRecord` with its transcripts, a `Run`, a fitted model, or a run's folder.
 
@@ -58,7 +56,7 @@ def audit(
             title = f"{active.name} by {name}, in a run of its own"
             _tell(progress, title)
             findings += acted_out(active, name, truth, told_now_and_then(title, lambda line: _tell(progress, line)))
-    team = Team(
+    team = CoalitionAttacks(
         passive=lambda role: chosen(PASSIVE, role, only),
         active=lambda role: chosen(ACTIVE, role, only),
         act=acted_out,
@@ -101,12 +99,12 @@ def passive_names() -> list[str]:
     return list(dict.fromkeys(attack.name for attack in PASSIVE))
 
 
-def chosen(attacks: Sequence[Kind], role: str, only: Sequence[str] | None) -> list[Kind]:
+def chosen(attacks: Sequence[AnyAttack], role: str, only: Sequence[str] | None) -> list[AnyAttack]:
     """Those that a party of this role can make, of these names."""
     return [attack for attack in attacks if attack.by == role and (only is None or attack.name in only)]
 
 
-def acted_out(attack: ActiveAttack, by: str, truth: Truth, progress: Progress | None = None) -> list[Finding]:
+def acted_out(attack: ActiveAttack, by: str, truth: Truth, progress: AfterStep | None = None) -> list[Finding]:
     """Cast the attacker for its part, train again as far as its budget goes, and score what it then believes."""
     party_class = attack.arm(truth.plan, by)
     if isinstance(party_class, NotApplicable):

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from plumbob.arrays import Matrix, Vector
+from plumbob.arrays import Flags, Matrix, Vector
 from plumbob.checking.advice import fix_for
 from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
 from plumbob.errors import DataError
@@ -21,8 +21,6 @@ from plumbob.model import intervals, metrics
 from plumbob.record import Finding
 from plumbob.workshop.attacks import Claim, Condition, LabelClaim, NotApplicable, ValueClaim, View
 from plumbob.workshop.auditor.truth import Truth
-
-Flags = NDArray[np.bool_]
 
 
 class Named(Protocol):

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plumbob.arrays import Matrix, Vector
+from plumbob.arrays import Vector
 from plumbob.data import steps_per_epoch
-from plumbob.model import bounds, logistic
+from plumbob.model import bounds
 from plumbob.plan import Plan
 from plumbob.protocol.defences import noise_std
 from plumbob.record import Promise
+from plumbob.workshop.auditor.joint_run import JointRun
 from plumbob.workshop.auditor.truth import Truth
 
 FAILURE = 0.01
@@ -94,65 +95,19 @@ def measured(truth: Truth) -> list[Promise]:
     plan = truth.plan
     if why_not(plan) is not None or not all(view.has_sums for view in truth.views.values() if view.X.shape[1]):
         return []
-    return list(_measured(plan, _Course.of(truth)))
+    return list(_measured(plan, JointRun.of(truth)))
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class _Course:
-    """Everybody's columns, weights before each step and what noise added to each gradient, side by side."""
-
-    X: Matrix
-    signs: Vector
-    weights: Matrix
-    errors: Vector
-    """The norm of the noise's part in each gradient."""
-    smallest_batch: int
-
-    @classmethod
-    def of(cls, truth: Truth) -> "_Course":
-        views = list(truth.views.values())
-        X, weights = np.hstack([view.X for view in views]), np.hstack([view.weights_before for view in views])
-        sums = np.hstack([view.sums if view.own_noise is None else view.sums + view.own_noise for view in views])
-        signs = logistic.signs_of(truth.is_positive)
-        batches = views[0].batches
-        norms = []
-        for batch, before, noisy in zip(batches, weights, sums, strict=True):
-            own = X[batch.rows]
-            norms.append(np.linalg.norm(noisy - (own @ before - 2 * signs[batch.rows]) @ own) / (4 * len(batch)))
-        return cls(X, signs, weights, np.array(norms), min(len(batch) for batch in batches))
-
-    @property
-    def row_norm(self) -> float:
-        return float(np.linalg.norm(self.X, axis=1).max())
-
-    def loss(self, weights: Vector) -> float:
-        """Taylor's, up to a constant (section 6)."""
-        return float(np.mean((self.X @ weights - 2 * self.signs) ** 2) / 8)
-
-    def references(self) -> Iterator[Vector]:
-        """Ridge solutions, from nearly the best weights to nearly none."""
-        gram, right = self.X.T @ self.X, self.X.T @ (2 * self.signs)
-        for penalty in PENALTIES:
-            yield np.linalg.solve(gram + penalty * len(self.X) * np.eye(len(gram)), right)
-
-    def steps_within(self, limit: float) -> int:
-        """First steps before which every score is smaller."""
-        for step, before in enumerate(self.weights):
-            if np.abs(self.X @ before).max() >= limit:
-                return step
-        return len(self.weights)
-
-
-def _measured(plan: Plan, course: _Course) -> Iterator[Promise]:
+def _measured(plan: Plan, course: JointRun) -> Iterator[Promise]:
     n_steps, row_norm = len(course.weights), course.row_norm
     start = float(np.abs(course.X @ course.weights[0]).max())
-    found = Countermeasure(_noise(plan), course.smallest_batch, n_steps, plan.rate, row_norm, start)
-    largest = float(course.errors.max())
+    found = Countermeasure(_noise(plan), min(map(len, course.batches)), n_steps, plan.rate, row_norm, start)
+    largest = float(course.noise_norms().max())
     yield Promise("Lemma 6.3", NOISE_SAYS, found.error, largest, largest <= found.error)
     # Criterion of section 6: a bound on weights bounds every row's gradient.
     most = (float(np.linalg.norm(course.weights, axis=1).max()) * row_norm + 2) * row_norm / 4
     loss = course.loss(course.weights.mean(axis=0))
-    reference = min(course.references(), key=lambda one: _promised_loss(found, course, most, one))
+    reference = min(course.ridge_solutions(PENALTIES), key=lambda one: _promised_loss(found, course, most, one))
     promised = _promised_loss(found, course, most, reference)
     away = float(np.linalg.norm(course.weights[0] - reference))
     rate = bounds.utility_learning_rate(most, away, found.error, n_steps)
@@ -164,7 +119,7 @@ def _measured(plan: Plan, course: _Course) -> Iterator[Promise]:
     yield Promise("Theorem 6.6", DRIFT_SAYS, float(found.drift_steps), float(steps), is_kept)
 
 
-def _promised_loss(found: Countermeasure, course: _Course, most: float, reference: Vector) -> float:
+def _promised_loss(found: Countermeasure, course: JointRun, most: float, reference: Vector) -> float:
     distance = float(np.linalg.norm(course.weights - reference, axis=1).max())
     return course.loss(reference) + found.gap(most, distance)
 

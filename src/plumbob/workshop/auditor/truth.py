@@ -26,7 +26,7 @@ class Fitted(Protocol):
     def record_(self) -> RunRecord: ...
 
 
-Source = RunRecord | Run | Fitted | str | Path
+RunSource = RunRecord | Run | Fitted | str | Path
 """What an audit may be asked of: a record that still has its transcripts, a run, a fitted model, or a run's folder."""
 
 
@@ -39,7 +39,7 @@ class Truth:
     """Of each party with columns; an arbiter holds no rows, and has no view to attack from."""
 
     @classmethod
-    def of(cls, source: Source) -> "Truth":
+    def of(cls, source: RunSource) -> "Truth":
         """From whatever holds the transcripts; refuses a run without them, and transcripts that do not fit together."""
         record, transcripts = _opened(source)
         plan = record.parsed_plan
@@ -82,7 +82,7 @@ class Truth:
         return total
 
 
-def _opened(source: Source) -> tuple[RunRecord, Mapping[str, Transcript]]:
+def _opened(source: RunSource) -> tuple[RunRecord, Mapping[str, Transcript]]:
     if isinstance(source, Run):
         return source.record, source.transcripts
     if not isinstance(source, RunRecord | str | Path):

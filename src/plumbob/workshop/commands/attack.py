@@ -1,9 +1,10 @@
 """`attack`: the red team on a recorded run. `audit`: a run made for it, and its findings kept in the record."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
+from plumbob.callbacks import Tell
 from plumbob.checking.advice import notes_for
 from plumbob.checking.agreement import Agreement, agreements
 from plumbob.checking.findings import summary
@@ -21,8 +22,6 @@ from plumbob.workshop.auditor.filing import with_findings
 from plumbob.workshop.auditor.redteam import names, not_run, plan_again, refuse_unknown, tables_again
 from plumbob.workshop.auditor.truth import Truth
 from plumbob.workshop.commands import train
-
-Tell = Callable[[str], None]
 
 
 def told_apart(words: Sequence[str], only: Sequence[str]) -> tuple[list[str], list[str] | None]:

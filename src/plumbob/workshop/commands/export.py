@@ -5,9 +5,9 @@ from pathlib import Path
 from plumbob.errors import DataError
 from plumbob.run_folder import RunFolder
 from plumbob.workshop.simulation.export import export, refuse_unfinished
-from plumbob.workshop.simulation.scorecard import Scale
+from plumbob.workshop.simulation.scorecard import ScorecardScale
 
-__all__ = ["Scale", "refuse_absent_parts", "run"]
+__all__ = ["ScorecardScale", "refuse_absent_parts", "run"]
 
 
 def run(
@@ -15,7 +15,7 @@ def run(
     to: str,
     party: str | None,
     out: Path | None,
-    scale: Scale = Scale(),  # noqa: B008  # Frozen.
+    scale: ScorecardScale = ScorecardScale(),  # noqa: B008  # Frozen.
 ) -> dict[str, object]:
     """Where it was written."""
     refuse_absent_parts(folder, party)

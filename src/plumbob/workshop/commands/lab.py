@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from plumbob.callbacks import Tell
 from plumbob.errors import PlumbobError
 from plumbob.plan import Plan
 from plumbob.run_folder import RunFolder
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 NEEDED = ("sse_starlette", "starlette", "uvicorn")
 WORKER = (sys.executable, "-m", "plumbob.workshop.commands.lab_worker")
-Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,12 @@ def run(options: LabOptions, announce: Callable[[dict[str, object]], None], tell
     """Serve until Ctrl-C; the address is announced as soon as it can be opened."""
     refuse_without_extra()
     # Late: the message above must come also where none of these can be imported.
-    from plumbob.workshop.lab.guard import Gate
+    from plumbob.workshop.lab.guard import LabAccess
     from plumbob.workshop.lab.server import bound, serve
 
     lab = lab_for(options.folder, options.out, options.data_dir)
     with bound(options.port) as listener:
-        gate = Gate(listener.getsockname()[1])
+        gate = LabAccess(listener.getsockname()[1])
         lines = [f"The lab is open at {gate.address}"]
         announce({"address": gate.address, "port": gate.port, "out": str(options.out), "lines": lines})
         tell(f"Only this machine can reach it; runs are kept in {options.out}. Ctrl-C closes it.")

@@ -29,7 +29,7 @@ from plumbob.workshop.auditor.redteam import audit, names, passive_names
 from plumbob.workshop.auditor.truth import Truth
 from plumbob.workshop.commands import train as training
 from plumbob.workshop.commands.attack import file_findings
-from plumbob.workshop.lab.own_tables import Reading
+from plumbob.workshop.lab.own_tables import TableReading
 from plumbob.workshop.simulation import Run, train
 from plumbob.workshop.simulation.files import LoadedTables, load_tables
 from plumbob.workshop.simulation.quality import assessed
@@ -40,7 +40,7 @@ Emit = Callable[..., None]
 
 
 @dataclass(frozen=True)
-class Job:
+class LabRequest:
     """What the lab asks for."""
 
     plan: Plan
@@ -50,10 +50,10 @@ class Job:
     out: Path
     is_calculated: bool
     """In the clear, with the views that the plan's protocol would have given."""
-    reading: Reading
+    reading: TableReading
 
     @classmethod
-    def read(cls, text: str) -> "Job":
+    def read(cls, text: str) -> "LabRequest":
         fields = json.loads(text)
         folder = Path(fields["data_dir"]) if fields["data_dir"] else None
         return cls(
@@ -62,7 +62,7 @@ class Job:
             folder,
             Path(fields["out"]),
             fields["is_calculated"],
-            Reading.of(fields["reading"]),
+            TableReading.of(fields["reading"]),
         )
 
 
@@ -85,7 +85,7 @@ class EventProgress(StepProgress):
 
 def main() -> None:
     """Read the job, do it, say how it ended."""
-    job = Job.read(sys.stdin.readline())
+    job = LabRequest.read(sys.stdin.readline())
     threading.Thread(target=_leave_with_the_lab, daemon=True).start()
     try:
         perform(job, emit)
@@ -103,7 +103,7 @@ def emit(event: str, **content: Any) -> None:
     os.write(sys.stdout.fileno(), (json.dumps({"event": event, **content}, allow_nan=False) + "\n").encode())
 
 
-def perform(job: Job, emit: Emit) -> None:
+def perform(job: LabRequest, emit: Emit) -> None:
     """Train, judge, attack, write the report."""
     loaded = _loaded(job, emit)
     emit("stage", text="Training in the clear" if job.is_calculated else f"Training with {job.plan.protocol}")
@@ -117,7 +117,7 @@ def perform(job: Job, emit: Emit) -> None:
     emit("done", text=f"Finished in {finished.record.seconds:.1f} s of training; the report is written.")
 
 
-def _loaded(job: Job, emit: Emit) -> LoadedTables:
+def _loaded(job: LabRequest, emit: Emit) -> LoadedTables:
     """As `audit` loads them."""
     is_own = "=" in job.data[0]
     emit("stage", text="Reading your tables" if is_own else f"Reading {job.data[0]}")
@@ -125,7 +125,7 @@ def _loaded(job: Job, emit: Emit) -> LoadedTables:
     return load_tables(job.plan, job.data, reading.id or None, reading.label or None, job.data_dir, reading.choices)
 
 
-def _trained(job: Job, loaded: LoadedTables, emit: Emit) -> Run:
+def _trained(job: LabRequest, loaded: LoadedTables, emit: Emit) -> Run:
     begun = training.begin(job.plan, loaded, job.out)
     computed = in_clear(job.plan) if job.is_calculated else job.plan
     watch = EpochWatch(computed, loaded.test, lambda epoch, metrics: _tell_epoch(emit, epoch, metrics))
@@ -152,7 +152,7 @@ def _tell_epoch(emit: Emit, epoch: int, metrics: Mapping[str, float | None] | Me
     emit("epoch", epoch=epoch, auc=metrics["auc"], log_loss=metrics["log_loss"], accuracy=metrics["accuracy"])
 
 
-def _attacked(job: Job, finished: Run, emit: Emit) -> Sequence[Finding]:
+def _attacked(job: LabRequest, finished: Run, emit: Emit) -> Sequence[Finding]:
     """One attack after the other, each told when it is scored."""
     chosen = passive_names() if job.is_calculated or job.plan.protocol == "clear" else names()
     findings: list[Finding] = []

@@ -12,10 +12,10 @@ from plumbob.report.results import make_folder
 from plumbob.workshop.pages.paper import claims_csv, claims_table, curves_csv, figure_file, in_short, page_of
 from plumbob.workshop.paper import section7, theory
 from plumbob.workshop.paper.effort import Effort
-from plumbob.workshop.paper.encrypted import Piece
-from plumbob.workshop.paper.findings import Book, Claim
+from plumbob.workshop.paper.encrypted import EncryptedSample
+from plumbob.workshop.paper.findings import Book, PaperClaim
 from plumbob.workshop.paper.readings import CREDIT, MNIST, Study, presets_of
-from plumbob.workshop.paper.shelf import Shelf
+from plumbob.workshop.paper.shelf import ResultStore
 
 STUDIES = {study.name: study for study in (MNIST, CREDIT)}
 PARTS = (*STUDIES, "attacks")
@@ -42,17 +42,23 @@ def run(part: str, options: PaperOptions, out: Path, tell: Callable[[str], None]
         if options.preset is not None:
             raise DataError("--preset is for mnist and credit: the theorems have one reading")
         make_folder(out)
-        book = theory.book_of(Shelf(out / "results"), effort)
+        book = theory.book_of(ResultStore(out / "results"), effort)
     else:
         raise DataError(f"no part {part!r} of the paper; there are {', '.join(PARTS)}")
     return written(book, out, time.perf_counter() - started)
 
 
-def book_of_study(study: Study, options: PaperOptions, out: Path, effort: Effort, piece: Piece = Piece()) -> Book:  # noqa: B008  # Frozen.
+def book_of_study(
+    study: Study,
+    options: PaperOptions,
+    out: Path,
+    effort: Effort,
+    piece: EncryptedSample = EncryptedSample(),  # noqa: B008  # Frozen.
+) -> Book:
     """One data set of section 7."""
     presets = presets_of(options.preset or "both")
     make_folder(out)
-    return section7.book_of(study, presets, Shelf(out / "results"), effort, piece)
+    return section7.book_of(study, presets, ResultStore(out / "results"), effort, piece)
 
 
 def written(book: Book, out: Path, seconds: float) -> dict[str, object]:
@@ -81,7 +87,7 @@ def written(book: Book, out: Path, seconds: float) -> dict[str, object]:
     }
 
 
-def _counted(claims: tuple[Claim, ...]) -> str:
+def _counted(claims: tuple[PaperClaim, ...]) -> str:
     tried = [claim for claim in claims if claim.verdict != "not run"]
     agreeing = sum(claim.verdict == "agrees" for claim in tried)
     return f"{agreeing} of the {len(tried)} claims that were tried agree with what was measured"

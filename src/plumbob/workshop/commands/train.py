@@ -82,11 +82,12 @@ def carry_out(plan: Plan, inputs: Inputs, out: Path, options: TrainingOptions) -
 def begin(plan: Plan, loaded: LoadedTables, out: Path, accepted_leaks: bool = False) -> RunRecord:
     """The folder, with a record that says that the run is under way."""
     make_folder(out)
-    RunFolder(out).set_finished_run_aside()
+    folder = RunFolder(out)
+    folder.set_finished_run_aside()
     rows = len(loaded.tables[plan.label_party.name])
     rows -= plan.held_out(rows)
     begun = replace(unfinished_record(plan, rows, "running"), accepted_leaks=accepted_leaks)
-    begun.save(out)
+    folder.save_record(begun)
     return begun
 
 
@@ -225,6 +226,6 @@ def marked(begun: RunRecord, folder: RunFolder, progress: StepProgress) -> Itera
         # On a full disk the reason for stopping says more than that this could not be written either.
         with suppress(OSError):
             seconds = time.perf_counter() - started
-            replace(begun, status=status, steps=progress.reached, seconds=seconds).save(folder.path)
+            folder.save_record(replace(begun, status=status, steps=progress.reached, seconds=seconds))
             progress.say(f"{status}; {folder.record_file} says so{earlier}")
         raise

@@ -12,19 +12,19 @@ from plumbob.plan import KEYS, Party, Plan
 from plumbob.protocol.lattice_sets import LatticeShape
 from plumbob.record import Finding
 from plumbob.workshop.lab.choices import LARGEST_COLUMNS, LARGEST_OF_KEYS, LARGEST_ROWS, SHAPES
-from plumbob.workshop.lab.own_tables import MOST_PARTIES, OWN, Reading, TablesRead
+from plumbob.workshop.lab.own_tables import MOST_PARTIES, OWN, TableReading, TablesRead
 
 FLAG = re.compile(r"--([a-z0-9-]+)(?: (?!--)([^\s,]+))?")
 BEYOND = "expected numbers that can be calculated with: one is far too large or too small"
 
 
 @dataclass(frozen=True)
-class Draft:
+class PlanDraft:
     """A plan with its rows, and what it is to be run on: a data set, own tables, or nothing but numbers."""
 
     plan: Plan
     data: str
-    reading: Reading
+    reading: TableReading
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Parts:
     features: object
     keys: dict[str, Any]
     heuristic: object
-    reading: Reading
+    reading: TableReading
 
     @classmethod
     def of(cls, body: object) -> "Parts":
@@ -49,12 +49,12 @@ class Parts:
         if not _are(names, str) or not 2 <= len(names) <= MOST_PARTIES or not isinstance(keys, dict):
             raise PlanError(f"parties: expected 2 to {MOST_PARTIES} names, and keys by name")
         try:
-            return cls(**{**body, "reading": Reading.of(body["reading"])})
+            return cls(**{**body, "reading": TableReading.of(body["reading"])})
         except DataError as error:
             raise PlanError(str(error)) from error
 
 
-def asked(parts: Parts, tables: TablesRead | None = None) -> Draft:
+def asked(parts: Parts, tables: TablesRead | None = None) -> PlanDraft:
     """The plan; of own tables the columns and rows are what was read, whatever the controls say."""
     if tables is not None and tables.mistake:
         raise PlanError(tables.mistake)
@@ -63,10 +63,10 @@ def asked(parts: Parts, tables: TablesRead | None = None) -> Draft:
     )
     _refuse_huge(rows, features, parts.keys)
     plan = Plan.for_columns(features, **{**parts.keys, "rows": rows, "heuristic": parts.heuristic})
-    return Draft(_with_names(plan, parts.names), str(parts.data), parts.reading)
+    return PlanDraft(_with_names(plan, parts.names), str(parts.data), parts.reading)
 
 
-def checked(draft: Draft) -> dict[str, Any]:
+def checked(draft: PlanDraft) -> dict[str, Any]:
     """`check`'s findings, the worst first, each with what a click can change."""
     try:
         findings = check(draft.plan)

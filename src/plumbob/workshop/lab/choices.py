@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from plumbob.datasets import CREDIT_FILE
-from plumbob.plan import KEYS, Key, Party, Plan
+from plumbob.plan import KEYS, Party, Plan, SettingKey
 from plumbob.plan.defaults import default_of
 from plumbob.plan.settings import VERSION
-from plumbob.workshop.lab.own_tables import Reading
+from plumbob.workshop.lab.own_tables import TableReading
 
 ELSEWHERE = {"mnist-01": "mnist", "credit": CREDIT_FILE}
 """What must lie in the folder of the larger data sets."""
@@ -57,7 +57,7 @@ def controls() -> list[dict[str, Any]]:
     return [_control(key) for key in KEYS if key.name != "rows"]
 
 
-def _control(key: Key) -> dict[str, Any]:
+def _control(key: SettingKey) -> dict[str, Any]:
     """Limits that are strict in the plan are left to the plan, which says so in words."""
     high = LARGEST_OF_KEYS.get(key.name, key.high)
     return {
@@ -98,5 +98,5 @@ def chosen(plan: Plan, rows: int, data: str) -> dict[str, Any]:
         "features": [party.features for party in plan.learners],
         "keys": {key.name: getattr(plan, key.name) for key in KEYS if key.name != "rows"},
         "heuristic": vars(plan.heuristic),
-        "reading": Reading().to_json(),
+        "reading": TableReading().to_json(),
     }

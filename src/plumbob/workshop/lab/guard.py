@@ -63,7 +63,7 @@ TABLE_BODY = Body("application/octet-stream", "the bytes of a table", LARGEST_TA
 
 
 @dataclass(frozen=True, repr=False)
-class Gate:
+class LabAccess:
     """One lab's address and secrets, new at each start."""
 
     port: int
@@ -111,7 +111,7 @@ class Gate:
 class Guard:
     """Stands before the application: refuses, opens the door, and puts the headers on every answer."""
 
-    def __init__(self, app: ASGIApp, gate: Gate) -> None:
+    def __init__(self, app: ASGIApp, gate: LabAccess) -> None:
         self.app = app
         self.gate = gate
         self._is_used = False

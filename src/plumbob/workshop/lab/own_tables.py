@@ -32,7 +32,7 @@ ENCODING = ("missing", "categorical", "bins", "rare")
 
 
 @dataclass(frozen=True)
-class Reading:
+class TableReading:
     """What the page says about how tables are read; empty where it says nothing."""
 
     id: str = ""
@@ -44,7 +44,7 @@ class Reading:
     gaps: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, given: object) -> "Reading":
+    def of(cls, given: object) -> "TableReading":
         """Strict: whoever holds the lab's address can send anything."""
         if not isinstance(given, dict) or set(given) != set(cls.__dataclass_fields__):
             raise DataError(f"reading: expected {', '.join(cls.__dataclass_fields__)}")
@@ -122,7 +122,7 @@ class OwnTables:
         """PARTY=FILE for each party, as the command line has it."""
         return [f"{name}={self.files[place]}" for place, name in enumerate(names)]
 
-    def read(self, names: Sequence[str], reading: Reading, keys: Mapping[str, Any]) -> TablesRead:
+    def read(self, names: Sequence[str], reading: TableReading, keys: Mapping[str, Any]) -> TablesRead:
         """What they give under these keys of a plan; a mistake is part of the answer."""
         encoding = {name: keys[name] for name in ENCODING if name in keys}
         asked = (tuple(names), tuple(sorted(self.files.items())), reading, repr(encoding))
@@ -139,7 +139,7 @@ class OwnTables:
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _answer(self, names: Sequence[str], reading: Reading, encoding: Mapping[str, Any]) -> TablesRead:
+    def _answer(self, names: Sequence[str], reading: TableReading, encoding: Mapping[str, Any]) -> TablesRead:
         if absent := [name for place, name in enumerate(names) if place not in self.files]:
             return TablesRead(mistake=f"{', '.join(absent)}: choose a table (a CSV or Parquet file)")
         if not reading.label:
@@ -151,7 +151,7 @@ class OwnTables:
         except PlumbobError as error:
             return TablesRead(mistake=str(error))
 
-    def _counted(self, plan: Plan, reading: Reading) -> TablesRead:
+    def _counted(self, plan: Plan, reading: TableReading) -> TablesRead:
         """Late imports: a lab without tables starts without pyarrow."""
         from plumbob.workshop.simulation import files
 

@@ -15,7 +15,7 @@ from plumbob.checking.catalogue import entry_for
 from plumbob.checking.coalitions import JOINT, coalitions
 from plumbob.checking.explain import OUTSIDE_THE_CATALOGUE
 from plumbob.checking.figures import Figures
-from plumbob.checking.scenes import MOST_CELLS, Block, Scene
+from plumbob.checking.scenes import MOST_CELLS, AttackDrawing, Block
 from plumbob.plan import Plan
 from plumbob.report.markup import tag
 
@@ -53,16 +53,18 @@ def _as_one_party(plan: Plan, by: str) -> tuple[Plan, str]:
     return (plan, by) if merged is None else (merged, JOINT)
 
 
-def _unseen(scene: Scene, figures: Figures, attack: str, by: str) -> Scene:
+def _unseen(scene: AttackDrawing, figures: Figures, attack: str, by: str) -> AttackDrawing:
     """The same on shares, where what the attacker would start from is seen by nobody."""
     *others, last = scene.blocks
     hidden = replace(last, kind="unknown", mark="?", caption=("in shares:", "seen by nobody"), empty_from=None)
     opened = f"Only the weights opened at the end are seen: {figures.columns(by)} equations in the whole run."
     is_open = attack in ON_OPENED_WEIGHTS and figures.plan.open == "own"
-    return Scene((*others, hidden), scene.signs, opened if is_open else "On shares there is nothing to work on.")
+    return AttackDrawing(
+        (*others, hidden), scene.signs, opened if is_open else "On shares there is nothing to work on."
+    )
 
 
-def _drawn(scene: Scene, heading: str) -> str:
+def _drawn(scene: AttackDrawing, heading: str) -> str:
     largest = max(max(block.down, block.across) for block in scene.blocks)
     sizes = [(_cells(block.down, largest), _cells(block.across, largest)) for block in scene.blocks]
     widths = [max(across * CELL, _caption_width(block)) for block, (_, across) in zip(scene.blocks, sizes, strict=True)]
@@ -109,5 +111,5 @@ def _words(x: float, y: float, words: str, kind: str) -> Markup:
     return tag("text", words, class_=kind, x=x, y=y, text_anchor="middle")
 
 
-def _spoken(scene: Scene) -> str:
+def _spoken(scene: AttackDrawing) -> str:
     return "; ".join(f"{' '.join(block.caption)} ({block.kind})" for block in scene.blocks) + "."

@@ -27,14 +27,14 @@ from plumbob.errors import DataError, PlanError, PlumbobError, TransportError
 from plumbob.plan import Plan
 from plumbob.report.glossary import GLOSSARY
 from plumbob.workshop.lab import answers, charts, pages
-from plumbob.workshop.lab.answers import Draft, Parts
+from plumbob.workshop.lab.answers import Parts, PlanDraft
 from plumbob.workshop.lab.choices import controls, fitted_defaults, shapes_here
-from plumbob.workshop.lab.guard import HOST, Gate, Guard
-from plumbob.workshop.lab.own_tables import LARGEST_FILE, OWN, OwnTables, Reading, TablesRead
+from plumbob.workshop.lab.guard import HOST, Guard, LabAccess
+from plumbob.workshop.lab.own_tables import LARGEST_FILE, OWN, OwnTables, TableReading, TablesRead
 from plumbob.workshop.lab.pages import CheckedPlans
 from plumbob.workshop.lab.pictures import picture
 from plumbob.workshop.lab.runs import Runs
-from plumbob.workshop.lab.work import Workroom
+from plumbob.workshop.lab.work import RunSlot
 
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 EXPLAINED = ("attack", "by", "target")
@@ -66,13 +66,13 @@ class Lab:
     first: dict[str, Any]
     """What the controls hold when the page is opened."""
     data_dir: Path | None = None
-    workroom: Workroom = field(init=False)
+    workroom: RunSlot = field(init=False)
     tables: OwnTables = field(default_factory=OwnTables)
     checked: CheckedPlans = field(default_factory=CheckedPlans)
     listeners: int = 0
 
     def __post_init__(self) -> None:
-        self.workroom = Workroom(self.tools.worker)
+        self.workroom = RunSlot(self.tools.worker)
         self._one_estimate = asyncio.Lock()
 
     # The page.
@@ -116,7 +116,7 @@ class Lab:
             return None
         return await anyio.to_thread.run_sync(self.tables.read, parts.names, parts.reading, parts.keys)
 
-    async def _draft(self, body: object) -> Draft:
+    async def _draft(self, body: object) -> PlanDraft:
         parts = Parts.of(body)
         return answers.asked(parts, await self._tables_read(parts))
 
@@ -184,7 +184,7 @@ class Lab:
         job = {
             "plan": draft.plan.to_toml(),
             "data": self.tables.given(names) if is_own else [draft.data],
-            "reading": draft.reading.to_json() if is_own else Reading().to_json(),
+            "reading": draft.reading.to_json() if is_own else TableReading().to_json(),
             "data_dir": None if self.data_dir is None else str(self.data_dir),
             "out": str(folder),
             "is_calculated": body["is_calculated"],
@@ -259,7 +259,7 @@ class Lab:
         self.tables.close()
 
 
-def application(lab: Lab, gate: Gate) -> Guard:
+def application(lab: Lab, gate: LabAccess) -> Guard:
     """All routes, behind the guard."""
     home = gate.home.rstrip("/")
 
@@ -317,7 +317,7 @@ def bound(port: int) -> socket.socket:
     return listener
 
 
-def serve(lab: Lab, gate: Gate, listener: socket.socket) -> None:
+def serve(lab: Lab, gate: LabAccess, listener: socket.socket) -> None:
     """Until Ctrl-C. Nothing is logged of requests: their addresses may hold the token."""
     config = uvicorn.Config(
         application(lab, gate),

@@ -30,7 +30,7 @@ class Event:
 
 
 @dataclass
-class Work:
+class LabRun:
     """A run under way, or the last one that ended."""
 
     name: str
@@ -65,24 +65,24 @@ class Work:
             await news.wait()
 
 
-class Workroom:
+class RunSlot:
     """Room for one run."""
 
     def __init__(self, command: Sequence[str]) -> None:
         self._command = tuple(command)
         self._follower: asyncio.Task[None] | None = None
-        self.work: Work | None = None
+        self.work: LabRun | None = None
 
     @property
     def is_busy(self) -> bool:
         return self.work is not None and not self.work.is_over
 
-    async def start(self, name: str, job: dict[str, Any]) -> Work:
+    async def start(self, name: str, job: dict[str, Any]) -> LabRun:
         """Begin; refused while another run is under way, because two would take each other's cores."""
         if self.is_busy:
             raise DataError("a run is under way: wait for its end, or cancel it")
         # Before anything is awaited, so that a second request finds the room taken.
-        work = self.work = Work(name)
+        work = self.work = LabRun(name)
         work.tell("stage", text="Starting")
         pipe = asyncio.subprocess.PIPE
         try:
@@ -110,7 +110,7 @@ class Workroom:
             await follower
 
 
-async def _follow(work: Work, process: asyncio.subprocess.Process, job: str) -> None:
+async def _follow(work: LabRun, process: asyncio.subprocess.Process, job: str) -> None:
     if process.stdin is None or process.stdout is None or process.stderr is None:
         raise DataError("expected a process with pipes")
     # Standard input stays open: its end tells the process that the lab is gone.
@@ -133,7 +133,7 @@ async def _follow(work: Work, process: asyncio.subprocess.Process, job: str) -> 
         work.tell("failed", text=f"the run's process ended with code {code}. {said[-LAST_WORDS:]}".strip())
 
 
-def _pass_on(work: Work, line: bytes) -> None:
+def _pass_on(work: LabRun, line: bytes) -> None:
     content = json.loads(line)
     if not isinstance(content, dict) or not isinstance(content.get("event"), str):
         raise ValueError("expected an event")

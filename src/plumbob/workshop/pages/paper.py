@@ -10,9 +10,9 @@ from markupsafe import Markup
 from plumbob.report.chart import Axis, Chart, Series, Unit, figure, shown, standalone
 from plumbob.report.markup import NOTHING, joined, tag
 from plumbob.report.page import PageTable, Section, asset, render
-from plumbob.workshop.paper.findings import COLUMNS, Book, Chapter, Claim, Curve, Figure, Group, Verdict
+from plumbob.workshop.paper.findings import COLUMNS, Book, Chapter, ClaimVerdict, Curve, Figure, Group, PaperClaim
 
-LOOKS: dict[Verdict, str] = {"agrees": "blocked", "disagrees": "leaks", "not run": "none"}
+LOOKS: dict[ClaimVerdict, str] = {"agrees": "blocked", "disagrees": "leaks", "not run": "none"}
 """The page's classes for good news, bad news and none."""
 MIXED = ("degrades", "depends")
 FLAT = 0.002
@@ -51,13 +51,13 @@ def in_short(book: Book) -> Iterator[str]:
             yield counted
 
 
-def claims_table(claims: Sequence[Claim]) -> PageTable:
+def claims_table(claims: Sequence[PaperClaim]) -> PageTable:
     """For a terminal."""
     rows = [[claim.name, claim.reading, claim.verdict, claim.measured] for claim in claims]
     return PageTable(["claim", "reading", "verdict", "measured"], rows)
 
 
-def claims_csv(claims: Sequence[Claim]) -> str:
+def claims_csv(claims: Sequence[PaperClaim]) -> str:
     """As a file."""
     rows = [{**claim.to_dict(), "values": json.dumps(dict(claim.values), sort_keys=True)} for claim in claims]
     return _csv(CLAIM_COLUMNS, rows)
@@ -135,14 +135,14 @@ def _facts(book: Book) -> Markup:
     return tag("dl", *boxes, class_="facts")
 
 
-def _cards(claims: Sequence[Claim]) -> Markup:
+def _cards(claims: Sequence[PaperClaim]) -> Markup:
     """One card a statement, with what came out under each reading."""
     names = dict.fromkeys(claim.name for claim in claims)
     cards = (_card([claim for claim in claims if claim.name == name]) for name in names)
     return tag("ul", *cards, class_="verdicts")
 
 
-def _card(claims: Sequence[Claim]) -> Markup:
+def _card(claims: Sequence[PaperClaim]) -> Markup:
     verdicts = {claim.verdict for claim in claims}
     look, words = (LOOKS[claims[0].verdict], claims[0].verdict) if len(verdicts) == 1 else MIXED
     first = claims[0]
@@ -156,7 +156,7 @@ def _card(claims: Sequence[Claim]) -> Markup:
     )
 
 
-def _measured(claim: Claim, is_one_of_several: bool) -> Markup:
+def _measured(claim: PaperClaim, is_one_of_several: bool) -> Markup:
     badge = tag("span", claim.verdict, class_=f"badge {LOOKS[claim.verdict]}") if is_one_of_several else NOTHING
     return tag("p", tag("strong", f"{claim.reading}: "), f"{claim.measured} ", badge, class_="more")
 

@@ -26,7 +26,7 @@ from plumbob.workshop.pages.defences import badged_table, leakage, tradeoff_char
 
 
 @dataclass(frozen=True)
-class Way:
+class ComparedRun:
     """One run with its name, what is special about it, and how it stands in the comparison."""
 
     name: str
@@ -35,12 +35,12 @@ class Way:
     outcome: DefenceOutcome
 
 
-def page_of(title: str, about: str, sentences: Sequence[str], ways: Sequence[Way]) -> str:
+def page_of(title: str, about: str, sentences: Sequence[str], ways: Sequence[ComparedRun]) -> str:
     """All of them on one page: the cards first, then what they rest on."""
     return render(title, list(sections_of(sentences, ways)), about)
 
 
-def sections_of(sentences: Sequence[str], ways: Sequence[Way]) -> Iterator[Section]:
+def sections_of(sentences: Sequence[str], ways: Sequence[ComparedRun]) -> Iterator[Section]:
     """From what decides to what proves it."""
     first = ways[0].record
     warned = list(dict.fromkeys(line for way in ways for line in warnings(way.record)))
@@ -60,7 +60,7 @@ def sections_of(sentences: Sequence[str], ways: Sequence[Way]) -> Iterator[Secti
     yield Section("What is not protected", special=bullets(limits))
 
 
-def _card(way: Way) -> Markup:
+def _card(way: ComparedRun) -> Markup:
     """A way's verdict about labels in one sentence, and its numbers."""
     about_labels = [one for one in way.record.findings if one.target == "labels"]
     says = verdicts_of([worst(about_labels)])[0].says if about_labels else ""
@@ -84,7 +84,7 @@ def _card(way: Way) -> Markup:
     )
 
 
-def _ledger_chart(ways: Sequence[Way]) -> Iterator[Chart]:
+def _ledger_chart(ways: Sequence[ComparedRun]) -> Iterator[Chart]:
     """Independent equations about labels in each way, against the labels."""
     curves = [(way.name, one) for way in ways for one in way.record.ledger if one.unknown == "labels"]
     if not curves:
@@ -104,7 +104,7 @@ def _equations(name: str, one: LedgerCurve) -> str:
     return f"{name[:1].upper()}{name[1:]}: {one.independent[-1]:,} for {one.unknowns:,} labels."
 
 
-def _epochs_chart(ways: Sequence[Way]) -> Iterator[Chart]:
+def _epochs_chart(ways: Sequence[ComparedRun]) -> Iterator[Chart]:
     """The best attack on labels in each way, by epoch."""
     best = [(way.name, one) for way in ways if (one := _best_curve(way.record.curves)) is not None]
     if not best or len(best[0][1].epochs) < 2:

@@ -11,10 +11,12 @@ from plumbob.model import bounds
 from plumbob.model.logistic import signs_of
 from plumbob.workshop.attacks.interface import Attack, LabelClaim, View
 from plumbob.workshop.attacks.label_sign import LABEL_SIGN, recover_labels_by_criterion
+from plumbob.workshop.auditor.joint_run import JointRun
+from plumbob.workshop.auditor.truth import Truth
 from plumbob.workshop.paper.effort import Effort
-from plumbob.workshop.paper.findings import Claim, Curve, ExperimentOutcome, Figure, judged, kept_claim
+from plumbob.workshop.paper.findings import Curve, ExperimentOutcome, Figure, PaperClaim, judged, kept_claim
 from plumbob.workshop.paper.released import Released, success
-from plumbob.workshop.paper.runs import Course, even_split, labels_of, trained
+from plumbob.workshop.paper.runs import even_split, labels_of, trained
 from plumbob.workshop.simulation import Run
 
 CRITERION = Attack("label-sign by the criterion", "features", recover_labels_by_criterion, "Criterion 4.2")
@@ -75,10 +77,10 @@ def _tried(rate: float, start: str, effort: Effort, keys: dict[str, Any], sigmoi
     # From zero nothing is drawn: every seed would do the same.
     for seed in effort.all_seeds if start != "zero" else (1,):
         common = {"start": start, "batches": "full", "seed": seed, "sigmoid": sigmoid, **keys}
-        first = Course.of(trained(SPLIT, X, y, epochs=1, **common))
+        first = JointRun.of(Truth.of(trained(SPLIT, X, y, epochs=1, **common)))
         largest = first.largest_scores[0]
         printed = allowed(rate, largest)
-        course = Course.of(trained(SPLIT, X, y, epochs=max(1, 3 * printed), learning_rate=rate, **common))
+        course = JointRun.of(Truth.of(trained(SPLIT, X, y, epochs=max(1, 3 * printed), learning_rate=rate, **common)))
         found = Tried(
             [*found.promised, allowed(rate, largest, first.row_norm)],
             [*found.printed, printed],
@@ -124,9 +126,9 @@ def _long_rows_figure(rates: Sequence[float], found: Sequence[Tried]) -> Figure:
     )
 
 
-def _printed_claim(found: Sequence[Tried]) -> Claim:
+def _printed_claim(found: Sequence[Tried]) -> PaperClaim:
     printed, corrected = sum(one.keeps_printed for one in found), sum(one.keeps_promise for one in found)
-    return Claim(
+    return PaperClaim(
         "printed-bound",
         "Corollary 4.5 on the paper's own data",
         "T_eps, printed for rows of norm 1, holds on the data of section 7 too.",
@@ -144,7 +146,7 @@ def _growth_figure(effort: Effort) -> Figure:
     curves = []
     for start in ("zero", "xavier"):
         keys: dict[str, Any] = {"epochs": steps, "batches": "full", "learning_rate": rate, "start": start}
-        heights = np.array(Course.of(trained(SPLIT, X, y, **keys, **UNIT_ROWS)).largest_scores) + 2.0
+        heights = np.array(JointRun.of(Truth.of(trained(SPLIT, X, y, **keys, **UNIT_ROWS))).largest_scores) + 2.0
         allowed = heights[0] * bounds.growth(rate) ** np.arange(steps)
         curves.append(Curve.of(f"bound, {start}", range(1, steps + 1), allowed[:, None].tolist(), True))
         curves.append(Curve.of(f"measured, {start}", range(1, steps + 1), heights[:, None].tolist()))
@@ -153,10 +155,10 @@ def _growth_figure(effort: Effort) -> Figure:
     )
 
 
-def _growth_claim(figure: Figure) -> Claim:
+def _growth_claim(figure: Figure) -> PaperClaim:
     measured = [np.array(curve.means) for curve in figure.curves[1::2]]
     largest = max(float((heights[1:] / heights[:-1]).max()) for heights in measured)
-    return Claim(
+    return PaperClaim(
         "growth",
         "Lemma 4.4",
         "h_t = max abs(score) + 2 grows by at most 1 + eta / 4 a step.",
@@ -189,7 +191,7 @@ def starts(effort: Effort) -> ExperimentOutcome:
     )
     small = min(found[CREDIT_UNIT][start].means[0] for start in ("small", "xavier", "kaiming"))
     claims = [
-        Claim(
+        PaperClaim(
             "small-start",
             "Theorem 4.8",
             "After a small random start the criterion is valid, as after zero.",
@@ -203,7 +205,7 @@ def starts(effort: Effort) -> ExperimentOutcome:
     for words, curves in found.items():
         first = curves["normal"].means[0]
         claims.append(
-            Claim(
+            PaperClaim(
                 "large-start",
                 "section 4, large random initialisation",
                 "A start from N(0, 1) makes the criterion invalid and so protects labels.",
@@ -252,7 +254,7 @@ def parties(effort: Effort) -> ExperimentOutcome:
         is_share=True,
     )
     lowest = min(figure.curves[0].means)
-    claim = Claim(
+    claim = PaperClaim(
         "parties",
         "Theorem 4.10",
         "The label attack does not depend on the number of parties.",
@@ -294,7 +296,7 @@ def piecewise(effort: Effort) -> ExperimentOutcome:
         Curve.of("labels right among them", places, np.transpose(right).tolist()),
     )
     lowest = min(curves[1].means)
-    claim = Claim(
+    claim = PaperClaim(
         "piecewise-criterion",
         "Theorem F.2",
         "Under the piecewise approximation -sign(f) is the label wherever f is not 0, at all times.",

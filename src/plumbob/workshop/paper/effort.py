@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from plumbob.workshop.paper.runs import Data, credit
+from plumbob.workshop.paper.runs import Samples, credit
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,6 @@ class Effort:
     def all_seeds(self) -> range:
         return range(1, (1 if self.is_quick else self.seeds) + 1)
 
-    def credit(self, rows: int | None = None, column: int | None = None, is_first: bool = False) -> Data:
+    def credit(self, rows: int | None = None, column: int | None = None, is_first: bool = False) -> Samples:
         """Real rows; with `column`, that one stands alone at the end, or at the beginning."""
         return credit(rows, column, is_first, self.data_dir)

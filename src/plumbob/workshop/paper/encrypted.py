@@ -16,9 +16,10 @@ from plumbob.model import metrics
 from plumbob.plan import Plan
 from plumbob.workshop.attacks.equations import solved_steps
 from plumbob.workshop.attacks.interface import View
-from plumbob.workshop.paper.findings import Claim, Curve, ExperimentOutcome, Figure, Point, judged
+from plumbob.workshop.auditor.joint_run import JointRun
+from plumbob.workshop.auditor.truth import Truth
+from plumbob.workshop.paper.findings import Curve, ExperimentOutcome, Figure, MeanPoint, PaperClaim, judged
 from plumbob.workshop.paper.readings import Study
-from plumbob.workshop.paper.runs import Course
 from plumbob.workshop.simulation import Run, train
 
 COLUMNS = 32
@@ -31,14 +32,14 @@ WORDS = {
 
 
 @dataclass(frozen=True)
-class Piece:
+class EncryptedSample:
     """How much of the data set, and how it is encrypted."""
 
     rows: int = 256
     key_bits: int = 2048
 
 
-def beside_clear(study: Study, piece: Piece) -> ExperimentOutcome:
+def beside_clear(study: Study, piece: EncryptedSample) -> ExperimentOutcome:
     """One epoch, step by step, encrypted and in the clear."""
     split = _split(study)
     tables = _tables(study, piece, split)
@@ -54,7 +55,7 @@ def beside_clear(study: Study, piece: Piece) -> ExperimentOutcome:
             "step",
             words,
             tuple(
-                Curve(series, tuple(Point(step, value) for step, value in enumerate(found[name], start=1)))
+                Curve(series, tuple(MeanPoint(step, value) for step, value in enumerate(found[name], start=1)))
                 for series, found in curves.items()
             ),
             f"{size}, one epoch, {piece.key_bits}-bit keys.",
@@ -63,7 +64,7 @@ def beside_clear(study: Study, piece: Piece) -> ExperimentOutcome:
         for name, words in WORDS.items()
     )
     gap = max(float(np.abs(curves["encrypted"][name] - curves["clear"][name]).max()) for name in WORDS)
-    claim = Claim(
+    claim = PaperClaim(
         "encrypted",
         "Protocol 1",
         "The encrypted protocol gives the same curves as the clear one.",
@@ -81,14 +82,14 @@ def _split(study: Study) -> tuple[int, int]:
     return columns // 2, columns - columns // 2
 
 
-def _tables(study: Study, piece: Piece, split: tuple[int, int]) -> dict[str, Table]:
+def _tables(study: Study, piece: EncryptedSample, split: tuple[int, int]) -> dict[str, Table]:
     X, y = datasets.load(study.dataset, data_dir=study.data_dir)
     X, y = X[: piece.rows], y[: piece.rows]
     widest = np.sort(np.argsort(-X.std(axis=0), kind="stable")[: sum(split)])
     return dict(zip(("label", "features"), split_array(X[:, widest], y, split), strict=True))
 
 
-def _run(study: Study, piece: Piece, split: tuple[int, int], tables: dict[str, Table], protocol: str) -> Run:
+def _run(study: Study, piece: EncryptedSample, split: tuple[int, int], tables: dict[str, Table], protocol: str) -> Run:
     keys: dict[str, Any] = {"key_bits": piece.key_bits, "test_only_keys": piece.key_bits < 2048}
     plan = Plan.for_columns(
         split,
@@ -107,7 +108,7 @@ def _run(study: Study, piece: Piece, split: tuple[int, int], tables: dict[str, T
 
 def _course(run: Run) -> dict[str, Vector]:
     """After each step: accuracy on all rows, the share of all labels that the feature party read, and the norm."""
-    course = Course.of(run)
+    course = JointRun.of(Truth.of(run))
     ends = np.concatenate([one.weights for one in run.transcripts.values()])
     weights: Matrix = np.vstack([course.weights[1:], ends])
     y = course.signs > 0

@@ -12,7 +12,7 @@ from plumbob.workshop.attacks.feature_geometry import recover_geometry, with_kno
 from plumbob.workshop.attacks.feature_single import recover_single_feature
 from plumbob.workshop.attacks.interface import ValueClaim
 from plumbob.workshop.paper.effort import Effort
-from plumbob.workshop.paper.findings import Claim, Curve, ExperimentOutcome, Figure, Point, judged
+from plumbob.workshop.paper.findings import Curve, ExperimentOutcome, Figure, MeanPoint, PaperClaim, judged
 from plumbob.workshop.paper.runs import column_errors, made_up, trained, views_of
 
 BATCH = 16
@@ -64,9 +64,9 @@ BY_LABEL_PARTY = "With one column at the feature party the label party learns ev
 BY_FEATURE_PARTY = "A feature party that has the labels learns the label party's only column in the same way."
 
 
-def _merging_claim(taken: Sequence[Sequence[float]], promised: Sequence[int], reading: str) -> Claim:
+def _merging_claim(taken: Sequence[Sequence[float]], promised: Sequence[int], reading: str) -> PaperClaim:
     most = max(max(one) for one in taken)
-    return Claim(
+    return PaperClaim(
         "merging",
         "Lemma 3.4",
         "Ratios of the whole column are known after floor(log2(m)) + 1 epochs.",
@@ -78,10 +78,12 @@ def _merging_claim(taken: Sequence[Sequence[float]], promised: Sequence[int], re
     )
 
 
-def _exact_claim(name: str, reference: str, says: str, reading: str, error: float) -> Claim:
+def _exact_claim(name: str, reference: str, says: str, reading: str, error: float) -> PaperClaim:
     needed = f"every error below {EXACT:g} standard deviations"
     values = {"largest_error": error}
-    return Claim(name, reference, says, reading, needed, f"largest error {error:.1e}", judged(error < EXACT), values)
+    return PaperClaim(
+        name, reference, says, reading, needed, f"largest error {error:.1e}", judged(error < EXACT), values
+    )
 
 
 def _single(effort: Effort, rows: int, seed: int, **keys: Any) -> dict[str, Any]:
@@ -119,7 +121,7 @@ def other_curves(effort: Effort) -> ExperimentOutcome:
         shares = determined[-1].means
         worst = max(_error(one) for ones in found for one in ones)
         claims.append(
-            Claim(
+            PaperClaim(
                 f"{name}-values",
                 "Theorem E.2" if name == "minimax" else "Theorem F.1",
                 f"Under the {name} approximation one column is learnt as well, as soon as its rows can be joined.",
@@ -154,7 +156,7 @@ def hardness(effort: Effort) -> ExperimentOutcome:
         (Curve.of("in what the label party sees", angles, seen), Curve.of("in the columns", angles, hidden)),
         is_logarithmic=True,
     )
-    claim = Claim(
+    claim = PaperClaim(
         "hardness",
         "Theorem 3.6",
         "With two or more columns, infinitely many choices of them give the label party the same values.",
@@ -187,8 +189,8 @@ def geometry(effort: Effort) -> ExperimentOutcome:
     grams, values = [], []
     for columns in widths:
         found = [_geometry(columns, seed) for seed in list(effort.all_seeds)[:2]]
-        grams.append(Point.of(columns, [one[0] for one in found]))
-        values.append(Point.of(columns, [one[1] for one in found]))
+        grams.append(MeanPoint.of(columns, [one[0] for one in found]))
+        values.append(MeanPoint.of(columns, [one[1] for one in found]))
     figure = Figure(
         "geometry",
         "The feature party's rows from the history of its scores",
@@ -202,7 +204,7 @@ def geometry(effort: Effort) -> ExperimentOutcome:
         is_logarithmic=True,
     )
     worst = max(point.mean for point in values)
-    claim = Claim(
+    claim = PaperClaim(
         "geometry",
         "Theorem 3.6, second sentence",
         "As a consequence the label party cannot determine the precise value of the feature party's columns.",
@@ -244,7 +246,7 @@ def batch_of_one(effort: Effort) -> ExperimentOutcome:
             }
             views = views_of((3, 1), made_up(rows, 4, seed), **keys)
             errors.append(_error(column_errors(recover_chained_feature, views["label"], views["features"].X[:, 0])))
-        points.append(Point.of(rows, errors))
+        points.append(MeanPoint.of(rows, errors))
     figure = Figure(
         "batch-of-one",
         "Batches of one row, one column: largest error of a value, in standard deviations",
@@ -254,7 +256,7 @@ def batch_of_one(effort: Effort) -> ExperimentOutcome:
         is_logarithmic=True,
     )
     worst = max(point.mean for point in points)
-    claim = Claim(
+    claim = PaperClaim(
         "batch-of-one",
         "section 3, after Lemma 3.3",
         "With batches of one row the label party can obtain no information about the column.",

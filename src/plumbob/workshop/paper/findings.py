@@ -6,13 +6,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-Verdict = Literal["agrees", "disagrees", "not run"]
+ClaimVerdict = Literal["agrees", "disagrees", "not run"]
 COLUMNS = ("experiment", "series", "metric", "x_name", "x", "mean", "standard_error", "n")
 """Of a table of curves."""
 
 
 @dataclass(frozen=True)
-class Point:
+class MeanPoint:
     """The mean of `n` repetitions at one x, with its standard error (0 for a single one)."""
 
     x: float
@@ -21,7 +21,7 @@ class Point:
     n: int = 1
 
     @classmethod
-    def of(cls, x: float, values: Sequence[float]) -> "Point":
+    def of(cls, x: float, values: Sequence[float]) -> "MeanPoint":
         """From the repetitions."""
         n = len(values)
         spread = float(np.std(values, ddof=1) / np.sqrt(n)) if n > 1 else 0.0
@@ -33,7 +33,7 @@ class Curve:
     """One line of a figure."""
 
     series: str
-    points: tuple[Point, ...]
+    points: tuple[MeanPoint, ...]
     is_reference: bool = False
     """A bound or a formula, not a measurement."""
 
@@ -42,7 +42,7 @@ class Curve:
         cls, series: str, x: Sequence[float], values: Sequence[float | Sequence[float]], is_reference: bool = False
     ) -> "Curve":
         """For each x one value, or all repetitions."""
-        points = (Point.of(at, np.atleast_1d(value).tolist()) for at, value in zip(x, values, strict=True))
+        points = (MeanPoint.of(at, np.atleast_1d(value).tolist()) for at, value in zip(x, values, strict=True))
         return cls(series, tuple(points), is_reference)
 
     @property
@@ -79,7 +79,7 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Claim:
+class PaperClaim:
     """What is said, and what was measured."""
 
     name: str
@@ -91,7 +91,7 @@ class Claim:
     needed: str
     """When it counts as true, in words."""
     measured: str
-    verdict: Verdict
+    verdict: ClaimVerdict
     values: Mapping[str, float] = field(default_factory=dict)
     """The numbers behind `measured`."""
 
@@ -105,7 +105,7 @@ class ExperimentOutcome:
     """What one experiment found."""
 
     figures: tuple[Figure, ...]
-    claims: tuple[Claim, ...]
+    claims: tuple[PaperClaim, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -115,13 +115,14 @@ class ExperimentOutcome:
     def from_dict(cls, stored: Mapping[str, Any]) -> "ExperimentOutcome":
         """Back from JSON."""
         return cls(
-            tuple(_figure(figure) for figure in stored["figures"]), tuple(Claim(**claim) for claim in stored["claims"])
+            tuple(_figure(figure) for figure in stored["figures"]),
+            tuple(PaperClaim(**claim) for claim in stored["claims"]),
         )
 
 
 def _figure(stored: Mapping[str, Any]) -> Figure:
     curves = tuple(
-        Curve(one["series"], tuple(Point(**point) for point in one["points"]), one["is_reference"])
+        Curve(one["series"], tuple(MeanPoint(**point) for point in one["points"]), one["is_reference"])
         for one in stored["curves"]
     )
     return Figure(**{**stored, "curves": curves})
@@ -161,7 +162,7 @@ class Book:
     name: str
     title: str
     about: str
-    claims: tuple[Claim, ...]
+    claims: tuple[PaperClaim, ...]
     chapters: tuple[Chapter, ...]
     tables: tuple[Figure, ...]
     """Every curve, those that are drawn nowhere too."""
@@ -173,13 +174,15 @@ class Book:
         return [figure for chapter in self.chapters for group in chapter.groups for figure in group.figures]
 
 
-def kept_claim(name: str, reference: str, says: str, reading: str, needed: str, kept: Sequence[bool]) -> Claim:
+def kept_claim(name: str, reference: str, says: str, reading: str, needed: str, kept: Sequence[bool]) -> PaperClaim:
     """About a bound that must hold every time it is tried."""
     count = sum(kept)
     values = {"kept": count, "of": len(kept)}
-    return Claim(name, reference, says, reading, needed, f"kept in {count} of {len(kept)}", judged(all(kept)), values)
+    return PaperClaim(
+        name, reference, says, reading, needed, f"kept in {count} of {len(kept)}", judged(all(kept)), values
+    )
 
 
-def judged(is_true: bool) -> Verdict:
+def judged(is_true: bool) -> ClaimVerdict:
     """A verdict in its word."""
     return "agrees" if is_true else "disagrees"

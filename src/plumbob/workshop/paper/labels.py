@@ -9,7 +9,7 @@ from plumbob.workshop.attacks.label_only import recover_labels as recover_labels
 from plumbob.workshop.attacks.label_sign import LABEL_SIGN
 from plumbob.workshop.attacks.label_stacked import LABEL_STACKED
 from plumbob.workshop.paper.effort import Effort
-from plumbob.workshop.paper.findings import Claim, Curve, ExperimentOutcome, Figure, judged
+from plumbob.workshop.paper.findings import Curve, ExperimentOutcome, Figure, PaperClaim, judged
 from plumbob.workshop.paper.runs import label_rates, labels_of, trained
 
 SPLIT = (11, 12)
@@ -40,7 +40,7 @@ def no_features(effort: Effort) -> ExperimentOutcome:
         is_share=True,
     )
     lowest = min(figure.curves[0].means)
-    claim = Claim(
+    claim = PaperClaim(
         "no-features",
         "Theorem 4.1",
         "Without columns at the label party the labels of every batch are unique, whatever its size.",
@@ -83,7 +83,7 @@ def stacked(effort: Effort) -> ExperimentOutcome:
         "The paper's condition is batch size <= 12 columns. The equations of a few epochs together do the same.",
     )
     reshuffled, fixed = curves[0].last, curves[2].last
-    claim = Claim(
+    claim = PaperClaim(
         "stacked",
         "section 5.2, first sentence",
         "The passive attacks are easily invalidated by increasing the batch size.",

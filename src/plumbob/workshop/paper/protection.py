@@ -19,8 +19,8 @@ from plumbob.workshop.attacks.label_sign import LABEL_SIGN
 from plumbob.workshop.auditor import theorems
 from plumbob.workshop.auditor.truth import Truth
 from plumbob.workshop.paper.effort import Effort
-from plumbob.workshop.paper.findings import Claim, Curve, ExperimentOutcome, Figure, judged, kept_claim
-from plumbob.workshop.paper.runs import SMALL_STEPS, Data, exact_readings, label_rates, trained
+from plumbob.workshop.paper.findings import Curve, ExperimentOutcome, Figure, PaperClaim, judged, kept_claim
+from plumbob.workshop.paper.runs import SMALL_STEPS, Samples, exact_readings, label_rates, trained
 from plumbob.workshop.simulation import train
 
 SPLIT = (11, 12)
@@ -57,9 +57,9 @@ def packing(effort: Effort, key_bits: int = 2048) -> ExperimentOutcome:
     return ExperimentOutcome((figure,), (_reach_claim(figure.curves[1], reach, key_bits), _cut_claim(figure.curves[3])))
 
 
-def _reach_claim(curve: Curve, reach: int, key_bits: int) -> Claim:
+def _reach_claim(curve: Curve, reach: int, key_bits: int) -> PaperClaim:
     lowest = min(point.mean for point in curve.points if point.x <= reach)
-    return Claim(
+    return PaperClaim(
         "packing",
         "section 5.2, Algorithm 2",
         "Hidden sums in the replies let a party solve batches of up to u d rows, u = 31 for 2048-bit keys.",
@@ -71,9 +71,9 @@ def _reach_claim(curve: Curve, reach: int, key_bits: int) -> Claim:
     )
 
 
-def _cut_claim(curve: Curve) -> Claim:
+def _cut_claim(curve: Curve) -> PaperClaim:
     most = max(point.x * point.mean for point in curve.points)
-    return Claim(
+    return PaperClaim(
         "cut-replies",
         "not in the paper",
         "Replies cut to the width of an honest one stop the packing attack.",
@@ -85,7 +85,7 @@ def _cut_claim(curve: Curve) -> Claim:
     )
 
 
-def _data(effort: Effort, size: int) -> Data:
+def _data(effort: Effort, size: int) -> Samples:
     """At least two batches, and enough rows for both classes."""
     X, y = effort.credit(max(2 * size, 16))
     return X[:, : sum(FEW)], y
@@ -132,7 +132,7 @@ def _promises(effort: Effort, std: float, seed: int) -> dict[str, Promise]:
 
 def _theorem(
     theorem: str, stds: Sequence[float], found: Sequence[Sequence[dict[str, Promise]]]
-) -> tuple[Figure, Claim]:
+) -> tuple[Figure, PaperClaim]:
     title, metric, says = WORDS[theorem]
     name = theorem.lower().replace(" ", "-").replace(".", "-")
     ones = [[promises[theorem] for promises in runs] for runs in found]
@@ -186,7 +186,7 @@ def averaging(effort: Effort) -> ExperimentOutcome:
     )
     calibrated, once = curves[4].last, curves[2].last
     claims = (
-        Claim(
+        PaperClaim(
             "averaging",
             "not in the paper; section 7 leaves e open",
             "The paper's noise holds against averaging over the epochs.",
@@ -196,7 +196,7 @@ def averaging(effort: Effort) -> ExperimentOutcome:
             judged(calibrated <= 0.55),
             {"set_for_all_epochs": calibrated, "set_for_one_epoch": once},
         ),
-        Claim(
+        PaperClaim(
             "averaging-formula",
             "not in the paper",
             "The mean over E visits gives Phi(2 sqrt(E) / sigma) of the labels.",

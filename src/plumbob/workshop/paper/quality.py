@@ -15,7 +15,7 @@ from plumbob.workshop.paper.effort import Effort
 from plumbob.workshop.paper.findings import Curve
 from plumbob.workshop.paper.readings import Setting, Study
 from plumbob.workshop.paper.released import Released, success
-from plumbob.workshop.paper.shelf import Shelf
+from plumbob.workshop.paper.shelf import ResultStore
 from plumbob.workshop.simulation import Run, train
 from plumbob.workshop.simulation.quality import epoch_weights
 
@@ -34,9 +34,9 @@ Curves = dict[Setting, dict[str, Curve]]
 """For each setting and each of `METRICS`."""
 
 
-def curves_of(study: Study, settings: Sequence[Setting], shelf: Shelf, effort: Effort) -> Curves:
+def curves_of(study: Study, settings: Sequence[Setting], shelf: ResultStore, effort: Effort) -> Curves:
     """Every setting with every seed; what is on the shelf is not run again."""
-    work = _Work(study, study.tables("train"), study.tables("test"))
+    work = _StudyRuns(study, study.tables("train"), study.tables("test"))
     total, done = len(settings) * len(effort.all_seeds), 0
     found: Curves = {}
     for setting in settings:
@@ -57,7 +57,7 @@ def curves_of(study: Study, settings: Sequence[Setting], shelf: Shelf, effort: E
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class _Work:
+class _StudyRuns:
     study: Study
     train: dict[str, Table]
     test: dict[str, Table]

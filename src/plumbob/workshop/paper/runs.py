@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -11,18 +10,16 @@ from numpy.typing import NDArray
 
 from plumbob import datasets
 from plumbob.arrays import Matrix, Vector
-from plumbob.data import Batch, split_array
+from plumbob.data import split_array
 from plumbob.errors import DataError
 from plumbob.model.logistic import partial_residuals, signs_of
 from plumbob.model.metrics import auc, balanced_accuracy
-from plumbob.model.sigmoid import SIGMOIDS
 from plumbob.plan import Plan
 from plumbob.workshop.attacks.active.interface import AttackingParty
 from plumbob.workshop.attacks.interface import Attack, LabelClaim, ValueClaim, View
-from plumbob.workshop.auditor.truth import Truth
 from plumbob.workshop.simulation import Run, train
 
-Data = tuple[Matrix, NDArray[np.int64]]
+Samples = tuple[Matrix, NDArray[np.int64]]
 
 SMALL_STEPS: dict[str, Any] = {"protocol": "clear", "learning_rate": 0.01, "intercept": False, "seed": 1}
 
@@ -34,7 +31,7 @@ def trained(split: Sequence[int], X: Matrix, y: Any, **keys: Any) -> Run:
     return train(plan, {party.name: table for party, table in zip(plan.learners, tables, strict=True)})
 
 
-def views_of(split: Sequence[int], data: Data, **keys: Any) -> dict[str, View]:
+def views_of(split: Sequence[int], data: Samples, **keys: Any) -> dict[str, View]:
     """Everybody's view of a run on these rows, with the plan's own learning rate and an intercept."""
     usual = {"learning_rate": 0.1, "intercept": True, "seed": 3, "test_only_keys": True, "key_bits": 512}
     return {name: View.of(one) for name, one in trained(split, *data, **(usual | keys)).transcripts.items()}
@@ -42,7 +39,7 @@ def views_of(split: Sequence[int], data: Data, **keys: Any) -> dict[str, View]:
 
 def credit(
     rows: int | None = None, column: int | None = None, is_first: bool = False, data_dir: str | None = None
-) -> Data:
+) -> Samples:
     """Real rows; with `column`, that one stands alone at the end, or at the beginning."""
     X, y = _credit(data_dir)
     order = list(range(X.shape[1]))
@@ -53,13 +50,13 @@ def credit(
 
 
 @cache
-def _credit(data_dir: str | None) -> Data:
+def _credit(data_dir: str | None) -> Samples:
     """Read once: its text takes longer than most experiments."""
     X, y = datasets.load("credit", data_dir=data_dir)
     return X, y.astype(np.int64)
 
 
-def made_up(rows: int, columns: int, seed: int) -> Data:
+def made_up(rows: int, columns: int, seed: int) -> Samples:
     """Normal rows with a linear signal."""
     generator = np.random.default_rng(seed)
     X = generator.normal(size=(rows, columns))
@@ -138,44 +135,3 @@ def exact_readings(run: Run, by: str) -> list[NDArray[np.bool_]]:
         encoded[batch.rows] = np.rint(partial_residuals(scores, signs) * unit)
         released[batch.step] = encoded
     return [np.rint(one.residuals * unit) == released[one.step][one.rows] for one in spy.readings]
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class Course:
-    """Everybody's columns side by side, and the joint weights before each step: what only an auditor has."""
-
-    X: Matrix
-    signs: Vector
-    weights: Matrix
-    batches: list[Batch]
-    plan: Plan
-
-    @classmethod
-    def of(cls, run: Run) -> "Course":
-        """From all transcripts."""
-        truth = Truth.of(run)
-        views = list(truth.views.values())
-        return cls(
-            np.hstack([view.X for view in views]),
-            signs_of(truth.is_positive),
-            np.hstack([view.weights_before for view in views]),
-            views[0].batches,
-            truth.plan,
-        )
-
-    @property
-    def row_norm(self) -> float:
-        return float(np.linalg.norm(self.X, axis=1).max())
-
-    @property
-    def largest_scores(self) -> list[float]:
-        """Before each step, over all rows."""
-        return [float(np.abs(self.X @ before).max()) for before in self.weights]
-
-    def steps_without_failure(self) -> int:
-        """First steps in which -sign(residual) is the label of every row of the batch (Criterion 4.2)."""
-        for step, (batch, before) in enumerate(zip(self.batches, self.weights, strict=True)):
-            residuals = SIGMOIDS[self.plan.sigmoid].residuals(self.X[batch.rows] @ before, self.signs[batch.rows])
-            if (residuals * self.signs[batch.rows] >= 0).any():
-                return step
-        return len(self.batches)

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 
 from plumbob.workshop.paper.effort import Effort
-from plumbob.workshop.paper.encrypted import Piece, beside_clear
-from plumbob.workshop.paper.findings import Book, Chapter, Curve, ExperimentOutcome, Figure, Group, Headline, Point
+from plumbob.workshop.paper.encrypted import EncryptedSample, beside_clear
+from plumbob.workshop.paper.findings import Book, Chapter, Curve, ExperimentOutcome, Figure, Group, Headline, MeanPoint
 from plumbob.workshop.paper.quality import METRICS, curves_of, majority
 from plumbob.workshop.paper.readings import STARTS, Setting, Study, noise_of, settings_of
-from plumbob.workshop.paper.shelf import Shelf
+from plumbob.workshop.paper.shelf import ResultStore
 from plumbob.workshop.paper.statements import ALMOST_ALL, Evidence, claims_of, first_epochs
 
 
@@ -87,7 +87,7 @@ def _own_scores_figure(evidence: Evidence, settings: Sequence[Setting]) -> Figur
 def _majority_curve(evidence: Evidence) -> Curve:
     baseline = majority(evidence.study)
     ends = (1, evidence.study.epochs)
-    return Curve("larger class", tuple(Point(epoch, baseline) for epoch in ends), is_reference=True)
+    return Curve("larger class", tuple(MeanPoint(epoch, baseline) for epoch in ends), is_reference=True)
 
 
 def _in_words(evidence: Evidence) -> tuple[str, ...]:
@@ -117,7 +117,7 @@ def tables_of(evidence: Evidence) -> Iterator[Figure]:
 # The whole
 
 
-def book_of(study: Study, presets: Sequence[str], shelf: Shelf, effort: Effort, piece: Piece) -> Book:
+def book_of(study: Study, presets: Sequence[str], shelf: ResultStore, effort: Effort, piece: EncryptedSample) -> Book:
     """Run what is not on the shelf yet, and judge."""
     rows = len(study.tables("train")["label"])
     evidence = [

@@ -17,7 +17,7 @@ NOT_IN_NAMES = re.compile(r"[^a-z0-9.]+")
 
 
 @dataclass(frozen=True)
-class Shelf:
+class ResultStore:
     """A folder of results."""
 
     folder: Path

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from plumbob.workshop.paper.findings import Claim, Curve, judged
+from plumbob.workshop.paper.findings import Curve, PaperClaim, judged
 from plumbob.workshop.paper.quality import Curves, majority
 from plumbob.workshop.paper.readings import BUDGETS, Setting, Study, noise_of
 
@@ -61,18 +61,18 @@ class Statement:
     needed: str
     test: Callable[[Evidence], Tested]
 
-    def claim(self, evidence: Evidence) -> Claim:
+    def claim(self, evidence: Evidence) -> PaperClaim:
         """Against one reading's curves."""
         reading = f"{evidence.study.name}, {evidence.preset}"
         common = (self.name, self.reference, self.says, reading, self.needed)
         try:
             tested = self.test(evidence)
         except NotRunError as missing:
-            return Claim(*common, f"not run: {missing}", "not run")
-        return Claim(*common, tested.measured, judged(tested.is_true), tested.values)
+            return PaperClaim(*common, f"not run: {missing}", "not run")
+        return PaperClaim(*common, tested.measured, judged(tested.is_true), tested.values)
 
 
-def claims_of(evidence: Evidence) -> list[Claim]:
+def claims_of(evidence: Evidence) -> list[PaperClaim]:
     """Every statement about this data set."""
     return [statement.claim(evidence) for statement in STATEMENTS[evidence.study.name]]
 

@@ -8,7 +8,7 @@ from typing import Any
 from plumbob.workshop.paper import criterion, features, labels, protection
 from plumbob.workshop.paper.effort import Effort
 from plumbob.workshop.paper.findings import Book, Chapter, ExperimentOutcome, Group, Headline
-from plumbob.workshop.paper.shelf import Shelf
+from plumbob.workshop.paper.shelf import ResultStore
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ EXPERIMENTS = (
 )
 
 
-def book_of(shelf: Shelf, effort: Effort, experiments: tuple[Experiment, ...] = EXPERIMENTS) -> Book:
+def book_of(shelf: ResultStore, effort: Effort, experiments: tuple[Experiment, ...] = EXPERIMENTS) -> Book:
     """Run what is not on the shelf yet, and judge."""
     found = {}
     for place, experiment in enumerate(experiments, start=1):

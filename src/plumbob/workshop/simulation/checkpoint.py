@@ -23,7 +23,8 @@ from plumbob.data import Table
 from plumbob.errors import DataError, DivergenceError, LocalProtocolError
 from plumbob.plan import Plan
 from plumbob.protocol.handshake import hash_fields
-from plumbob.protocol.journal import CHANGED, NoJournal, Resumed, SqliteJournal, State, locked
+from plumbob.protocol.journal import NoJournal, Resumed, State
+from plumbob.protocol.sqlite_journal import CHANGED, SqliteJournal, locked
 from plumbob.run_folder import JOURNAL, RunFolder
 from plumbob.transport.identity import make_private_folder
 

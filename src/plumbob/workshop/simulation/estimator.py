@@ -28,7 +28,7 @@ from plumbob.data.encoder import fit_encoder
 from plumbob.model.links import log_odds, odds_factor
 from plumbob.model.metrics import probabilities
 from plumbob.plan import KEYS, Heuristic, Plan
-from plumbob.protocol.party import Progress
+from plumbob.protocol.party import AfterStep
 from plumbob.record import Finding
 from plumbob.report.inline import ReportPage
 from plumbob.report.run import page_of
@@ -260,7 +260,7 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         if leaking := unaccepted(plan, rows, but=[WEAK_KEYS]):
             warnings.warn(warning_about(leaking, rows), LeakWarning, stacklevel=3)
 
-    def _progress(self, plan: Plan) -> "AbstractContextManager[Progress | None]":
+    def _progress(self, plan: Plan) -> "AbstractContextManager[AfterStep | None]":
         if not self.verbose:
             return nullcontext()
         from plumbob.report.progress import StepProgress

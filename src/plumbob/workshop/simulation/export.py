@@ -19,7 +19,7 @@ from plumbob.protocol.part import ModelPart
 from plumbob.record import RunRecord
 from plumbob.run_folder import RunFolder
 from plumbob.workshop.simulation.raw_export import RawScores, as_onnx_graph, as_pipeline, has_slots, raw_scores
-from plumbob.workshop.simulation.scorecard import Scale, as_csv, scorecard
+from plumbob.workshop.simulation.scorecard import ScorecardScale, as_csv, scorecard
 from plumbob.workshop.simulation.training import JointModel
 
 FORMATS = ("json", "skops", "onnx", "scorecard")
@@ -59,7 +59,7 @@ def export(
     to: str,
     party: str | None = None,
     out: Path | None = None,
-    scale: Scale = Scale(),  # noqa: B008  # Frozen.
+    scale: ScorecardScale = ScorecardScale(),  # noqa: B008  # Frozen.
 ) -> Path:
     """Write the model of a run's folder and return the file's path."""
     if to not in FORMATS:
@@ -76,7 +76,7 @@ def export(
     return target
 
 
-def _export_scorecard(folder: Path, party: str | None, out: Path | None, scale: Scale) -> Path:
+def _export_scorecard(folder: Path, party: str | None, out: Path | None, scale: ScorecardScale) -> Path:
     """One party's own table; a model belongs to nobody alone, so a party must be named."""
     if party is None:
         raise DataError("a scorecard is one party's own table; name the party with --party")

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from plumbob.data.encoding import AnySource, Bins, Levels, Marked
+from plumbob.data.encoding import Bins, EncodedColumn, Levels, Marked
 from plumbob.errors import DataError
 from plumbob.protocol.part import ModelPart
 from plumbob.workshop.simulation.scorecard import slot_weights
@@ -89,7 +89,7 @@ def _columns(part: ModelPart) -> Iterator[ColumnScore]:
         place += source.width
 
 
-def _column(source: AnySource, own: list[float], fill: list[float] | None) -> ColumnScore:
+def _column(source: EncodedColumn, own: list[float], fill: list[float] | None) -> ColumnScore:
     if isinstance(source, Bins | Levels):
         weights = slot_weights(source, own)
         average = float(np.dot(weights, source.shares)) if weights else 0.0

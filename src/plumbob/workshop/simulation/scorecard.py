@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from plumbob.data.encoding import GAP, MIDDLE_RANK, AnySource, Bins, Levels, Marked
+from plumbob.data.encoding import GAP, MIDDLE_RANK, Bins, EncodedColumn, Levels, Marked
 from plumbob.errors import DataError
 from plumbob.protocol.part import ModelPart
 
@@ -20,7 +20,7 @@ HEADER = ("party", "column", "bin", "share of training rows", "coefficient", "od
 
 
 @dataclass(frozen=True)
-class Scale:
+class ScorecardScale:
     """At `base_score` points the negative class has odds of `odds` to 1; `pdo` points more double them."""
 
     base_score: float = 600.0
@@ -53,7 +53,7 @@ class Line:
     points: float
 
 
-def scorecard(part: ModelPart, scale: Scale) -> list[Line]:
+def scorecard(part: ModelPart, scale: ScorecardScale) -> list[Line]:
     """The base first, then the columns in the table's order."""
     if part.weights is None:
         raise DataError(
@@ -86,7 +86,7 @@ def as_csv(party: str, lines: list[Line]) -> bytes:
     return file.getvalue().encode()
 
 
-def _slots(source: AnySource, own: list[float]) -> Iterator[tuple[str, float | None, float]]:
+def _slots(source: EncodedColumn, own: list[float]) -> Iterator[tuple[str, float | None, float]]:
     """(slot, share, weight) of all slots, the reference among them with a weight of 0."""
     if isinstance(source, Bins | Levels):
         yield from zip(source.slots, source.shares, slot_weights(source, own), strict=True)

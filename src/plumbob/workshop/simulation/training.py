@@ -30,7 +30,7 @@ from plumbob.protocol.clear import train_clear
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.outcome import party_record, run_record
 from plumbob.protocol.part import ModelPart
-from plumbob.protocol.party import Progress, TrainingParty
+from plumbob.protocol.party import AfterStep, TrainingParty
 from plumbob.protocol.prediction import predictor
 from plumbob.protocol.quality import run_to_its_quality
 from plumbob.protocol.transcript import ArbiterTranscript, Transcript
@@ -119,7 +119,7 @@ def train(
     engine: str | Engine = "auto",
     jobs: int | None = None,
     randomness: Randomness | Mapping[str, Randomness] = SYSTEM_RANDOMNESS,
-    progress: Progress | None = None,
+    progress: AfterStep | None = None,
     cast: Mapping[str, type[TrainingParty]] = MappingProxyType({}),
     keep_bytes: bool = False,
     checkpoint: Checkpoint | None = None,
@@ -161,7 +161,7 @@ def _train_clear(
     plan: Plan,
     tables: Mapping[str, Table],
     randomness: Randomness,
-    progress: Progress | None,
+    progress: AfterStep | None,
     checkpoint: Checkpoint | None,
 ) -> Run:
     # One journal for all of them: they are calculated in one place.
@@ -185,7 +185,7 @@ def _train_clear(
 def _parties_at(
     participants: Mapping[str, Participant],
     tables: Mapping[str, Table],
-    progress: Progress | None,
+    progress: AfterStep | None,
     cast: Mapping[str, type[TrainingParty]],
 ) -> dict[str, TrainingParty | Arbiter]:
     """Who sits where; the label party alone reports how far they are."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from gmpy2 import mpz
 
 from plumbob.crypto import engines
-from plumbob.crypto.engines.interface import Digits, Engine, IntegerMatrix, Integers, Ring, Table
+from plumbob.crypto.engines.interface import Digits, Engine, IntegerMatrix, Integers, PreparedPowers, Ring
 from plumbob.crypto.limbs import Limbs, from_ints, to_mpz, width_for
 
 
@@ -66,11 +66,11 @@ class UnhiddenEngine:
             ring, [sum((one << place * slot_bits for place, one in enumerate(group)), mpz(0)) for group in groups]
         )
 
-    def table(self, ring: Ring, bases: Limbs, window: int) -> Table:
+    def table(self, ring: Ring, bases: Limbs, window: int) -> PreparedPowers:
         """Of what hides ciphertexts, which is 1 here; proofs use no table."""
         return _Ones(ring)
 
-    def look_up(self, table: Table, digits: Digits) -> Limbs:
+    def look_up(self, table: PreparedPowers, digits: Digits) -> Limbs:
         return ones(table.ring, len(digits))
 
     def join(self, first: Ring, second: Ring, left: Limbs, right: Limbs) -> Limbs:

@@ -20,14 +20,14 @@ from plumbob.protocol.quality import Metrics, measured
 
 WATCHABLE = ("exchange", "arbiter")
 
-Tell = Callable[[int, Metrics], None]
+AfterEpoch = Callable[[int, Metrics], None]
 """Called with an epoch's number and its metrics, from the thread of the party that ended it last."""
 
 
 class EpochWatch:
     """Collects what each party's part scores on the judged rows; the last one to end an epoch completes it."""
 
-    def __init__(self, plan: Plan, judged_on: Mapping[str, Table], tell: Tell) -> None:
+    def __init__(self, plan: Plan, judged_on: Mapping[str, Table], tell: AfterEpoch) -> None:
         self._plan = plan
         self._tables = judged_on
         self._tell = tell

@@ -21,9 +21,9 @@ from plumbob.plan import Plan
 from plumbob.protocol.cast import player
 from plumbob.protocol.exchange import ExchangeParty
 from plumbob.protocol.handshake import Participant
-from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.messages import decode
-from plumbob.protocol.party import Progress, TrainingParty
+from plumbob.protocol.party import AfterStep, TrainingParty
+from plumbob.protocol.sqlite_journal import SqliteJournal
 from tests.crypto.owners import ciphertexts
 from tests.party.support import PATIENCE, Switchboard
 from tests.protocol.support import Played, made_up, outcomes, plan_for, played
@@ -138,7 +138,7 @@ def on_network(
     """The parties, and what each ended with, a record or an error; each has a journal of its own, or the one given."""
     board, parties = Switchboard(), dict[str, Any]()
 
-    def cast_player(participant: Participant, table: Table | None, progress: Progress | None = None) -> Any:
+    def cast_player(participant: Participant, table: Table | None, progress: AfterStep | None = None) -> Any:
         parties[participant.name] = player(participant, table, progress, cast.get(participant.name))
         return parties[participant.name]
 

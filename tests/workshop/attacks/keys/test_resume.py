@@ -18,7 +18,7 @@ from plumbob.data import Batch
 from plumbob.errors import DataError, PlumbobError, RemoteProtocolError
 from plumbob.party.training import JOURNAL
 from plumbob.protocol.exchange import ExchangeParty
-from plumbob.protocol.journal import SqliteJournal
+from plumbob.protocol.sqlite_journal import SqliteJournal
 from tests.protocol.quick_keys import use_quick_keys
 from tests.protocol.support import plan_for, tables_for
 from tests.workshop.attacks.keys.support import on_network
@@ -80,7 +80,7 @@ def journal(folder: Path) -> SqliteJournal:
 class DeafJournal(SqliteJournal):
     """The attacker's: it keeps what it said itself, and at every start asks for all that it heard once more."""
 
-    def keep(self, peer: str, data: bytes) -> None:
+    def keep(self, peer: str, data: bytes, digest: bytes) -> None:
         """As if nothing had come."""
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from plumbob.crypto.lattice import Evaluator, Layout, Matrix, Register, reference, streams, wire
+from plumbob.crypto.lattice import Evaluator, Layout, PrivateMatrix, Register, reference, streams, wire
 from plumbob.crypto.lattice.interface import Residues
 from plumbob.crypto.lattice.products import request_stream
 from tests.crypto.lattice.support import EVALUATOR_SEED, admitted, make_key
@@ -25,7 +25,7 @@ def flooded_reply() -> tuple[Residues, Residues]:
     """What an evaluator that floods would send: both parts, with small uniform noise on the first."""
     c0, c1 = lifted_request()
     public = admitted(KEY)
-    factor = Matrix(ENGINE, LAYOUT, HIDDEN).residues[0, 0]
+    factor = PrivateMatrix(ENGINE, LAYOUT, HIDDEN).residues[0, 0]
     u = reference._transformed(PARAMETERS, streams.ternary(b"u" * 32, 0, 64))
     flood = polynomial(PARAMETERS, np.random.default_rng(3).integers(0, 2**FLOOD_BITS, 64).tolist())
     a = ENGINE.uniform(PARAMETERS, public.stream)
@@ -50,10 +50,11 @@ def test_a_flooded_reply_is_read() -> None:
 def test_our_reply_is_not_read() -> None:
     """Ours sends one part only: the same request shows the owner a uniform share."""
     c0, _ = lifted_request()
-    evaluator = Evaluator(Matrix(ENGINE, LAYOUT, HIDDEN), admitted(KEY), EVALUATOR_SEED, Register())
+    evaluator = Evaluator(PrivateMatrix(ENGINE, LAYOUT, HIDDEN), admitted(KEY), EVALUATOR_SEED, Register())
     reply = evaluator.reply(SEED + wire.pack(c0).tobytes()).reply
     width = LAYOUT.reply_bits // 8
     packed = np.frombuffer(reply, dtype=np.uint8).reshape(1, 64, width)
-    share = ENGINE.open(PARAMETERS, KEY.secret, packed, (LAYOUT.reply_bits, LAYOUT.output_bits))[0]
+    every = np.arange(PARAMETERS.degree, dtype=np.uint32)
+    share = ENGINE.open(PARAMETERS, KEY.secret, packed, (LAYOUT.reply_bits, LAYOUT.output_bits), every)[0]
     opened = [int(low) << (PARAMETERS.modulus_bits - LAYOUT.output_bits) for low in share[:, 0]]
     assert read_rate(opened, LIFTED) < 0.05

@@ -7,8 +7,10 @@ import pytest
 
 from plumbob.crypto.lattice import Layout, Owner, ParameterSet, sets, streams
 from plumbob.crypto.lattice.products import request_stream
-from plumbob.errors import CryptoError
+from plumbob.errors import PlanError
+from plumbob.protocol.lattice_sets import LatticeShape, most_opened_bits
 from tests.crypto.lattice.support import make_key, random_pairs, to_ints
+from tests.protocol.test_lattice_shares import lattice_plan
 from tests.workshop.attacks.lattice.support import ENGINE, PARAMETERS, coefficients, minus, polynomial, received, times
 
 OPENED_BITS, DIGITS = 27, 17
@@ -85,8 +87,10 @@ def test_our_sets_leave_enough_of_a_secret(number: int) -> None:
 
 def test_more_opened_bits_than_any_set_allows_are_refused() -> None:
     """A plan that would open a whole secret is refused before it starts."""
-    with pytest.raises(CryptoError, match="open fewer numbers"):
-        sets.for_gradients(math.ceil(32768 * math.log2(3)))
+    wide = lattice_plan((2000, 1))
+    assert most_opened_bits(wide, 100) > math.ceil(32768 * math.log2(3))
+    with pytest.raises(PlanError, match="bits may be opened to one party"):
+        _ = LatticeShape(wide, 100).number
 
 
 def test_the_reference_draws_secrets_of_three_values() -> None:

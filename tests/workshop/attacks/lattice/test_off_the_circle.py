@@ -13,6 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from plumbob.crypto.lattice import LatticeEngine, Small, angles
+from plumbob.crypto.lattice.interface import Angles
 from plumbob.plan import Plan
 from plumbob.workshop.simulation import Run
 from tests.protocol.support import made_up, trained
@@ -46,7 +47,7 @@ class Attacker:
         self.passes = 0
         self.own_share = 0
 
-    def factors(self, engine: LatticeEngine, shares: angles.Angles, *series: Any) -> Small:
+    def factors(self, engine: LatticeEngine, shares: Angles, *series: Any) -> Small:
         self.passes += 1
         found = self.honest(engine, shares, *series)
         if self.passes == 2:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from plumbob.crypto.lattice import KeyTest, Layout, Matrix, key_test, reference, streams, wire
+from plumbob.crypto.lattice import KeyTest, Layout, PrivateMatrix, key_test, reference, streams, wire
 from plumbob.crypto.lattice.interface import Residues
 from plumbob.crypto.lattice.products import key_stream, request_stream
 from plumbob.errors import KeyRefusedError
@@ -50,7 +50,7 @@ def unmasked(b_value: int, c1: Residues, factor: Residues) -> Residues:
 
 def transformed(entries: NDArray[np.int64]) -> Residues:
     """The matrix as the evaluator has it: one polynomial."""
-    residues: Residues = Matrix(ENGINE, LAYOUT, entries).residues[0, 0]
+    residues: Residues = PrivateMatrix(ENGINE, LAYOUT, entries).residues[0, 0]
     return residues
 
 

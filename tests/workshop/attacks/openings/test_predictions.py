@@ -14,7 +14,7 @@ from plumbob.protocol import openings, shares_prediction
 from plumbob.protocol.bound_shares import BoundShares
 from plumbob.protocol.handshake import Session, admit_key, make_key, offer_key
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.openings import RING, SCORES, Opening, Share, scored_bits
+from plumbob.protocol.openings import RING, SCORES, OpenedWidth, Share, scored_bits
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.primitive import Helper
 from plumbob.protocol.share_holder import WEIGHT_BITS, ShareHolder
@@ -25,7 +25,7 @@ from tests.protocol.support import Wire, outcomes, plan_for, seated, tables_for,
 
 ROWS, COLUMNS = 16, 3
 APART = 40  # Bits between two columns in a chosen share.
-UNCUT = Opening(integer_bits=openings.RING_BITS - 1 - 48, fraction_bits=48)
+UNCUT = OpenedWidth(integer_bits=openings.RING_BITS - 1 - 48, fraction_bits=48)
 """The switch: a share of a score is handed over as it is, 192 bits per row."""
 
 

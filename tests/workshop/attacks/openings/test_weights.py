@@ -13,7 +13,7 @@ from plumbob.errors import DivergenceError, RemoteProtocolError
 from plumbob.plan import Plan
 from plumbob.protocol import openings, shares
 from plumbob.protocol.messages import Kind, Message
-from plumbob.protocol.openings import RING, WEIGHTS, Opening, Share, opened_bits
+from plumbob.protocol.openings import RING, WEIGHTS, OpenedWidth, Share, opened_bits
 from plumbob.protocol.primitive import Helper, Learner
 from plumbob.protocol.share_holder import WEIGHT_BITS
 from plumbob.protocol.shares import SharesParty, StepSize
@@ -22,7 +22,7 @@ from tests.protocol.support import Wire, made_up, plan_for, played
 PEOPLE = 120
 PIECE = 32  # Powers of two in one integer matrix.
 MARGIN = 3  # Bits by which the first label lies above the opened weight's last place.
-UNCUT = Opening(integer_bits=openings.RING_BITS - 1 - WEIGHT_BITS, fraction_bits=WEIGHT_BITS)
+UNCUT = OpenedWidth(integer_bits=openings.RING_BITS - 1 - WEIGHT_BITS, fraction_bits=WEIGHT_BITS)
 """The switch: a share is handed over as it is, 192 bits for each weight."""
 
 

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from plumbob.crypto.engines.cuda.device import Array
+
 cupy: Any = importlib.import_module("cupy")  # It comes without types.
 
-Array = Any
 TABLE_SHARE = 24  # A table of powers takes at most this part of the device's memory.
 
 

@@ -19,8 +19,8 @@ from plumbob.crypto.engines.interface import (
     Digits,
     IntegerMatrix,
     Integers,
+    PreparedPowers,
     Ring,
-    Table,
     check_bits,
     check_range,
     unbounded,
@@ -121,7 +121,7 @@ class CudaEngine:
         with self._working():
             return self._limbs(self._driver.pack(self._ring(ring), self._words(values), slots, slot_bits))
 
-    def table(self, ring: Ring, bases: Limbs, window: int) -> Table:
+    def table(self, ring: Ring, bases: Limbs, window: int) -> PreparedPowers:
         check_width(ring, bases)
         if not 1 <= window <= LARGEST_WINDOW:
             raise ValueError(f"expected a window of 1 to {LARGEST_WINDOW} bits, got {window}")
@@ -130,7 +130,7 @@ class CudaEngine:
         self._device.wait()  # It may be used by any thread.
         return table
 
-    def look_up(self, table: Table, digits: Digits) -> Limbs:
+    def look_up(self, table: PreparedPowers, digits: Digits) -> Limbs:
         check_digits(table, digits)
         with self._working():
             return self._limbs(self._driver.look_up(table, self._driver.xp.asarray(digits)))

@@ -20,7 +20,7 @@ from plumbob.protocol.messages import Kind
 from plumbob.protocol.primitive import Learner
 from plumbob.workshop.attacks.active.interface import AttackingParty, Reading
 
-Places = Sequence[int] | NDArray[np.intp]
+RowNumbers = Sequence[int] | NDArray[np.intp]
 Lay = Callable[[EncryptedVector], EncryptedVector]
 """From the ciphertexts of residuals to what is sent in the place of their sums."""
 
@@ -69,7 +69,7 @@ class AttackingExchangeParty(AttackingParty, ExchangeParty):
         """Where the interesting ciphertexts begin: labels are in the first term, `minimax` has scores as its third."""
         return (self.widths.terms - 1) * len(batch) if self.shard.y is not None else 0
 
-    def keep(self, batch: Batch, places: Places, residuals: Sequence[int]) -> None:
+    def keep(self, batch: Batch, places: RowNumbers, residuals: Sequence[int]) -> None:
         """Remember what was read at some places of a batch."""
         values = self.widths.residuals.decode([float(value) for value in residuals])
         self.readings.append(Reading(batch.step, batch.rows[np.asarray(places, dtype=np.intp)], values))
@@ -97,7 +97,7 @@ class AttackingArbitratedParty(AttackingParty, ArbitratedParty):
         pairs = zip(opened, mask, self.slots.moduli, strict=True)
         return [centred(value - hidden, modulus) for value, hidden, modulus in pairs]
 
-    def keep(self, batch: Batch, places: Places, residuals: Sequence[int]) -> None:
+    def keep(self, batch: Batch, places: RowNumbers, residuals: Sequence[int]) -> None:
         """Remember what was read at some places of a batch, without what this party added itself."""
         chosen = np.asarray(places, dtype=np.intp)
         own = logistic.partial_residuals(self.own_scores(batch), self.signs(batch))[chosen]

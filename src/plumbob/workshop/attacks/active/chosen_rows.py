@@ -27,7 +27,7 @@ response are the defences; a random start leaves one label a column.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
@@ -363,44 +363,45 @@ class ChosenRowsLatticeParty(ChoosingParty, LatticeParty):
     def prepare(self) -> None:
         self._start = self.weights
         self._figures = Figures.of(self.plan, len(self.table))
-        self.shard = replace(self.shard, X=np.zeros_like(self.shard.X))
         super().prepare()
-        integers = {is_speaking: self._dummies(is_speaking) for is_speaking in (True, False)}
+        zeros = np.zeros(self.shard.X.shape, dtype=np.int32)
+        self._entries, self._is_speaking = {False: zeros, True: self._dummies(zeros)}, False
         layout = self.products.layout(GRADIENTS, self.company.name)
-        self._matrices = {key: lattice.Matrix(self.engine, layout, value) for key, value in integers.items()}
-        self._integers_of_pass = integers
-        self._is_speaking = True
+        self._matrices = {
+            key: lattice.PrivateMatrix(self.engine, layout, value) for key, value in self._entries.items()
+        }
 
     @property
     def wanted(self) -> NDArray[np.intp]:
         return super().wanted if self.chosen else self.by_preference[: sum(self._counts)]
 
     @property
-    def _gradient_matrix(self) -> lattice.Matrix:
+    def _integers(self) -> lattice.Small:
+        """What stands in the place of own features: zeros, but where it speaks."""
+        return self._entries[self._is_speaking]
+
+    @property
+    def _gradient_matrix(self) -> lattice.PrivateMatrix:
         return self._matrices[self._is_speaking]
 
     def _shared_sums(self, number: int, residuals: lattice.Pairs) -> dict[str, Share]:
-        honest = self.shard
         self._is_speaking = number == 1 or not self._reads_digits
-        X = np.ldexp(self._integers_of_pass[self._is_speaking].astype(np.float64), -self.plan.feature_bits)
-        self.shard = replace(honest, X=X)
         shared = super()._shared_sums(number, residuals)
-        self.shard = honest
+        self._is_speaking = False
         return shared
 
-    def _dummies(self, is_speaking: bool) -> lattice.Small:
-        values = np.zeros(self.shard.X.shape, dtype=np.int64)
-        if is_speaking and self._reads_digits:
-            values = powers_of_two(values.shape, self.wanted, self._counts) << self._figures.lowest_opened_bit
-        elif is_speaking:
-            chosen = self.wanted[: self.columns]
-            values[chosen, np.arange(len(chosen))] = self._entry
-        return values.astype(np.int32)
+    def _dummies(self, zeros: lattice.Small) -> lattice.Small:
+        if self._reads_digits:
+            digits = powers_of_two(zeros.shape, self.wanted, self._counts) << self._figures.lowest_opened_bit
+            return digits.astype(np.int32)
+        dummies, chosen = zeros.copy(), self.wanted[: self.columns]
+        dummies[chosen, np.arange(len(chosen))] = self._entry
+        return dummies
 
     @property
-    def _penalty(self) -> NDArray[np.float64]:
+    def _penalty(self) -> lattice.Small:
         """Nothing pulls at what was read."""
-        return np.zeros((self.columns, self.columns))
+        return np.zeros((self.columns, self.columns), dtype=np.int32)
 
     @property
     def _reads_digits(self) -> bool:

@@ -12,7 +12,6 @@ plan must count the columns that are claimed.
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 
@@ -88,13 +87,5 @@ def arm(plan: Plan, name: str) -> type[TrainingParty] | NotApplicable:
     return ClaimedWidthParty
 
 
-def _attack(by: Literal["label", "features"]) -> ActiveAttack:
-    return ActiveAttack(
-        name="claimed-width",
-        by=by,
-        arm=arm,
-    )
-
-
-CLAIMED_WIDTH_BY_FEATURE_PARTY = _attack("features")
-CLAIMED_WIDTH_BY_LABEL_PARTY = _attack("label")
+CLAIMED_WIDTH_BY_FEATURE_PARTY = ActiveAttack("claimed-width", "features", arm)
+CLAIMED_WIDTH_BY_LABEL_PARTY = ActiveAttack("claimed-width", "label", arm)

@@ -29,7 +29,6 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 
@@ -314,13 +313,5 @@ def arm(plan: Plan, name: str) -> type[TrainingParty] | NotApplicable:
     return OneHotPacking if plan.replies == "paper" else TruncatedPacking
 
 
-def _attack(by: Literal["label", "features"]) -> ActiveAttack:
-    return ActiveAttack(
-        name="packing",
-        by=by,
-        arm=arm,
-    )
-
-
-PACKING_BY_FEATURE_PARTY = _attack("features")
-PACKING_BY_LABEL_PARTY = _attack("label")
+PACKING_BY_FEATURE_PARTY = ActiveAttack("packing", "features", arm)
+PACKING_BY_LABEL_PARTY = ActiveAttack("packing", "label", arm)

@@ -1,0 +1,45 @@
+"""What somebody reads before they sign a plan, on one screen: the verdicts, what leaks, what is opened and to whom."""
+
+from collections.abc import Iterator, Sequence
+
+from plumbob.checking.advice import notes_for
+from plumbob.checking.check import assumptions, dishonest_notes, prices_of_noise
+from plumbob.checking.findings import summary
+from plumbob.checking.refusal import worst
+from plumbob.checking.verdict_words import LEAKS
+from plumbob.plan import Plan
+from plumbob.protocol.quality import shows_quality
+from plumbob.record import Finding
+
+MORE = "--verbose shows all {count} findings, with their reasons, and what no finding covers."
+
+
+def consent_lines(plan: Plan, rows: int, findings: Sequence[Finding], assumed: str = "") -> list[str]:
+    """`assumed` says what the findings rest on where the rows are not known yet."""
+    leaking = [one for one in findings if one.verdict == LEAKS]
+    notes = [assumed, *prices_of_noise(plan, rows), *assumptions(plan, rows)]
+    return [
+        _introduced(plan, 0 if assumed else rows),
+        "",
+        summary(findings),
+        *([worst(leaking)] if leaking else []),
+        "",
+        "What is opened, and to whom:",
+        *(f"- {note}" for note in _openings(plan, rows)),
+        *(f"note: {note}" for note in notes if note),
+        MORE.format(count=len(findings)),
+    ]
+
+
+def _introduced(plan: Plan, rows: int) -> str:
+    title = f' "{plan.title}"' if plan.title else ""
+    widths = ", ".join(f"{party.name} {party.features} columns" for party in plan.learners)
+    return f"plan{title}: {plan.protocol}, {widths}{f', {rows:,} rows' if rows else ''}"
+
+
+def _openings(plan: Plan, rows: int) -> Iterator[str]:
+    yield from notes_for(plan)
+    if shows_quality(plan, rows):
+        asker, held_out = plan.label_party.name, plan.held_out(rows)
+        yield f"When training ends, {asker} sees the joint scores of {held_out:,} held-out rows."
+    yield from dishonest_notes(plan, rows)

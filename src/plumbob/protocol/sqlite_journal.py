@@ -1,0 +1,414 @@
+"""A journal on disk: one SQLite file for each conversation, and long messages in files beside it."""
+
+import fcntl
+import os
+import sqlite3
+from collections import deque
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from plumbob.errors import ROOM_ADVICE, JournalError, LocalProtocolError
+from plumbob.protocol.bodies import LONG, Bodies, Place
+from plumbob.protocol.journal import Resumed, State
+
+FORMAT = 2
+REMEMBERED = 64  # Digests of messages from each peer, to tell a repeated message from a changed one.
+SETUP = 0
+KEYS = -1  # The log between the set-up and the first step.
+SECRET = ("draws", "sent", "received", "results", "handed_on")  # Tables; and the facts "state" and "keys".
+Found = TypeVar("Found")
+
+TABLES = f"""
+CREATE TABLE facts (name TEXT PRIMARY KEY, value BLOB NOT NULL);
+CREATE TABLE draws (id INTEGER PRIMARY KEY, step INTEGER NOT NULL, data BLOB NOT NULL);
+CREATE TABLE sent (
+    peer TEXT, number INTEGER, step INTEGER NOT NULL, data BLOB NOT NULL, place BLOB, PRIMARY KEY (peer, number));
+CREATE TABLE received (
+    peer TEXT, number INTEGER, step INTEGER NOT NULL, digest BLOB NOT NULL, data BLOB, place BLOB,
+    PRIMARY KEY (peer, number));
+CREATE TABLE results (step INTEGER PRIMARY KEY, data BLOB NOT NULL);
+CREATE TABLE handed_on (step INTEGER PRIMARY KEY, data BLOB NOT NULL);
+INSERT INTO facts VALUES ('format', CAST('{FORMAT}' AS BLOB));
+"""  # noqa: S608  # The number is the one above.
+FROM_FORMAT_1 = f"""
+ALTER TABLE sent ADD COLUMN place BLOB;
+ALTER TABLE received ADD COLUMN place BLOB;
+CREATE TABLE handed_on (step INTEGER PRIMARY KEY, data BLOB NOT NULL);
+UPDATE facts SET value = CAST('{FORMAT}' AS BLOB) WHERE name = 'format';
+"""  # noqa: S608  # As above.
+
+
+@dataclass(frozen=True, repr=False)
+class LinkState:
+    """What a link to one peer must know after a restart."""
+
+    first: int
+    """The number of the first message in `unconfirmed`."""
+    unconfirmed: list[bytes]
+    """Messages sent, oldest first, of which the peer has not said that it stored them."""
+    received: int
+    digests: dict[int, bytes]
+    """Of the last messages received, by number."""
+
+
+@dataclass(frozen=True, repr=False)
+class JournalContents:
+    """What a journal still holds, seen from outside, whoever has it open."""
+
+    has_secrets: bool
+    facts: Mapping[str, bytes]
+
+
+@dataclass(repr=False)
+class _Replay:
+    """The log of one step, as far as it goes."""
+
+    draws: bytes = b""
+    position: int = 0
+    sent: dict[str, deque[bytes]] = field(default_factory=dict)
+    received: dict[str, deque[bytes]] = field(default_factory=dict)
+
+
+class SqliteJournal:
+    """A file of one party and one conversation, open in one process at a time.
+
+    `source` gives the random bytes. A write that fails, a full disk for example, is a JournalError: nothing has left,
+    and the next start goes on from what is on the disk.
+    """
+
+    def __init__(self, path: Path, source: Callable[[int], bytes] = os.urandom) -> None:
+        self.path = path
+        self.drawn = 0
+        """Bytes drawn so far, over all starts of the run."""
+        self._source = source
+        self._step = SETUP
+        self._pending = bytearray()
+        self._replay = _Replay()
+        self._sent: dict[str, int] = {}
+        self._received: dict[str, int] = {}
+        self._stored: dict[str, int] = {}
+        self._last_digest: dict[str, tuple[int, bytes]] = {}
+        self._confirmed: dict[str, int] = {}
+        self._erasable = False
+        self._lock = locked(path)
+        try:
+            self._database = self._opened()
+            self._bodies = self._opened_bodies()
+            self._load_counts()
+            self.begin(SETUP)
+        except JournalError:
+            os.close(self._lock)
+            raise
+
+    def _opened(self) -> sqlite3.Connection:
+        is_new = not self.path.exists()
+        # Made with these rights, because a file that is closed to others a moment later was open before.
+        os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
+        try:
+            # Only the party's own thread writes; a link's thread asks for counts, which are not read from here.
+            database = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
+            database.execute("PRAGMA journal_mode = WAL")
+            # A commit that has returned is on the disk.
+            database.execute("PRAGMA synchronous = FULL")
+            # What is deleted is overwritten, in the file and, with the checkpoints of `finish`, beside it.
+            database.execute("PRAGMA secure_delete = ON")
+            # Nothing of it in a folder for everybody's temporary files.
+            database.execute("PRAGMA temp_store = MEMORY")
+            if is_new or not database.execute("SELECT name FROM sqlite_master").fetchall():
+                # All or nothing: a journal without its format could never be opened again.
+                database.executescript(f"BEGIN; {TABLES} COMMIT;")
+            found = database.execute("SELECT value FROM facts WHERE name = 'format'").fetchone()
+            if found == (b"1",):
+                database.executescript(f"BEGIN; {FROM_FORMAT_1} COMMIT;")
+                found = (str(FORMAT).encode(),)
+        except sqlite3.Error as error:
+            raise JournalError(f"{self.path}: the journal cannot be opened ({error}); {ROOM_ADVICE}") from None
+        if found != (str(FORMAT).encode(),):
+            raise JournalError(
+                f"{self.path}: expected a journal of format {FORMAT}; was it written by another version?"
+            )
+        return database
+
+    def _opened_bodies(self) -> Bodies:
+        try:
+            return Bodies(self.path, self._used_bodies())
+        except OSError as error:
+            raise self._failure(error) from None
+
+    def _load_counts(self) -> None:
+        rows = self._read("SELECT peer, MAX(number) + 1 FROM received GROUP BY peer")
+        self._received = dict(rows)
+        self._stored = dict(self._received)
+        # Messages that the peer confirmed are gone, so the count of those sent is a fact of its own.
+        self._sent = {
+            name.removeprefix("sent/"): int(value)
+            for name, value in self._read("SELECT name, value FROM facts WHERE name LIKE 'sent/%'")
+        }
+        self.drawn = int(self.fact("drawn") or b"0")
+
+    def identity(self) -> str:
+        """Drawn once: by it a peer knows that it goes on with the same run, and not with a new one."""
+        found = self.fact("identity")
+        if found is None:
+            found = os.urandom(16).hex().encode()
+            self.note("identity", found)
+        return found.decode()
+
+    def fact(self, name: str) -> bytes | None:
+        """Something that was noted for good."""
+        rows = self._read("SELECT value FROM facts WHERE name = ?", name)
+        return rows[0][0] if rows else None
+
+    def note(self, name: str, value: bytes) -> None:
+        """Durable when it returns."""
+        self._write("INSERT OR REPLACE INTO facts VALUES (?, ?)", name, value)
+        self._commit()
+
+    def begin(self, step: int) -> None:
+        # What was drawn since the last message belongs to the step that ends here.
+        self._store_draws()
+        self._step = step
+        sent = self._read("SELECT peer, data, place FROM sent WHERE step = ? ORDER BY number", step)
+        received = self._read("SELECT peer, data, place FROM received WHERE step = ? ORDER BY number", step)
+        draws = self._read("SELECT data FROM draws WHERE step = ? ORDER BY id", step)
+        joined = b"".join(data for (data,) in draws)
+        self._replay = _Replay(joined, 0, self._by_peer(sent), self._by_peer(received))
+
+    def begin_keys(self) -> None:
+        self.begin(KEYS)
+
+    def hand_on(self, state: State, needs: Mapping[int, bytes]) -> None:
+        """The log of the keys is forgotten with the next message that leaves."""
+        self._store_draws()
+        for step, data in needs.items():
+            self._write("INSERT INTO handed_on VALUES (?, ?)", step, data)
+        self._write("INSERT OR REPLACE INTO facts VALUES ('keys', ?)", msgspec.msgpack.encode(state))
+        self._forget_log(KEYS)
+
+    def handed_on(self) -> tuple[State, dict[int, bytes]] | None:
+        state = self.fact("keys")
+        return None if state is None else (_decoded(state), dict(self._read("SELECT step, data FROM handed_on")))
+
+    def draw(self, count: int) -> bytes:
+        replay = self._replay
+        if replay.position < len(replay.draws):
+            data = replay.draws[replay.position : replay.position + count]
+            replay.position += count
+            if len(data) == count:
+                return data
+            raise LocalProtocolError(f"{self.path}: {CHANGED}")
+        data = self._source(count)
+        self.drawn += count
+        self._pending += data
+        return data
+
+    def sending(self, peer: str, data: bytes) -> bool:
+        if self._replay.sent.get(peer):
+            if self._replay.sent[peer].popleft() != data:
+                raise LocalProtocolError(f"{self.path}: {CHANGED}")
+            return False
+        number = self._sent.get(peer, 0)
+        self._write("INSERT INTO sent VALUES (?, ?, ?, ?, ?)", peer, number, self._step, *self._kept(data))
+        self._write("INSERT OR REPLACE INTO facts VALUES (?, ?)", f"sent/{peer}", str(number + 1).encode())
+        self._commit()
+        self._sent[peer] = number + 1
+        return True
+
+    def arrived(self, peer: str) -> bytes | None:
+        waiting = self._replay.received.get(peer)
+        return waiting.popleft() if waiting else None
+
+    def keep(self, peer: str, data: bytes, digest: bytes) -> None:
+        number = self._received.get(peer, 0)
+        self._write(
+            "INSERT INTO received VALUES (?, ?, ?, ?, ?, ?)", peer, number, self._step, digest, *self._kept(data)
+        )
+        self._last_digest[peer] = number, digest
+        self._received[peer] = number + 1
+
+    def finish(self, step: int, result: State, state: State) -> None:
+        self._store_draws()
+        self._write("INSERT INTO results VALUES (?, ?)", step, msgspec.msgpack.encode(result))
+        self._write("INSERT OR REPLACE INTO facts VALUES ('state', ?)", msgspec.msgpack.encode(state))
+        self._write("DELETE FROM handed_on WHERE step <= ?", step)
+        self._forget_log(step)
+
+    def _forget_log(self, step: int) -> None:
+        """Of every step up to this one but the set-up: its calculation is compared with its log at every start."""
+        self._write("DELETE FROM draws WHERE step <> 0 AND step <= ?", step)
+        self._write("UPDATE received SET data = NULL, place = NULL WHERE step <> 0 AND step <= ?", step)
+        for peer, count in self._received.items():
+            self._write("DELETE FROM received WHERE step <> 0 AND peer = ? AND number < ?", peer, count - REMEMBERED)
+        for peer, count in self._confirmed.copy().items():
+            self._write("DELETE FROM sent WHERE step <> 0 AND step <= ? AND peer = ? AND number < ?", step, peer, count)
+        self._erasable = True
+
+    def resumed(self) -> Resumed | None:
+        rows = self._read("SELECT step, data FROM results ORDER BY step")
+        state = self.fact("state")
+        if not rows or state is None:
+            return None
+        return Resumed(rows[-1][0], _decoded(state), [_decoded(data) for _, data in rows])
+
+    def flush(self) -> None:
+        """Make everything so far durable; otherwise the next message that leaves does."""
+        self._commit()
+
+    def confirm(self, peer: str, count: int) -> None:
+        """The peer has stored so many of our messages: they need not be sent again. Said from other threads."""
+        self._confirmed[peer] = count
+
+    def digest(self, peer: str, number: int) -> bytes | None:
+        """Of a message that was kept just now; None for any other. Asked from other threads."""
+        kept, digest = self._last_digest.get(peer, (-1, None))
+        return digest if kept == number else None
+
+    def stored(self, peer: str) -> int:
+        """How many of the peer's messages are on this disk. Asked from other threads."""
+        return self._stored.get(peer, 0)
+
+    def mail(self, peer: str) -> LinkState:
+        """For the link to this peer, after a restart."""
+        rows = self._read("SELECT number, data, place FROM sent WHERE peer = ? ORDER BY number", peer)
+        sent = [(number, self._body(data, place)) for number, data, place in rows]
+        digests = self._read("SELECT number, digest FROM received WHERE peer = ?", peer)
+        count = self._sent.get(peer, 0)
+        unbroken = _unbroken_end([number for number, _ in sent], count)
+        unconfirmed = [data for number, data in sent if number >= unbroken]
+        return LinkState(unbroken, unconfirmed, self._received.get(peer, 0), dict(digests))
+
+    def forget(self) -> None:
+        """Once nobody needs anything more from here: what keys, masks and noise were made of leaves the disk."""
+        for table in SECRET:
+            self._write(f"DELETE FROM {table}")  # noqa: S608  # The names are those above.
+        self._write("DELETE FROM facts WHERE name IN ('state', 'keys')")
+        self._commit()
+        self._on_disk(self._bodies.erase)
+        self._execute("VACUUM")
+        self._execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def close(self) -> None:
+        """Without a commit: what was not sent is drawn anew."""
+        self._database.close()
+        self._bodies.close()
+        os.close(self._lock)
+
+    def _kept(self, data: bytes) -> tuple[bytes, bytes | None]:
+        """(data, place): a long message stands in a file of its own."""
+        if len(data) < LONG:
+            return data, None
+        return b"", self._on_disk(lambda: self._bodies.put(data)).to_bytes()
+
+    def _body(self, data: bytes, place: bytes | None) -> bytes:
+        if place is None:
+            return data
+        return self._on_disk(lambda: self._bodies.get(Place.from_bytes(place)))
+
+    def _by_peer(self, rows: list[tuple[Any, ...]]) -> dict[str, deque[bytes]]:
+        queues: dict[str, deque[bytes]] = {}
+        for peer, data, place in rows:
+            queues.setdefault(peer, deque()).append(self._body(data, place))
+        return queues
+
+    def _used_bodies(self) -> set[int]:
+        rows = self._read("SELECT place FROM sent UNION ALL SELECT place FROM received")
+        return {Place.from_bytes(place).file for (place,) in rows if place is not None}
+
+    def _store_draws(self) -> None:
+        if self._pending:
+            self._write("INSERT INTO draws (step, data) VALUES (?, ?)", self._step, bytes(self._pending))
+            self._write("INSERT OR REPLACE INTO facts VALUES ('drawn', ?)", str(self.drawn).encode())
+            self._pending.clear()
+
+    def _write(self, statement: str, *values: object) -> None:
+        if not self._database.in_transaction:
+            self._execute("BEGIN")
+        self._execute(statement, values)
+
+    def _commit(self) -> None:
+        self._store_draws()
+        if self._database.in_transaction:
+            self._on_disk(self._bodies.sync)
+            self._execute("COMMIT")
+            self._erase()
+        self._stored = dict(self._received)
+
+    def _erase(self) -> None:
+        """After a step: its draws were still in the log beside the file, which is written back and cut to nothing."""
+        if self._erasable:
+            self._erasable = False
+            self._execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            self._on_disk(lambda: self._bodies.turn(self._used_bodies()))
+
+    def _read(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        return self._execute(statement, values).fetchall()
+
+    def _execute(self, statement: str, values: tuple[object, ...] = ()) -> sqlite3.Cursor:
+        try:
+            return self._database.execute(statement, values)
+        except sqlite3.Error as error:
+            raise self._failure(error) from None
+
+    def _on_disk(self, work: Callable[[], Found]) -> Found:
+        try:
+            return work()
+        except OSError as error:
+            raise self._failure(error) from None
+
+    def _failure(self, error: sqlite3.Error | OSError) -> JournalError:
+        return JournalError(
+            f"{self.path}: the journal could not be written or read ({error}). Nothing was sent that it does not hold; "
+            f"{ROOM_ADVICE}"
+        )
+
+
+def remains_of(path: Path) -> JournalContents:
+    """Nothing where there is no journal; one that cannot be read counts as full."""
+    if not path.exists():
+        return JournalContents(False, {})
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
+            facts = dict(database.execute("SELECT name, value FROM facts").fetchall())
+            tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master")}
+            rows = [
+                database.execute(f"SELECT EXISTS (SELECT 1 FROM {table})").fetchone()[0]  # noqa: S608  # Our own names.
+                for table in tables & set(SECRET)
+            ]
+    except sqlite3.Error:
+        return JournalContents(True, {})
+    return JournalContents("state" in facts or any(rows), facts)
+
+
+CHANGED = (
+    "replaying the step after the restart gave different bytes from those already sent: the data, plan or program has "
+    "changed; restore them, or start a new run"
+)
+
+
+def _unbroken_end(numbers: list[int], count: int) -> int:
+    """The smallest number from which on none is missing."""
+    present = set(numbers)
+    first = count
+    while first - 1 in present:
+        first -= 1
+    return first
+
+
+def _decoded(data: bytes) -> dict[str, bytes]:
+    return msgspec.msgpack.decode(data, type=dict[str, bytes])
+
+
+def locked(path: Path) -> int:
+    """A handle that keeps others out until it is closed: two processes on one journal would both send."""
+    lock = os.open(path.with_suffix(".lock"), os.O_CREAT | os.O_RDWR, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(lock)
+        raise JournalError(f"{path}: another process is using this run; wait for it or stop it") from None
+    return lock

@@ -1,0 +1,11 @@
+"""What several modules about parties use."""
+
+import pytest
+
+from plumbob.party import refusals
+
+
+@pytest.fixture
+def nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No peer is there: whoever is refused need not look for one."""
+    monkeypatch.setattr(refusals, "SECONDS_TO_TELL", 0.1)
