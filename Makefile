@@ -1,12 +1,15 @@
 # Thin over tools/env.py, which keeps .venv as pyproject.toml and native/ want it and returns at once when it is.
 PYTHON ?= python3
 BIN := .venv/bin
-WORKERS ?= 2
+# More than there are cores: parties wait for each other, and for deadlines, during half of their tests.
+WORKERS ?= 3
+# Neighbours stay together, so that a module's browser, lab or site is made once, and who is done helps the others.
+SHARING := --dist worksteal
 # `make LOCKED=--locked test` installs what requirements.lock has, by hash, or nothing.
 LOCKED ?=
 # What the tests exercise beside the plain installation.
 EXTRAS := test export lab ray docs wheel
-# Two test workers, each with a linear algebra library that takes both cores, get in each other's way tenfold.
+# Several test workers, each with a linear algebra library that takes both cores, get in each other's way tenfold.
 export OPENBLAS_NUM_THREADS ?= 1
 
 .PHONY: help demo picture test soak fuzz check format docs reference bench results bench-peers wheel test-wheel sanitize clean
@@ -39,11 +42,11 @@ picture: demo
 
 test:
 	@$(PYTHON) tools/env.py $(LOCKED) $(EXTRAS)
-	@$(BIN)/python -m pytest -n $(WORKERS)
+	@$(BIN)/python -m pytest -n $(WORKERS) $(SHARING)
 
 soak:
 	@$(PYTHON) tools/env.py $(LOCKED) $(EXTRAS)
-	@$(BIN)/python -m pytest -n $(WORKERS) -m soak
+	@$(BIN)/python -m pytest -n $(WORKERS) $(SHARING) -m soak
 
 fuzz:
 	@$(PYTHON) tools/env.py $(LOCKED) $(EXTRAS) fuzz

@@ -4,10 +4,14 @@ import importlib.util
 import os
 import shutil
 import signal
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+IN_MEMORY = Path("/dev/shm")  # noqa: S108  # pytest makes a folder there that is its own.
+ROOM_NEEDED = 1 << 30  # Bytes: several times what the tests keep at once.
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -18,6 +22,12 @@ def pytest_configure() -> None:
     # A busy machine is slow, not wrong: no test measures seconds.
     settings.register_profile("plumbob", deadline=None)
     settings.load_profile("plumbob")
+    # Hundreds of processes import the package: compiling it each time would cost them more than their work.
+    sys.dont_write_bytecode = False
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    # Every message that a journal keeps is an fsync: on a disk the tests of parties mostly wait for it.
+    if has_room_in_memory():
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(IN_MEMORY))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -29,7 +39,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_report_header() -> list[str]:
     """Say what this machine lacks, before a skipped test is mistaken for a passed one."""
-    return [native_kernel(), cluster(), larger_data_sets(), browser()]
+    return [native_kernel(), cluster(), larger_data_sets(), browser(), temporary_files()]
 
 
 def native_kernel() -> str:
@@ -54,6 +64,16 @@ def larger_data_sets() -> str:
 def browser() -> str:
     """Whether pages can be tested in a real browser."""
     return f"browser: {browser_path() or 'MISSING, tests of pages in a browser are skipped; install chromium'}"
+
+
+def temporary_files() -> str:
+    """Where the tests' own files lie."""
+    return f"temporary files: in {os.environ.get('PYTEST_DEBUG_TEMPROOT', 'the usual place, which is slow on a disk')}"
+
+
+def has_room_in_memory() -> bool:
+    """Whether the tests' files fit into memory."""
+    return os.access(IN_MEMORY, os.W_OK) and shutil.disk_usage(IN_MEMORY).free > ROOM_NEEDED
 
 
 def browser_path() -> str | None:

@@ -92,6 +92,36 @@ def test_a_test_file_of_ones_own(
     assert set(result["quality"]) == {"test part"}
 
 
+@pytest.mark.parametrize("split", [[], ["--split-by", "opened"]], ids=["by chance", "by time"])
+def test_scores_say_which_rows_were_held_out(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    files: list[str],
+    tmp_path: Path,
+    split: list[str],
+) -> None:
+    """As between organisations: yes for a row held out, no for one trained on, nothing for a new one or without ids."""
+    trained(monkeypatch, capsys, files, "--drop", "name", *split)
+    with_new_row = []
+    for word in files:
+        party, _, file = word.partition("=")
+        lines = Path(file).read_text().splitlines()
+        (tmp_path / f"new-{party}.csv").write_text("\n".join([*lines, "new" + lines[1][lines[1].index(",") :]]) + "\n")
+        with_new_row.append(f"{party}={tmp_path / f'new-{party}.csv'}")
+    run, out = str(tmp_path / "run"), tmp_path / "scores.csv"
+    told(monkeypatch, capsys, "predict", run, "--data", *with_new_row, "--id", "client", "--out", str(out))
+    with out.open(newline="") as lines_of_scores:
+        said = {row["id"]: row["held_out"] for row in csv.DictReader(lines_of_scores)}
+    assert said.pop("new") == ""
+    assert sorted(said.values()) == ["no"] * 240 + ["yes"] * 60
+    rows_file = tmp_path / "run" / "parties" / "bank" / "rows.csv"
+    assert rows_file.stat().st_mode & 0o777 == 0o600
+    told(monkeypatch, capsys, "predict", run, "--data", *files, "--out", str(out))
+    assert "held_out" not in out.read_text().splitlines()[0]
+    rows_file.write_text("id,held_out\nsomebody,perhaps\n")
+    assert call(monkeypatch, "predict", run, "--data", *files, "--id", "client", "--out", str(out)) == 1
+
+
 @pytest.mark.parametrize(
     ("words", "threshold"),
     [([], 0.5), (["--threshold", "0.3"], 0.3), (["--cost", "1:4"], 0.2), (["--threshold", "balanced"], None)],

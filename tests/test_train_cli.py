@@ -6,8 +6,10 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
 from contextlib import closing, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -15,30 +17,20 @@ import pytest
 
 from plumbob import cli
 from plumbob.errors import ROOM_ADVICE
-from plumbob.protocol.transcript import Transcript
-from plumbob.run_folder import JOURNAL, UNFINISHED, RunFolder
-from plumbob.workshop.simulation import checkpoint
-from tests.party.test_full_disk import CAN_MOUNT, small_disk
-
-# Every step is written, and the process kills itself where the test says: at the nth call of a method.
-DEADLY = """
-import os, signal, sys
-from plumbob.workshop.simulation import checkpoint
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.sqlite_journal import SqliteJournal
-from plumbob.workshop.simulation.training import Run
-checkpoint.SECONDS_BETWEEN_WRITES = checkpoint.REST = 0.0
-place, calls = sys.argv.pop(1), int(sys.argv.pop(1))
-owner, name = {"send": (Channel, "send"), "write": (SqliteJournal, "flush"), "save": (Run, "save")}[place]
-method, left = getattr(owner, name), iter(range(calls - 1))
-def deadly(*values):
-    if next(left, None) is None:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return method(*values)
-setattr(owner, name, deadly)
-from plumbob.cli import main
-main()
-"""
+from plumbob.protocol.transcript import Transcript
+from plumbob.run_folder import JOURNAL, UNFINISHED, RunFolder
+from plumbob.workshop.simulation import Run, checkpoint
+from tests.party.processes import PATIENCE, context
+from tests.party.test_full_disk import CAN_MOUNT, small_disk
+from tests.party.verbs import Circumstances, run_command
+
+METHODS: dict[str, tuple[type, str]] = {
+    "send": (Channel, "send"),
+    "write": (SqliteJournal, "flush"),
+    "save": (Run, "save"),
+}
 USUAL = "from plumbob.cli import main; main()"
 
 SMALL = ["--features", "2,3", "--batch-size", "16", "--epochs", "4", "--key-bits", "640", "--test-only-keys"]
@@ -73,9 +65,42 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return ["--data", *files, "--id", "id", "--label", "y", "--accept-leaks", "--seed", "5"]
 
 
-def plumbob(program: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    """A process of its own, to its end."""
-    return subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=False)
+@dataclass(frozen=True)
+class Ended:
+    """How a process ended, and what it complained of."""
+
+    returncode: int | None
+    stderr: str
+
+
+def plumbob(*words: str, dies_at: tuple[str, int] | None = None) -> Ended:
+    """`plumbob WORDS` in a process of its own, to its end; with `dies_at`, to the nth call of that method."""
+    with tempfile.TemporaryDirectory() as folder:
+        process = context.Process(target=type_words, args=(["plumbob", *words], Path(folder), dies_at), daemon=True)
+        process.start()
+        process.join(PATIENCE)
+        return Ended(process.exitcode, (Path(folder) / "stderr").read_text(encoding="utf-8"))
+
+
+def type_words(words: list[str], place: Path, dies_at: tuple[str, int] | None) -> None:
+    """What the process does."""
+    if dies_at is not None:
+        checkpoint.SECONDS_BETWEEN_WRITES = checkpoint.REST = 0.0
+        die_at(*dies_at)
+    run_command(words, place, Circumstances())
+
+
+def die_at(moment: str, calls: int) -> None:
+    """Every step is written, and this process kills itself at the nth call of the method."""
+    owner, name = METHODS[moment]
+    method, left = getattr(owner, name), iter(range(calls - 1))
+
+    def deadly(*values: object) -> object:
+        if next(left, None) is None:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return method(*values)
+
+    setattr(owner, name, deadly)
 
 
 def called(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
@@ -92,13 +117,13 @@ def test_killed_at_any_moment(name: str, data: list[str], monkeypatch: pytest.Mo
     """Killed again and again, the run ends as one that was left alone, and nothing secret stays behind."""
     command = ["train", *SMALL, *RUNS[name], *data]
     out = tmp_path / "killed"
-    for place, calls in MOMENTS[name]:
-        killed = plumbob(DEADLY, place, str(calls), *command, "--out", str(out))
+    for moment in MOMENTS[name]:
+        killed = plumbob(*command, "--out", str(out), dies_at=moment)
         assert killed.returncode == -signal.SIGKILL, killed.stderr
         assert RunFolder(out).record().status == "running"
         assert RunFolder(out).record().accepted_leaks
         assert (out / UNFINISHED / JOURNAL).exists()
-    ended = plumbob(USUAL, *command, "--out", str(out))
+    ended = plumbob(*command, "--out", str(out))
     assert ended.returncode == 0, ended.stderr
     assert "resuming after step" in ended.stderr
     assert called(monkeypatch, *command, "--out", str(tmp_path / "whole"), "--quiet") == 0
@@ -133,7 +158,7 @@ def test_killed_from_outside(data: list[str], monkeypatch: pytest.MonkeyPatch, t
     with subprocess.Popen([sys.executable, "-c", USUAL, *command]) as process:
         step = wait_for_a_step(tmp_path / UNFINISHED / JOURNAL)
         process.kill()
-    ended = plumbob(USUAL, *[word for word in command if word != "--quiet"])
+    ended = plumbob(*[word for word in command if word != "--quiet"])
     assert ended.returncode == 0, ended.stderr
     assert step > 0
     going_on = next(line for line in ended.stderr.splitlines() if line.startswith("resuming after step"))
@@ -253,13 +278,13 @@ def test_a_full_disk(
 def test_audit_goes_on_too(data: list[str], tmp_path: Path) -> None:
     """Its training is the same: what a killed audit has trained is not trained again."""
     command = ["audit", *SMALL, *RUNS["exchange"], *data, "--only", "label-sign", "--out", str(tmp_path)]
-    killed = plumbob(DEADLY, "send", "30", *command)
+    killed = plumbob(*command, dies_at=("send", 30))
     assert killed.returncode == -signal.SIGKILL, killed.stderr
-    ended = plumbob(USUAL, *command)
+    ended = plumbob(*command)
     assert ended.returncode in {3, 4}, ended.stderr
     assert "resuming after step" in ended.stderr
     assert RunFolder(tmp_path).record().findings
-    wrong = plumbob(USUAL, *command, "--defences", "--new")
+    wrong = plumbob(*command, "--defences", "--new")
     assert wrong.returncode == 2
 
 

@@ -4,6 +4,7 @@
       plan.toml, run.json, report.html           what may be shown
       summary.html                               the same on one page, for whoever says yes or no
       parties/NAME/part.json, transcript.npz     one party's own files, for its owner alone
+      parties/NAME/rows.csv                      in a simulation, at the label party: which rows were held out
       signatures/NAME.signature                  on a network, everybody's word for the plan
       journal.db, status.json                    on a network, while the run lasts
       .unfinished/journal.db                     in a simulation, while the run lasts
@@ -75,6 +76,10 @@ class RunFolder:
     def transcript_file(self, name: str) -> Path:
         """What one party saw and did."""
         return self.party_folder(name) / "transcript.npz"
+
+    def rows_file(self, name: str) -> Path:
+        """In a simulation, at the label party: which rows were there, and which of them were held out."""
+        return self.party_folder(name) / "rows.csv"
 
     def make_party_folder(self, name: str) -> None:
         """For its owner alone."""

@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -340,3 +341,13 @@ def test_a_digest_tells_tables_apart() -> None:
     digests = {table.digest() for table in [*made, renamed, made[1].take([1, 0])]}
     assert len(digests) == len(made) + 2
     assert table_from(pa.table(rows), "id", "y").digest() == made[0].digest()
+
+
+def test_a_digest_tells_what_was_stated() -> None:
+    """A run that is taken up with another range or other bins of a column would scale its rows in another way."""
+    table = table_from(pa.table({"id": ["a", "b"], "x": [1.0, 2.0]}), "id")
+    [column] = table.columns
+    changes: list[dict[str, Any]] = [{}, {"stated": (0.0, 5.0)}, {"stated": (0.0, 6.0)}, {"is_stepped": True}]
+    changes.append({"is_monotone": True})
+    digests = {replace(table, columns=(replace(column, **change),)).digest() for change in changes}
+    assert len(digests) == len(changes)

@@ -1,13 +1,17 @@
 """Whitening: what it does to a party's own columns, and how weights come back from it."""
 
+from typing import Any
+
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plumbob.arrays import Matrix
-from plumbob.data import build_shard, split_array
-from plumbob.data.whitening import CLIP, fit_whitening, gamma_for, inverse_root
+from plumbob.data import ColumnChoices, build_shard, split_array, table_from
+from plumbob.data.encoder import fit_encoder
+from plumbob.data.whitening import CLIP, LARGEST, fit_whitening, gamma_for, inverse_root
 from plumbob.plan import Plan
 from plumbob.protocol.part import ModelPart
 
@@ -66,6 +70,34 @@ def test_weights_come_back_to_the_units_of_the_input() -> None:
     coefficients, offset = part.in_input_units()
     np.testing.assert_allclose(X[:, 2:] @ coefficients + offset, part.encode(table) @ weights, atol=1e-9)
     np.testing.assert_allclose(part.partial_scores(table), part.encode(table) @ weights, atol=1e-9)
+
+
+def test_new_rows_are_limited_as_in_training() -> None:
+    """A new row beyond five deviations scores as one at five, and no whitened entry leaves the lattice's range."""
+    X = np.random.default_rng(4).normal(size=(200, 5))
+    X[:, 1:] = X[:, :1] + 1e-6 * X[:, 1:]
+    plan = Plan.for_columns((0, 5), protocol="clear", scale="whitened")
+    shard = build_shard(split_array(X, None, (0, 5))[1], plan, "features", b"")
+    part = ModelPart.of(plan.party("features"), shard, np.arange(1.0, 6.0), None)
+    low, high = part.input_limits() or (X, X)
+    far = np.array([[90.0, -90.0, 90.0, -90.0, 90.0], [0.1, 90.0, 0.1, 0.1, -7.0]])
+    table, limited = (split_array(rows, None, (0, 5))[1] for rows in (far, np.clip(far, low, high)))
+    np.testing.assert_allclose(part.partial_scores(table), part.partial_scores(limited), atol=1e-9)
+    assert np.abs(part.encode(table)).max() <= LARGEST
+
+
+@pytest.mark.parametrize("kind", ["monotone", "indicator"])
+def test_columns_between_0_and_1_are_never_clipped(kind: str) -> None:
+    """However rare a gap or a high bin is, its weight is what it adds, so a scorecard's points are exact."""
+    values = np.zeros(4000)
+    values[:2], values[2:4] = np.nan, 9.0
+    keys: dict[str, Any] = {"bins": 3} if kind == "monotone" else {"missing": "indicator"}
+    plan = Plan.for_columns((0, 2), protocol="clear", scale="whitened", **keys)
+    choices = ColumnChoices(monotone=("x",)) if kind == "monotone" else ColumnChoices()
+    table = table_from(pa.table({"x": values}), choices=choices)
+    encoder = fit_encoder(table, np.arange(len(values)), plan)
+    encoded = encoder.encode(table)
+    assert np.abs(encoded[:, 1 if kind == "indicator" else 0 :]).max() <= CLIP + 1e-9
 
 
 def test_outliers_are_clipped_before_they_turn_a_column() -> None:

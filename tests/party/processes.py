@@ -25,7 +25,7 @@ from plumbob.transport.connector import Connector, Peer, Timeouts
 from plumbob.transport.identity import Identity, read_certificate
 
 PATIENCE = 150.0  # Seconds: a test that waits longer than this hangs.
-QUICK = Timeouts(first_retry=0.05, longest_retry=0.2)
+QUICK = Timeouts(first_retry=0.05, longest_retry=0.2, give_way=0.05)
 
 SENT = ("before the journal", "in the journal, before its fsync", "after the fsync, before it leaves", "after it left")
 RECEIVED = ("before it is kept", "after it is kept")
@@ -40,8 +40,20 @@ def points(kinds: tuple[Kind, ...]) -> list[str]:
 
 
 # Processes that start from one in which everything is imported: an import takes longer than a run.
+IMPORTED_LATE = (
+    "pandas",  # By pyarrow, wherever it is installed.
+    "plumbob.checking.check",
+    "plumbob.party.proposing",
+    "plumbob.party.runs",
+    "plumbob.report.page",
+    "plumbob.workshop.commands.train",
+    "pyarrow.compute",
+    "pyarrow.csv",
+    "scipy.optimize",
+    "typer._adapters",
+)
 context = multiprocessing.get_context("forkserver")
-context.set_forkserver_preload(["tests.party.processes"])
+context.set_forkserver_preload(["tests.party.processes", "tests.party.verbs", *IMPORTED_LATE])
 
 
 class Company:

@@ -1,10 +1,12 @@
 """One run has one number, the same at every party, however often one of them began in vain."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from plumbob.errors import DataError
 from plumbob.party import runs as party_runs
 from plumbob.party.home import Home
 from plumbob.protocol.sqlite_journal import SqliteJournal
@@ -58,3 +60,15 @@ def test_a_run_that_nobody_met_is_not_counted(organisations: Organisations) -> N
         assert place.name == SHORT
     begun(place, "run/features")
     assert party_runs._run_folder(home, PLAN, is_new=True).name == f"{SHORT}-2"
+
+
+def test_a_plan_whose_hash_begins_alike_is_another_plan(organisations: Organisations) -> None:
+    """Two plans with the same first digits cost seconds to find: one of them must not use the other's run or limits."""
+    home, other = Home.open(organisations.home("features")), PLAN.replace(title="another", most_rows=10**6)
+    place = party_runs._private(home, "runs", SHORT)
+    (place / "plan.toml").write_text(other.to_toml(), encoding="utf-8")
+    for use in (partial(party_runs._run_folder, is_new=False), party_runs._finished_run):
+        with pytest.raises(DataError, match="holds a run of another plan whose hash begins like this one's"):
+            use(home, PLAN)
+    (place / "plan.toml").write_text(PLAN.to_toml(), encoding="utf-8")
+    assert party_runs._run_folder(home, PLAN, is_new=False) == place

@@ -431,5 +431,12 @@ def give_up_unfinished(home: Path, place: Path) -> None:
     ):
         party_runs.forget(home, place.name, gives_up=True)
     assert (place / JOURNAL).exists()
+    # Another name of the same file shows what is left where it stood.
+    left = home / "left"
+    left.hardlink_to(place / JOURNAL)
+    with closing(sqlite3.connect(left)) as database:
+        draws = [data for (data,) in database.execute("SELECT data FROM draws")]
+    assert draws
     party_runs.forget(home, place.name, gives_up=True)
     assert not place.exists()
+    assert not any(data[:32] in left.read_bytes() for data in draws)

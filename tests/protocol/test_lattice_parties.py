@@ -20,7 +20,7 @@ from plumbob.protocol.handshake import Session
 from plumbob.protocol.lattice_bound import BoundLattices
 from plumbob.protocol.lattice_company import zero_sum_masks
 from plumbob.protocol.lattice_products import SIGMOID, Products
-from plumbob.protocol.lattice_sets import WEIGHT_BITS, LatticeShape
+from plumbob.protocol.lattice_sets import MOST_ROWS, WEIGHT_BITS, LatticeShape
 from plumbob.protocol.lattice_shares import LatticeParty
 from plumbob.protocol.messages import Kind, Message
 from plumbob.protocol.openings import SCORES_BY_LATTICE, WEIGHTS
@@ -365,3 +365,12 @@ def test_the_receipt_says_whom_it_holds_for(closed_run: Run) -> None:
     assert "for parties that keep to the protocol (honest-but-curious)" in words
     assert "masks show something in at most one of 2**" in words
     assert "dishonest" not in words
+
+
+@pytest.mark.parametrize(
+    ("parties", "rows"), [(2, MOST_ROWS), (3, MOST_ROWS), (4, 1_000_000), (5, 650_000), (8, 200_000)]
+)
+def test_the_default_plan_is_not_refused_for_its_rows(parties: int, rows: int) -> None:
+    """Two and three parties train as many rows as a run takes, with the public rule's passes; more parties, fewer."""
+    plan = Plan.for_columns((10,) * parties, protocol="shares", rows=rows)
+    LatticeShape(plan, rows).prove()

@@ -76,24 +76,36 @@ def test_weights_that_stay_shared_score_new_rows() -> None:
     X, y = made_up(rows=60)
     closed, opened = (trained(lattice_plan(open=how), (X, y)) for how in ("never", "own"))
     assert all(part.weights is None for part in closed.model.parts.values())
-    rows = np.clip(X[:25], X.mean(axis=0) - 3 * X.std(axis=0), X.mean(axis=0) + 3 * X.std(axis=0))
-    tables = tables_for(closed.model.plan, rows, None)
+    tables = tables_for(closed.model.plan, X[:25], None)
     assert closed.model.scores(tables) == pytest.approx(opened.model.scores(tables), abs=2e-4)
 
 
-def test_rows_far_out_are_scored_as_clipped_ones() -> None:
-    """A row a million deviations away neither wraps around nor ends the session."""
+@pytest.mark.parametrize("split", [(2, 3), (2, 2, 1)], ids=str)
+def test_rows_far_out_get_the_same_scores_whether_weights_are_opened_or_not(split: tuple[int, ...]) -> None:
+    """Beyond five deviations a value counts as five, on shares, with opened weights and in `clear`."""
     X, y = made_up(rows=60)
-    run = trained(lattice_plan(open="never"), (X, y))
-    far, near = X.mean(axis=0) + 1e6 * X.std(axis=0), X.mean(axis=0) + 10 * X.std(axis=0)
-    scores = run.model.scores(tables_for(run.model.plan, np.stack([far, near]), None))
-    assert scores[0] == pytest.approx(scores[1], abs=1e-3)
+    # Two columns that agree in training, and not in a new row: whitened, that row lies a hundred deviations out.
+    X[:, 4] = X[:, 3] + 1e-3 * X[:, 4]
+    centre, deviation = X.mean(axis=0), X.std(axis=0)
+    away = np.array([[4.9], [5.1], [10.0], [1e6]]) * np.array([[1.0, -1.0, 1.0, 1.0, -1.0]])
+    rows = centre + np.vstack([away, -away]) * deviation
+    closed, opened = (lattice_plan(split, open=how) for how in ("never", "own"))
+    runs = [trained(plan, (X, y)) for plan in (closed, opened, in_clear(opened))]
+    scores = [run.model.scores(tables_for(run.model.plan, rows, None)) for run in runs]
+    assert np.abs(scores[2][3] - scores[2][0]) > 1e-2
+    for other in scores[:2]:
+        assert other == pytest.approx(scores[2], abs=3e-3)
+    # The last two of each half lie beyond the limit, so they are the same row.
+    assert [one[2] for one in scores] == pytest.approx([one[3] for one in scores], abs=1e-3)
 
 
 def test_a_part_with_bound_shares_comes_back_from_its_file(tmp_path: Any) -> None:
-    """What prediction works on is stored with the part, and a changed file is refused."""
-    part = trained(lattice_plan(open="never")).model.parts["label"]
+    """What prediction works on is stored with the part, for its owner alone, and a changed file is refused."""
+    run = trained(lattice_plan(open="never"))
+    part = run.model.parts["label"]
     part.save(tmp_path / "part.json")
+    run.transcripts["label"].save(tmp_path / "transcript.npz")
+    assert {file.stat().st_mode & 0o777 for file in tmp_path.iterdir()} == {0o600}
     again = ModelPart.load(tmp_path / "part.json")
     assert again.bound == part.bound
     assert again.shares == part.shares
@@ -115,10 +127,10 @@ def test_no_product_repeats_a_key() -> None:
 
 
 @pytest.mark.parametrize(
-    ("open", "bits"), [("own", 6 * WEIGHTS.bits), ("never", min(12 * 51, 500 * SCORES_BY_LATTICE.bits))], ids=str
+    ("open", "bits"), [("own", 12 * WEIGHTS.bits), ("never", min(12 * 51, 500 * SCORES_BY_LATTICE.bits))], ids=str
 )
 def test_what_is_opened_bounds_what_can_be_carried_out(open: str, bits: int) -> None:
-    """Opened weights count with their width, scores at most with all that the weights' shares hold."""
+    """Opened weights count with their width, whoever's they are, scores with all that the weights' shares hold."""
     assert most_opened_bits(lattice_plan((5, 6), open=open), 500) == bits
 
 
@@ -131,10 +143,21 @@ def test_parameters_grow_with_what_is_opened() -> None:
     with pytest.raises(PlanError, match=r"most_rows = 1909 scored rows, or 822 columns in all"):
         _ = LatticeShape(lattice_plan((500, 500), open="never"), 5000).number
     assert LatticeShape(lattice_plan((500, 500), open="never", most_rows=1909), 5000).number == 4
-    with pytest.raises(PlanError, match=r'280 columns of one party, or open = "never"'):
+    with pytest.raises(PlanError, match=r'280 columns in all, or open = "never"'):
         _ = LatticeShape(lattice_plan((300, 300), open="own"), 500).number
+    assert LatticeShape(lattice_plan((200, 200, 200), open="own"), 500).number == 3
     with pytest.raises(PlanError, match="set it to 3"):
         _ = LatticeShape(lattice_plan((50, 60), open="never", lattice_set=1), 500).number
+
+
+def test_no_more_rows_are_held_out_than_may_be_scored() -> None:
+    """Without `most_rows` as many rows may be scored as were trained on, and keys withstand no more than that."""
+    plan = lattice_plan((40, 60), open="never", test_share=0.9)
+    shape = LatticeShape(plan, 100)
+    assert plan.held_out(1000) * SCORES_BY_LATTICE.bits > shape.sets_for("label")[0].most_opened_bits
+    with pytest.raises(PlanError, match="100 rows may be scored, and 900 are held out"):
+        shape.refuse_scores(plan.held_out(1000))
+    shape.refuse_scores(100)
 
 
 def test_keys_that_no_opening_reaches_are_the_smallest() -> None:

@@ -1,8 +1,9 @@
 """Noise for whole rows in a plan: what it costs, what `clear` does with it, and which plans would break the promise."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import pytest
@@ -10,19 +11,23 @@ from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
 from plumbob.crypto.lattice import local
+from plumbob.crypto.lattice.layout import ENTRY_BITS
 from plumbob.data import stream
-from plumbob.errors import PlanError
-from plumbob.model.logistic import signs_of
+from plumbob.errors import BudgetExceededError, PlanError
+from plumbob.model.logistic import largest_rate, signs_of
 from plumbob.model.sigmoid import AMPLITUDES, SIGMOIDS
-from plumbob.plan import Plan
+from plumbob.plan import Plan, rules
 from plumbob.privacy import rows
 from plumbob.privacy.descent import NoisyDescent
 from plumbob.protocol import row_noise
+from plumbob.protocol.cast import player
 from plumbob.protocol.lattice_sets import DROPPED_BITS, GRADIENT_RING, STRAY_UNITS, LatticeShape
 from plumbob.protocol.lattice_shares import LatticeParty
+from plumbob.protocol.messages import Kind
 from plumbob.protocol.part import ModelPart
+from plumbob.protocol.widths import LATTICE_BITS
 from plumbob.workshop.simulation import train
-from tests.protocol.support import tables_for, trained, weights_of
+from tests.protocol.support import Wire, outcomes, seated, tables_for, trained, weights_of
 
 KEYS: dict[str, Any] = {
     "protocol": "clear",
@@ -50,6 +55,39 @@ def people(count: int, seed: int = 0) -> tuple[NDArray[np.float64], NDArray[np.i
     X = (common + generator.normal(size=(count, 7))) * [1, 100, 0.01, 5, 1, 1, 30] + [0, 500, 0, -3, 1, 0, 9]
     logits = (X[:, 0] + X[:, 4] - X[:, 5]) / 1.2
     return X, (generator.random(count) < 1 / (1 + np.exp(-logits))).astype(np.int64)
+
+
+def test_no_row_decides_whether_a_run_begins() -> None:
+    """A rate between what two neighbours' columns allow stops one of them, were it not for the promise."""
+    X, y = people(60)
+    X = X / np.abs(X).max(axis=0) * [0.1, 0.1, 0.1, 1, 1, 1, 1]
+    other = X.copy()
+    other[0, 3:] = -other[0, 3:] * [1, -1, 1, -1]
+    keys: dict[str, Any] = {
+        "protocol": "shares",
+        "scheme": "lattice",
+        "scale": "none",
+        "epochs": 1,
+        "intercept": False,
+        "open": "never",
+    }
+    plan = plan_for(**keys, learning_rate=0.1)
+    treatment = row_noise.treatment(plan, "features", lambda count: bytes(count))
+    assert treatment is not None
+    low, high = sorted(largest_rate(treatment.limited(table[:, 3:]), plan.momentum) for table in (X, other))
+    assert low < high
+    between = plan.replace(learning_rate=(low + high) / 2)
+    for table in (X, other):
+        assert all(part.shares for part in trained(between, (table, y)).model.parts.values())
+
+
+@pytest.mark.parametrize("keys", [{"row_norm": 500.0}, {"feature_bits": 19}], ids=str)
+def test_no_row_may_be_too_long_for_the_products(keys: dict[str, Any]) -> None:
+    """A norm that lets one row leave the range of a product's numbers is refused, because that row would stop a run."""
+    with pytest.raises(PlanError, match=r"privacy\.row_norm: .* a row beyond that would stop the run"):
+        plan_for(protocol="shares", scheme="lattice", open="never", **keys)
+    assert rules.MOST_ENTRY_BITS == ENTRY_BITS - 1
+    assert rules.MOST_INTEGER_BITS == LATTICE_BITS
 
 
 def test_the_cost_is_the_plan_s_promise() -> None:
@@ -243,6 +281,26 @@ def test_many_rows_and_passes_leave_room_for_the_noise(rows_and_passes: tuple[in
     """A row's entries are bounded by its norm, so that sums and noise fit the ring with 40 bits to spare."""
     count, passes = rows_and_passes
     LatticeShape(shared_plan(epochs=passes), count).prove()
+
+
+def test_a_refused_budget_sends_nothing_about_rows() -> None:
+    """What a run costs is booked before anything leaves that depends on a row: only greetings and the seed are out."""
+    plan, wire = shared_plan(seed=0), Wire()
+    X, y = people(60)
+
+    def refuse(rho: float) -> NoReturn:
+        raise BudgetExceededError(f"{rho} is too much")
+
+    seats = {name: replace(seat, spend_rows=refuse) for name, seat in seated(plan, wire).items()}
+    parties = {name: player(seats[name], table) for name, table in tables_for(plan, X, y).items()}
+    ends = outcomes({name: party.run for name, party in parties.items()}, seats)
+    assert all(isinstance(end, BudgetExceededError) for end in ends.values())
+    assert {message.kind for *_, message in wire.log} <= {
+        Kind.HELLO,
+        Kind.SEED_COMMITMENT,
+        Kind.SEED_SHARE,
+        Kind.CONFIRMATION,
+    }
 
 
 def test_rounding_inside_the_products_is_paid_for() -> None:

@@ -66,6 +66,7 @@ def test_what_is_opened() -> None:
     """Weights where they are opened, gradients where they are seen, scores with the plan's limit."""
     assert decided().opened[0] == "No weights: they stay in shares, also after training."
     assert "at most 455 rows in all" in decided().opened[1]
+    assert "at most 409 rows in all, rows held out for testing included" in decided(test_share=0.1).opened[1]
     assert (
         "at most 50 rows in all, rows held out for testing included" in decided(most_rows=50, test_share=0.1).opened[1]
     )
@@ -78,7 +79,9 @@ def test_what_is_opened() -> None:
 def test_that_parties_keep_to_the_protocol_is_assumed() -> None:
     """First of all; what a cheat can carry out is a number where it is bounded."""
     assert decided().assumed[0].startswith("Every organisation keeps to the protocol")
-    assert "at most 1,581 bits" in decided().assumed[0]
+    assert "22 bits of each row scored for it, at most 10,010 in all" in decided().assumed[0]
+    assert "57 bits of each row scored for it" in decided(open="own").assumed[0]
+    assert "learn more" in decided(8, 5, 5).assumed[0]
     assert "learn more" in decided(protocol="exchange").assumed[0]
     assert any("arbiter, which holds the key" in line for line in decided(protocol="arbiter").assumed)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from plumbob.checking import feature_rules, label_rules, scenes
+from plumbob.checking import feature_rules, label_rules, lattice_rules, scenes
 from plumbob.checking.figures import Figures
 from plumbob.checking.rules import Judgement
 from plumbob.errors import PlanError
@@ -244,6 +244,58 @@ CATALOGUE: tuple[AttackEntry, ...] = (
         ),
         judge=feature_rules.steering,
         scene=scenes.steering,
+    ),
+    AttackEntry(
+        name="off-the-circle",
+        by="features",
+        target="scores",
+        reference="beyond the paper: nothing binds a party's sines and cosines to an angle",
+        story=(
+            "On shares, each party turns its share of a score into sines and cosines. One that falsifies them for a "
+            "few people, and puts zeros into its columns for everybody else, finds their joint scores in the weights "
+            "that are opened to it."
+        ),
+        judge=lattice_rules.off_the_circle,
+        scene=scenes.off_the_circle,
+    ),
+    AttackEntry(
+        name="off-the-circle",
+        by="label",
+        target="scores",
+        reference="beyond the paper: nothing binds a party's sines and cosines to an angle",
+        story=(
+            "On shares, each party turns its share of a score into sines and cosines. One that falsifies them for a "
+            "few people, and puts zeros into its columns for everybody else, finds their joint scores in the weights "
+            "that are opened to it."
+        ),
+        judge=lattice_rules.off_the_circle,
+        scene=scenes.off_the_circle,
+    ),
+    AttackEntry(
+        name="garbage-replies",
+        by="features",
+        target="labels",
+        reference="beyond the paper: a reply need not be a product",
+        story=(
+            "A party that answers with garbage instead of a product makes its peer open a piece of the peer's own key. "
+            "With a whole key it would read every residual of one pass; the parameters are chosen so that what is "
+            "opened never holds enough of it."
+        ),
+        judge=lattice_rules.garbage_replies,
+        scene=scenes.garbage_replies,
+    ),
+    AttackEntry(
+        name="garbage-replies",
+        by="label",
+        target="scores",
+        reference="beyond the paper: a reply need not be a product",
+        story=(
+            "A party that answers with garbage instead of a product makes its peer open a piece of the peer's own key. "
+            "With a whole key it would read every residual of one pass; the parameters are chosen so that what is "
+            "opened never holds enough of it."
+        ),
+        judge=lattice_rules.garbage_replies,
+        scene=scenes.garbage_replies,
     ),
 )
 

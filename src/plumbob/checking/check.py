@@ -20,12 +20,11 @@ from plumbob.checking.figures import Figures
 from plumbob.checking.findings import Findings, worst_first
 from plumbob.checking.key_rules import key_findings
 from plumbob.checking.ledger import gains
-from plumbob.checking.prediction_rules import answered_rows, prediction_findings
+from plumbob.checking.prediction_rules import answered_rows, carried_in_words, prediction_findings
 from plumbob.checking.row_notes import noise_notes
 from plumbob.checking.verdict_words import DEGRADES, LEAKS
 from plumbob.errors import PlanError
 from plumbob.plan import Plan
-from plumbob.protocol.lattice_sets import most_opened_bits
 from plumbob.record import Finding
 
 
@@ -139,8 +138,13 @@ def _lattice_notes(figures: Figures) -> Iterator[str]:
 def dishonest_notes(plan: Plan, rows: int) -> Iterator[str]:
     """What a party can gain over shares that does not keep to the protocol."""
     if plan.protocol == "shares" and plan.scheme == "lattice" and len(plan.learners) == 2:
-        bits = most_opened_bits(plan, rows)
-        yield f"A dishonest party can spoil the model, and carry out at most {bits} bits in one run."
+        yield f"A dishonest party can spoil the model, and {carried_in_words(plan, rows)}."
+    if plan.protocol == "shares" and plan.scheme == "lattice" and plan.open == "never" and plan.test_share:
+        yield (
+            f"Held-out rows are scored when training ends. If {plan.label_party.name} breaks the protocol, "
+            "their scores can show it one of a peer's columns instead: at most 22 bits per row (altered-shares; "
+            "--predicted judges it)."
+        )
 
 
 def _notes(figures: Figures) -> Iterator[str]:

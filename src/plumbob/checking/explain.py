@@ -15,6 +15,7 @@ OUTSIDE_THE_CATALOGUE = {
     company_rules.ATTACK: company_rules.STORY,
     key_rules.KEYS: key_rules.STORY,
     prediction_rules.ATTACK: prediction_rules.STORY,
+    prediction_rules.ALTERED: prediction_rules.ALTERED_STORY,
 }
 """What is judged, though no party has to attack training for it."""
 ACCOUNTS = {"labels": ("labels",), "scores": ("scores",), "features": ("scores", "features")}

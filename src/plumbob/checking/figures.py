@@ -236,43 +236,23 @@ class Figures:
     # Weights, as `shares` opens them.
 
     def labels_in_opened_weights(self, name: str) -> int:
-        """Labels that a party that chooses its rows reads from its own opened weights, all runs together."""
-        per_run = min(self.batch, self.columns(name) * self.labels_per_opened_weight)
-        return min(self.rows, per_run * self.runs)
-
-    @cached_property
-    def labels_per_opened_weight(self) -> int:
-        """Of one run: the digits of a binary number, or one.
+        """Labels that a party that chooses its rows reads from its own opened weights, all runs together.
 
         From zero weights the first step's residuals are labels, so one weight is a binary number: as many digits as a
         feature has, less those that would move the weight by fewer than two of its last places. From any other
-        start, or where class weights multiply each label with a factor, a weight holds one person's residuals.
+        start a weight holds one person's residuals.
         """
-        if self.plan.start != "zero" or self.plan.class_weight != "none" or self.plan.noise != "none":
-            return 1
-        return max(1, self.widths.features.bits - 1 - self.lowest_opened_bit)
+        per_run = self.columns(name)
+        if self.plan.start == "zero" and self.plan.class_weight == "none":
+            per_run = min(self.batch, per_run * max(1, self.widths.features.bits - 1 - self._lowest_opened_bit))
+        return min(self.rows, per_run * self.runs)
 
-    @cached_property
-    def lowest_opened_bit(self) -> int:
-        """Of a feature: the lowest that moves an opened weight by two of its last places."""
-        moved, plan = math.log2(self.moved_by_a_label), self.plan
-        # Each pass rounds its penalty, and a weight collects that.
-        rounded = math.ceil(math.log2(plan.passes)) if plan.l2 and plan.is_whitened else 0
-        return max(0, math.ceil(plan.feature_bits - WEIGHTS.fraction_bits + 1 - moved) + rounded)
-
-    @cached_property
-    def moved_by_a_label(self) -> float:
-        """How far one label moves a weight in the first step, and in all later ones that only carry it on."""
-        sigmoid, plan = SIGMOIDS[self.plan.sigmoid], self.plan
-        # The penalty on whitened columns is a product with the party's own matrix, and that may hold zeros.
-        pull = 0.0 if plan.is_whitened else plan.rate * plan.l2
-        label = sigmoid.label_weight * label_scale(plan.label_flip_epsilon)
-        velocity = label * plan.rate * sigmoid.gradient_scale / self.batch
-        moved = velocity
-        for _ in range(self.steps - 1 if plan.momentum or pull else 0):
-            velocity = plan.momentum * velocity - pull * moved
-            moved += velocity
-        return moved
+    @property
+    def _lowest_opened_bit(self) -> int:
+        sigmoid = SIGMOIDS[self.plan.sigmoid]
+        label = sigmoid.label_weight * label_scale(self.plan.label_flip_epsilon)
+        moved = label * self.plan.rate * sigmoid.gradient_scale / self.batch
+        return max(0, math.ceil(self.plan.feature_bits - WEIGHTS.fraction_bits + 1 - math.log2(moved)))
 
     def opened_bits(self, name: str) -> int:
         """All that a party's opened weights can carry to it, whatever it sends, all runs together."""

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS
 from plumbob.plan import Plan
-from plumbob.protocol.openings import scored_bits
+from plumbob.protocol.openings import opened_bits, scored_bits
+from plumbob.protocol.prediction import PARTIAL
 from plumbob.record import Finding
 
 ATTACK = "prediction-equations"
@@ -19,6 +20,13 @@ STORY = (
 )
 REFERENCE = "Luo et al., ICDE 2021: equation solving"
 PREDICTION = "prediction"
+ALTERED = "altered-shares"
+ALTERED_STORY = (
+    "When training ends, the label party supplies its share of the others' weights. If it shifts one of them, every "
+    "score that it is shown later holds one chosen column of that person: as many bits as a score has, whatever it "
+    "sends."
+)
+ALTERED_REFERENCE = "beyond the paper: a share is bound, but not proved right"
 
 
 def prediction_findings(plan: Plan, predicted: int) -> Iterator[Finding]:
@@ -29,6 +37,8 @@ def prediction_findings(plan: Plan, predicted: int) -> Iterator[Finding]:
         if party.features:
             yield _weights(plan, party.name, predicted)
             yield _columns(plan, party.name, predicted)
+        if party.features and _is_shared(plan):
+            yield _altered(plan, party.name, predicted)
         yield _by_feature_party(plan, party.name, predicted)
 
 
@@ -47,6 +57,19 @@ def answered_rows(plan: Plan, asked: int, trained: int = 0) -> int:
     """What the plan's limit leaves of the rows that somebody asks for."""
     limit = plan.most_rows or (trained if _is_shared(plan) else 0)
     return min(asked, limit) if limit else asked
+
+
+def carried_in_words(plan: Plan, trained: int) -> str:
+    """What a dishonest one of two parties can read of the other's rows in `shares`: all that is opened to it."""
+    label = plan.label_party.name
+    if _is_shared(plan):
+        most = scored_bits(plan, plan.most_rows or trained)
+        return f"{label} can carry out {scored_bits(plan, 1)} bits of each row scored for it, at most {most:,} in all"
+    weights = max(opened_bits(plan, party.name) for party in plan.learners)
+    return (
+        f"each can carry out at most {weights:,} bits in its opened weights, and {label} another {PARTIAL.bits} bits "
+        "of each row scored for it"
+    )
 
 
 def _is_shared(plan: Plan) -> bool:
@@ -78,6 +101,16 @@ def _columns(plan: Plan, against: str, predicted: int) -> Finding:
         one, in_all = scored_bits(plan, 1), scored_bits(plan, predicted)
         why += f" A score carries at most {one} bits, whatever anybody sends: {in_all} for {predicted} rows."
     return _finding(plan, against, "features", DEGRADES, why)
+
+
+def _altered(plan: Plan, against: str, predicted: int) -> Finding:
+    """One column of those that the party has, nearly exactly in every score."""
+    label, columns = plan.label_party.name, plan.party(against).features
+    why = (
+        f"If {label} breaks the protocol when training ends and shifts its share of one weight, each of {predicted} "
+        f"scores holds one of {against}'s {columns} columns instead: {scored_bits(plan, 1)} bits per score, no more."
+    )
+    return Finding(ALTERED, label, against, "features", LEAKS, why, ALTERED_REFERENCE, "", stage=PREDICTION)
 
 
 def _by_feature_party(plan: Plan, by: str, predicted: int) -> Finding:

@@ -172,3 +172,24 @@ def steering(figures: Figures, by: str, _target: str) -> AttackDrawing:
     read = min(figures.steered_columns(by), width)
     ends = f"One column at a time: {read} of {width} in {figures.visits} epochs."
     return AttackDrawing((values, push, moved), (TIMES, "="), ends)
+
+
+def off_the_circle(figures: Figures, by: str, _target: str) -> AttackDrawing:
+    """A person's score, through sines that are none, in one opened weight."""
+    people = max(1, min(figures.columns(by), figures.rows))
+    scores = Block("unknown", people, 1, (f"{people} people's", "joint scores"), "?")
+    forged = Block("made-up", people, 1, ("falsified", "sines"))
+    weights = Block("known", people, 1, ("own weights,", "if opened"))
+    return AttackDrawing(
+        (scores, forged, weights), (TIMES, "="), f"One person per opened weight: {people} of {figures.rows}."
+    )
+
+
+def garbage_replies(figures: Figures, by: str, _target: str) -> AttackDrawing:
+    """A piece of a key in opened weights."""
+    columns = max(1, figures.columns(by))
+    key = Block("unknown", MOST_CELLS, 1, ("the peer's key", "of one pass"), "?")
+    forged = Block("made-up", MOST_CELLS, columns, ("garbage for", "a product"), empty_from=1)
+    weights = Block("known", 1, columns, (f"{columns} own weights,", "if opened"))
+    bits = figures.opened_bits(by)
+    return AttackDrawing((key, forged, weights), (TIMES, "="), f"{bits} opened bits of a key that is far longer.")

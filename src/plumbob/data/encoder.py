@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from plumbob.arrays import Matrix, Vector
 from plumbob.data import store
 from plumbob.data.cells import ColumnChoices
-from plumbob.data.encoding import EncodedColumn, find_shapes, fit_source
+from plumbob.data.encoding import Bins, EncodedColumn, Marked, find_shapes, fit_source
 from plumbob.data.shapes import EncodingChoices
 from plumbob.data.tables import Column, Table
 from plumbob.data.whitening import CLIP
@@ -167,20 +167,24 @@ def fit_sources(table: Table, training_rows: NDArray[np.intp], choices: Encoding
 def _moments(training: Column, source: EncodedColumn) -> Iterator[tuple[float, float]]:
     """(mean, factor) of each column that a source gives; of a slot, from its share of the training rows."""
     if source.column_shares is None:
-        yield from map(_fit, source.columns(training))
+        for place, values in enumerate(source.columns(training)):
+            is_within_one = isinstance(source, Bins) or (isinstance(source, Marked) and place == 1)
+            yield _reined_in(*_fit(values)) if is_within_one else _fit(values)
         return
     for share in source.column_shares:
         yield share, _slot_factor(share)
 
 
 def _slot_factor(share: float) -> float:
-    """One over the deviation, but never so much that a rare slot leaves the range that whitening keeps.
-
-    It clips rows in training and not at prediction, where such a slot would then count several times too much.
-    """
+    """One over the deviation, but never so much that a rare slot leaves the range that whitening keeps."""
     if not 0.0 < share < 1.0:
         return 0.0
-    return min(1.0 / math.sqrt(share * (1.0 - share)), LARGEST_SLOT / max(share, 1.0 - share))
+    return _reined_in(share, 1.0 / math.sqrt(share * (1.0 - share)))[1]
+
+
+def _reined_in(mean: float, factor: float) -> tuple[float, float]:
+    """(mean, factor) of values from 0 to 1, none of which whitening then clips: a slot's weight is what it adds."""
+    return mean, min(factor, LARGEST_SLOT / max(mean, 1.0 - mean))
 
 
 def _fit(values: Vector) -> tuple[float, float]:

@@ -96,13 +96,15 @@ class Table:
         )
 
     def digest(self) -> bytes:
-        """Over ids, columns and labels, in their order: by it a run knows the rows that it began with."""
+        """Over ids, columns and labels, in their order, and what was stated of columns: by it a run knows its rows."""
         digest = hashlib.sha256(f"{len(self.ids)},{len(self.columns)}:".encode())
         digest.update("".join(f"{len(identity)}:{identity}" for identity in self.ids).encode())
         for column in self.columns:
             digest.update(f"{len(column.name)}:{column.name}".encode())
             values = column.values
             digest.update(repr(values.tolist()).encode() if column.is_text else np.ascontiguousarray(values).data)
+            if column.stated or column.is_stepped or column.is_monotone:
+                digest.update(repr((column.stated, column.is_stepped, column.is_monotone)).encode())
         if self.labels is not None:
             digest.update(np.ascontiguousarray(self.labels).data)
         return digest.digest()

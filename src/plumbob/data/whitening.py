@@ -16,6 +16,7 @@ import numpy as np
 from plumbob.arrays import Matrix, Vector
 
 CLIP = 5.0
+LARGEST = 127.0  # Whitened entries are limited to it, so that every row, old or new, fits a lattice's 21 bits.
 LEAST_GAMMA = 0.01
 PENALTY_BITS = 18  # Fraction bits of the penalty's matrix, whose entries are at most p / 4.
 
@@ -31,16 +32,17 @@ class Whitening:
     """Rows are shortened to it before they are centred; 0 = not."""
 
     def apply(self, standardised: Matrix) -> Matrix:
-        """Rows as training sees them."""
+        """Rows as training sees them; those to predict, too."""
         inside: Matrix = np.clip(standardised, -self.clip, self.clip)
         if self.norm:
             inside = inside * (self.norm / np.maximum(np.linalg.norm(inside, axis=1, keepdims=True), self.norm))
         inside -= self.centre
         whitened: Matrix = inside @ self.matrix
+        np.clip(whitened, -LARGEST, LARGEST, out=whitened)
         return whitened
 
     def in_standard_units(self, weights: Vector) -> tuple[Vector, float]:
-        """(weights, offset) on standardised columns, for rows that are not clipped."""
+        """(weights, offset) on standardised columns that are clipped already."""
         standard: Vector = self.matrix @ weights
         return standard, -float(self.centre @ standard)
 

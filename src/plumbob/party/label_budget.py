@@ -11,11 +11,12 @@ from typing import Self
 import msgspec
 
 from plumbob.errors import BudgetExceededError, DataError
+from plumbob.party.file_lock import alone_at
 from plumbob.party.home import Home
 from plumbob.plan import Plan
-from plumbob.privacy.accounting import zcdp_epsilon
+from plumbob.privacy.accounting import LabelCost, zcdp_epsilon
 from plumbob.protocol.defences import label_cost
-from plumbob.transport.identity import make_private_folder, write_over
+from plumbob.transport.identity import write_over
 
 FOLDER = "released"
 FILE = "labels.json"
@@ -43,10 +44,15 @@ class LabelBudget:
 
         BudgetExceededError, with nothing booked, where that would be more than `limit`, or than the plan's epsilon.
         """
-        cost, spent = label_cost(plan), self._read()
-        before = max((spent.rho.get(identity, 0.0) for identity in ids), default=0.0)
+        cost = label_cost(plan)
         if cost is None:
             return 0.0
+        with alone_at(self.file):
+            return self._booked(plan, cost, run, ids, limit)
+
+    def _booked(self, plan: Plan, cost: LabelCost, run: str, ids: Sequence[str], limit: float) -> float:
+        spent = self._read()
+        before = max((spent.rho.get(identity, 0.0) for identity in ids), default=0.0)
         if run in spent.runs:
             return zcdp_epsilon(before, plan.delta)
         after = zcdp_epsilon(before + cost.rho, plan.delta)
@@ -59,7 +65,6 @@ class LabelBudget:
                 f"{self.file} to forget what was released"
             )
         rho = spent.rho | {identity: spent.rho.get(identity, 0.0) + cost.rho for identity in ids}
-        make_private_folder(self.file.parent)
         write_over(self.file, msgspec.json.encode(_Spent(spent.runs | {run: cost.rho}, rho)))
         return after
 

@@ -16,6 +16,7 @@ from plumbob.data import Table
 from plumbob.errors import BudgetExceededError, DataError
 from plumbob.party import sizes
 from plumbob.party.conversation import Conversation
+from plumbob.party.file_lock import alone_at
 from plumbob.party.home import Home
 from plumbob.party.party_run import PartyRun
 from plumbob.plan import Plan
@@ -25,7 +26,7 @@ from plumbob.protocol.prediction import SCORE_BYTES, Answerer, Asker, Served
 from plumbob.protocol.quality import shows_quality
 from plumbob.protocol.shares_prediction import PREDICTED_AT_ONCE
 from plumbob.protocol.sqlite_journal import SqliteJournal
-from plumbob.transport.identity import make_private_folder, write_over
+from plumbob.transport.identity import write_over
 
 FOLDER = "answered"
 HELD_OUT = "held out"  # The fact in a run's journal that its held-out rows were counted.
@@ -71,7 +72,9 @@ def answer(
     """At a feature party: one session, until the label party ends it or the ledger is full."""
     with party_run.talk("predict", journal) as talk, _ended_together(talk, journal):
         participant = party_run.participant(talk, journal, randomness)
-        return Answerer(participant, _rows_of(party_run), part, most_rows, ledger.answered(), ledger.book).run()
+        before = ledger.answered()
+        book = _Booking(ledger, before).book
+        return Answerer(participant, _rows_of(party_run), part, most_rows, before, book).run()
 
 
 @contextmanager
@@ -111,18 +114,51 @@ class AnsweredRows:
         except (OSError, msgspec.DecodeError):
             raise DataError(f"{self.file}: expected how many rows were answered; restore it, or delete it") from None
 
+    def add(self, rows: int, limit: int = 0) -> None:
+        """Count these too, on the disk when it returns; BudgetExceededError, with nothing counted, beyond a limit.
+
+        What another process counts at the same time is not lost: training may begin while a session answers.
+        """
+        with alone_at(self.file):
+            before = self.answered()
+            if limit and before + rows > limit:
+                raise BudgetExceededError(f"{before} rows of this plan have been scored, {rows} more exceed {limit}")
+            write_over(self.file, msgspec.json.encode(Count(before + rows)))
+
+
+@dataclass
+class _Booking:
+    """One session's part in the ledger: the protocol tells sums, the ledger takes what comes on top."""
+
+    ledger: AnsweredRows
+    counted: int
+
     def book(self, answered: int) -> None:
-        """On the disk when it returns."""
-        make_private_folder(self.file.parent)
-        write_over(self.file, msgspec.json.encode(Count(answered)))
+        self.ledger.add(answered - self.counted)
+        self.counted = answered
+
+
+def planned_limit(plan: Plan, training_rows: int) -> int:
+    """How many rows the plan lets the label party have scored in all, 0 for any number."""
+    is_limited = plan.version > 1 and plan.protocol == "shares" and plan.open == "never"
+    return plan.most_rows or (training_rows if is_limited else 0)
 
 
 def book_held_out(home: Home, plan: Plan, journal: SqliteJournal, rows: int) -> None:
-    """The rows whose scores are opened when training ends, once for a run, and before it begins."""
+    """The rows whose scores are opened when training ends, once for a run, and before it begins.
+
+    BudgetExceededError, with nothing booked, beyond what the plan allows: every new run would show other rows.
+    """
     if not shows_quality(plan, rows) or journal.fact(HELD_OUT) is not None:
         return
-    answered = AnsweredRows.of(home, plan)
-    answered.book(answered.answered() + plan.held_out(rows))
+    ledger, held_out = AnsweredRows.of(home, plan), plan.held_out(rows)
+    try:
+        ledger.add(held_out, planned_limit(plan, rows - held_out))
+    except BudgetExceededError as error:
+        raise BudgetExceededError(
+            f"{error}, the plan's limit, and this run would score its held-out rows when it ends. Agree on a plan with "
+            f"a higher most_rows or a lower test_share, or delete {ledger.file} to reset the count"
+        ) from None
     journal.note(HELD_OUT, b"")
 
 

@@ -1,4 +1,4 @@
-"""What has been spent of each person's row, over all runs: booked before the first byte of a run leaves.
+"""What has been spent of each person's row, over all runs: booked before anything leaves that depends on one.
 
 One file per party. It holds a hash of each id under a key of its own, so that it names nobody, and what every run
 cost. Two tables that share rows share their budget, row by row.

@@ -13,7 +13,7 @@ imported late: most of these verbs need neither.
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from typing import Any
 from plumbob.callbacks import Tell
 from plumbob.crypto import Randomness
 from plumbob.data import Table, held_out_rows, in_agreed_order, read_table
-from plumbob.errors import BudgetExceededError, DataError, UnsafePlanError, UnsignedPlanError
+from plumbob.errors import BudgetExceededError, DataError, JournalError, UnsafePlanError, UnsignedPlanError
 from plumbob.party import alignment, prediction, receipts, signature, training
 from plumbob.party.conversation import AnyConnector, OtherNumber
 from plumbob.party.home import Home
@@ -324,9 +324,8 @@ def _held_out(home: Home, plan: Plan, run: RunFolder) -> dict[str, bool]:
 
 def _most_rows(plan: Plan, part: ModelPart, own: int) -> int | None:
     """The smaller one of what this party allows and what the plan does; in a plan, 0 means the rows of training."""
-    is_limited = plan.version > 1 and plan.protocol == "shares" and plan.open == "never"
-    planned = plan.most_rows or (part.training_rows if is_limited else 0)
-    return min((limit for limit in (own, planned) if limit), default=None)
+    limits = (own, prediction.planned_limit(plan, part.training_rows))
+    return min((limit for limit in limits if limit), default=None)
 
 
 def status(folder: Path) -> dict[str, object]:
@@ -398,6 +397,9 @@ def forget(folder: Path, run: str, gives_up: bool) -> dict[str, object]:
                 f"{run}: journal erased, results kept; a party that has not finished this run can no longer finish it"
             )
         elif gives_up:
+            # Overwritten first, if the disk has room for that: a file that is only removed can be brought back.
+            with suppress(JournalError):
+                journal.forget()
             shutil.rmtree(place)
             line = f"{run}: given up and deleted; to begin again, type --new on all sides"
         else:
@@ -505,7 +507,20 @@ def _runs_of(home: Home, plan: Plan) -> dict[int, Path]:
     short = plan.hash()[:SHORT]
     places = (home.folder / RUNS).glob(f"{short}*")
     numbered = ((place.name.removeprefix(short).removeprefix("-") or "1", place) for place in places)
-    return {int(number): place for number, place in numbered if number.isdigit()}
+    runs = {int(number): place for number, place in numbered if number.isdigit()}
+    for place in runs.values():
+        _refuse_other_plan(place, plan)
+    return runs
+
+
+def _refuse_other_plan(place: Path, plan: Plan) -> None:
+    """A folder's name is the beginning of a hash, and whoever writes two plans can make these alike."""
+    file = RunFolder(place).plan_file
+    if file.exists() and Plan.load(file).hash() != plan.hash():
+        raise DataError(
+            f"{place}: holds a run of another plan whose hash begins like this one's, which does not happen by chance; "
+            "use the plan that was signed, and ask whoever sent this one"
+        )
 
 
 def _private(home: Home, *names: str) -> Path:

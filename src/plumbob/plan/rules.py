@@ -1,5 +1,6 @@
 """What is wrong with values, one by one and together: what a protocol cannot carry is refused here, with the reason."""
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -21,6 +22,8 @@ PARTY_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
 PROFILE_BITS = (2048, 3072)
 LEAST_L2_OF_LONG_RUNS = 0.01
 MOST_SHARING = 8  # Parties in `shares`: products grow with the square of their number.
+# Of a number in a lattice product's matrix, without its sign: before the point, and in all.
+MOST_INTEGER_BITS, MOST_ENTRY_BITS = 7, 20
 BOUNDED_SIGMOIDS = ("fourier", "exact", "piecewise")
 # What version 1 would have refused, so that no earlier plan can say it.
 CHOICES_OF_VERSION_2: Mapping[str, tuple[object, ...]] = {
@@ -317,6 +320,15 @@ def _row_mistakes(plan: PlanSettings) -> Mistakes:
             ' model without limit; set scheme = "lattice"',
         )
         return
+    longest = plan.joint_norm * math.sqrt(max(party.features for party in plan.learners) / max(1, plan.columns))
+    room = 2.0 ** min(MOST_INTEGER_BITS, MOST_ENTRY_BITS - plan.feature_bits)
+    if plan.protocol == "shares" and longest >= room:
+        yield (
+            {"noise", "row_norm", "feature_bits", "parties"},
+            f'privacy.row_norm: with noise = "rows" a party\'s rows may be {longest:.3g} long, and products carry'
+            f" numbers below {room:g} with feature_bits = {plan.feature_bits}: a row beyond that would stop the run,"
+            " which peers see; lower row_norm or feature_bits",
+        )
     if plan.sigmoid not in BOUNDED_SIGMOIDS:
         yield (
             {"noise", "sigmoid"},

@@ -32,14 +32,17 @@ DROPPED_BITS = RESIDUAL_RING - GRADIENT_RING
 STEP_BITS = 26  # Bits of the public integer that stands for rate / rows.
 MOMENTUM_BITS = 20
 RATE_BITS = 20
-FAILURE_BITS = 40
+FAILURE_BITS, FAILURE_BITS_OF_STAGES = 40, 38
+"""A number is cut or lifted wrongly in one of 2**40 runs of two parties. With more, the first stage of the sigmoid has
+sixteen numbers per row: one of 2**38, so that the default plan holds for as many rows as a run takes. Such a run has a
+spoilt model, and shows nobody anything."""
 TURN_BITS = 22  # Fraction bits of a product of sines and cosines that goes into the next stage.
 LAST_BITS = 22
 """Fraction bits of the last stage's factors: a residual is a sum of sixteen products with them, whose errors add up."""
 HIDING_BITS = 30
-STRAY_UNITS = 2
-"""For each party. A sum's own low bits are dropped (one unit down), each peer's product is right to one unit each way:
-two neighbours' sums can so differ by less than this many units more than exact ones would."""
+STRAY_UNITS = 4
+"""For each party. A sum's own low bits are dropped (one unit down), each peer's product is right to two units each way,
+by two roundings and its noise: neighbours' sums so differ by less than this many units more than exact ones would."""
 NOISE_BITS = 6
 """All parties' noise stays below 2**6 deviations of one, but for less than 2**-600."""
 MOST_ROWS = 1_950_000
@@ -169,12 +172,13 @@ class LatticeShape:
         return pairs * (self.plan.passes * (2 * matrices + len(self.pieces)) + bound)
 
     def prove(self) -> None:
-        """Refuse too many rows, and shares that are cut or lifted wrongly more often than in one of 2**40 runs."""
+        """Refuse too many rows, and shares that are cut or lifted wrongly more often than is agreed."""
         if self.rows > MOST_ROWS:
             raise PlanError(f"shares: one run takes up to {MOST_ROWS} rows, got {self.rows}; train on fewer of them")
-        if self.failure_bits > -FAILURE_BITS:
+        needed = FAILURE_BITS if self.parties == 2 else FAILURE_BITS_OF_STAGES
+        if self.failure_bits > -needed:
             raise PlanError(
-                f"shares: {self.rows} rows and {self.plan.passes} passes leave less than {FAILURE_BITS} bits of safety "
+                f"shares: {self.rows} rows and {self.plan.passes} passes leave less than {needed} bits of safety "
                 "when shares are cut; choose fewer feature_bits or epochs"
             )
         if self.shown_bits > -HIDING_BITS:
@@ -185,10 +189,11 @@ class LatticeShape:
 
     def refuse_scores(self, held_out: int) -> None:
         """Held-out rows are scored when training ends, and count among the rows that the plan allows."""
-        if self.plan.open == "never" and 0 < self.plan.most_rows < held_out:
+        most = self.plan.most_rows or self.rows
+        if self.plan.open == "never" and most < held_out:
             raise PlanError(
-                f"crypto.most_rows: {self.plan.most_rows} rows may be scored, and {held_out} are held out to be scored "
-                "when training ends; hold out fewer rows (test_share), or raise most_rows"
+                f"crypto.most_rows: {most} rows may be scored, and {held_out} are held out to be scored when training "
+                "ends; hold out fewer rows (test_share), or raise most_rows"
             )
 
     @property
@@ -264,10 +269,15 @@ class LatticeShape:
 
 
 def most_opened_bits(plan: Plan, rows: int) -> int:
-    """What a dishonest party can have carried out to it: what is opened to it, or all that weights' shares hold."""
+    """How much of a key a dishonest party can have carried out to it: what is opened, or all that weights' shares hold.
+
+    Between two, the weights of both count: scores show the label party what the peer's own weights hold, too. More
+    parties are taken for honest. What is opened of rows is another number: `checking.prediction_rules`.
+    """
     held = (plan.columns + 1) * _share_bits(plan)
     if plan.open == "own":
-        return min(held, max(columns_of(plan, party.name) for party in plan.learners) * WEIGHTS.bits)
+        columns = [columns_of(plan, party.name) for party in plan.learners]
+        return min(held, (sum(columns) if len(columns) == 2 else max(columns)) * WEIGHTS.bits)
     return min(held, (plan.most_rows or rows) * SCORES_BY_LATTICE.bits)
 
 
@@ -288,7 +298,8 @@ def _too_much(plan: Plan, opened: int) -> str:
         rows, columns = most // SCORES_BY_LATTICE.bits, most // _share_bits(plan) - 1
         accepted = f"most_rows = {rows} scored rows, or {columns} columns in all with any number of rows"
     else:
-        accepted = f'{most // WEIGHTS.bits - 1} columns of one party, or open = "never"'
+        whose = "in all" if len(plan.learners) == 2 else "of one party"
+        accepted = f'{most // WEIGHTS.bits - 1} columns {whose}, or open = "never"'
     return (
         f'crypto.scheme: "lattice": {opened} bits may be opened to one party, and its keys withstand {most}; accepted '
         f"would be {accepted}"

@@ -84,17 +84,31 @@ class ModelPart:
         return penalties_of(l2, len(self.encoder.names), self.has_intercept, self.whitening)
 
     def partial_scores(self, table: Table) -> Vector:
-        """This party's part of new rows' scores."""
+        """This party's part of new rows' scores, which are limited as in training, whether weights are open or not."""
         if self.weights is None:
             raise DataError('the weights were never opened (open = "never"); predict through the protocol instead')
         scores = np.empty(len(table))
-        weights, offset = self._on_encoded_columns()
         for piece in store.pieces(len(table)):
-            scores[piece] = self.encoder.encode(table, piece) @ weights + offset
+            scores[piece] = self.encode(table, piece) @ self.weights
         return scores
 
+    def input_limits(self) -> tuple[Vector, Vector] | None:
+        """(lowest, highest) value of each encoded column that a score tells apart, in the units of the own table.
+
+        What lies beyond counts as the limit itself. None where nothing is clipped.
+        """
+        if self.whitening is None:
+            return None
+        factor, middle = self.encoder.factor, self.encoder.shift
+        # A constant column has a factor and a weight of 0: any limit will do.
+        reach = np.divide(self.whitening.clip, factor, out=np.zeros_like(factor), where=factor != 0)
+        return middle - reach, middle + reach
+
     def in_input_units(self) -> tuple[Vector, float]:
-        """(coefficients, offset) in the units of the party's own table; the offset holds the intercept."""
+        """(coefficients, offset) in the units of the party's own table, for rows within `input_limits`.
+
+        The offset holds the intercept.
+        """
         if self.weights is None:
             raise DataError(NEVER_OPENED)
         weights, before = self._on_encoded_columns()
@@ -138,6 +152,7 @@ class ModelPart:
             stored["whitening"] = _stored_whitening(self.whitening)
         if self.bound is not None:
             stored |= _stored_bound(self.bound)
+        path.touch(mode=0o600)
         path.write_text(json.dumps(stored, indent=1, allow_nan=False), encoding="utf-8")
 
     @classmethod

@@ -100,9 +100,14 @@ class TrainingParty(ABC):
         self.prepare()
 
     def _refuse_steep_rate(self) -> None:
-        """In `shares` nobody would see a full-batch run diverge; the public rate never does."""
+        """In `shares` nobody would see a full-batch run diverge; the public rate never does.
+
+        Not under a promise for whole rows: peers see whether a run begins, and one row could decide that.
+        """
         plan = self.plan
         if plan.version == 1 or plan.protocol != "shares" or plan.batches != "full" or not plan.learning_rate:
+            return
+        if plan.noise == "rows":
             return
         most = logistic.largest_rate(self.shard.X, plan.momentum)
         if plan.rate >= most:

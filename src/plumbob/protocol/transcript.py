@@ -66,6 +66,8 @@ class Transcript:
         optional: dict[str, Any] = {"y": self.y, "own_noise": self.own_noise, "flipped": self.flipped}
         # Many rows hardly become smaller, and squeezing them takes longer than training in the clear.
         write = np.savez if self.X.nbytes >= UNCOMPRESSED_FROM else np.savez_compressed
+        # Rows and labels: wherever the file is copied to, nobody else reads it.
+        path.touch(mode=0o600)
         write(
             path,
             format=np.array(FORMAT),
@@ -120,4 +122,5 @@ class ArbiterTranscript:
         # Under the name that earlier versions gave them.
         arrays: dict[str, Any] = {f"seen/{name}": values for name, values in self.sums.items()}
         arrays |= {"format": np.array(FORMAT), "party": np.array(self.party), "plan": np.array(self.plan)}
+        path.touch(mode=0o600)
         np.savez_compressed(path, **arrays)

@@ -8,12 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from plumbob.checking.company_rules import is_masked
-from plumbob.checking.prediction_rules import answered_rows
+from plumbob.checking.prediction_rules import answered_rows, carried_in_words
 from plumbob.checking.verdict_words import DEGRADES, LEAKS, ORDER
 from plumbob.plan import Plan
 from plumbob.privacy.rows import odds_factor
 from plumbob.protocol.defences import label_cost
-from plumbob.protocol.lattice_sets import most_opened_bits
 from plumbob.protocol.row_noise import row_cost
 from plumbob.record import Finding, RunRecord
 from plumbob.report.limits import decided_limits_of
@@ -233,7 +232,7 @@ def _opened(run: _Sources) -> Iterator[str]:
 
 
 def _limit(run: _Sources) -> str:
-    most = answered_rows(run.plan, EVERY_ANSWER, run.rows + run.plan.held_out(run.plan.rows))
+    most = answered_rows(run.plan, EVERY_ANSWER, run.rows)
     held_out = ", rows held out for testing included" if run.plan.test_share else ""
     return f"at most {most:,} rows in all{held_out}" if most < EVERY_ANSWER else "without a limit in the plan"
 
@@ -252,13 +251,9 @@ def _deviating(run: _Sources) -> str:
     plan = run.plan
     if is_masked(plan):
         return f"A {plan.label_party.name} that cheats can read others' columns bit by bit, and spoil the model."
-    if plan.protocol == "shares" and plan.scheme == "lattice":
-        bits = most_opened_bits(plan, max(run.rows, 1))
-        return f"One that cheats can spoil the model, and carry out at most {bits:,} bits." if bits else SPOILS
-    return SPOILS if plan.protocol == "shares" else "One that cheats can learn more, and spoil the model."
-
-
-SPOILS = "One that cheats can spoil the model."
+    if plan.protocol == "shares" and len(plan.learners) == 2:
+        return f"One that cheats can spoil the model, and {carried_in_words(plan, max(run.rows, 1))}."
+    return "One that cheats can learn more, and spoil the model."
 
 
 def _not_tested(run: _Sources) -> Iterator[str]:

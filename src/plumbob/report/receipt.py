@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Sequence
 
+from plumbob.checking.prediction_rules import carried_in_words
 from plumbob.plan import Plan
 from plumbob.privacy.rows import RowCost
 from plumbob.protocol.defences import label_cost, noise_std
@@ -59,7 +60,8 @@ def _trust_in_words(shape: LatticeShape) -> str:
     """What a dishonest party can reach between two; what is assumed of everybody among more."""
     opened = most_opened_bits(shape.plan, shape.rows)
     if shape.parties == 2:
-        return f"at most {opened} bits opened to one party can be carried out by a dishonest one"
+        carried = carried_in_words(shape.plan, shape.rows)
+        return f"{carried}, if dishonest; keys withstand the {opened:,} bits that can depend on one"
     return (
         f"for parties that keep to the protocol (honest-but-curious): {opened} bits are opened to one party at most, "
         f"and masks show something in at most one of 2**{-shape.shown_bits:.0f} runs; a label party that does not keep "

@@ -64,7 +64,7 @@ class Timeouts:
     closing: float = 2.0  # for the goodbye
     first_retry: float = 0.5
     longest_retry: float = 10.0
-    give_way: float = 3.0  # where both sides could dial, the one named second waits so long
+    give_way: float = 1.0  # where both sides could dial, the one named second waits so long
 
 
 class WebSocketConnection:

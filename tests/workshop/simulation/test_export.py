@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from plumbob.data import Table, table_from
+from plumbob.data import Table, split_array, table_from
 from plumbob.errors import DataError
 from plumbob.plan import Plan
 from plumbob.protocol.outcome import unfinished_record
@@ -50,6 +50,32 @@ def test_json_gives_the_scores(run: Run, folder: Path, new_tables: dict[str, Tab
     np.testing.assert_allclose(scores, run.model.scores(new_tables), atol=1e-9)
     assert stored["columns"][:2] == ["mean radius", "mean texture"]
     assert stored["classes"] == [0, 1]
+
+
+def test_what_training_clipped_is_clipped_elsewhere_too(tmp_path: Path) -> None:
+    """Rows far out get the scores of `predict` from every form: JSON says the limits, the others keep to them."""
+    X, y = np.random.default_rng(5).normal(size=(200, 4)) * [1, 50, 0.1, 3] + [0, 7, 2, -1], np.arange(200) % 2
+    X[::2, 1] += 40
+    X[:, 2] = 2.0
+    plan = Plan.for_columns((2, 2), protocol="clear", scale="whitened", batches="full", missing="mean", seed=3)
+    names = ("label", "features")
+    run = train(plan, dict(zip(names, split_array(X, y, (2, 2)), strict=True)))
+    run.save(tmp_path)
+    rows = X[:20] + X.std(axis=0) * np.linspace(-20, 20, 20)[:, None]
+    rows[3, 0] = np.nan
+    expected = run.model.scores(dict(zip(names, split_array(rows, None, (2, 2)), strict=True)))
+    assert not np.allclose(np.diff(expected[:3]), np.diff(expected[8:11]), atol=1e-3)
+    stored = json.loads(export(tmp_path, "json").read_text())
+    filled = np.where(np.isnan(rows), stored["fill"], rows)
+    by_hand = np.clip(filled, stored["low"], stored["high"]) @ np.array(stored["coefficients"]) + stored["intercept"]
+    np.testing.assert_allclose(by_hand, expected, atol=1e-9)
+    np.testing.assert_allclose(as_estimator(merged(run.model)).decision_function(rows), expected, atol=1e-9)
+    pytest.importorskip("skl2onnx", reason="the extra `export` is not installed")
+    from onnx.reference import ReferenceEvaluator
+
+    graph = ReferenceEvaluator(str(export(tmp_path, "onnx")))
+    _, probabilities = (np.asarray(output) for output in graph.run(None, {"X": rows}))
+    np.testing.assert_allclose(probabilities[:, 1], 1 / (1 + np.exp(-expected)), atol=1e-4)
 
 
 def test_parts_add_up(run: Run, folder: Path, new_tables: dict[str, Table]) -> None:

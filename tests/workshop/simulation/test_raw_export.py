@@ -34,6 +34,7 @@ def columns(seed: int, unseen: bool = False) -> tuple[Columns, Columns]:
     town[5:8] = ["Rome"] * 3
     if unseen:
         town[8], whole[3] = "Oslo", None
+        numbers[1:3] = [40.0, -40.0]
     return {"x": numbers, "n": whole}, {"town": town}
 
 
@@ -48,7 +49,9 @@ def run(request: pytest.FixtureRequest) -> Run:
     """Trained on four bins, of which some columns may choose another form, or on numbers with marks for their gaps."""
     choices = {"steps": ColumnChoices(stepped=("x",)), "monotone": ColumnChoices(monotone=("x", "n"))}
     given = tables(*columns(1), choices.get(request.param, ColumnChoices()))
-    keys = {"missing": "indicator", "categorical": "one-hot"} if request.param == "indicator" else {"bins": 4}
+    keys: dict[str, Any] = {"bins": 4}
+    if request.param == "indicator":
+        keys = {"missing": "indicator", "categorical": "one-hot", "scale": "whitened"}
     plan = Plan.for_columns((1, 1), protocol="clear", seed=3, epochs=5, batch_size=60, **keys)
     widths = [len(fit_encoder(table, np.arange(ROWS), plan).names) for table in given.values()]
     return train(plan.replace(features=widths), given)

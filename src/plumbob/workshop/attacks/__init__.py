@@ -7,12 +7,27 @@ party floor (plumbob/checking/catalogue.py), which is found by its name.
 from plumbob.workshop.attacks.active.chosen_rows import CHOSEN_ROWS
 from plumbob.workshop.attacks.active.claimed_width import CLAIMED_WIDTH_BY_FEATURE_PARTY, CLAIMED_WIDTH_BY_LABEL_PARTY
 from plumbob.workshop.attacks.active.interface import ActiveAttack
+from plumbob.workshop.attacks.active.lattice_parties import (
+    GARBAGE_REPLIES_BY_FEATURE_PARTY,
+    GARBAGE_REPLIES_BY_LABEL_PARTY,
+    OFF_THE_CIRCLE_BY_FEATURE_PARTY,
+    OFF_THE_CIRCLE_BY_LABEL_PARTY,
+)
 from plumbob.workshop.attacks.active.packing import PACKING_BY_FEATURE_PARTY, PACKING_BY_LABEL_PARTY
 from plumbob.workshop.attacks.active.steering import STEERING_BY_FEATURE_PARTY, STEERING_BY_LABEL_PARTY
 from plumbob.workshop.attacks.feature_chain import FEATURE_CHAIN
 from plumbob.workshop.attacks.feature_geometry import FEATURE_GEOMETRY
 from plumbob.workshop.attacks.feature_single import FEATURE_SINGLE_BY_FEATURE_PARTY, FEATURE_SINGLE_BY_LABEL_PARTY
-from plumbob.workshop.attacks.interface import Attack, Claim, Condition, LabelClaim, NotApplicable, ValueClaim, View
+from plumbob.workshop.attacks.interface import (
+    Attack,
+    CarriedOut,
+    Claim,
+    Condition,
+    LabelClaim,
+    NotApplicable,
+    ValueClaim,
+    View,
+)
 from plumbob.workshop.attacks.label_average import LABEL_AVERAGE
 from plumbob.workshop.attacks.label_counts import LABEL_COUNTS
 from plumbob.workshop.attacks.label_only import LABEL_ONLY
@@ -40,6 +55,10 @@ ACTIVE: tuple[ActiveAttack, ...] = (
     CHOSEN_ROWS,
     STEERING_BY_LABEL_PARTY,
     STEERING_BY_FEATURE_PARTY,
+    OFF_THE_CIRCLE_BY_FEATURE_PARTY,
+    OFF_THE_CIRCLE_BY_LABEL_PARTY,
+    GARBAGE_REPLIES_BY_FEATURE_PARTY,
+    GARBAGE_REPLIES_BY_LABEL_PARTY,
 )
 
 __all__ = [
@@ -47,6 +66,7 @@ __all__ = [
     "PASSIVE",
     "ActiveAttack",
     "Attack",
+    "CarriedOut",
     "Claim",
     "Condition",
     "LabelClaim",

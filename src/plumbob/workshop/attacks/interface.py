@@ -205,7 +205,17 @@ class NotApplicable:
     conditions: tuple[Condition, ...] = field(default=())
 
 
-Claim = LabelClaim | ValueClaim
+@dataclass(frozen=True)
+class CarriedOut:
+    """The attack read nobody's value, but carried something out: how many bits, of how many that were opened to it."""
+
+    bits: int
+    most: int
+    why: str
+    conditions: tuple[Condition, ...] = ()
+
+
+Claim = LabelClaim | ValueClaim | CarriedOut
 
 
 @dataclass(frozen=True)

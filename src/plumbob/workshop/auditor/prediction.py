@@ -5,13 +5,15 @@ them as an attacker would need to know from elsewhere. From these it solves for 
 is then one equation about its row's columns, of which the smallest solution is the claim.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from plumbob.arrays import Matrix, Vector
 from plumbob.checking.prediction_rules import (
+    ALTERED,
+    ALTERED_REFERENCE,
     ATTACK,
     PREDICTION,
     REFERENCE,
@@ -20,12 +22,17 @@ from plumbob.checking.prediction_rules import (
     unknown_weights,
 )
 from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS
+from plumbob.data import Table
+from plumbob.errors import LocalProtocolError
+from plumbob.model import intervals
 from plumbob.plan import Plan
-from plumbob.protocol.openings import SCORES
+from plumbob.protocol.openings import SCORES, scored_bits
 from plumbob.record import Finding
 from plumbob.workshop.attacks import Attack, NotApplicable, ValueClaim
-from plumbob.workshop.auditor.score import explained, scored
+from plumbob.workshop.attacks.active.altered_shares import COLUMN, AlteredSharesParty, believed
+from plumbob.workshop.auditor.score import explained, regression_errors, scored
 from plumbob.workshop.auditor.truth import Truth
+from plumbob.workshop.simulation import train
 
 EQUATIONS = Attack(ATTACK, "label", lambda view: NotApplicable("it needs scores of predicted rows"), REFERENCE)
 EXACT = 1e-6
@@ -43,7 +50,7 @@ def prediction_audit(truth: Truth, predicted: int, again: Callable[[Truth], Trut
     if answered < unknown_weights(plan):
         yield from expected
         return
-    yield from (one for one in expected if one.by != plan.label_party.name)
+    yield from (one for one in expected if one.by != plan.label_party.name or one.attack == ALTERED)
     against = " + ".join(party.name for party in plan.feature_parties if party.features)
     scored_rows = _scores_of(truth if _has_weights(truth) else again(truth), plan, against, answered)
     known = unknown_weights(plan)
@@ -126,3 +133,46 @@ def _weights_findings(truth: Truth, against: str, weights: Vector, solved: Vecto
             advantage=reached,
             stage=PREDICTION,
         )
+
+
+def altered_shares_audit(truth: Truth, predicted: int, plan: Plan, tables: Mapping[str, Table]) -> list[Finding]:
+    """The label party shifts the share that it supplies, in a run of its own, and reads the scores of these rows.
+
+    `plan` and `tables` make the run again. Only lattices are acted out; of Paillier's shares `check` says the same.
+    """
+    is_closed = (plan.protocol, plan.scheme, plan.open) == ("shares", "lattice", "never")
+    if not is_closed or not any(party.features for party in plan.feature_parties):
+        return []
+    label = plan.label_party.name
+    run = train(plan, tables, cast={label: AlteredSharesParty})
+    party = run.parties[label]
+    if not isinstance(party, AlteredSharesParty):
+        raise LocalProtocolError(f"{label} was cast for an attack and played honestly")
+    answered = min(answered_rows(truth.plan, predicted, truth.rows), truth.rows)
+    scores = run.model.scores({name: table.take(np.arange(answered)) for name, table in tables.items()})
+    return [_altered_finding(truth, party.victim, believed(scores, truth.views[label]))]
+
+
+def _altered_finding(truth: Truth, victim: str, claimed: Vector) -> Finding:
+    """How much of the column the scores show, beside what the label party's own columns say about it."""
+    label, answered = truth.plan.label_party.name, len(claimed)
+    column = truth.features(victim)[:answered, COLUMN : COLUMN + 1]
+    own = regression_errors(truth.views[label].X[:answered], column)
+    rate, baseline = explained(column, claimed[:, None] - column), max(0.0, explained(column, own) or 0.0)
+    ends = (0.0, 0.0) if rate is None else intervals.explained(column, claimed[:, None] - column)
+    reached = max(0.0, (ends[0] - baseline) / (1 - baseline)) if baseline < 1 else 0.0
+    verdict = LEAKS if reached > truth.plan.tolerance_features else DEGRADES if reached > 0 else BLOCKED
+    why = (
+        f"With one weight of its share raised, {answered} scores show {rate or 0.0:.3f} (R^2) of one of {victim}'s "
+        f"columns (95 % interval {ends[0]:.3g} to {ends[1]:.3g}) against {baseline:.3f} by own columns. "
+        f"{scored_bits(truth.plan, answered)} bits were opened for it, and none of them is a score."
+    )
+    return Finding(
+        *(ALTERED, label, victim, "features", verdict, why, ALTERED_REFERENCE, ""),
+        rate=rate,
+        baseline=baseline,
+        interval=None if rate is None else ends,
+        n=answered,
+        advantage=reached,
+        stage=PREDICTION,
+    )

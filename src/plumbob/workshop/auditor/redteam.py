@@ -16,21 +16,24 @@ from plumbob.checking.arbiter_rules import ATTACK as ARBITER
 from plumbob.checking.company_rules import company_findings
 from plumbob.checking.figures import Figures
 from plumbob.checking.findings import Findings, worst_first
+from plumbob.checking.prediction_rules import ALTERED
 from plumbob.checking.verdict_words import BLOCKED, NOT_APPLICABLE, ORDER
 from plumbob.data import Column, Table
 from plumbob.errors import DataError, RemoteProtocolError
 from plumbob.plan import Plan, suggestion
 from plumbob.protocol.party import AfterStep, TrainingParty
 from plumbob.record import Finding
-from plumbob.workshop.attacks import ACTIVE, PASSIVE, ActiveAttack, Attack, NotApplicable
+from plumbob.workshop.attacks import ACTIVE, PASSIVE, ActiveAttack, Attack, CarriedOut, NotApplicable
 from plumbob.workshop.attacks.active.chosen_rows import ChoosingParty
 from plumbob.workshop.auditor.arbiter import arbiter_audit
 from plumbob.workshop.auditor.budget import epochs_within, shortened, stage, told_now_and_then
 from plumbob.workshop.auditor.coalitions import CoalitionAttacks, findings_together
-from plumbob.workshop.auditor.prediction import prediction_audit
+from plumbob.workshop.auditor.prediction import altered_shares_audit, prediction_audit
 from plumbob.workshop.auditor.score import scored, without_claim
 from plumbob.workshop.auditor.truth import RunSource, Truth
 from plumbob.workshop.simulation import train
+
+OF_TRAINING = ("scale", "sigmoid", "batches", "batch_size", "momentum", "learning_rate", "feature_bits", "epochs")
 
 AnyAttack = TypeVar("AnyAttack", Attack, ActiveAttack)
 
@@ -70,7 +73,17 @@ def audit(
     if only is None:
         # By rule: nobody acts it out, and no audit may say less about it than `check` does.
         findings += company_findings(Figures.of(truth.plan, truth.rows))
-    findings += prediction_audit(truth, predicted, run_again) if predicted else []
+    if predicted:
+        _tell(progress, f"{ALTERED} by {truth.plan.label_party.name}, in a run of its own")
+        acted = altered_shares_audit(truth, predicted, plan_again(truth.plan), tables_again(truth))
+        reached = [one.against for one in acted]
+        # Of several peers it is acted out against one; what `check` says holds for the others.
+        others = (
+            one
+            for one in prediction_audit(truth, predicted, run_again)
+            if one.attack != ALTERED or one.against not in reached
+        )
+        findings += [*acted, *others]
     judged = (_on_opened_weights(truth.plan, finding) for finding in findings)
     return worst_first(one_each(judged))
 
@@ -107,7 +120,7 @@ def chosen(attacks: Sequence[AnyAttack], role: str, only: Sequence[str] | None) 
 def acted_out(attack: ActiveAttack, by: str, truth: Truth, progress: AfterStep | None = None) -> list[Finding]:
     """Cast the attacker for its part, train again as far as its budget goes, and score what it then believes."""
     party_class = attack.arm(truth.plan, by)
-    if isinstance(party_class, NotApplicable):
+    if isinstance(party_class, NotApplicable | CarriedOut):
         return scored(attack, by, party_class, truth)
     party_class = after_those_in_doubt(party_class, truth, by)
     plan = plan_again(truth.plan)
@@ -141,7 +154,10 @@ def after_those_in_doubt(party_class: type[TrainingParty], truth: Truth, by: str
 def run_again(truth: Truth) -> Truth:
     """The same training of the same rows in the clear: with everybody's weights, and views as in `exchange`."""
     plain = {"replies": "packed", "scheme": "paillier", "open": "own", "unmasked_gradients_for_the_arbiter": False}
-    plan = plan_again(truth.plan).replace(protocol="clear", parties=truth.plan.learners, **plain)
+    again = plan_again(truth.plan)
+    # Another protocol has other defaults, and it is the same training that is to be made again.
+    kept = {key: getattr(again, key) for key in OF_TRAINING}
+    plan = again.replace(protocol="clear", parties=truth.plan.learners, **plain, **kept)
     return Truth.of(train(plan, tables_again(truth)))
 
 

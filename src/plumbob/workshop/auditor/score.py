@@ -19,7 +19,7 @@ from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS, NOT_APPLICA
 from plumbob.errors import DataError
 from plumbob.model import intervals, metrics
 from plumbob.record import Finding
-from plumbob.workshop.attacks import Claim, Condition, LabelClaim, NotApplicable, ValueClaim, View
+from plumbob.workshop.attacks import CarriedOut, Claim, Condition, LabelClaim, NotApplicable, ValueClaim, View
 from plumbob.workshop.auditor.truth import Truth
 
 
@@ -40,6 +40,10 @@ def scored(attack: Named, by: str, claim: Claim | NotApplicable, truth: Truth) -
     """What one attack by one party comes to: one finding, or one for each party that it is about."""
     if isinstance(claim, NotApplicable):
         return without_claim(attack, by, NOT_APPLICABLE, claim, truth)
+    if isinstance(claim, CarriedOut):
+        # More bits than were opened would be a hole in the protocol; fewer tell nobody's value.
+        verdict = LEAKS if claim.bits > claim.most else BLOCKED
+        return without_claim(attack, by, verdict, NotApplicable(claim.why, claim.conditions), truth)
     if isinstance(claim, LabelClaim):
         return [_labels(attack, by, claim, truth)]
     finding = _values(attack, by, claim, truth)

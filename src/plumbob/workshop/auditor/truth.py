@@ -75,7 +75,10 @@ class Truth:
         return np.hstack([self.views[name].X[:, : self.plan.party(name).features] for name in self.parties_in(against)])
 
     def scores(self, against: str) -> Matrix:
-        """Own part of each row's score when it was last in a batch, NaN if it never was; of several their sum."""
+        """Own part of each row's score when it was last in a batch, NaN if it never was; of several their sum.
+
+        In `shares` nobody has the weights of that moment: those that were opened right after it stand for them.
+        """
         total = np.zeros((self.rows, 1))
         for name in self.parties_in(against):
             total[:, 0] += _scores_at_last_visit(self.views[name])
@@ -118,4 +121,6 @@ def _scores_at_last_visit(view: View) -> Vector:
     if view.has_sums:
         for batch, _, own_scores, _ in view.steps():
             scores[batch.rows] = own_scores
+    elif len(view.weights):
+        scores = view.X @ view.weights
     return scores

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from plumbob.errors import DataError
+from plumbob.protocol.part import ModelPart
 from plumbob.run_folder import RunFolder
 from plumbob.workshop.simulation.export import export, refuse_unfinished
 from plumbob.workshop.simulation.scorecard import ScorecardScale
@@ -20,7 +21,20 @@ def run(
     """Where it was written."""
     refuse_absent_parts(folder, party)
     target = export(folder, to, party, out, scale)
-    return {"out": str(target), "to": to, "party": party, "lines": [str(target)]}
+    return {"out": str(target), "to": to, "party": party, "lines": [str(target), *_remarks(folder, party)]}
+
+
+def _remarks(folder: Path, party: str | None) -> list[str]:
+    """Limits on whole rows are not sums over columns, so no exported form has them."""
+    run = RunFolder(folder)
+    names = [one.name for one in run.plan().learners] if party is None else [party]
+    parts = (ModelPart.load(run.part_file(name)) for name in names)
+    if not any(part.whitening is not None and part.whitening.norm for part in parts):
+        return []
+    return [
+        'Training shortened long rows (noise = "rows"), and `plumbob predict` does so too. The exported model cannot,'
+        " so its scores of such rows are larger."
+    ]
 
 
 def refuse_absent_parts(folder: Path, party: str | None = None) -> None:

@@ -4,10 +4,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from plumbob.party.scores import threshold_of, unseen_line, write_scores
+from plumbob.run_folder import RunFolder
 from plumbob.workshop.commands.export import refuse_absent_parts
 from plumbob.workshop.commands.train import Inputs
 from plumbob.workshop.simulation import JointModel
 from plumbob.workshop.simulation.files import load_new_rows
+from plumbob.workshop.simulation.training_rows import kept_rows
 
 
 @dataclass(frozen=True)
@@ -30,5 +32,6 @@ def run(folder: Path, inputs: Inputs, out: Path, choices: Choices = Choices()) -
     ids = loaded.tables[label_party].ids
     unusual = [unseen_line(party, unseen, len(ids)) for party, unseen in loaded.unseen.items()]
     scores = model.scores(loaded.tables)
-    result = write_scores(out, ids, scores, model.classes, [loaded.left_out, *unusual], threshold, model.plan)
+    held_out = kept_rows(RunFolder(folder), label_party) if loaded.has_ids else None
+    result = write_scores(out, ids, scores, model.classes, [loaded.left_out, *unusual], threshold, model.plan, held_out)
     return {**result, "unseen": {party: unseen for party, unseen in loaded.unseen.items() if unseen}}

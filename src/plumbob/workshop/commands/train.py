@@ -35,6 +35,7 @@ from plumbob.workshop.simulation import Run, train
 from plumbob.workshop.simulation.checkpoint import Checkpoint, unfinished
 from plumbob.workshop.simulation.files import LoadedTables, Testing, encoded_widths, load_tables
 from plumbob.workshop.simulation.quality import assessed
+from plumbob.workshop.simulation.training_rows import keep_rows
 
 
 @dataclass(frozen=True)
@@ -153,6 +154,7 @@ def _carried_out(plan: Plan, loaded: LoadedTables, out: Path, options: TrainingO
             )
         finished = assessed(trained, loaded.tables, loaded.test)
         finished = replace(finished, record=replace(finished.record, notes=[*finished.record.notes, *spent]))
+        keep_rows(finished, loaded, RunFolder(out))
         return _saved(finished, RunFolder(out), options.accept_leaks)
 
 

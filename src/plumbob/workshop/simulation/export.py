@@ -1,7 +1,8 @@
 """A run's model in forms that other programs read: JSON, scikit-learn through skops, ONNX.
 
-Columns are the encoded ones (`column=category` for a category) in the units of the parties' own tables. Merged, the
-model is a logistic regression; one party's part alone gives partial scores, so it is a linear regression.
+Columns are the encoded ones (`column=category` for a category) in the units of the parties' own tables. Where training
+clipped them, the exported model clips them too. Merged, the model is a logistic regression; one party's part alone
+gives partial scores, so it is a linear regression.
 """
 
 import json
@@ -23,13 +24,16 @@ from plumbob.workshop.simulation.scorecard import ScorecardScale, as_csv, scorec
 from plumbob.workshop.simulation.training import JointModel
 
 FORMATS = ("json", "skops", "onnx", "scorecard")
-FORMAT = 1
+FORMAT = 2  # 1 knew no limits.
 MISSING_EXTRA = "export to {format} needs {package}, which is not installed: pip install 'plumbob[export]'"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class LinearScores:
-    """`X @ coefficients + intercept`; `fill` stands for missing values, `classes` is None for one party's part."""
+    """`clip(X, low, high) @ coefficients + intercept`; without limits, X as it is.
+
+    `fill` stands for missing values, `classes` is None for one party's part.
+    """
 
     parties: tuple[str, ...]
     columns: tuple[str, ...]
@@ -37,6 +41,8 @@ class LinearScores:
     intercept: float
     fill: Vector | None
     classes: tuple[Any, Any] | None
+    limits: tuple[Vector, Vector] | None = None
+    """(low, high) of each column."""
     sources: tuple[dict[str, Any], ...] = ()
     """How the columns of the parties' tables become these, in order: bins, levels, or as they are."""
     raw: RawScores | None = None
@@ -107,6 +113,8 @@ def as_json(model: LinearScores) -> bytes:
         "coefficients": model.coefficients.tolist(),
         "intercept": model.intercept,
         "fill": None if model.fill is None else model.fill.tolist(),
+        "low": None if model.limits is None else model.limits[0].tolist(),
+        "high": None if model.limits is None else model.limits[1].tolist(),
         "classes": model.classes,
     }
     return (json.dumps(stored, indent=2, allow_nan=False, ensure_ascii=False) + "\n").encode()
@@ -147,7 +155,7 @@ def as_onnx(model: LinearScores) -> bytes:
 
 
 def as_estimator(model: LinearScores) -> Any:
-    """A fitted scikit-learn estimator with these weights, behind an imputer where missing values were filled."""
+    """A fitted scikit-learn estimator with these weights, behind what fills gaps and clips columns, where they are."""
     from sklearn.linear_model import LinearRegression, LogisticRegression
 
     if model.classes is None:
@@ -160,18 +168,39 @@ def as_estimator(model: LinearScores) -> Any:
         estimator.coef_, estimator.intercept_ = model.coefficients[None, :], np.array([model.intercept])
         estimator.n_iter_ = np.array([0], dtype=np.int32)
     estimator.n_features_in_ = len(model.columns)
+    before = [*_filling(model.fill), *_clipping(model.limits)]
     if model.fill is None:
-        estimator.feature_names_in_ = np.array(model.columns, dtype=object)
+        first = before[0][1] if before else estimator
+        first.feature_names_in_ = np.array(model.columns, dtype=object)
+    if not before:
         return estimator
-    return _behind_imputer(estimator, model.fill)
-
-
-def _behind_imputer(estimator: Any, fill: Vector) -> Any:
-    from sklearn.impute import SimpleImputer
     from sklearn.pipeline import Pipeline
 
-    # Fitted on one row, the mean of each column is that row.
-    return Pipeline([("fill", SimpleImputer().fit(fill[None, :])), ("scores", estimator)])
+    return Pipeline([*before, ("scores", estimator)])
+
+
+def _filling(fill: Vector | None) -> list[tuple[str, Any]]:
+    """Fitted on one row, the mean of each column is that row."""
+    if fill is None:
+        return []
+    from sklearn.impute import SimpleImputer
+
+    return [("fill", SimpleImputer().fit(fill[None, :]))]
+
+
+def _clipping(limits: tuple[Vector, Vector] | None) -> list[tuple[str, Any]]:
+    """Two scalers: the first takes what lies between the limits to [0, 1] and clips it, the second takes it back."""
+    if limits is None:
+        return []
+    from sklearn.preprocessing import MinMaxScaler, StandardScaler
+
+    low, high = limits
+    clip = MinMaxScaler(clip=True).fit(np.vstack([low, high]))
+    back = StandardScaler().fit(np.zeros((1, len(low))))
+    back.scale_ = clip.scale_
+    back.mean_ = clip.min_
+    back.var_ = clip.scale_**2
+    return [("clip", clip), ("units", back)]
 
 
 def _last_step(estimator: Any) -> Any:
@@ -191,8 +220,17 @@ def _joined(parts: Sequence[ModelPart], classes: tuple[Any, Any] | None) -> Line
         if any(fill is None for fill in fills)
         else np.concatenate([fill for fill in fills if fill is not None]),
         classes=classes,
+        limits=_limits(parts),
         sources=tuple(
             {"party": part.party, **stored_source(source)} for part in parts for source in part.encoder.sources
         ),
         raw=raw_scores(parts, classes) if has_slots(parts) else None,
     )
+
+
+def _limits(parts: Sequence[ModelPart]) -> tuple[Vector, Vector] | None:
+    """A plan clips the columns of all parties or of none."""
+    found = [limits for part in parts if (limits := part.input_limits()) is not None]
+    if not sum(len(low) for low, _ in found):
+        return None
+    return np.concatenate([low for low, _ in found]), np.concatenate([high for _, high in found])

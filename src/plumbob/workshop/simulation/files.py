@@ -46,6 +46,8 @@ class LoadedTables:
     """How many rows each party's file has; in the tables are those that all of them have."""
     unseen: dict[str, dict[str, int]] = field(default_factory=dict)
     """Of rows to predict, by party and column: levels and gaps that training never saw."""
+    has_ids: bool = False
+    """Whether rows have ids of their own, and are not known by their place only."""
 
     @property
     def left_out(self) -> str:
@@ -102,13 +104,13 @@ def _load_files(
         is_new = _newest(files, id_column, testing.split_by, aligned[plan.label_party.name].ids)
         training = {party: table.take(np.flatnonzero(~is_new)) for party, table in aligned.items()}
         held_out = {party: table.take(np.flatnonzero(is_new)) for party, table in aligned.items()}
-        return LoadedTables("files", training, held_out, sizes)
+        return LoadedTables("files", training, held_out, sizes, has_ids=id_column is not None)
     test: dict[str, Table] = {}
     if testing.files:
         new = read_training_files(plan, _files(plan, testing.files), id_column, label_column, reading)
         test = _aligned(new, id_column)
         _refuse_other_classes(plan, aligned, test)
-    return LoadedTables("files", aligned, test, sizes)
+    return LoadedTables("files", aligned, test, sizes, has_ids=id_column is not None)
 
 
 def encoded_widths(
@@ -179,7 +181,7 @@ def load_new_rows(
                 model.parts[party].encoder.refuse_unseen(table)
             _refuse_cells(table, model.parts[party].encoder)
     unseen = {party: model.parts[party].encoder.unseen(table) for party, table in aligned.items()}
-    return LoadedTables("files", aligned, rows_read=_sizes(tables), unseen=unseen)
+    return LoadedTables("files", aligned, rows_read=_sizes(tables), unseen=unseen, has_ids=id_column is not None)
 
 
 def split_dataset(plan: Plan, name: str, part: str = "train", data_dir: Path | None = None) -> dict[str, Table]:

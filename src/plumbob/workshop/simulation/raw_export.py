@@ -33,12 +33,16 @@ class NumberScore:
 
 @dataclass(frozen=True)
 class SlopeScore:
-    """`slope` times the number; `fill` stands for a gap, None where gaps are refused, and `at_gap` is added there."""
+    """`slope` times the number, clipped where there are limits.
+
+    `fill` stands for a gap, None where gaps are refused, and `at_gap` is added there.
+    """
 
     name: str
     slope: float
     fill: float | None
     at_gap: float = 0.0
+    limits: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -81,15 +85,18 @@ def raw_scores(parts: Sequence[ModelPart], classes: tuple[Any, Any] | None) -> R
 
 
 def _columns(part: ModelPart) -> Iterator[ColumnScore]:
-    coefficients = part.in_input_units()[0].tolist()
+    coefficients, limits = part.in_input_units()[0].tolist(), part.input_limits()
     place = 0
     for source in part.encoder.sources:
         fill = None if part.encoder.fill is None else part.encoder.fill[place : place + source.width].tolist()
-        yield _column(source, coefficients[place : place + source.width], fill)
+        clip = None if limits is None else (float(limits[0][place]), float(limits[1][place]))
+        yield _column(source, coefficients[place : place + source.width], fill, clip)
         place += source.width
 
 
-def _column(source: EncodedColumn, own: list[float], fill: list[float] | None) -> ColumnScore:
+def _column(
+    source: EncodedColumn, own: list[float], fill: list[float] | None, limits: tuple[float, float] | None
+) -> ColumnScore:
     if isinstance(source, Bins | Levels):
         weights = slot_weights(source, own)
         average = float(np.dot(weights, source.shares)) if weights else 0.0
@@ -103,7 +110,7 @@ def _column(source: EncodedColumn, own: list[float], fill: list[float] | None) -
         levels = [name.removeprefix(f"{source.name}=") for name in source.encoded_names]
         return LevelScore(source.name, dict(zip(levels, own, strict=True)), 0.0, float(np.dot(own, fill or [0.0])))
     filling = None if fill is None else fill[0]
-    return SlopeScore(source.name, own[0], filling, own[1] if isinstance(source, Marked) else 0.0)
+    return SlopeScore(source.name, own[0], filling, own[1] if isinstance(source, Marked) else 0.0, limits)
 
 
 # scikit-learn.
@@ -123,7 +130,7 @@ def as_pipeline(model: RawScores) -> Any:
         coefficients += weights
         intercept += base
     rows = {
-        column.name: Series(["x", "x"], dtype=object) if isinstance(column, LevelScore) else [0.0, 1.0]
+        column.name: Series(["x", "x"], dtype=object) if isinstance(column, LevelScore) else _ends(column)
         for column in model.columns
     }
     encoder = ColumnTransformer(steps).fit(DataFrame(rows))
@@ -146,12 +153,13 @@ def _transformers(column: ColumnScore) -> tuple[list[tuple[str, Any, list[str]]]
 
     name = column.name
     if isinstance(column, SlopeScore):
-        imputer = SimpleImputer(strategy="constant", fill_value=0.0 if column.fill is None else column.fill)
-        as_it_is: tuple[str, Any, list[str]] = (f"{name} as it is", imputer, [name])
+        filled = SimpleImputer(strategy="constant", fill_value=0.0 if column.fill is None else column.fill)
+        number, slope, base = (filled, column.slope, 0.0) if column.limits is None else _clipped(filled, column)
+        as_it_is: tuple[str, Any, list[str]] = (f"{name} as it is", number, [name])
         if not column.at_gap:
-            return [as_it_is], [column.slope], 0.0
+            return [as_it_is], [slope], base
         mark = (f"{name} gap", MissingIndicator(features="all"), [name])
-        return [as_it_is, mark], [column.slope, column.at_gap], 0.0
+        return [as_it_is, mark], [slope, column.at_gap], base
     if isinstance(column, LevelScore):
         levels = [*column.weights, np.nan]
         encoder = OneHotEncoder(
@@ -167,6 +175,21 @@ def _transformers(column: ColumnScore) -> tuple[list[tuple[str, Any, list[str]]]
         )
     steps.append((f"{name} gap", MissingIndicator(features="all"), [name]))
     return steps, [*column.steps, column.gap - column.base], column.base
+
+
+def _clipped(filled: Any, column: SlopeScore) -> tuple[Any, float, float]:
+    """(transformer, slope, base): what lies between the limits becomes a number in [0, 1]."""
+    from sklearn.pipeline import Pipeline
+    from sklearn.preprocessing import MinMaxScaler
+
+    low, high = _ends(column)
+    clip = MinMaxScaler(clip=True)
+    return Pipeline([("gap", filled), ("clip", clip)]), column.slope * (high - low), column.slope * low
+
+
+def _ends(column: NumberScore | SlopeScore) -> tuple[float, float]:
+    """The two values that a column's transformers are fitted on: its limits, where it has some."""
+    return column.limits if isinstance(column, SlopeScore) and column.limits is not None else (0.0, 1.0)
 
 
 # ONNX.
@@ -223,7 +246,7 @@ class _Graph:
         is_gap = self.add("IsNaN", [column.name], f"{at}_gap")
         if isinstance(column, SlopeScore):
             fill = self.constant(f"{at}_fill", [float("nan") if column.fill is None else column.fill])
-            filled = self.add("Where", [is_gap, fill, column.name], f"{at}_filled")
+            filled = self._within(column, at, self.add("Where", [is_gap, fill, column.name], f"{at}_filled"))
             product = self.add("Mul", [filled, self.constant(f"{at}_slope", [column.slope])], f"{at}_product")
             nothing, mark = self.constant(f"{at}_none", [0.0]), self.constant(f"{at}_mark", [column.at_gap])
             return self.add("Add", [product, self.add("Where", [is_gap, mark, nothing], f"{at}_marked")], f"{at}_term")
@@ -231,6 +254,15 @@ class _Graph:
         if column.cuts:
             value = self._stepped(column, at, value)
         return self.add("Where", [is_gap, self.constant(f"{at}_at_gap", [column.gap]), value], f"{at}_term")
+
+    def _within(self, column: SlopeScore, at: str, number: str) -> str:
+        if column.limits is None:
+            return number
+        low, high = (
+            self.constant(f"{at}_{name}", [limit], ())
+            for name, limit in zip(("low", "high"), column.limits, strict=True)
+        )
+        return self.add("Clip", [number, low, high], f"{at}_within")
 
     def _stepped(self, column: NumberScore, at: str, base: str) -> str:
         from onnx import TensorProto

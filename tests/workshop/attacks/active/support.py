@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from plumbob.model import logistic
 from plumbob.plan import Plan
 from plumbob.protocol.party import TrainingParty
-from plumbob.workshop.attacks import LabelClaim, NotApplicable, ValueClaim, View
+from plumbob.workshop.attacks import Claim, LabelClaim, NotApplicable, View
 from plumbob.workshop.attacks.active.interface import AttackingParty, claim_of
 from plumbob.workshop.simulation import Run
 from tests.protocol.support import made_up, trained, weights_of
@@ -34,7 +34,7 @@ class Staged:
         assert isinstance(party, AttackingParty)
         return party
 
-    def claim(self) -> LabelClaim | ValueClaim | NotApplicable:
+    def claim(self) -> Claim | NotApplicable:
         return claim_of(self.spy, View.of(self.run.transcripts[self.by]))
 
     def label_claim(self) -> LabelClaim:

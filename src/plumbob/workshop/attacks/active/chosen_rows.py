@@ -34,16 +34,14 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from plumbob.arrays import Vector
-from plumbob.checking.figures import Figures
-from plumbob.crypto import Encoded, Encoding, EncryptedVector, PublicKey, Slots, lattice
+from plumbob.arrays import Matrix, Vector
+from plumbob.crypto import Encoded, Encoding, EncryptedVector, PublicKey, Slots
 from plumbob.crypto.engines.interface import IntegerMatrix
 from plumbob.crypto.packing import centred
 from plumbob.data import Batch, batches
 from plumbob.plan import Plan
 from plumbob.privacy.randomised_response import label_scale
-from plumbob.protocol.lattice_products import GRADIENTS
-from plumbob.protocol.lattice_shares import LatticeParty
+from plumbob.protocol.lattice_sets import has_penalty_products
 from plumbob.protocol.openings import WEIGHTS, Share
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.shares import SharesParty, StepSize
@@ -51,6 +49,7 @@ from plumbob.protocol.widths import columns_of
 from plumbob.workshop.attacks.active.attacking_parties import AttackingArbitratedParty, AttackingExchangeParty
 from plumbob.workshop.attacks.active.integers import exact_product, is_noisy, label_unit, narrow_residual
 from plumbob.workshop.attacks.active.interface import ActiveAttack, AttackingParty, Reading
+from plumbob.workshop.attacks.active.lattice_parties import DeviatingParty
 from plumbob.workshop.attacks.interface import Condition, NotApplicable
 
 WIDEST_ENTRY = 61  # Bits of a matrix entry, sign included, that an engine takes.
@@ -353,91 +352,85 @@ class ChosenRowsSharesParty(ChoosingParty, SharesParty):
         return max(0, math.ceil(self.plan.feature_bits - WEIGHTS.fraction_bits + 1 - math.log2(moved)))
 
 
-class ChosenRowsLatticeParty(ChoosingParty, LatticeParty):
-    """`shares` by lattices: nothing binds the matrix that a party multiplies with, in any pass and in any product.
+class ChosenRowsLatticeParty(ChoosingParty, DeviatingParty):
+    """`shares` by lattices: one person per column in every pass, and the sign of each column's opened weight.
 
-    Its scores are those of zeros throughout. From zero weights the first pass's residuals are labels: superincreasing
-    columns in that pass, and zeros after it. From any other start, one person per column in all passes.
+    From zero weights, superincreasing columns in the first pass and zeros after it.
     """
 
-    def prepare(self) -> None:
-        self._start = self.weights
-        self._figures = Figures.of(self.plan, len(self.table))
-        super().prepare()
-        zeros = np.zeros(self.shard.X.shape, dtype=np.int32)
-        self._entries, self._is_speaking = {False: zeros, True: self._dummies(zeros)}, False
-        layout = self.products.layout(GRADIENTS, self.company.name)
-        self._matrices = {
-            key: lattice.PrivateMatrix(self.engine, layout, value) for key, value in self._entries.items()
-        }
+    @property
+    def is_bare(self) -> bool:
+        """Whether the first residuals are labels and nothing else."""
+        return residuals_are_labels(self.plan, 1) and self.plan.class_weight == "none"
 
     @property
     def wanted(self) -> NDArray[np.intp]:
-        return super().wanted if self.chosen else self.by_preference[: sum(self._counts)]
+        is_open_to_all = self.is_bare and not self.chosen
+        return self._places[: sum(self._counts)] if is_open_to_all else super().wanted
+
+    def gradient_rows(self, number: int) -> Matrix:
+        rows = np.zeros_like(self.shard.X)
+        if not self.is_bare:
+            chosen = self.wanted[: self.columns]
+            rows[chosen, np.arange(len(chosen))] = self._entry
+        elif number == 1:
+            units = powers_of_two(rows.shape, self._places, self._counts) << self._lowest_bit
+            rows = np.ldexp(units.astype(np.float64), -self.plan.feature_bits)
+        return rows
 
     @property
-    def _integers(self) -> lattice.Small:
-        """What stands in the place of own features: zeros, but where it speaks."""
-        return self._entries[self._is_speaking]
-
-    @property
-    def _gradient_matrix(self) -> lattice.PrivateMatrix:
-        return self._matrices[self._is_speaking]
-
-    def _shared_sums(self, number: int, residuals: lattice.Pairs) -> dict[str, Share]:
-        self._is_speaking = number == 1 or not self._reads_digits
-        shared = super()._shared_sums(number, residuals)
-        self._is_speaking = False
-        return shared
-
-    def _dummies(self, zeros: lattice.Small) -> lattice.Small:
-        if self._reads_digits:
-            digits = powers_of_two(zeros.shape, self.wanted, self._counts) << self._figures.lowest_opened_bit
-            return digits.astype(np.int32)
-        dummies, chosen = zeros.copy(), self.wanted[: self.columns]
-        dummies[chosen, np.arange(len(chosen))] = self._entry
-        return dummies
-
-    @property
-    def _penalty(self) -> lattice.Small:
-        """Nothing pulls at what was read."""
-        return np.zeros((self.columns, self.columns), dtype=np.int32)
-
-    @property
-    def _reads_digits(self) -> bool:
-        return self._figures.labels_per_opened_weight > 1
-
-    @cached_property
-    def _counts(self) -> tuple[int, ...]:
-        people = len(self.chosen) or len(self.shard)
-        return spread(people, self.columns, self._figures.labels_per_opened_weight)
-
-    @property
-    def _entry(self) -> int:
+    def _entry(self) -> float:
         """The longest row that a promise about rows allows: whoever breaks the bound is outside the promise."""
         if self.plan.noise != "rows":
-            return 1 << self.plan.feature_bits
+            return 1.0
         norm = self.plan.joint_norm * math.sqrt(self.columns / self.plan.columns)
-        return math.floor(math.ldexp(norm, self.plan.feature_bits))
+        return math.floor(math.ldexp(norm, self.plan.feature_bits)) * 2.0**-self.plan.feature_bits
 
     def finish(self) -> None:
         super().finish()
-        if not len(self.weights):
-            return
-        if self._reads_digits:
-            self.readings.append(self._first_labels())
-            return
+        if len(self.weights):
+            self.readings.append(self._first_labels() if self.is_bare else self._mean_residuals())
+
+    def _mean_residuals(self) -> Reading:
         chosen = self.wanted[: self.columns]
-        moved = (self._start - self.weights)[: len(chosen)]
-        self.readings.append(Reading(self.plan.passes, chosen, moved))
+        return Reading(self.plan.passes, chosen, self.moved()[: len(chosen)])
 
     def _first_labels(self) -> Reading:
-        """Every weight is a known number times a sum of signed powers of two that begin with 1, which is odd."""
-        label = self.sigmoid.label_weight * label_scale(self.plan.label_flip_epsilon)
-        unit = self._figures.moved_by_a_label * 2.0 ** (self._figures.lowest_opened_bit - self.plan.feature_bits)
-        odd = (2 * round((total - 1) / 2) + 1 for total in (-self.weights / unit).tolist())
+        """Every weight is the first step's sum of labels times powers of two, and what momentum makes of it later."""
+        unit = self._label * self.plan.rate / len(self.shard) * 2.0 ** (self._lowest_bit - self.plan.feature_bits)
+        totals = self.moved() / (unit * echo(self.plan))
+        odd = (2 * round((total - 1) / 2) + 1 for total in totals.tolist())
         signs = [sign for total, count in zip(odd, self._counts, strict=True) for sign in signs_in(total, count)]
-        return Reading(1, self.wanted[: len(signs)], label * np.array(signs, dtype=np.float64))
+        return Reading(1, self._places[: len(signs)], self._label * np.array(signs, dtype=np.float64))
+
+    @cached_property
+    def _places(self) -> NDArray[np.intp]:
+        """All rows, those that were chosen first, then the others in the order of preference."""
+        chosen = np.array(self.chosen, dtype=np.intp)
+        return np.concatenate([chosen, self.by_preference[~np.isin(self.by_preference, chosen)]])
+
+    @cached_property
+    def _counts(self) -> tuple[int, ...]:
+        return spread(len(self.shard), self.columns, self.widths.features.bits - 1 - self._lowest_bit)
+
+    @property
+    def _label(self) -> float:
+        return self.sigmoid.label_weight * label_scale(self.plan.label_flip_epsilon)
+
+    @cached_property
+    def _lowest_bit(self) -> int:
+        moved = self._label * self.plan.rate / len(self.shard)
+        return max(0, math.ceil(self.plan.feature_bits - WEIGHTS.fraction_bits + 1 - math.log2(moved)))
+
+
+def echo(plan: Plan) -> float:
+    """What becomes of a first step of length 1 after all passes, of which the later ones add nothing of their own."""
+    velocity = moved = 1.0
+    pull = 0.0 if has_penalty_products(plan) else plan.rate * plan.l2
+    for _ in range(plan.passes - 1):
+        velocity = plan.momentum * velocity - pull * moved
+        moved += velocity
+    return moved
 
 
 def exact_rate(plan: Plan, rows: int) -> float:

@@ -24,7 +24,7 @@ from plumbob.plan import Plan
 from plumbob.protocol.party import TrainingParty
 from plumbob.workshop.attacks.active.integers import is_noisy
 from plumbob.workshop.attacks.equations import noise_on_residuals
-from plumbob.workshop.attacks.interface import Claim, Condition, LabelClaim, NotApplicable, ValueClaim, View
+from plumbob.workshop.attacks.interface import CarriedOut, Claim, Condition, LabelClaim, NotApplicable, ValueClaim, View
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ class ActiveAttack:
 
     name: str
     by: Literal["label", "features"]
-    arm: Callable[[Plan, str], type[TrainingParty] | NotApplicable]
-    """The class that plays the named party's part under this plan."""
+    arm: Callable[[Plan, str], type[TrainingParty] | NotApplicable | CarriedOut]
+    """The class that plays the named party's part under this plan; else why there is none, or what it would reach."""
     reference: str = ""
     """The theorem or section of the paper, or where it goes beyond; without it, what the catalogue says."""
     target: Literal["labels", "scores", "features", ""] = ""

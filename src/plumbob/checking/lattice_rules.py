@@ -1,0 +1,67 @@
+"""What a party reaches that breaks the protocol of `shares` by lattices, from a plan's figures.
+
+It can spoil the model, and nobody sees it. What it learns is in the numbers that are opened to it, and these have a
+fixed number of bits each.
+"""
+
+import math
+
+from plumbob.checking.figures import Figures
+from plumbob.checking.rules import Judgement, blocked, not_applicable
+from plumbob.checking.verdict_words import DEGRADES, LEAKS
+from plumbob.protocol.lattice_sets import LatticeShape
+from plumbob.protocol.openings import WEIGHTS
+
+DIGITS = 15
+"""Coefficients of a key, each -1, 0 or 1, that one opened weight carries out."""
+FEW_PEOPLE = 3
+"""Fewer scores than these say little in general, though much about those people."""
+
+
+def off_the_circle(figures: Figures, party: str) -> Judgement:
+    """Sines and cosines of no angle, so that a chosen person's score stands in an opened weight."""
+    if (reason := _without_openings(figures, party)) is not None:
+        return reason
+    people, bits = min(figures.columns(party), figures.rows), figures.opened_bits(party)
+    numbers = (
+        f"{party} can choose {people} of {figures.rows} people, falsify its sines for them, and read their joint "
+        f"scores from its opened weights, which carry {bits} bits"
+    )
+    if figures.plan.noise == "rows":
+        return Judgement(DEGRADES, f"{numbers}, noise included: the promise about rows covers no falsified sines.")
+    if party != figures.plan.label_party.name:
+        return Judgement(DEGRADES, f"{numbers}, each blurred by a label that it does not know.")
+    if people < FEW_PEOPLE:
+        return Judgement(DEGRADES, f"{numbers}: few people, but these nearly exactly.")
+    return Judgement(LEAKS, f"{numbers}. It spoils its own part of the model.")
+
+
+def garbage_replies(figures: Figures, party: str) -> Judgement:
+    """Replies that are no products, so that a peer's key stands in opened weights."""
+    if (reason := _without_openings(figures, party)) is not None:
+        return reason
+    columns, bits = figures.columns(party), figures.opened_bits(party)
+    if not figures.is_between_two:
+        return Judgement(
+            DEGRADES,
+            f"Three or more parties must keep to the protocol: beyond {party}'s {bits} opened bits, nothing bounds "
+            "what a party reads that answers with garbage.",
+        )
+    gradients = LatticeShape(figures.plan, figures.rows).sets_for(party)[1]
+    known = min(columns * DIGITS, gradients.degree)
+    return blocked(
+        f"{party}'s {columns} opened weights of {WEIGHTS.bits} bits carry {math.ceil(known * math.log2(3))} bits out: "
+        f"{known} of the {gradients.degree} coefficients of a key that serves one pass. It withstands "
+        f"{gradients.most_opened_bits}, so no residual and no label is read; the model is spoilt."
+    )
+
+
+def _without_openings(figures: Figures, party: str) -> Judgement | None:
+    plan = figures.plan
+    if (plan.protocol, plan.scheme) != ("shares", "lattice"):
+        return not_applicable("There are no lattice products in this plan.")
+    if plan.open == "never":
+        return blocked(f"No weight is opened to {party}, so it spoils the model and learns nothing from training.")
+    if not figures.columns(party):
+        return not_applicable(f"{party} has no columns, so no weight is opened to it.")
+    return None
