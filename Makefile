@@ -27,7 +27,7 @@ help:
 	@echo "make bench        the engines that are installed"
 	@echo "make results      measure the engines again and write docs/results.md"
 	@echo "make bench-peers  the same work done by other libraries, each in an environment of its own"
-	@echo "make wheel        a wheel that needs no compiler, and an sdist; writes dist/"
+	@echo "make wheel        a wheel that needs no compiler, and an sdist; writes dist/ (PYTHONS=\"python3.12 python3.13\" for more)"
 	@echo "make test-wheel   install that wheel into a bare environment and run the demo"
 	@echo "make sanitize     the kernel under the address and undefined-behaviour sanitizers"
 	@echo "make clean        remove what these commands made"
@@ -89,7 +89,7 @@ bench-peers:
 
 wheel:
 	@$(PYTHON) tools/env.py wheel
-	@$(BIN)/python tools/wheel.py
+	@$(BIN)/python tools/wheel.py $(PYTHONS)
 
 test-wheel:
 	@$(PYTHON) tools/env.py $(LOCKED) $(EXTRAS)

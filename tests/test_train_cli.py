@@ -221,7 +221,7 @@ def test_an_interrupted_run_says_how_to_go_on(
         assert process.stderr is not None
         said = process.stderr.read()
     assert process.returncode == cli.INTERRUPTED
-    assert "to go on from step " in said
+    assert "to resume from step " in said
     assert f": plumbob train --features 2,3 {' '.join(SMALL[2:])} --protocol exchange --data " in said
     assert said.endswith(f"--out '{out}'\n")
     assert RunFolder(out).record().status.startswith("interrupted at step ")

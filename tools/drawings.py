@@ -66,7 +66,7 @@ def views() -> str:
             arrow((240, 55), (520, 55)),
             arrow((520, 85), (240, 85)),
             words(380, 45, "ciphertexts, masked sums", "small middle"),
-            words(380, 105, "opened sums: the own gradient", "small middle"),
+            words(380, 105, "opened sums: its own gradient", "small middle"),
             arrow((630, 147), (630, 182)),
             words(620, 167, "all of this, and nothing else", "small end quiet"),
             *box(530, 185, 210, 45, "fund", "view of the fund"),

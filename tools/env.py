@@ -146,7 +146,7 @@ def install(*what: str) -> None:
     own_pip = [str(PYTHON), "-m", "pip"]
     borrowed_pip = [sys.executable, "-m", "pip", "--python", str(PYTHON)]
     pip = own_pip if has("ensurepip") else borrowed_pip
-    # Verbose, because otherwise pip hides why the kernel could not be built when the installation goes on without it.
+    # Verbose, because otherwise pip hides why the kernel could not be built when the installation continues without it.
     command = [*pip, "install", "--verbose", "--disable-pip-version-check", *what]
     with LOG.open("w") as log:
         finished = subprocess.run(command, stdout=log, stderr=subprocess.STDOUT, cwd=ROOT)

@@ -63,7 +63,7 @@ class RunFolder:
 
     @property
     def unfinished(self) -> Path:
-        """What a simulated run needs to go on; the owner's alone: draws are what keys are made of."""
+        """What a simulated run needs to resume; the owner's alone: draws are what keys are made of."""
         return self.path / UNFINISHED
 
     def party_folder(self, name: str) -> Path:

@@ -51,6 +51,17 @@ def test_the_highest_number_is_everybodys(organisations: Organisations) -> None:
     assert not organisations.run_folder("features").exists()
 
 
+def test_a_peer_cannot_use_up_the_numbers(organisations: Organisations) -> None:
+    """A number far beyond our own would leave no room for the next run, so it is refused, and both sides end."""
+    far = party_runs._private(Home.open(organisations.home("label")), "runs", f"{SHORT}-5000")
+    begun(far, "run/features")
+    plan = str(organisations.plan_file)
+    commands = [organisations.type("label", "train", plan, "--new"), organisations.type("features", "train", plan)]
+    assert 0 not in [command.wait() for command in commands]
+    assert "label says that this is run 5001 of the plan, here 1" in " ".join(commands[1].complained.split())
+    assert not (organisations.home("features") / "runs" / f"{SHORT}-5001").exists()
+
+
 def test_a_run_that_nobody_met_is_not_counted(organisations: Organisations) -> None:
     """Waiting in vain twice, and typing --new each time, uses no number up."""
     home = Home.open(organisations.home("label"))

@@ -39,7 +39,7 @@ class Agreement:
 
 
 def predictions(plan: Plan, training_rows: int) -> list[Finding]:
-    """What `check` says of a plan on so many rows, all of them for training, whatever else was held out."""
+    """What `check` says of a plan on this many rows, all of them for training, whatever else was held out."""
     return check(plan.replace(test_share=0.0, rows=0, epochs=plan.fixed_epochs), training_rows)
 
 

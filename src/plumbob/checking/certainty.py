@@ -124,7 +124,7 @@ def _baseline_auc(figures: Figures, party: str, general_auc: float) -> float:
 
 
 def _fading(figures: Figures, steps: int) -> Vector:
-    """For each direction of the joint columns, what is left of a start after so many steps."""
+    """For each direction of the joint columns, what is left of a start after this many steps."""
     kept: Vector = (1.0 - np.minimum(figures.plan.rate / 4.0 * figures.variances, 1.0)) ** steps
     return kept
 

@@ -40,7 +40,7 @@ HARD_AUCS, EASY_AUC, EASY_AUCS = (0.70, 0.78, 0.84), 0.92, (0.90, 0.94, 0.985)
 
 @dataclass(frozen=True)
 class Figures:
-    """A plan on so many training rows, run so many times on the same ones."""
+    """A plan on this many training rows, run this often on the same ones."""
 
     plan: Plan
     rows: int

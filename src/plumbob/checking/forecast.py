@@ -81,7 +81,7 @@ def reading(
     judged: int | None = None,
     unrest: float = 1.0,
 ) -> Forecast:
-    """A forecast for so many equations an unknown, with the noise averaged over `visits`.
+    """A forecast for this many equations per unknown, with the noise averaged over `visits`.
 
     `unrest`: how much more than at first the other parties' scores blur what is put together from many steps.
     """

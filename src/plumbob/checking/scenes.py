@@ -15,7 +15,7 @@ TIMES = "\N{MULTIPLICATION SIGN}"
 
 @dataclass(frozen=True)
 class Block:
-    """So many people (or epochs) down, so many columns across; what is drawn is cut to a few cells."""
+    """This many people (or epochs) down, this many columns across; what is drawn is cut to a few cells."""
 
     kind: str
     """known, unknown, noisy or made-up."""

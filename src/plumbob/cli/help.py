@@ -51,7 +51,7 @@ GROUPED_VERBS: dict[str, dict[str, tuple[str, ...]]] = {
     "party": {
         "Set up": ("init", "invite", "join", "renew"),
         "Agree on a plan": ("propose", "doctor", "sign"),
-        "Run": ("align", "train", "predict"),
+        "Run": ("align", "train", "predict", "serve"),
         "Look after runs": ("status", "forget"),
     },
 }

@@ -52,13 +52,16 @@ def report(
         Path | None,
         typer.Option(help="The file to write; without it, report.html in the run's folder.", dir_okay=False),
     ] = None,
+    pdf: Annotated[
+        bool, typer.Option("--pdf", help="Also print both pages to PDF files, with the system's Chromium.")
+    ] = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Write a run's report: one HTML page that loads nothing from elsewhere."""
     from plumbob.commands import report as work
 
-    show(work.run(folder, out), as_json)
+    show(work.run(folder, out, pdf), as_json)
 
 
 @verb(app, "export", example="plumbob export run --to json")

@@ -12,6 +12,9 @@ from plumbob.cli.root import COMPLETING, app
 
 SHELLS = ("bash", "zsh", "fish")
 
+# zsh reads a file of its `fpath` at the first Tab, as the function that completes: the first Tab must complete, too.
+FIRST_TAB = '\n[[ $funcstack[1] == _plumbob ]] && _plumbob_completion "$@"\n'
+
 
 @verb(app, "demo", example="plumbob demo --out demo")
 def demo(
@@ -100,4 +103,6 @@ def completion(
     if shell not in SHELLS:
         raise typer.BadParameter(f"expected {', '.join(SHELLS)}, got {shell}")
     script = get_completion_script(prog_name="plumbob", complete_var=COMPLETING, shell=shell)
+    if shell == "zsh":
+        script += FIRST_TAB
     show({"script": script, "lines": [script]}, as_json)

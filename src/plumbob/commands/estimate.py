@@ -150,7 +150,7 @@ def _files_beside(cost: Estimate) -> str:
 
 
 def products_of(figures: Figures, key: PrivateKey, rows: int) -> Iterator[ProductCost]:
-    """Every use of the primitive in a step with so many rows."""
+    """Every use of the primitive in a step with this many rows."""
     plan = figures.plan
     for learner in plan.learners:
         columns = figures.columns(learner.name)

@@ -8,8 +8,11 @@ from plumbob.report.run import page_of
 from plumbob.run_folder import RunFolder
 
 
-def run(folder: Path, out: Path | None) -> dict[str, object]:
-    """Written to `out`, or beside the record; the page for whoever says yes or no lies beside the report."""
+def run(folder: Path, out: Path | None, prints: bool = False) -> dict[str, object]:
+    """Written to `out`, or beside the record; the page for whoever says yes or no lies beside the report.
+
+    With `prints`, both also as PDF files of the same names.
+    """
     place = RunFolder(folder)
     record = place.record()
     target = out or place.report_file
@@ -21,9 +24,21 @@ def run(folder: Path, out: Path | None) -> dict[str, object]:
         beside.write_bytes(summary)
     except OSError as error:
         raise DataError(f"{target}: the report cannot be written ({type(error).__name__})") from error
+    printed = _printed(target, beside) if prints else {}
     return {
         "report": str(target),
         "summary": str(beside),
+        **printed,
         "bytes": len(page),
-        "lines": [str(target), f"{beside} (one page, for whoever says yes or no)"],
+        "lines": [str(target), f"{beside} (one page, for whoever says yes or no)", *printed.values()],
     }
+
+
+def _printed(report: Path, summary: Path) -> dict[str, str]:
+    """By the system's browser; imported late, because most reports are not printed."""
+    from plumbob.commands.printing import write_pdf
+
+    files = {"report_pdf": report.with_suffix(".pdf"), "summary_pdf": summary.with_suffix(".pdf")}
+    for page, file in zip((report, summary), files.values(), strict=True):
+        write_pdf(page, file)
+    return {name: str(file) for name, file in files.items()}

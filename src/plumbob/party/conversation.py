@@ -7,7 +7,7 @@ stopped for good: the peers wait.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -29,6 +29,8 @@ from plumbob.transport.greeting import Greeting, Purpose
 from plumbob.transport.reliable import Memory, ReliableLink
 
 PARTING_SECONDS = 60.0
+FURTHEST_NUMBER = 1000
+"""By how much a peer's number of the run may exceed our own: a dishonest peer could otherwise use up all numbers."""
 MET = "run/"  # Before a peer's name: the fact in the journal which run of its own it is in.
 
 
@@ -68,7 +70,7 @@ class Topic:
 
 
 class OtherNumber(Exception):  # No mistake: the run continues under that number.
-    """The parties count differently; all of them go on under the highest number."""
+    """The parties count differently; all of them take the highest number."""
 
     def __init__(self, number: int) -> None:
         super().__init__(f"the run's number is {number} on another side")
@@ -84,7 +86,7 @@ class Conversation:
 
     def leave(self, seconds: float = PARTING_SECONDS) -> list[str]:
         """Wait until the peers have everything; the names of those who did not say so in time."""
-        # To all at once: who waits for one peer must not keep the others.
+        # To all at once: waiting for one peer must not keep the others.
         for link in self.links.values():
             link.say_goodbye()
         deadline = time.monotonic() + seconds
@@ -139,10 +141,18 @@ def _told(error: BaseException, topic: Topic) -> str:
     return error.for_peers if isinstance(error, PlumbobError) else PlumbobError.for_peers
 
 
-def _refuse_other_number(topic: Topic, links: Iterable[ReliableLink]) -> None:
+def _refuse_other_number(topic: Topic, links: Collection[ReliableLink]) -> None:
     """Before anything is sent: this side then continues under the highest number, as all do."""
-    highest = max((link.peer_number for link in links), default=0)
-    if topic.number and highest > topic.number:
+    if not topic.number:
+        return
+    for link in links:
+        if link.peer_number > topic.number + FURTHEST_NUMBER:
+            raise RemoteProtocolError(
+                f"{link.peer} says that this is run {link.peer_number} of the plan, here {topic.number}; they "
+                f"may differ by {FURTHEST_NUMBER} at most. Ask {link.peer} to move its older runs of the plan away."
+            )
+    highest = max(link.peer_number for link in links)
+    if highest > topic.number:
         raise OtherNumber(highest)
 
 

@@ -72,7 +72,7 @@ def examine(
     progress: Callable[[str], None] = lambda message: None,
     pace: Timeouts = Timeouts(),  # noqa: B008  # Frozen.
 ) -> Iterator[Check]:
-    """Every check, as it is made; what needs a peer waits for it at most so many seconds."""
+    """Every check, as it is made; what needs a peer waits for it at most this many seconds."""
     peers = _chosen(home, only)
     yield _certificate(home.identity.certificate)
     for peer in peers:
@@ -147,7 +147,7 @@ def _plan_names(home: Home, plan: Plan) -> Iterator[Check]:
 
 
 def _table(home: Home, plan: Plan | None) -> Iterator[Check]:
-    """Whether the own rows can be read and are what the plan says; an arbiter has none."""
+    """Whether this party's rows can be read and are what the plan says; an arbiter has none."""
     settings = home.settings
     try:
         if plan is not None and home.identity.name in (party.name for party in plan.learners):

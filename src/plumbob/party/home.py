@@ -279,6 +279,23 @@ class Home:
         options = runs.PredictionOptions(ids, name, rows, most_rows, Path(out), cut, cost, strict)
         return Outcome(runs.predict(self.folder, plan, options, teller(verbose)))
 
+    def serve(
+        self,
+        plan: GivenPlan,
+        *,
+        name: str = "",
+        data: str | Path | None = None,
+        most_rows: int | None = None,
+        sessions: int | None = None,
+        verbose: bool = True,
+    ) -> Outcome:
+        """Take part in a signed plan's run, then answer predictions until `sessions` are done, or for ever."""
+        from plumbob.party import runs, serving
+
+        rows = None if data is None else Path(data)
+        asked = runs.PredictionOptions(name=name, data=rows, most_rows=most_rows)
+        return Outcome(serving.serve(self.folder, plan, serving.ServiceOptions(asked, sessions), teller(verbose)))
+
     def status(self) -> Outcome:
         """Every run of this party: how far it is, and whom it waits for."""
         from plumbob.party import runs
@@ -303,7 +320,7 @@ class Home:
             if other != name and other.lower() == name.lower():
                 raise IdentityError(f"{other} is pinned already, and {name} differs only in upper/lower case")
         known = self.pinned.get(name)
-        # Who has the pinned key may say that it holds for longer; anything else is for people to compare.
+        # Whoever has the pinned key may say that it holds for longer; anything else is for people to compare.
         if known is not None and known != certificate and not replace and not certificate.renews(known):
             raise IdentityError(
                 f"{name} is pinned already with another certificate ({known.fingerprint[:19]} ...); if {name} told you "

@@ -2,7 +2,8 @@
 
 Every party says whether it has the label. The label party drafts the plan, the others answer with one number each, the
 columns that their table gives under that draft, and the label party fills these in. Nothing else about a table leaves:
-no name, no value, no count of rows.
+no name, no value. A width depends on the draft's `rare`, so many proposals with one `rare` after another would show how
+many levels have how many rows; each of them is typed by somebody at the party that answers.
 
     label party                                 every other party
     PROPOSAL_ROLE       <- both ways ->         PROPOSAL_ROLE

@@ -2,7 +2,7 @@
 
 The signature is over the plan's hash, by the key of the party's certificate, which the peers have pinned. It is kept
 with the run, so that each can show later what the others agreed to. A plan that leaks needs a second word of the same
-kind, which stays at home and is named in the own record.
+kind, which stays at home and is named in the party's own record.
 """
 
 from collections.abc import Mapping

@@ -129,7 +129,7 @@ def _absurd(party: TrainingParty | Arbiter) -> DivergenceError | None:
 
 
 def _refuse_changed_data(party_run: PartyRun, journal: SqliteJournal) -> None:
-    """A run goes on with the rows that it began with."""
+    """A run resumes only with the rows that it began with."""
     digest = b"" if party_run.table is None else party_run.table.digest()
     found = journal.fact("data")
     if found is None:

@@ -24,7 +24,7 @@ SMALLEST_LOGARITHM = math.log(sys.float_info.min)
 
 @dataclass(frozen=True)
 class LabelCost:
-    """A run's cost for one label: noise of this deviation on residuals of this sensitivity, for so many visits."""
+    """A run's cost for one label: noise of this deviation on residuals of this sensitivity, for this many visits."""
 
     std: float
     sensitivity: float

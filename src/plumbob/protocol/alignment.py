@@ -12,7 +12,7 @@ chunks. Then
 Who keeps to the protocol learns the common ids and what docs/alignment.md lists. An arbiter takes no part.
 
 A step is a chunk. All randomness is drawn before the first one. What a step produced is a piece of the party's state,
-and a party that is restored goes on after the last piece.
+and a party that is restored continues after the last piece.
 """
 
 import hashlib
@@ -56,12 +56,14 @@ class Alignment:
     """What all parties agreed on."""
 
     ids: tuple[str, ...] | None
-    """Those that all have, sorted as text; None where a party did not go on after hearing the size."""
+    """Those that all have, sorted as text; None where a party declined after hearing the size."""
     order_hash: str | None
     """Over the ordered ids, under a key that only those who took part know."""
     size: int
     sizes: dict[str, int]
     """How many ids each party brought."""
+    held_out: tuple[int, ...] | None = None
+    """The places of the rows to hold out, where the plan lets a party choose them."""
 
 
 class AlignmentTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -65,7 +65,7 @@ def train_clear(
     on_sums = _noise_on_sums(plan, parties, generator)
     finished = kept = 0 if keeper is None else _take_up(parties, keeper.resumed())
     for batch in batches(seed, rows, plan):
-        # Drawn also for steps that an earlier start finished: the next one goes on where they left the generator.
+        # Drawn also for steps that an earlier start finished: the next one continues where they left the generator.
         noise = _noise(plan, len(batch), generator)
         if batch.step <= finished:
             continue
@@ -168,7 +168,7 @@ def _noise(plan: Plan, rows: int, generator: np.random.Generator) -> tuple[Matri
     """For each party (row) what everybody's draws add to the residuals that it learns from; and what its own do."""
     stds = np.array([defences.noise_std(plan, party.role) for party in plan.learners])
     drawn = stds[:, None] * generator.standard_normal((len(stds), rows))
-    # Own draws do not come back: the own part stays exact (Algorithm 3), unless soundness needs it as released.
+    # Own draws do not come back: a party's own part stays exact (Algorithm 3), unless soundness needs it as released.
     returns = [defences.updates_with_released_noise(plan, party.role) for party in plan.learners]
     own: Matrix = np.where(np.array(returns)[:, None], drawn, 0.0)
     return drawn.sum(axis=0) - drawn + own, own

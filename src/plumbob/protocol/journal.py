@@ -1,4 +1,4 @@
-"""What lets a party die at any moment and go on as if it had not.
+"""What lets a party die at any moment and resume as if it had not.
 
 A step is a function of the state before it, of what was drawn and of what the peers sent. The journal keeps these
 three, and every message that left, on disk before it leaves. After a restart the step is calculated again from the
@@ -59,7 +59,7 @@ class Journal(Protocol):
 
 
 class NoJournal:
-    """Remembers nothing: a run that is interrupted starts anew."""
+    """Remembers nothing: a run that is interrupted starts over."""
 
     def begin(self, step: int) -> None:
         """Nothing to prepare."""

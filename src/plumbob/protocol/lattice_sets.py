@@ -47,7 +47,7 @@ NOISE_BITS = 6
 """All parties' noise stays below 2**6 deviations of one, but for less than 2**-600."""
 MOST_ROWS = 1_950_000
 """Of one run: in the sum over more rows, the noise of a gradient could reach its last bit (docs/lattice.md)."""
-ROWS_AT_ONCE = 1 << 17  # Of one product in slots: so many rows make a request of 80 MB.
+ROWS_AT_ONCE = 1 << 17  # Of one product in slots: this many rows make a request of 80 MB.
 TERMS = 2 * len(HARMONICS)
 
 PROFILES = (

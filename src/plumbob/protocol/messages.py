@@ -59,11 +59,12 @@ class Kind(IntEnum):
     SHUFFLED_IDS = 22  # alignment: points under everybody's scalar, sorted
     UNBLINDED_IDS = 23  # alignment of three and more: common points under one scalar less than before
     ALIGNMENT_OPENING = 24  # How many ids, in which chunks, and whether the size comes first
-    ALIGNMENT_DECISION = 25  # One byte: go on from the size to the ids, or not
+    ALIGNMENT_DECISION = 25  # One byte: continue from the size to the ids, or not
     PROPOSAL_ROLE = 50  # proposal: whether the sender has the label
     PROPOSAL_DRAFT = 51  # proposal: the label party's plan, without columns, compressed TOML
     PROPOSAL_WIDTH = 52  # proposal: how many columns the sender's table gives under that draft
     PROPOSAL_PLAN = 53  # proposal: the plan with all columns, compressed TOML
+    HELD_OUT_ROWS = 54  # alignment: a bit for each common row, from the party that chooses those held out
     RETURN_COMMITMENT = 26  # alignment of two: a hash over the list that will be returned, and the scalar's point
     RETURN_SIGNS = 27  # alignment of two: which sign each returned point has
     RETURN_CHALLENGE = 28  # alignment of two: the salt of the commitment, and what the peer's proof is asked about

@@ -21,7 +21,7 @@ NOT_PRIVATE = "Noise, or flipped labels, came from a seed: an experiment, not pr
 def run_record(
     plan: Plan, engine: str, randomness: Randomness, parties: Sequence[PartyRecord], rows: int, seed: bytes
 ) -> RunRecord:
-    """Of a run that came to its end, on so many training rows."""
+    """Of a run that finished, on this many training rows."""
     return replace(
         unfinished_record(plan, rows, FINISHED, steps_per_epoch(rows, plan) * plan.passes),
         engine=engine,

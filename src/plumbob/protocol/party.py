@@ -83,7 +83,7 @@ class TrainingParty(ABC):
 
     def set_up(self) -> None:
         """Everything before the first step. All that is drawn only once is drawn here."""
-        self.session = agree(self.participant, self.table.ids)
+        self.session = agree(self.participant, self.table.ids, about=self._choice_of_rows())
         if self.plan.noise == "rows":
             self.participant.spend_rows(row_noise.rho_of_a_run(self.plan))
         treatment = row_noise.treatment(self.plan, self.participant.name, self.participant.randomness.draw)
@@ -98,6 +98,11 @@ class TrainingParty(ABC):
         self.start = self.weights = own_start(self.participant, self.session, self.columns)
         _ = self._signs
         self.prepare()
+
+    def _choice_of_rows(self) -> str:
+        """Of the rows that a party chose to hold out, what all must hold the same of."""
+        chosen = self.table.held_out
+        return "" if chosen is None or not self.plan.held_out_by else np.packbits(chosen).tobytes().hex()
 
     def _refuse_steep_rate(self) -> None:
         """In `shares` nobody would see a full-batch run diverge; the public rate never does.
@@ -256,7 +261,7 @@ class TrainingParty(ABC):
         return Encoded(values.ravel(), encoding)
 
     def own_part(self, terms: Matrix, released: Encoded) -> Vector:
-        """Own residuals as the own update uses them: exact (Algorithm 3), or as released where soundness needs it."""
+        """Residuals as this party updates with them: exact (Algorithm 3), or as released where soundness needs it."""
         if defences.updates_with_released_noise(self.plan, self.plan.party(self.participant.name).role):
             return released.encoding.decode(released.values[: terms.shape[1]])
         own: Vector = terms[0]

@@ -2,7 +2,7 @@
 
 Opened weights: each feature party answers with its part of the scores. With three or more parties it adds masks that
 cancel in the sum over all of them, so that the label party gets that sum and nothing of a single one. A mask belongs to
-its row: who asks two parties for different rows gets nothing. With two parties the sum is the peer's part.
+its row: whoever asks two parties for different rows gets nothing. With two parties the sum is the peer's part.
 
 Weights that were never opened stay shared (`shares`, two parties); what is opened is the joint score.
 
@@ -128,7 +128,7 @@ class Answerer:
             self._spend(queries + 1, len(rows))
             scoring.answer(queries + 1, rows)
             queries += 1
-            # What was answered need not be kept: a session that breaks off is begun anew.
+            # What was answered need not be kept: a session that breaks off starts over.
             self.participant.finish_step(queries, {}, {})
         return Served(queries, self._answered - before)
 

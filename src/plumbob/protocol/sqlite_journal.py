@@ -78,7 +78,7 @@ class SqliteJournal:
     """A file of one party and one conversation, open in one process at a time.
 
     `source` gives the random bytes. A write that fails, a full disk for example, is a JournalError: nothing has left,
-    and the next start goes on from what is on the disk.
+    and the next start resumes from what is on the disk.
     """
 
     def __init__(self, path: Path, source: Callable[[int], bytes] = os.urandom) -> None:
@@ -152,7 +152,7 @@ class SqliteJournal:
         self.drawn = int(self.fact("drawn") or b"0")
 
     def identity(self) -> str:
-        """Drawn once: by it a peer knows that it goes on with the same run, and not with a new one."""
+        """Drawn once: by it a peer knows that this is the same run, and not with a new one."""
         found = self.fact("identity")
         if found is None:
             found = os.urandom(16).hex().encode()
@@ -260,7 +260,7 @@ class SqliteJournal:
         self._commit()
 
     def confirm(self, peer: str, count: int) -> None:
-        """The peer has stored so many of our messages: they need not be sent again. Said from other threads."""
+        """The peer has stored this many of our messages: they need not be sent again. Said from other threads."""
         self._confirmed[peer] = count
 
     def digest(self, peer: str, number: int) -> bytes | None:
@@ -293,7 +293,7 @@ class SqliteJournal:
         self._execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def close(self) -> None:
-        """Without a commit: what was not sent is drawn anew."""
+        """Without a commit: what was not sent is drawn again."""
         self._database.close()
         self._bodies.close()
         os.close(self._lock)

@@ -21,7 +21,7 @@ from plumbob.protocol.defences import largest_released
 UNSCALED_BITS = 7  # Without scaling or clipping, features must stay below 128.
 LATTICE_BITS = 7  # Integer bits of an entry of a lattice product's matrix.
 SCORE_BITS = 10  # Beyond 1024 a run has diverged, and the guard of `model.logistic` stops it.
-MINIMAX_BITS = 24  # Fraction bits of a feature times a power of the own score.
+MINIMAX_BITS = 24  # Fraction bits of a feature times a power of a party's own score.
 ASSUMED_ROWS = 10_000  # Where a plan does not say; used for nothing that travels.
 MINIMAX_TERMS = 3  # Vectors that two-party minimax sends: the curve, the square, the score.
 
@@ -115,7 +115,7 @@ def slots_for(plan: Plan, widths: Widths, key: PublicKey, columns: int, training
 
 
 def replies_for(plan: Plan, key: PublicKey, sums: int, bits: int) -> Slots:
-    """So many sums of so many bits, in replies as the plan wants them."""
+    """This many sums of this many bits, in replies as the plan wants them."""
     if plan.replies == "packed":
         return Slots.packed(key, sums, bits, plan.reply_slots)
     make = {"single": Slots.single, "paper": Slots.paper}.get(plan.replies)

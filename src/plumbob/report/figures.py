@@ -72,7 +72,7 @@ def attack_bars(findings: Sequence[Finding]) -> Iterator[Chart]:
     """Attacks beside their baselines, one chart for labels and one for the rest."""
     told = [one for one in findings if one.rate is not None and one.verdict in ATTACKED]
     for is_labels, title, axis in (
-        (True, "Labels claimed rightly, attack by attack", "share of labels"),
+        (True, "Labels recovered correctly, attack by attack", "share of labels"),
         (False, "Scores and columns reconstructed, attack by attack", "share explained (R²)"),
     ):
         shown = [one for one in told if (one.target == "labels") == is_labels]

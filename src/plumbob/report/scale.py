@@ -7,7 +7,7 @@ from typing import Literal
 
 Unit = Literal["number", "percent", "bytes", "seconds"]
 
-# Beyond so many decades only whole powers of ten are marked.
+# Beyond this many decades only whole powers of ten are marked.
 FEW_DECADES = 2
 SMALLEST = 1e-300
 """What an axis can show; on a linear one, less is 0."""
@@ -27,7 +27,7 @@ class Axis:
     is_log: bool = False
 
     def scale(self, values: Iterable[float], ticks: int) -> "AxisScale":
-        """The axis for these values, with about so many ticks."""
+        """The axis for these values, with about this many ticks."""
         finite = [value if abs(value) > SMALLEST else 0.0 for value in values if math.isfinite(value)]
         if self.is_log:
             finite = [value for value in finite if value > 0]

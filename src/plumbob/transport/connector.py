@@ -41,7 +41,7 @@ class Connector:
     """Listens and dials in background threads from `open` to `close`.
 
     `on_connection` is called in a thread of its own for every connection, whoever dialled; it may keep the thread or
-    return at once. `on_refusal` gets one sentence for people, once per reason. Dialling goes on after a refusal,
+    return at once. `on_refusal` gets one sentence for people, once per reason. Dialling continues after a refusal,
     because the peer may still put it right; `why_not` tells the last reason.
     """
 
@@ -288,7 +288,7 @@ class Connector:
         try:
             self._on_refusal(sentence)
         except Exception:
-            # Who tells people must not end the dialling.
+            # Telling people must not end the dialling.
             log.exception("a refusal could not be told")
 
 
@@ -320,7 +320,7 @@ def _refuse_stale(certificate: Certificate) -> None:
 
 def _listening(address: Address) -> socket.socket:
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-    # Who listens everywhere means both kinds of addresses.
+    # Whoever listens everywhere means both kinds of addresses.
     both = address.host == "::" and socket.has_dualstack_ipv6()
     try:
         return socket.create_server((address.host, address.port), family=family, dualstack_ipv6=both)

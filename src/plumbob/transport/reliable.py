@@ -212,7 +212,7 @@ class ReliableLink:
             self._take_over(connection, theirs)
             self._listen(connection)
         except TransportError as error:
-            # Not the end: the next connection goes on where this one broke.
+            # Not the end: the next connection continues where this one broke.
             self._note_end(connection, error)
         except PlumbobError as error:
             self._fail(error)
@@ -305,7 +305,7 @@ class ReliableLink:
             self._changed.notify_all()
         if older is not None:
             older.close()
-        log.debug("%s: connected, goes on from message %d", self.peer, theirs.received)
+        log.debug("%s: connected, continues from message %d", self.peer, theirs.received)
         name = f"to {self.peer}"
         threading.Thread(target=self._write, args=(connection, theirs.received), name=name, daemon=True).start()
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from plumbob.crypto.lattice import LatticeEngine, angles
+from tests.crypto.lattice.support import sines
 
 HARMONICS = (1, 3, 5, 15)
 AMPLITUDES = (0.6, -0.2, 1.5, 0.01)
@@ -13,7 +14,7 @@ def test_sines_are_right(lattice_engine: LatticeEngine) -> None:
     """Within 2**-27 on a million angles and at the quadrants' edges, which are exact to a unit."""
     drawn = np.random.default_rng(1).integers(0, 2**32, 100_000).astype(np.uint32)
     turns = np.concatenate([np.arange(4, dtype=np.uint32) << np.uint32(30), drawn])
-    sine, cosine = angles.sines(lattice_engine, turns)
+    sine, cosine = sines(lattice_engine, turns)
     exact = turns.astype(np.float64) * (2 * np.pi / 2**32)
     assert abs(sine / 2**30 - np.sin(exact)).max() < 2**-27
     assert abs(cosine / 2**30 - np.cos(exact)).max() < 2**-27

@@ -7,7 +7,7 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
-from plumbob.crypto.lattice import LatticeEngine, Layout, ParameterSet, SlotLayout, angles, sets
+from plumbob.crypto.lattice import LatticeEngine, Layout, ParameterSet, SlotLayout, sets
 from plumbob.crypto.lattice.layout import Direction
 from plumbob.crypto.lattice.reference import ReferenceEngine
 from tests.crypto.lattice.support import (
@@ -21,6 +21,7 @@ from tests.crypto.lattice.support import (
     play_slots,
     random_entries,
     random_pairs,
+    sines,
     to_ints,
 )
 
@@ -164,7 +165,7 @@ def test_sines_are_the_reference(engine: LatticeEngine) -> None:
     edges = [(quarter << 30) + step & 0xFFFFFFFF for quarter in range(4) for step in (-2, -1, 0, 1, 2)]
     drawn = np.random.default_rng(3).integers(0, 2**32, 5000)
     turns = np.concatenate([edges, drawn]).astype(np.uint32)
-    for ours, theirs in zip(angles.sines(engine, turns), angles.sines(REFERENCE, turns), strict=True):
+    for ours, theirs in zip(sines(engine, turns), sines(REFERENCE, turns), strict=True):
         assert (ours == theirs).all()
     waves = [(1, 0, 2**31 - 1), (15, 1 << 30, -(2**31)), (7, 12345, 1), (3, 0, 0)]
     for dropped in (0, 1, 30, 40):

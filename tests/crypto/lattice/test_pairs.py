@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from plumbob.crypto.lattice import Pairs, pairs
-from tests.crypto.lattice.support import random_pairs, to_floats, to_integers, to_ints
+from tests.crypto.lattice.support import centred, random_pairs, to_floats, to_integers, to_ints
 
 WHOLE = 1 << 128
 GENERATOR = np.random.default_rng(5)
@@ -41,7 +41,7 @@ def test_reductions_are_those_of_integers(bits: int) -> None:
     """To a ring, and back to signed numbers."""
     numbers = to_ints(LEFT)
     assert to_ints(pairs.reduce(LEFT, bits)) == [a % (1 << bits) for a in numbers]
-    assert to_ints(pairs.centred(LEFT, bits)) == [signed(a, bits) % WHOLE for a in numbers]
+    assert to_ints(centred(LEFT, bits)) == [signed(a, bits) % WHOLE for a in numbers]
 
 
 def test_numbers_go_in_and_come_out() -> None:

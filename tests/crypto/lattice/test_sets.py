@@ -8,8 +8,9 @@ import pytest
 from plumbob.crypto.lattice import sets
 from plumbob.crypto.lattice.sets import MOST_MODULUS_BITS, ParameterSet
 from plumbob.errors import CryptoError
+from plumbob.protocol.lattice_sets import PROFILES
 
-OFFERED = [sets.by_number(number) for number in range(1, 9)]
+OFFERED = sorted({each for profile in PROFILES for each in profile}, key=lambda each: each.number)
 PAGE = Path(__file__).parents[3] / "docs" / "lattice.md"
 
 
@@ -33,13 +34,6 @@ def test_primes_have_the_widths_of_the_wire() -> None:
     assert {prime.bit_length() for prime in sets.PRIMES} == {50}
     assert {prime.bit_length() for prime in sets.SLOT_PRIMES} == {36}
     assert len({*sets.PRIMES, *sets.SLOT_PRIMES}) == 9
-
-
-@pytest.mark.parametrize("number", [-1, 0, 9, 1000])
-def test_an_unknown_set_is_refused(number: int) -> None:
-    """A number that is not listed is refused, that of test sets included."""
-    with pytest.raises(CryptoError, match="expected one of 1, 2, 3, 4, 5, 6, 7, 8"):
-        sets.by_number(number)
 
 
 @pytest.mark.parametrize("parameters", OFFERED, ids=lambda each: str(each.number))

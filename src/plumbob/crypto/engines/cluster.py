@@ -152,7 +152,7 @@ def products_to_combine(rows: int, columns: int, bits: int) -> int:
 
 @cache
 def _seconds_per_product(width: int) -> float:
-    """Of residues of so many limbs, with one thread here; a few milliseconds, once for each width."""
+    """Of residues of this many limbs, with one thread here; a few milliseconds, once for each width."""
     engine = _own_engine()
     ring = Ring((1 << (32 * width)) - 1, 2) if width > 1 else Ring((1 << 61) - 1, 1)
     bases = from_ints([3] * TRIED_ROWS, ring.width)
@@ -200,7 +200,7 @@ class Workers:
     def _started(self) -> Any:
         joblib = _module("joblib")
         _module("ray.util.joblib").register_ray()
-        # A lost worker is started again and given its task again; the others' tasks go on. Workers reserve no
+        # A lost worker is started again and given its task again; the others' tasks continue. Workers reserve no
         # processor: after the loss of a machine there would be none left for those that move to another one.
         options = {"max_restarts": -1, "max_task_retries": RETRIES, "num_cpus": 0, "scheduling_strategy": "SPREAD"}
         with joblib.parallel_config(backend="ray", n_jobs=self.count, ray_remote_args=options):

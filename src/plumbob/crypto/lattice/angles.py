@@ -39,9 +39,3 @@ def evaluator_factors(
 def weighted(factors: Small, weights: NDArray[np.int64]) -> Small:
     """Factors times a number per row that only this party knows, given with 20 fraction bits."""
     return ((factors.astype(np.int64) * weights + (1 << FACTOR_BITS >> 1)) >> FACTOR_BITS).astype(np.int32)
-
-
-def sines(engine: LatticeEngine, angles: Angles) -> tuple[Small, Small]:
-    """Sines and cosines, with 30 fraction bits."""
-    sine, cosine = engine.waves(angles, [(1, 0, 1), (1, QUARTER, 1)], 0)
-    return sine, cosine

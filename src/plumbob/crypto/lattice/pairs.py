@@ -44,11 +44,6 @@ def reduce(values: Pairs, bits: int) -> Pairs:
     return values & _mask(bits)
 
 
-def centred(values: Pairs, bits: int) -> Pairs:
-    """From modulo 2**bits to signed modulo 2**128."""
-    return shift_right_signed(shift_left(values, BITS - bits), BITS - bits)
-
-
 def shift_left(values: Pairs, count: int) -> Pairs:
     """Modulo 2**128."""
     low, high = values[..., 0], values[..., 1]

@@ -28,8 +28,3 @@ def sine(angles: NDArray[np.uint32]) -> NDArray[np.int32]:
     result = (total * folded) >> FRACTION_BITS
     signed_result: NDArray[np.int32] = ((result ^ sign) - sign).astype(np.int32)
     return signed_result
-
-
-def cosine(angles: NDArray[np.uint32]) -> NDArray[np.int32]:
-    """The sine, a quarter turn further."""
-    return sine(angles.astype(np.uint32) + np.uint32(QUARTER))

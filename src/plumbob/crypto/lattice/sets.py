@@ -1,4 +1,4 @@
-"""The parameter sets: numbered constants. Nothing is negotiated, and a number that is not listed is refused.
+"""The parameter sets: numbered constants. Nothing is negotiated: a plan names a profile of them, by its number.
 
 The limits on log2 q are those of Bossuat et al., "Security Guidelines for Implementing Homomorphic Encryption" (2024):
 128 bits against classical attacks, ternary secrets, errors of standard deviation 3.2. docs/lattice.md says why each set
@@ -90,32 +90,12 @@ SCORES_OPENED_WIDE = ParameterSet(6, 16384, 2)
 SCORES_WIDEST = ParameterSet(7, 32768, 2)
 GRADIENTS_WIDEST = ParameterSet(8, 32768, 3)
 
-_OFFERED = {
-    each.number: each
-    for each in (
-        SCORES,
-        SCORES_OPENED,
-        GRADIENTS,
-        GRADIENTS_OPENED,
-        SLOTS,
-        SCORES_OPENED_WIDE,
-        SCORES_WIDEST,
-        GRADIENTS_WIDEST,
-    )
-}
+
 TEST_ONLY_NUMBER = 0
 
 
-def by_number(number: int) -> ParameterSet:
-    """The set that a plan or a message names."""
-    if number not in _OFFERED:
-        offered = ", ".join(map(str, _OFFERED))
-        raise CryptoError(f"lattice parameter set {number}: expected one of {offered}; use the same version everywhere")
-    return _OFFERED[number]
-
-
 def insecure_for_tests(degree: int, prime_count: int, has_slots: bool = False) -> ParameterSet:
-    """A set of any degree; its number is refused by every decoder of a plan."""
+    """A set of any degree, which no profile holds."""
     if degree < 16 or degree > LARGEST_DEGREE or degree & (degree - 1):
         raise CryptoError(f"degree {degree}: expected a power of two between 16 and {LARGEST_DEGREE}")
     offered = sum(prime % (2 * degree) == 1 for prime in PRIMES)

@@ -42,7 +42,7 @@ class View:
     weights: Vector
     """Own weights at the end; empty if they were never opened."""
     own_noise: Matrix | None = None
-    """What own draws of noise added to the sums that the own weights were updated with, where they did."""
+    """What own draws of noise added to the sums that its own weights were updated with, where they did."""
     flipped: NDArray[np.bool_] | None = None
     """At the label party, the labels that it turned over before training, where the plan has it do so."""
 

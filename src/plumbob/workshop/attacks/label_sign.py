@@ -34,7 +34,7 @@ Rule = Callable[[View, Vector, Vector], Vector]
 
 
 def recover_labels(view: View) -> LabelClaim | NotApplicable:
-    """The labels as the sign of what is left of a residual without the own part of the score."""
+    """The labels as the sign of what is left of a residual without the attacker's part of the score."""
     return by_rule(view, without_own_scores)
 
 

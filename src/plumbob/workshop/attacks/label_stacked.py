@@ -4,8 +4,8 @@ View: a feature party's own columns and sums over several epochs, any number of 
 epochs * rows * columns entries, some hundred products with it. Condition: epochs * own columns / batch size near 1 or
 more, with reshuffled batches, however far the batch is beyond the paper's batch size <= columns.
 
-What is left of a residual without the own score is -2y plus the other parties' score, which grows from its start
-toward its end as 1 - (1 - learning_rate / 4)^step. So each row has two unknowns, its label's part and the end of that
+Without the attacker's own score, a residual is -2y plus the other parties' score, which grows from its start toward
+its end as 1 - (1 - learning_rate / 4)^step. So each row has two unknowns, its label's part and the end of that
 growth, and an intercept is one more unknown that all rows share: with it the threshold stays at 0. Own columns are
 whitened first, so that nearly dependent ones weigh as much as the others. Damped LSQR gives a start; accelerated
 gradient then keeps every label's part within -2 and 2.

@@ -29,7 +29,7 @@ RETRIES = 12
 FINEST = 1e-11
 # Within this many standard errors of the scores there is nothing left to explain.
 EXPLAINED = 2.0
-# A fit that gains less than this in so many steps has come to its end.
+# A fit that gains less than this in this many steps has ended.
 LEAST_GAIN, PATIENCE = 0.05, 4
 
 

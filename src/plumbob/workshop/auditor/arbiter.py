@@ -32,7 +32,7 @@ class ColludingParty(AttackingArbitratedParty):
 
     @cached_property
     def kept(self) -> list[tuple[Batch, EncryptedVector, Encoded]]:
-        """Step by step: the batch, its joint residuals encrypted, and the own part of them."""
+        """Step by step: the batch, its joint residuals encrypted, and its own part of them."""
         return []
 
     def joint_residuals(self, batch: Batch, released: Encoded) -> EncryptedVector:
@@ -41,7 +41,7 @@ class ColludingParty(AttackingArbitratedParty):
         return joint
 
     def read_with(self, key: PrivateKey) -> None:
-        """Open everything, and take the own part out."""
+        """Open everything, and take its own part out."""
         for batch, joint, released in self.kept:
             opened = [centred(value, key.public.n) for value in key.decrypt(joint)]
             others = np.array([float(value) for value in opened]) - released.values

@@ -24,7 +24,7 @@ from plumbob.workshop.simulation import Run, train
 from plumbob.workshop.simulation.quality import assessed
 
 Estimator = Callable[[Plan, int], tuple[float, int]]
-"""Seconds and bytes that a plan will take on so many rows."""
+"""Seconds and bytes that a plan will take on this many rows."""
 
 BUDGETS = (0.5, 2.0, 8.0)
 LARGER = 8

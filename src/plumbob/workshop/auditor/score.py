@@ -189,7 +189,7 @@ def _why_labels(
     if "AUC" in found:
         text += f", AUC {found['AUC']:.3f} against {best['AUC']:.3f}"
     text += f"; {_share(is_answered.mean())} of all rows answered, {_share(is_determined.mean())} determined"
-    return f"{text}, of which {_share(known[0])} rightly (baseline {_share(known[1])})." if known else f"{text}."
+    return f"{text}, of which {_share(known[0])} correct (baseline {_share(known[1])})." if known else f"{text}."
 
 
 # Scores and features.

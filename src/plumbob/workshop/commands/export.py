@@ -38,7 +38,7 @@ def _remarks(folder: Path, party: str | None) -> list[str]:
 
 
 def refuse_absent_parts(folder: Path, party: str | None = None) -> None:
-    """The parts that are needed, one or all: the folder of a run on a network holds the own one only."""
+    """The parts that are needed, one or all: the folder of a run on a network holds its owner's only."""
     plan = refuse_unfinished(folder).parsed_plan
     needed = plan.learners if party is None else (plan.party(party),)
     held = [one.name for one in plan.learners if RunFolder(folder).part_file(one.name).exists()]

@@ -1,4 +1,4 @@
-"""`paper`: the paper's figures and claims, reproduced into a folder; a second call goes on where the first ended."""
+"""`paper`: the paper's figures and claims, reproduced into a folder; a second call continues where the first ended."""
 
 import json
 import time

@@ -1,6 +1,6 @@
 """`train`: all parties on this machine, from tables to a folder with record, parts, transcripts and report.
 
-Until the run is finished its folder also holds what a later start needs to go on. A finished run that lay there before
+Until the run is finished its folder also holds what a later start needs to resume. A finished run that lay there before
 is set aside until the new one is finished too.
 """
 
@@ -64,7 +64,7 @@ class TrainingOptions:
     accept_leaks: bool = False
     quiet: bool = False
     is_new: bool = False
-    """Whether to begin anew where an interrupted run could go on."""
+    """Whether to start over where an interrupted run could resume."""
 
 
 def run(plan: Plan, inputs: Inputs, out: Path, options: TrainingOptions) -> dict[str, object]:
@@ -183,12 +183,12 @@ def _saying_how_to_go_on(checkpoint: Checkpoint, progress: StepProgress) -> Iter
         yield
     except KeyboardInterrupt:
         if checkpoint.step:
-            progress.say(f"to go on from step {checkpoint.step}: {same_command()}")
+            progress.say(f"to resume from step {checkpoint.step}: {same_command()}")
         raise
 
 
 def same_command() -> str:
-    """What was typed; once begun anew, a run goes on like any other."""
+    """What was typed; once started over, a run resumes like any other."""
     return shlex.join(["plumbob", *(word for word in sys.argv[1:] if word != "--new")])
 
 

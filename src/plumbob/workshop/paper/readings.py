@@ -35,7 +35,7 @@ class Study:
     """A plan with noise must bound its rows; this shortens none of them, because no row is as long."""
     batch_size: int = 256
     rows: int | None = None
-    """The first so many training rows only."""
+    """Only this many training rows, from the first."""
     data_dir: str | None = None
 
     @property

@@ -78,6 +78,6 @@ def _refuse_others(sums: Vector, used: Vector) -> None:
 
 
 def success(y: NDArray[np.int8], values: Matrix) -> list[float]:
-    """For each epoch the share of labels that -sign(value) gives rightly (Criterion 4.2), of the rows in a batch."""
+    """For each epoch the share of labels that -sign(value) gives correctly (Criterion 4.2), of the rows in a batch."""
     is_read = np.isfinite(values)
     return [accuracy(y[read], -one[read]) for one, read in zip(values, is_read, strict=True)]

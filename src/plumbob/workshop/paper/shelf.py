@@ -1,4 +1,4 @@
-"""Finished pieces of work, one file each, so that a second call goes on where the first one ended.
+"""Finished pieces of work, one file each, so that a second call continues where the first one ended.
 
 A file holds the settings that it came from: if one of them changed, it is not used again.
 """

@@ -8,7 +8,7 @@ from plumbob.workshop.paper.quality import Curves, majority
 from plumbob.workshop.paper.readings import BUDGETS, Setting, Study, noise_of
 
 ALMOST_ALL = 0.999
-"""An attack that is right about so many is called 100 % here: one wrong label in a thousand is not seen in a plot."""
+"""An attack that is right about this share counts as 100 %: one wrong label in a thousand is not seen in a plot."""
 COIN = (0.48, 0.53)
 """What counts as tossing a coin; MNIST's larger class has 53 %."""
 NOT_IN_THE_PAPER = "not in the paper"
@@ -211,7 +211,7 @@ COMMON = (
     Statement(
         "own-scores",
         NOT_IN_THE_PAPER,
-        "An attacker that subtracts its own part of the score goes on longer than the criterion.",
+        "An attacker that subtracts its own part of the score works for longer than the criterion.",
         "more labels than the criterion in the last epoch",
         _own_scores_help,
     ),

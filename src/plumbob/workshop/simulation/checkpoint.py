@@ -1,9 +1,9 @@
-"""What lets a simulated run be killed at any moment and go on: now and then, where all parties stand after one step.
+"""What lets a simulated run be killed at any moment and resume: now and then, where all parties stand after one step.
 
-On a network every party keeps a journal of its own, with each message in it, because its peers go on while it is away.
+On a network every party keeps a journal of its own, with each message in it, because its peers continue without it.
 Parties in one process stop together. So they go back together, to the last step that all had finished and that is on
 the disk, and no message needs to be kept. What was drawn before the first step (keys, the seed, flipped labels) is
-drawn again from what is kept. What a lost step drew is drawn anew: it never left this process.
+drawn again from what is kept. What a lost step drew is drawn again: it never left this process.
 """
 
 import io
@@ -158,7 +158,7 @@ class PartyJournal(NoJournal):
 def unfinished(out: Path, plan: Plan, tables: Mapping[str, Table], is_new: bool = False) -> Iterator[Checkpoint]:
     """The checkpoint of a run into this folder: what an interrupted one left there, unless the run shall be new.
 
-    It vanishes when the block ends well, when going on would end as badly again, and when there is nothing to go on
+    It vanishes when the block ends well, when resuming would end as badly again, and when there is nothing to resume
     from. Raises DataError where what was left is of another plan or other data, JournalError where it cannot be
     written or another process is at work on it.
     """
@@ -187,7 +187,7 @@ def unfinished(out: Path, plan: Plan, tables: Mapping[str, Table], is_new: bool 
 
 
 def _about(plan: Plan, tables: Mapping[str, Table]) -> dict[str, bytes]:
-    """What a run must have in common with the one that it goes on with."""
+    """What a run must have in common with the one that it resumes."""
     digests = [field for name, table in sorted(tables.items()) for field in (name.encode(), table.digest())]
     return {"/plan": plan.hash().encode(), "/data": hash_fields(*digests), "/version": __version__.encode()}
 

@@ -5,11 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from plumbob.crypto.lattice import Layout, Owner, ParameterSet, sets, streams
+from plumbob.crypto.lattice import Layout, Owner, ParameterSet, streams
 from plumbob.crypto.lattice.products import request_stream
 from plumbob.errors import PlanError
 from plumbob.protocol.lattice_sets import LatticeShape, most_opened_bits
 from tests.crypto.lattice.support import make_key, random_pairs, to_ints
+from tests.crypto.lattice.test_sets import OFFERED
 from tests.protocol.test_lattice_shares import lattice_plan
 from tests.workshop.attacks.lattice.support import ENGINE, PARAMETERS, coefficients, minus, polynomial, received, times
 
@@ -76,10 +77,9 @@ def test_garbage_reaches_one_pass_only() -> None:
     assert not any(guess == truth for guess, truth in zip(wrong, to_ints(VALUES), strict=True))
 
 
-@pytest.mark.parametrize("number", [1, 2, 3, 4, 5, 6, 7, 8])
-def test_our_sets_leave_enough_of_a_secret(number: int) -> None:
+@pytest.mark.parametrize("parameters", OFFERED, ids=lambda each: str(each.number))
+def test_our_sets_leave_enough_of_a_secret(parameters: ParameterSet) -> None:
     """As many opened bits as a set allows leave it with as many unknown coefficients as the guidelines ask for."""
-    parameters: ParameterSet = sets.by_number(number)
     known = DIGITS * parameters.most_opened_bits / OPENED_BITS
     assert parameters.degree - known >= parameters.modulus_bits * 4096 / 106 - 1
     assert math.log2(3**DIGITS) <= OPENED_BITS

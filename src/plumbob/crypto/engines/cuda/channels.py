@@ -63,7 +63,7 @@ class ChannelShape(NamedTuple):
 
 
 class Bases:
-    """Two bases for numbers of so many limbs, each large enough for products not to grow (channels.cu, "Sizes")."""
+    """Two bases for numbers of this many limbs, each large enough for products not to grow (channels.cu, "Sizes")."""
 
     def __init__(self, limbs: int) -> None:
         bound = 1 << (32 * limbs)
@@ -156,7 +156,7 @@ class Bases:
 
 @cache
 def bases_for(limbs: int) -> Bases | None:
-    """None where numbers of so many limbs take too many channels."""
+    """None where numbers of this many limbs take too many channels."""
     if 32 * limbs > PRIME_BITS * WARP_CHANNELS * MOST_WARPS:
         return None
     bases = Bases(limbs)

@@ -64,7 +64,7 @@ class Device(Protocol):
         """Whether channels.cu runs there."""
 
     def launch(self, shape: DeviceShape | ChannelShape, kernel: str, threads: int, arguments: tuple[Any, ...]) -> None:
-        """Start a kernel on at least so many threads."""
+        """Start a kernel on at least this many threads."""
 
     def working(self) -> AbstractContextManager[Any]:
         """What is launched inside is in this thread's own order, beside what other threads launch."""

@@ -43,7 +43,7 @@ class Channels(NamedTuple):
 
 
 class Chains(NamedTuple):
-    """Square and multiply, for each of so many results: `factors` factors, the last one first, `squarings` in between
+    """Square and multiply, for each of this many results: `factors` factors, the last one first, `squarings` in between
     and `last_squarings` in the end. Factor k of result i is row i * step + k * factor_step, or one where that is not
     below `available`.
     """
@@ -235,7 +235,7 @@ class Driver:
         return [out[k * rows : (k + 1) * rows, :width] for k, width in enumerate(widths)]
 
     def subsets(self, ring: DeviceRing, bases: Array, columns: int, bits: int) -> Subsets:
-        """For `combine` with a matrix of so many columns, and entries of `bits` bits with their sign.
+        """For `combine` with a matrix of this many columns, and entries of `bits` bits with their sign.
 
         Four Russians: subset products of a few rows are tabulated once and shared by all columns and bit planes.
         """
@@ -306,7 +306,7 @@ class Driver:
 
     def _excess(self, ring: DeviceRing, channels: Channels | None, tables: Array, squarings: int) -> Array:
         """Entries are shifted to be non-negative, which multiplies this in everywhere: the product of all rows, squared
-        so many times. Each table's last entry is the product of its rows.
+        this many times. Each table's last entry is the product of its rows.
         """
         n_tables, entries = tables.shape[:2]
         if channels is not None:
@@ -419,7 +419,7 @@ class Driver:
         return products, parts
 
     def _fold(self, ring: DeviceRing, elements: Array, parts: int, items: int, most: int = 1) -> int:
-        """Multiply `parts` rows of `items` elements into the first ones, until at most so many are left."""
+        """Multiply `parts` rows of `items` elements into the first ones, until at most this many are left."""
         while parts > most:
             distance = -(-parts // WAYS)
             arguments = (ring.constants, elements, u32(distance), u32(parts), u32(items))
@@ -479,7 +479,7 @@ class Driver:
     # In channels
 
     def _channels_with_room(self, ring: DeviceRing, entries: int) -> Channels | None:
-        """The ring's, where a table of so many numbers has room."""
+        """The ring's, where a table of this many numbers has room."""
         channels = ring.channels
         if channels is None or 4 * entries * channels.shape.number_words > self.device.largest_table:
             return None

@@ -8,7 +8,7 @@ Two ways to choose (`Tactic`):
 
 - `OneTargetAColumn`: one person a column. A column with one row other than zero returns that row's residual itself.
   Here the residual stands in the low bits of the column's sum and the honest column above it, so that one sum carries
-  both and training goes on. With `replies = "paper"` there is room for both and the final model is the honest one bit
+  both and training continues. With `replies = "paper"` there is room for both and the final model is the honest one bit
   for bit. In replies cut to their width the honest column gives up its lowest bits, in that step only (about 5 of 16 at
   the default widths), and the final model is the honest one but for that rounding.
 - `Superincreasing`: rows weighted 1, 2, 4, ... While every residual is known to be +-2 (first step from zero weights,

@@ -3,7 +3,7 @@
 View: the replies to own masked sums, by helpers (`exchange`) or by the arbiter. Where the helper hands whole plaintexts
 back (`replies = "paper"`), each has room for dozens of values above the honest sum. They are laid there before masking,
 so that nothing of what the helper receives looks different, and split off, borrows included, after unmasking. The
-honest sum is read from below: training goes on undisturbed, the final model is the honest one bit for bit.
+honest sum is read from below: training continues undisturbed, the final model is the honest one bit for bit.
 
 Two things can be hidden:
 
