@@ -43,7 +43,7 @@ FEW_COLUMNS = 3
 RELATED = 0.7
 """The correlation of the peers' main directions with one's own, in every other rehearsal."""
 
-Rows = NDArray[np.intp]
+
 Advantages = dict[str, tuple[float, ...]]
 """By attack, one for each rehearsal."""
 
@@ -57,13 +57,13 @@ def can_rehearse(plan: Plan, rows: int) -> bool:
 
 def rehearsed(plan: Plan, party: str, X: Matrix, y: NDArray[np.int8]) -> Advantages:
     """The advantage of each attack by this feature party; X are the label party's rows as training sees them."""
-    home = Home(plan, X[:, : plan.label_party.features], y)
+    home = HomeTable(plan, X[:, : plan.label_party.features], y)
     found = [_one(home, party, number) for number in range(REHEARSALS)]
     return {name: tuple(one[name] for one in found) for name in found[0]}
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Home:
+class HomeTable:
     """What the label party has, and how columns of its kind are."""
 
     plan: Plan
@@ -147,7 +147,7 @@ def _stretched(values: Vector, length: int) -> Vector:
     return np.asarray(np.interp(at, known, values), dtype=np.float64)
 
 
-def _one(home: Home, party: str, number: int) -> dict[str, float]:
+def _one(home: HomeTable, party: str, number: int) -> dict[str, float]:
     """One rehearsal: train, solve, compare."""
     generator, place = np.random.default_rng(number), (number + 0.5) / REHEARSALS
     training = Training(home, party, generator, place, is_related=bool(number % 2))
@@ -158,10 +158,10 @@ def _one(home: Home, party: str, number: int) -> dict[str, float]:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Step:
+class SolvedStep:
     """Which rows were in it, and the others' parts of their residuals, with noise."""
 
-    rows: Rows
+    rows: NDArray[np.intp]
     others: Vector
 
 
@@ -169,7 +169,7 @@ class Training:
     """As planned, in the clear: everybody else's columns on one side, the attacker's on the other."""
 
     def __init__(
-        self, home: Home, party: str, generator: np.random.Generator, place: float, *, is_related: bool
+        self, home: HomeTable, party: str, generator: np.random.Generator, place: float, *, is_related: bool
     ) -> None:
         plan, self.generator = home.plan, generator
         self.plan, self.signs = plan, logistic.signs_of(home.y)
@@ -209,16 +209,16 @@ class Training:
     def _others_noise(self, party: str) -> list[float]:
         return [noise_std(self.plan, one.role) for one in self.plan.learners if one.name != party]
 
-    def steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[SolvedStep]:
         """Those that are solved, each followed by as many others as the real run has for each of them."""
         rows = len(self.rows)
         silent = steps_per_epoch(len(self.signs), self.plan) // steps_per_epoch(rows, self.plan) - 1
         for batch in batches(seed_from_int(int(self.generator.integers(1, 2**31))), rows, self.plan):
-            yield Step(batch.rows, self._descend(batch.rows))
+            yield SolvedStep(batch.rows, self._descend(batch.rows))
             for _ in range(silent):
                 self._descend(self.generator.integers(len(self.signs), size=len(batch)))
 
-    def _descend(self, rows: Rows) -> Vector:
+    def _descend(self, rows: NDArray[np.intp]) -> Vector:
         """One step of both sides; what the others' parts of the residuals were, as released."""
         X = [side[rows] for side in self.sides]
         scores = [one @ weights for one, weights in zip(X, self.weights, strict=True)]
@@ -236,7 +236,7 @@ class Training:
             self.weights[side] = self.weights[side] - self.plan.rate * (residuals @ X / (4.0 * len(X)) + pull)
 
 
-def _beliefs(training: Training, steps: list[Step]) -> Iterator[tuple[str, Vector]]:
+def _beliefs(training: Training, steps: list[SolvedStep]) -> Iterator[tuple[str, Vector]]:
     """What each attack makes of the sums."""
     rows, is_noisy = len(training.rows), training.noise > 0
     best, left_open = np.zeros(rows), np.full(rows, np.inf)
@@ -260,7 +260,7 @@ def _solved(X: Matrix, others: Vector) -> tuple[Vector, Vector]:
     return left @ (left.T @ others), np.clip((left**2).sum(axis=1), 0.0, 1.0)
 
 
-def _stacked(training: Training, steps: list[Step]) -> Vector:
+def _stacked(training: Training, steps: list[SolvedStep]) -> Vector:
     # Late: only rehearsals need sparse matrices, and they take long to import.
     from plumbob.checking import stacking
 

@@ -250,7 +250,8 @@ def _deviating(run: _Sources) -> str:
     """What is known of one that does not."""
     plan = run.plan
     if is_masked(plan):
-        return f"A {plan.label_party.name} that cheats can read others' columns bit by bit, and spoil the model."
+        label = plan.label_party.name
+        return f"One that cheats can learn more ({label}: others' columns, bit by bit), and spoil the model."
     if plan.protocol == "shares" and len(plan.learners) == 2:
         return f"One that cheats can spoil the model, and {carried_in_words(plan, max(run.rows, 1))}."
     return "One that cheats can learn more, and spoil the model."

@@ -243,24 +243,22 @@ def test_opened_weights_are_judged_by_what_was_reached() -> None:
     assert "3 equations" in judged("leaks", open="own").why
 
 
-# All 16 people of a random start are read, but so few could be luck: the interval's lower end decides.
-@pytest.mark.parametrize(("start", "most", "verdict"), [("zero", 150, "leaks"), ("xavier", 16, "degrades")])
-def test_chosen_rows_leak_from_opened_weights(
-    start: str, most: int, verdict: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+# All 16 people of a random start are those in doubt, so that few are enough.
+@pytest.mark.parametrize(("start", "most"), [("zero", 150), ("xavier", 16)])
+def test_chosen_rows_leak_from_opened_weights(start: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The attack reads the labels that the plan's numbers forecast, and they are judged like all others."""
     monkeypatch.setattr(redteam, "ACTIVE", (CHOSEN_ROWS,))
     plan = plan_for((4, 16), protocol="shares", open="own", batches="full", epochs=1, start=start, key_bits=1024)
     run = trained(plan, cut("breast-cancer", 150, 20))
     (found,) = plumbob.audit(run, only=["label-chosen-rows"])
-    assert (found.verdict, found.n, found.fix) == (verdict, most, "--open never")
+    assert (found.verdict, found.n, found.fix) == ("leaks", most, "--open never")
     assert found.n == Figures.of(plan, 150).labels_in_opened_weights("features")
     assert found.rate is not None
     assert found.rate > 0.95
 
 
 def test_chosen_rows_leak_by_lattices_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A table with one person per column reads each of them from the sign of an opened weight."""
+    """Columns of powers of two in the first pass read many people from each opened weight."""
     monkeypatch.setattr(redteam, "PASSIVE", ())
     monkeypatch.setattr(redteam, "ACTIVE", (CHOSEN_ROWS,))
     plan = plumbob.Plan.for_columns((4, 26), protocol="shares", open="own", epochs=3, seed=7)
@@ -268,7 +266,7 @@ def test_chosen_rows_leak_by_lattices_too(monkeypatch: pytest.MonkeyPatch) -> No
     # Labels that no column predicts: all that is read comes from the attack.
     shuffled = np.random.default_rng(3).permutation(y)
     (found,) = plumbob.audit(trained(plan, (X, shuffled)))
-    assert found.n == Figures.of(plan, 300).labels_in_opened_weights("features") == 26
+    assert found.n == Figures.of(plan, 300).labels_in_opened_weights("features") == 300
     assert (found.rate, found.verdict) == (1.0, "leaks")
 
 
