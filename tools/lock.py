@@ -19,7 +19,7 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCK = ROOT / "requirements.lock"
-EXTRAS = ("test", "export", "lab", "ray", "docs", "dev")
+EXTRAS = ("test", "export", "jobs", "lab", "ray", "docs", "wheel", "dev")
 CORE = "core"
 HEAD = "# Written by tools/lock.py; after each package, what needs it. CPython 3.11, Linux, x86-64.\n"
 

@@ -14,13 +14,13 @@ from plumbob.checking.check import check, notes
 from plumbob.checking.explain import explain
 from plumbob.checking.figures import Figures
 from plumbob.checking.forecast import Forecast, reading
+from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
 from plumbob.data import split_array
 from plumbob.errors import PlanError
 from plumbob.plan import Plan
 from plumbob.record import Finding
 from plumbob.workshop.attacks import ACTIVE, PASSIVE
 from plumbob.workshop.auditor import audit
-from plumbob.workshop.auditor.score import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
 from plumbob.workshop.simulation import train
 
 ON_OPENED_WEIGHTS = {"label-counts", "label-chosen-rows"}
@@ -143,7 +143,7 @@ def test_runs_on_the_same_rows_add_up() -> None:
     """What one run only begins, several finish."""
     plan = plan_of(batch_size=256, epochs=1)
     assert labels(plan, "label-stacked") == DEGRADES
-    assert labels(plan, "label-stacked", runs=4) == LEAKS
+    assert labels(plan, "label-stacked", runs=8) == LEAKS
 
 
 def test_a_label_party_without_columns_is_decoded() -> None:
@@ -265,9 +265,14 @@ def test_flips_bound_what_opened_weights_say() -> None:
 def test_the_forecast_counts_what_opened_weights_carry(keys: dict[str, Any], readable: int) -> None:
     """From zero weights a weight is a binary number of labels, from any other start it holds one; never too many."""
     plan = plan_of((8, 22), protocol="shares", scheme="paillier", open="own", **keys)
-    by_lattices = plan_of((8, 22), protocol="shares", open="own", rows=455)
-    assert Figures.of(by_lattices).labels_in_opened_weights("features") == 374
     assert Figures.of(plan).labels_in_opened_weights("features") == readable
+
+
+@pytest.mark.parametrize(("keys", "readable"), [({"epochs": 1}, 374), ({}, 374), ({"start": "xavier"}, 22)], ids=str)
+def test_lattices_hide_no_more_of_opened_weights(keys: dict[str, Any], readable: int) -> None:
+    """Whoever multiplies with a matrix may choose another one in every pass: weights are binary numbers there too."""
+    by_lattices = plan_of((8, 22), protocol="shares", open="own", rows=455, **keys)
+    assert Figures.of(by_lattices).labels_in_opened_weights("features") == readable
 
 
 # Coalitions.
@@ -318,6 +323,20 @@ def test_three_parties_in_shares_must_keep_to_the_protocol() -> None:
     assert len(chosen) == 3
     assert all("If it keeps to the protocol otherwise" in why for why in chosen)
     assert any("Whatever it sends" in finding.why for finding in check(two) if finding.attack == "label-chosen-rows")
+
+
+def test_what_masks_do_not_hide_from_a_cheating_label_party_is_a_finding() -> None:
+    """Among three or more parties nothing is clean: the label party's finding says what its word is worth."""
+    assert not [one for one in check(plan_of(protocol="shares")) if one.attack == "masked-shares"]
+    found = [one for one in check(plan_of(split=(3, 3, 4), protocol="shares")) if one.attack == "masked-shares"]
+    assert {(one.by, one.against) for one in found} == {
+        ("label", "features"),
+        ("label", "features-2"),
+        ("label+features", "features-2"),
+        ("label+features-2", "features"),
+    }
+    assert {one.verdict for one in found} == {DEGRADES}
+    assert all("up to 4 bits of each number" in one.why for one in found)
 
 
 def test_shares_is_offered_to_up_to_eight_parties() -> None:

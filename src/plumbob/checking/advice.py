@@ -11,8 +11,8 @@ FEATURE_NOISE = "--noise std --noise-std {std:g} --row-norm 1"
 ON_OPENED_WEIGHTS = ("label-counts", "label-chosen-rows")
 HONEST_BUT_CURIOUS = (
     "shares between three or more parties is for parties that keep to the protocol: all but one together learn nothing "
-    "but what is opened. A party that sends something else can read more than the bits counted here, and no finding "
-    "judges that."
+    "but what is opened. A party that sends something else can read more than the bits counted here: masked-shares is "
+    "the way that we know."
 )
 
 

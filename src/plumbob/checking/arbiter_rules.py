@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 from plumbob.checking.advice import fix_for
 from plumbob.checking.figures import Figures
-from plumbob.checking.forecast import BLOCKED, DEGRADES, LEAKS, reading
+from plumbob.checking.forecast import reading
+from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS
 from plumbob.record import Finding
 
 ATTACK = "arbiter-key"

@@ -2,16 +2,17 @@
 
 Nothing is sent and nothing is stored: the table is read, a few numbers are taken from it, and it is forgotten. A party
 that holds the label learns what own columns say about it, and what a model trained as the plan says makes of them:
-what an attack must beat. That the peers' columns predict about as well is the best guess that it has.
+what an attack must beat. It also rehearses the training with made-up columns for its peers (`rehearsal.py`).
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.arrays import Matrix, Vector
+from plumbob.checking.rehearsal import Advantages, can_rehearse, rehearsed
 from plumbob.data import Table, batches, build_shard, seed_from_int
 from plumbob.model import logistic, metrics
 from plumbob.model.sigmoid import SIGMOIDS
@@ -38,6 +39,8 @@ class AtHome:
     """What own columns say about labels, at the label party."""
     trained_auc: float | None = None
     """What they say in a model trained as the plan says, at the label party."""
+    rehearsed: Mapping[str, Advantages] = field(default_factory=dict)
+    """By feature party and attack, what trainings at home came to, at the label party."""
 
 
 def at_home(plan: Plan, table: Table, party: str) -> AtHome:
@@ -51,7 +54,13 @@ def at_home(plan: Plan, table: Table, party: str) -> AtHome:
         return AtHome(party, rank, two_valued)
     general = metrics.auc(shard.y, _regressed(shard.X, shard.y))
     trained = metrics.auc(shard.y, shard.X @ _trained(whole, shard.X, shard.y))
-    return AtHome(party, rank, two_valued, max(general, 0.5), max(trained, 0.5))
+    return AtHome(party, rank, two_valued, max(general, 0.5), max(trained, 0.5), _rehearsed(whole, shard.X, shard.y))
+
+
+def _rehearsed(plan: Plan, X: Matrix, y: NDArray[np.int8]) -> dict[str, Advantages]:
+    if not can_rehearse(plan, len(X)):
+        return {}
+    return {peer.name: rehearsed(plan, peer.name, X, y) for peer in plan.feature_parties if peer.features}
 
 
 def _some_batches(plan: Plan, X: Matrix) -> Iterator[Matrix]:

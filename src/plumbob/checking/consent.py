@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from plumbob.checking.advice import notes_for
 from plumbob.checking.check import assumptions, dishonest_notes, prices_of_noise
 from plumbob.checking.findings import summary
-from plumbob.checking.forecast import LEAKS
 from plumbob.checking.refusal import worst
+from plumbob.checking.verdict_words import LEAKS
 from plumbob.plan import Plan
 from plumbob.protocol.quality import shows_quality
 from plumbob.record import Finding

@@ -3,9 +3,9 @@
 import math
 
 from plumbob.checking.figures import Figures
-from plumbob.checking.forecast import DEGRADES, LEAKS
 from plumbob.checking.label_rules import hidden_room, without_replies
 from plumbob.checking.rules import Judgement, blocked, not_applicable, without_sums
+from plumbob.checking.verdict_words import DEGRADES, LEAKS
 
 USUAL_SCORE = 0.3
 """The spread of a peer's part of the score, beside which noise is large or small."""
@@ -17,8 +17,9 @@ FEW_EPOCHS = 3
 """Visits after which ratios have merged and the scale is clear, in practice."""
 FEW = 0.1
 """The share of rows that may lie in a longer last batch without changing the verdict."""
-ROOM = 2
-"""Own columns for each row of a batch with which one surely has full rank, redundant columns or not."""
+FAR_ROOM, NEAR_ROOM = 2.5, 1.35
+"""Own columns for each row of a batch with which it surely has full rank, redundant columns or not, after a start far
+from zero, and after any other random one."""
 CHAIN_ROOM = 2
 """Own columns for each row of the longest batch with which every batch has full rank, redundant columns or not."""
 ENOUGH_COLUMNS, FEW_PEOPLE = 0.6, 3
@@ -53,7 +54,12 @@ def geometry(figures: Figures, party: str) -> Judgement:
     if columns == 1 and visits >= FEW_EPOCHS and is_plain and _are_most_determined(figures, party):
         return Judgement(LEAKS, f"{numbers}: the peers' only column is its scores, up to one factor.")
     is_easy = columns <= WELL_CONDITIONED and visits >= LONG_HISTORY * columns and not figures.plan.row_norm
-    if noise or not is_easy or figures.longest_batch > figures.columns(party):
+    if (
+        noise
+        or not is_easy
+        or figures.longest_batch > figures.columns(party)
+        or not _are_most_determined(figures, party)
+    ):
         return Judgement(DEGRADES, f"{numbers}{_with(noise)}: the history is short, blurred or ill-conditioned.")
     return Judgement(LEAKS, f"{numbers}: all columns up to one rotation, which {columns} known rows fix.")
 
@@ -182,13 +188,14 @@ def _without_residuals(figures: Figures, party: str) -> Judgement | None:
 def _are_most_determined(figures: Figures, party: str) -> bool:
     """All batches, or all but a last one that the remainder made longer.
 
-    Real columns are rarely independent. A start far from zero makes scores large, and what one batch leaves open then
-    hides what the others show, unless there is room, or the party knows the rank of its own columns.
+    Real columns are rarely independent. A random start makes scores large, and what one batch leaves open then hides
+    what the others show, unless there is room, or the party knows the rank of its own columns.
     """
     columns = figures.columns(party)
     if figures.batch > figures.rank(party):
         return False
-    if figures.plan.start == "normal" and not figures.knows_rank(party) and ROOM * figures.batch > columns:
+    room = {"zero": 1.0, "normal": FAR_ROOM}.get(figures.plan.start, NEAR_ROOM)
+    if not figures.knows_rank(party) and room * figures.batch > columns:
         return False
     return figures.longest_batch <= columns or figures.longest_batch / figures.rows <= FEW
 

@@ -194,6 +194,10 @@ class Figures:
             return USUAL_AUCS
         return (*HARD_AUCS, max(HARD_AUCS[-1], self.home.general_auc + 0.02))
 
+    def rehearsed(self, name: str, attack: str) -> tuple[float, ...]:
+        """What an attack came to in trainings at home; none without a table that holds the label."""
+        return () if self.home is None else self.home.rehearsed.get(name, {}).get(attack, ())
+
     def general_signal(self, name: str, visits: int) -> float:
         """How far what own columns say about labels in general stands out of noise and flips, in standard deviations.
 

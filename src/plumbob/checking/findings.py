@@ -7,24 +7,16 @@ from html import escape
 from importlib import import_module
 from typing import Any, SupportsIndex, overload
 
-from plumbob.checking.forecast import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
+from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS, MEANINGS, NOT_APPLICABLE, ORDER
 from plumbob.errors import DataError
 from plumbob.record import Finding
 
-# What is worst comes first.
-ORDER = (LEAKS, DEGRADES, BLOCKED, NOT_APPLICABLE)
 OTHERS = {
     DEGRADES: "degrade (how much depends on the data)",
     BLOCKED: "are blocked",
     NOT_APPLICABLE: "have nothing to work on",
 }
-MEANINGS = {
-    LEAKS: "leaks above the plan's tolerance",
-    DEGRADES: "leaks something; how much depends on the data",
-    BLOCKED: "not shown to leak",
-    NOT_APPLICABLE: "has nothing to work on",
-}
-MORE = "--verbose shows the other {rest} findings, the reason for each, and what no finding covers."
+MORE = "--verbose shows {rest} findings, the reason for each, and what no finding covers."
 # A colour beside the word, never instead of it.
 COLOURS = {LEAKS: "#c2410c", DEGRADES: "#a16207", BLOCKED: "#15803d", NOT_APPLICABLE: "#6b7280"}
 Cell = Callable[[Finding], str]
@@ -105,13 +97,20 @@ def summary(findings: Sequence[Finding]) -> str:
 def short_lines(findings: Sequence[Finding]) -> list[str]:
     """The headline, what leaks and how to stop it, and where the rest is."""
     leaking = [finding for finding in findings if finding.verdict == LEAKS]
-    rest = len(findings) - len(leaking)
+    rest = f"the other {len(findings) - len(leaking)}" if leaking else f"all {len(findings)}"
     return [summary(findings), *_reasons_of(leaking), "", MORE.format(rest=rest)]
 
 
 def lines_of(findings: Sequence[Finding]) -> list[str]:
     """A table of verdicts, the numbers behind those that matter, and what to type."""
-    return [summary(findings), "", *_table(findings), "", *(line for one in findings for line in _reasons(one))]
+    reasons = (line for one in findings for line in _reasons(one))
+    return [summary(findings), "", *_table(findings), "", *reasons, "", *legend(findings)]
+
+
+def legend(findings: Sequence[Finding]) -> list[str]:
+    """What the verdicts among them mean."""
+    given = {finding.verdict for finding in findings}
+    return [f"{verdict}: {MEANINGS[verdict]}." for verdict in ORDER if verdict in given]
 
 
 def _reasons_of(findings: Iterable[Finding]) -> Iterator[str]:
@@ -122,7 +121,8 @@ def _reasons_of(findings: Iterable[Finding]) -> Iterator[str]:
 def _reasons(finding: Finding) -> list[str]:
     if finding.verdict == NOT_APPLICABLE:
         return []
-    head = f"{finding.attack} by {finding.by}, {finding.target} of {finding.against}: {MEANINGS[finding.verdict]}."
+    verdict = "leaks above the plan's tolerance" if finding.verdict == LEAKS else finding.verdict
+    head = f"{finding.attack} by {finding.by}, {finding.target} of {finding.against}: {verdict}."
     fix = [f"    to stop it: {finding.fix}"] if finding.fix else []
     return [head, f"    {finding.why} ({finding.reference})", *fix]
 

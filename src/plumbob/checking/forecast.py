@@ -18,8 +18,7 @@ from dataclasses import dataclass
 
 from plumbob.checking.certainty import lower_end
 from plumbob.checking.figures import USUAL_AUC, Figures
-
-LEAKS, DEGRADES, BLOCKED, NOT_APPLICABLE = "leaks", "degrades", "blocked", "not applicable"
+from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS
 
 IN_GENERAL = 0.25
 """Equations for each label up to which solving for labels is a regression on own columns."""

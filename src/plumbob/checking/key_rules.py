@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from plumbob.checking.figures import Figures
-from plumbob.checking.forecast import DEGRADES, LEAKS
+from plumbob.checking.verdict_words import DEGRADES, LEAKS
 from plumbob.plan import Plan
 from plumbob.record import Finding
 

@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 
 from plumbob.checking.certainty import Solve, sure_reach
 from plumbob.checking.figures import USUAL_AUC, Figures
-from plumbob.checking.forecast import BLOCKED, DEGRADES, LEAKS, Forecast, reading
+from plumbob.checking.forecast import Forecast, reading
 from plumbob.checking.rules import Judgement, blocked, not_applicable, without_sums
+from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS
 
 BOX_REACH, LATTICE_REACH = 1.7, 5.0
 """Labels for each independent column that a box surely decodes, and that a lattice may."""
@@ -20,10 +21,12 @@ IF_EXACT = 2
 """The same for people whose labels are read exactly."""
 ENOUGH = 4
 """Equations for each label beyond which more steps bring little."""
-STACKED_AUC = 0.985
+STACKED_AUC = 0.995
 """What stacked equations reach at best: other parties' scores move between the steps."""
-MOST_BY_ONE_COLUMN, SURE_BY_ONE_COLUMN = 0.5, 0.1
-"""Equations for each label that a single column may be good for, and surely is, however often it is used."""
+MOST_BY_ONE_COLUMN = 0.5
+"""Equations for each label that a single column may be good for, however often it is used."""
+SURE_IF_FEW, SURE_IF_MANY = 0.1, 0.3
+"""Those that it surely is good for, where it has fewer equations than there are labels, and where it has more."""
 
 
 def label_sign(figures: Figures, party: str) -> Judgement:
@@ -34,7 +37,8 @@ def label_sign(figures: Figures, party: str) -> Judgement:
     # Of several visits the first that determines a row is believed, otherwise whichever determines most.
     last = figures.steps // figures.plan.passes if known == 1.0 else figures.steps
     solve = Solve(known, figures.noise_toward(party), last)
-    return _generally_judged(figures, party, reading(figures, party, known), _batch_numbers(figures, party), solve)
+    forecast, numbers = reading(figures, party, known), _batch_numbers(figures, party)
+    return _generally_judged(figures, party, "label-sign", forecast, numbers, solve)
 
 
 def label_only(figures: Figures, party: str) -> Judgement:
@@ -76,6 +80,7 @@ def label_stacked(figures: Figures, party: str) -> Judgement:
     )
     if figures.plan.batches != "reshuffled":
         numbers += f' (batches = "{figures.plan.batches}" repeat the same equations)'
+    sure = SURE_IF_MANY if known >= 1.0 else SURE_IF_FEW
     if per_step == 1 < figures.batch:
         # One column's equations are too much alike for the count to mean what it says.
         known = min(known, MOST_BY_ONE_COLUMN)
@@ -84,9 +89,9 @@ def label_stacked(figures: Figures, party: str) -> Judgement:
     noise = figures.noise_toward(party)
     per_epoch = figures.steps // figures.plan.passes
     last = figures.steps if noise else min(figures.steps, per_epoch * max(1, ENOUGH * figures.batch // per_step))
-    share = min(stackable(known), SURE_BY_ONE_COLUMN) if per_step == 1 < figures.batch else stackable(known)
+    share = min(stackable(known), sure) if per_step == 1 < figures.batch else stackable(known)
     solve = Solve(share, noise / math.sqrt(visits), last, unrest=unrest, most_auc=STACKED_AUC)
-    return _generally_judged(figures, party, forecast, numbers, solve, figures.visits)
+    return _generally_judged(figures, party, "label-stacked", forecast, numbers, solve, figures.visits)
 
 
 def stackable(known: float) -> float:
@@ -110,7 +115,7 @@ def label_average(figures: Figures, party: str) -> Judgement:
         f"{figures.label_signal:.3g}, and a batch fixes {known:.1%} of its residuals"
     )
     solve = Solve(known, left, figures.steps, figures.fresh_visits)
-    return _generally_judged(figures, party, forecast, numbers, solve, figures.visits)
+    return _generally_judged(figures, party, "label-average", forecast, numbers, solve, figures.visits)
 
 
 def label_counts(figures: Figures, party: str) -> Judgement:
@@ -285,13 +290,17 @@ def _exact(figures: Figures, coverage: float = 1.0, judged: int | None = None) -
 
 
 def _generally_judged(
-    figures: Figures, party: str, forecast: Forecast, numbers: str, solve: Solve, visits: int = 1
+    figures: Figures, party: str, attack: str, forecast: Forecast, numbers: str, solve: Solve, visits: int = 1
 ) -> Judgement:
     """The same for attacks that solve for all rows of a batch, and so find out what own columns say in general too.
 
     That is no individual's secret, but it may be more than its part of the model says. And few batches mean few
     directions in which noise fell: one of them may happen to tell the classes apart.
     """
+    reach, rehearsed = sure_reach(figures, party, solve), figures.rehearsed(party, attack)
+    if rehearsed and _leaks_at_home(figures, rehearsed, is_forecast=reach is not None):
+        leaking = sum(one > figures.plan.tolerance_labels for one in rehearsed)
+        return Judgement(LEAKS, _sentence(f"{numbers}; it leaks in {leaking} of {len(rehearsed)} rehearsals at home"))
     signal, steps = figures.general_signal(party, visits), figures.steps // figures.plan.passes
     is_drowned = math.isfinite(signal) and forecast.verdict(figures.plan.tolerance_labels) == BLOCKED
     if is_drowned and (signal > FAINT_IN_GENERAL or steps < MANY_STEPS):
@@ -305,7 +314,7 @@ def _generally_judged(
                 "epoch, and may be more than its part of the model says"
             ),
         )
-    if (reach := sure_reach(figures, party, solve)) is not None:
+    if reach is not None and not rehearsed:
         ends = (
             f"expect about {forecast.accuracy:.0%} of labels right, AUC {reach.auc:.2f} where its own part of the "
             f"model has {reach.baseline_auc:.2f}"
@@ -317,6 +326,12 @@ def _generally_judged(
     if judgement.verdict != LEAKS:
         return judgement
     return Judgement(DEGRADES, _sentence(f"{numbers}; {_expected(forecast, DEGRADES)}"))
+
+
+def _leaks_at_home(figures: Figures, rehearsed: tuple[float, ...], *, is_forecast: bool) -> bool:
+    """Half of the rehearsals leak, and either the formula says the same or no rehearsal comes to nothing."""
+    leaking = sum(one > figures.plan.tolerance_labels for one in rehearsed)
+    return 2 * leaking >= len(rehearsed) and (is_forecast or min(rehearsed) > 0.0)
 
 
 def _judged(figures: Figures, party: str, forecast: Forecast, numbers: str, least: str = BLOCKED) -> Judgement:

@@ -7,8 +7,8 @@ fixed number of bits each.
 import math
 
 from plumbob.checking.figures import Figures
-from plumbob.checking.forecast import DEGRADES, LEAKS
 from plumbob.checking.rules import Judgement, blocked, not_applicable
+from plumbob.checking.verdict_words import DEGRADES, LEAKS
 from plumbob.protocol.lattice_sets import LatticeShape
 from plumbob.protocol.openings import WEIGHTS
 

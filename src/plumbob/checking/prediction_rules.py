@@ -7,7 +7,7 @@ solving (Luo et al., Feature inference attack on model predictions in vertical f
 
 from collections.abc import Iterator
 
-from plumbob.checking.forecast import BLOCKED, DEGRADES, LEAKS
+from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS
 from plumbob.plan import Plan
 from plumbob.protocol.openings import opened_bits, scored_bits
 from plumbob.protocol.prediction import PARTIAL

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from plumbob.checking.arbiter_rules import ATTACK as ARBITER
 from plumbob.checking.check import check
-from plumbob.checking.forecast import LEAKS
+from plumbob.checking.verdict_words import LEAKS
 from plumbob.errors import UnsafePlanError
 from plumbob.plan import Plan
 from plumbob.record import Finding

@@ -8,7 +8,7 @@ come about, benchmarks/check_grid.py how often the verdicts are right.
 from dataclasses import dataclass
 
 from plumbob.checking.figures import Figures
-from plumbob.checking.forecast import BLOCKED, NOT_APPLICABLE
+from plumbob.checking.verdict_words import BLOCKED, NOT_APPLICABLE
 
 NO_GRADIENTS = "In shares nobody sees a gradient: there are no training messages to work on."
 

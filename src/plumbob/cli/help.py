@@ -25,12 +25,15 @@ JUDGED = {
     3: "done, and something leaks above the plan's tolerance",
     4: "done, and nothing leaks, but something degrades (--strict)",
 }
-AUDITED = {**JUDGED, 4: "done, and nothing leaks, but --only left attacks out or something degrades (--strict)"}
+AUDITED = {
+    **JUDGED,
+    4: "done, and nothing leaks, but attacks were left out (--only) or cut short, or something degrades (--strict)",
+}
 CONSISTENT = {0: "done, and the records agree", 1: "failed, or the records or signatures do not agree", 2: DONE[2]}
 CODES = {
     **DONE,
     3: "check, audit: something leaks above the plan's tolerance",
-    4: "check, audit: nothing leaks, but --only left attacks out, or something degrades (--strict)",
+    4: "check, audit: nothing leaks, but attacks were left out (--only) or cut short, or something degrades (--strict)",
     130: "interrupted by Ctrl-C",
 }
 

@@ -8,7 +8,7 @@ from plumbob.checking.at_home import AtHome, at_home
 from plumbob.checking.check import assumptions, check, notes, prices_of_noise
 from plumbob.checking.explain import explain
 from plumbob.checking.findings import lines_of, short_lines
-from plumbob.checking.forecast import DEGRADES, LEAKS
+from plumbob.checking.verdict_words import DEGRADES, LEAKS
 from plumbob.commands.flags import plan_from
 from plumbob.commands.origins import Origin
 from plumbob.data import read_table
@@ -118,8 +118,9 @@ def has_verdict(result: dict[str, object], verdict: str) -> bool:
 
 
 def exit_code(result: dict[str, object], is_strict: bool) -> int:
-    """3: something leaks above the plan's tolerance. 4: attacks were not run or, if strict, something degrades."""
+    """3: something leaks above the plan's tolerance. 4: attacks were left out or cut short or, if strict, degrade."""
     if has_verdict(result, LEAKS):
         return LEAKING
-    is_open = bool(result.get("attacks_not_run")) or (is_strict and has_verdict(result, DEGRADES))
+    is_partial = bool(result.get("attacks_not_run") or result.get("attacks_cut_short"))
+    is_open = is_partial or (is_strict and has_verdict(result, DEGRADES))
     return UNDECIDED if is_open else 0

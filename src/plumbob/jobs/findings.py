@@ -9,9 +9,9 @@ from dataclasses import replace
 
 from plumbob.checking.check import check, figures_of
 from plumbob.checking.figures import Figures
-from plumbob.checking.findings import ORDER, Findings, worst_first
-from plumbob.checking.forecast import BLOCKED, DEGRADES, LEAKS
+from plumbob.checking.findings import Findings, worst_first
 from plumbob.checking.key_rules import KEYS as KEYS_ATTACK
+from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS, ORDER
 from plumbob.jobs.decoys import equations_per_row, forecast, hidden_rate
 from plumbob.jobs.reading import Decoys, Job, shown
 from plumbob.plan import PROFILE_BITS, Plan

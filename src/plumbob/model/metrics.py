@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from plumbob.arrays import Vector
 
@@ -159,3 +159,10 @@ def calibration_curve(y: ArrayLike, scores: Vector, bins: int = 10) -> list[list
     labels, likely = np.asarray(y, dtype=np.float64), probabilities(scores)
     groups = np.array_split(np.argsort(scores, kind="stable"), min(bins, max(1, len(labels) // LEAST_GROUP)))
     return [[float(likely[rows].mean()), float(labels[rows].mean()), float(len(rows))] for rows in groups if len(rows)]
+
+
+def as_many_positive(scores: Vector, count: int) -> NDArray[np.bool_]:
+    """The highest scores, as near to `count` of them as ties allow: the threshold that knows the class prior."""
+    at = np.sort(scores)[-count]
+    choices = (scores >= at, scores > at)
+    return min(choices, key=lambda chosen: abs(int(chosen.sum()) - count))

@@ -236,6 +236,14 @@ class LatticeShape:
         return math.log2(chance) + math.log2(self.plan.passes)
 
     @property
+    def most_bits_behind_a_mask(self) -> int:
+        """What one masked number tells about what it hides, at most, however large that is made; 0 between two."""
+        if self.parties == 2:
+            return 0
+        openings = (self.lifted_sums, *(self.staged(self.parties, is_turn=is_turn) for is_turn in (True, False)))
+        return max(opening.most_bits for opening in openings)
+
+    @property
     def residual_bits(self) -> int:
         """Integer bits of a residual: the series and a label, which is larger than 1 where labels are flipped."""
         return math.ceil(math.log2(0.51 + 0.5 * label_scale(self.plan.label_flip_epsilon)))

@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from plumbob.checking.forecast import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
+from plumbob.checking.company_rules import is_masked
 from plumbob.checking.prediction_rules import answered_rows, carried_in_words
+from plumbob.checking.verdict_words import DEGRADES, LEAKS, ORDER
 from plumbob.plan import Plan
 from plumbob.privacy.rows import odds_factor
 from plumbob.protocol.defences import label_cost
@@ -17,14 +18,8 @@ from plumbob.record import Finding, RunRecord
 from plumbob.report.limits import decided_limits_of
 from plumbob.report.markup import shortened
 from plumbob.report.run import attacks_not_run, warnings
-from plumbob.report.verdicts import ORDER, verdicts_of
+from plumbob.report.verdicts import verdicts_of
 
-MEANINGS = {
-    LEAKS: "an organisation can work out another's data, beyond what the plan tolerates",
-    DEGRADES: "something leaks; how much depends on the data",
-    BLOCKED: "tried or calculated, and not shown to work",
-    NOT_APPLICABLE: "the attack has nothing to work on",
-}
 MOST_NAMES = 3
 MOST_WORST = 3
 LONGEST_NAME = 24
@@ -254,6 +249,9 @@ def _assumed(run: _Sources) -> Iterator[str]:
 def _deviating(run: _Sources) -> str:
     """What is known of one that does not."""
     plan = run.plan
+    if is_masked(plan):
+        label = plan.label_party.name
+        return f"One that cheats can learn more ({label}: others' columns, bit by bit), and spoil the model."
     if plan.protocol == "shares" and len(plan.learners) == 2:
         return f"One that cheats can spoil the model, and {carried_in_words(plan, max(run.rows, 1))}."
     return "One that cheats can learn more, and spoil the model."

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
+from plumbob.checking.verdict_words import MEANINGS
 from plumbob.record import RunRecord
-from plumbob.report.decision import MEANINGS, Decision, decision_on_run
+from plumbob.report.decision import Decision, decision_on_run
 from plumbob.report.markup import NOTHING, joined, tag
 from plumbob.report.page import asset, bullets, frame
 from plumbob.report.verdicts import badge, class_of

@@ -64,7 +64,8 @@ def _trust_in_words(shape: LatticeShape) -> str:
         return f"{carried}, if dishonest; keys withstand the {opened:,} bits that can depend on one"
     return (
         f"for parties that keep to the protocol (honest-but-curious): {opened} bits are opened to one party at most, "
-        f"and masks show something in at most one of 2**{-shape.shown_bits:.0f} runs"
+        f"and masks show something in at most one of 2**{-shape.shown_bits:.0f} runs; a label party that does not keep "
+        f"to it can read up to {shape.most_bits_behind_a_mask} bits of each masked number"
     )
 
 

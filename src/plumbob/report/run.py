@@ -5,8 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from markupsafe import Markup
 
 from plumbob.checking.agreement import agreements
-from plumbob.checking.forecast import NOT_APPLICABLE
+from plumbob.checking.company_rules import ATTACK as MASKED
 from plumbob.checking.key_rules import KEYS as WEAK_KEYS
+from plumbob.checking.verdict_words import NOT_APPLICABLE
 from plumbob.model.links import link_in_words
 from plumbob.plan import KEYS, Plan, SettingKey
 from plumbob.record import Finding, PartyRecord, RunRecord
@@ -106,7 +107,7 @@ def attacks_not_run(record: RunRecord) -> list[str]:
     """The attacks that `check` names for this plan and an audit of it left out; none where nobody attacked at all."""
     run = {finding.attack for finding in record.findings}
     named = dict.fromkeys(finding.attack for finding in record.predicted)
-    return [name for name in named if run and name not in run and name != WEAK_KEYS]
+    return [name for name in named if run and name not in run and name not in (WEAK_KEYS, MASKED)]
 
 
 def partial_sentence(left_out: Sequence[str]) -> str:

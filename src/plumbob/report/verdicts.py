@@ -6,12 +6,11 @@ from itertools import groupby
 
 from markupsafe import Markup
 
-from plumbob.checking.forecast import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
+from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE, ORDER
 from plumbob.record import Finding
 from plumbob.report.markup import NOTHING, tag
 from plumbob.report.scale import shown
 
-ORDER = (LEAKS, DEGRADES, BLOCKED, NOT_APPLICABLE)
 CLASSES = {LEAKS: "leaks", DEGRADES: "degrades", BLOCKED: "blocked"}
 
 PARTIAL = "not fully tested"

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from plumbob import datasets
+from plumbob.checking import stacking
 from plumbob.model.metrics import auc
 from plumbob.plan import Plan
 from plumbob.workshop.attacks import label_stacked
@@ -61,7 +62,7 @@ def test_progress_is_told() -> None:
     view, _ = seen(stacked_plan(3), gaussian(256, 24))
     heard: list[tuple[int, int]] = []
     claimed(label_stacked.recover_labels(view, lambda done, total: heard.append((done, total))))
-    assert heard[0] == (1, label_stacked.BOX_STEPS)
+    assert heard[0] == (1, stacking.BOX_STEPS)
     assert [done for done, _ in heard] == list(range(1, len(heard) + 1))
 
 

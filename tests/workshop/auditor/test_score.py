@@ -10,10 +10,11 @@ from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
 from plumbob.arrays import Matrix
 from plumbob.errors import DataError
+from plumbob.model import intervals
+from plumbob.model.metrics import as_many_positive
 from plumbob.record import Finding
 from plumbob.workshop.attacks import Condition, NotApplicable
-from plumbob.workshop.auditor import intervals
-from plumbob.workshop.auditor.score import aligned, as_many_positive, scored
+from plumbob.workshop.auditor.score import aligned, scored
 from plumbob.workshop.auditor.truth import Truth
 from tests.workshop.auditor.support import attack, label_claim, signs, small_run, value_claim
 

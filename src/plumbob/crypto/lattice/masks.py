@@ -41,6 +41,11 @@ class MaskedOpening:
         """The logarithm of the statistical distance between what two different numbers show, behind one mask."""
         return self.value_bits + 1 - self.mask_bits
 
+    @property
+    def most_bits(self) -> int:
+        """What c = x + masks tells about x at most, whatever x is: its own entropy less that of one mask."""
+        return self.modulus.bit_length() - self.mask_bits
+
     def size(self, count: int) -> int:
         """Bytes of a message with this many numbers."""
         return count * self._element_bytes

@@ -12,6 +12,7 @@ import numpy as np
 
 from plumbob.callbacks import Tell
 from plumbob.checking.arbiter_rules import ATTACK, REFERENCE
+from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS
 from plumbob.crypto import Encoded, EncryptedVector, PrivateKey
 from plumbob.crypto.packing import centred
 from plumbob.data import Batch, Table
@@ -21,7 +22,7 @@ from plumbob.record import Finding
 from plumbob.workshop.attacks.active.attacking_parties import AttackingArbitratedParty
 from plumbob.workshop.attacks.active.interface import ActiveAttack, Reading, claim_of
 from plumbob.workshop.attacks.interface import Condition
-from plumbob.workshop.auditor.score import BLOCKED, DEGRADES, LEAKS, explained, scored
+from plumbob.workshop.auditor.score import explained, scored
 from plumbob.workshop.auditor.truth import Truth
 from plumbob.workshop.simulation import Run, train
 

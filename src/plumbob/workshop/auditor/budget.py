@@ -2,12 +2,14 @@
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from plumbob.crypto.engines.interface import Engine
 from plumbob.data import Batch
 from plumbob.plan import Plan
 from plumbob.protocol.party import AfterStep
+from plumbob.record import Finding
+from plumbob.workshop.attacks import ACTIVE
 from plumbob.workshop.attacks.label_stacked import MOST_ENTRIES
 from plumbob.workshop.simulation.unhidden import UnhiddenEngine
 
@@ -48,6 +50,19 @@ def shortened(plan: Plan, rows: int) -> str:
     if epochs == plan.passes:
         return ""
     return f" Its budget allowed {epochs} of {plan.passes} epochs; with more it may reach more."
+
+
+def cut_short(plan: Plan, rows: int, findings: Sequence[Finding]) -> list[str]:
+    """The active attacks that ran for fewer epochs than the plan has, and so may reach more than they did."""
+    if epochs_within(plan, rows) == plan.passes:
+        return []
+    active = {attack.name for attack in ACTIVE}
+    return list(dict.fromkeys(one.attack for one in findings if one.attack in active and one.rate is not None))
+
+
+def cut_short_sentence(attacks: Sequence[str]) -> str:
+    """That an audit whose attacks had too little time decides nothing."""
+    return f"This audit is partial: its budget cut these attacks short: {', '.join(attacks)}."
 
 
 def told_now_and_then(title: str, tell: Callable[[str], None]) -> AfterStep:

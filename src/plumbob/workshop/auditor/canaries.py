@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from plumbob.data import Table
 from plumbob.errors import DataError
+from plumbob.model.intervals import Interval, wilson
 from plumbob.plan import Plan
 from plumbob.privacy.rows import coin_flip_bound
-from plumbob.workshop.auditor.intervals import Interval, wilson
 from plumbob.workshop.simulation import train
 from plumbob.workshop.simulation.training import Run
 

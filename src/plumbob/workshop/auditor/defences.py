@@ -13,14 +13,13 @@ import numpy as np
 
 from plumbob.callbacks import Tell
 from plumbob.checking.agreement import predictions
-from plumbob.checking.findings import ORDER
+from plumbob.checking.verdict_words import LEAKS, NOT_APPLICABLE, ORDER
 from plumbob.data import Table
 from plumbob.errors import PlanError
 from plumbob.plan import KEYS, Plan
 from plumbob.protocol.transcript import Transcript
 from plumbob.record import Finding
 from plumbob.workshop.auditor.redteam import audit, passive_names
-from plumbob.workshop.auditor.score import LEAKS, NOT_APPLICABLE
 from plumbob.workshop.simulation import Run, train
 from plumbob.workshop.simulation.quality import assessed
 

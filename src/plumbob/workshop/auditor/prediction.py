@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from plumbob.arrays import Matrix, Vector
-from plumbob.checking.forecast import BLOCKED, DEGRADES, LEAKS
 from plumbob.checking.prediction_rules import (
     ALTERED,
     ALTERED_REFERENCE,
@@ -22,14 +21,15 @@ from plumbob.checking.prediction_rules import (
     prediction_findings,
     unknown_weights,
 )
+from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS
 from plumbob.data import Table
 from plumbob.errors import LocalProtocolError
+from plumbob.model import intervals
 from plumbob.plan import Plan
 from plumbob.protocol.openings import SCORES, scored_bits
 from plumbob.record import Finding
 from plumbob.workshop.attacks import Attack, NotApplicable, ValueClaim
 from plumbob.workshop.attacks.active.altered_shares import COLUMN, AlteredSharesParty, believed
-from plumbob.workshop.auditor import intervals
 from plumbob.workshop.auditor.score import explained, regression_errors, scored
 from plumbob.workshop.auditor.truth import Truth
 from plumbob.workshop.simulation import train

@@ -13,19 +13,23 @@ import numpy as np
 from plumbob.callbacks import Tell
 from plumbob.checking.advice import ON_OPENED_WEIGHTS
 from plumbob.checking.arbiter_rules import ATTACK as ARBITER
-from plumbob.checking.findings import ORDER, Findings, worst_first
+from plumbob.checking.company_rules import company_findings
+from plumbob.checking.figures import Figures
+from plumbob.checking.findings import Findings, worst_first
 from plumbob.checking.prediction_rules import ALTERED
+from plumbob.checking.verdict_words import BLOCKED, NOT_APPLICABLE, ORDER
 from plumbob.data import Column, Table
 from plumbob.errors import DataError, RemoteProtocolError
 from plumbob.plan import Plan, suggestion
-from plumbob.protocol.party import AfterStep
+from plumbob.protocol.party import AfterStep, TrainingParty
 from plumbob.record import Finding
 from plumbob.workshop.attacks import ACTIVE, PASSIVE, ActiveAttack, Attack, CarriedOut, NotApplicable
+from plumbob.workshop.attacks.active.chosen_rows import ChoosingParty
 from plumbob.workshop.auditor.arbiter import arbiter_audit
 from plumbob.workshop.auditor.budget import epochs_within, shortened, stage, told_now_and_then
 from plumbob.workshop.auditor.coalitions import CoalitionAttacks, findings_together
 from plumbob.workshop.auditor.prediction import altered_shares_audit, prediction_audit
-from plumbob.workshop.auditor.score import BLOCKED, NOT_APPLICABLE, scored, without_claim
+from plumbob.workshop.auditor.score import scored, without_claim
 from plumbob.workshop.auditor.truth import RunSource, Truth
 from plumbob.workshop.simulation import train
 
@@ -66,6 +70,9 @@ def audit(
     if truth.plan.protocol == "arbiter" and (only is None or ARBITER in only):
         again = plan_again(truth.plan), tables_again(truth)
         findings += arbiter_audit(truth, *again, lambda line: _tell(progress, line))
+    if only is None:
+        # By rule: nobody acts it out, and no audit may say less about it than `check` does.
+        findings += company_findings(Figures.of(truth.plan, truth.rows))
     if predicted:
         _tell(progress, f"{ALTERED} by {truth.plan.label_party.name}, in a run of its own")
         acted = altered_shares_audit(truth, predicted, plan_again(truth.plan), tables_again(truth))
@@ -115,6 +122,7 @@ def acted_out(attack: ActiveAttack, by: str, truth: Truth, progress: AfterStep |
     party_class = attack.arm(truth.plan, by)
     if isinstance(party_class, NotApplicable | CarriedOut):
         return scored(attack, by, party_class, truth)
+    party_class = after_those_in_doubt(party_class, truth, by)
     plan = plan_again(truth.plan)
     if epochs_within(truth.plan, truth.rows) < truth.plan.passes:
         plan = plan.replace(epochs=epochs_within(truth.plan, truth.rows))
@@ -127,6 +135,20 @@ def acted_out(attack: ActiveAttack, by: str, truth: Truth, progress: AfterStep |
     # What its own part of the model predicts is taken from the honest run: it may have spoilt its part in this one.
     findings = scored(attack, by, claim, Truth(truth.plan, {**again.views, by: truth.views[by]}))
     return [replace(one, why=one.why + shortened(truth.plan, truth.rows)) for one in findings]
+
+
+def after_those_in_doubt(party_class: type[TrainingParty], truth: Truth, by: str) -> type[TrainingParty]:
+    """Whoever can choose whom to read chooses those whom its own part of an earlier, honest run leaves in doubt.
+
+    They are those nearest to the threshold that gives as many positives as there are; a base rate is no secret.
+    """
+    view = truth.views[by]
+    if not issubclass(party_class, ChoosingParty) or not len(view.weights) or not view.X.shape[1]:
+        return party_class
+    scores = view.X @ view.weights
+    threshold = np.sort(scores)[-max(1, int(truth.is_positive.sum()))]
+    order = np.argsort(np.abs(scores - threshold), kind="stable")
+    return type(party_class.__name__, (party_class,), {"preferred": tuple(order.tolist())})
 
 
 def run_again(truth: Truth) -> Truth:

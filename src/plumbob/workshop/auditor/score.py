@@ -15,14 +15,12 @@ from numpy.typing import NDArray
 
 from plumbob.arrays import Flags, Matrix, Vector
 from plumbob.checking.advice import fix_for
+from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
 from plumbob.errors import DataError
-from plumbob.model import metrics
+from plumbob.model import intervals, metrics
 from plumbob.record import Finding
 from plumbob.workshop.attacks import CarriedOut, Claim, Condition, LabelClaim, NotApplicable, ValueClaim, View
-from plumbob.workshop.auditor import intervals
 from plumbob.workshop.auditor.truth import Truth
-
-LEAKS, DEGRADES, BLOCKED, NOT_APPLICABLE = "leaks", "degrades", "blocked", "not applicable"
 
 
 class Named(Protocol):
@@ -110,7 +108,8 @@ def _labels(attack: Named, by: str, claim: LabelClaim, truth: Truth) -> Finding:
     is_determined = is_answered & claim.is_determined
     verdict = _verdict(advantage, truth.plan.tolerance_labels)
     known = _known_labels(claim, is_answered, is_determined, truth, by)
-    if verdict == BLOCKED and known is not None and known[0] > known[1]:
+    # Whoever reads labels exactly knows what it could only suppose before, however right it supposed.
+    if verdict == BLOCKED and known is not None and (known[0] > known[1] or known[0] == 1.0):
         verdict = DEGRADES
     return Finding(
         attack.name,
@@ -164,15 +163,8 @@ def _label_baselines(view: View, truth: Truth, rows: NDArray[np.intp]) -> Iterat
     yield Answers(is_positive, np.full(len(rows), _majority(truth)), np.zeros(len(rows)))
     if len(view.weights) and view.X.shape[1]:
         scores = view.X @ view.weights
-        guesses = as_many_positive(scores, int(truth.is_positive.sum()))
+        guesses = metrics.as_many_positive(scores, int(truth.is_positive.sum()))
         yield Answers(is_positive, guesses[rows], scores[rows])
-
-
-def as_many_positive(scores: Vector, count: int) -> Flags:
-    """The highest scores, as near to `count` of them as ties allow: the threshold that knows the class prior."""
-    at = np.sort(scores)[-count]
-    choices = (scores >= at, scores > at)
-    return min(choices, key=lambda chosen: abs(int(chosen.sum()) - count))
 
 
 def _majority(truth: Truth) -> bool:

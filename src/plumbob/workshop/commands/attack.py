@@ -16,7 +16,7 @@ from plumbob.report.page import as_text
 from plumbob.report.run import conditions_table, findings_table, partial_sentence, reasons
 from plumbob.run_folder import RunFolder
 from plumbob.workshop.auditor import audit
-from plumbob.workshop.auditor.budget import budget_note
+from plumbob.workshop.auditor.budget import budget_note, cut_short, cut_short_sentence
 from plumbob.workshop.auditor.canaries import canary_sentence
 from plumbob.workshop.auditor.filing import with_findings
 from plumbob.workshop.auditor.redteam import names, not_run, plan_again, refuse_unknown, tables_again
@@ -41,8 +41,10 @@ def run(folder: Path, only: Sequence[str] | None, tell: Tell, keep: bool = False
         file_findings(record, truth, _beside(record.findings, findings), folder, canaries)
     listed = [asdict(finding) for finding in findings]
     left_out = not_run(only, Plan.from_toml(record.plan))
-    lines = [*lines_of(findings), *partial_lines(left_out), *notes]
-    return {"out": str(folder), "findings": listed, "attacks_not_run": left_out, "notes": notes, "lines": lines}
+    short = cut_short(record.parsed_plan, record.rows, findings)
+    lines = [*lines_of(findings), *partial_lines(left_out, short), *notes]
+    left = {"attacks_not_run": left_out, "attacks_cut_short": short}
+    return {"out": str(folder), "findings": listed, **left, "notes": notes, "lines": lines}
 
 
 def _beside(kept: Sequence[Finding], new: Sequence[Finding]) -> list[Finding]:
@@ -70,8 +72,10 @@ def audit_plan(
     compared = agreements(record.predicted, findings)
     left_out = not_run(only, plan)
     agreement = [asdict(one) for one in compared]
-    result = {**train.shown(record, inputs, out), "agreement": agreement, "attacks_not_run": left_out}
-    lines = [*lines_of(findings), *partial_lines(left_out), *beside_lines(record, compared), *record.notes]
+    short = cut_short(truth.plan, truth.rows, findings)
+    left = {"attacks_not_run": left_out, "attacks_cut_short": short}
+    result = {**train.shown(record, inputs, out), "agreement": agreement, **left}
+    lines = [*lines_of(findings), *partial_lines(left_out, short), *beside_lines(record, compared), *record.notes]
     return {**result, "lines": [*lines, *results.lines_of(record, out)]}
 
 
@@ -117,6 +121,8 @@ def lines_of(findings: Sequence[Finding]) -> list[str]:
     return [headline, "", *as_text(findings_table(findings)), "", *reasons(findings), *theory, ""]
 
 
-def partial_lines(left_out: Sequence[str]) -> list[str]:
-    """That an audit with some of the attacks decides nothing."""
-    return [partial_sentence(left_out), ""] if left_out else []
+def partial_lines(left_out: Sequence[str], short: Sequence[str]) -> list[str]:
+    """That an audit with some of the attacks, or with too little time for them, decides nothing."""
+    lines = [partial_sentence(left_out)] if left_out else []
+    lines += [cut_short_sentence(short)] if short else []
+    return [*lines, ""] if lines else []

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from plumbob.checking.filing import with_predictions
-from plumbob.checking.findings import ORDER
+from plumbob.checking.verdict_words import ORDER
 from plumbob.errors import PlumbobError
 from plumbob.plan import Plan
 from plumbob.protocol.quality import Metrics

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from plumbob.checking.findings import ORDER
+from plumbob.checking.verdict_words import ORDER
 from plumbob.errors import DataError, PlumbobError
 from plumbob.record import Finding, RunRecord
 from plumbob.report.decision_page import summary_of

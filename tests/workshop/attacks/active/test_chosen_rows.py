@@ -1,6 +1,7 @@
 """Chosen inputs: read at any batch size, with any reply; stopped by noise, flipped labels and weights never opened."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from plumbob.workshop.attacks import NotApplicable
 from plumbob.workshop.attacks.active.chosen_rows import (
     ChoosingParty,
     ChosenRowsArbitratedParty,
+    ChosenRowsLatticeParty,
     ChosenRowsParty,
     ChosenRowsSharesParty,
     arm,
@@ -127,6 +129,30 @@ def test_opened_weights_from_zero_read_a_batch(keys: dict[str, float], labels: i
     # The smaller the step, the fewer bits of it are left in a weight that is opened to 2**-20.
     assert len(play.is_right()) >= labels
     assert play.is_right().all()
+
+
+@pytest.mark.parametrize(
+    ("widths", "keys", "labels"),
+    [((5, 6), {}, 64), ((5, 6), {"start": "small"}, 6), ((3, 3, 3), {}, 40)],
+    ids=str,
+)
+def test_lattices_hide_nothing_of_opened_weights(widths: tuple[int, ...], keys: dict[str, Any], labels: int) -> None:
+    """One matrix in the first pass and zeros after it: nobody can see which matrix a party multiplies with."""
+    plan = plan_for(widths, protocol="shares", scheme="lattice", open="own", epochs=4, **keys)
+    play = staged(plan, "features", ChosenRowsLatticeParty)
+    assert len(play.is_right()) >= labels
+    assert play.is_right().all()
+    # How many messages test the keys is drawn by lot; what is multiplied and decrypted is not.
+    assert [work[2:] for work in play.outward(play.run)] == [work[2:] for work in play.outward(play.honest)]
+
+
+def test_whoever_may_choose_chooses_those_in_doubt() -> None:
+    """Those named as preferred are read before all others."""
+    order = tuple(range(63, -1, -1))
+    plan = plan_for((5, 6), protocol="shares", scheme="lattice", open="own", start="small", epochs=2)
+    doubting = type("Doubting", (ChosenRowsLatticeParty,), {"preferred": order})
+    claim = staged(plan, "features", doubting).label_claim()
+    assert set(np.flatnonzero(~np.isnan(claim.beliefs))) == set(order[:6])
 
 
 def test_weights_that_are_never_opened_say_nothing() -> None:

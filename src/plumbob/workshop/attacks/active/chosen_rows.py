@@ -19,9 +19,10 @@ Two ways to choose (`Tactic`):
 
 In `shares` nothing is returned before the weights are opened, so there are d_B equations a run: one dummy column per
 target and the sign of its weight, or, from zero weights, the superincreasing columns in the first step and zeros after
-it. The attacker's own columns learn nothing then, and the label party's are trained as if it were alone: the message
-count, the sizes and the peer's code are the honest ones, the attacker's part of the model is not. `open = "never"`,
-noise and randomised response are the defences; a random start leaves one label a column.
+it. Lattices change nothing about that: whoever multiplies with a matrix chooses it, product by product. The attacker's
+own columns learn nothing then, and the label party's are trained as if it were alone: the message count, the sizes and
+the peer's code are the honest ones, the attacker's part of the model is not. `open = "never"`, noise and randomised
+response are the defences; a random start leaves one label a column.
 """
 
 import math
@@ -163,7 +164,9 @@ class ChoosingParty(AttackingParty, TrainingParty):
     """Decides, step by step, whom to read."""
 
     chosen: tuple[int, ...] = ()
-    """The training rows that it is after; empty: the first ones, as many as it has columns."""
+    """The training rows that it is after; empty: as many as it can read, in the order of `preferred`."""
+    preferred: tuple[int, ...] = ()
+    """Training rows, those that it would most like to read first; all others come after them."""
 
     def tactic(self, batch: Batch, honest: Encoded, sum_bits: int) -> Tactic | None:
         """What to do with this step; None: play it honestly."""
@@ -183,7 +186,13 @@ class ChoosingParty(AttackingParty, TrainingParty):
 
     @property
     def wanted(self) -> NDArray[np.intp]:
-        return np.array(self.chosen or range(min(self.columns, len(self.shard))), dtype=np.intp)
+        return np.array(self.chosen or self.by_preference[: self.columns], dtype=np.intp)
+
+    @cached_property
+    def by_preference(self) -> NDArray[np.intp]:
+        """Every training row."""
+        first = np.array(self.preferred, dtype=np.intp)
+        return np.concatenate([first, np.setdiff1d(np.arange(len(self.shard)), first)])
 
     @property
     def unread(self) -> NDArray[np.intp]:
@@ -195,8 +204,9 @@ class ChoosingParty(AttackingParty, TrainingParty):
         return np.unique(np.concatenate([np.zeros(0, dtype=np.intp), *(reading.rows for reading in self.readings)]))
 
     def wanted_first(self, batch: Batch) -> NDArray[np.intp]:
-        """All places of a batch, those of wanted people before the others."""
-        return np.argsort(~np.isin(batch.rows, self.wanted), kind="stable")
+        """All places of a batch, those of wanted people before the others, each in the order of preference."""
+        rank = np.argsort(self.by_preference)[batch.rows]
+        return np.lexsort((rank, ~np.isin(batch.rows, self.wanted)))
 
     def targets(self) -> NDArray[np.intp]:
         return np.union1d(self.wanted, self.read_rows)
@@ -279,7 +289,9 @@ class ChosenRowsSharesParty(ChoosingParty, SharesParty):
     def wanted(self) -> NDArray[np.intp]:
         """From zero weights only the first batch can be read: an attacker without a list is after those who fit in."""
         is_open_to_all = residuals_are_labels(self.plan, 1) and not self.chosen
-        return self._batches[0].rows[: sum(self._counts)] if is_open_to_all else super().wanted
+        if not is_open_to_all:
+            return super().wanted
+        return self.by_preference[np.isin(self.by_preference, self._batches[0].rows)][: sum(self._counts)]
 
     def shared_scores(self, step: int, X: IntegerMatrix) -> Share:
         """As if own features were zero: what is read must not move with what was read."""
@@ -354,7 +366,7 @@ class ChosenRowsLatticeParty(ChoosingParty, DeviatingParty):
     @property
     def wanted(self) -> NDArray[np.intp]:
         is_open_to_all = self.is_bare and not self.chosen
-        return np.arange(sum(self._counts)) if is_open_to_all else super().wanted
+        return self._places[: sum(self._counts)] if is_open_to_all else super().wanted
 
     def gradient_rows(self, number: int) -> Matrix:
         rows = np.zeros_like(self.shard.X)
@@ -393,8 +405,9 @@ class ChosenRowsLatticeParty(ChoosingParty, DeviatingParty):
 
     @cached_property
     def _places(self) -> NDArray[np.intp]:
-        """All rows, those of wanted people before the others."""
-        return np.argsort(~np.isin(np.arange(len(self.shard)), np.array(self.chosen, dtype=np.intp)), kind="stable")
+        """All rows, those that were chosen first, then the others in the order of preference."""
+        chosen = np.array(self.chosen, dtype=np.intp)
+        return np.concatenate([chosen, self.by_preference[~np.isin(self.by_preference, chosen)]])
 
     @cached_property
     def _counts(self) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binomtest, norm
 
 from plumbob.arrays import Vector
-from plumbob.workshop.auditor import intervals
+from plumbob.model import intervals
 
 Draw = Callable[[np.random.Generator, int, int], tuple[Vector, Vector]]
 

@@ -1,0 +1,54 @@
+"""`shares` among three or more parties: what a label party could read that does not keep to the protocol.
+
+Between two parties nothing is opened in training. Among more, products are lifted behind masks (docs/lattice.md): the
+label party sees c = x + masks, modulo m. An honest x is far smaller than the masks. Nothing binds how large x is: a
+label party that scales its own factor up, so that x fills the modulus, sees its leading bits. The masks have M bits
+each, so c tells at most log2(m) - M bits about x, whatever anybody sends, because that is all the room there is beside
+the masks' own entropy. In every pass it is one number per row, about scores of weights whose shares it may move first.
+"""
+
+from collections.abc import Iterator
+
+from plumbob.checking.coalitions import coalitions
+from plumbob.checking.figures import Figures
+from plumbob.checking.verdict_words import DEGRADES
+from plumbob.plan import Plan
+from plumbob.protocol.lattice_sets import LatticeShape
+from plumbob.record import Finding
+
+ATTACK = "masked-shares"
+STORY = (
+    "Among three or more parties the label party adds up numbers behind masks. If it keeps to the protocol, the masks "
+    "hide them. If it does not, it can scale its own factor until they stick out of the masks, and the model is spoilt."
+)
+REFERENCE = "docs/lattice.md, three and more parties: claims 1 and 3"
+
+
+def company_findings(figures: Figures) -> Iterator[Finding]:
+    """By the label party, alone and in a coalition, about every other party's columns."""
+    plan = figures.plan
+    if not is_masked(plan):
+        return
+    label = plan.label_party.name
+    bits = LatticeShape(plan, figures.rows).most_bits_behind_a_mask
+    why = (
+        f"{{by}} sees a masked number for each of {figures.rows} rows in each of {plan.passes} passes. The other "
+        "verdicts are for parties that keep to the protocol. If {by} does not, it can move shared weights and scale "
+        f"what the masks hide: up to {bits} bits of each number, about one column per pass, at the price of the model. "
+        "The red team does not act this out."
+    )
+    for party in plan.feature_parties:
+        if party.features:
+            yield _finding(label, party.name, why)
+    for coalition in coalitions(plan):
+        if label in coalition.members and plan.party(coalition.victim).features:
+            yield _finding(coalition.name, coalition.victim, why)
+
+
+def is_masked(plan: Plan) -> bool:
+    """Whether a run has numbers behind masks."""
+    return plan.protocol == "shares" and plan.scheme == "lattice" and len(plan.learners) > 2
+
+
+def _finding(by: str, against: str, why: str) -> Finding:
+    return Finding(ATTACK, by, against, "features", DEGRADES, why.format(by=by), REFERENCE, "")

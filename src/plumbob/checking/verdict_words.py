@@ -1,0 +1,12 @@
+"""The four verdicts, what each means, and their order: one place for check, audit, report, lab and every page."""
+
+LEAKS, DEGRADES, BLOCKED, NOT_APPLICABLE = "leaks", "degrades", "blocked", "not applicable"
+
+# What is worst comes first.
+ORDER = (LEAKS, DEGRADES, BLOCKED, NOT_APPLICABLE)
+MEANINGS = {
+    LEAKS: "the attacker learns more than it could say anyway, by more than the plan's tolerance",
+    DEGRADES: "the attacker learns something, or may; how much depends on the data",
+    BLOCKED: "the attack was tried or calculated, and not shown to reveal more than the tolerance; that is no proof",
+    NOT_APPLICABLE: "the attack has nothing to work on",
+}
