@@ -30,6 +30,7 @@ public:
     std::size_t degree() const { return degree_; }
     std::size_t primes() const { return primes_.size(); }
     bool has_slots() const { return !slot_primes_.empty(); }
+    const LatticePrime& prime(std::size_t part) const { return primes_[part]; }
     std::size_t packed_bytes() const { return degree_ * kPrimeBits / 8; }  // of a polynomial modulo one prime
     std::size_t words() const { return degree_ * primes_.size(); }         // of a polynomial modulo all of them
 

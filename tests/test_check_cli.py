@@ -10,11 +10,15 @@ import pytest
 
 from plumbob import cli
 from plumbob.commands.estimate import estimate
+from plumbob.commands.estimate_lattice import key_memory
 from plumbob.crypto import calibration
 from plumbob.crypto.lattice import sets
 from plumbob.plan import Plan
+from plumbob.protocol.lattice_sets import LatticeShape
+from plumbob.protocol.lattice_shares import LatticeParty
 from plumbob.run_folder import RunFolder
 from tests.protocol.support import plan_for, trained
+from tests.protocol.test_lattice_shares import lattice_plan
 
 SAMPLES = Path(__file__).parent.parent / "examples" / "moving-in"
 LEAKY = ["--rows", "27000", "--features", "11,12", "--batch-size", "64", "--epochs", "30", "--protocol", "exchange"]
@@ -197,6 +201,24 @@ def test_estimate_of_three_parties() -> None:
     more = plan.replace(epochs=2)
     real = [sum(party.bytes_sent for party in trained(one).record.parties) for one in (plan, more)]
     assert real[1] - real[0] == estimate(more, rows=40).bytes_sent - estimate(plan, rows=40).bytes_sent
+
+
+@pytest.mark.parametrize("split", [(2, 3), (2, 2, 1)], ids=str)
+def test_the_estimate_knows_what_keys_take(split: tuple[int, ...]) -> None:
+    """All keys are there before the first pass: their polynomials, at their owners and evaluators, are what it says."""
+    plan = lattice_plan(split, epochs=2)
+    held: list[int] = []
+
+    class Weighing(LatticeParty):
+        def prepare(self) -> None:
+            super().prepare()
+            keys = self.products.keys
+            residues = [key.secret for key in keys.own.values()] + [key.residues for key in keys.tested.values()]
+            public = [*keys.own_public.values(), *keys.peers_public.values()]
+            held.append(sum(each.nbytes for each in residues) + sum(map(len, public)))
+
+    trained(plan, cast={party.name: Weighing for party in plan.learners})
+    assert sum(held) == key_memory(LatticeShape(plan, 40))
 
 
 def test_estimate_is_printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -206,6 +206,7 @@ PAIRS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "bins": (0, 1, CLEAR),
     "momentum": (0.25, 0.5, CLEAR),
     "learning_rate": (0.1, 0.2, {}),
+    "held_out_by": ("", TWO[0].name, {"test_share": 0.2}),
     "lattice_set": (1, 2, {**CLEAR, "scheme": "lattice", "batches": "full"}),
 }
 

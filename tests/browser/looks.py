@@ -1,7 +1,7 @@
 """What must hold for every page, at every width, in both colours: asked of a page that is open in a browser."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Page
@@ -9,7 +9,7 @@ from playwright.sync_api import Page
 WIDTHS = (390, 1280, 1920)
 PHONE, DESKTOP, _ = WIDTHS
 HEIGHT = 900
-SCHEMES = ("light", "dark")
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 MOST_STOPS = 400
 
 

@@ -82,16 +82,16 @@ def findings_of(plan: Plan) -> str:
     return findings_page(plan, check(plan), notes(plan), "0.1.0")
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("name", list(pages()))
-def test_every_page_at_every_width(new_tab: Callable[..., Tab], tmp_path: Path, name: str, scheme: str) -> None:
+def test_every_page_at_every_width(tab: Tab, tmp_path: Path, name: str) -> None:
     """Nothing sideways, no table cropped on a desktop, no rule of axe-core broken; nothing is asked of anybody."""
     file = tmp_path / "page.html"
     file.write_text(pages()[name](), encoding="utf-8")
-    tab = new_tab(color_scheme=scheme)
     page = tab.open(file)
     page.evaluate("for (const fold of document.querySelectorAll('details:not(.data)')) fold.open = true")
-    look_at(page)
+    for scheme in SCHEMES:
+        page.emulate_media(color_scheme=scheme)
+        look_at(page)
     assert tab.is_clean, (tab.errors, tab.requests)
 
 

@@ -190,6 +190,23 @@ KINDS = [
     Kind("a row with a cell too few", changed("p9,9.5,", "p9,"), words="row 9 has 3"),
     Kind("a row of nothing but commas", changed("p9,", ",,,\np9,"), words="id is missing in 1 of 41 rows .row 9."),
     Kind("lines within quoted cells", changed("red", '"re\nd"'), lambda table: len(table) == 40),
+    Kind(
+        "months by name without a comma",
+        with_column("day", [f"Nov {row % 28 + 1} 2024" for row in range(40)]),
+        lambda table: numbers(table, "day")[:2] == [20028.0, 20029.0],
+    ),
+    Kind(
+        "days with a dot before a month's name",
+        with_column("day", [f"{row % 28 + 1}. November 2024" for row in range(40)]),
+        lambda table: numbers(table, "day")[:2] == [20028.0, 20029.0],
+    ),
+    Kind(
+        "lakhs",
+        with_column("sum", [f'"1,00,{row:03d}.50"' for row in range(40)]),
+        lambda table: numbers(table, "sum")[:2] == [100000.5, 100001.5],
+        choices=ColumnChoices(types={"sum": "number"}),
+    ),
+    Kind("lakhs that nobody announced", with_column("sum", ['"1,00,200"'] * 40), words="--as sum=number"),
     Kind("blanks before quoted cells", changed(",red,", ', "red",', 20), is_good),
     Kind("blanks before quoted cells with commas", changed(",red,", ',  "red, dark",'), lambda table: len(table) == 40),
     Kind("blanks before quoted names", changed("id,x,colour", '"id", "x", "colour"'), is_good),

@@ -6,6 +6,7 @@ bins or passes, and nobody edits a file.
 
 import csv
 import gzip
+import json
 import os
 import re
 import tomllib
@@ -243,26 +244,47 @@ def test_telco(tmp_path: Path) -> None:
     assert_joint_is_better(six_commands(bank, fund), by=0.01)
 
 
-@pytest.mark.soak
-def test_a_split_by_time(tmp_path: Path) -> None:
-    """The side that has the date aligns its older rows for training and its newer ones to be predicted."""
-    bank, fund = european(tmp_path)
-    header, *rows = (bank.folder / bank.file).read_text(encoding="utf-8-sig").strip().splitlines()
-    newer = [row for row in rows if int(row.split(";")[2][-4:]) > 2011]
-    older = [row for row in rows if row not in newer]
-    for name, part in {"older": older, "newer": newer}.items():
-        (bank.folder / f"{name}.csv").write_text("\n".join([header, *part]) + "\n")
+def joined(bank: Side, fund: Side) -> tuple[Side, Side]:
+    """Both sides, ready to propose."""
     sides = bank, fund
     tokens = [token_of(printed) for printed in finished(*(side.init() for side in sides))]
     finished(*(side.type("join", token) for side, token in zip(sides, reversed(tokens), strict=True)))
-    finished(*(side.type("propose") for side in sides))
-    printed = finished(bank.type("align", PLAN, "--data", "older.csv"), fund.type("align", PLAN))
-    assert f"{len(older)} rows in common" in printed[0]
-    for verb in ("sign", "train"):
-        finished(*(side.type(verb, PLAN) for side in sides))
-    named = ("align", PLAN, "--name", "newer")
-    finished(bank.type(*named, "--data", "newer.csv"), fund.type(*named))
-    out = ["--name", "newer", "--out", "scores.csv"]
-    finished(bank.type("predict", PLAN, "--data", "newer.csv", *out), fund.type("predict", PLAN, "--name", "newer"))
-    with (bank.folder / "scores.csv").open(newline="") as file:
-        assert len(list(csv.DictReader(file))) == len(newer)
+    return sides
+
+
+def year(line: str) -> tuple[int, int, int]:
+    """Of a row of the bank's file, what its date sorts by."""
+    day, month, year_ = line.split(";")[2].split(".")
+    return int(year_), int(month), int(day)
+
+
+def test_the_newest_rows_are_held_out_and_own_rows_judged(tmp_path: Path) -> None:
+    """One flag per side holds out the newest rows, and one flag judges the model on files of the parties' own."""
+    bank, fund = european(tmp_path)
+    header, *rows = (bank.folder / bank.file).read_text(encoding="utf-8-sig").strip().splitlines()
+    names, *others = (fund.folder / fund.file).read_text().strip("\r\n").splitlines()
+    kept, later = rows[:-60], rows[-60:]
+    (bank.folder / bank.file).write_text("\n".join([header, *kept]) + "\n")
+    (bank.folder / "later.csv").write_text("\n".join([header, *later]) + "\n")
+    (fund.folder / "later.txt").write_text("\n".join([names, *others]) + "\n")
+    sides = joined(bank, fund)
+    finished(bank.type("propose", "--held-out-by", "bank"), fund.type("propose"))
+    forgetful = bank.type("align", PLAN)
+    assert forgetful.wait() == 1
+    assert "add --split-by COLUMN" in forgetful.complained
+    printed = finished(bank.type("align", PLAN, "--split-by", "seit"), fund.type("align", PLAN))
+    count = round(0.2 * len(kept))
+    assert all(f"bank chose {count} of them to be held out" in words for words in printed)
+    assert "one bit per row" in finished(*(side.type("sign", PLAN) for side in sides))[1]
+    finished(*(side.type("train", PLAN) for side in sides))
+    aligned = [json.loads((side.folder / "party/aligned/bank+fund.json").read_text()) for side in sides]
+    assert aligned[0]["held_out"] == aligned[1]["held_out"]
+    held_out = {aligned[0]["ids"][place] for place in aligned[0]["held_out"]}
+    newest = sorted(map(year, kept))[-count]
+    assert len(held_out) == count
+    assert all((year(row) >= newest) >= (row.split(";")[0] in held_out) for row in kept)
+    printed = finished(
+        bank.type("predict", PLAN, "--test", "later.csv"), fund.type("predict", PLAN, "--test", "later.txt")
+    )
+    assert "on the 60 test rows: " in printed[0]
+    assert "auc 0." in printed[0]

@@ -14,6 +14,7 @@ from scipy.stats import chisquare, kstest
 from plumbob.arrays import Matrix, Vector
 from plumbob.crypto.lattice import MaskedOpening, Pairs, local
 from plumbob.errors import DataError, PlanError, PlumbobError
+from plumbob.model import metrics
 from plumbob.plan import Plan
 from plumbob.protocol.cast import player
 from plumbob.protocol.handshake import Session
@@ -149,6 +150,21 @@ def test_a_promise_about_rows_is_kept_by_every_party() -> None:
     assert all(noise is not None and noise.shape == (2, 8) and np.abs(noise).max() > 0 for noise in drawn)
     assert len({noise.tobytes() for noise in drawn if noise is not None}) == 3
     assert np.abs(weights_of(run)).max() < 20
+
+
+def test_three_parties_keep_their_promise_and_their_quality() -> None:
+    """Each adds noise of the full deviation, for at most the plan's epsilon, and the joint model still ranks people."""
+    X, y = made_up(rows=1_500, columns=7)
+    plan = lattice_plan(THREE, noise="rows", epsilon=6.0, epochs=0, seed=0)
+    run = trained(plan, (X, y))
+    cost = LatticeShape(plan, len(X)).row_cost
+    assert cost is not None
+    assert cost.epsilon(plan.delta) <= 6.0
+    for party in run.parties.values():
+        assert isinstance(party, LatticeParty)
+        assert party.row_noise is not None
+        assert party.row_noise.std() == pytest.approx(cost.std, rel=0.35)
+    assert metrics.auc(y, run.model.scores(tables_for(plan, X, None))) > 0.85
 
 
 def test_a_session_scores_the_rows_that_are_asked_for(closed_run: Run) -> None:

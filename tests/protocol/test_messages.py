@@ -114,6 +114,7 @@ def test_the_numbers_of_the_kinds_are_frozen() -> None:
         "PROPOSAL_ROLE": 50,
         "PROPOSAL_DRAFT": 51,
         "PROPOSAL_WIDTH": 52,
+        "HELD_OUT_ROWS": 54,
         "PROPOSAL_PLAN": 53,
     }
 

@@ -59,6 +59,11 @@ def notes_for(plan: Plan) -> Iterator[str]:
     if plan.protocol == "shares" and len(plan.learners) > 2:
         yield HONEST_BUT_CURIOUS
     yield from prediction_notes(plan)
+    if plan.held_out_by:
+        yield (
+            f"{plan.held_out_by} chooses which common rows are held out, for example the newest by a date: the others "
+            "learn one bit per row, on which side of that date it lies, and nothing else about the column."
+        )
     if plan.intercept:
         yield (
             "The intercept tells the label party nothing new; anyone who sees joint scores learns the base rate of "

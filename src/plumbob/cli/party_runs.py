@@ -90,6 +90,13 @@ def party_align(
     is_new: Annotated[
         bool, typer.Option("--new", help="Start over and drop what was interrupted; all parties must do so.")
     ] = False,
+    split_by: Annotated[
+        str | None,
+        typer.Option(
+            help="Hold out the newest rows by this column of your file, if the plan lets you choose them.",
+            metavar="COLUMN",
+        ),
+    ] = None,
     jobs: Jobs = None,
     home: HomeFolder = HOME,
     as_json: Json = False,
@@ -98,7 +105,7 @@ def party_align(
     """Find the rows that all parties share, without revealing any other ids."""
     from plumbob.party import runs as work
 
-    options = work.AlignmentOptions(name, data, at_least, at_most, jobs, is_new)
+    options = work.AlignmentOptions(name, data, at_least, at_most, jobs, is_new, split_by)
     with ending_at_ctrl_c():
         show(work.align(home, plan, options, quiet, progress(quiet)), as_json)
 
@@ -152,6 +159,13 @@ def party_predict(
     threshold: Threshold = None,
     cost: Cost = None,
     is_strict: StrictRows = False,
+    test: Annotated[
+        Path | None,
+        typer.Option(
+            help="Your own test rows: align them with the peers' (who name theirs alike), score and judge them.",
+            dir_okay=False,
+        ),
+    ] = None,
     home: HomeFolder = HOME,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -159,7 +173,7 @@ def party_predict(
     """Score aligned rows: the label party gets the scores, the others answer."""
     from plumbob.party import runs as work
 
-    options = work.PredictionOptions(ids, name, data, most_rows, out, threshold, cost, is_strict)
+    options = work.PredictionOptions(ids, name, data, most_rows, out, threshold, cost, is_strict, test)
     with ending_at_ctrl_c():
         show(work.predict(home, plan, options, progress(quiet)), as_json)
 

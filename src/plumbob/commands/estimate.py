@@ -100,7 +100,9 @@ def estimate(plan: Plan, rows: int | None = None, jobs: int | None = None, trial
     if (plan.protocol, plan.scheme) == ("shares", "lattice"):
         native = lattice.choose("auto", jobs)
         cost = lattice_cost(figures, native)
-        return _estimate(figures, native.name, cost.setup_seconds, cost.step_seconds, cost.bytes_sent, 0.0)
+        return _estimate(
+            figures, native.name, cost.setup_seconds, cost.step_seconds, cost.bytes_sent, float(cost.key_memory)
+        )
     engine = engines.choose("auto", jobs or engines.cores(), usual_shape(plan))
     trials = trials or Trials()
     key, setup, memory = trials.key(plan, engine)

@@ -31,6 +31,8 @@ class LatticeCost:
     setup_seconds: float
     step_seconds: float
     bytes_sent: int
+    key_memory: int
+    """Bytes of all keys before the first pass, in one process."""
 
 
 def lattice_cost(figures: Figures, engine: lattice.LatticeEngine) -> LatticeCost:
@@ -48,7 +50,16 @@ def lattice_cost(figures: Figures, engine: lattice.LatticeEngine) -> LatticeCost
         setup_seconds=figures.plan.passes * keys,
         step_seconds=staged + polynomials * product_seconds,
         bytes_sent=bytes_sent(shape),
+        key_memory=key_memory(shape),
     )
+
+
+def key_memory(shape: LatticeShape) -> int:
+    """Of the keys of all passes, which are tested before the first one; each is kept at its owner and its evaluator."""
+    layouts: list[Layout | SlotLayout] = [*_matrices(shape), *_slots(shape)]
+    sets = [layout.parameters for layout in layouts]
+    each = (2 * (8 * len(one.primes) * one.degree + one.polynomial_bytes) for one in sets)
+    return shape.plan.passes * sum(each)
 
 
 def bytes_sent(shape: LatticeShape) -> int:

@@ -6,7 +6,7 @@ from plumbob.data.cells import ColumnChoices
 from plumbob.data.encoder import Encoder, shaped
 from plumbob.data.encoding import PlainColumn
 from plumbob.data.ids import canonical, canonical_ids
-from plumbob.data.shards import Shard, build_shard, held_out_rows
+from plumbob.data.shards import Shard, build_shard, held_out_rows, newest_rows, split_rows
 from plumbob.data.tables import Column, Table, column_names, read_table, table_from
 
 __all__ = [
@@ -27,10 +27,12 @@ __all__ = [
     "held_out_rows",
     "in_agreed_order",
     "largest_batch",
+    "newest_rows",
     "read_table",
     "seed_from_int",
     "shaped",
     "split_array",
+    "split_rows",
     "steps_per_epoch",
     "stream",
     "table_from",

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|nan|infinity)", re.IGNORECASE)
 _CURRENCY = r"[$€£¥₹]|EUR|USD|GBP|CHF|JPY|CNY|INR|SEK|NOK|DKK|PLN|CZK|HUF|AUD|CAD|NZD|BRL|MXN|ZAR|TRY"
 _SPACES = "\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}\N{THIN SPACE} '\N{RIGHT SINGLE QUOTATION MARK}"
-_DIGITS = rf"\d+|\d{{1,3}}(?:[{_SPACES}]\d{{3}})+|\d{{1,3}}(?:,\d{{3}})+|\d{{1,3}}(?:\.\d{{3}})+"
+_LAKHS = r"\d{1,2}(?:,\d{2})+,\d{3}"  # 12,34,567 is written so in India.
+_DIGITS = rf"\d+|\d{{1,3}}(?:[{_SPACES}]\d{{3}})+|\d{{1,3}}(?:,\d{{3}})+|{_LAKHS}|\d{{1,3}}(?:\.\d{{3}})+"
 _SIGN = "[+\N{MINUS SIGN}-]?"
 AMOUNT = re.compile(
     rf"(?P<open>\()?\s*(?P<sign>{_SIGN})\s*(?P<before>{_CURRENCY})?\s*(?P<sign2>{_SIGN})"

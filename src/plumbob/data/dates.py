@@ -6,13 +6,14 @@ from datetime import date, datetime
 
 ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?")
 DATE_LIKE = re.compile(
-    r"(\d{1,4}|[A-Za-z]{3,9})[./ -](\d{1,2}|[A-Za-z]{3,9})(, |[./ -])\d{2,4}"
+    r"(\d{1,4}|[A-Za-z]{3,9})(\. |[./ -])(\d{1,2}|[A-Za-z]{3,9})(, |[./ -])\d{2,4}"
     r"|[A-Za-z]{3,9}[ -]\d{4}|\d{1,2}/\d{4}|\d{4}-\d{2}"
 )
 TIME = re.compile(r"[T ]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?[AaPp][Mm])?(Z|[+-]\d{2}:?\d{2})?$")
 FORMS = (
     *("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d", "%Y.%m.%d", "%Y%m%d"),
     *("%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d %b %Y", "%d-%b-%Y", "%d-%b-%y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y"),
+    *("%b %d %Y", "%B %d %Y", "%d. %b %Y", "%d. %B %Y"),
     *("%b %Y", "%b-%Y", "%B %Y", "%m/%Y", "%Y-%m"),
 )
 """Those that are tried; any other one can be given."""

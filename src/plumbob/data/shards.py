@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from plumbob.arrays import Labels, Matrix, Vector
 from plumbob.data import store
 from plumbob.data.encoder import Encoder, fit_encoder
-from plumbob.data.tables import Table
+from plumbob.data.tables import Column, Table
 from plumbob.data.treatment import RowTreatment, fit_treated
 from plumbob.data.whitening import Whitening, fit_whitening, gamma_for, penalties_of
 from plumbob.errors import DataError
@@ -48,7 +48,7 @@ def build_shard(table: Table, plan: Plan, party: str, key: bytes, treatment: Row
 
     With a treatment, it decides how rows are scaled and limited.
     """
-    training, held_out = held_out_rows(table.ids, plan.held_out(len(table)), key)
+    training, held_out = split_rows(table, plan, key)
     encoder, whitening = _fitted(table, training, plan, treatment)
     member = plan.party(party)
     if len(encoder.names) != member.features:
@@ -101,6 +101,30 @@ def _encoded(
 
     pieces = map(complete, encoder.encoded_pieces(table, rows))
     return store.stacked(len(rows), len(encoder.names) + has_intercept, pieces)
+
+
+def split_rows(table: Table, plan: Plan, key: bytes) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """(training rows, held-out rows): as a party chose them, if the plan lets it, or else by a keyed hash of the id."""
+    count = plan.held_out(len(table))
+    if not plan.held_out_by or not count:
+        return held_out_rows(table.ids, count, key)
+    if table.held_out is None or int(table.held_out.sum()) != count:
+        raise DataError(
+            f"the plan lets {plan.held_out_by} choose {count} of {len(table)} rows to hold out, and none are chosen"
+            " yet; align again on all sides, there with --split-by COLUMN (in a simulation, leave held_out_by empty and"
+            " train with --split-by)"
+        )
+    return np.flatnonzero(~table.held_out), np.flatnonzero(table.held_out)
+
+
+def newest_rows(times: Column, count: int) -> NDArray[np.bool_]:
+    """Which rows have the largest dates or numbers; of equal ones, those that come last in the table."""
+    if times.is_text or times.is_missing.any():
+        raise DataError(f"--split-by {times.name}: expected a date or a number in every row; correct them")
+    order = np.argsort(times.values.astype(np.float64, copy=False), kind="stable")
+    is_new = np.zeros(len(order), dtype=bool)
+    is_new[order[len(order) - count :]] = True
+    return is_new
 
 
 def held_out_rows(ids: Sequence[str], count: int, key: bytes) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

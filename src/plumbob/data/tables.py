@@ -82,6 +82,8 @@ class Table:
     """How that file was read."""
     left_out: tuple[str, ...] = ()
     """Columns of that file that are no features: without a name, and empty or a count of the rows."""
+    held_out: NDArray[np.bool_] | None = None
+    """Which rows are kept for testing, where a party chose them."""
 
     def __post_init__(self) -> None:
         if repeated := len(self.ids) - len(set(self.ids)):
@@ -107,6 +109,8 @@ class Table:
                 digest.update(repr((column.stated, column.is_stepped, column.is_monotone)).encode())
         if self.labels is not None:
             digest.update(np.ascontiguousarray(self.labels).data)
+        if self.held_out is not None:
+            digest.update(np.packbits(self.held_out).data)
         return digest.digest()
 
     def take(self, rows: Sequence[int] | NDArray[np.intp]) -> "Table":
@@ -126,7 +130,8 @@ class Table:
             room[:] = column.values[positions]
             columns.append(replace(column, values=room))
         labels = None if self.labels is None else self.labels[positions]
-        return replace(self, ids=ids, columns=tuple(columns), labels=labels)
+        held_out = None if self.held_out is None else self.held_out[positions]
+        return replace(self, ids=ids, columns=tuple(columns), labels=labels, held_out=held_out)
 
     def select(self, ids: Iterable[str], advice: str = "") -> "Table":
         """The rows with these ids, in this order: what an agreed list of ids makes of one's own table.

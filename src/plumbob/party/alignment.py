@@ -1,10 +1,13 @@
 """Finding the common rows with the peers, and keeping what was found for every run between the same parties."""
 
 import json
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from plumbob.callbacks import Progress
 from plumbob.crypto import Randomness
@@ -15,6 +18,8 @@ from plumbob.party.party_run import PartyRun
 from plumbob.party.status import Status
 from plumbob.plan import Plan
 from plumbob.protocol.alignment import CHUNK, MOST_IDS, Alignment, AlignmentParty, GoOn
+from plumbob.protocol.handshake import Participant
+from plumbob.protocol.held_out import agree_on_held_out
 from plumbob.protocol.messages import HEADER, LONGEST_TEXT
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.transport.identity import make_private_folder, write_over
@@ -29,6 +34,7 @@ class Aligned(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ids: tuple[str, ...]
     order_hash: str
     sizes: dict[str, int]
+    held_out: tuple[int, ...] | None = None
 
     def __repr__(self) -> str:
         return f"Aligned({len(self.ids)} ids)"
@@ -43,6 +49,10 @@ class IntersectionOptions:
     progress: Progress | None = None
     chunk: int = CHUNK
     most_ids: int = MOST_IDS
+    holds_out: bool = True
+    """Whether rows of this list may be held out."""
+    choose: Callable[[tuple[str, ...]], NDArray[np.bool_]] | None = None
+    """Which of the common rows are held out, at the party that says so."""
 
 
 def align(
@@ -79,18 +89,27 @@ def align(
         for result in [] if resumed is None else resumed.results:
             party.restore_chunk(result["piece"])
         journal.begin(1 if resumed is None else resumed.step + 1)
-        found = party.run()
+        found = _with_held_out(participant, party.run(), options)
         journal.flush()
         if late := talk.leave():
             party_run.tell(f"{', '.join(late)}: did not say that it is done; if it still waits, start this again")
     return found, not late
 
 
+def _with_held_out(participant: Participant, found: Alignment, options: IntersectionOptions) -> Alignment:
+    """Lists with a name are rows to predict, of which none is held out."""
+    if not participant.plan.held_out_by or found.ids is None or not options.holds_out:
+        return found
+    chosen = options.choose(found.ids) if options.choose is not None else None
+    held_out = agree_on_held_out(participant, len(found.ids), chosen)
+    return replace(found, held_out=tuple(np.flatnonzero(held_out).tolist()))
+
+
 def keep(home: Home, plan: Plan, found: Alignment, name: str = "") -> Path:
     """For every plan between these parties; `name` tells several tables apart."""
     file = _file(home, plan, name)
     make_private_folder(file.parent)
-    kept = Aligned(found.ids or (), found.order_hash or "", found.sizes)
+    kept = Aligned(found.ids or (), found.order_hash or "", found.sizes, found.held_out)
     write_over(file, json.dumps(msgspec.to_builtins(kept)).encode())
     return file
 

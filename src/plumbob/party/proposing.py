@@ -48,7 +48,10 @@ def _brought(home: Home, keys: Mapping[str, Any], out: Path) -> tuple[Table, Pro
 
     def draft(parties: tuple[Party, ...]) -> Plan:
         widths = [party.features for party in parties]
-        return Plan.for_columns(widths, **suggested_keys(keys)).replace(parties=parties)
+        # A name means somebody only among the real parties.
+        others = {name: value for name, value in keys.items() if name != "held_out_by"}
+        named = {name: value for name, value in keys.items() if name == "held_out_by"}
+        return Plan.for_columns(widths, **suggested_keys(others)).replace(parties=parties, **named)
 
     return own, Proposal(own, has_label, draft)
 

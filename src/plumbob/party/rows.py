@@ -1,11 +1,13 @@
 """A party's own rows, as its settings name them and as a plan wants them."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
-from plumbob.data import Table, in_agreed_order, read_table, shaped
+from plumbob.data import Table, in_agreed_order, newest_rows, read_table, shaped
 from plumbob.data.cells import ColumnChoices
 from plumbob.data.encoder import choices_of, fit_encoder
 from plumbob.data.encoding import find_full_shapes
@@ -36,12 +38,42 @@ def own_ids(home: Home, plan: Plan, data: Path | None = None) -> Table:
 def aligned_table(home: Home, plan: Plan) -> Table:
     """The common rows of it; raises DataError before there are any."""
     whole = own_table(home, plan)
-    common = in_agreed_order(whole, alignment.kept_for(home, plan).ids)
+    aligned = alignment.kept_for(home, plan)
+    common = in_agreed_order(whole, aligned.ids)
+    if aligned.held_out is not None:
+        common = replace(common, held_out=np.isin(np.arange(len(common)), aligned.held_out))
     choices = choices_of(plan)
     if choices.is_full and encoded_width(common, plan) != plan.party(home.identity.name).features:
         # The plan may count categories that no common row has; they stay, as constant columns.
         return replace(common, shapes=find_full_shapes(whole, choices))
     return common
+
+
+def choice_of_held_out(
+    home: Home, plan: Plan, column: str | None, data: Path | None
+) -> Callable[[tuple[str, ...]], NDArray[np.bool_]] | None:
+    """The newest of the common rows, by a column of this party's file that need not be a feature."""
+    if plan.held_out_by != home.identity.name:
+        if column is not None:
+            raise DataError(
+                f"--split-by {column}: the plan does not let {home.identity.name} choose the held-out rows; draft one"
+                f" that does, with party propose --held-out-by {home.identity.name} at the label party"
+            )
+        return None
+    if column is None:
+        raise DataError("the plan lets this party choose the held-out rows; add --split-by COLUMN")
+    reading = home.settings.reading
+    types = {name: kind for name, kind in reading.types.items() if name == column}
+    choices = ColumnChoices(columns=(column,), types=types, gaps=reading.gaps)
+    # Before anybody is met: a column that cannot be read is found here.
+    table = read_table(data or home.data_file, home.settings.id_column, choices=choices)
+    newest_rows(table.columns[0], 0)
+
+    def chosen(ids: tuple[str, ...]) -> NDArray[np.bool_]:
+        (times,) = in_agreed_order(table, ids).columns
+        return newest_rows(times, plan.held_out(len(ids)))
+
+    return chosen
 
 
 def aligned_rows(home: Home, plan: Plan) -> int:

@@ -18,17 +18,21 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from plumbob.arrays import Vector
 from plumbob.callbacks import Tell
 from plumbob.crypto import Randomness
-from plumbob.data import Table, held_out_rows, in_agreed_order, read_table
+from plumbob.data import Table, canonical_ids, held_out_rows, in_agreed_order, read_table
 from plumbob.errors import BudgetExceededError, DataError, JournalError, UnsafePlanError, UnsignedPlanError
+from plumbob.model.links import log_odds
 from plumbob.party import alignment, prediction, receipts, signature, training
 from plumbob.party.conversation import AnyConnector, OtherNumber
 from plumbob.party.home import Home
 from plumbob.party.label_budget import LabelBudget
 from plumbob.party.outcome import GivenPlan, named, plan_of
 from plumbob.party.party_run import PartyRun, party_run_at, refusals_told_at, refuse_strangers
-from plumbob.party.rows import aligned_rows, aligned_table, is_arbiter, own_ids, own_table
+from plumbob.party.rows import aligned_rows, aligned_table, choice_of_held_out, is_arbiter, own_ids, own_table
 from plumbob.party.run_list import RUNS as RUNS
 from plumbob.party.run_list import is_unstarted, listed
 from plumbob.party.scores import refuse_unwritable, threshold_of, unseen_line, write_scores
@@ -37,6 +41,7 @@ from plumbob.party.status import Status, read_status
 from plumbob.plan import PARTY_NAME, Plan
 from plumbob.protocol.alignment import MOST_IDS
 from plumbob.protocol.part import ModelPart
+from plumbob.protocol.quality import measured
 from plumbob.protocol.sqlite_journal import JournalContents, SqliteJournal, remains_of
 from plumbob.protocol.widths import ASSUMED_ROWS
 from plumbob.record import Finding, RunRecord
@@ -47,6 +52,8 @@ from plumbob.transport.identity import make_private_folder
 
 SESSIONS = {"align": "alignment", "predict": "prediction"}
 SHORT = 12  # Characters of a plan's hash in a folder's name.
+TEST = "test"
+NEWEST = "all parties know which, and nothing else about the column that decided"
 NEW_ROWS = (
     "for new rows type, on all sides: plumbob party align PLAN --name NAME --data FILE, then predict with the same "
     "--name and --data"
@@ -67,6 +74,7 @@ class AlignmentOptions:
     at_most: int = MOST_IDS
     jobs: int | None = None
     is_new: bool = False
+    split_by: str | None = None
 
 
 @dataclass(frozen=True)
@@ -81,6 +89,8 @@ class PredictionOptions:
     threshold: str | None = None
     cost: str | None = None
     is_strict: bool = False
+    test: Path | None = None
+    """Rows of this party's own to judge the model on: they are aligned first."""
 
 
 def sign(
@@ -143,7 +153,7 @@ def _sign_notes(plan: Plan, rows: int | None) -> list[str]:
     return notes(plan, rows) if rows is not None else [NOT_ALIGNED_YET, *notes(plan, ASSUMED_ROWS)]
 
 
-def align(folder: Path, given: GivenPlan, options: AlignmentOptions, quiet: bool, tell: Tell) -> dict[str, object]:
+def align(folder: Path, given: GivenPlan, options: AlignmentOptions, quiet: bool, tell: Tell) -> dict[str, Any]:
     """The rows that all parties have; with `at_least`, only if there are at least that many."""
     home, plan = Home.open(folder), plan_of(given)
     # Before there is a folder for the session: a refusal leaves none.
@@ -151,6 +161,7 @@ def align(folder: Path, given: GivenPlan, options: AlignmentOptions, quiet: bool
     name, at_least = _list_name(options.name), options.at_least
     with refusals_told_at(home, plan, "align", tell, name):
         table = (own_ids if name else own_table)(home, plan, options.data)
+        choose = None if name else choice_of_held_out(home, plan, options.split_by, options.data)
     place = home.folder / RUNS / f"align-{plan.hash()[:SHORT]}{f'.{name}' if name else ''}"
     if options.is_new:
         shutil.rmtree(place, ignore_errors=True)
@@ -162,7 +173,12 @@ def align(folder: Path, given: GivenPlan, options: AlignmentOptions, quiet: bool
     ):
         go_on = None if at_least is None else lambda size: size >= at_least
         how = alignment.IntersectionOptions(
-            go_on, options.jobs, lambda done, steps: progress(_Chunk(done), steps), most_ids=options.at_most
+            go_on,
+            options.jobs,
+            lambda done, steps: progress(_Chunk(done), steps),
+            most_ids=options.at_most,
+            holds_out=not name,
+            choose=choose,
         )
         found, peers_are_done = alignment.align(party_run, journal, _journaled_randomness(journal), how)
     # Before its journal goes: whoever is killed in between need not ask the peers again.
@@ -181,6 +197,8 @@ def align(folder: Path, given: GivenPlan, options: AlignmentOptions, quiet: bool
         f"hash of their order, the same at every party: {found.order_hash}",
         str(file),
     ]
+    if found.held_out is not None:
+        lines.append(f"{plan.held_out_by} chose {len(found.held_out)} of them to be held out: {NEWEST}")
     file_of_rows = f" --data {options.data}" if options.data else ""
     step = f"predict {named(given)} --name {name}{file_of_rows}" if name else f"sign {named(given)}"
     lines.append(f"next, on all sides: plumbob party {step}")
@@ -287,6 +305,13 @@ def _told_of(record: RunRecord, place: Path) -> dict[str, Any]:
 def predict(folder: Path, given: GivenPlan, options: PredictionOptions, tell: Tell) -> dict[str, object]:
     """Scores of aligned rows at the label party; at the others, one session of answers."""
     home, plan = Home.open(folder), plan_of(given)
+    labels = None
+    if options.test is not None:
+        with refusals_told_at(home, plan, "align", tell, TEST):
+            labels = _test_labels(home, plan, options)
+        aligned = AlignmentOptions(name=TEST, data=options.test, is_new=True)
+        tell(align(folder, given, aligned, True, tell)["lines"][0])
+        options = replace(options, name=TEST, data=options.test, test=None)
     name = _list_name(options.name)
     is_asking = home.identity.name == plan.label_party.name
     refuse_strangers(home, plan)
@@ -312,13 +337,43 @@ def predict(folder: Path, given: GivenPlan, options: PredictionOptions, tell: Te
     # Ids with what is predicted of them: nobody else's business.
     options.out.touch(mode=0o600)
     ids = [table.ids[row] for row in rows]
-    return write_scores(options.out, ids, scores, part.classes, [unusual], threshold, plan, _held_out(home, plan, run))
+    written = write_scores(
+        options.out, ids, scores, part.classes, [unusual], threshold, plan, _held_out(home, plan, run)
+    )
+    return written if labels is None else {**written, **_judged(labels, ids, log_odds(plan, scores), written)}
+
+
+def _test_labels(home: Home, plan: Plan, options: PredictionOptions) -> dict[str, int] | None:
+    """By id, at the label party; read before anybody is met, so that a file without labels is refused here."""
+    if options.name or options.data is not None or options.ids:
+        raise DataError("--test goes without --name, --data and --ids: all rows of that file are aligned and judged")
+    run = _finished_run(home, plan)
+    if home.identity.name != plan.label_party.name:
+        return None
+    reading = replace(home.settings.reading, columns=(), drop=(), types={}, stepped=(), monotone=(), ranges={})
+    table = read_table(
+        options.test or home.data_file, home.settings.id_column, home.settings.label_column, choices=reading
+    )
+    if table.labels is None or table.classes != ModelPart.load(run.part_file(home.identity.name)).classes:
+        raise DataError(f"--test {options.test}: its labels have other classes than those of training; correct them")
+    return dict(zip(canonical_ids(table.ids), table.labels.tolist(), strict=True))
+
+
+def _judged(labels: dict[str, int], ids: Sequence[str], odds: Vector, written: dict[str, Any]) -> dict[str, Any]:
+    """The model's quality on the user's own test rows."""
+    found = measured([labels[identity] for identity in ids], odds)
+    shown = ", ".join(f"{name.replace('_', ' ')} {value:.4f}" for name, value in found.items() if value is not None)
+    return {"quality": found, "lines": [*written["lines"], f"on the {len(ids)} test rows: {shown}"]}
 
 
 def _held_out(home: Home, plan: Plan, run: RunFolder) -> dict[str, bool]:
     """Of every row that was aligned for training, whether the run held it out."""
-    ids = alignment.kept_for(home, plan).ids
-    _, held_out = held_out_rows(ids, plan.held_out(len(ids)), bytes.fromhex(run.record().seed))
+    aligned = alignment.kept_for(home, plan)
+    ids = aligned.ids
+    if plan.held_out_by and aligned.held_out is not None:
+        held_out = np.array(aligned.held_out, dtype=np.intp)
+    else:
+        _, held_out = held_out_rows(ids, plan.held_out(len(ids)), bytes.fromhex(run.record().seed))
     return dict.fromkeys(ids, False) | dict.fromkeys((ids[row] for row in held_out.tolist()), True)
 
 

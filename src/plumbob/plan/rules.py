@@ -142,6 +142,12 @@ def _data_mistakes(plan: PlanSettings) -> Mistakes:
             {"scale", "noise"},
             'data.scale: "public" spares the budget of noise = "rows", which this plan has not; set "whitened"',
         )
+    learners = [party.name for party in plan.learners]
+    if plan.held_out_by and plan.held_out_by not in learners:
+        yield (
+            {"held_out_by", "parties"},
+            f"data.held_out_by: expected one of {', '.join(learners)}, got {shown(plan.held_out_by)}",
+        )
     training_rows = plan.rows - plan.held_out(plan.rows)
     if plan.rows > 0 and plan.batches != "full" and plan.batch_size > training_rows:
         yield (
@@ -352,6 +358,12 @@ def _row_mistakes(plan: PlanSettings) -> Mistakes:
             {"noise", "bins", "scale"},
             f'data.bins: {plan.bins} with noise = "rows": quantile bins depend on every row and are not paid for; set'
             ' scale = "public", where bins lie within ranges that are stated, or bins = 0',
+        )
+    if plan.held_out_by:
+        yield (
+            {"noise", "held_out_by"},
+            f'data.held_out_by: "{plan.held_out_by}" with noise = "rows": which rows are trained on then depends on'
+            " their values, which is not paid for; leave it empty",
         )
     if plan.missing == "indicator":
         yield (

@@ -86,6 +86,13 @@ class PlanSettings:
     test_share: float = key(
         "data", 0.0, "rows held out for quality, by a keyed hash of the id, the same at every party", low=0, below=1
     )
+    held_out_by: str = key(
+        "data",
+        "",
+        "party that chooses them instead, such as the newest rows (party align --split-by); empty = the hash does",
+        is_rare=True,
+        since=2,
+    )
 
     sigmoid: str = one_of(
         "model",

@@ -62,6 +62,8 @@ class Alignment:
     size: int
     sizes: dict[str, int]
     """How many ids each party brought."""
+    held_out: tuple[int, ...] | None = None
+    """The places of the rows to hold out, where the plan lets a party choose them."""
 
 
 class AlignmentTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -64,6 +64,7 @@ class Kind(IntEnum):
     PROPOSAL_DRAFT = 51  # proposal: the label party's plan, without columns, compressed TOML
     PROPOSAL_WIDTH = 52  # proposal: how many columns the sender's table gives under that draft
     PROPOSAL_PLAN = 53  # proposal: the plan with all columns, compressed TOML
+    HELD_OUT_ROWS = 54  # alignment: a bit for each common row, from the party that chooses those held out
     RETURN_COMMITMENT = 26  # alignment of two: a hash over the list that will be returned, and the scalar's point
     RETURN_SIGNS = 27  # alignment of two: which sign each returned point has
     RETURN_CHALLENGE = 28  # alignment of two: the salt of the commitment, and what the peer's proof is asked about

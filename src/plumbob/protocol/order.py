@@ -224,6 +224,7 @@ ALIGNMENT = MessageOrder(
         Turn("party", "party", Kind.RETURN_PROOF, 64),
         Turn("party", "party", Kind.UNBLINDED_IDS, "32 * ids", again="unblinded chunk"),
         Turn("party", "party", Kind.CONFIRMATION, 32),
+        Turn("party", "party", Kind.HELD_OUT_ROWS, "ceil(common / 8)", again="piece of rows"),
     )
 )
 

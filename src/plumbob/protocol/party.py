@@ -83,7 +83,7 @@ class TrainingParty(ABC):
 
     def set_up(self) -> None:
         """Everything before the first step. All that is drawn only once is drawn here."""
-        self.session = agree(self.participant, self.table.ids)
+        self.session = agree(self.participant, self.table.ids, about=self._choice_of_rows())
         if self.plan.noise == "rows":
             self.participant.spend_rows(row_noise.rho_of_a_run(self.plan))
         treatment = row_noise.treatment(self.plan, self.participant.name, self.participant.randomness.draw)
@@ -98,6 +98,11 @@ class TrainingParty(ABC):
         self.start = self.weights = own_start(self.participant, self.session, self.columns)
         _ = self._signs
         self.prepare()
+
+    def _choice_of_rows(self) -> str:
+        """Of the rows that a party chose to hold out, what all must hold the same of."""
+        chosen = self.table.held_out
+        return "" if chosen is None or not self.plan.held_out_by else np.packbits(chosen).tobytes().hex()
 
     def _refuse_steep_rate(self) -> None:
         """In `shares` nobody would see a full-batch run diverge; the public rate never does.

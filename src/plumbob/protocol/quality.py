@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from plumbob.arrays import Matrix, Vector
-from plumbob.data import held_out_rows, steps_per_epoch
+from plumbob.data import split_rows, steps_per_epoch
 from plumbob.model import metrics
 from plumbob.model.links import log_odds
 from plumbob.model.newton import fit_logistic
@@ -40,7 +40,7 @@ def _held_out_scores(party: TrainingParty) -> Vector | None:
     plan, table = party.plan, party.table
     if not shows_quality(plan, len(table)):
         return None
-    _, held_out = held_out_rows(table.ids, plan.held_out(len(table)), party.session.seed)
+    _, held_out = split_rows(table, plan, party.session.seed)
     scoring, last = _scoring(party), steps_per_epoch(len(party.shard), plan) * plan.passes
     pieces = [held_out[start : start + ROWS_AT_ONCE].tolist() for start in range(0, len(held_out), ROWS_AT_ONCE)]
     if party.participant.name != plan.label_party.name:

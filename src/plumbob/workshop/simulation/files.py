@@ -20,6 +20,7 @@ from plumbob.data import (
     align,
     column_names,
     in_agreed_order,
+    newest_rows,
     read_table,
     shaped,
     steps_per_epoch,
@@ -144,12 +145,7 @@ def _newest(files: Mapping[str, Path], id_column: str | None, column: str, ids: 
         raise DataError(f"--split-by {column}: {found} this column; expected one file with it")
     table = read_table(holders[0], id_column, columns=[column])
     (times,) = (table if id_column is None else in_agreed_order(table, ids)).columns
-    if times.is_text or times.is_missing.any():
-        raise DataError(f"--split-by {column}: expected a date or a number in every row; correct them")
-    order = np.argsort(times.values.astype(np.float64, copy=False), kind="stable")
-    is_new = np.zeros(len(order), dtype=bool)
-    is_new[order[len(order) - round(NEWEST_SHARE * len(order)) :]] = True
-    return is_new
+    return newest_rows(times, round(NEWEST_SHARE * len(times.values)))
 
 
 def _refuse_other_classes(plan: Plan, training: Mapping[str, Table], test: Mapping[str, Table]) -> None:

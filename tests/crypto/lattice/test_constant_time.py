@@ -1,0 +1,98 @@
+"""The kernel takes as long for one secret as for any other: Welch's t-test on cycles, after Reparaz and others (2017).
+
+Samples of a secret that stays and of new ones are taken in random order, so that whatever else the machine does meets
+both alike. Above 4.5 the two kinds probably differ. What really leaks does so every time: the smallest of three rounds
+counts.
+"""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from plumbob.crypto.lattice import sets
+from plumbob.crypto.lattice.transform import root
+
+ROOT = Path(__file__).parents[3]
+NATIVE = ROOT / "native"
+FLAGS = {
+    "lattice_avx2.cpp": ["-mavx2", "-mfma", "-ffp-contract=off"],
+    "lattice_avx512ifma.cpp": ["-mavx512f", "-mavx512bw", "-mavx512ifma", "-mavx512vbmi"],
+    "lattice_portable.cpp": [],
+    "lattice.cpp": [],
+}
+SAMPLES = 30_000
+ROUNDS = 3
+DIFFERENT, ALIKE = 50.0, 4.5
+LEAKY = "branches"
+
+
+def largest_t(samples: NDArray[np.uint64]) -> float:
+    """Over all samples and over the fastest half and nine tenths of them: interruptions make the slowest ones noise."""
+    cycles, is_new = (samples >> np.uint64(1)).astype(np.float64), (samples & np.uint64(1)).astype(bool)
+    limits = np.quantile(cycles, (0.5, 0.9, 1.0))
+    return max(abs(welch(cycles[~is_new & (cycles <= most)], cycles[is_new & (cycles <= most)])) for most in limits)
+
+
+def welch(left: NDArray[np.float64], right: NDArray[np.float64]) -> float:
+    """The difference of two means, in its standard errors; 0 where nothing varies, or one side is empty."""
+    if min(len(left), len(right)) < 2:
+        return 0.0
+    error = left.var(ddof=1) / len(left) + right.var(ddof=1) / len(right)
+    return float((left.mean() - right.mean()) / np.sqrt(error)) if error > 0 else 0.0
+
+
+@pytest.mark.parametrize("slower", [0, 4])
+def test_the_statistic_sees_what_differs(slower: int) -> None:
+    """Made-up cycles: four more of a thousand are seen among interruptions, and none where there are none."""
+    generator = np.random.default_rng(5)
+    is_new = generator.integers(0, 2, 20_000)
+    cycles = np.rint(
+        1000 + generator.gamma(4, 5, 20_000) + slower * is_new + (generator.random(20_000) < 0.01) * 50_000
+    )
+    t = largest_t(2 * cycles.astype(np.uint64) + is_new.astype(np.uint64))
+    assert t > ALIKE if slower else t < ALIKE
+
+
+@pytest.mark.soak
+def test_secrets_take_equally_long(tmp_path: Path) -> None:
+    """Transforms, products, draws, sines and roundings, on every path; a reduction that branches is found out."""
+    timer = build(tmp_path)
+    rounds = [measure(timer, tmp_path / str(number)) for number in range(ROUNDS)]
+    assert len(rounds[0]) >= 13
+    for name in rounds[0]:
+        found = [each[name] for each in rounds]
+        is_right = min(found) > DIFFERENT if name.endswith(LEAKY) else min(found) < ALIKE
+        assert is_right, f"{name}: |t| = {', '.join(f'{t:.1f}' for t in found)}"
+
+
+def build(folder: Path) -> Path:
+    """The kernel's sources and the timer, each with its own flags."""
+    compiler = shutil.which("g++")
+    if compiler is None:
+        pytest.skip("there is no g++ here to build the timer with")
+    objects = []
+    for source, flags in {**FLAGS, "constant_time.cpp": []}.items():
+        path = NATIVE / source if source in FLAGS else Path(__file__).parent / source
+        objects.append(folder / f"{source}.o")
+        options = ["-std=gnu++20", "-O3", "-DNDEBUG", "-w", f"-I{NATIVE}", *flags]
+        subprocess.run([compiler, *options, "-c", str(path), "-o", str(objects[-1])], check=True)
+    timer = folder / "timer"
+    subprocess.run([compiler, *map(str, objects), "-pthread", "-o", str(timer)], check=True)
+    return timer
+
+
+def measure(timer: Path, folder: Path) -> dict[str, float]:
+    """By path and piece of work."""
+    folder.mkdir()
+    parameters = sets.insecure_for_tests(256, 6, has_slots=True)
+    numbers = [
+        ",".join(map(str, each))
+        for primes in (parameters.primes, parameters.slot_primes)
+        for each in (primes, [root(prime, parameters.degree) for prime in primes])
+    ]
+    subprocess.run([str(timer), str(SAMPLES), *numbers, str(folder)], check=True)
+    return {file.name: largest_t(np.fromfile(file, dtype="<u8")) for file in folder.iterdir()}
