@@ -67,7 +67,10 @@ def test_shares_are_exit_code_0(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
 def test_opened_weights_are_exit_code_3(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """`own` is judged like every other release."""
     result = answer(monkeypatch, capsys, 3, "check", *LEAKY, "--protocol", "shares", "--open", "own")
-    assert {one["attack"] for one in result["findings"] if one["verdict"] == "leaks"} == {"label-chosen-rows"}
+    assert {one["attack"] for one in result["findings"] if one["verdict"] == "leaks"} == {
+        "label-chosen-rows",
+        "off-the-circle",
+    }
 
 
 def test_what_degrades_is_exit_code_4_if_strict(
