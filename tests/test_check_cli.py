@@ -67,10 +67,8 @@ def test_shares_are_exit_code_0(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
 def test_opened_weights_are_exit_code_3(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """`own` is judged like every other release."""
     result = answer(monkeypatch, capsys, 3, "check", *LEAKY, "--protocol", "shares", "--open", "own")
-    assert {one["attack"] for one in result["findings"] if one["verdict"] == "leaks"} == {
-        "label-chosen-rows",
-        "off-the-circle",
-    }
+    leaking = {one["attack"] for one in result["findings"] if one["verdict"] == "leaks"}
+    assert leaking == {"label-chosen-rows", "off-the-circle"}
 
 
 def test_what_degrades_is_exit_code_4_if_strict(
@@ -304,7 +302,11 @@ def test_predicted_rows_are_judged(monkeypatch: pytest.MonkeyPatch, capsys: pyte
     """Only when somebody says how many, and with a limit to recommend."""
     shares = ["check", "--rows", "27000", "--features", "11,12"]
     answer(monkeypatch, capsys, 0, *shares, "--strict")
-    result = answer(monkeypatch, capsys, 4, *shares, "--strict", "--predicted", "1000")
+    result = answer(monkeypatch, capsys, 3, *shares, "--strict", "--predicted", "1000")
     fixes = {one["fix"] for one in result["findings"] if one["stage"] == "prediction" and one["fix"]}
     assert fixes == {"--most-rows 23"}
-    answer(monkeypatch, capsys, 0, *shares, "--strict", "--predicted", "1000", "--most-rows", "23")
+    # A limit takes equations away, but not what a label party that breaks the protocol reads with each score.
+    limited = answer(monkeypatch, capsys, 3, *shares, "--strict", "--predicted", "1000", "--most-rows", "23")
+    assert {one["attack"] for one in limited["findings"] if one["verdict"] in ("leaks", "degrades")} == {
+        "altered-shares"
+    }

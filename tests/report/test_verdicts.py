@@ -47,6 +47,7 @@ READ = replace(BASE, rate=0.998, baseline=0.779, advantage=0.9, determined=0.5, 
             "fund saw nothing from which bank's labels could be worked out.",
         ),
         (replace(BASE, verdict="degrades"), "fund learns something about bank's labels."),
+        (replace(BASE, verdict="blocked"), "fund learns no more of bank's labels than it could guess."),
     ],
 )
 def test_sentences_after_a_run(finding: Finding, sentence: str) -> None:

@@ -70,10 +70,12 @@ def _found(one: Finding) -> Verdict:
         whole = "columns" if _kind(one) == "columns" else "labels"
         return Verdict(one.verdict, f"{one.by} saw nothing from which {one.against}'s {whole} could be worked out.")
     rate, baseline = shown(one.rate, "percent"), shown(one.baseline, "percent")
+    if one.verdict == BLOCKED:
+        # An attack that had nothing to work with has no rate.
+        compared = "" if one.rate is None else _compared(one)
+        return Verdict(one.verdict, f"{one.by} learns no more of {about} than it could guess{compared}.")
     if one.rate is None:
         return Verdict(one.verdict, f"{one.by} learns something about {about}.", one.why, one.fix)
-    if one.verdict == BLOCKED:
-        return Verdict(one.verdict, f"{one.by} learns no more of {about} than it could guess{_compared(one)}.")
     if _kind(one) == "columns":
         says = f"{one.by} can reconstruct {rate} of what {about} say; its own columns alone explain {baseline}."
         return Verdict(one.verdict, says, _method(one), one.fix)
