@@ -111,7 +111,7 @@ class HomeTable:
         if columns < FEW_COLUMNS or not self.is_telling:
             low, high = ONE_COLUMN_AUCS if columns == 1 else FEW_COLUMNS_AUCS if columns < FEW_COLUMNS else ANY_AUCS
             # More columns say at least as much as few do.
-            low = max(low, self.auc) if columns > self.X.shape[1] else low
+            low = max(low, min(self.auc, LARGEST_AUC)) if columns > self.X.shape[1] else low
             return low + (max(high, low) - low) * place
         normal = NormalDist()
         centre = normal.inv_cdf(min(max(self.auc, ANY_AUCS[0]), LARGEST_AUC))
