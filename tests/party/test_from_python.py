@@ -14,6 +14,7 @@ from plumbob.plan import Plan
 from tests.party.processes import free_port
 
 ROWS = 120
+TRAINED = 88  # Of 110 in common.
 Work = Callable[[Home], Outcome]
 
 
@@ -85,10 +86,11 @@ def test_both_sides_run_from_python_alone(homes: tuple[Home, Home], tmp_path: Pa
     assert [one["status"] for one in trained] == ["finished"] * 2
     assert "quality on the" in str(trained[0])
     for home, one in zip(homes, trained, strict=True):
-        following = (
-            f"predict {files[home]}; for new rows first: plumbob party align {files[home]} --name NAME --data FILE"
+        named = f"{files[home]} --name NAME --data FILE"
+        assert one.lines[-1] == (
+            f"next, on all sides, for new rows: plumbob party align {named}, then plumbob party predict {named}"
         )
-        assert one.lines[-1] == f"next, on all sides: plumbob party {following}"
+        assert one.lines[-2].startswith(f"the plan allows {TRAINED} scored rows in all")
     asked = [f"p{row}" for row in range(20, 50)]
     scored, answered = together(
         homes,
