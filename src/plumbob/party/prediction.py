@@ -21,6 +21,7 @@ from plumbob.party.home import Home
 from plumbob.party.party_run import PartyRun
 from plumbob.plan import Plan
 from plumbob.protocol.lattice_prediction import largest_reply
+from plumbob.protocol.openings import most_scored_rows
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.prediction import SCORE_BYTES, Answerer, Asker, RowLimit, Served
 from plumbob.protocol.quality import shows_quality
@@ -142,12 +143,6 @@ class _Booking:
         self.counted = answered
 
 
-def planned_limit(plan: Plan, training_rows: int) -> int:
-    """How many rows the plan lets the label party have scored in all, 0 for any number."""
-    is_limited = plan.version > 1 and plan.protocol == "shares" and plan.open == "never"
-    return plan.most_rows or (training_rows if is_limited else 0)
-
-
 def book_held_out(home: Home, plan: Plan, journal: SqliteJournal, rows: int) -> None:
     """The rows whose scores are opened when training ends, once for a run, and before it begins.
 
@@ -157,7 +152,7 @@ def book_held_out(home: Home, plan: Plan, journal: SqliteJournal, rows: int) -> 
         return
     ledger, held_out = AnsweredRows.of(home, plan), plan.held_out(rows)
     try:
-        ledger.add(held_out, planned_limit(plan, rows - held_out))
+        ledger.add(held_out, most_scored_rows(plan, rows - held_out))
     except BudgetExceededError as error:
         raise BudgetExceededError(
             f"{error}, the plan's limit, and this run would score its held-out rows when it ends. Agree on a new plan "

@@ -40,6 +40,7 @@ from plumbob.party.sizes import largest_message
 from plumbob.party.status import Status, read_status
 from plumbob.plan import PARTY_NAME, Plan
 from plumbob.protocol.alignment import MOST_IDS
+from plumbob.protocol.openings import most_scored_rows
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.prediction import RowLimit
 from plumbob.protocol.quality import measured, shows_quality
@@ -270,7 +271,7 @@ def _has_room_for_all(home: Home, plan: Plan, rows: int, runs: int) -> bool:
 
 def _after_training(plan: Plan, file: str, rows: int, has_room: bool) -> list[str]:
     """What the plan allows, and the commands that it leaves room for."""
-    limit = prediction.planned_limit(plan, rows - plan.held_out(rows))
+    limit = most_scored_rows(plan, rows - plan.held_out(rows))
     held_out = f", the {plan.held_out(rows):,} held-out ones of each run included" if shows_quality(plan, rows) else ""
     counted = f"the plan allows {limit:,} scored rows in all{held_out}"
     new_rows = (
@@ -398,7 +399,7 @@ def _held_out(home: Home, plan: Plan, run: RunFolder) -> dict[str, bool]:
 
 def _row_limit(plan: Plan, trained: int, own: int) -> RowLimit | None:
     """The smaller one of what the plan allows and what this party does; None where neither has a limit."""
-    limits = (RowLimit(prediction.planned_limit(plan, trained), is_planned=True), RowLimit(own))
+    limits = (RowLimit(most_scored_rows(plan, trained), is_planned=True), RowLimit(own))
     return min((limit for limit in limits if limit.rows), key=lambda limit: limit.rows, default=None)
 
 
