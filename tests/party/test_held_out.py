@@ -100,3 +100,12 @@ def test_the_plans_limit_comes_before_a_larger_one_of_ones_own() -> None:
     assert _row_limit(plan, 75, 59) == RowLimit(59)
     assert _row_limit(plan.replace(most_rows=0), 75, 0) == RowLimit(75, True)
     assert _row_limit(plan.replace(most_rows=0, open="own"), 75, 0) is None
+
+
+def test_what_zero_means_is_said_where_it_is_written(tmp_path: Path) -> None:
+    """In a plan the rows of training, unless weights are opened; in party.toml nothing beyond the plan's limit."""
+    plan = Plan.for_columns((2, 3), protocol="shares")
+    assert "0 = as many as were trained on if weights are never opened, else any number" in plan.to_toml()
+    assert [_row_limit(plan.replace(open=how), 75, 0) for how in ("never", "own")] == [RowLimit(75, True), None]
+    home = Home.create(tmp_path / "fund", HomeSettings(name="fund"))
+    assert "over all sessions; 0 = no limit beyond the plan's" in (home.folder / "party.toml").read_text()
