@@ -258,7 +258,7 @@ def test_chosen_rows_leak_from_opened_weights(
 
 
 def test_chosen_rows_leak_by_lattices_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A table with one person per column reads each of them from the sign of an opened weight."""
+    """From zero weights every opened weight is a binary number of labels: 26 of them hold all 300 people's."""
     monkeypatch.setattr(redteam, "PASSIVE", ())
     monkeypatch.setattr(redteam, "ACTIVE", (CHOSEN_ROWS,))
     plan = plumbob.Plan.for_columns((4, 26), protocol="shares", open="own", epochs=3, seed=7)
@@ -266,7 +266,7 @@ def test_chosen_rows_leak_by_lattices_too(monkeypatch: pytest.MonkeyPatch) -> No
     # Labels that no column predicts: all that is read comes from the attack.
     shuffled = np.random.default_rng(3).permutation(y)
     (found,) = plumbob.audit(trained(plan, (X, shuffled)))
-    assert found.n == Figures.of(plan, 300).labels_in_opened_weights("features") == 26
+    assert found.n == Figures.of(plan, 300).labels_in_opened_weights("features") == 300
     assert (found.rate, found.verdict) == (1.0, "leaks")
 
 
