@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from plumbob.errors import PlumbobError, SettingsError, UnsafePlanError
+from plumbob.errors import BudgetExceededError, PlumbobError, SettingsError, UnsafePlanError
 from plumbob.party import Home, Outcome
 from plumbob.plan import Plan
 from tests.party.processes import free_port
@@ -99,6 +99,10 @@ def test_both_sides_run_from_python_alone(homes: tuple[Home, Home], tmp_path: Pa
     )
     assert scored["rows"] == answered["rows"] == len(asked)
     assert len((tmp_path / "scores.csv").read_text().splitlines()) == len(asked) + 1
+    with pytest.raises(
+        BudgetExceededError, match=r"110 rows.*the plan allows 88 scored rows, 52 are used, 36 are left"
+    ):
+        together(homes, lambda home: home.predict(files[home], out=tmp_path / "all.csv", verbose=False))
     assert "finished" in str(bank.status())
     assert "finished" in str(fund.status())
 
