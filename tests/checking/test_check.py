@@ -374,6 +374,13 @@ def test_notes_say_what_lattices_rest_on() -> None:
     assert "RLWE" not in "\n".join(notes(plan_of(protocol="exchange")))
 
 
+def test_the_note_on_held_out_rows_names_a_command_that_judges_them() -> None:
+    """Whole, because whoever signs reads it too, and `sign` has no such flag."""
+    plan = Plan.for_columns((11, 12), rows=27_000, test_share=0.2)
+    assert "(altered-shares; `plumbob check PLAN --predicted N` judges it)" in "\n".join(notes(plan))
+    assert "altered-shares" in {finding.attack for finding in check(plan, predicted=5400)}
+
+
 @pytest.mark.parametrize("attack", names())
 def test_every_attack_has_a_story(attack: str) -> None:
     """What it does, this plan's numbers, and the ledger behind the verdict."""

@@ -45,6 +45,14 @@ def test_every_command_can_be_typed(page: Path) -> None:
         command.make_context(line, words)
 
 
+def test_the_reference_names_every_verb_that_asks() -> None:
+    """A verb that asks can be told `--yes`; the page's introduction lists those, because scripts must not wait."""
+    introduction, *verbs = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8").split("\n## plumbob ")
+    asking = [verb.splitlines()[0] for verb in verbs if "| `--yes`" in verb]
+    assert asking == ["party sign"]
+    assert "One verb asks a question:\n`party sign`" in introduction
+
+
 def test_every_problem_is_said_by_the_code() -> None:
     """A part of each quoted message stands in the source, so that people who search for it find the page."""
     joined = re.sub(r'"\s*\n\s*f?"', "", "".join(file.read_text() for file in (ROOT / "src").rglob("*.py")))

@@ -8,12 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from plumbob.errors import PlumbobError, SettingsError, UnsafePlanError
+from plumbob.errors import BudgetExceededError, PlumbobError, SettingsError, UnsafePlanError
 from plumbob.party import Home, Outcome
 from plumbob.plan import Plan
 from tests.party.processes import free_port
 
 ROWS = 120
+TRAINED = 88  # Of 110 in common.
 Work = Callable[[Home], Outcome]
 
 
@@ -85,10 +86,11 @@ def test_both_sides_run_from_python_alone(homes: tuple[Home, Home], tmp_path: Pa
     assert [one["status"] for one in trained] == ["finished"] * 2
     assert "quality on the" in str(trained[0])
     for home, one in zip(homes, trained, strict=True):
-        following = (
-            f"predict {files[home]}; for new rows first: plumbob party align {files[home]} --name NAME --data FILE"
+        named = f"{files[home]} --name NAME --data FILE"
+        assert one.lines[-1] == (
+            f"next, on all sides, for new rows: plumbob party align {named}, then plumbob party predict {named}"
         )
-        assert one.lines[-1] == f"next, on all sides: plumbob party {following}"
+        assert one.lines[-2].startswith(f"the plan allows {TRAINED} scored rows in all")
     asked = [f"p{row}" for row in range(20, 50)]
     scored, answered = together(
         homes,
@@ -97,6 +99,10 @@ def test_both_sides_run_from_python_alone(homes: tuple[Home, Home], tmp_path: Pa
     )
     assert scored["rows"] == answered["rows"] == len(asked)
     assert len((tmp_path / "scores.csv").read_text().splitlines()) == len(asked) + 1
+    with pytest.raises(
+        BudgetExceededError, match=r"110 rows.*the plan allows 88 scored rows, 52 are used, 36 are left"
+    ):
+        together(homes, lambda home: home.predict(files[home], out=tmp_path / "all.csv", verbose=False))
     assert "finished" in str(bank.status())
     assert "finished" in str(fund.status())
 

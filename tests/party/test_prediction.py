@@ -18,7 +18,7 @@ from plumbob.party.party_run import PartyRun
 from plumbob.party.prediction import AnsweredRows
 from plumbob.party.training import JOURNAL
 from plumbob.protocol.messages import Kind, decode
-from plumbob.protocol.prediction import Served
+from plumbob.protocol.prediction import RowLimit, Served
 from plumbob.protocol.sqlite_journal import SqliteJournal, remains_of
 from plumbob.run_folder import RunFolder
 from plumbob.transport.reliable import FRAME, MESSAGE
@@ -64,9 +64,8 @@ def session(
 
     def answer(party_run: PartyRun, journal: SqliteJournal, randomness: Randomness) -> Any:
         ledger = AnsweredRows(party_run.folder / "answered" / "count.json")
-        return prediction.answer(
-            party_run, journal, randomness, run.model.parts[party_run.name], ledger, limits.get(party_run.name)
-        )
+        limit = RowLimit(limits[party_run.name]) if party_run.name in limits else None
+        return prediction.answer(party_run, journal, randomness, run.model.parts[party_run.name], ledger, limit)
 
     works = {name: ask if name == "label" else answer for name in tables}
     return run_parties({name: partial(ended, name, work) for name, work in works.items()})
@@ -88,17 +87,17 @@ def test_everybody_hears_of_a_limit_behind_everything_else(kind: Kind, run: Run,
     """However slow the network is, nobody is told only that somebody has gone: verdict and end come first."""
     ends = session(run, tmp_path, {"features": 39}, slow(kind))
     assert isinstance(ends["label"], BudgetExceededError)
-    assert "features: 40 more rows would exceed its limit" in str(ends["label"])
+    assert "features itself allows 39 scored rows, 0 are used, 39 are left" in str(ends["label"])
     assert isinstance(ends["features"], BudgetExceededError)
     assert ends["features-2"] == Served(1, 40)
 
 
 def test_a_limit_lasts(run: Run, tmp_path: Path) -> None:
-    """What was answered counts in every later session, with or without a limit; a deleted count begins anew."""
+    """What was answered counts in every later session, with or without a limit; without its file, nothing does."""
     assert session(run, tmp_path, {}, rows=30)["features"] == Served(1, 30)
     assert session(run, tmp_path, {"features": 35}, rows=5)["features"] == Served(1, 5)
     refused = session(run, tmp_path, {"features": 35}, rows=1)
-    assert "label asked for 1 rows after 35; 35 is the limit" in str(refused["features"])
+    assert "features itself allows 35 scored rows, 35 are used, 0 are left" in str(refused["features"])
     assert isinstance(refused["label"], BudgetExceededError)
     count = tmp_path / "features" / "answered" / "count.json"
     assert count.read_bytes() == b'{"rows":35}'
@@ -146,9 +145,11 @@ def test_a_limit_between_processes(organisations: Organisations, run: Run) -> No
     """Over real TLS: the side with the limit and the one that asked end with 1 and say why, the third ends with 0."""
     commands = predicted(organisations, "--most-rows", "39")
     assert [commands[name].process.exitcode for name in organisations.names] == [1, 1, 0]
-    assert "features: 40 more rows would exceed its limit" in commands["label"].complained
-    assert "label asked for 40 rows after 0; 39 is the limit" in commands["features"].complained
-    assert f"delete {organisations.home('features')}/answered/{PLAN.hash()}.json" in commands["features"].complained
+    counted = "features itself allows 39 scored rows, 0 are used, 39 are left"
+    assert f"40 rows asked for; features refused: {counted}" in commands["label"].complained
+    assert f"label asked for 40 rows; {counted}" in commands["features"].complained
+    assert "raise yours: --most-rows, or most_rows in party.toml" in commands["features"].complained
+    assert "delete" not in commands["features"].complained
     assert "answered 40 rows in 1 queries of label" in commands["features-2"].printed
     assert not (organisations.folder / "scores.csv").exists()
     change(organisations.home("features") / "party.toml", "most_rows = 0", "most_rows = 40")
@@ -158,7 +159,7 @@ def test_a_limit_between_processes(organisations: Organisations, run: Run) -> No
     scores = [float(line.split(",")[1]) for line in lines]
     assert "40 rows of this plan in all" in commands["features"].printed
     assert np.allclose(scores, run.model.scores(organisations.tables), atol=1e-6)
-    assert "1 rows after 40; 40 is the limit" in predicted(organisations, asked=["--ids", "0"])["features"].complained
+    assert "40 are used, 0 are left" in predicted(organisations, asked=["--ids", "0"])["features"].complained
 
 
 def test_ids_that_are_not_there_are_told_at_once(organisations: Organisations) -> None:

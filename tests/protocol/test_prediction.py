@@ -26,7 +26,7 @@ from plumbob.protocol import prediction
 from plumbob.protocol.handshake import Participant, agree
 from plumbob.protocol.messages import Kind, Message
 from plumbob.protocol.part import ModelPart
-from plumbob.protocol.prediction import MODULUS, PARTIAL, SCORE_BYTES, Answerer, Asker, OpenedScoring, Served
+from plumbob.protocol.prediction import MODULUS, PARTIAL, SCORE_BYTES, Answerer, Asker, OpenedScoring, RowLimit, Served
 from plumbob.workshop.simulation import Run
 from tests.protocol.support import Wire, made_up, outcomes, plan_for, seated, tables_for, trained, uniformity
 
@@ -210,9 +210,9 @@ def test_an_answer_without_its_mask_breaks_the_sum() -> None:
         def run() -> None:
             scoring = Bare(participant, agree(participant, table.ids, "predict", part.run), table, part)
             answerer = Answerer(participant, table, part)
-            rows = answerer._next_query(1)
-            answerer._spend(1, len(rows))
-            scoring.answer(1, rows)
+            query = answerer._next_query(1)
+            answerer._spend(1, query)
+            scoring.answer(1, query.rows)
 
         return run
 
@@ -288,15 +288,48 @@ def test_known_rows_give_joint_weights_away_that_were_never_opened() -> None:
 
 
 def test_the_limit_of_a_session_holds() -> None:
-    """Up to `most_rows` all is answered; the query that goes beyond is refused on both sides, and not answered."""
+    """Up to the limit all is answered; the query that goes beyond is refused on both sides, and not answered."""
     wire = Wire()
-    session = predicted(run_of(TWO), [[1, 2], [3], [4, 5]], wire, most_rows=4)
+    session = predicted(run_of(TWO), [[1, 2], [3], [4, 5]], wire, limit=RowLimit(4))
     assert isinstance(session.ends["label"], BudgetExceededError)
-    assert "features: 2 more rows would exceed its limit" in str(session.ends["label"])
+    counted = "features itself allows 4 scored rows, 3 are used, 1 are left"
+    assert str(session.ends["label"]).startswith(f"2 rows asked for; features refused: {counted}; predict fewer rows")
     assert isinstance(session.ends["features"], BudgetExceededError)
-    assert "2 rows after 3; 4 is the limit" in str(session.ends["features"])
+    assert str(session.ends["features"]).startswith(f"label asked for 2 rows; {counted}; predict fewer rows")
     assert len(answers(wire, "features")) == 3
-    assert len(predicted(run_of(TWO), [[1, 2], [4, 5]], most_rows=4).scores) == 2
+    assert len(predicted(run_of(TWO), [[1, 2], [4, 5]], limit=RowLimit(4)).scores) == 2
+
+
+def test_a_limit_of_the_plan_is_told_as_such_to_both_sides() -> None:
+    """Nobody is sent to settings that cannot raise it: the cure is another plan."""
+    session = predicted(run_of(TWO), [[1, 2]], limit=RowLimit(1, is_planned=True))
+    for end in (str(session.ends["label"]), str(session.ends["features"])):
+        assert "the plan allows 1 scored rows, 0 are used, 1 are left" in end
+        assert "propose --most-rows N" in end
+        assert "party.toml" not in end
+
+
+def test_all_rows_that_will_be_asked_for_are_announced() -> None:
+    """A session in pieces is refused at its first one, with nothing booked, where the last would not fit."""
+    booked = list[int]()
+
+    def in_pieces(participant: Participant, table: Table, part: ModelPart) -> Callable[[], list[Vector]]:
+        def run() -> list[Vector]:
+            asker = Asker(participant, table, part)
+            asker.begin()
+            scores = [asker.scores([1, 2], to_follow=2), asker.scores([3, 4])]
+            asker.end()
+            return scores
+
+        return run
+
+    session = predicted(run_of(TWO), [], cast={"label": in_pieces}, limit=RowLimit(3), book=booked.append)
+    assert str(session.ends["label"]).startswith("4 rows asked for; features refused: ")
+    assert "label asked for 4 rows" in str(session.ends["features"])
+    assert not booked
+    session = predicted(run_of(TWO), [], cast={"label": in_pieces}, limit=RowLimit(4), book=booked.append)
+    assert session.ends["features"] == Served(2, 4)
+    assert booked == [2, 4]
 
 
 def test_what_is_answered_is_booked_before() -> None:
@@ -306,9 +339,9 @@ def test_what_is_answered_is_booked_before() -> None:
     def book(answered: int) -> None:
         booked.append((answered, len(wire.bodies(Kind.QUERY_VERDICT, "features"))))
 
-    session = predicted(run_of(TWO), [[1, 2], [3], [4, 5]], wire, most_rows=14, answered=10, book=book)
+    session = predicted(run_of(TWO), [[1, 2], [3], [4, 5]], wire, limit=RowLimit(14), answered=10, book=book)
     assert booked == [(12, 0), (13, 1)]
-    assert "2 rows after 13; 14 is the limit" in str(session.ends["features"])
+    assert "2 rows; features itself allows 14 scored rows, 13 are used" in str(session.ends["features"])
 
 
 def test_one_party_of_several_at_its_limit() -> None:
@@ -316,7 +349,7 @@ def test_one_party_of_several_at_its_limit() -> None:
     run = run_of(THREE)
 
     def strict(participant: Participant, table: Table, part: ModelPart) -> Callable[[], Served]:
-        return Answerer(participant, table, part, most_rows=1).run
+        return Answerer(participant, table, part, limit=RowLimit(1)).run
 
     session = predicted(run, [[1, 2]], cast={"features": strict})
     assert isinstance(session.ends["label"], BudgetExceededError)
@@ -351,10 +384,10 @@ def changing(kind: Kind, body: bytes, sender: str = "label") -> Wire:
         (Kind.QUERY_ROWS, struct.pack("<QQ", 1, NEW_ROWS), "expected rows below 30"),
         (Kind.QUERY_ROWS, struct.pack("<QQ", 1, 2**64 - 1), "expected rows below 30"),
         (Kind.QUERY_ROWS, struct.pack("<Q", 1), "expected QUERY_ROWS with 16 bytes, got 8"),
-        (Kind.QUERY, struct.pack("<Q", NEW_ROWS + 1), "so some repeat"),
-        (Kind.QUERY, struct.pack("<Q", 2**63), "so some repeat"),
-        (Kind.QUERY, struct.pack("<Q", 3), "expected QUERY_ROWS with 24 bytes, got 16"),
-        (Kind.QUERY, b"\2", "expected QUERY with 8 bytes, got 1"),
+        (Kind.QUERY, struct.pack("<QQ", NEW_ROWS + 1, 0), "so some repeat"),
+        (Kind.QUERY, struct.pack("<QQ", 2**63, 0), "so some repeat"),
+        (Kind.QUERY, struct.pack("<QQ", 3, 3), "expected QUERY_ROWS with 24 bytes, got 16"),
+        (Kind.QUERY, b"\2", "expected QUERY with 16 bytes, got 1"),
     ],
 )
 def test_a_cheating_query_is_refused(kind: Kind, body: bytes, words: str) -> None:
@@ -411,10 +444,10 @@ def test_a_part_too_large_for_its_width_is_refused_before_it_is_sent() -> None:
             scoring = begun(participant, table, part)
             assert isinstance(scoring, OpenedScoring)
             scoring._own = scoring._own + 2.0**30
-            rows = answerer._next_query(1)
-            answerer._spend(1, len(rows))
-            scoring.answer(1, rows)
-            return Served(1, len(rows))
+            query = answerer._next_query(1)
+            answerer._spend(1, query)
+            scoring.answer(1, query.rows)
+            return Served(1, len(query.rows))
 
         return run
 

@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
-from plumbob.checking.check import check
+from plumbob.checking.check import check, notes
+from plumbob.checking.consent import consent_lines
+from plumbob.checking.prediction_rules import carried_in_words
 from plumbob.plan import Plan
 from plumbob.privacy.rows import odds_factor
 from plumbob.protocol.row_noise import row_cost
@@ -84,6 +86,17 @@ def test_that_parties_keep_to_the_protocol_is_assumed() -> None:
     assert "learn more" in decided(8, 5, 5).assumed[0]
     assert "learn more" in decided(protocol="exchange").assumed[0]
     assert any("arbiter, which holds the key" in line for line in decided(protocol="arbiter").assumed)
+
+
+@pytest.mark.parametrize(("keys", "rows"), [({}, 364), ({"most_rows": 500}, 500), ({"most_rows": 100}, 100)])
+def test_signer_officer_and_receipt_read_the_same_number_of_bits(keys: dict[str, Any], rows: int) -> None:
+    """22 for each row that the plan lets be scored: by default those trained on, without the held-out ones."""
+    plan = Plan.for_columns((8, 22), rows=455, test_share=0.2, **keys)
+    words = f"at most {22 * rows:,} in all"
+    assert words in " ".join(consent_lines(plan, 455, check(plan)))
+    assert words in decided(test_share=0.2, **keys).assumed[0]
+    assert words in " ".join(notes(plan))
+    assert words in carried_in_words(plan, 364)
 
 
 def test_the_headline_counts() -> None:

@@ -135,15 +135,15 @@ def _lattice_notes(figures: Figures) -> Iterator[str]:
     yield from dishonest_notes(figures.plan, figures.rows)
 
 
-def dishonest_notes(plan: Plan, rows: int) -> Iterator[str]:
-    """What a party can gain over shares that does not keep to the protocol."""
+def dishonest_notes(plan: Plan, trained: int) -> Iterator[str]:
+    """What a party that does not keep to the protocol can gain over shares of this many rows to train on."""
     if plan.protocol == "shares" and plan.scheme == "lattice" and len(plan.learners) == 2:
-        yield f"A dishonest party can spoil the model, and {carried_in_words(plan, rows)}."
+        yield f"A dishonest party can spoil the model, and {carried_in_words(plan, trained)}."
     if plan.protocol == "shares" and plan.scheme == "lattice" and plan.open == "never" and plan.test_share:
         yield (
             f"Held-out rows are scored when training ends. If {plan.label_party.name} breaks the protocol, "
             "their scores can show it one of a peer's columns instead: at most 22 bits per row (altered-shares; "
-            "--predicted judges it)."
+            "`plumbob check PLAN --predicted N` judges it)."
         )
 
 

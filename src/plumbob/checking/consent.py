@@ -42,4 +42,4 @@ def _openings(plan: Plan, rows: int) -> Iterator[str]:
     if shows_quality(plan, rows):
         asker, held_out = plan.label_party.name, plan.held_out(rows)
         yield f"When training ends, {asker} sees the joint scores of {held_out:,} held-out rows."
-    yield from dishonest_notes(plan, rows)
+    yield from dishonest_notes(plan, rows - plan.held_out(rows))

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS
 from plumbob.plan import Plan
-from plumbob.protocol.openings import opened_bits, scored_bits
+from plumbob.protocol.openings import most_scored_rows, opened_bits, scored_bits
 from plumbob.protocol.prediction import PARTIAL
 from plumbob.record import Finding
 
@@ -55,7 +55,7 @@ def recommended_rows(plan: Plan) -> int:
 
 def answered_rows(plan: Plan, asked: int, trained: int = 0) -> int:
     """What the plan's limit leaves of the rows that somebody asks for."""
-    limit = plan.most_rows or (trained if _is_shared(plan) else 0)
+    limit = most_scored_rows(plan, trained)
     return min(asked, limit) if limit else asked
 
 
@@ -63,8 +63,9 @@ def carried_in_words(plan: Plan, trained: int) -> str:
     """What a dishonest one of two parties can read of the other's rows in `shares`: all that is opened to it."""
     label = plan.label_party.name
     if _is_shared(plan):
-        most = scored_bits(plan, plan.most_rows or trained)
-        return f"{label} can carry out {scored_bits(plan, 1)} bits of each row scored for it, at most {most:,} in all"
+        most = scored_bits(plan, most_scored_rows(plan, trained))
+        in_all = f", at most {most:,} in all" if most else ""
+        return f"{label} can carry out {scored_bits(plan, 1)} bits of each row scored for it{in_all}"
     weights = max(opened_bits(plan, party.name) for party in plan.learners)
     return (
         f"each can carry out at most {weights:,} bits in its opened weights, and {label} another {PARTIAL.bits} bits "

@@ -149,7 +149,8 @@ def party_predict(
     most_rows: Annotated[
         int | None,
         typer.Option(
-            help="Answer at most this many rows for this plan, across all sessions (default: the limit in party.toml).",
+            help="Answer at most this many rows for this plan, across all sessions (default: most_rows in party.toml); "
+            "the plan's own limit holds as well.",
             min=1,
         ),
     ] = None,
@@ -188,7 +189,8 @@ def party_serve(
     most_rows: Annotated[
         int | None,
         typer.Option(
-            help="Answer at most this many rows for this plan, across all sessions (default: the limit in party.toml).",
+            help="Answer at most this many rows for this plan, across all sessions (default: most_rows in party.toml); "
+            "the plan's own limit holds as well.",
             min=1,
         ),
     ] = None,

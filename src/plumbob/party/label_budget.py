@@ -61,8 +61,8 @@ class LabelBudget:
         if after > allowed * (1 + 1e-6):
             raise BudgetExceededError(
                 f"some of these labels were released in earlier runs: with this one their epsilon would be {after:.3g} "
-                f"and {allowed:.3g} is the limit. Raise label_epsilon in party.toml if that is acceptable, or delete "
-                f"{self.file} to forget what was released"
+                f"and {allowed:.3g} is the limit. Train on rows that were not used before, or raise label_epsilon in "
+                "party.toml if that is acceptable"
             )
         rho = spent.rho | {identity: spent.rho.get(identity, 0.0) + cost.rho for identity in ids}
         write_over(self.file, msgspec.json.encode(_Spent(spent.runs | {run: cost.rho}, rho)))
@@ -74,6 +74,4 @@ class LabelBudget:
         except FileNotFoundError:
             return _Spent({}, {})
         except (OSError, msgspec.DecodeError):
-            raise DataError(
-                f"{self.file}: expected what was released of each label; restore it, or delete it"
-            ) from None
+            raise DataError(f"{self.file}: expected what was released of each label; restore it from a copy") from None

@@ -21,8 +21,9 @@ from plumbob.party.home import Home
 from plumbob.party.party_run import PartyRun
 from plumbob.plan import Plan
 from plumbob.protocol.lattice_prediction import largest_reply
+from plumbob.protocol.openings import most_scored_rows
 from plumbob.protocol.part import ModelPart
-from plumbob.protocol.prediction import SCORE_BYTES, Answerer, Asker, Served
+from plumbob.protocol.prediction import SCORE_BYTES, Answerer, Asker, RowLimit, Served
 from plumbob.protocol.quality import shows_quality
 from plumbob.protocol.shares_prediction import PREDICTED_AT_ONCE
 from plumbob.protocol.sqlite_journal import SqliteJournal
@@ -55,8 +56,9 @@ def ask(
         asker.begin()
         scores = []
         for start in range(0, len(rows), ROWS_AT_ONCE):
-            scores.append(asker.scores(rows[start : start + ROWS_AT_ONCE]))
-            progress(min(start + ROWS_AT_ONCE, len(rows)), len(rows))
+            done = min(start + ROWS_AT_ONCE, len(rows))
+            scores.append(asker.scores(rows[start:done], to_follow=len(rows) - done))
+            progress(done, len(rows))
         asker.end()
     return np.concatenate(scores)
 
@@ -67,14 +69,14 @@ def answer(
     randomness: Randomness,
     part: ModelPart,
     ledger: "AnsweredRows",
-    most_rows: int | None,
+    limit: RowLimit | None,
 ) -> Served:
     """At a feature party: one session, until the label party ends it or the ledger is full."""
     with party_run.talk("predict", journal) as talk, _ended_together(talk, journal):
         participant = party_run.participant(talk, journal, randomness)
         before = ledger.answered()
         book = _Booking(ledger, before).book
-        return Answerer(participant, _rows_of(party_run), part, most_rows, before, book).run()
+        return Answerer(participant, _rows_of(party_run), part, limit, before, book).run()
 
 
 @contextmanager
@@ -112,7 +114,10 @@ class AnsweredRows:
         except FileNotFoundError:
             return 0
         except (OSError, msgspec.DecodeError):
-            raise DataError(f"{self.file}: expected how many rows were answered; restore it, or delete it") from None
+            raise DataError(
+                f'{self.file}: expected how many rows were answered; restore it, or write {{"rows":N}} with '
+                "the number that your last answer to predict printed"
+            ) from None
 
     def add(self, rows: int, limit: int = 0) -> None:
         """Count these too, on the disk when it returns; BudgetExceededError, with nothing counted, beyond a limit.
@@ -138,12 +143,6 @@ class _Booking:
         self.counted = answered
 
 
-def planned_limit(plan: Plan, training_rows: int) -> int:
-    """How many rows the plan lets the label party have scored in all, 0 for any number."""
-    is_limited = plan.version > 1 and plan.protocol == "shares" and plan.open == "never"
-    return plan.most_rows or (training_rows if is_limited else 0)
-
-
 def book_held_out(home: Home, plan: Plan, journal: SqliteJournal, rows: int) -> None:
     """The rows whose scores are opened when training ends, once for a run, and before it begins.
 
@@ -153,11 +152,11 @@ def book_held_out(home: Home, plan: Plan, journal: SqliteJournal, rows: int) -> 
         return
     ledger, held_out = AnsweredRows.of(home, plan), plan.held_out(rows)
     try:
-        ledger.add(held_out, planned_limit(plan, rows - held_out))
+        ledger.add(held_out, most_scored_rows(plan, rows - held_out))
     except BudgetExceededError as error:
         raise BudgetExceededError(
-            f"{error}, the plan's limit, and this run would score its held-out rows when it ends. Agree on a plan with "
-            f"a higher most_rows or a lower test_share, or delete {ledger.file} to reset the count"
+            f"{error}, the plan's limit, and this run would score its held-out rows when it ends. Agree on a new plan "
+            "that allows more, or that holds out fewer: plumbob party propose --most-rows N, or --test-share"
         ) from None
     journal.note(HELD_OUT, b"")
 

@@ -24,7 +24,7 @@ from plumbob.arrays import Vector
 from plumbob.callbacks import Tell
 from plumbob.crypto import Randomness
 from plumbob.data import Table, canonical_ids, held_out_rows, in_agreed_order, read_table
-from plumbob.errors import BudgetExceededError, DataError, JournalError, UnsafePlanError, UnsignedPlanError
+from plumbob.errors import DataError, JournalError, UnsafePlanError, UnsignedPlanError
 from plumbob.model.links import log_odds
 from plumbob.party import alignment, prediction, receipts, signature, training
 from plumbob.party.conversation import AnyConnector, OtherNumber
@@ -40,8 +40,10 @@ from plumbob.party.sizes import largest_message
 from plumbob.party.status import Status, read_status
 from plumbob.plan import PARTY_NAME, Plan
 from plumbob.protocol.alignment import MOST_IDS
+from plumbob.protocol.openings import most_scored_rows
 from plumbob.protocol.part import ModelPart
-from plumbob.protocol.quality import measured
+from plumbob.protocol.prediction import RowLimit
+from plumbob.protocol.quality import measured, shows_quality
 from plumbob.protocol.sqlite_journal import JournalContents, SqliteJournal, remains_of
 from plumbob.protocol.widths import ASSUMED_ROWS
 from plumbob.record import Finding, RunRecord
@@ -230,7 +232,10 @@ def train(
         else:
             told = _kept(home, plan, record, place)
             # An arbiter takes no part in prediction.
-            return told if table is None else {**told, "lines": [*told["lines"], _after_training(named(given))]}
+            if table is None:
+                return told
+            has_room = _has_room_for_all(home, plan, len(table), _number_of(place, plan))
+            return {**told, "lines": [*told["lines"], *_after_training(plan, named(given), len(table), has_room)]}
 
 
 def _trained(home: Home, party_run: PartyRun, quiet: bool, tell: Tell) -> RunRecord:
@@ -255,11 +260,26 @@ def _book(home: Home, plan: Plan, table: Table | None, journal: SqliteJournal) -
         prediction.book_held_out(home, plan, journal, len(table))
 
 
-def _after_training(plan: str) -> str:
-    return (
-        f"next, on all sides: plumbob party predict {plan}; for new rows first: plumbob party align {plan} --name NAME "
-        "--data FILE"
+def _has_room_for_all(home: Home, plan: Plan, rows: int, runs: int) -> bool:
+    """Whether every aligned row may still be scored, as far as this party knows: the label party keeps no count."""
+    is_asking = home.identity.name == plan.label_party.name
+    held_out = plan.held_out(rows) if shows_quality(plan, rows) else 0
+    used = held_out * runs if is_asking else prediction.AnsweredRows.of(home, plan).answered()
+    limit = _row_limit(plan, rows - plan.held_out(rows), 0 if is_asking else home.settings.most_rows)
+    return limit is None or used + rows <= limit.rows
+
+
+def _after_training(plan: Plan, file: str, rows: int, has_room: bool) -> list[str]:
+    """What the plan allows, and the commands that it leaves room for."""
+    limit = most_scored_rows(plan, rows - plan.held_out(rows))
+    held_out = f", the {plan.held_out(rows):,} held-out ones of each run included" if shows_quality(plan, rows) else ""
+    counted = f"the plan allows {limit:,} scored rows in all{held_out}"
+    new_rows = (
+        f"next, on all sides, for new rows: plumbob party align {file} --name NAME --data FILE, then plumbob party "
+        f"predict {file} --name NAME --data FILE"
     )
+    all_rows = f"; for the {rows:,} aligned rows: plumbob party predict {file}" if has_room else ""
+    return [*([counted] if limit else []), new_rows + all_rows]
 
 
 def _kept(home: Home, plan: Plan, record: RunRecord, place: Path) -> dict[str, Any]:
@@ -328,8 +348,8 @@ def predict(folder: Path, given: GivenPlan, options: PredictionOptions, tell: Te
     party_run = replace(party_run_at(home, plan, table, place, prediction.largest_message(plan), tell), list_name=name)
     with _one_session(place) as journal:
         if not is_asking:
-            most_rows = _most_rows(plan, part, options.most_rows or home.settings.most_rows)
-            answered = _answered(party_run, journal, part, prediction.AnsweredRows.of(home, plan), most_rows)
+            limit = _row_limit(plan, part.training_rows, options.most_rows or home.settings.most_rows)
+            answered = _answered(party_run, journal, part, prediction.AnsweredRows.of(home, plan), limit)
             return {**answered, "lines": [*filter(None, [unusual]), *answered["lines"]]}
         scores = prediction.ask(party_run, journal, _journaled_randomness(journal), part, rows)
     if part.classes is None:
@@ -377,10 +397,10 @@ def _held_out(home: Home, plan: Plan, run: RunFolder) -> dict[str, bool]:
     return dict.fromkeys(ids, False) | dict.fromkeys((ids[row] for row in held_out.tolist()), True)
 
 
-def _most_rows(plan: Plan, part: ModelPart, own: int) -> int | None:
-    """The smaller one of what this party allows and what the plan does; in a plan, 0 means the rows of training."""
-    limits = (own, prediction.planned_limit(plan, part.training_rows))
-    return min((limit for limit in limits if limit), default=None)
+def _row_limit(plan: Plan, trained: int, own: int) -> RowLimit | None:
+    """The smaller one of what the plan allows and what this party does; None where neither has a limit."""
+    limits = (RowLimit(most_scored_rows(plan, trained), is_planned=True), RowLimit(own))
+    return min((limit for limit in limits if limit.rows), key=lambda limit: limit.rows, default=None)
 
 
 def status(folder: Path) -> dict[str, object]:
@@ -476,14 +496,13 @@ def _told(found: Status | None) -> dict[str, object]:
 
 
 def _answered(
-    party_run: PartyRun, journal: SqliteJournal, part: ModelPart, ledger: prediction.AnsweredRows, most_rows: int | None
+    party_run: PartyRun,
+    journal: SqliteJournal,
+    part: ModelPart,
+    ledger: prediction.AnsweredRows,
+    limit: RowLimit | None,
 ) -> dict[str, Any]:
-    try:
-        served = prediction.answer(party_run, journal, _journaled_randomness(journal), part, ledger, most_rows)
-    except BudgetExceededError as error:
-        raise BudgetExceededError(
-            f"{error}; raise --most-rows, or most_rows in party.toml; or delete {ledger.file} to reset the count"
-        ) from None
+    served = prediction.answer(party_run, journal, _journaled_randomness(journal), part, ledger, limit)
     in_all = ledger.answered()
     asker = party_run.plan.label_party.name
     line = f"answered {served.rows} rows in {served.queries} queries of {asker}, {in_all} rows of this plan in all"

@@ -32,7 +32,11 @@ KEYS = (
     SettingKey("engine", "", "auto", "arithmetic backend: auto, native, python, ..."),
     SettingKey("patience", "", 600.0, "seconds to wait for a peer before giving up", above=0),
     SettingKey(
-        "most_rows", "", 0, "rows of one plan that are answered to `predict`, over all sessions; 0 = any number", low=0
+        "most_rows",
+        "",
+        0,
+        "rows of one plan that are answered to `predict`, over all sessions; 0 = no limit beyond the plan's",
+        low=0,
     ),
     SettingKey(
         "label_epsilon", "", 0.0, "epsilon of one label over all runs with sound noise; 0 = that of the plan", low=0

@@ -172,7 +172,8 @@ class PlanSettings:
     most_rows: int = key(
         "crypto",
         0,
-        "rows ever scored for the label party, held-out ones included; 0 = as many as were trained on",
+        "rows ever scored for the label party, held-out ones included; 0 = as many as were trained on if weights are "
+        "never opened, else any number",
         low=0,
         since=2,
     )

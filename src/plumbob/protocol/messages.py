@@ -69,9 +69,9 @@ class Kind(IntEnum):
     RETURN_SIGNS = 27  # alignment of two: which sign each returned point has
     RETURN_CHALLENGE = 28  # alignment of two: the salt of the commitment, and what the peer's proof is asked about
     RETURN_PROOF = 29  # alignment of two: all returned points carry the same scalar
-    QUERY = 30  # prediction: how many rows are asked for; 0 ends the session
+    QUERY = 30  # prediction: how many rows are asked for, now and in all; 0 ends the session
     QUERY_ROWS = 31  # prediction: which ones
-    QUERY_VERDICT = 32  # prediction: one byte, whether they will be answered
+    QUERY_VERDICT = 32  # prediction: whether they will be answered; if not, the limit and the rows used
 
 
 @dataclass(frozen=True, repr=False)

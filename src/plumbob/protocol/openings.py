@@ -96,6 +96,12 @@ def opened_bits(plan: Plan, name: str) -> int:
     return columns * WEIGHTS.bits
 
 
+def most_scored_rows(plan: Plan, trained: int) -> int:
+    """How many rows the plan lets the label party have scored in all, of this many trained on; 0 for any number."""
+    is_limited = plan.version > 1 and plan.protocol == "shares" and plan.open == "never"
+    return plan.most_rows or (trained if is_limited else 0)
+
+
 def scored_bits(plan: Plan, rows: int) -> int:
     """Bits about the feature party that this many scores, opened from shares, can carry to the label party."""
     if plan.protocol != "shares" or plan.open != "never":

@@ -203,9 +203,9 @@ PREDICTION = MessageOrder(
     # A part of an earlier version binds its shares now, where all parts are in one process.
     outside=(*GREETING, PAIR_KEY, *BOUND_BY_PAILLIER, STREAM_HASHES),
     steps=(
-        Turn("label party", "feature party", Kind.QUERY, 8),
+        Turn("label party", "feature party", Kind.QUERY, 16),
         Turn("label party", "feature party", Kind.QUERY_ROWS, "8 * rows"),
-        Turn("feature party", "label party", Kind.QUERY_VERDICT, 1),
+        Turn("feature party", "label party", Kind.QUERY_VERDICT, 17),
     ),
 )
 

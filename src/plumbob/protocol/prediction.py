@@ -12,7 +12,7 @@ One session serves several queries, a step each, until the label party ends it o
 import struct
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 from plumbob.arrays import Vector
 from plumbob.crypto import Encoding
@@ -34,7 +34,28 @@ MODULUS = 1 << MODULUS_BITS
 SCORE_BYTES = MODULUS_BITS // 8
 MOST_PARTIES = 1 << 10
 ROW = struct.Struct("<Q")
-WILL_ANSWER, TOO_MANY_ROWS = b"\0", b"\1"
+QUERY = struct.Struct("<QQ")  # Rows of this query, and of this and all that will follow it.
+VERDICT = struct.Struct("<BQQ")  # One of those below, and after a refusal the limit and the rows used.
+WILL_ANSWER, BEYOND_THE_PLAN, BEYOND_ITS_OWN = range(3)
+
+
+@dataclass(frozen=True)
+class RowLimit:
+    """How many rows are ever scored, by the plan or by a party's own decision."""
+
+    rows: int
+    is_planned: bool = False
+
+    def in_words(self, used: int, owner: str) -> str:
+        """Limit, used and left."""
+        whose = "the plan allows" if self.is_planned else f"{owner} itself allows"
+        left = max(0, self.rows - used)
+        return f"{whose} {self.rows:,} scored rows, {used:,} are used, {left:,} are left"
+
+    def cure(self, raising: str) -> str:
+        """What helps; `raising` where the limit is a party's own."""
+        planned = "agree on a new plan (plumbob party propose --most-rows N) and train it"
+        return f"predict fewer rows, or {planned if self.is_planned else raising}"
 
 
 @dataclass(frozen=True)
@@ -64,21 +85,20 @@ class Asker:
     def begin(self) -> None:
         self._scoring = begun(self.participant, self.table, self.part)
 
-    def scores(self, rows: Sequence[int]) -> Vector:
-        """The joint scores of these rows, counted from 0 in the aligned list; BudgetExceededError if a peer refuses."""
+    def scores(self, rows: Sequence[int], to_follow: int = 0) -> Vector:
+        """The joint scores of these rows, counted from 0 in the aligned list; BudgetExceededError if a peer refuses.
+
+        A peer that has no room for the rows that are `to_follow` in later queries refuses these already.
+        """
         self._refuse(rows)
         self._step += 1
         self.participant.journal.begin(self._step)
         for channel in self.participant.data_peers.values():
-            channel.send(Kind.QUERY, self._step, ROW.pack(len(rows)))
+            channel.send(Kind.QUERY, self._step, QUERY.pack(len(rows), len(rows) + to_follow))
             channel.send(Kind.QUERY_ROWS, self._step, b"".join(map(ROW.pack, rows)))
-        verdicts = {peer: channel.receive(Kind.QUERY_VERDICT, self._step, 1) for peer, channel in self._peers}
-        if refusing := [peer for peer, verdict in verdicts.items() if verdict != WILL_ANSWER]:
-            self.end(leaving_out=refusing)
-            raise BudgetExceededError(
-                f"{', '.join(refusing)}: {len(rows)} more rows would exceed its limit; request fewer, "
-                "or agree on a higher limit"
-            )
+        if refusals := self._refusals():
+            self.end(leaving_out=list(refusals))
+            raise BudgetExceededError(f"{len(rows) + to_follow:,} rows asked for; {'; '.join(refusals.values())}")
         scores = self._scoring.collect(self._step, rows)
         self.participant.finish_step(self._step, {}, {})
         return scores
@@ -88,7 +108,18 @@ class Asker:
         self._step += 1
         for peer, channel in self._peers:
             if peer not in leaving_out:
-                channel.send(Kind.QUERY, self._step, ROW.pack(0))
+                channel.send(Kind.QUERY, self._step, QUERY.pack(0, 0))
+
+    def _refusals(self) -> dict[str, str]:
+        """By peer, in words."""
+        refusals = {}
+        for peer, channel in self._peers:
+            verdict, most, used = VERDICT.unpack(channel.receive(Kind.QUERY_VERDICT, self._step, VERDICT.size))
+            if verdict != WILL_ANSWER:
+                limit = RowLimit(most, verdict == BEYOND_THE_PLAN)
+                cure = limit.cure(f"ask {peer} to raise its --most-rows")
+                refusals[peer] = f"{peer} refused: {limit.in_words(used, peer)}; {cure}"
+        return refusals
 
     def _refuse(self, rows: Sequence[int]) -> None:
         if not len(rows) or len(set(rows)) != len(rows) or min(rows) < 0 or max(rows) >= len(self.table):
@@ -101,8 +132,17 @@ class Asker:
         return list(self.participant.data_peers.items())
 
 
+@dataclass(frozen=True)
+class Query:
+    """What the label party asks for; no rows at the end of a session."""
+
+    rows: Sequence[int] = ()
+    in_all: int = 0
+    """With those of later queries, as the label party announces them."""
+
+
 class Answerer:
-    """A feature party of a session; `most_rows` is what it answers in all, None without limit.
+    """A feature party of a session; `limit` is what it answers in all, None for any number.
 
     `answered` is what it has answered before, and `book` hears of each sum before anything is answered.
     """
@@ -112,53 +152,59 @@ class Answerer:
         participant: Participant,
         table: Table,
         part: ModelPart,
-        most_rows: int | None = None,
+        limit: RowLimit | None = None,
         answered: int = 0,
         book: Callable[[int], None] = lambda answered: None,
     ) -> None:
         self.participant, self.table, self.part = participant, table, part
-        self._most_rows, self._answered, self._book = most_rows, answered, book
+        self._limit, self._answered, self._book = limit, answered, book
         self._asker = participant.plan.label_party.name
 
     def run(self) -> Served:
         """Answer until the label party ends the session; BudgetExceededError at the limit."""
         scoring = begun(self.participant, self.table, self.part)
         queries, before = 0, self._answered
-        while rows := self._next_query(queries + 1):
-            self._spend(queries + 1, len(rows))
-            scoring.answer(queries + 1, rows)
+        while (query := self._next_query(queries + 1)).rows:
+            self._spend(queries + 1, query)
+            scoring.answer(queries + 1, query.rows)
             queries += 1
             # What was answered need not be kept: a session that breaks off starts over.
             self.participant.finish_step(queries, {}, {})
         return Served(queries, self._answered - before)
 
-    def _next_query(self, step: int) -> list[int]:
-        """The rows asked for; none at the end."""
+    def _next_query(self, step: int) -> Query:
+        """What is asked for; no rows at the end."""
         self.participant.journal.begin(step)
-        [count] = ROW.unpack(self._channel.receive(Kind.QUERY, step, ROW.size))
+        count, in_all = QUERY.unpack(self._channel.receive(Kind.QUERY, step, QUERY.size))
         if count > len(self.table):
             raise RemoteProtocolError(f"{self._asker}: it asks for {count} rows of {len(self.table)}, so some repeat")
         if not count:
-            return []
+            return Query()
         body = self._channel.receive(Kind.QUERY_ROWS, step, count * ROW.size)
         rows = [row for (row,) in ROW.iter_unpack(body)]
         if len(set(rows)) != count or max(rows) >= len(self.table):
             raise RemoteProtocolError(
                 f"{self._asker}: expected rows below {len(self.table)}, each once in a query; some are not"
             )
-        return rows
+        # An announcement of less than is asked for allows nothing.
+        return Query(rows, max(count, in_all))
 
-    def _spend(self, step: int, asked: int) -> None:
+    def _spend(self, step: int, query: Query) -> None:
         """Say whether we will answer, before anything is calculated."""
-        if self._most_rows is not None and self._answered + asked > self._most_rows:
-            self._channel.send(Kind.QUERY_VERDICT, step, TOO_MANY_ROWS)
-            raise BudgetExceededError(
-                f"{self._asker} asked for {asked} rows after {self._answered}; {self._most_rows} is the limit"
-            )
-        self._answered += asked
+        if self._limit is not None and self._answered + query.in_all > self._limit.rows:
+            self._refuse(step, query, self._limit)
+        self._answered += len(query.rows)
         # First, so that a session that breaks off has counted too much rather than too little.
         self._book(self._answered)
-        self._channel.send(Kind.QUERY_VERDICT, step, WILL_ANSWER)
+        self._channel.send(Kind.QUERY_VERDICT, step, VERDICT.pack(WILL_ANSWER, 0, 0))
+
+    def _refuse(self, step: int, query: Query, limit: RowLimit) -> NoReturn:
+        """Both sides get the same numbers."""
+        verdict = BEYOND_THE_PLAN if limit.is_planned else BEYOND_ITS_OWN
+        self._channel.send(Kind.QUERY_VERDICT, step, VERDICT.pack(verdict, limit.rows, self._answered))
+        counted = limit.in_words(self._answered, self.participant.name)
+        cure = limit.cure("raise yours: --most-rows, or most_rows in party.toml")
+        raise BudgetExceededError(f"{self._asker} asked for {query.in_all:,} rows; {counted}; {cure}")
 
     @property
     def _channel(self) -> Channel:
