@@ -163,6 +163,21 @@ def test_rows_as_they_come(
     assert "s3cret" not in printed + capsys.readouterr().err
 
 
+def test_rare_levels_as_they_come(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], files: list[str], tmp_path: Path
+) -> None:
+    """Where training grouped rare levels, the training rows pass strict mode, and the rare ones are counted as rare."""
+    file = tmp_path / "fund.csv"
+    file.write_text(file.read_text().replace("Kiel", "Ulm", 2))
+    trained(monkeypatch, capsys, files, "--drop", "name")
+    words = ["predict", str(tmp_path / "run"), "--data", *files, "--id", "client", "--strict"]
+    words += ["--out", str(tmp_path / "scores.csv")]
+    assert call(monkeypatch, *words) == 0
+    printed = capsys.readouterr().out
+    assert "never saw" not in printed
+    assert "fund: levels outside those that training kept, counted as rare as in training: 'town' (2 rows, 2" in printed
+
+
 def test_a_plan_from_tables(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], files: list[str]
 ) -> None:

@@ -51,7 +51,9 @@ Cost = Annotated[
 ]
 StrictRows = Annotated[
     bool,
-    typer.Option("--strict", help="Refuse rows with a level or gap that training never saw (default: count them)."),
+    typer.Option(
+        "--strict", help="Refuse rows with a level or gap for which training had no place (default: count them)."
+    ),
 ]
 TestFiles = Annotated[
     list[str],

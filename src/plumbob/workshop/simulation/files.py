@@ -26,7 +26,7 @@ from plumbob.data import (
     steps_per_epoch,
     store,
 )
-from plumbob.data.encoder import Encoder, fit_encoder
+from plumbob.data.encoder import Encoder, RareRows, fit_encoder
 from plumbob.errors import DataError
 from plumbob.plan import Plan, suggestion
 from plumbob.workshop.simulation.training import JointModel
@@ -47,6 +47,8 @@ class LoadedTables:
     """How many rows each party's file has; in the tables are those that all of them have."""
     unseen: dict[str, dict[str, int]] = field(default_factory=dict)
     """Of rows to predict, by party and column: levels and gaps that training never saw."""
+    rare: dict[str, dict[str, RareRows]] = field(default_factory=dict)
+    """Of rows to predict, by party and column: levels that count as rare."""
     has_ids: bool = False
     """Whether rows have ids of their own, and are not known by their place only."""
 
@@ -177,7 +179,10 @@ def load_new_rows(
                 model.parts[party].encoder.refuse_unseen(table)
             _refuse_cells(table, model.parts[party].encoder)
     unseen = {party: model.parts[party].encoder.unseen(table) for party, table in aligned.items()}
-    return LoadedTables("files", aligned, rows_read=_sizes(tables), unseen=unseen, has_ids=id_column is not None)
+    rare = {party: model.parts[party].encoder.counted_as_rare(table) for party, table in aligned.items()}
+    return LoadedTables(
+        "files", aligned, rows_read=_sizes(tables), unseen=unseen, rare=rare, has_ids=id_column is not None
+    )
 
 
 def split_dataset(plan: Plan, name: str, part: str = "train", data_dir: Path | None = None) -> dict[str, Table]:
