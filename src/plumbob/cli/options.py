@@ -11,6 +11,14 @@ DataOption = Annotated[
     list[str],
     typer.Option("--data", help="A data set's name, or PARTY=FILE for each party.", metavar="DATASET|PARTY=FILE ..."),
 ]
+IdColumns = Annotated[
+    list[str],
+    typer.Option(
+        "--id",
+        help="Column that identifies each row; where its name differs, PARTY=COLUMN for each party, repeated.",
+        metavar="[PARTY=]COLUMN",
+    ),
+]
 IdColumn = Annotated[str | None, typer.Option("--id", help="Column that identifies each row.", metavar="COLUMN")]
 DataDir = Annotated[
     Path | None, typer.Option("--data-dir", help="The folder of the larger data sets; else PLUMBOB_DATA.")

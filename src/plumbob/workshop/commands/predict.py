@@ -28,7 +28,7 @@ def run(folder: Path, inputs: Inputs, out: Path, choices: Choices = Choices()) -
     model = JointModel.load(folder)
     label_party = model.plan.label_party.name
     threshold = threshold_of(choices.threshold, choices.cost, model.parts[label_party])
-    loaded = load_new_rows(model, inputs.data, inputs.id_column, inputs.data_dir, choices.gaps, choices.is_strict)
+    loaded = load_new_rows(model, inputs.data, inputs.id_columns, inputs.data_dir, choices.gaps, choices.is_strict)
     ids = loaded.tables[label_party].ids
     unusual = [
         line
