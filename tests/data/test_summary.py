@@ -66,3 +66,22 @@ def test_values_are_shown_only_where_they_are_asked_for(file: Path) -> None:
     assert {(column.lowest, column.highest) for column in summary.columns} == {("", "")}
     assert "lowest" not in summary.lines()[0]
     assert "1159" not in "".join(summary.lines())
+
+
+def test_a_column_of_rare_levels_is_named(file: Path) -> None:
+    """Where nearly all levels are grouped, one sentence says so and what to do; a column with large levels has none."""
+    table = read_table(file, "id", choices=READING)
+    *_, total, advice = summarise(table, CHOICES).lines()
+    assert total == "60 rows, 6 columns, 31 after encoding"
+    assert advice.startswith("postcode: 25 of 25 levels have too few rows and are grouped into one")
+    assert "leave it out with --drop postcode, or shorten it in your file" in advice
+    assert not summarise(table, EncodingChoices(bins=10, rare=2)).columns[-1].advice
+
+
+def test_a_few_rare_levels_are_no_reason_for_advice(tmp_path: Path) -> None:
+    """Levels that are kept still say something, however many rare ones there are beside them."""
+    lines = ["id,town", *(f"p{row},{'Bonn' if row % 3 else f'village {row % 20}'}" for row in range(ROWS))]
+    path = tmp_path / "towns.csv"
+    path.write_text("\n".join(lines) + "\n")
+    (town,) = summarise(read_table(path, "id"), CHOICES).columns
+    assert (town.rare_levels, town.rare_rows, town.advice) == (20, 20, "")

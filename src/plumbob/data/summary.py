@@ -1,5 +1,6 @@
 """What a party's own table gives: for each column its kind, gaps, levels and encoded columns. It stays at home."""
 
+import shlex
 from collections import Counter
 from dataclasses import asdict, dataclass, replace
 
@@ -14,6 +15,8 @@ MANY_LEVELS = 0.5
 """Share of different texts among the rows from which on a column looks like a name or an id."""
 
 
+MOSTLY_RARE = 0.9
+"""Share of rare levels' rows among those with a text from which on a column says next to nothing."""
 ENDS = 5
 """Where the lowest and the highest value stand in a line of the printed table."""
 
@@ -42,11 +45,27 @@ class ColumnSummary:
             return "no value at all: it gives no column"
         if self.different == 1 and not self.gaps:
             return "constant: it gives no column" if not self.encoded else "constant"
-        if self.kind == "text" and self.different > MANY_LEVELS * (self.rows - self.gaps):
+        if self._has_own_texts:
             return "nearly every row has its own text: a name or an id? leave it out with --drop"
         if self.rare_levels:
             return f"{self.rare_levels} rare levels grouped" if self.rare_levels > 1 else "1 rare level grouped"
         return ""
+
+    @property
+    def advice(self) -> str:
+        """One sentence for a column that is left with its rare levels only, which are told apart from gaps at most."""
+        if self.rare_levels < 2 or self._has_own_texts or self.rare_rows < MOSTLY_RARE * (self.rows - self.gaps):
+            return ""
+        flag = f"--drop {shlex.quote(self.name)}"
+        return (
+            f"{self.name}: {self.rare_levels} of {self.different} levels have too few rows and are grouped into one, so"
+            f" the column says next to nothing; leave it out with {flag}, or shorten it in your file (a postcode to its"
+            " first two digits, for example)"
+        )
+
+    @property
+    def _has_own_texts(self) -> bool:
+        return self.kind == "text" and self.different > MANY_LEVELS * (self.rows - self.gaps)
 
     @property
     def cells(self) -> list[str]:
@@ -83,11 +102,11 @@ class TableSummary:
         unnamed = (
             [f"left out, as they have no name and say nothing: {', '.join(self.left_out)}"] if self.left_out else []
         )
-        return [*table, total, *unnamed]
+        return [*table, total, *unnamed, *(column.advice for column in self.columns if column.advice)]
 
     def to_dict(self) -> dict[str, object]:
         """For programs."""
-        columns = [{**asdict(column), "remark": column.remark} for column in self.columns]
+        columns = [{**asdict(column), "remark": column.remark, "advice": column.advice} for column in self.columns]
         return {"rows": self.rows, "width": self.width, "columns": columns, "left_out": list(self.left_out)}
 
 
@@ -111,7 +130,11 @@ def _summary(column: Column, shapes: TableSlots, type_said: str) -> ColumnSummar
     rare = different - len(shape.levels) if shape is not None and shape.levels is not None else 0
     width = 1 if shape is None and counts is None else different if shape is None else shape.width
     kind = "text" if counts is not None else _kind(column, type_said)
-    return ColumnSummary(column.name, kind, len(column.values), gaps, different, rare, width)
+    kept = set(shape.levels or ()) if shape is not None else set()
+    rare_rows = (
+        sum(count for text, count in counts.items() if text is not None and text not in kept) if counts and rare else 0
+    )
+    return ColumnSummary(column.name, kind, len(column.values), gaps, different, rare, width, rare_rows)
 
 
 def _kind(column: Column, type_said: str) -> str:
