@@ -149,7 +149,7 @@ def test_a_limit_between_processes(organisations: Organisations, run: Run) -> No
     assert "features: 40 more rows would exceed its limit" in commands["label"].complained
     assert "label asked for 40 rows after 0; 39 is the limit" in commands["features"].complained
     assert f"delete {organisations.home('features')}/answered/{PLAN.hash()}.json" in commands["features"].complained
-    assert "answered 40 rows in 1 queries of label" in commands["features-2"].printed
+    assert "answered 40 rows in 1 query of label" in commands["features-2"].printed
     assert not (organisations.folder / "scores.csv").exists()
     change(organisations.home("features") / "party.toml", "most_rows = 0", "most_rows = 40")
     commands = predicted(organisations)

@@ -485,7 +485,8 @@ def _answered(
         ) from None
     in_all = ledger.answered()
     asker = party_run.plan.label_party.name
-    line = f"answered {served.rows} rows in {served.queries} queries of {asker}, {in_all} rows of this plan in all"
+    queries = "1 query" if served.queries == 1 else f"{served.queries} queries"
+    line = f"answered {served.rows} rows in {queries} of {asker}, {in_all} rows of this plan in all"
     return {"queries": served.queries, "rows": served.rows, "rows_in_all": in_all, "lines": [line]}
 
 
