@@ -68,6 +68,8 @@ def test_calculated_and_encrypted_runs_agree(tmp_path: Path) -> None:
         "claimed-width",
         "label-chosen-rows",
         "steering",
+        "off-the-circle",
+        "garbage-replies",
     }
 
 

@@ -258,7 +258,7 @@ def test_chosen_rows_leak_from_opened_weights(start: str, most: int, monkeypatch
 
 
 def test_chosen_rows_leak_by_lattices_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Columns of powers of two in the first pass read many people from each opened weight."""
+    """From zero weights every opened weight is a binary number of labels: 26 of them hold all 300 people's."""
     monkeypatch.setattr(redteam, "PASSIVE", ())
     monkeypatch.setattr(redteam, "ACTIVE", (CHOSEN_ROWS,))
     plan = plumbob.Plan.for_columns((4, 26), protocol="shares", open="own", epochs=3, seed=7)
