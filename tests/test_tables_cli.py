@@ -185,7 +185,7 @@ def test_ids_that_are_named_differently(
         (["bank=client"], "no id column for fund; add --id fund=COLUMN"),
         (["bank=client", "find=client"], "--id find=client: no party 'find' has a file here, only bank, fund"),
         (["bank=client", "bank=late"], "--id bank=late: a second id column for bank; expected one"),
-        (["client", "customer_no"], "--id client: expected one COLUMN for all files, or PARTY=COLUMN for each party"),
+        (["client", "fund=client"], "--id client: expected one COLUMN for all files, or PARTY=COLUMN for each party"),
         (["bank=client", "fund="], "--id fund=: expected one COLUMN for all files, or PARTY=COLUMN for each party"),
     ],
 )

@@ -11,7 +11,7 @@ DataOption = Annotated[
     list[str],
     typer.Option("--data", help="A data set's name, or PARTY=FILE for each party.", metavar="DATASET|PARTY=FILE ..."),
 ]
-IdColumns = Annotated[
+IdColumnWords = Annotated[
     list[str],
     typer.Option(
         "--id",

@@ -11,7 +11,7 @@ from plumbob.cli.options import (
     FromFate,
     FromSecretflow,
     IdColumn,
-    IdColumns,
+    IdColumnWords,
     JobVersion,
     Json,
     LabelColumn,
@@ -41,7 +41,7 @@ def plan_new(
             "--data", help="Table to fit the plan to: your own FILE, or PARTY=FILE, repeated.", metavar="FILE"
         ),
     ] = [],  # noqa: B006  # Typer copies it.
-    id_words: IdColumns = [],  # noqa: B006  # Typer copies it.
+    id_words: IdColumnWords = [],  # noqa: B006  # Typer copies it.
     label_column: LabelColumn = None,
     as_json: Json = False,
     quiet: Quiet = False,

@@ -11,7 +11,7 @@ from plumbob.cli.options import (
     Cost,
     DataDir,
     DataOption,
-    IdColumns,
+    IdColumnWords,
     Json,
     Quiet,
     StrictRows,
@@ -61,7 +61,7 @@ def train(
 def predict(
     words: Annotated[list[str], typer.Argument(metavar="RUN_DIR", help="The folder of a run; PARTY=FILE may follow.")],
     data: DataOption = [],  # noqa: B006  # Typer copies it.
-    id_words: IdColumns = [],  # noqa: B006  # Typer copies it.
+    id_words: IdColumnWords = [],  # noqa: B006  # Typer copies it.
     out: Annotated[Path, typer.Option(help="The CSV file to write.", dir_okay=False)] = Path("scores.csv"),
     threshold: Threshold = None,
     cost: Cost = None,

@@ -10,7 +10,7 @@ from plumbob.cli.options import (
     DataDir,
     DataOption,
     EngineOption,
-    IdColumns,
+    IdColumnWords,
     IsNew,
     Jobs,
     LabelColumn,
@@ -34,7 +34,7 @@ class TrainingFlags:
     words: PlanWords = None
     out: RunOut = Path("run")
     data: DataOption = field(default_factory=list)
-    id_columns: IdColumns = field(default_factory=list)
+    id_columns: IdColumnWords = field(default_factory=list)
     label_column: LabelColumn = None
     data_dir: DataDir = None
     engine: EngineOption = "auto"

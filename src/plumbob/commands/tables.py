@@ -29,8 +29,9 @@ def id_columns(words: Sequence[str]) -> IdColumns:
     """From `--id`: one name for every file, or one for each party; None where rows are matched by their place."""
     if not words:
         return None
-    if len(words) == 1 and "=" not in words[0]:
-        return words[0]
+    if not any("=" in word for word in words):
+        # As with any flag that is given twice, the last one counts.
+        return words[-1]
     columns: dict[str, str] = {}
     for word in words:
         party, _, column = word.partition("=")
