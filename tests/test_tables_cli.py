@@ -163,6 +163,65 @@ def test_rows_as_they_come(
     assert "s3cret" not in printed + capsys.readouterr().err
 
 
+def test_ids_that_are_named_differently(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], files: list[str], tmp_path: Path
+) -> None:
+    """Each party's id column may be named; training, prediction and a new plan take the same flags."""
+    file = tmp_path / "fund.csv"
+    file.write_text(file.read_text().replace("client", "customer_no"))
+    ids = ["--id", "bank=client", "--id", "fund=customer_no"]
+    words = [*ids, "--label", "late", "--drop", "name", "--batch-size", "32", "--out", str(tmp_path / "run")]
+    told(monkeypatch, capsys, "train", "--data", *files, *words, "--protocol", "clear", "--split-by", "debt")
+    scores = ["--out", str(tmp_path / "scores.csv")]
+    assert told(monkeypatch, capsys, "predict", str(tmp_path / "run"), "--data", *files, *ids, *scores)["rows"] == ROWS
+    both = [word for file in files for word in ("--data", file)]
+    plan = told(monkeypatch, capsys, "plan", "new", *both, *ids, "--label", "late")["plan"]
+    assert [party["features"] for party in plan["parties"]] == [19, 10]
+
+
+@pytest.mark.parametrize(
+    ("ids", "message"),
+    [
+        (["bank=client"], "no id column for fund; add --id fund=COLUMN"),
+        (["bank=client", "find=client"], "--id find=client: no party 'find' has a file here, only bank, fund"),
+        (["bank=client", "bank=late"], "--id bank=late: a second id column for bank; expected one"),
+        (["client", "fund=client"], "--id client: expected one COLUMN for all files, or PARTY=COLUMN for each party"),
+        (["bank=client", "fund="], "--id fund=: expected one COLUMN for all files, or PARTY=COLUMN for each party"),
+    ],
+)
+def test_id_columns_that_do_not_fit_the_parties(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    files: list[str],
+    tmp_path: Path,
+    ids: list[str],
+    message: str,
+) -> None:
+    """The refusal names the party that is meant, and what to type."""
+    words = [word for name in ids for word in ("--id", name)]
+    out = str(tmp_path / "run")
+    assert call(monkeypatch, "train", "--data", *files, *words, "--label", "late", "--out", out) == 1
+    assert message in capsys.readouterr().err
+    both = [word for file in files for word in ("--data", file)]
+    assert call(monkeypatch, "plan", "new", *both, *words, "--label", "late") == 1
+    assert message in capsys.readouterr().err
+
+
+def test_rare_levels_as_they_come(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], files: list[str], tmp_path: Path
+) -> None:
+    """Where training grouped rare levels, the training rows pass strict mode, and the rare ones are counted as rare."""
+    file = tmp_path / "fund.csv"
+    file.write_text(file.read_text().replace("Kiel", "Ulm", 2))
+    trained(monkeypatch, capsys, files, "--drop", "name")
+    words = ["predict", str(tmp_path / "run"), "--data", *files, "--id", "client", "--strict"]
+    words += ["--out", str(tmp_path / "scores.csv")]
+    assert call(monkeypatch, *words) == 0
+    printed = capsys.readouterr().out
+    assert "never saw" not in printed
+    assert "fund: levels outside those that training kept, counted as rare as in training: 'town' (2 rows, 2" in printed
+
+
 def test_a_plan_from_tables(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], files: list[str]
 ) -> None:

@@ -447,7 +447,7 @@ def test_telco_names_its_blanks() -> None:
     if not folder or not (Path(folder) / "telco/telco.csv").exists():
         pytest.skip("PLUMBOB_DATA names no folder with telco/telco.csv")
     path = Path(folder) / "telco/telco.csv"
-    words = r"'TotalCharges': 7 of 7043 cells are not numbers \(7 blank\), besides 4 empty, .*--na \" \""
+    words = r"'TotalCharges': 7 of 7043 cells are not numbers \(7 blank\), besides 4 gaps, .*--na \" \""
     with pytest.raises(DataError, match=words):
         read_table(path, "customerID", "Churn")
     table = read_table(path, "customerID", "Churn", choices=ColumnChoices(gaps=(" ",)))

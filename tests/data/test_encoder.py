@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 from sklearn.preprocessing import StandardScaler
 
 from plumbob.data import Encoder, table_from
-from plumbob.data.encoder import fit_encoder
+from plumbob.data.encoder import RareRows, fit_encoder
 from plumbob.data.whitening import CLIP
 from plumbob.errors import DataError
 from plumbob.plan import Plan
@@ -136,7 +136,7 @@ def test_columns_are_found_by_name() -> None:
 
 def test_unseen_levels_are_counted_by_column() -> None:
     """A plan with bins takes a level that training never saw, and says in which column and how often."""
-    town = ["Bonn"] * 40 + ["Kiel"] * 40 + ["Ulm"] * 2
+    town = ["Bonn"] * 40 + ["Kiel"] * 42
     encoder = fitted({"x": [float(row) for row in range(82)], "town": town}, bins=4)
     new = table_from(pa.table({"x": [1.0, None], "town": ["Rome", "Kiel"]}))
     assert encoder.unseen(new) == {"x": 1, "town": 1}
@@ -144,6 +144,19 @@ def test_unseen_levels_are_counted_by_column() -> None:
     with pytest.raises(DataError, match=r"'x' \(1\), 'town' \(1\)") as refusal:
         encoder.refuse_unseen(new)
     assert "Rome" not in str(refusal.value)
+
+
+def test_a_level_that_training_grouped_counts_as_seen() -> None:
+    """The training rows themselves are never refused, and rows of the rare group are counted apart."""
+    town = ["Bonn"] * 40 + ["Kiel"] * 40 + ["Ulm"] * 2
+    encoder = fitted({"town": town}, bins=4)
+    trained_on = table_from(pa.table({"town": town}))
+    assert encoder.unseen(trained_on) == {}
+    assert encoder.counted_as_rare(trained_on) == {"town": RareRows(rows=2, kept=2)}
+    encoder.refuse_unseen(table_from(pa.table({"town": ["Ulm", "Rome"]})))
+    gaps = table_from(pa.table({"town": ["Ulm", None]}))
+    assert encoder.unseen(gaps) == {"town": 1}
+    assert encoder.counted_as_rare(gaps) == {"town": RareRows(rows=1, kept=2)}
 
 
 def test_slots_are_scaled_like_any_column() -> None:

@@ -61,8 +61,9 @@ def test_levels_with_few_rows_are_grouped() -> None:
 def test_an_unseen_level_is_a_rare_one() -> None:
     """It is counted, and encoded as the rare ones are; without a slot for them the row is an average one."""
     (source,) = fitted(a_table(town=TOWNS))
+    assert isinstance(source, Levels)
     new = Column("town", np.array(["Rome", "Kiel", None], dtype=object))
-    assert source.unseen(new) == 1
+    assert (source.unseen(new), source.counted_as_rare(new)) == (0, 1)
     assert encoded(source, new).tolist() == [[0, 1, 0], [1, 0, 0], [0, 0, 1]]
     (plain,) = fitted(a_table(town=["Bonn"] * 60 + ["Kiel"] * 40))
     assert plain.unseen(new) == 2

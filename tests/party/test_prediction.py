@@ -150,7 +150,7 @@ def test_a_limit_between_processes(organisations: Organisations, run: Run) -> No
     assert f"label asked for 40 rows; {counted}" in commands["features"].complained
     assert "raise yours: --most-rows, or most_rows in party.toml" in commands["features"].complained
     assert "delete" not in commands["features"].complained
-    assert "answered 40 rows in 1 queries of label" in commands["features-2"].printed
+    assert "answered 40 rows in 1 query of label" in commands["features-2"].printed
     assert not (organisations.folder / "scores.csv").exists()
     change(organisations.home("features") / "party.toml", "most_rows = 0", "most_rows = 40")
     commands = predicted(organisations)

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -62,6 +63,20 @@ def test_a_run_that_did_not_end(status: str) -> None:
     record = unfinished_record(Plan.for_columns((2, 3)), 40, status)
     assert headings(record) == ["What the plan lets happen", "The plan", "What is not protected"]
     assert f"The run did not finish: {status}." in page_of(record)
+
+
+@pytest.mark.parametrize(
+    ("keys", "cells"),
+    [
+        ({"epochs": 0}, "<td>14 (by the public rule)</td><td>by the public rule</td>"),
+        ({"epochs": 3}, "<td>3</td><td>by the public rule</td>"),
+        ({"epochs": 0, "noise": "rows", "scale": "public"}, "<td>by the public rule</td><td>by the public rule</td>"),
+    ],
+)
+def test_epochs_by_the_public_rule(keys: dict[str, Any], cells: str) -> None:
+    """The page shows how often the rows are walked through, never a 0 that stands for a rule."""
+    plan = Plan.for_columns((2, 3), protocol="shares", **keys)
+    assert f'<th scope="row">epochs</th>{cells}' in page_of(unfinished_record(plan, 40, "running"))
 
 
 def test_disagreements_are_told_once(audited: RunRecord) -> None:

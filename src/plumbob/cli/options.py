@@ -11,6 +11,14 @@ DataOption = Annotated[
     list[str],
     typer.Option("--data", help="A data set's name, or PARTY=FILE for each party.", metavar="DATASET|PARTY=FILE ..."),
 ]
+IdColumnWords = Annotated[
+    list[str],
+    typer.Option(
+        "--id",
+        help="Column that identifies each row; where its name differs, PARTY=COLUMN for each party, repeated.",
+        metavar="[PARTY=]COLUMN",
+    ),
+]
 IdColumn = Annotated[str | None, typer.Option("--id", help="Column that identifies each row.", metavar="COLUMN")]
 DataDir = Annotated[
     Path | None, typer.Option("--data-dir", help="The folder of the larger data sets; else PLUMBOB_DATA.")
@@ -51,7 +59,9 @@ Cost = Annotated[
 ]
 StrictRows = Annotated[
     bool,
-    typer.Option("--strict", help="Refuse rows with a level or gap that training never saw (default: count them)."),
+    typer.Option(
+        "--strict", help="Refuse rows with a level or gap for which training had no place (default: count them)."
+    ),
 ]
 TestFiles = Annotated[
     list[str],

@@ -11,6 +11,7 @@ from plumbob.cli.options import (
     FromFate,
     FromSecretflow,
     IdColumn,
+    IdColumnWords,
     JobVersion,
     Json,
     LabelColumn,
@@ -40,7 +41,7 @@ def plan_new(
             "--data", help="Table to fit the plan to: your own FILE, or PARTY=FILE, repeated.", metavar="FILE"
         ),
     ] = [],  # noqa: B006  # Typer copies it.
-    id_column: IdColumn = None,
+    id_words: IdColumnWords = [],  # noqa: B006  # Typer copies it.
     label_column: LabelColumn = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -57,8 +58,9 @@ def plan_new(
 
     if data:
         from plumbob.commands import plans_from_tables as fitting
+        from plumbob.commands.tables import id_columns
 
-        files = fitting.Files(data, id_column, label_column, table)
+        files = fitting.Files(data, id_columns(id_words), label_column, table)
         show(fitting.new(keys, names, out, files), as_json)
     else:
         origin = Origin(None, from_fate, from_secretflow, job_version)

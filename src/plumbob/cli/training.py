@@ -11,7 +11,7 @@ from plumbob.cli.options import (
     Cost,
     DataDir,
     DataOption,
-    IdColumn,
+    IdColumnWords,
     Json,
     Quiet,
     StrictRows,
@@ -61,7 +61,7 @@ def train(
 def predict(
     words: Annotated[list[str], typer.Argument(metavar="RUN_DIR", help="The folder of a run; PARTY=FILE may follow.")],
     data: DataOption = [],  # noqa: B006  # Typer copies it.
-    id_column: IdColumn = None,
+    id_words: IdColumnWords = [],  # noqa: B006  # Typer copies it.
     out: Annotated[Path, typer.Option(help="The CSV file to write.", dir_okay=False)] = Path("scores.csv"),
     threshold: Threshold = None,
     cost: Cost = None,
@@ -80,9 +80,10 @@ def predict(
     folders, pairs = told_apart(words)
     if len(folders) != 1:
         raise typer.BadParameter(f"expected one folder of a run, got {', '.join(folders) or 'none'}")
+    from plumbob.commands.tables import id_columns
     from plumbob.workshop.commands import predict as work
     from plumbob.workshop.commands.train import Inputs
 
-    inputs = Inputs([*data, *pairs], id_column, data_dir=data_dir)
+    inputs = Inputs([*data, *pairs], id_columns(id_words), data_dir=data_dir)
     choices = work.Choices(threshold, cost, tuple(gaps), is_strict)
     show(work.run(Path(folders[0]), inputs, out, choices), as_json)

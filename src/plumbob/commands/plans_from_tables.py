@@ -11,6 +11,7 @@ from plumbob.commands.table_flags import TableFlags
 from plumbob.commands.tables import chosen
 from plumbob.data import column_names, read_table
 from plumbob.data.encoder import choices_of
+from plumbob.data.ids import IdColumns, id_column_of, refuse_other_parties
 from plumbob.data.summary import TableSummary, summarise
 from plumbob.errors import DataError
 from plumbob.plan import Plan, suggested_keys
@@ -23,7 +24,7 @@ class Files:
     """The tables, as the command line names them."""
 
     data: Sequence[str]
-    id_column: str | None
+    id_columns: IdColumns
     label_column: str | None
     flags: TableFlags
 
@@ -33,9 +34,10 @@ def new(keys: Mapping[str, Any], names: str | None, out: Path | None, files: Fil
     tables = dict(_named(word, place) for place, word in enumerate(files.data))
     if files.label_column is not None:
         tables = dict(sorted(tables.items(), key=lambda named: files.label_column not in column_names(named[1])))
+    refuse_other_parties(files.id_columns, tables)
     keys = suggested_keys(keys)
     plan = plan_from(None, {"features": [PEER] * max(2, len(tables)), **keys})
-    summaries = {name: _summary(file, files, plan) for name, file in tables.items()}
+    summaries = {name: _summary(name, file, files, plan) for name, file in tables.items()}
     widths = [summary.width for summary in summaries.values()]
     if len(tables) == 1:
         # Without the label this party is the second one.
@@ -58,13 +60,14 @@ def _named(word: str, place: int) -> tuple[str, Path]:
     return "own table", Path(word)
 
 
-def _summary(file: Path, files: Files, plan: Plan) -> TableSummary:
+def _summary(party: str, file: Path, files: Files, plan: Plan) -> TableSummary:
     known = column_names(file)
     label = files.label_column if files.label_column in known else None
     reading = chosen(files.flags).about(known)
     if label is None:
         reading = replace(reading, positive=None)
-    return summarise(read_table(file, files.id_column, label, choices=reading), choices_of(plan))
+    table = read_table(file, id_column_of(files.id_columns, party), label, choices=reading)
+    return summarise(table, choices_of(plan))
 
 
 def _commented(summary: TableSummary) -> list[str]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from plumbob.commands.table_flags import TableFlags
 from plumbob.data import ColumnChoices
+from plumbob.data.ids import IdColumns
 from plumbob.errors import DataError
 from plumbob.privacy.ranges import proposed_ranges
 
@@ -22,6 +23,24 @@ def chosen(flags: TableFlags) -> ColumnChoices:
         {**_proposed(flags.dictionary), **dict(map(_range, flags.ranges))},
         flags.positive,
     )
+
+
+def id_columns(words: Sequence[str]) -> IdColumns:
+    """From `--id`: one name for every file, or one for each party; None where rows are matched by their place."""
+    if not words:
+        return None
+    if not any("=" in word for word in words):
+        # As with any flag that is given twice, the last one counts.
+        return words[-1]
+    columns: dict[str, str] = {}
+    for word in words:
+        party, _, column = word.partition("=")
+        if not party or not column:
+            raise DataError(f"--id {word}: expected one COLUMN for all files, or PARTY=COLUMN for each party")
+        if party in columns:
+            raise DataError(f"--id {word}: a second id column for {party}; expected one")
+        columns[party] = column
+    return columns
 
 
 def _names(words: Sequence[str]) -> tuple[str, ...]:

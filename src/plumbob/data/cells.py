@@ -246,7 +246,8 @@ def _dirty(name: str, texts: Texts, counts: Counter[str], dirty: Collection[str]
     gaps = f"treat them as gaps with {flags}" if len(marks) == len(dirty) else f"with {flags} the marks are gaps"
     is_written = one == "a number" and any(amounts.is_amount(text) for text in dirty)
     ways = [*([gaps] if marks else []), *([_way_to_read_amounts(name, counts)] if is_written else [])]
-    empty = f", besides {len(texts) - n_cells} empty" if n_cells < len(texts) else ""
+    n_gaps = len(texts) - n_cells
+    empty = f", besides {n_gaps} gap{'' if n_gaps == 1 else 's'}" if n_gaps else ""
     is_not = f"is not {one}" if n_dirty == 1 else f"are not {many}"
     return (
         f"column {name!r}: {n_dirty} of {len(texts)} cells {is_not}{_listed_marks(counts, dirty)}{empty}, the first in"
@@ -259,7 +260,7 @@ def _way_to_read_amounts(name: str, counts: Counter[str]) -> str:
     if amounts.has_commas(counts) and not amounts.decimal_signs(counts):
         thousand, fraction = type_flag(name, "number:."), type_flag(name, "number:,")
         return f"read 1,234 as a thousand with {thousand} or as a fraction with {fraction}"
-    return f"read amounts such as 1,234.5 or 12 % with {type_flag(name, 'number')}"
+    return f"read amounts such as 1,234.5, 1.234,5 or 12 % with {type_flag(name, 'number')}"
 
 
 def type_flag(name: str, kind: str) -> str:

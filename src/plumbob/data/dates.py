@@ -26,6 +26,17 @@ def day_number(value: date) -> float:
     return float(value.toordinal() - EPOCH)
 
 
+def day_of(number: float) -> str:
+    """The day that a number means, as 2026-11-16."""
+    return date.fromordinal(EPOCH + int(number)).isoformat()
+
+
+def form_in_words(form: str) -> str:
+    """`%d/%m/%Y` as day/month/year."""
+    words = {"%d": "day", "%m": "month", "%b": "month", "%B": "month", "%Y": "year", "%y": "year"}
+    return "year-month-day" if form == ISO else re.sub("%[dmbBYy]", lambda found: words[found[0]], form)
+
+
 def looks_like_a_date(text: str) -> bool:
     """By its signs only; which day it means, if any, is another question."""
     return bool(ISO_DATE.fullmatch(text) or DATE_LIKE.fullmatch(TIME.sub("", text)))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from plumbob.arrays import Matrix, Vector
 from plumbob.data import store
 from plumbob.data.cells import ColumnChoices
-from plumbob.data.encoding import Bins, EncodedColumn, Marked, find_shapes, fit_source
+from plumbob.data.encoding import Bins, EncodedColumn, Levels, Marked, find_shapes, fit_source
 from plumbob.data.shapes import EncodingChoices
 from plumbob.data.tables import Column, Table
 from plumbob.data.whitening import CLIP
@@ -25,6 +25,14 @@ Rows = slice | NDArray[np.intp]
 ALL_ROWS = slice(None)
 LARGEST_SLOT = CLIP
 """Of a scaled slot's 1, or of its 0."""
+
+
+@dataclass(frozen=True)
+class RareRows:
+    """Rows to predict whose level counts as rare, and how many levels of that column training kept."""
+
+    rows: int
+    kept: int
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -53,12 +61,24 @@ class Encoder:
         return tuple(name for source in self.sources for name in source.encoded_names)
 
     def unseen(self, table: Table) -> dict[str, int]:
-        """By column: the rows whose level, or gap, training never saw. They are encoded as rare or as average rows."""
+        """By column: the rows whose level or gap training never saw. They are encoded as average rows.
+
+        Where training grouped rare levels, any other level belongs to that group: see `counted_as_rare`.
+        """
         counts = {
             source.name: source.unseen(column)
             for column, source in zip(_matching(table, self.sources), self.sources, strict=True)
         }
         return {name: count for name, count in counts.items() if count}
+
+    def counted_as_rare(self, table: Table) -> dict[str, RareRows]:
+        """By column in which training grouped rare levels: the rows whose level is not one of the kept ones."""
+        counts = {
+            source.name: RareRows(source.counted_as_rare(column), len(source.levels))
+            for column, source in zip(_matching(table, self.sources), self.sources, strict=True)
+            if isinstance(source, Levels)
+        }
+        return {name: rare for name, rare in counts.items() if rare.rows}
 
     def refuse_unseen(self, table: Table) -> None:
         """For whoever would rather have no score than one of an unusual row."""

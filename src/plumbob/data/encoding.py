@@ -67,7 +67,7 @@ class EncodedColumn(Protocol):
         """
 
     def unseen(self, column: Column) -> int:
-        """How many rows hold a level, or a gap, of which training saw none."""
+        """How many rows hold a level or a gap that training never saw and that has no slot."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -282,10 +282,17 @@ class Levels:
         yield from _indicators(self.places(column), self.shares, self.reference)
 
     def unseen(self, column: Column) -> int:
-        values = column.values.tolist() if column.is_text else [None] * len(column.values)
-        known = set(self.levels)
-        gaps = sum(value is None for value in values)
-        return sum(value is not None and value not in known for value in values) + (0 if self.has_gaps else gaps)
+        values = column.texts if column.is_text else [None] * len(column.values)
+        gaps = 0 if self.has_gaps else sum(value is None for value in values)
+        return gaps + (0 if self.has_rare else self._outside(values))
+
+    def counted_as_rare(self, column: Column) -> int:
+        """Rows with a level outside the kept ones, where training grouped such levels too."""
+        return self._outside(column.texts) if self.has_rare and column.is_text else 0
+
+    def _outside(self, values: Sequence[str | None]) -> int:
+        known = {*self.levels, None}
+        return sum(value not in known for value in values)
 
     def places(self, column: Column) -> Places:
         """Each row's slot; -1 where training saw nothing like it, and there is no slot for the rare ones."""

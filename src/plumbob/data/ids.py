@@ -4,12 +4,30 @@ Unicode NFC, blanks around it stripped; nothing else. Upper and lower case, lead
 "007" is "7" only the parties can know, and they must settle it before.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from unicodedata import normalize
 
 from plumbob.errors import DataError
 
 SHOWN_ROWS = 5
+IdColumns = str | Mapping[str, str] | None
+"""The column with the ids: one name for every party's file, or each party's own; None where rows have no ids."""
+
+
+def id_column_of(columns: IdColumns, party: str) -> str | None:
+    """In this party's file."""
+    return columns.get(party) if isinstance(columns, Mapping) else columns
+
+
+def refuse_other_parties(columns: IdColumns, parties: Collection[str]) -> None:
+    """Where each party's id column is named, every party has one and nobody else does."""
+    if not isinstance(columns, Mapping):
+        return
+    if strangers := [party for party in columns if party not in parties]:
+        named = f"--id {strangers[0]}={columns[strangers[0]]}"
+        raise DataError(f"{named}: no party {strangers[0]!r} has a file here, only {', '.join(parties)}")
+    if absent := [party for party in parties if party not in columns]:
+        raise DataError(f"no id column for {', '.join(absent)}; add --id {absent[0]}=COLUMN")
 
 
 def canonical(identity: str) -> str:

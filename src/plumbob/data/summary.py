@@ -1,21 +1,29 @@
 """What a party's own table gives: for each column its kind, gaps, levels and encoded columns. It stays at home."""
 
+import shlex
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
+from plumbob.data.dates import day_of, form_in_words
 from plumbob.data.encoding import find_shapes
 from plumbob.data.shapes import EncodingChoices, TableSlots
-from plumbob.data.tables import Column, Table
+from plumbob.data.tables import DATE, FLAG, Column, Table
 
 MANY_LEVELS = 0.5
 """Share of different texts among the rows from which on a column looks like a name or an id."""
 
 
+MOSTLY_RARE = 0.9
+"""Share of rare levels' rows among those with a text from which on a column says next to nothing."""
+ENDS = 5
+"""Where the lowest and the highest value stand in a line of the printed table."""
+
+
 @dataclass(frozen=True)
 class ColumnSummary:
-    """One column, in numbers; no cell of it is shown."""
+    """One column, in numbers; no cell of it is shown but its lowest and highest number, to its owner."""
 
     name: str
     kind: str
@@ -24,6 +32,11 @@ class ColumnSummary:
     different: int
     rare_levels: int
     encoded: int
+    rare_rows: int = 0
+    """Rows whose level is grouped with others."""
+    lowest: str = ""
+    """As it was read, where that was asked for: a wrong decimal sign or a day taken for a month shows here."""
+    highest: str = ""
 
     @property
     def remark(self) -> str:
@@ -32,17 +45,34 @@ class ColumnSummary:
             return "no value at all: it gives no column"
         if self.different == 1 and not self.gaps:
             return "constant: it gives no column" if not self.encoded else "constant"
-        if self.kind == "text" and self.different > MANY_LEVELS * (self.rows - self.gaps):
+        if self._has_own_texts:
             return "nearly every row has its own text: a name or an id? leave it out with --drop"
         if self.rare_levels:
             return f"{self.rare_levels} rare levels grouped" if self.rare_levels > 1 else "1 rare level grouped"
         return ""
 
     @property
+    def advice(self) -> str:
+        """One sentence for a column that is left with its rare levels only, which are told apart from gaps at most."""
+        if self.rare_levels < 2 or self._has_own_texts or self.rare_rows < MOSTLY_RARE * (self.rows - self.gaps):
+            return ""
+        flag = f"--drop {shlex.quote(self.name)}"
+        return (
+            f"{self.name}: {self.rare_levels} of {self.different} levels have too few rows and are grouped into one, so"
+            f" the column says next to nothing; leave it out with {flag}, or shorten it in your file (a postcode to its"
+            " first two digits, for example)"
+        )
+
+    @property
+    def _has_own_texts(self) -> bool:
+        return self.kind == "text" and self.different > MANY_LEVELS * (self.rows - self.gaps)
+
+    @property
     def cells(self) -> list[str]:
         """For a printed table."""
         gaps = f"{self.gaps / self.rows:.1%}" if self.gaps else "none"
-        return [self.name, self.kind, str(self.different), gaps, str(self.encoded), self.remark]
+        ends = [self.lowest, self.highest]
+        return [self.name, self.kind, str(self.different), gaps, str(self.encoded), *ends, self.remark]
 
 
 @dataclass(frozen=True)
@@ -60,9 +90,11 @@ class TableSummary:
 
     def lines(self) -> list[str]:
         """For people."""
-        head = ["column", "kind", "different", "gaps", "gives", ""]
+        head = ["column", "kind", "different", "gaps", "gives", "lowest", "highest", ""]
         cells = [head, *(column.cells for column in self.columns)]
-        widths = [max(len(row[place]) for row in cells) for place in range(len(head))]
+        if not any(column.lowest for column in self.columns):
+            cells = [[*row[:ENDS], *row[ENDS + 2 :]] for row in cells]
+        widths = [max(len(row[place]) for row in cells) for place in range(len(cells[0]))]
         table = [
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells
         ]
@@ -70,29 +102,53 @@ class TableSummary:
         unnamed = (
             [f"left out, as they have no name and say nothing: {', '.join(self.left_out)}"] if self.left_out else []
         )
-        return [*table, total, *unnamed]
+        return [*table, total, *unnamed, *(column.advice for column in self.columns if column.advice)]
 
     def to_dict(self) -> dict[str, object]:
         """For programs."""
-        columns = [{**asdict(column), "remark": column.remark} for column in self.columns]
+        columns = [{**asdict(column), "remark": column.remark, "advice": column.advice} for column in self.columns]
         return {"rows": self.rows, "width": self.width, "columns": columns, "left_out": list(self.left_out)}
 
 
-def summarise(table: Table, choices: EncodingChoices) -> TableSummary:
-    """Of a table under these choices; text and gaps that they refuse are counted all the same."""
+def summarise(table: Table, choices: EncodingChoices, has_ends: bool = False) -> TableSummary:
+    """Of a table under these choices; text and gaps that they refuse are counted all the same.
+
+    With `has_ends`, for the owner's eyes only, each column of numbers has its lowest and highest value.
+    """
     shapes = find_shapes(table, choices)
-    return TableSummary(len(table), tuple(_summary(column, shapes) for column in table.columns), table.left_out)
+    columns = [_summary(column, shapes, table.choices.types.get(column.name, "")) for column in table.columns]
+    if has_ends:
+        columns = [_with_ends(summary, column) for summary, column in zip(columns, table.columns, strict=True)]
+    return TableSummary(len(table), tuple(columns), table.left_out)
 
 
-def _summary(column: Column, shapes: TableSlots) -> ColumnSummary:
+def _summary(column: Column, shapes: TableSlots, type_said: str) -> ColumnSummary:
     shape = shapes.by_name.get(column.name)
     counts = Counter(column.values.tolist()) if column.is_text else None
     gaps = int(column.is_missing.sum())
     different = len(counts) - (gaps > 0) if counts is not None else _different_numbers(column)
     rare = different - len(shape.levels) if shape is not None and shape.levels is not None else 0
     width = 1 if shape is None and counts is None else different if shape is None else shape.width
-    kind = "text" if counts is not None else "number"
-    return ColumnSummary(column.name, kind, len(column.values), gaps, different, rare, width)
+    kind = "text" if counts is not None else _kind(column, type_said)
+    kept = set(shape.levels or ()) if shape is not None else set()
+    rare_rows = (
+        sum(count for text, count in counts.items() if text is not None and text not in kept) if counts and rare else 0
+    )
+    return ColumnSummary(column.name, kind, len(column.values), gaps, different, rare, width, rare_rows)
+
+
+def _kind(column: Column, type_said: str) -> str:
+    """What numbers stand for; of dates that were texts also the order of day, month and year."""
+    word, _, form = type_said.partition(":")
+    return f"{DATE} ({form_in_words(form)})" if word == DATE and form else column.meaning
+
+
+def _with_ends(summary: ColumnSummary, column: Column) -> ColumnSummary:
+    if column.is_text or column.meaning == FLAG or column.is_missing.all():
+        return summary
+    values = column.values.astype(np.float64, copy=False)
+    shown = day_of if column.meaning == DATE else "{:.10g}".format
+    return replace(summary, lowest=shown(float(np.nanmin(values))), highest=shown(float(np.nanmax(values))))
 
 
 def _different_numbers(column: Column) -> int:

@@ -33,6 +33,7 @@ from plumbob.plan import suggestion
 
 UNNAMED = re.compile(r"\(column \d+\)|Unnamed: \d+")
 SHOWN_ROWS = 5
+NUMBER, FLAG, DATE, ORDER = "number", "yes/no", "date", "levels in order"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -47,6 +48,8 @@ class Column:
     """Whether its bins become one rising column, as the party may choose too."""
     stated: tuple[float, ...] = ()
     """What the party says about its values without looking at them: both ends, and cuts between them if it likes."""
+    meaning: str = NUMBER
+    """What its numbers stand for."""
 
     def __repr__(self) -> str:
         return f"Column({self.name!r}, {len(self.values)} rows)"
@@ -293,7 +296,7 @@ def _assembled(
     given = np.concatenate(filled) if filled else labels
     names_of_rows = _checked_ids(tuple(ids)) if id_column is not None else _row_numbers(rows)
     types = dict(choices.types)
-    kept, left_out = _named(_told(column, choices, types, has_decimal_commas) for column in done)
+    kept, left_out = _named(_all_told(done, choices, types, has_decimal_commas))
     table = _labelled(names_of_rows, kept, given, choices.positive)
     return replace(table, choices=replace(choices, types=types), left_out=left_out)
 
@@ -304,6 +307,24 @@ def _features(
     chosen = names if choices.columns is None else choices.columns
     without = {*choices.drop, *((id_column, label_column) if choices.columns is None else ())}
     return [name for name in chosen if name not in without]
+
+
+def _all_told(
+    columns: Iterable[Column], choices: ColumnChoices, types: dict[str, str], has_decimal_commas: bool
+) -> list[Column]:
+    """Every column as it is told; those that are refused are named together, so that one more try is enough."""
+    read, refusals = [], []
+    for column in columns:
+        try:
+            read.append(_told(column, choices, types, has_decimal_commas))
+        except DataError as refusal:
+            refusals.append(refusal)
+    if len(refusals) == 1:
+        raise refusals[0]
+    if refusals:
+        listed = "".join(f"\n  {refusal}" for refusal in refusals)
+        raise DataError(f"{len(refusals)} columns cannot be read as they are:{listed}")
+    return read
 
 
 def _told(column: Column, choices: ColumnChoices, types: dict[str, str], has_decimal_commas: bool) -> Column:
@@ -323,6 +344,7 @@ def _told(column: Column, choices: ColumnChoices, types: dict[str, str], has_dec
         column.name in choices.stepped,
         column.name in choices.monotone,
         tuple(choices.ranges.get(column.name, ())),
+        column.meaning if kind is None else _meaning(kind),
     )
     if told.is_monotone and told.is_text:
         raise DataError(
@@ -330,6 +352,13 @@ def _told(column: Column, choices: ColumnChoices, types: dict[str, str], has_dec
             f" in order with {type_flag(told.name, 'low<mid<high')}"
         )
     return told
+
+
+def _meaning(kind: str) -> str:
+    """What the numbers of a column of this kind stand for."""
+    if "<" in kind:
+        return ORDER
+    return {"boolean": FLAG, "date": DATE}.get(kind.partition(":")[0], NUMBER)
 
 
 def _refuse_infinite(name: str, values: Vector | Texts) -> None:
@@ -372,6 +401,7 @@ class _Columns:
 
     names: list[str]
     texts: dict[int, list[tuple[slice, Texts]]] = field(default_factory=dict)
+    meanings: dict[int, set[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.numbers = store.GrowingColumns(len(self.names))
@@ -386,14 +416,20 @@ class _Columns:
                 self.texts.setdefault(place, []).append((slice(first, first + len(frame)), texts))
             else:
                 numbers[place] = piece.values
+                if not piece.is_missing.all():
+                    self.meanings.setdefault(place, set()).add(piece.meaning)
         self.numbers.add(numbers)
 
     def done(self) -> tuple[Column, ...]:
         numbers = self.numbers.done()
         return tuple(
-            Column(name, self._texts(place) if place in self.texts else numbers[place])
+            Column(name, self._texts(place) if place in self.texts else numbers[place], meaning=self._meaning_of(place))
             for place, name in enumerate(self.names)
         )
+
+    def _meaning_of(self, place: int) -> str:
+        found = self.meanings.get(place, set())
+        return found.pop() if len(found) == 1 else NUMBER
 
     def _texts(self, place: int) -> Texts:
         cells = np.full(self.numbers.rows, None, dtype=object)
@@ -502,12 +538,14 @@ def _column(name: str, series: Any) -> Column:
         return _column(name, _inferred(name, series))
     if series.dtype.is_numeric() or series.dtype == nw.Boolean:
         numbers = series.cast(nw.Float64).to_numpy()
-        return Column(name, np.asarray(numbers, dtype=np.float64))
+        return Column(
+            name, np.asarray(numbers, dtype=np.float64), meaning=FLAG if series.dtype == nw.Boolean else NUMBER
+        )
     if series.dtype in (nw.String, nw.Categorical, nw.Enum):
         return Column(name, _texts(series))
     if series.dtype in (nw.Date, nw.Datetime):
         days = [day_number(value) if isinstance(value, date) else np.nan for value in series.to_list()]
-        return Column(name, np.array(days))
+        return Column(name, np.array(days), meaning=DATE)
     if series.dtype == nw.Binary:
         raise DataError(f"column {name!r} {NOT_UTF8}")
     raise DataError(f"column {name!r} holds {series.dtype} in {len(series)} rows; expected numbers, true/false or text")

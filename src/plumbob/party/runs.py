@@ -35,7 +35,7 @@ from plumbob.party.party_run import PartyRun, party_run_at, refusals_told_at, re
 from plumbob.party.rows import aligned_rows, aligned_table, choice_of_held_out, is_arbiter, own_ids, own_table
 from plumbob.party.run_list import RUNS as RUNS
 from plumbob.party.run_list import is_unstarted, listed
-from plumbob.party.scores import refuse_unwritable, threshold_of, unseen_line, write_scores
+from plumbob.party.scores import refuse_unwritable, threshold_of, unusual_lines, write_scores
 from plumbob.party.sizes import largest_message
 from plumbob.party.status import Status, read_status
 from plumbob.plan import PARTY_NAME, Plan
@@ -343,23 +343,22 @@ def predict(folder: Path, given: GivenPlan, options: PredictionOptions, tell: Te
         threshold = threshold_of(options.threshold, options.cost, part)
         if is_asking:
             refuse_unwritable(options.out)
-    unusual = unseen_line(home.identity.name, part.encoder.unseen(table), len(table))
+    unseen, rare = part.encoder.unseen(table), part.encoder.counted_as_rare(table)
+    unusual = unusual_lines(home.identity.name, unseen, rare, len(table))
     place = _private(home, RUNS, f"predict-{plan.hash()[:SHORT]}")
     party_run = replace(party_run_at(home, plan, table, place, prediction.largest_message(plan), tell), list_name=name)
     with _one_session(place) as journal:
         if not is_asking:
             limit = _row_limit(plan, part.training_rows, options.most_rows or home.settings.most_rows)
             answered = _answered(party_run, journal, part, prediction.AnsweredRows.of(home, plan), limit)
-            return {**answered, "lines": [*filter(None, [unusual]), *answered["lines"]]}
+            return {**answered, "lines": [*unusual, *answered["lines"]]}
         scores = prediction.ask(party_run, journal, _journaled_randomness(journal), part, rows)
     if part.classes is None:
         raise DataError("the label party's part names no classes; was it saved by another version?")
     # Ids with what is predicted of them: nobody else's business.
     options.out.touch(mode=0o600)
     ids = [table.ids[row] for row in rows]
-    written = write_scores(
-        options.out, ids, scores, part.classes, [unusual], threshold, plan, _held_out(home, plan, run)
-    )
+    written = write_scores(options.out, ids, scores, part.classes, unusual, threshold, plan, _held_out(home, plan, run))
     return written if labels is None else {**written, **_judged(labels, ids, log_odds(plan, scores), written)}
 
 
@@ -505,7 +504,8 @@ def _answered(
     served = prediction.answer(party_run, journal, _journaled_randomness(journal), part, ledger, limit)
     in_all = ledger.answered()
     asker = party_run.plan.label_party.name
-    line = f"answered {served.rows} rows in {served.queries} queries of {asker}, {in_all} rows of this plan in all"
+    queries = "1 query" if served.queries == 1 else f"{served.queries} queries"
+    line = f"answered {served.rows} rows in {queries} of {asker}, {in_all} rows of this plan in all"
     return {"queries": served.queries, "rows": served.rows, "rows_in_all": in_all, "lines": [line]}
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.data import store
+from plumbob.data.encoder import RareRows
 from plumbob.errors import DataError
 from plumbob.model.links import log_odds
 from plumbob.plan import Plan
@@ -65,12 +66,16 @@ def _costs(text: str) -> tuple[float, float]:
     return false_alarm, missed
 
 
-def unseen_line(party: str, unseen: Mapping[str, int], rows: int) -> str:
-    """What training never saw, by column and count; nothing where there is none."""
-    if not unseen:
-        return ""
-    listed = ", ".join(f"{name!r} ({count})" for name, count in unseen.items())
-    return f"{party}: levels or gaps that training never saw in {rows} rows, taken as rare or average ones: {listed}"
+def unusual_lines(party: str, unseen: Mapping[str, int], rare: Mapping[str, RareRows], rows: int) -> list[str]:
+    """What training never saw, and what it grouped as rare, by column and count; nothing where there is none."""
+    lines = []
+    if unseen:
+        listed = ", ".join(f"{name!r} ({count})" for name, count in unseen.items())
+        lines.append(f"{party}: levels or gaps that training never saw in {rows} rows, taken as average ones: {listed}")
+    if rare:
+        listed = ", ".join(f"{name!r} ({count.rows} rows, {count.kept} levels kept)" for name, count in rare.items())
+        lines.append(f"{party}: levels outside those that training kept, counted as rare as in training: {listed}")
+    return lines
 
 
 def write_scores(

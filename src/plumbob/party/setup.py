@@ -22,7 +22,7 @@ ANYWHERE = ("0.0.0.0:", "[::]:")  # No place that a peer could dial.
 def init(folder: Path, settings: HomeSettings, days: int) -> dict[str, object]:
     """A new party in a folder of its own, with what its table gives; a table that cannot be read is refused first."""
     table = _own_table(settings)
-    summary = None if table is None else summarise(table, EncodingChoices(bins=SUGGESTED_BINS))
+    summary = None if table is None else summarise(table, EncodingChoices(bins=SUGGESTED_BINS), has_ends=True)
     label = None if table is None else _label(settings, table)
     if settings.engine not in engines.NAMES:
         raise SettingsError(f"engine {settings.engine!r}: expected one of {', '.join(engines.NAMES)}")

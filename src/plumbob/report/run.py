@@ -51,6 +51,7 @@ RECEIPT = (
     "their hashes and see whether they took part in the same run."
 )
 ROLES = {"label": "holds the label", "features": "holds columns only", "arbiter": "holds the key"}
+PUBLIC_RULE = "by the public rule"
 ALWAYS_TOLD = ("protocol", "scheme", "epochs", "batches", "noise", "open")
 WARNING_TEST_KEYS = "The keys were for tests only: too short to protect anything."
 WARNING_CALCULATED = (
@@ -191,11 +192,7 @@ def plan_section(plan: Plan, text: str) -> Section:
     parties = PageTable(
         ["party", "role", "columns"], [[one.name, ROLES[one.role], str(one.features)] for one in plan.parties]
     )
-    changed = [
-        [key.name, _setting(getattr(plan, key.name)), _setting(plan.default(key))]
-        for key in KEYS
-        if _is_told(plan, key)
-    ]
+    changed = [[key.name, _chosen(plan, key), _default(plan, key)] for key in KEYS if _is_told(plan, key)]
     settings = PageTable(["setting", "here", "default"], changed, "What differs from the defaults, and what protects.")
     whole = folded("The whole plan", tag("pre", tag("code", text)))
     tables = joined(table_of(parties, "Parties"), table_of(settings, "Settings"), whole)
@@ -209,6 +206,20 @@ def _is_told(plan: Plan, key: SettingKey) -> bool:
     if key.name == "batch_size":
         return plan.batches != "full"
     return key.name in ALWAYS_TOLD or (key.name != "title" and getattr(plan, key.name) != plan.default(key))
+
+
+def _chosen(plan: Plan, key: SettingKey) -> str:
+    """What the run does: where the public rule says how many epochs, its number."""
+    if key.name != "epochs" or plan.epochs:
+        return _setting(getattr(plan, key.name))
+    # With noise on whole rows the rule needs the number of rows.
+    is_open = plan.noise == "rows" and not plan.rows
+    return PUBLIC_RULE if is_open else f"{plan.passes} ({PUBLIC_RULE})"
+
+
+def _default(plan: Plan, key: SettingKey) -> str:
+    default = plan.default(key)
+    return PUBLIC_RULE if key.name == "epochs" and not default else _setting(default)
 
 
 def _setting(value: object) -> str:

@@ -28,7 +28,7 @@ def run(
 ) -> dict[str, object]:
     """Train and attack under each defence; the findings at the top are those of the plan as it is."""
     refuse_unknown(only)
-    loaded = load_tables(plan, inputs.data, inputs.id_column, inputs.label_column, inputs.data_dir)
+    loaded = load_tables(plan, inputs.data, inputs.id_columns, inputs.label_column, inputs.data_dir)
     if loaded.left_out:
         tell(loaded.left_out)
     results.make_folder(out)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from plumbob.party.scores import threshold_of, unseen_line, write_scores
+from plumbob.party.scores import threshold_of, unusual_lines, write_scores
 from plumbob.run_folder import RunFolder
 from plumbob.workshop.commands.export import refuse_absent_parts
 from plumbob.workshop.commands.train import Inputs
@@ -28,9 +28,13 @@ def run(folder: Path, inputs: Inputs, out: Path, choices: Choices = Choices()) -
     model = JointModel.load(folder)
     label_party = model.plan.label_party.name
     threshold = threshold_of(choices.threshold, choices.cost, model.parts[label_party])
-    loaded = load_new_rows(model, inputs.data, inputs.id_column, inputs.data_dir, choices.gaps, choices.is_strict)
+    loaded = load_new_rows(model, inputs.data, inputs.id_columns, inputs.data_dir, choices.gaps, choices.is_strict)
     ids = loaded.tables[label_party].ids
-    unusual = [unseen_line(party, unseen, len(ids)) for party, unseen in loaded.unseen.items()]
+    unusual = [
+        line
+        for party, unseen in loaded.unseen.items()
+        for line in unusual_lines(party, unseen, loaded.rare[party], len(ids))
+    ]
     scores = model.scores(loaded.tables)
     held_out = kept_rows(RunFolder(folder), label_party) if loaded.has_ids else None
     result = write_scores(out, ids, scores, model.classes, [loaded.left_out, *unusual], threshold, model.plan, held_out)

@@ -20,6 +20,7 @@ from plumbob.checking.refusal import refuse_leaks
 from plumbob.commands.flags import plan_from
 from plumbob.crypto import SYSTEM_RANDOMNESS, engines
 from plumbob.data import ColumnChoices, column_names
+from plumbob.data.ids import IdColumns
 from plumbob.errors import DataError
 from plumbob.party.party_run import ROW_BUDGET
 from plumbob.party.row_budget import RowBudget
@@ -43,7 +44,7 @@ class Inputs:
     """Where the data come from, as the command line names it."""
 
     data: list[str]
-    id_column: str | None = None
+    id_columns: IdColumns = None
     label_column: str | None = None
     data_dir: Path | None = None
     reading: ColumnChoices = field(default_factory=ColumnChoices)
@@ -96,7 +97,7 @@ def _loaded(plan: Plan, inputs: Inputs) -> LoadedTables:
     return load_tables(
         plan,
         inputs.data,
-        inputs.id_column,
+        inputs.id_columns,
         inputs.label_column,
         inputs.data_dir,
         inputs.reading,
@@ -130,7 +131,7 @@ def drafted_plan(inputs: Inputs, keys: Mapping[str, Any]) -> Plan:
 
 def party_widths(plan: Plan, inputs: Inputs) -> dict[str, int]:
     """How many columns each party's file gives under this plan."""
-    return encoded_widths(plan, inputs.data, inputs.id_column, inputs.label_column, inputs.reading, inputs.testing)
+    return encoded_widths(plan, inputs.data, inputs.id_columns, inputs.label_column, inputs.reading, inputs.testing)
 
 
 def _carried_out(plan: Plan, loaded: LoadedTables, out: Path, options: TrainingOptions) -> Run:

@@ -26,7 +26,8 @@ from plumbob.data import (
     steps_per_epoch,
     store,
 )
-from plumbob.data.encoder import Encoder, fit_encoder
+from plumbob.data.encoder import Encoder, RareRows, fit_encoder
+from plumbob.data.ids import IdColumns, id_column_of, refuse_other_parties
 from plumbob.errors import DataError
 from plumbob.plan import Plan, suggestion
 from plumbob.workshop.simulation.training import JointModel
@@ -47,6 +48,8 @@ class LoadedTables:
     """How many rows each party's file has; in the tables are those that all of them have."""
     unseen: dict[str, dict[str, int]] = field(default_factory=dict)
     """Of rows to predict, by party and column: levels and gaps that training never saw."""
+    rare: dict[str, dict[str, RareRows]] = field(default_factory=dict)
+    """Of rows to predict, by party and column: levels that count as rare."""
     has_ids: bool = False
     """Whether rows have ids of their own, and are not known by their place only."""
 
@@ -72,7 +75,7 @@ class Testing:
 def load_tables(
     plan: Plan,
     given: Sequence[str],
-    id_column: str | None = None,
+    id_columns: IdColumns = None,
     label_column: str | None = None,
     data_dir: Path | None = None,
     reading: ColumnChoices = ColumnChoices(),  # noqa: B008  # Frozen.
@@ -83,15 +86,15 @@ def load_tables(
         training, test = (split_dataset(plan, name, part, data_dir) for part in ("train", "test"))
         loaded = LoadedTables(name, training, test)
     else:
-        loaded = _load_files(plan, _files(plan, given), id_column, label_column, reading, testing)
-    refuse_unfit(plan, loaded.tables, id_column)
+        loaded = _load_files(plan, _files(plan, given), id_columns, label_column, reading, testing)
+    refuse_unfit(plan, loaded.tables, id_columns)
     return loaded
 
 
 def _load_files(
     plan: Plan,
     files: Mapping[str, Path],
-    id_column: str | None,
+    id_columns: IdColumns,
     label_column: str | None,
     reading: ColumnChoices,
     testing: Testing,
@@ -99,25 +102,25 @@ def _load_files(
     """One file for each party, with files of test rows beside them or the newest rows held out, if that is wished."""
     if testing.split_by is not None:
         reading = replace(reading, drop=(*reading.drop, testing.split_by))
-    read = read_training_files(plan, files, id_column, label_column, reading)
-    aligned, sizes = common_rows(plan, read, id_column), _sizes(read)
+    read = read_training_files(plan, files, id_columns, label_column, reading)
+    aligned, sizes = common_rows(plan, read, id_columns), _sizes(read)
     if testing.split_by is not None:
-        is_new = _newest(files, id_column, testing.split_by, aligned[plan.label_party.name].ids)
+        is_new = _newest(files, id_columns, testing.split_by, aligned[plan.label_party.name].ids)
         training = {party: table.take(np.flatnonzero(~is_new)) for party, table in aligned.items()}
         held_out = {party: table.take(np.flatnonzero(is_new)) for party, table in aligned.items()}
-        return LoadedTables("files", training, held_out, sizes, has_ids=id_column is not None)
+        return LoadedTables("files", training, held_out, sizes, has_ids=id_columns is not None)
     test: dict[str, Table] = {}
     if testing.files:
-        new = read_training_files(plan, _files(plan, testing.files), id_column, label_column, reading)
-        test = _aligned(new, id_column)
+        new = read_training_files(plan, _files(plan, testing.files), id_columns, label_column, reading)
+        test = _aligned(new, id_columns)
         _refuse_other_classes(plan, aligned, test)
-    return LoadedTables("files", aligned, test, sizes, has_ids=id_column is not None)
+    return LoadedTables("files", aligned, test, sizes, has_ids=id_columns is not None)
 
 
 def encoded_widths(
     plan: Plan,
     given: Sequence[str],
-    id_column: str | None,
+    id_columns: IdColumns,
     label_column: str | None,
     reading: ColumnChoices,
     testing: Testing,
@@ -125,7 +128,7 @@ def encoded_widths(
     """How many columns each party's file gives under a plan, whatever its parties' features say."""
     if testing.split_by is not None:
         reading = replace(reading, drop=(*reading.drop, testing.split_by))
-    return widths_of(plan, read_training_files(plan, _files(plan, given), id_column, label_column, reading))
+    return widths_of(plan, read_training_files(plan, _files(plan, given), id_columns, label_column, reading))
 
 
 def widths_of(plan: Plan, tables: Mapping[str, Table]) -> dict[str, int]:
@@ -137,14 +140,15 @@ def widths_of(plan: Plan, tables: Mapping[str, Table]) -> dict[str, int]:
     return widths
 
 
-def _newest(files: Mapping[str, Path], id_column: str | None, column: str, ids: Sequence[str]) -> NDArray[np.bool_]:
+def _newest(files: Mapping[str, Path], id_columns: IdColumns, column: str, ids: Sequence[str]) -> NDArray[np.bool_]:
     """Which of the aligned rows are the newest fifth by this column, of whichever party has it."""
-    holders = [file for file in files.values() if column in column_names(file)]
+    holders = [(party, file) for party, file in files.items() if column in column_names(file)]
     if len(holders) != 1:
         found = "no file has" if not holders else "more than one file has"
         raise DataError(f"--split-by {column}: {found} this column; expected one file with it")
-    table = read_table(holders[0], id_column, columns=[column])
-    (times,) = (table if id_column is None else in_agreed_order(table, ids)).columns
+    ((party, file),) = holders
+    table = read_table(file, id_column_of(id_columns, party), columns=[column])
+    (times,) = (table if id_columns is None else in_agreed_order(table, ids)).columns
     return newest_rows(times, round(NEWEST_SHARE * len(times.values)))
 
 
@@ -157,7 +161,7 @@ def _refuse_other_classes(plan: Plan, training: Mapping[str, Table], test: Mappi
 def load_new_rows(
     model: JointModel,
     given: Sequence[str],
-    id_column: str | None = None,
+    id_columns: IdColumns = None,
     data_dir: Path | None = None,
     gaps: Sequence[str] = (),
     is_strict: bool = False,
@@ -166,18 +170,25 @@ def load_new_rows(
     if (name := _dataset_name(given)) is not None:
         return LoadedTables(name, split_dataset(model.plan, name, "test", data_dir))
     tables = {}
-    for party, file in _files(model.plan, given).items():
+    files = _files(model.plan, given)
+    refuse_other_parties(id_columns, files)
+    for party, file in files.items():
         with _said_by(party):
             reading = model.parts[party].encoder.reading
-            tables[party] = read_table(file, id_column, choices=replace(reading, gaps=(*reading.gaps, *gaps)))
-    aligned = _aligned(tables, id_column)
+            tables[party] = read_table(
+                file, id_column_of(id_columns, party), choices=replace(reading, gaps=(*reading.gaps, *gaps))
+            )
+    aligned = _aligned(tables, id_columns)
     for party, table in aligned.items():
         with _said_by(party):
             if is_strict:
                 model.parts[party].encoder.refuse_unseen(table)
             _refuse_cells(table, model.parts[party].encoder)
     unseen = {party: model.parts[party].encoder.unseen(table) for party, table in aligned.items()}
-    return LoadedTables("files", aligned, rows_read=_sizes(tables), unseen=unseen, has_ids=id_column is not None)
+    rare = {party: model.parts[party].encoder.counted_as_rare(table) for party, table in aligned.items()}
+    return LoadedTables(
+        "files", aligned, rows_read=_sizes(tables), unseen=unseen, rare=rare, has_ids=id_columns is not None
+    )
 
 
 def split_dataset(plan: Plan, name: str, part: str = "train", data_dir: Path | None = None) -> dict[str, Table]:
@@ -226,11 +237,12 @@ def _files(plan: Plan, given: Sequence[str]) -> dict[str, Path]:
 
 
 def read_training_files(
-    plan: Plan, files: Mapping[str, Path], id_column: str | None, label_column: str | None, reading: ColumnChoices
+    plan: Plan, files: Mapping[str, Path], id_columns: IdColumns, label_column: str | None, reading: ColumnChoices
 ) -> dict[str, Table]:
     """Every party's table as it is in its file; only the label party's has the label."""
     if label_column is None:
         raise DataError(f"name the column that holds the label in {plan.label_party.name}'s file: --label COLUMN")
+    refuse_other_parties(id_columns, files)
     known = {}
     for party, file in files.items():
         with _said_by(party):
@@ -241,9 +253,9 @@ def read_training_files(
         own = reading.about(known[party])
         with _said_by(party):
             if plan.party(party).role == "label":
-                tables[party] = read_table(file, id_column, label_column, choices=own)
+                tables[party] = read_table(file, id_column_of(id_columns, party), label_column, choices=own)
             else:
-                tables[party] = read_table(file, id_column, choices=replace(own, positive=None))
+                tables[party] = read_table(file, id_column_of(id_columns, party), choices=replace(own, positive=None))
                 _refuse_label_column(tables[party], label_column)
     return tables
 
@@ -261,20 +273,20 @@ def _refuse_label_column(table: Table, label_column: str) -> None:
         raise DataError(f"its file has the label's column {label_column!r} too; only the label party may hold it")
 
 
-def common_rows(plan: Plan, read: Mapping[str, Table], id_column: str | None) -> dict[str, Table]:
+def common_rows(plan: Plan, read: Mapping[str, Table], id_columns: IdColumns) -> dict[str, Table]:
     """The rows that all parties have, in one order."""
     # Shapes are those of the whole files, as between organisations, whose common rows are not known yet.
     shaped_tables = {party: table if plan.version == 1 else shaped(table, plan) for party, table in read.items()}
-    return _aligned(shaped_tables, id_column)
+    return _aligned(shaped_tables, id_columns)
 
 
-def _aligned(tables: Mapping[str, Table], id_column: str | None) -> dict[str, Table]:
+def _aligned(tables: Mapping[str, Table], id_columns: IdColumns) -> dict[str, Table]:
     sizes = _sizes(tables)
-    if id_column is None and len(set(sizes.values())) > 1:
+    if id_columns is None and len(set(sizes.values())) > 1:
         raise DataError(
             f"without --id rows are matched by their place, and the files differ in length: {_listed(sizes)} rows"
         )
-    if id_column is None:
+    if id_columns is None:
         return dict(tables)
     return dict(zip(tables, align(list(tables.values())), strict=True))
 
@@ -287,13 +299,13 @@ def _listed(sizes: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {size}" for name, size in sizes.items())
 
 
-def refuse_unfit(plan: Plan, tables: Mapping[str, Table], id_column: str | None) -> None:
+def refuse_unfit(plan: Plan, tables: Mapping[str, Table], id_columns: IdColumns) -> None:
     """Every party's columns as the plan wants them, and enough rows for one batch."""
     for name, table in tables.items():
         with _said_by(name):
             encoder = fit_encoder(table, np.arange(len(table)), plan)
             _refuse_cells(table, encoder)
-            _refuse_other_width(plan, name, table, len(encoder.names), id_column)
+            _refuse_other_width(plan, name, table, len(encoder.names), id_columns)
     rows = len(tables[plan.label_party.name])
     if plan.rows and plan.rows != rows:
         raise DataError(f"the plan says {plan.rows} aligned rows, the data have {rows}; set rows to 0 if not yet known")
@@ -306,7 +318,7 @@ def _refuse_cells(table: Table, encoder: Encoder) -> None:
         encoder.encode(table, piece)
 
 
-def _refuse_other_width(plan: Plan, party: str, table: Table, width: int, id_column: str | None) -> None:
+def _refuse_other_width(plan: Plan, party: str, table: Table, width: int, id_columns: IdColumns) -> None:
     """With the columns that were counted, and what most likely was not meant to be one, or was."""
     features = plan.party(party).features
     if width == features:
@@ -315,7 +327,7 @@ def _refuse_other_width(plan: Plan, party: str, table: Table, width: int, id_col
     names = [repr(column.name) for column in table.columns]
     more = f" and {len(names) - SHOWN_COLUMNS} more" if len(names) > SHOWN_COLUMNS else ""
     after = " after encoding" if plan.categorical == "one-hot" or plan.bins else ""
-    if width > features and id_column is None:
+    if width > features and id_columns is None:
         reason = "if one of them is the rows' id, name it with --id"
     else:
         reason = "the columns of --id and --label do not count; correct these or the plan's features"
