@@ -490,7 +490,7 @@ def test_an_own_message_longer_than_the_plan_allows(tmp_path: Path, expected: by
 
 
 def test_changed_data_after_a_restart(tmp_path: Path, expected: bytes) -> None:
-    """A run goes on with the rows it began with: the side that changed them says so itself, and the peer hears it."""
+    """A run continues with the rows it began with: the side that changed them says so itself, and the peer hears it."""
     runs = Runs(tmp_path)
     features = runs.start("features")
     assert isinstance(failure(runs.start("label", dies_after=2)), Killed)

@@ -5,7 +5,7 @@ Its code is in the workshop, under the same name: nobody who checks a plan needs
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from plumbob.checking import feature_rules, label_rules, lattice_rules, scenes
@@ -31,6 +31,33 @@ class AttackEntry:
     scene: Callable[[Figures, str, str], scenes.AttackDrawing]
     """From a plan's figures, the attacker's name and the target to what the lab draws."""
 
+
+_OFF_THE_CIRCLE = AttackEntry(
+    name="off-the-circle",
+    by="features",
+    target="scores",
+    reference="beyond the paper: nothing binds a party's sines and cosines to an angle",
+    story=(
+        "On shares, each party turns its share of a score into sines and cosines. One that falsifies them for a few "
+        "people, and puts zeros into its columns for everybody else, finds their joint scores in the weights that are "
+        "opened to it."
+    ),
+    judge=lattice_rules.off_the_circle,
+    scene=scenes.off_the_circle,
+)
+_GARBAGE_REPLIES = AttackEntry(
+    name="garbage-replies",
+    by="features",
+    target="labels",
+    reference="beyond the paper: a reply need not be a product",
+    story=(
+        "A party that answers with garbage instead of a product makes its peer open a piece of the peer's own key. "
+        "With a whole key it would read every residual of one pass; between two parties the parameters are chosen so "
+        "that what is opened never holds enough of it."
+    ),
+    judge=lattice_rules.garbage_replies,
+    scene=scenes.garbage_replies,
+)
 
 CATALOGUE: tuple[AttackEntry, ...] = (
     AttackEntry(
@@ -245,58 +272,10 @@ CATALOGUE: tuple[AttackEntry, ...] = (
         judge=feature_rules.steering,
         scene=scenes.steering,
     ),
-    AttackEntry(
-        name="off-the-circle",
-        by="features",
-        target="scores",
-        reference="beyond the paper: nothing binds a party's sines and cosines to an angle",
-        story=(
-            "On shares, each party turns its share of a score into sines and cosines. One that falsifies them for a "
-            "few people, and puts zeros into its columns for everybody else, finds their joint scores in the weights "
-            "that are opened to it."
-        ),
-        judge=lattice_rules.off_the_circle,
-        scene=scenes.off_the_circle,
-    ),
-    AttackEntry(
-        name="off-the-circle",
-        by="label",
-        target="scores",
-        reference="beyond the paper: nothing binds a party's sines and cosines to an angle",
-        story=(
-            "On shares, each party turns its share of a score into sines and cosines. One that falsifies them for a "
-            "few people, and puts zeros into its columns for everybody else, finds their joint scores in the weights "
-            "that are opened to it."
-        ),
-        judge=lattice_rules.off_the_circle,
-        scene=scenes.off_the_circle,
-    ),
-    AttackEntry(
-        name="garbage-replies",
-        by="features",
-        target="labels",
-        reference="beyond the paper: a reply need not be a product",
-        story=(
-            "A party that answers with garbage instead of a product makes its peer open a piece of the peer's own key. "
-            "With a whole key it would read every residual of one pass; the parameters are chosen so that what is "
-            "opened never holds enough of it."
-        ),
-        judge=lattice_rules.garbage_replies,
-        scene=scenes.garbage_replies,
-    ),
-    AttackEntry(
-        name="garbage-replies",
-        by="label",
-        target="scores",
-        reference="beyond the paper: a reply need not be a product",
-        story=(
-            "A party that answers with garbage instead of a product makes its peer open a piece of the peer's own key. "
-            "With a whole key it would read every residual of one pass; the parameters are chosen so that what is "
-            "opened never holds enough of it."
-        ),
-        judge=lattice_rules.garbage_replies,
-        scene=scenes.garbage_replies,
-    ),
+    _OFF_THE_CIRCLE,
+    replace(_OFF_THE_CIRCLE, by="label"),
+    _GARBAGE_REPLIES,
+    replace(_GARBAGE_REPLIES, by="label", target="scores"),
 )
 
 

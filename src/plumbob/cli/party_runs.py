@@ -25,6 +25,15 @@ from plumbob.cli.root import party
 from plumbob.commands.flags import with_plan_flags
 from plumbob.commands.table_flags import TableFlags
 
+MostAnsweredRows = Annotated[
+    int | None,
+    typer.Option(
+        help="Answer at most this many rows for this plan, across all sessions (default: most_rows in party.toml); "
+        "the plan's own limit holds as well.",
+        min=1,
+    ),
+]
+
 
 @verb(party, "propose", example="plumbob party propose --bins 10 --out joint.toml")
 @with_plan_flags
@@ -146,14 +155,7 @@ def party_predict(
         Path | None, typer.Option(help="Use this table instead of the one named in party.toml.", dir_okay=False)
     ] = None,
     name: Annotated[str, typer.Option(help="The name under which these rows were aligned.")] = "",
-    most_rows: Annotated[
-        int | None,
-        typer.Option(
-            help="Answer at most this many rows for this plan, across all sessions (default: most_rows in party.toml); "
-            "the plan's own limit holds as well.",
-            min=1,
-        ),
-    ] = None,
+    most_rows: MostAnsweredRows = None,
     out: Annotated[Path, typer.Option(help="The CSV file to write (at the label party).", dir_okay=False)] = Path(
         "scores.csv"
     ),
@@ -186,14 +188,7 @@ def party_serve(
         Path | None, typer.Option(help="Answer from this table instead of the one named in party.toml.", dir_okay=False)
     ] = None,
     name: Annotated[str, typer.Option(help="The name under which the rows to answer were aligned.")] = "",
-    most_rows: Annotated[
-        int | None,
-        typer.Option(
-            help="Answer at most this many rows for this plan, across all sessions (default: most_rows in party.toml); "
-            "the plan's own limit holds as well.",
-            min=1,
-        ),
-    ] = None,
+    most_rows: MostAnsweredRows = None,
     sessions: Annotated[
         int | None, typer.Option(help="End after answering this many times (default: never).", min=1)
     ] = None,

@@ -6,7 +6,6 @@ to read back. The file lies where temporary files do (TMPDIR).
 """
 
 import math
-import mmap
 import tempfile
 from collections.abc import Iterable, Iterator
 from typing import IO
@@ -71,8 +70,7 @@ class GrowingColumns:
         return columns
 
     def _write(self) -> None:
-        # The file goes with this object, as its name went before.
-        self._file = self._file or tempfile.TemporaryFile(prefix="plumbob-")  # noqa: SIM115
+        self._file = self._file or tempfile.TemporaryFile(prefix="plumbob-")  # noqa: SIM115  # Goes with this object.
         together = np.concatenate(self._waiting, axis=1)
         self._file.write(together.data)
         self._lengths.append(together.shape[1])
@@ -88,19 +86,6 @@ class GrowingColumns:
             file.seek(8 * (start + place * length))
             yield np.frombuffer(file.read(8 * length))
             start += self.columns * length
-
-
-def release(array: NDArray[np.float64]) -> None:
-    """Let the system take this array's pages out of memory; what was written stays in the file.
-
-    Whoever fills or walks through a large array calls it after each piece. Otherwise every page that was ever touched
-    counts as memory of this process.
-    """
-    base: object = array
-    while isinstance(base, np.ndarray):
-        base = base.base
-    if isinstance(base, mmap.mmap):
-        base.madvise(mmap.MADV_DONTNEED)
 
 
 def pieces(rows: int, columns: int = 0) -> Iterator[slice]:

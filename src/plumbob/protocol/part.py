@@ -93,7 +93,7 @@ class ModelPart:
         return scores
 
     def input_limits(self) -> tuple[Vector, Vector] | None:
-        """(lowest, highest) value of each encoded column that a score tells apart, in the units of the own table.
+        """(lowest, highest) value of each encoded column that a score tells apart, in the units of the table.
 
         What lies beyond counts as the limit itself. None where nothing is clipped.
         """
