@@ -1,11 +1,11 @@
 """Reports in a real browser: drawn, quiet, usable without a mouse, readable by machines, and deaf to what names say."""
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from itertools import cycle, pairwise
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -43,10 +43,10 @@ def pages(tmp_path: Path, record: RunRecord) -> list[Path]:
 
 @pytest.mark.parametrize(("viewport", "scheme"), MODES, ids=["desktop", "phone"])
 def test_every_page_is_whole(
-    new_tab: Callable[..., Tab], pages: list[Path], viewport: dict[str, int], scheme: str
+    tab: Tab, pages: list[Path], viewport: dict[str, int], scheme: Literal["light", "dark"]
 ) -> None:
     """Every chart is in sight, nothing is wider than the page, nobody complains, and no request leaves."""
-    tab = new_tab(viewport=viewport, color_scheme=scheme)
+    tab.on_screen(**viewport, scheme=scheme)
     for file in pages:
         page = tab.open(file)
         boxes = page.locator("figure.chart .plot").evaluate_all(
@@ -61,10 +61,10 @@ def test_every_page_is_whole(
 
 
 @pytest.mark.parametrize(("viewport", "scheme"), MODES, ids=["desktop", "phone"])
-def test_accessibility(new_tab: Callable[..., Tab], pages: list[Path], viewport: dict[str, int], scheme: str) -> None:
+def test_accessibility(tab: Tab, pages: list[Path], viewport: dict[str, int], scheme: Literal["light", "dark"]) -> None:
     """A language, one first heading, no level left out, no id twice, names for all that can be reached, contrast."""
     for file in pages:
-        page = new_tab(viewport=viewport, color_scheme=scheme).open(file)
+        page = tab.on_screen(**viewport, scheme=scheme).open(file)
         page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
         assert page.locator("html").get_attribute("lang") == "en"
         levels = page.locator("h1, h2, h3, h4").evaluate_all("all => all.map(one => Number(one.tagName[1]))")
@@ -148,10 +148,10 @@ FOCUSED = """() => {
 }"""
 
 
-def test_print(new_tab: Callable[..., Tab], pages: list[Path]) -> None:
+def test_print(tab: Tab, pages: list[Path]) -> None:
     """On paper: dark ink on white also from a dark screen, charts, no links or foldings that cannot be pressed."""
     for file in pages:
-        page = new_tab(color_scheme="dark").open(file)
+        page = tab.on_screen(**DESKTOP, scheme="dark").open(file)
         page.emulate_media(media="print", color_scheme="dark")
         assert page.locator("nav").is_hidden()
         assert page.locator(".drawing.wide").first.is_visible()

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import pytest
@@ -353,10 +353,9 @@ def test_a_run_can_be_cancelled_and_another_compared(tab: Tab, lab: OpenLab) -> 
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_it_fits_every_screen(new_tab: Callable[..., Tab], lab: OpenLab, scheme: str) -> None:
+def test_it_fits_every_screen(tab: Tab, lab: OpenLab, scheme: Literal["light", "dark"]) -> None:
     """With every fold open: nothing sideways, nothing that scrolls inside the page, and axe-core is silent."""
-    tab = new_tab(color_scheme=scheme)
-    page = shown(tab, lab)
+    page = shown(tab.on_screen(looks.DESKTOP, looks.HEIGHT, scheme), lab)
     page.evaluate("for (const fold of document.querySelectorAll('details')) fold.open = true")
     expect(page.locator("svg.scene").nth(5)).to_be_visible()
     look_at(page, uncropped_from=looks.PHONE)
@@ -423,11 +422,10 @@ def test_own_tables_are_read_checked_and_run(tab: Tab, open_lab: Callable[..., O
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_own_tables_fit_every_screen(
-    new_tab: Callable[..., Tab], lab: OpenLab, own_files: list[Path], scheme: str
+    tab: Tab, lab: OpenLab, own_files: list[Path], scheme: Literal["light", "dark"]
 ) -> None:
     """The tables' columns, and the list of runs, on a phone and on desktops."""
-    tab = new_tab(color_scheme=scheme)
-    page = first_shown(tab, lab)
+    page = first_shown(tab.on_screen(looks.DESKTOP, looks.HEIGHT, scheme), lab)
     with_own_tables(page, own_files)
     look_at(page, uncropped_from=looks.PHONE)
     expected = reachable(page)
