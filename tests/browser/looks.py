@@ -11,6 +11,8 @@ PHONE, DESKTOP, _ = WIDTHS
 HEIGHT = 900
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 MOST_STOPS = 400
+# WCAG 2, level AA: for text, and for headings in large letters.
+SMALLEST_CONTRAST, SMALLEST_IN_LARGE = 4.5, 3.0
 
 
 def look_at(page: Page, uncropped_from: int = DESKTOP) -> None:
@@ -72,6 +74,39 @@ MARK_SOME = f"""() => {{
   for (const alike of kinds.values())
     for (const place of [0, alike.length >> 1, alike.length - 1]) alike[place].setAttribute("{SOME}", "");
 }}"""
+
+
+def faint(page: Page, in_large: float = SMALLEST_CONTRAST) -> list[tuple[str, float]]:
+    """Every text in sight that is too much like what is behind it, and its contrast."""
+    smallest = {True: in_large, False: SMALLEST_CONTRAST}
+    return [(one["text"], one["ratio"]) for one in page.evaluate(CONTRASTS) if one["ratio"] < smallest[one["isLarge"]]]
+
+
+# Every text in sight against the colours behind it, by WCAG's formula.
+CONTRASTS = """() => {
+  const parts = (text) => [...(text.match(/[\\d.]+/g) || [0, 0, 0, 0]).map(Number), 1].slice(0, 4);
+  const light = (colour) => colour.slice(0, 3).map(one => one / 255)
+    .map(one => one <= 0.04045 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, one, place) => sum + one * [0.2126, 0.7152, 0.0722][place], 0);
+  const over = (top, below) => below.map((one, place) => top[place] * top[3] + one * (1 - top[3]));
+  const behind = (one) =>
+    one ? over(parts(getComputedStyle(one).backgroundColor), behind(one.parentElement)) : [255, 255, 255];
+  const found = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const element = walker.currentNode.parentElement;
+    if (!walker.currentNode.textContent.trim() || element.closest("script, style, title, desc, noscript")) continue;
+    if (!element.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue;
+    if (element.getClientRects().length === 0) continue;
+    const style = getComputedStyle(element), isDrawn = element instanceof SVGElement, below = behind(element);
+    const ink = light(over(parts(isDrawn ? style.fill : style.color), below)), paper = light(below);
+    const ratio = (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05);
+    const size = parseFloat(style.fontSize), isBold = Number(style.fontWeight) >= 700;
+    const text = walker.currentNode.textContent.slice(0, 60);
+    found.push({ text, ratio, isLarge: size >= 24 || (isBold && size >= 18.66) });
+  }
+  return found;
+}"""
 
 
 # Boxes in sight whose content is larger than they are, and would have to be scrolled inside the page.
