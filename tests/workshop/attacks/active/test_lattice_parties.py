@@ -27,7 +27,7 @@ ON_LATTICES = ("off-the-circle", "garbage-replies")
 @cache
 def run_of(split: tuple[int, ...], open: str) -> Run:
     """An honest run, trained once for all tests."""
-    plan = lattice_plan(split, open=open, epochs=14)
+    plan = lattice_plan(split, open=open, epochs=5)
     return trained(plan, cut("breast-cancer", ROWS, plan.columns))
 
 
