@@ -15,15 +15,30 @@ MOST_STOPS = 400
 SMALLEST_CONTRAST, SMALLEST_IN_LARGE = 4.5, 3.0
 
 
-def look_at(page: Page, uncropped_from: int = DESKTOP) -> None:
-    """At each width: nothing sideways, nothing cropped on a desktop, and nothing that axe-core objects to."""
-    for width in WIDTHS:
+def look_at(page: Page, turn: int, uncropped_from: int = DESKTOP) -> None:
+    """At each width: nothing sideways, nothing cropped on a desktop, no text too faint in light or in dark colours.
+
+    Axe-core, which takes far longer than all of that, sees each width in one of the colours. An odd `turn` starts with
+    the dark ones: of two pages from one template, one at least is seen at each width in each of the colours.
+    """
+    page.evaluate(WITHOUT_FADING)
+    for place, width in enumerate(WIDTHS):
         page.set_viewport_size({"width": width, "height": HEIGHT})
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        if width >= uncropped_from:
-            assert page.evaluate(SCROLLED_INSIDE) == [], width
-        # Words have the same colours at every width: all of them are measured at one, some of each kind at the others.
-        assert violations(page, some_of_each_kind=width != DESKTOP) == [], width
+        for scheme in SCHEMES if (place + turn) % 2 else SCHEMES[::-1]:
+            page.emulate_media(color_scheme=scheme)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            if width >= uncropped_from:
+                assert page.evaluate(SCROLLED_INSIDE) == [], width
+            assert faint(page, SMALLEST_IN_LARGE, drawn=False) == [], (width, scheme)
+        assert violations(page, some_of_each_kind=True) == [], width
+
+
+# Colours that fade into others are faint for a while.
+WITHOUT_FADING = """() => {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync("* { transition: none !important; animation: none !important }");
+  document.adoptedStyleSheets = [sheet];
+}"""
 
 
 def violations(
@@ -76,10 +91,14 @@ MARK_SOME = f"""() => {{
 }}"""
 
 
-def faint(page: Page, in_large: float = SMALLEST_CONTRAST) -> list[tuple[str, float]]:
-    """Every text in sight that is too much like what is behind it, and its contrast."""
+def faint(page: Page, in_large: float = SMALLEST_CONTRAST, *, drawn: bool = True) -> list[tuple[str, float]]:
+    """Every text in sight that is too much like what is behind it, and its contrast.
+
+    Without `drawn`, text of drawings is left out, as axe-core does: another part of the drawing may be behind it.
+    """
     smallest = {True: in_large, False: SMALLEST_CONTRAST}
-    return [(one["text"], one["ratio"]) for one in page.evaluate(CONTRASTS) if one["ratio"] < smallest[one["isLarge"]]]
+    texts = [one for one in page.evaluate(CONTRASTS) if drawn or not one["isDrawn"]]
+    return [(one["text"], one["ratio"]) for one in texts if one["ratio"] < smallest[one["isLarge"]]]
 
 
 # Every text in sight against the colours behind it, by WCAG's formula.
@@ -97,13 +116,15 @@ CONTRASTS = """() => {
     const element = walker.currentNode.parentElement;
     if (!walker.currentNode.textContent.trim() || element.closest("script, style, title, desc, noscript")) continue;
     if (!element.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue;
+    // WCAG asks nothing of what cannot be used now.
+    if (element.closest(":disabled, [aria-disabled=true]")) continue;
     if (element.getClientRects().length === 0) continue;
     const style = getComputedStyle(element), isDrawn = element instanceof SVGElement, below = behind(element);
     const ink = light(over(parts(isDrawn ? style.fill : style.color), below)), paper = light(below);
     const ratio = (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05);
     const size = parseFloat(style.fontSize), isBold = Number(style.fontWeight) >= 700;
     const text = walker.currentNode.textContent.slice(0, 60);
-    found.push({ text, ratio, isLarge: size >= 24 || (isBold && size >= 18.66) });
+    found.push({ text, ratio, isDrawn, isLarge: size >= 24 || (isBold && size >= 18.66) });
   }
   return found;
 }"""

@@ -13,7 +13,17 @@ import pytest
 from playwright.sync_api import Page
 
 from tests.browser.conftest import Tab
-from tests.browser.looks import DESKTOP, HEIGHT, PHONE, SCHEMES, SMALLEST_IN_LARGE, WIDTHS, faint, violations
+from tests.browser.looks import (
+    DESKTOP,
+    HEIGHT,
+    PHONE,
+    SCHEMES,
+    SMALLEST_IN_LARGE,
+    WIDTHS,
+    WITHOUT_FADING,
+    faint,
+    violations,
+)
 from tools.site import ROOT, sources
 
 
@@ -67,7 +77,7 @@ def opened(tab: Tab, address: str, name: str) -> Page:
     """A page of the site, once its scripts have done their work."""
     page = tab.open(f"{address}/{name}.html")
     page.wait_for_load_state("networkidle")
-    page.evaluate(AT_ONCE)
+    page.evaluate(WITHOUT_FADING)
     return page
 
 
@@ -78,17 +88,9 @@ def look(page: Page, width: int, *, some_of_each_kind: bool) -> None:
     assert violations(page, some_of_each_kind=some_of_each_kind) == [], (page.url, width)
 
 
-# Colours of the theme's list of headings would fade in, and be faint for a while.
-AT_ONCE = """() => {
-  const sheet = new CSSStyleSheet();
-  sheet.replaceSync("* { transition: none !important; animation: none !important }");
-  document.adoptedStyleSheets = [sheet];
-}"""
-
-
 @pytest.mark.timeout(900)
 def test_every_page_on_a_phone_and_on_a_desktop(tab: Tab, address: str) -> None:
-    """On both nothing sideways, and no text too faint in either colours; by all of axe-core's rules on one in one.
+    """Nothing sideways on either, no text too faint in light or in dark, and nothing that axe-core objects to on one.
 
     All pages have one template: which screen and which colours axe-core sees changes from page to page.
     """
