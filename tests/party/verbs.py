@@ -22,12 +22,12 @@ from plumbob.data import Table
 from plumbob.party import alignment, refusals, signature
 from plumbob.party.home import Home
 from plumbob.party.settings import HomeSettings
-from plumbob.party.training import JOURNAL
 from plumbob.plan import Plan
 from plumbob.protocol.alignment import Alignment
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.sqlite_journal import SqliteJournal
+from plumbob.run_folder import JOURNAL
 from plumbob.workshop.simulation import Run
 from tests.party.processes import PATIENCE, context, free_port
 

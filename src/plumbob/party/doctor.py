@@ -95,7 +95,7 @@ def next_step(home: Home, plan: Plan | None, file: str | Path | None) -> str:
     if plan.party(home.identity.name).role != "arbiter" and not aligned_rows(home, plan):
         return f"next, on all sides at once: plumbob party align {file}"
     try:
-        signature.seal_of(home, plan)
+        signature.own_signature(home, plan)
     except UnsafePlanError:
         return f"next, on all sides: plumbob party sign {file}"
     return f"next, on all sides at once: plumbob party train {file}"
