@@ -116,7 +116,7 @@ def take_part(
             proxy=None,
             largest_message=largest_message(plan, len(table) if table is not None else 1000),
             on_connection=on_connection,
-            pace=QUICK,
+            timeouts=QUICK,
         )
 
     mortal = Mortal(dies_at)

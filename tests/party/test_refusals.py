@@ -458,7 +458,7 @@ class Lines:
             proxy=None,
             largest_message=largest,
             on_connection=lambda connection: on_connection(speaker(connection)),
-            pace=QUICK,
+            timeouts=QUICK,
         )
 
 

@@ -70,7 +70,7 @@ def examine(
     only: Sequence[str] = (),
     seconds: float = WAIT_SECONDS,
     progress: Callable[[str], None] = lambda message: None,
-    pace: Timeouts = Timeouts(),  # noqa: B008  # Frozen.
+    timeouts: Timeouts = Timeouts(),  # noqa: B008  # Frozen.
 ) -> Iterator[Check]:
     """Every check, as it is made; what needs a peer waits for it at most this many seconds."""
     peers = _chosen(home, only)
@@ -85,7 +85,7 @@ def examine(
     if not peers:
         yield Check("peers", False, "nobody is joined yet", f"{TO_TYPE}plumbob party join TOKEN")
         return
-    yield from _meet(home, peers, _Visit(plan), seconds, progress, pace)
+    yield from _meet(home, peers, _Visit(plan), seconds, progress, timeouts)
 
 
 def next_step(home: Home, plan: Plan | None, file: str | Path | None) -> str:
@@ -224,7 +224,12 @@ class _Visit:
 
 
 def _meet(
-    home: Home, peers: Sequence[Peer], visit: _Visit, seconds: float, progress: Callable[[str], None], pace: Timeouts
+    home: Home,
+    peers: Sequence[Peer],
+    visit: _Visit,
+    seconds: float,
+    progress: Callable[[str], None],
+    timeouts: Timeouts,
 ) -> Iterator[Check]:
     results: queue.Queue[tuple[str, list[Check]]] = queue.Queue()
     try:
@@ -233,7 +238,7 @@ def _meet(
             visit.size,
             lambda connection: results.put((connection.peer, visited(connection, visit))),
             progress,
-            pace,
+            timeouts,
         )
         connector.open()
     except TransportError as error:

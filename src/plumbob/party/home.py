@@ -103,26 +103,32 @@ class Home:
 
     @property
     def runs(self) -> Path:
+        """The folder of its runs."""
         return self.folder / RUNS
 
     @property
     def signed(self) -> Path:
+        """The folder of the plans that it agreed to."""
         return self.folder / "signed"
 
     @property
     def aligned(self) -> Path:
+        """The folder of the rows that were found in common."""
         return self.folder / "aligned"
 
     @property
     def answered(self) -> Path:
+        """The folder that counts the rows it has answered."""
         return self.folder / "answered"
 
     @property
     def label_releases_file(self) -> Path:
+        """What runs have released of each label."""
         return self.folder / "released" / "labels.json"
 
     @property
     def row_budget_file(self) -> Path:
+        """What runs have spent of each row."""
         return self.folder / ROW_BUDGET
 
     def connector(
@@ -131,7 +137,7 @@ class Home:
         largest_message: int,
         on_connection: Callable[[Connection], None],
         on_refusal: Callable[[str], None],
-        pace: Timeouts = Timeouts(),  # noqa: B008  # Frozen.
+        timeouts: Timeouts = Timeouts(),  # noqa: B008  # Frozen.
     ) -> Connector:
         """This party's place on the network, as the settings have it; not opened."""
         return Connector(
@@ -142,7 +148,7 @@ class Home:
             largest_message=largest_message,
             on_connection=on_connection,
             on_refusal=on_refusal,
-            pace=pace,
+            timeouts=timeouts,
         )
 
     def invitation(self) -> Invitation:
