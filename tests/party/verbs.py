@@ -234,5 +234,5 @@ def keep_secrets(folder: Path) -> None:
 
     SqliteJournal.__init__.__defaults__ = (draw,)
     # A checker cannot see that these are the same functions, with a copy.
-    setattr(PaillierPublicKey, "random_mask", mask)  # noqa: B010
-    setattr(TrainingParty, "_noise", noise)  # noqa: B010
+    setattr(PaillierPublicKey, "random_mask", mask)  # noqa: B010  # A checker would refuse the assignment.
+    setattr(TrainingParty, "_noise", noise)  # noqa: B010  # The same.
