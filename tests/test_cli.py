@@ -695,7 +695,7 @@ BAD_INPUT: dict[str, tuple[Callable[[Path], object], list[str], str]] = {
     "infinity": (
         lambda folder: fund_file(folder, shares="inf"),
         [],
-        "fund: column 'shares': 1 of 20 numbers are infinite or too large",
+        "fund: column 'shares': 1 of 20 numbers is infinite or too large",
     ),
     "missing value": (lambda folder: fund_file(folder, shares=""), [], "fund: missing values in 20 rows: 'shares' (1)"),
     "text": (

@@ -351,3 +351,15 @@ def test_a_digest_tells_what_was_stated() -> None:
     changes.append({"is_monotone": True})
     digests = {replace(table, columns=(replace(column, **change),)).digest() for change in changes}
     assert len(digests) == len(changes)
+
+
+def test_every_infinite_column_is_named_at_once(tmp_path: Path) -> None:
+    """One correction of the file is enough, and no value is shown."""
+    file = tmp_path / "fund.csv"
+    file.write_text("id,a,b,c\n1,inf,2,3\n2,inf,2,-inf\n")
+    with pytest.raises(DataError) as refused:
+        read_table(file, "id")
+    assert str(refused.value) == (
+        "column 'a': 2 of 2 numbers are infinite or too large, the first in row 1; column 'c': 1 of 2 numbers is "
+        "infinite or too large, the first in row 2; correct them, or leave these columns out with --drop a,c"
+    )

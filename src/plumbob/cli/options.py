@@ -19,7 +19,6 @@ IdColumnWords = Annotated[
         metavar="[PARTY=]COLUMN",
     ),
 ]
-IdColumn = Annotated[str | None, typer.Option("--id", help="Column that identifies each row.", metavar="COLUMN")]
 DataDir = Annotated[
     Path | None, typer.Option("--data-dir", help="The folder of the larger data sets; else PLUMBOB_DATA.")
 ]

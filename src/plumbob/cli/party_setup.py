@@ -36,7 +36,14 @@ def party_init(
     ] = "",
     proxy: Annotated[str, typer.Option(help="Dial out through this HTTP proxy.", metavar="URL")] = "",
     data: Annotated[Path | None, typer.Option(help="The file of this party's table.", dir_okay=False)] = None,
-    id_column: Annotated[str, typer.Option("--id", help="Column that identifies each row.", metavar="COLUMN")] = "id",
+    id_words: Annotated[
+        list[str],
+        typer.Option(
+            "--id",
+            help="Column that identifies each row; PARTY=COLUMN for every party works too (default: id).",
+            metavar="[PARTY=]COLUMN",
+        ),
+    ] = [],  # noqa: B006  # Typer copies it.
     label_column: Annotated[
         str, typer.Option("--label", help="The column that holds the label, if this party has it.", metavar="COLUMN")
     ] = "",
@@ -51,7 +58,7 @@ def party_init(
 
     Shows what your table gives, and your invitation for peers.
     """
-    from plumbob.commands.tables import chosen
+    from plumbob.commands.tables import chosen, own_id_column
     from plumbob.party import setup as work
     from plumbob.party.settings import HomeSettings
 
@@ -61,7 +68,7 @@ def party_init(
         address=address,
         proxy=proxy,
         data="" if data is None else str(data.resolve()),
-        id_column=id_column,
+        id_column=own_id_column(id_words, name) or "id",
         label_column=label_column,
         engine=engine,
         reading=chosen(table),

@@ -165,8 +165,7 @@ def read_table(
     if columns is not None:
         choices = replace(choices, columns=tuple(columns))
     table = _read(file, id_column, label_column, choices)
-    for column in table.columns:
-        _refuse_infinite(column.name, column.values)
+    _refuse_infinite(table.columns)
     return table
 
 
@@ -361,14 +360,23 @@ def _meaning(kind: str) -> str:
     return {"boolean": FLAG, "date": DATE}.get(kind.partition(":")[0], NUMBER)
 
 
-def _refuse_infinite(name: str, values: Vector | Texts) -> None:
-    infinite = np.isinf(values.astype(np.float64, copy=False)) if values.dtype != object else np.zeros(0, dtype=bool)
-    if infinite.any():
-        first = int(np.argmax(infinite)) + 1
-        raise DataError(
-            f"column {name!r}: {int(infinite.sum())} of {len(values)} numbers are infinite or too large, the first in"
-            f" row {first}; correct them, or leave the column out with --drop {shlex.quote(name)}"
-        )
+def _refuse_infinite(columns: Sequence[Column]) -> None:
+    """All such columns in one message, so that one correction is enough."""
+    found = [(column.name, where) for column in columns if (where := _infinite(column.values)).any()]
+    if not found:
+        return
+    told = [
+        f"column {name!r}: {int(where.sum())} of {len(where)} numbers {'are' if where.sum() > 1 else 'is'} infinite or"
+        f" too large, the first in row {int(np.argmax(where)) + 1}"
+        for name, where in found
+    ]
+    leave = "the column" if len(found) == 1 else "these columns"
+    dropped = shlex.quote(",".join(name for name, _ in found))
+    raise DataError(f"{'; '.join(told)}; correct them, or leave {leave} out with --drop {dropped}")
+
+
+def _infinite(values: Vector | Texts) -> NDArray[np.bool_]:
+    return np.isinf(values.astype(np.float64, copy=False)) if values.dtype != object else np.zeros(1, dtype=np.bool_)
 
 
 def _named(columns: Iterable[Column]) -> tuple[tuple[Column, ...], tuple[str, ...]]:

@@ -107,7 +107,7 @@ def _with_held_out(participant: Participant, found: Alignment, options: Intersec
 
 def keep(home: Home, plan: Plan, found: Alignment, name: str = "") -> Path:
     """For every plan between these parties; `name` tells several tables apart."""
-    file = _file(home, plan, name)
+    file = _file(home.folder, plan, name)
     make_private_folder(file.parent)
     kept = Aligned(found.ids or (), found.order_hash or "", found.sizes, found.held_out)
     write_over(file, json.dumps(msgspec.to_builtins(kept)).encode())
@@ -116,7 +116,7 @@ def keep(home: Home, plan: Plan, found: Alignment, name: str = "") -> Path:
 
 def kept_for(home: Home, plan: Plan, name: str = "") -> Aligned:
     """What was aligned before; DataError if nothing was."""
-    file = _file(home, plan, name)
+    file = _file(home.folder, plan, name)
     try:
         return msgspec.json.decode(file.read_bytes(), type=Aligned)
     except OSError:
@@ -129,6 +129,14 @@ def kept_for(home: Home, plan: Plan, name: str = "") -> Aligned:
         raise DataError(f"{file}: expected aligned ids; the file is damaged, align again") from None
 
 
-def _file(home: Home, plan: Plan, name: str) -> Path:
+def rows_kept_in(folder: Path, plan: Plan) -> int:
+    """How many rows the parties of this plan have in common, by a party's folder; 0 where that is not known."""
+    try:
+        return len(msgspec.json.decode(_file(folder, plan, "").read_bytes(), type=Aligned).ids)
+    except (OSError, msgspec.DecodeError):
+        return 0
+
+
+def _file(folder: Path, plan: Plan, name: str) -> Path:
     parties = "+".join(sorted(party.name for party in plan.learners))
-    return home.folder / FOLDER / f"{parties}{f'.{name}' if name else ''}.json"
+    return folder / FOLDER / f"{parties}{f'.{name}' if name else ''}.json"

@@ -123,7 +123,7 @@ def sign(
     lines = [
         *(shown if ask is None else []),
         f"{home.identity.name} signed {plan.hash()}{leaks}",
-        f"next, once all parties have signed: plumbob party train {named(given)}",
+        _after_signing(named(given), is_aligned=rows is not None or is_arbiter(home, plan)),
     ]
     return {
         "plan_hash": plan.hash(),
@@ -134,6 +134,13 @@ def sign(
         "notes": noted,
         "lines": lines,
     }
+
+
+def _after_signing(file: str, *, is_aligned: bool) -> str:
+    """Rows are aligned before anybody trains; an arbiter has none."""
+    if is_aligned:
+        return f"next, once all parties have signed: plumbob party train {file}"
+    return f"next, on all sides: plumbob party align {file}; then plumbob party train {file}"
 
 
 def _sign_lines(
@@ -412,11 +419,28 @@ def status(folder: Path) -> dict[str, object]:
         is_finished, sentence = _state_of(place, found, remains)
         if remains.has_secrets and not (found is not None and found.is_alive):
             sentence += _why_secrets(place.name, remains, is_finished)
+        if is_finished:
+            sentence += _rows_left(home, RunFolder(place))
         shown = {"run": place.name, "finished": is_finished, "status": sentence, "keeps_secrets": remains.has_secrets}
         runs.append({**shown, **_told(found)})
     lines = [f"{_introduced(home.folder / RUNS / str(run['run']))}: {run['status']}" for run in runs]
     lines = lines or ["no run yet; to start one: plumbob party train PLAN"]
     return {"party": home.identity.name, "runs": runs, "lines": lines}
+
+
+def _rows_left(home: Home, run: RunFolder) -> str:
+    """How many rows may still be scored, at a party that counts them; the label party's peers do."""
+    record = run.record()
+    plan = record.parsed_plan
+    if is_arbiter(home, plan):
+        return ""
+    is_asking = home.identity.name == plan.label_party.name
+    limit = _row_limit(plan, record.rows, 0 if is_asking else home.settings.most_rows)
+    if limit is None:
+        return ""
+    if is_asking:
+        return f"; the plan allows {limit.rows:,} scored rows, counted by the peers that answer"
+    return f"; {limit.in_words(prediction.AnsweredRows.of(home, plan).answered(), home.identity.name)}"
 
 
 def _introduced(place: Path) -> str:
