@@ -174,7 +174,7 @@ def test_an_address_that_nobody_could_dial_is_not_invented(
 def test_init_shows_the_label_and_the_class_to_predict(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """Whoever has the label sees what the model will predict, and how to turn it round."""
+    """Whoever has the label sees what the model will predict, and how to predict the other class instead."""
     table = tmp_path / "bank.csv"
     table.write_text(
         "client,age,late\n" + "".join(f"c{row},{20 + row},{'yes' if row < 3 else 'no'}\n" for row in range(12))

@@ -130,4 +130,4 @@ def test_a_run_that_two_parties_recorded_is_one_run(tmp_path: Path) -> None:
     folders = [tmp_path / place / "runs" / "abc" for place in ("bank", "fund", "other")]
     assert [run["folder"] for run in listed] == [str(folders[0]), str(folders[2])]
     assert listed[0]["other_sides"] == [{"party": "fund", "folder": str(folders[1])}]
-    assert f"  the same run at fund: {folders[1]}" in result["lines"]
+    assert f"  the same run at fund: {folders[1]}" in lines_of(result)

@@ -31,7 +31,7 @@ from plumbob.commands.table_flags import TableFlags
 @with_plan_flags
 @with_flag_groups
 def plan_new(
-    out: Annotated[Path | None, typer.Option(help="The file to write; without it, standard output.")] = None,
+    out: Annotated[Path | None, typer.Option(help="File to write (default: standard output).")] = None,
     names: Annotated[str | None, typer.Option(help="The parties' names: bank,fund.")] = None,
     from_fate: FromFate = None,
     from_secretflow: FromSecretflow = None,
@@ -112,7 +112,7 @@ def check(
     job_version: JobVersion = None,
     strict: Strict = False,
     verbose: Annotated[
-        bool, typer.Option("--verbose", help="Also every finding that does not leak, with its reason, and all notes.")
+        bool, typer.Option("--verbose", help="Also show the findings that do not leak, all reasons and all notes.")
     ] = False,
     as_json: Json = False,
     quiet: Quiet = False,

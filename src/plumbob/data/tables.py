@@ -502,8 +502,9 @@ def _require_columns(names: Sequence[str], wanted: Iterable[str | None]) -> None
 def _ids(series: Any, seen: int) -> tuple[str, ...]:
     if missing := int(series.is_null().sum()):
         rows = _listed_rows(series.is_null(), seen)
+        have = "has" if missing == 1 else "have"
         raise DataError(
-            f"the id is missing in {missing} of {seen + len(series)} rows ({rows}); complete them or leave them out"
+            f"{missing} of {seen + len(series)} rows {have} no id ({rows}); fill in the ids, or remove those rows"
         )
     if series.dtype.is_float():
         if not bool((series == series.round(0)).all()):

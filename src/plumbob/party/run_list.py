@@ -136,7 +136,8 @@ def verdict_of(record: RunRecord) -> str:
 
 def _counted(findings: list[Finding]) -> str:
     leaking = sum(finding.verdict == "leaks" for finding in findings)
-    return f"{leaking} of {len(findings)} leak" if leaking else "nothing leaks"
+    leak = "leaks" if leaking == 1 else "leak"
+    return f"{leaking} of {len(findings)} {leak}" if leaking else "nothing leaks"
 
 
 def _status_of(folder: Path) -> str:
