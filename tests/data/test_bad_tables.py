@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from plumbob.data import ColumnChoices, Table, read_table
-from plumbob.data.encoding import find_shapes
+from plumbob.data.fitting import find_shapes
 from plumbob.data.shapes import EncodingChoices
 from plumbob.errors import DataError
 
@@ -372,7 +372,7 @@ KINDS = [
     Kind(
         "a label missing",
         GOOD.replace("blue,yes", "blue,", 1).encode(),
-        words="the label is missing in 1 of 40 rows .row 2.",
+        words="1 of 40 rows has no label .row 2.",
     ),
     Kind("labels with blanks around them", GOOD.replace("yes", "yes ").encode(), is_good),
     Kind("one class", GOOD.replace(",no", ",yes").encode(), words="got 1; is this the label"),

@@ -59,8 +59,8 @@ def party_init(
     Shows a summary of your table, and your invitation for peers.
     """
     from plumbob.commands.tables import chosen, own_id_column
-    from plumbob.party import setup as work
     from plumbob.party.settings import HomeSettings
+    from plumbob.party.verbs import setup as work
 
     settings = HomeSettings(
         name=name,
@@ -87,7 +87,7 @@ def party_renew(
 
     You can do this before or after the old one expires.
     """
-    from plumbob.party import setup as work
+    from plumbob.party.verbs import setup as work
 
     show(work.renew(home, days), as_json)
 
@@ -95,7 +95,7 @@ def party_renew(
 @verb(party, "invite", example="plumbob party invite")
 def party_invite(home: HomeFolder = HOME, as_json: Json = False, quiet: Quiet = False) -> None:
     """Print a one-line invitation for a peer, and your fingerprint to read out over the phone."""
-    from plumbob.party import setup as work
+    from plumbob.party.verbs import setup as work
 
     show(work.invite(home), as_json)
 
@@ -113,7 +113,7 @@ def party_join(
     quiet: Quiet = False,
 ) -> None:
     """Accept a peer's invitation; from then on the peer must show the certificate in it."""
-    from plumbob.party import setup as work
+    from plumbob.party.verbs import setup as work
 
     show(work.join(home, token, address, replace), as_json)
 
@@ -131,7 +131,7 @@ def party_doctor(
 
     Run it on all sides at once.
     """
-    from plumbob.party import setup as work
+    from plumbob.party.verbs import setup as work
 
     tell = None if as_json else lambda line: show({"lines": [line]}, as_json=False)
     with ending_at_ctrl_c():
