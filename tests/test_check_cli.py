@@ -127,11 +127,11 @@ def test_words_for_people(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     short = capsys.readouterr().out
     assert "findings leak above the plan's tolerance" in short
     assert "to stop it: --protocol shares" in short
-    assert "not a proof of safety" not in short
+    assert "No verdict is a proof of safety" not in short
     call(monkeypatch, "check", *LEAKY, "--verbose")
     text = capsys.readouterr().out
     assert len(text) > 2 * len(short)
-    assert "not a proof of safety" in text
+    assert "No verdict is a proof of safety" in text
     assert not re.search(r"\bsafe\b", text)
 
 
@@ -140,7 +140,7 @@ def test_a_story_with_numbers(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
     assert call(monkeypatch, "check", *LEAKY, "--explain", "label-stacked") == 3
     text = capsys.readouterr().out
     assert text.startswith("label-stacked: ")
-    assert "27000 labels" in text
+    assert "27,000 labels" in text
     assert call(monkeypatch, "check", *LEAKY, "--explain", "label-magic") == 1
 
 
