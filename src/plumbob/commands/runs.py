@@ -26,7 +26,7 @@ def run(places: Sequence[Path], deletes_unstarted: bool) -> dict[str, object]:
     return {
         "runs": [_for_json(one) for one in kept],
         "deleted": [str(one.folder) for one in deleted],
-        "lines": [*_table(kept), *_said(deleted, unstarted, deletes_unstarted)],
+        "lines": [*_table(kept), *_lines(deleted, unstarted, deletes_unstarted)],
     }
 
 
@@ -45,7 +45,7 @@ def _table(runs: Sequence[ListedRun]) -> list[str]:
     return ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
 
 
-def _said(deleted: Sequence[ListedRun], unstarted: Sequence[ListedRun], deletes: bool) -> list[str]:
+def _lines(deleted: Sequence[ListedRun], unstarted: Sequence[ListedRun], deletes: bool) -> list[str]:
     if deletes:
         named = [f"deleted, as it never started: {run.folder}" for run in deleted]
         return ["", *(named or ["every run here was started: nothing was deleted"])]

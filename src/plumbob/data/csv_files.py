@@ -188,7 +188,7 @@ class _Survey:
 
         self._refuse_header_again(frame)
         told = told_names(self.names)
-        columns = [self._typed(name, frame.column(place)) for place, name in enumerate(told)]
+        columns = [self._as_type(name, frame.column(place)) for place, name in enumerate(told)]
         if frame.num_rows:
             last = frame.column(len(self.names) - 1)[-1].as_py()
             self.is_open = last is not None and last.endswith(("\n", "\r"))
@@ -202,19 +202,19 @@ class _Survey:
         if self.late:
             raise TextAfterAllError(self.late)
 
-    def _typed(self, name: str, cells: Any) -> Any:
+    def _as_type(self, name: str, cells: Any) -> Any:
         kind = "texts" if name in self.texts else self.kinds.get(name)
         if cells.null_count == len(cells):
             return cells
         if kind in (None, "flags") and _are_flags(cells):
-            return self._known(name, "flags", _as_flags(cells))
+            return self._as_known_type(name, "flags", _as_flags(cells))
         if kind in (None, "numbers") and (numbers := _as_numbers(cells)) is not None and not _has_leading_zero(cells):
-            return self._known(name, "numbers", numbers)
+            return self._as_known_type(name, "numbers", numbers)
         if kind in ("numbers", "flags"):
             self.late.add(name)
-        return self._known(name, "texts", _with_plain_lines(cells))
+        return self._as_known_type(name, "texts", _with_plain_lines(cells))
 
-    def _known(self, name: str, kind: str, cells: Any) -> Any:
+    def _as_known_type(self, name: str, kind: str, cells: Any) -> Any:
         self.kinds[name] = kind
         return cells
 

@@ -166,7 +166,7 @@ class Bins:
         """What each slot holds, in words."""
         edges = ["-inf", *map(_decimal, self.cuts), "inf"]
         bins = [f"({low}, {high}{')' if high == 'inf' else ']'}" for low, high in pairwise(edges)]
-        return _told_apart([*bins, *([GAP] if self.has_gaps else [])])
+        return _make_distinct([*bins, *([GAP] if self.has_gaps else [])])
 
     @property
     def ranks(self) -> tuple[float, ...]:
@@ -181,7 +181,7 @@ class Bins:
             names = [f"{self.name}={RANK}"] if self.cuts else []
             return (*names, *([f"{self.name}={GAP}"] if self.has_gaps else []))
         if self.is_stepped:
-            steps = _told_apart([f"above {_decimal(cut)}" for cut in self.cuts])
+            steps = _make_distinct([f"above {_decimal(cut)}" for cut in self.cuts])
             return tuple(f"{self.name}={step}" for step in [*steps, *([GAP] if self.has_gaps else [])])
         return tuple(f"{self.name}={slot}" for slot in _without(self.slots, self.reference))
 
@@ -333,7 +333,7 @@ def _decimal(cut: float) -> str:
     return repr(cut).removesuffix(".0")
 
 
-def _told_apart(names: Sequence[str]) -> tuple[str, ...]:
+def _make_distinct(names: Sequence[str]) -> tuple[str, ...]:
     """A bin that no training row fills has the cuts of another one: it is numbered."""
     seen = Counter[str]()
     told = []

@@ -72,7 +72,7 @@ def fit_source(
     cuts = (
         stated_cuts(column.stated, shape.bins)
         if choices.is_public
-        else _padded(cut_points(training.values.astype(np.float64, copy=False), shape.bins), shape.bins)
+        else _pad_cuts(cut_points(training.values.astype(np.float64, copy=False), shape.bins), shape.bins)
     )
     binned = Bins(column.name, cuts, shape.has_gaps, 0, ())
     shares = _shares(binned.places, training, shape)
@@ -80,7 +80,7 @@ def fit_source(
     return Bins(column.name, cuts, shape.has_gaps, reference, shares, column.is_stepped, shape.is_monotone)
 
 
-def _padded(cuts: tuple[float, ...], bins: int) -> tuple[float, ...]:
+def _pad_cuts(cuts: tuple[float, ...], bins: int) -> tuple[float, ...]:
     """As many cuts as the shape has, although the training rows gave fewer: the bins between equal cuts stay empty."""
     return cuts + (cuts[-1] if cuts else 0.0,) * (bins - 1 - len(cuts))
 

@@ -106,9 +106,9 @@ class Table:
         positions = np.asarray(rows, dtype=np.intp)
         if np.array_equal(positions, np.arange(len(self))):
             return self
-        return self._taken(positions, tuple(self.ids[row] for row in positions))
+        return self._take(positions, tuple(self.ids[row] for row in positions))
 
-    def _taken(self, positions: NDArray[np.intp], ids: tuple[str, ...]) -> "Table":
+    def _take(self, positions: NDArray[np.intp], ids: tuple[str, ...]) -> "Table":
         numbers = store.empty(len(self.columns), len(positions))
         columns = []
         for column, room in zip(self.columns, numbers, strict=True):
@@ -135,4 +135,4 @@ class Table:
             raise DataError(f"{found}; {advice}" if advice else found)
         positions = np.fromiter((position[identity] for identity in wanted), dtype=np.intp, count=len(wanted))
         # The caller's own texts: aligned tables share them.
-        return self._taken(positions, wanted)
+        return self._take(positions, wanted)

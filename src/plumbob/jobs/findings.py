@@ -145,7 +145,7 @@ def _with_decoys(decoys: Decoys, plan: Plan, figures: Figures, findings: Sequenc
         if finding.by == plan.label_party.name:
             yield finding
         elif finding.attack == "label-stacked":
-            yield _stacked(decoys, figures, finding)
+            yield _stacked_among_decoys(decoys, figures, finding)
         elif finding.attack in NEED_THE_BATCH:
             yield next((one for one in wide if _same(one, finding)), finding)
         else:
@@ -162,7 +162,7 @@ def _same(one: Finding, other: Finding) -> bool:
     return (one.attack, one.by, one.against, one.target) == (other.attack, other.by, other.against, other.target)
 
 
-def _stacked(decoys: Decoys, figures: Figures, finding: Finding) -> Finding:
+def _stacked_among_decoys(decoys: Decoys, figures: Figures, finding: Finding) -> Finding:
 
     rate = hidden_rate(decoys, figures.rows, figures.batch)
     columns = figures.rank(finding.by)

@@ -116,13 +116,13 @@ def conversation(
         with told(waiting, tell):
             for peer, link in links.items():
                 # Remembered before anything is sent: a peer that loses its journal later must not pass for the same.
-                journal.note(f"{MET}{peer}", _met(peer, link, connector, patience).encode())
+                journal.note(f"{MET}{peer}", _meet(peer, link, connector, patience).encode())
             _refuse_other_number(topic, links.values())
             yield Conversation(channels, links)
     except OtherNumber:
         raise
     except BaseException as error:
-        if words := _told(error, topic):
+        if words := _words_for_peers(error, topic):
             for link in links.values():
                 link.abort(words)
         raise
@@ -132,7 +132,7 @@ def conversation(
         connector.close()
 
 
-def _told(error: BaseException, topic: Topic) -> str:
+def _words_for_peers(error: BaseException, topic: Topic) -> str:
     """For the peers to read; nothing where they wait for this side to come back."""
     if isinstance(error, RemoteProtocolError | KeyRefusedError | CiphertextRefusedError):
         return str(error)
@@ -156,7 +156,7 @@ def _refuse_other_number(topic: Topic, links: Collection[ReliableLink]) -> None:
         raise OtherNumber(highest)
 
 
-def _met(peer: str, link: ReliableLink, connector: AnyConnector, patience: float) -> str:
+def _meet(peer: str, link: ReliableLink, connector: AnyConnector, patience: float) -> str:
     try:
         return link.meet(patience)
     except TransportError as error:

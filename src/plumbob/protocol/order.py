@@ -190,17 +190,19 @@ def table_for(plan: Plan, purpose: str) -> MessageOrder | None:
     if purpose == "align":
         return ALIGNMENT
     if purpose == "predict":
-        return replace(PREDICTION, steps=(*PREDICTION.steps, *_scored(plan)))
+        return replace(PREDICTION, steps=(*PREDICTION.steps, *_scoring_turns(plan)))
     if plan.protocol != "shares":
         return {"exchange": EXCHANGE, "arbiter": ARBITER}.get(plan.protocol)
     if plan.scheme != "lattice":
-        return replace(SHARES_BY_PAILLIER, steps=(*SHARES_BY_PAILLIER.steps, *_scored(plan)))
+        return replace(SHARES_BY_PAILLIER, steps=(*SHARES_BY_PAILLIER.steps, *_scoring_turns(plan)))
     table = SHARES_BY_LATTICE if len(plan.learners) == 2 else _shares_of_many(len(plan.learners))
     penalties = PENALTIES if len(plan.learners) == 2 else (*PENALTIES, LIFTED_PENALTIES)
-    return replace(table, steps=(*(penalties if has_penalty_products(plan) else ()), *table.steps, *_scored(plan)))
+    return replace(
+        table, steps=(*(penalties if has_penalty_products(plan) else ()), *table.steps, *_scoring_turns(plan))
+    )
 
 
-def _scored(plan: Plan) -> tuple[Turn, ...]:
+def _scoring_turns(plan: Plan) -> tuple[Turn, ...]:
     if plan.protocol != "shares" or plan.open != "never":
         return (HELD_OUT,)
     return SCORED_BY_LATTICE if plan.scheme == "lattice" else SCORED_BY_PAILLIER

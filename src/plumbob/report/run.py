@@ -192,7 +192,7 @@ def plan_section(plan: Plan, text: str) -> Section:
     parties = PageTable(
         ["party", "role", "columns"], [[one.name, ROLES[one.role], str(one.features)] for one in plan.parties]
     )
-    changed = [[key.name, _chosen(plan, key), _default(plan, key)] for key in KEYS if _is_told(plan, key)]
+    changed = [[key.name, _value_of_key(plan, key), _default(plan, key)] for key in KEYS if _is_told(plan, key)]
     settings = PageTable(["setting", "here", "default"], changed, "What differs from the defaults, and what protects.")
     whole = folded("The whole plan", tag("pre", tag("code", text)))
     tables = joined(table_of(parties, "Parties"), table_of(settings, "Settings"), whole)
@@ -208,7 +208,7 @@ def _is_told(plan: Plan, key: SettingKey) -> bool:
     return key.name in ALWAYS_TOLD or (key.name != "title" and getattr(plan, key.name) != plan.default(key))
 
 
-def _chosen(plan: Plan, key: SettingKey) -> str:
+def _value_of_key(plan: Plan, key: SettingKey) -> str:
     """What the run does: where the public rule says how many epochs, its number."""
     if key.name != "epochs" or plan.epochs:
         return _setting(getattr(plan, key.name))

@@ -77,7 +77,7 @@ def run(out: Path, progress: Callable[[str], None], settings: DemoSettings | Non
     out.mkdir(parents=True, exist_ok=True)
     chosen = settings or DemoSettings.for_this_machine()
     loaded = load_tables(plan_for("exchange", chosen), [DATASET])
-    runs = {name: _attacked(name, chosen, loaded, progress) for name in RUNS}
+    runs = {name: _attack(name, chosen, loaded, progress) for name in RUNS}
     ways = [_way(name, finished) for name, finished in runs.items()]
     for way in ways:
         _save(runs[way.name], out / FOLDERS[way.name])
@@ -113,8 +113,8 @@ def plan_for(name: str, settings: DemoSettings) -> Plan:
     return Plan.for_columns((8, 22)).replace(parties=parties, **{**common, **RUNS[name]})
 
 
-def _attacked(name: str, settings: DemoSettings, loaded: LoadedTables, progress: Callable[[str], None]) -> Run:
-    finished = _trained(name, settings, loaded, progress)
+def _attack(name: str, settings: DemoSettings, loaded: LoadedTables, progress: Callable[[str], None]) -> Run:
+    finished = _train(name, settings, loaded, progress)
     findings = audit(finished, settings.attacks, lambda line: progress(f"{name}: {line}"))
     return replace(finished, record=with_findings(finished.record, Truth.of(finished), findings))
 
@@ -129,7 +129,7 @@ def _save(run: Run, folder: Path) -> None:
     RunFolder(folder).keep_pages(run_page(run.record), summary_of(run.record))
 
 
-def _trained(name: str, settings: DemoSettings, loaded: LoadedTables, progress: Callable[[str], None]) -> Run:
+def _train(name: str, settings: DemoSettings, loaded: LoadedTables, progress: Callable[[str], None]) -> Run:
     progress(f"{name}: training")
     said = time.monotonic()
 

@@ -60,10 +60,10 @@ def _with_choices(home: Home, reading: ColumnChoices) -> Home:
     """What is said about the columns is kept for the commands that follow."""
     if reading == ColumnChoices():
         return home
-    return home.with_settings(replace(home.settings, reading=_said_over(reading, home.settings.reading)))
+    return home.with_settings(replace(home.settings, reading=_merge_choices(reading, home.settings.reading)))
 
 
-def _said_over(now: ColumnChoices, before: ColumnChoices) -> ColumnChoices:
+def _merge_choices(now: ColumnChoices, before: ColumnChoices) -> ColumnChoices:
     """Where nothing is said now, what was said before holds."""
     return ColumnChoices(
         now.columns or before.columns,

@@ -50,7 +50,7 @@ def recover_geometry(view: View, progress: FitProgress | None = None) -> Claim |
     conditions = (*history.conditions(), _visits_condition(visits, columns))
     if np.median(visits) <= columns:
         return NotApplicable("too few determined visits a row to tell the peers' columns apart", conditions)
-    trajectory, best = _fitted(view, history, columns, progress)
+    trajectory, best = _fit_best(view, history, columns, progress)
     rows = best.unknowns[: view.rows]
     is_sharp = _spreads(trajectory, best) < UNCERTAIN * float(np.sqrt(np.mean(rows**2)))
     is_determined = is_sharp & best.is_explained & (noise_on_residuals(view) == 0)
@@ -82,20 +82,20 @@ def with_known_rows(claim: ValueClaim, rows: NDArray[np.intp], values: Matrix) -
     )
 
 
-def _fitted(view: View, history: ScoreHistory, columns: int, progress: FitProgress | None) -> tuple[Trajectory, Fit]:
+def _fit_best(view: View, history: ScoreHistory, columns: int, progress: FitProgress | None) -> tuple[Trajectory, Fit]:
     """The best of a few fits; the first start is the closed form where there is one."""
     trajectory = Trajectory(history, columns, view.plan.start == "zero", usual_size(view))
     steps_left = WORK / (len(trajectory.visits) * columns)
     attempts: list[tuple[Trajectory, Fit]] = []
     while not attempts or (len(attempts) < STARTS and steps_left > 0 and not attempts[-1][1].is_explained):
         start = _closed_form(trajectory) if not attempts and view.plan.batches == "full" else None
-        unknowns = _drawn(trajectory, len(attempts)) if start is None else start
-        attempts.append(_refined(view, trajectory, unknowns, int(min(MOST_INNER_STEPS, steps_left)), progress))
+        unknowns = _draw_start(trajectory, len(attempts)) if start is None else start
+        attempts.append(_refine(view, trajectory, unknowns, int(min(MOST_INNER_STEPS, steps_left)), progress))
         steps_left -= attempts[-1][1].inner_steps
     return min(attempts, key=lambda attempt: attempt[1].misfit)
 
 
-def _refined(
+def _refine(
     view: View, trajectory: Trajectory, unknowns: Matrix, inner_steps: int, progress: FitProgress | None
 ) -> tuple[Trajectory, Fit]:
     """A fit and, where residuals had to be guessed, further ones with the guesses that the last one gives."""
@@ -114,7 +114,7 @@ def _refined(
     return trajectory, best
 
 
-def _drawn(trajectory: Trajectory, attempt: int) -> Matrix:
+def _draw_start(trajectory: Trajectory, attempt: int) -> Matrix:
     """Rows of about the usual size, and small weights; always the same, so that a claim can be repeated."""
     generator = np.random.default_rng(attempt)
     unknowns = generator.normal(size=trajectory.shape)

@@ -37,11 +37,11 @@ def findings_together(truth: Truth, team: CoalitionAttacks) -> Iterator[Finding]
     """Every attack of every coalition."""
     for coalition in coalitions(truth.plan):
         merged = merged_truth(truth, coalition)
-        for finding in _made_by(coalition, merged, team):
+        for finding in _findings_of(coalition, merged, team):
             yield replace(finding, by=coalition.name, against=coalition.victim, why=coalition.renamed(finding.why))
 
 
-def _made_by(coalition: Coalition, merged: Truth, team: CoalitionAttacks) -> Iterator[Finding]:
+def _findings_of(coalition: Coalition, merged: Truth, team: CoalitionAttacks) -> Iterator[Finding]:
     role = merged.views[JOINT].role
     passive, active = team.passive(role), team.active(role)
     seen = team.run_again(merged) if passive and merged.plan.noise in OF_ALL_PARTIES else merged

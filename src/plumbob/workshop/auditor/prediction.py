@@ -56,7 +56,7 @@ def prediction_audit(truth: Truth, predicted: int, again: Callable[[Truth], Trut
     known = unknown_weights(plan)
     solved, parts = scored_rows.solved(known)
     yield from _weights_findings(truth, against, scored_rows.their_weights, solved, known)
-    values = _claimed(scored_rows.theirs, parts, solved, known, answered)
+    values = _smallest_columns(scored_rows.theirs, parts, solved, known, answered)
     claim = ValueClaim("features", against, values, np.zeros(truth.rows, bool))
     for finding in scored(EQUATIONS, plan.label_party.name, claim, truth):
         yield replace(finding, stage=PREDICTION)
@@ -106,7 +106,7 @@ def solved_weights(columns: Matrix, parts: Vector) -> tuple[Vector, float]:
     return solution[:-1], float(solution[-1])
 
 
-def _claimed(columns: Matrix, parts: Vector, weights: Vector, known: int, answered: int) -> Matrix:
+def _smallest_columns(columns: Matrix, parts: Vector, weights: Vector, known: int, answered: int) -> Matrix:
     """For every scored row that is not known, the smallest columns that give its score: scaled ones are around 0."""
     values, size = np.full(columns.shape, np.nan), float(weights @ weights)
     if size > 0:

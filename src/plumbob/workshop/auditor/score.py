@@ -100,7 +100,7 @@ def _labels(attack: Named, by: str, claim: LabelClaim, truth: Truth) -> Finding:
     _refuse_shape(attack, claim.is_determined.shape, (truth.rows,))
     rows = np.arange(truth.rows) if claim.targets is None else claim.targets
     is_answered = ~np.isnan(claim.beliefs) & (claim.beliefs != 0)
-    answers = _claimed(claim, is_answered, truth, rows)
+    answers = _answers_of(claim, is_answered, truth, rows)
     found, ends = answers.metrics(), answers.intervals()
     baselines = [one.metrics() for one in _label_baselines(truth.views[by], truth, rows)]
     best = {name: max(one[name] for one in baselines) for name in found}
@@ -134,7 +134,7 @@ def _labels(attack: Named, by: str, claim: LabelClaim, truth: Truth) -> Finding:
     )
 
 
-def _claimed(claim: LabelClaim, is_answered: Flags, truth: Truth, rows: NDArray[np.intp]) -> Answers:
+def _answers_of(claim: LabelClaim, is_answered: Flags, truth: Truth, rows: NDArray[np.intp]) -> Answers:
     """A row without an answer counts as the larger class and is ranked in the middle."""
     guesses = np.where(is_answered, claim.beliefs > 0, _majority(truth))
     ranking = np.where(is_answered, claim.beliefs, 0.0)
@@ -154,7 +154,7 @@ def _known_labels(
         return None
     baselines = _label_baselines(truth.views[by], truth, rows)
     best = max(one.metrics()["accuracy"] for one in baselines)
-    return _claimed(claim, is_answered, truth, rows).metrics()["accuracy"], best
+    return _answers_of(claim, is_answered, truth, rows).metrics()["accuracy"], best
 
 
 def _label_baselines(view: View, truth: Truth, rows: NDArray[np.intp]) -> Iterator[Answers]:
@@ -199,7 +199,7 @@ def _values(attack: Named, by: str, claim: ValueClaim, truth: Truth) -> Finding:
     everybody = _target(claim, truth)
     _refuse_shape(attack, claim.is_determined.shape, (truth.rows,))
     rows = np.arange(truth.rows) if claim.targets is None else claim.targets
-    target, values = everybody[rows], _widened(attack, claim, everybody)[rows]
+    target, values = everybody[rows], _widen(attack, claim, everybody)[rows]
     is_visited = _is_whole(target)
     is_answered = _is_whole(values) & is_visited
     left_over = regression_errors(_own_columns(truth.views[by])[rows][is_visited], target[is_visited])
@@ -245,7 +245,7 @@ def _target(claim: ValueClaim, truth: Truth) -> Matrix:
     return truth.features(claim.against) if claim.target == "features" else truth.scores(claim.against)
 
 
-def _widened(attack: Named, claim: ValueClaim, target: Matrix) -> Matrix:
+def _widen(attack: Named, claim: ValueClaim, target: Matrix) -> Matrix:
     """Up to a rotation, fewer columns are the same as more with zeros in them."""
     values = claim.values
     missing = target.shape[1] - values.shape[1] if values.ndim == 2 else 0

@@ -95,10 +95,10 @@ def measured(truth: Truth) -> list[Promise]:
     plan = truth.plan
     if why_not(plan) is not None or not all(view.has_sums for view in truth.views.values() if view.X.shape[1]):
         return []
-    return list(_measured(plan, JointRun.of(truth)))
+    return list(_promises_kept(plan, JointRun.of(truth)))
 
 
-def _measured(plan: Plan, course: JointRun) -> Iterator[Promise]:
+def _promises_kept(plan: Plan, course: JointRun) -> Iterator[Promise]:
     n_steps, row_norm = len(course.weights), course.row_norm
     start = float(np.abs(course.X @ course.weights[0]).max())
     found = Countermeasure(_noise(plan), min(map(len, course.batches)), n_steps, plan.rate, row_norm, start)

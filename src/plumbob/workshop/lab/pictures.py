@@ -44,7 +44,7 @@ def picture(plan: Plan, attack: str, by: str, target: str) -> Picture:
     scene = entry.scene(figures, by, target)
     if not figures.sees_sums:
         scene = _unseen(scene, figures, attack, by)
-    return Picture(entry.story, _drawn(scene, f"{name} sees"), scene.conclusion)
+    return Picture(entry.story, _draw(scene, f"{name} sees"), scene.conclusion)
 
 
 def _as_one_party(plan: Plan, by: str) -> tuple[Plan, str]:
@@ -64,7 +64,7 @@ def _unseen(scene: AttackDrawing, figures: Figures, attack: str, by: str) -> Att
     )
 
 
-def _drawn(scene: AttackDrawing, heading: str) -> str:
+def _draw(scene: AttackDrawing, heading: str) -> str:
     largest = max(max(block.down, block.across) for block in scene.blocks)
     sizes = [(_cells(block.down, largest), _cells(block.across, largest)) for block in scene.blocks]
     widths = [max(across * CELL, _caption_width(block)) for block, (_, across) in zip(scene.blocks, sizes, strict=True)]
@@ -78,7 +78,7 @@ def _drawn(scene: AttackDrawing, heading: str) -> str:
             pieces.append(_words(x + GAP / 2, TOP + tallest / 2 + 5, scene.signs[place], "sign"))
             x += GAP
     width, height = x + MARGIN, TOP + tallest + 2 * LINE + 14
-    label = f"{heading}: {_spoken(scene)} {scene.conclusion}"
+    label = f"{heading}: {_description(scene)} {scene.conclusion}"
     box = f"0 0 {width:.0f} {height:.0f}"
     return str(tag("svg", *pieces, class_="scene", role="img", aria_label=label, viewBox=box, width=round(width)))
 
@@ -111,5 +111,5 @@ def _words(x: float, y: float, words: str, kind: str) -> Markup:
     return tag("text", words, class_=kind, x=x, y=y, text_anchor="middle")
 
 
-def _spoken(scene: AttackDrawing) -> str:
+def _description(scene: AttackDrawing) -> str:
     return "; ".join(f"{' '.join(block.caption)} ({block.kind})" for block in scene.blocks) + "."

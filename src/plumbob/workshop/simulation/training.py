@@ -144,7 +144,7 @@ def train(
         parties = _parties_at(participants, tables, progress, cast)
         tasks = {name: partial(run_to_its_quality, party) for name, party in parties.items()}
         results = run_together(tasks, participants)
-        run = _finished(plan, parties, [transcript for transcript, _ in results.values()])
+        run = _finish(plan, parties, [transcript for transcript, _ in results.values()])
     seconds = time.perf_counter() - started + (0.0 if checkpoint is None else checkpoint.seconds)
     return replace(run, record=replace(run.record, seconds=seconds, transcripts=run.transcripts))
 
@@ -195,7 +195,7 @@ def _parties_at(
     }
 
 
-def _finished(
+def _finish(
     plan: Plan, parties: dict[str, TrainingParty | Arbiter], results: Iterable[Transcript | ArbiterTranscript]
 ) -> Run:
     """What is left of a run in which everybody came to the end."""

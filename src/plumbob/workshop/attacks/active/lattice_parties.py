@@ -107,16 +107,16 @@ class OffTheCircle(Stages):
         return np.concatenate(shares)
 
     def _first_factors(self, scores: Angles, piece: slice) -> Small:
-        return self._changed(super()._first_factors(scores, piece), scores, angles.FACTOR_BITS)
+        return self._falsify(super()._first_factors(scores, piece), scores, angles.FACTOR_BITS)
 
     def _turning_factors(self, scores: Angles) -> Small:
-        return self._changed(super()._turning_factors(scores), scores, angles.FACTOR_BITS)
+        return self._falsify(super()._turning_factors(scores), scores, angles.FACTOR_BITS)
 
     def _last_factors(self, scores: Angles, fraction_bits: int = angles.FACTOR_BITS) -> Small:
         # Sines come first there, cosines second.
-        return self._changed(super()._last_factors(scores, fraction_bits), scores, fraction_bits, sines_first=True)
+        return self._falsify(super()._last_factors(scores, fraction_bits), scores, fraction_bits, sines_first=True)
 
-    def _changed(self, factors: Small, scores: Angles, fraction_bits: int, sines_first: bool = False) -> Small:
+    def _falsify(self, factors: Small, scores: Angles, fraction_bits: int, sines_first: bool = False) -> Small:
         here = self.chosen - self._first_row
         here = here[(here >= 0) & (here < len(scores))]
         turned = HARMONICS[HARMONIC] * scores[here].astype(np.float64) * (2.0 * math.pi / 2**ANGLE_BITS)
