@@ -14,7 +14,7 @@ from plumbob.data.encoder import fit_sources
 from plumbob.data.encoding import Bins, EncodedColumn, Levels
 from plumbob.data.fitting import find_shapes
 from plumbob.data.shapes import EncodingChoices
-from plumbob.data.stored_encodings import restored_source, stored_source
+from plumbob.data.stored_encodings import restore_encoding, store_encoding
 from plumbob.data.tables import Column
 
 TEN = EncodingChoices(bins=10)
@@ -144,13 +144,13 @@ def test_sources_are_restored_as_they_were() -> None:
     """What is stored in a part encodes rows as before, and anything else is refused."""
     table = a_table(x=[*np.arange(99.0), None], town=TOWNS)
     (marked, _) = fitted(table, EncodingChoices(missing="indicator", categorical="one-hot"))
-    assert stored_source(restored_source(stored_source(marked))) == stored_source(marked)
+    assert store_encoding(restore_encoding(store_encoding(marked))) == store_encoding(marked)
     for source, column in zip(fitted(table), table.columns, strict=True):
-        stored = stored_source(source)
-        assert np.array_equal(encoded(restored_source(stored), column), encoded(source, column))
+        stored = store_encoding(source)
+        assert np.array_equal(encoded(restore_encoding(stored), column), encoded(source, column))
         for change in ({"kind": "?"}, {"reference": 99}, {"shares": [0.5]}, {"name": 3}, {"surprise": 1}):
             with pytest.raises(ValueError, match=r"source|Expected"):
-                restored_source(stored | change)
+                restore_encoding(stored | change)
 
 
 def test_pieces_are_encoded_as_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:

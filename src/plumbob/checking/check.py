@@ -15,11 +15,11 @@ from plumbob.checking.arbiter_rules import arbiter_findings
 from plumbob.checking.at_home import AtHome
 from plumbob.checking.catalogue import AttackEntry
 from plumbob.checking.coalitions import JOINT, Coalition, coalitions
-from plumbob.checking.company_rules import company_findings
 from plumbob.checking.figures import Figures
 from plumbob.checking.findings import Findings, worst_first
 from plumbob.checking.key_rules import key_findings
 from plumbob.checking.ledger import gains
+from plumbob.checking.masked_share_rules import masked_share_findings
 from plumbob.checking.prediction_rules import answered_rows, carried_in_words, prediction_findings
 from plumbob.checking.row_notes import noise_notes
 from plumbob.checking.verdict_words import DEGRADES, LEAKS
@@ -69,7 +69,7 @@ def _findings(figures: Figures) -> Iterator[Finding]:
             if party.role == entry.by:
                 yield from _findings_of(figures, entry, party.name)
     yield from arbiter_findings(figures)
-    yield from company_findings(figures)
+    yield from masked_share_findings(figures)
     for coalition in coalitions(figures.plan):
         yield from _coalition_findings(figures, coalition)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from plumbob.checking import arbiter_rules, company_rules, key_rules, prediction_rules
+from plumbob.checking import arbiter_rules, key_rules, masked_share_rules, prediction_rules
 from plumbob.checking.catalogue import entries_of
 from plumbob.checking.check import check, figures_of
 from plumbob.checking.figures import Figures
@@ -12,7 +12,7 @@ from plumbob.record import Finding
 
 OUTSIDE_THE_CATALOGUE = {
     arbiter_rules.ATTACK: arbiter_rules.STORY,
-    company_rules.ATTACK: company_rules.STORY,
+    masked_share_rules.ATTACK: masked_share_rules.STORY,
     key_rules.KEYS: key_rules.STORY,
     prediction_rules.ATTACK: prediction_rules.STORY,
     prediction_rules.ALTERED: prediction_rules.ALTERED_STORY,

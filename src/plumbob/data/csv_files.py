@@ -84,12 +84,12 @@ def separator_of(header: str) -> str:
     return max(SEPARATORS, key=bare.count)
 
 
-def told_names(names: tuple[str, ...]) -> tuple[str, ...]:
+def readable_names(names: tuple[str, ...]) -> tuple[str, ...]:
     """Without blanks around them; a column without a name is called by its place."""
     return tuple(name.strip() or f"(column {place})" for place, name in enumerate(names, 1))
 
 
-def told(error: Exception, names: tuple[str, ...] = ()) -> str:
+def describe_error(error: Exception, names: tuple[str, ...] = ()) -> str:
     """What may be passed on of a parser's message: it may quote a cell, so only its kind, or its numbers."""
     message = str(error)
     if counts := CELLS_OF_A_LINE.search(message):
@@ -187,7 +187,7 @@ class _Survey:
         from pyarrow import Table
 
         self._refuse_header_again(frame)
-        told = told_names(self.names)
+        told = readable_names(self.names)
         columns = [self._as_type(name, frame.column(place)) for place, name in enumerate(told)]
         if frame.num_rows:
             last = frame.column(len(self.names) - 1)[-1].as_py()

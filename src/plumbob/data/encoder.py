@@ -15,7 +15,7 @@ from plumbob.arrays import Matrix, Vector
 from plumbob.data import store
 from plumbob.data.cells import ColumnChoices
 from plumbob.data.encoding import Bins, EncodedColumn, Levels, Marked
-from plumbob.data.fitting import find_shapes, fit_source
+from plumbob.data.fitting import find_shapes, fit_encoding
 from plumbob.data.shapes import EncodingChoices
 from plumbob.data.tables import Column, Table
 from plumbob.data.whitening import CLIP
@@ -181,7 +181,7 @@ def fit_sources(table: Table, training_rows: NDArray[np.intp], choices: Encoding
     if shapes is None or shapes.choices != choices:
         shapes = find_shapes(table, choices)
     return tuple(
-        fit_source(column, shapes.by_name.get(column.name), training_rows, choices) for column in table.columns
+        fit_encoding(column, shapes.by_name.get(column.name), training_rows, choices) for column in table.columns
     )
 
 

@@ -54,7 +54,7 @@ def _shape_of_levels(column: Column, rare: int) -> ColumnSlots:
     return ColumnSlots(levels=levels, has_rare=len(levels) < len(counts), has_gaps=gaps > 0)
 
 
-def fit_source(
+def fit_encoding(
     column: Column, shape: ColumnSlots | None, training_rows: NDArray[np.intp], choices: EncodingChoices
 ) -> EncodedColumn:
     """A column's source: cuts, shares and the reference from the training rows."""

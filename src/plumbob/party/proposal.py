@@ -22,12 +22,12 @@ from plumbob.data import Table
 from plumbob.errors import DataError, PlanError, RemoteProtocolError, SettingsError
 from plumbob.party.conversation import AnyConnector, ConnectorFor, Topic, conversation
 from plumbob.party.home import Home
-from plumbob.party.refusals import refusals_told
+from plumbob.party.refusals import tell_refusals
 from plumbob.party.rows import encoded_width
 from plumbob.plan import Party, Plan
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.messages import HEADER, LONGEST_TEXT, Kind
-from plumbob.protocol.order import PROPOSED_ROLES, heard_in_proposal
+from plumbob.protocol.order import PROPOSED_ROLES, proposal_order_between
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.protocol.turns import Role
 from plumbob.transport import Connection
@@ -69,9 +69,9 @@ def propose(home: Home, proposal: Proposal, journal: SqliteJournal, tell: Callab
     return plan
 
 
-def refusals_told_at(home: Home, tell: Callable[[str], None]) -> AbstractContextManager[None]:
+def tell_refusals_at(home: Home, tell: Callable[[str], None]) -> AbstractContextManager[None]:
     """Around what may be refused before a proposal begins."""
-    return refusals_told(TOPIC, list(home.pinned), _connector_for(home, tell), tell)
+    return tell_refusals(TOPIC, list(home.pinned), _connector_for(home, tell), tell)
 
 
 def _connector_for(home: Home, tell: Callable[[str], None]) -> ConnectorFor:
@@ -94,7 +94,7 @@ def _label_parties(own: str, has_label: bool, channels: Mapping[str, Channel]) -
 
 def _agree(own: str, label_party: str, proposal: Proposal, channels: Mapping[str, Channel]) -> Plan:
     for peer, channel in channels.items():
-        channel.follow(heard_in_proposal(_role(peer, label_party), _role(own, label_party)))
+        channel.follow(proposal_order_between(_role(peer, label_party), _role(own, label_party)))
     if label_party == own:
         return _draft(own, proposal, channels)
     return _accept(own, proposal, channels[label_party])

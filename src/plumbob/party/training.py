@@ -29,7 +29,7 @@ def train(
     party_run: PartyRun, journal: SqliteJournal, randomness: Randomness, progress: AfterStep | None = None
 ) -> RunRecord:
     """From wherever the journal stands to the end. Returns when the peers have what they need, or do not ask for it."""
-    with party_run.refusals_told("train"):
+    with party_run.tell_refusals("train"):
         _refuse_changed_data(party_run, journal)
     folder = RunFolder(party_run.folder)
     if journal.fact(OVER) is None:

@@ -37,7 +37,7 @@ class Channel:
 
     def __init__(self, peer: str, link: Link, patience: float = PATIENCE, journal: Journal = NO_JOURNAL) -> None:
         self.peer = peer
-        self.tape: list[bytes] | None = None
+        self.recording: list[bytes] | None = None
         """Every message received, byte for byte, once somebody puts a list here to keep them."""
         self.traffic = Traffic()
         self.waiting_for: tuple[str, float] | None = None
@@ -82,8 +82,8 @@ class Channel:
         if replayed is None:
             self._journal.keep(self.peer, data, digest)
         self._received = _chain(self._received, digest)
-        if self.tape is not None:
-            self.tape.append(data)
+        if self.recording is not None:
+            self.recording.append(data)
         self.traffic.messages_received += 1
         self.traffic.bytes_received += len(data)
         return message.body

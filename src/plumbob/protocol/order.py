@@ -185,7 +185,7 @@ PROPOSAL = MessageOrder(
 )
 
 
-def table_for(plan: Plan, purpose: str) -> MessageOrder | None:
+def order_for(plan: Plan, purpose: str) -> MessageOrder | None:
     """What a session of this plan says; None for training in the clear, where nothing is said."""
     if purpose == "align":
         return ALIGNMENT
@@ -213,7 +213,7 @@ def heard(table: MessageOrder, plan: Plan, sender: str, receiver: str) -> Messag
     return _between(table, partial(_is, plan, sender), partial(_is, plan, receiver))
 
 
-def heard_in_proposal(sender: Role, receiver: Role) -> MessageOrder:
+def proposal_order_between(sender: Role, receiver: Role) -> MessageOrder:
     """The same where roles are all that is known."""
     return _between(PROPOSAL, sender.__eq__, receiver.__eq__)
 

@@ -272,7 +272,7 @@ class SqliteJournal:
         """How many of the peer's messages are on this disk. Asked from other threads."""
         return self._stored.get(peer, 0)
 
-    def mail(self, peer: str) -> LinkState:
+    def link_state(self, peer: str) -> LinkState:
         """For the link to this peer, after a restart."""
         rows = self._select("SELECT number, data, place FROM sent WHERE peer = ? ORDER BY number", peer)
         sent = [(number, self._body(data, place)) for number, data, place in rows]

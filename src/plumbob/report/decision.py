@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from plumbob.checking.company_rules import is_masked
+from plumbob.checking.masked_share_rules import is_masked
 from plumbob.checking.prediction_rules import answered_rows, carried_in_words
 from plumbob.checking.verdict_words import DEGRADES, LEAKS, ORDER
 from plumbob.plan import Plan

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from markupsafe import Markup
 
 from plumbob.checking.agreement import agreements
-from plumbob.checking.company_rules import ATTACK as MASKED
 from plumbob.checking.key_rules import KEYS as WEAK_KEYS
+from plumbob.checking.masked_share_rules import ATTACK as MASKED
 from plumbob.checking.verdict_words import NOT_APPLICABLE
 from plumbob.model.links import link_in_words
 from plumbob.plan import KEYS, Plan, SettingKey

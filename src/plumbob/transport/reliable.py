@@ -149,7 +149,7 @@ class ReliableLink:
             self._says_goodbye = True
             self._changed.notify_all()
 
-    def part(self, seconds: float) -> bool:
+    def wait_for_goodbye(self, seconds: float) -> bool:
         """At the end: wait until both ends have everything and said so. False if the peer did not in time."""
         self.say_goodbye()
         with self._changed:

@@ -1,4 +1,4 @@
-"""The red team: every passive attack on every party's view of a run, every active one in a run of its own.
+"""The red attacks: every passive attack on every party's view of a run, every active one in a run of its own.
 
 An active attack needs a run to take part in. It gets one on the same rows, rebuilt from the transcripts, with the same
 plan and as many epochs as its work budget allows.
@@ -13,9 +13,9 @@ import numpy as np
 from plumbob.callbacks import Tell
 from plumbob.checking.advice import ON_OPENED_WEIGHTS
 from plumbob.checking.arbiter_rules import ATTACK as ARBITER
-from plumbob.checking.company_rules import company_findings
 from plumbob.checking.figures import Figures
 from plumbob.checking.findings import Findings, worst_first
+from plumbob.checking.masked_share_rules import masked_share_findings
 from plumbob.checking.prediction_rules import ALTERED
 from plumbob.checking.verdict_words import BLOCKED, NOT_APPLICABLE, ORDER
 from plumbob.data import Column, Table
@@ -26,7 +26,7 @@ from plumbob.record import Finding
 from plumbob.workshop.attacks import ACTIVE, PASSIVE, ActiveAttack, Attack, CarriedOut, NotApplicable
 from plumbob.workshop.attacks.active.chosen_rows import ChoosingParty
 from plumbob.workshop.auditor.arbiter import arbiter_audit
-from plumbob.workshop.auditor.budget import epochs_within, shortened, stage, told_now_and_then
+from plumbob.workshop.auditor.budget import engine_for, epochs_within, shortened, tell_now_and_then
 from plumbob.workshop.auditor.coalitions import CoalitionAttacks, findings_together
 from plumbob.workshop.auditor.prediction import altered_shares_audit, prediction_audit
 from plumbob.workshop.auditor.score import scored, without_claim
@@ -58,21 +58,21 @@ def audit(
         for active in chosen(ACTIVE, view.role, only):
             title = f"{active.name} by {name}, in a run of its own"
             _tell(progress, title)
-            findings += acted_out(active, name, truth, told_now_and_then(title, lambda line: _tell(progress, line)))
-    team = CoalitionAttacks(
+            findings += act_out(active, name, truth, tell_now_and_then(title, lambda line: _tell(progress, line)))
+    attacks = CoalitionAttacks(
         passive=lambda role: chosen(PASSIVE, role, only),
         active=lambda role: chosen(ACTIVE, role, only),
-        act=acted_out,
+        act=act_out,
         run_again=run_again,
         tell=lambda line: _tell(progress, line),
     )
-    findings += findings_together(truth, team)
+    findings += findings_together(truth, attacks)
     if truth.plan.protocol == "arbiter" and (only is None or ARBITER in only):
         again = plan_again(truth.plan), tables_again(truth)
         findings += arbiter_audit(truth, *again, lambda line: _tell(progress, line))
     if only is None:
         # By rule: nobody acts it out, and no audit may say less about it than `check` does.
-        findings += company_findings(Figures.of(truth.plan, truth.rows))
+        findings += masked_share_findings(Figures.of(truth.plan, truth.rows))
     if predicted:
         _tell(progress, f"{ALTERED} by {truth.plan.label_party.name}, in a run of its own")
         acted = altered_shares_audit(truth, predicted, plan_again(truth.plan), tables_again(truth))
@@ -117,7 +117,7 @@ def chosen(attacks: Sequence[AnyAttack], role: str, only: Sequence[str] | None) 
     return [attack for attack in attacks if attack.by == role and (only is None or attack.name in only)]
 
 
-def acted_out(attack: ActiveAttack, by: str, truth: Truth, progress: AfterStep | None = None) -> list[Finding]:
+def act_out(attack: ActiveAttack, by: str, truth: Truth, progress: AfterStep | None = None) -> list[Finding]:
     """Cast the attacker for its part, train again as far as its budget goes, and score what it then believes."""
     party_class = attack.arm(truth.plan, by)
     if isinstance(party_class, NotApplicable | CarriedOut):
@@ -127,7 +127,7 @@ def acted_out(attack: ActiveAttack, by: str, truth: Truth, progress: AfterStep |
     if epochs_within(truth.plan, truth.rows) < truth.plan.passes:
         plan = plan.replace(epochs=epochs_within(truth.plan, truth.rows))
     try:
-        run = train(plan, tables_again(truth), cast={by: party_class}, engine=stage(plan), progress=progress)
+        run = train(plan, tables_again(truth), cast={by: party_class}, engine=engine_for(plan), progress=progress)
     except RemoteProtocolError as error:
         return without_claim(attack, by, BLOCKED, NotApplicable(f"The honest peer ended the run: {error}"), truth)
     again = Truth.of(run)

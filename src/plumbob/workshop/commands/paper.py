@@ -15,7 +15,7 @@ from plumbob.workshop.paper.effort import Effort
 from plumbob.workshop.paper.encrypted import EncryptedSample
 from plumbob.workshop.paper.findings import Book, PaperClaim
 from plumbob.workshop.paper.readings import CREDIT, MNIST, Study, presets_of
-from plumbob.workshop.paper.shelf import ResultStore
+from plumbob.workshop.paper.result_store import ResultStore
 
 STUDIES = {study.name: study for study in (MNIST, CREDIT)}
 PARTS = (*STUDIES, "attacks")

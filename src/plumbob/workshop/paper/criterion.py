@@ -80,11 +80,11 @@ def _try(rate: float, start: str, effort: Effort, keys: dict[str, Any], sigmoid:
         first = JointRun.of(Truth.of(trained(SPLIT, X, y, epochs=1, **common)))
         largest = first.largest_scores[0]
         printed = allowed(rate, largest)
-        course = JointRun.of(Truth.of(trained(SPLIT, X, y, epochs=max(1, 3 * printed), learning_rate=rate, **common)))
+        joint = JointRun.of(Truth.of(trained(SPLIT, X, y, epochs=max(1, 3 * printed), learning_rate=rate, **common)))
         found = Tried(
             [*found.promised, allowed(rate, largest, first.row_norm)],
             [*found.printed, printed],
-            [*found.measured, course.steps_without_failure()],
+            [*found.measured, joint.steps_without_failure()],
             first.row_norm,
         )
     return found

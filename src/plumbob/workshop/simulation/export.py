@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from plumbob.arrays import Vector
-from plumbob.data.stored_encodings import stored_source
+from plumbob.data.stored_encodings import store_encoding
 from plumbob.errors import DataError
 from plumbob.protocol.part import ModelPart
 from plumbob.record import RunRecord
@@ -222,7 +222,7 @@ def _join(parts: Sequence[ModelPart], classes: tuple[Any, Any] | None) -> Linear
         classes=classes,
         limits=_limits(parts),
         sources=tuple(
-            {"party": part.party, **stored_source(source)} for part in parts for source in part.encoder.sources
+            {"party": part.party, **store_encoding(source)} for part in parts for source in part.encoder.sources
         ),
         raw=raw_scores(parts, classes) if has_slots(parts) else None,
     )

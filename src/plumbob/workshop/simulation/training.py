@@ -224,11 +224,11 @@ def _with_journal(participant: Participant, checkpoint: Checkpoint) -> Participa
 def _keep_bytes(participants: Mapping[str, Participant]) -> None:
     for participant in participants.values():
         for channel in participant.channels.values():
-            channel.tape = []
+            channel.recording = []
 
 
 def _frames(participant: Participant) -> dict[str, list[bytes]]:
-    return {peer: channel.tape for peer, channel in participant.channels.items() if channel.tape is not None}
+    return {peer: channel.recording for peer, channel in participant.channels.items() if channel.recording is not None}
 
 
 def connected_participants(
