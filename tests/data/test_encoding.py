@@ -12,8 +12,8 @@ from plumbob.arrays import Matrix
 from plumbob.data import Table, store, table_from
 from plumbob.data.encoder import fit_sources
 from plumbob.data.encoding import Bins, EncodedColumn, Levels
-from plumbob.data.fitting import find_shapes
-from plumbob.data.shapes import EncodingChoices
+from plumbob.data.fitting import find_slots
+from plumbob.data.slots import EncodingChoices
 from plumbob.data.stored_encodings import restore_encoding, store_encoding
 from plumbob.data.tables import Column
 
@@ -99,7 +99,7 @@ def test_the_width_of_the_whole_file_holds_for_any_rows_of_it(choices: EncodingC
     generator = np.random.default_rng(3)
     numbers: list[float | None] = [*np.round(generator.exponential(size=90), 1), *[None] * 10]
     table = a_table(x=numbers, town=TOWNS)
-    whole = replace(table, shapes=find_shapes(table, choices))
+    whole = replace(table, slots=find_slots(table, choices))
     widths = [len(source.encoded_names) for source in fitted(whole, choices)]
     for _ in range(20):
         few = whole.take(np.sort(generator.choice(100, 12, replace=False)))

@@ -78,9 +78,8 @@ CATALOGUE: tuple[AttackEntry, ...] = (
         target="labels",
         reference="Theorem 4.1; beyond it: first step from zero weights",
         story=(
-            "Where the label party brings nothing but labels, or all weights are still zero, a sum is a riddle of "
-            "yes and no. Integer and lattice methods solve it for several times more people than this party has "
-            "columns."
+            "Where the label party brings nothing but labels, or all weights are still zero, a sum is a riddle of yes "
+            "and no. Integer and lattice methods solve it for several times more people than this party has columns."
         ),
         judge=label_rules.label_only,
         draw=attack_drawings.label_only,

@@ -74,9 +74,8 @@ def label_stacked(figures: Figures, party: str) -> Judgement:
     per_step = figures.rank(party)
     known = figures.equations_a_row(party)
     numbers = (
-        f"{figures.fresh_visits} visits in freshly shuffled batches * {per_step} independent "
-        f"equations per batch of {figures.batch} "
-        f"rows come to {known:.3g} equations for each label"
+        f"{figures.fresh_visits} visits in freshly shuffled batches * {per_step} independent equations per batch of "
+        f"{figures.batch} rows come to {known:.3g} equations for each label"
     )
     if figures.plan.batches != "reshuffled":
         numbers += f' (batches = "{figures.plan.batches}" repeat the same equations)'
@@ -309,11 +308,9 @@ def _generally_judged(
         return Judgement(
             DEGRADES,
             _sentence(
-                f"{numbers}; individual labels are lost in the noise (about {forecast.accuracy:.0%} "
-                "are right), but what its "
-                f"columns say about labels in general is {signal:.3g} standard deviations strong in "
-                f"{steps} batches per "
-                "epoch, and may be more than its part of the model says"
+                f"{numbers}; individual labels are lost in the noise (about {forecast.accuracy:.0%} are right), but "
+                f"what its columns say about labels in general is {signal:.3g} standard deviations strong in {steps} "
+                "batches per epoch, and may be more than its part of the model says"
             ),
         )
     if reach is not None and not rehearsed:

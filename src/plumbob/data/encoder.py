@@ -15,8 +15,8 @@ from plumbob.arrays import Matrix, Vector
 from plumbob.data import store
 from plumbob.data.cells import ColumnChoices
 from plumbob.data.encoding import Bins, EncodedColumn, Levels, Marked
-from plumbob.data.fitting import find_shapes, fit_encoding
-from plumbob.data.shapes import EncodingChoices
+from plumbob.data.fitting import find_slots, fit_encoding
+from plumbob.data.slots import EncodingChoices
 from plumbob.data.tables import Column, Table
 from plumbob.data.whitening import CLIP
 from plumbob.errors import DataError
@@ -148,9 +148,9 @@ def reading_of(table: Table, sources: Sequence[EncodedColumn]) -> tuple[dict[str
     return {name: kind for name, kind in table.choices.types.items() if name in known}, table.choices.gaps
 
 
-def shaped(table: Table, plan: Plan) -> Table:
-    """The table with its shapes under this plan: rows taken from it later give as many columns as all of them."""
-    return replace(table, shapes=find_shapes(table, choices_of(plan)))
+def with_slots(table: Table, plan: Plan) -> Table:
+    """The table with its slots under this plan: rows taken from it later give as many columns as all of them."""
+    return replace(table, slots=find_slots(table, choices_of(plan)))
 
 
 def raw_numbers(table: Table, sources: Sequence[EncodedColumn], rows: NDArray[np.intp]) -> Matrix:
@@ -177,11 +177,11 @@ def fit_sources(table: Table, training_rows: NDArray[np.intp], choices: Encoding
     _refuse_infinite(table)
     if choices.refuses_gaps:
         _refuse_missing(table.columns, len(table))
-    shapes = table.shapes
-    if shapes is None or shapes.choices != choices:
-        shapes = find_shapes(table, choices)
+    slots = table.slots
+    if slots is None or slots.choices != choices:
+        slots = find_slots(table, choices)
     return tuple(
-        fit_encoding(column, shapes.by_name.get(column.name), training_rows, choices) for column in table.columns
+        fit_encoding(column, slots.by_name.get(column.name), training_rows, choices) for column in table.columns
     )
 
 

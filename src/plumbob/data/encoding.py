@@ -7,7 +7,7 @@
     Levels("town", ...)         town=Bonn, town=Köln, ..., town=(rare), town=(gap)      all but one of them
 
 The slot that is left out is the reference: the one with most training rows. Without it the columns of one source would
-add up to the intercept, and odds ratios would mean nothing. How many slots there are (the shape) is decided on all rows
+add up to the intercept, and odds ratios would mean nothing. How many slots there are is decided on all rows
 of the party's own file, so that it is known before the parties have found their common rows; where the cuts lie, and
 which slot is the reference, on the training rows. A slot that has no training row stays, as a constant column.
 """

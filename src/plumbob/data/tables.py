@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from plumbob.arrays import Labels, Texts, Vector
 from plumbob.data import store
 from plumbob.data.cells import ColumnChoices
-from plumbob.data.shapes import TableSlots
+from plumbob.data.slots import TableSlots
 from plumbob.errors import DataError
 
 NUMBER, FLAG, DATE, ORDER = "number", "yes/no", "date", "levels in order"
@@ -64,7 +64,7 @@ class Table:
     columns: tuple[Column, ...]
     labels: Labels | None = None
     classes: tuple[Any, Any] | None = None
-    shapes: TableSlots | None = None
+    slots: TableSlots | None = None
     """Of the file that these rows come from, where they were found already."""
     choices: ColumnChoices = field(default_factory=ColumnChoices)
     """How that file was read."""

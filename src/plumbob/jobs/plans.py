@@ -80,9 +80,8 @@ def _features(job: Job, flags: Mapping[str, Any]) -> tuple[tuple[int, ...], Job]
         return assumed, replace(job, read=(*job.read, read))
     if job.feature_parties and len(features) != expected:
         raise PlanError(
-            f"--features: the job has {expected} parties with columns, so give {expected} numbers, label party "
-            "first; got "
-            f"{len(features)}"
+            f"--features: the job has {expected} parties with columns, so give {expected} numbers, label party first; "
+            f"got {len(features)}"
         )
     return tuple(features), job
 

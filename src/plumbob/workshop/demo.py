@@ -23,7 +23,8 @@ from plumbob.report.run import findings_table, quality_table, reasons
 from plumbob.report.run import page_of as run_page
 from plumbob.run_folder import REPORT, RunFolder
 from plumbob.workshop.auditor import audit
-from plumbob.workshop.auditor.defences import in_clear, outcome_of
+from plumbob.workshop.auditor.again import in_clear
+from plumbob.workshop.auditor.defences import outcome_of
 from plumbob.workshop.auditor.filing import with_findings
 from plumbob.workshop.auditor.redteam import passive_names
 from plumbob.workshop.auditor.truth import Truth

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from plumbob.crypto import engines
 from plumbob.data import Table, read_table
-from plumbob.data.shapes import EncodingChoices
+from plumbob.data.slots import EncodingChoices
 from plumbob.data.summary import summarise
 from plumbob.errors import SettingsError
 from plumbob.party.home import Home

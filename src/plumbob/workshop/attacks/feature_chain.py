@@ -165,8 +165,4 @@ def _claim(view: View, history: ScoreHistory, best: Fit) -> ValueClaim:
     return ValueClaim("features", peers_name(view), best.unknowns[: view.rows], is_determined, "sign", conditions)
 
 
-FEATURE_CHAIN = Attack(
-    "feature-chain",
-    "label",
-    recover_chained_feature,
-)
+FEATURE_CHAIN = Attack("feature-chain", "label", recover_chained_feature)

@@ -55,7 +55,8 @@ def recover_geometry(view: View, progress: FitProgress | None = None) -> Claim |
     is_sharp = _spreads(trajectory, best) < UNCERTAIN * float(np.sqrt(np.mean(rows**2)))
     is_determined = is_sharp & best.is_explained & (noise_on_residuals(view) == 0)
     values = np.where((visits > 0)[:, None], rows, np.nan)
-    conditions = (*conditions, _fit_condition(best), *_spectrum(trajectory, best))
+    misfit = Condition("misfit in standard errors", best.misfit, "below 2", best.is_explained, "beyond Theorem 3.6")
+    conditions = (*conditions, misfit, *_spectrum(trajectory, best))
     return ValueClaim("features", peers_name(view), values, is_determined, "rotation", conditions)
 
 
@@ -178,28 +179,15 @@ def _visits_condition(visits: NDArray[np.intp], columns: int) -> Condition:
     return Condition("determined visits a row", usual, f"above {columns}", usual > columns, "beyond Theorem 3.6")
 
 
-def _fit_condition(best: Fit) -> Condition:
-    return Condition("misfit in standard errors", best.misfit, "below 2", best.is_explained, "beyond Theorem 3.6")
-
-
 def _spectrum(trajectory: Trajectory, best: Fit) -> tuple[Condition, ...]:
     """How far the peers' weights moved in each direction, against what the encoding lets through."""
     sizes = np.linalg.svd(best.weights, compute_uv=False) / np.sqrt(len(best.weights))
     floor = trajectory.usual_error
+    name, needed = "weights' movement in direction {} of {}", f"above {floor:.1e}"
     return tuple(
-        Condition(
-            f"weights' movement in direction {place} of {len(sizes)}",
-            float(size),
-            f"above {floor:.1e}",
-            bool(size > floor),
-            "beyond Theorem 3.6",
-        )
+        Condition(name.format(place, len(sizes)), float(size), needed, bool(size > floor), "beyond Theorem 3.6")
         for place, size in enumerate(sizes, start=1)
     )
 
 
-FEATURE_GEOMETRY = Attack(
-    "feature-geometry",
-    "label",
-    recover_geometry,
-)
+FEATURE_GEOMETRY = Attack("feature-geometry", "label", recover_geometry)

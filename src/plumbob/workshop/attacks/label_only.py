@@ -264,8 +264,4 @@ def conditions(view: View, steps: int, load: float, spare: float, share: float) 
     return tuple(found)
 
 
-LABEL_ONLY = Attack(
-    name="label-only",
-    by="features",
-    run=recover_labels,
-)
+LABEL_ONLY = Attack("label-only", "features", recover_labels)

@@ -16,9 +16,10 @@ from plumbob.checking.agreement import predictions
 from plumbob.checking.verdict_words import LEAKS, NOT_APPLICABLE, ORDER
 from plumbob.data import Table
 from plumbob.errors import PlanError
-from plumbob.plan import KEYS, Plan
+from plumbob.plan import Plan
 from plumbob.protocol.transcript import Transcript
 from plumbob.record import Finding
+from plumbob.workshop.auditor.again import in_clear
 from plumbob.workshop.auditor.redteam import audit, passive_names
 from plumbob.workshop.simulation import Run, train
 from plumbob.workshop.simulation.quality import assessed
@@ -207,14 +208,6 @@ def _advantages(findings: Sequence[Finding]) -> dict[str, float | None]:
         larger = [value for value in (known, finding.advantage) if value is not None]
         found[finding.attack] = max(larger, default=None)
     return found
-
-
-def in_clear(plan: Plan) -> Plan:
-    """The same training without cryptography, and without an arbiter."""
-    # What was the protocol's own default must not become that of `clear`: it would be another training.
-    same = {key.name: getattr(plan, key.name) for key in KEYS if key.is_fitted} | {"epochs": plan.passes}
-    plain = {"replies": "packed", "scheme": "paillier", "open": "own", "unmasked_gradients_for_the_arbiter": False}
-    return plan.replace(protocol="clear", parties=plan.learners, lattice_set=0, **{**same, **plain})
 
 
 def as_seen_under(plan: Plan, run: Run) -> Run:

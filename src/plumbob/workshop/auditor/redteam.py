@@ -18,13 +18,13 @@ from plumbob.checking.findings import Findings, worst_first
 from plumbob.checking.masked_share_rules import masked_share_findings
 from plumbob.checking.prediction_rules import ALTERED
 from plumbob.checking.verdict_words import BLOCKED, NOT_APPLICABLE, ORDER
-from plumbob.data import Column, Table
 from plumbob.errors import DataError, RemoteProtocolError
 from plumbob.plan import Plan, suggestion
 from plumbob.protocol.party import AfterStep, TrainingParty
 from plumbob.record import Finding
 from plumbob.workshop.attacks import ACTIVE, PASSIVE, ActiveAttack, Attack, CarriedOut, NotApplicable
 from plumbob.workshop.attacks.active.chosen_rows import ChoosingParty
+from plumbob.workshop.auditor.again import plan_again, run_again, tables_again
 from plumbob.workshop.auditor.arbiter import arbiter_audit
 from plumbob.workshop.auditor.budget import engine_for, epochs_within, shortened, tell_now_and_then
 from plumbob.workshop.auditor.coalitions import CoalitionAttacks, findings_together
@@ -32,8 +32,6 @@ from plumbob.workshop.auditor.prediction import altered_shares_audit, prediction
 from plumbob.workshop.auditor.score import scored, without_claim
 from plumbob.workshop.auditor.truth import RunSource, Truth
 from plumbob.workshop.simulation import train
-
-OF_TRAINING = ("scale", "sigmoid", "batches", "batch_size", "momentum", "learning_rate", "feature_bits", "epochs")
 
 AnyAttack = TypeVar("AnyAttack", Attack, ActiveAttack)
 
@@ -149,45 +147,6 @@ def after_those_in_doubt(party_class: type[TrainingParty], truth: Truth, by: str
     threshold = np.sort(scores)[-max(1, int(truth.is_positive.sum()))]
     order = np.argsort(np.abs(scores - threshold), kind="stable")
     return type(party_class.__name__, (party_class,), {"preferred": tuple(order.tolist())})
-
-
-def run_again(truth: Truth) -> Truth:
-    """The same training of the same rows in the clear: with everybody's weights, and views as in `exchange`."""
-    plain = {"replies": "packed", "scheme": "paillier", "open": "own", "unmasked_gradients_for_the_arbiter": False}
-    again = plan_again(truth.plan)
-    # Another protocol has other defaults, and it is the same training that is to be made again.
-    kept = {key: getattr(again, key) for key in OF_TRAINING}
-    plan = again.replace(protocol="clear", parties=truth.plan.learners, **plain, **kept)
-    return Truth.of(train(plan, tables_again(truth)))
-
-
-def plan_again(plan: Plan) -> Plan:
-    """The same training of rows that are prepared already, with the same widths."""
-    # Scaling what is scaled changes nothing, and the plan's widths rest on it; scaling what was clipped would.
-    scale = "none" if plan.joint_norm else plan.scale
-    # The public rate is for whitened columns, and these are, although the plan cannot say so again.
-    rate = plan.rate if plan.joint_norm else plan.learning_rate
-    as_they_are = {
-        "scale": scale,
-        "missing": "refuse",
-        "categorical": "refuse",
-        "bins": 0,
-        "test_share": 0.0,
-        "rows": 0,
-    }
-    return plan.replace(**as_they_are, learning_rate=rate, epochs=plan.fixed_epochs)
-
-
-def tables_again(truth: Truth) -> dict[str, Table]:
-    """Every party's training rows, as training saw them."""
-    ids = tuple(str(row) for row in range(truth.rows))
-    tables = {}
-    for name in truth.views:
-        columns = tuple(Column(f"x{place}", values) for place, values in enumerate(truth.features(name).T))
-        is_label_party = name == truth.plan.label_party.name
-        labels = truth.is_positive.astype(np.int8) if is_label_party else None
-        tables[name] = Table(ids, columns, labels, (0, 1) if is_label_party else None)
-    return tables
 
 
 def _tell(progress: Tell | None, line: str) -> None:

@@ -24,7 +24,8 @@ from plumbob.record import Finding
 from plumbob.report import results
 from plumbob.report.progress import Step, StepProgress
 from plumbob.run_folder import RunFolder
-from plumbob.workshop.auditor.defences import as_seen_under, in_clear
+from plumbob.workshop.auditor.again import in_clear
+from plumbob.workshop.auditor.defences import as_seen_under
 from plumbob.workshop.auditor.redteam import audit, names, passive_names
 from plumbob.workshop.auditor.truth import Truth
 from plumbob.workshop.commands import train as training

@@ -22,9 +22,9 @@ from plumbob.data import (
     in_agreed_order,
     newest_rows,
     read_table,
-    shaped,
     steps_per_epoch,
     store,
+    with_slots,
 )
 from plumbob.data.encoder import Encoder, RareRows, fit_encoder
 from plumbob.data.ids import IdColumns, id_column_of, refuse_other_parties
@@ -276,7 +276,7 @@ def _refuse_label_column(table: Table, label_column: str) -> None:
 def common_rows(plan: Plan, read: Mapping[str, Table], id_columns: IdColumns) -> dict[str, Table]:
     """The rows that all parties have, in one order."""
     # Shapes are those of the whole files, as between organisations, whose common rows are not known yet.
-    shaped_tables = {party: table if plan.version == 1 else shaped(table, plan) for party, table in read.items()}
+    shaped_tables = {party: table if plan.version == 1 else with_slots(table, plan) for party, table in read.items()}
     return _align(shaped_tables, id_columns)
 
 

@@ -190,16 +190,8 @@ class OffTheCircleParty(DeviatingParty):
         return factor_size(angles.FACTOR_BITS if self.company.is_pair else LAST_BITS)
 
     def conditions(self) -> tuple[Condition, ...]:
-        bits = len(self.weights) * WEIGHTS.bits
-        return (
-            Condition(
-                name="bits opened to it",
-                value=float(bits),
-                needed="more than 0",
-                is_met=bits > 0,
-                reference=OFF_THE_CIRCLE_BY_FEATURE_PARTY.reference,
-            ),
-        )
+        bits, reference = len(self.weights) * WEIGHTS.bits, OFF_THE_CIRCLE_BY_FEATURE_PARTY.reference
+        return (Condition("bits opened to it", float(bits), "more than 0", bits > 0, reference),)
 
 
 # Replies that are none.
@@ -259,18 +251,10 @@ class GarbageRepliesParty(DeviatingParty):
         )
 
     def conditions(self) -> tuple[Condition, ...]:
-        layout = self.products.layout(GRADIENTS, self.company.name)
-        withstood = layout.parameters.most_opened_bits
-        most = most_opened_bits(self.plan, len(self.shard))
-        return (
-            Condition(
-                name="bits opened to one party",
-                value=float(most),
-                needed=f"more than the {withstood} that the key withstands",
-                is_met=most > withstood,
-                reference=GARBAGE_REPLIES_BY_FEATURE_PARTY.reference,
-            ),
-        )
+        withstood = self.products.layout(GRADIENTS, self.company.name).parameters.most_opened_bits
+        most, reference = most_opened_bits(self.plan, len(self.shard)), GARBAGE_REPLIES_BY_FEATURE_PARTY.reference
+        needed = f"more than the {withstood} that the key withstands"
+        return (Condition("bits opened to one party", float(most), needed, most > withstood, reference),)
 
 
 def garbage(layout: Layout, unit: int) -> bytes:
@@ -339,13 +323,7 @@ def _without_openings(plan: Plan) -> NotApplicable | CarriedOut | None:
     return None
 
 
-OFF_THE_CIRCLE_BY_FEATURE_PARTY = ActiveAttack(
-    name="off-the-circle", by="features", target="scores", arm=arm_off_the_circle
-)
-OFF_THE_CIRCLE_BY_LABEL_PARTY = ActiveAttack(name="off-the-circle", by="label", target="scores", arm=arm_off_the_circle)
-GARBAGE_REPLIES_BY_FEATURE_PARTY = ActiveAttack(
-    name="garbage-replies", by="features", target="labels", arm=arm_garbage_replies
-)
-GARBAGE_REPLIES_BY_LABEL_PARTY = ActiveAttack(
-    name="garbage-replies", by="label", target="scores", arm=arm_garbage_replies
-)
+OFF_THE_CIRCLE_BY_FEATURE_PARTY = ActiveAttack("off-the-circle", "features", arm_off_the_circle, target="scores")
+OFF_THE_CIRCLE_BY_LABEL_PARTY = ActiveAttack("off-the-circle", "label", arm_off_the_circle, target="scores")
+GARBAGE_REPLIES_BY_FEATURE_PARTY = ActiveAttack("garbage-replies", "features", arm_garbage_replies, target="labels")
+GARBAGE_REPLIES_BY_LABEL_PARTY = ActiveAttack("garbage-replies", "label", arm_garbage_replies, target="scores")

@@ -151,15 +151,10 @@ class SteeringParty(AttackingParty, TrainingParty):
         return self.plan.passes > self.looks * self.peer_columns
 
     def conditions(self) -> tuple[Condition, ...]:
-        return (
-            Condition(
-                name=f"epochs after the first, of which {self.looks} read a column",
-                value=float(self.plan.passes - 1),
-                needed=f"{self.looks} for each of the peers' columns, {self.looks * self.peer_columns}",
-                is_met=self.is_complete,
-                reference="beyond the paper: opened sums are bound to nothing",
-            ),
-        )
+        name = f"epochs after the first, of which {self.looks} read a column"
+        needed = f"{self.looks} for each of the peers' columns, {self.looks * self.peer_columns}"
+        reference = "beyond the paper: opened sums are bound to nothing"
+        return (Condition(name, float(self.plan.passes - 1), needed, self.is_complete, reference),)
 
     @property
     def _peers(self) -> list[Party]:
