@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from plumbob.crypto.lattice import LatticeEngine, Layout, ParameterSet, SlotLayout, sets
+from plumbob.crypto.lattice.interface import ReplyKeys, RequestKeys
 from plumbob.crypto.lattice.layout import Direction
 from plumbob.crypto.lattice.reference import ReferenceEngine
 from tests.crypto.lattice.support import (
@@ -73,10 +74,11 @@ def test_a_refused_word_moves_all_that_follow(engine: LatticeEngine, number: int
     assert (engine.uniform(slots, key) == expected).all()
     secret = engine.secret(slots, OWNER_SEED)
     values = np.zeros((1, slots.degree), dtype=np.int32)
-    request = engine.encrypt_slots(slots, secret, (key, EVALUATOR_SEED), values, b"")
-    assert request == REFERENCE.encrypt_slots(slots, secret, (key, EVALUATOR_SEED), values, b"")
+    keys = RequestKeys(secret, key, EVALUATOR_SEED)
+    request = engine.encrypt_slots(slots, keys, values, b"")
+    assert request == REFERENCE.encrypt_slots(slots, keys, values, b"")
     packed = np.frombuffer(request, dtype=np.uint8).reshape(1, len(slots.primes), -1)
-    arguments = (slots, key, packed, values[None] + 3, (secret, OWNER_SEED), (OWNER_SEED, EVALUATOR_SEED))
+    arguments = (slots, ReplyKeys(key, secret, OWNER_SEED, OWNER_SEED, EVALUATOR_SEED), packed, values[None] + 3)
     for ours, theirs in zip(engine.reply_slots(*arguments), REFERENCE.reply_slots(*arguments), strict=True):
         np.testing.assert_array_equal(ours, theirs)
 
@@ -224,7 +226,7 @@ def test_a_long_call_can_be_interrupted() -> None:
     def call() -> float:
         started = time.process_time()
         with suppress(InterruptedError):
-            engine.encrypt_slots(sets.SLOTS, secret, (bytes(32), bytes(32)), values, b"")
+            engine.encrypt_slots(sets.SLOTS, RequestKeys(secret, bytes(32), bytes(32)), values, b"")
         return time.process_time() - started
 
     whole = call()
