@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from plumbob.errors import LocalProtocolError, RemoteProtocolError, TransportError
 from plumbob.protocol.journal import NO_JOURNAL, Journal
 from plumbob.protocol.messages import LONGEST_TEXT, Kind, Message, decode
-from plumbob.protocol.order import ChannelOrder, MessageOrder
+from plumbob.protocol.order import ChannelOrder
+from plumbob.protocol.turns import MessageOrder
 from plumbob.transport import Link
 
 PATIENCE = 600.0  # Seconds to wait for a peer that is still calculating.
