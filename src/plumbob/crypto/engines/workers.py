@@ -123,7 +123,7 @@ class Workers:
         """A worker that Ray starts again if its process is lost, and gives its task again; the others continue."""
         on_node = _module("ray.util.scheduling_strategies").NodeAffinitySchedulingStrategy(node, soft=True)
         options = {"max_restarts": -1, "max_task_retries": RETRIES, "num_cpus": RESERVED}
-        return self._ray.remote(Worker).options(scheduling_strategy=on_node, **options).remote()
+        return self._ray.remote(WorkerProcess).options(scheduling_strategy=on_node, **options).remote()
 
 
 @cache
@@ -166,7 +166,7 @@ def _knock(address: str) -> None:
 # There: what a worker does.
 
 
-class Worker:
+class WorkerProcess:
     """One process of the cluster."""
 
     def do(self, work: Callable[[Any], Any], item: Any) -> Any:
