@@ -188,7 +188,7 @@ KINDS = [
     ),
     Kind("a row with a cell too many", changed("p9,", "p9,s3cret,"), words="row 9 has 5"),
     Kind("a row with a cell too few", changed("p9,9.5,", "p9,"), words="row 9 has 3"),
-    Kind("a row of nothing but commas", changed("p9,", ",,,\np9,"), words="id is missing in 1 of 41 rows .row 9."),
+    Kind("a row of nothing but commas", changed("p9,", ",,,\np9,"), words="1 of 41 rows has no id .row 9."),
     Kind("lines within quoted cells", changed("red", '"re\nd"'), lambda table: len(table) == 40),
     Kind(
         "months by name without a comma",
@@ -372,7 +372,7 @@ KINDS = [
     Kind(
         "a label missing",
         GOOD.replace("blue,yes", "blue,", 1).encode(),
-        words="the label is missing in 1 of 40 rows .row 2.",
+        words="1 of 40 rows has no label .row 2.",
     ),
     Kind("labels with blanks around them", GOOD.replace("yes", "yes ").encode(), is_good),
     Kind("one class", GOOD.replace(",no", ",yes").encode(), words="got 1; is this the label"),

@@ -9,7 +9,7 @@ from plumbob.plan import Plan
 from plumbob.record import Finding
 
 AS_PREDICTED, MORE, LESS, NOT_PREDICTED = "as predicted", "more than predicted", "less than predicted", "not predicted"
-# Whether an attack has nothing to work on, or works and reaches nothing, is the same to who is attacked.
+# Whether an attack has nothing to work on, or works and reaches nothing, is the same to whoever is attacked.
 REACH = {LEAKS: 2, DEGRADES: 1, BLOCKED: 0, NOT_APPLICABLE: 0}
 
 
@@ -33,7 +33,7 @@ class Agreement:
     def __str__(self) -> str:
         said = f"check said {self.predicted}" if self.predicted else "check said nothing"
         return (
-            f"{self.attack} by {self.by} on {self.target} of {self.against}: {said}, the red team found "
+            f"{self.attack} by {self.by} against {self.against} ({self.target}): {said}, the red team found "
             f"{self.found}; {self.word}."
         )
 

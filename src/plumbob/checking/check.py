@@ -115,7 +115,7 @@ def assumptions(plan: Plan, rows: int | None = None) -> list[str]:
 
 def _assumed(figures: Figures) -> Iterator[str]:
     if figures.is_assumed:
-        yield f"The plan does not say how many rows there are: {figures.rows} are assumed; give --rows."
+        yield f"The plan does not say how many rows there are: {figures.rows:,} are assumed; --rows says how many."
     if figures.plan.seed:
         yield (
             "The plan fixes the seed: batches and starting weights are known to everybody before the run. "
@@ -160,6 +160,4 @@ def _notes(figures: Figures) -> Iterator[str]:
     )
     for gain in gains(figures):
         yield f"{gain.party}, {gain.source}: {gain.says}."
-    yield (
-        '"blocked" and "degrades" mean that these attacks were not shown to succeed; they are not a proof of safety.'
-    )
+    yield ("No verdict is a proof of safety: it says what these attacks are shown to reach, not what others might.")

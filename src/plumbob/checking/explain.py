@@ -35,8 +35,8 @@ def explain(plan: Plan, attack: str, runs: int = 1) -> list[str]:
 def _setting(figures: Figures) -> str:
     plan = figures.plan
     parties = ", ".join(f"{party.name} {figures.columns(party.name)} columns" for party in plan.learners)
-    rows = f"{figures.rows} training rows" + (" (assumed)" if figures.is_assumed else "")
-    batches = f"{plan.batches} batches of {figures.batch}, {figures.steps} steps in {plan.passes} epochs"
+    rows = f"{figures.rows:,} training rows" + (" (assumed)" if figures.is_assumed else "")
+    batches = f"{plan.batches} batches of {figures.batch:,} rows, {figures.steps:,} steps in {plan.passes} epochs"
     runs = f", {figures.runs} runs" if figures.runs > 1 else ""
     noise = {party.name: figures.noise_toward(party.name) for party in plan.learners}
     on = ", ".join(f"{value:.3g} toward {name}" for name, value in noise.items() if value)
@@ -44,7 +44,7 @@ def _setting(figures: Figures) -> str:
 
 
 def _told(finding: Finding, ledger: Ledger, figures: Figures) -> Iterator[str]:
-    yield f"{finding.by} against {finding.against}, {finding.target}: {finding.verdict}. {finding.why}"
+    yield f"{finding.by} against {finding.against} ({finding.target}): {finding.verdict}. {finding.why}"
     for unknown in ACCOUNTS.get(finding.target, ()):
         for account in ledger.accounts:
             if (account.party, account.unknown) == (finding.by, unknown):
@@ -57,8 +57,8 @@ def _told(finding: Finding, ledger: Ledger, figures: Figures) -> Iterator[str]:
 def _counted(account: Account, figures: Figures) -> str:
     last = int(account.totals[-1]) if len(account.totals) else 0
     text = (
-        f"{account.equations_in_all} equations about {account.unknowns} {account.unknown}, of which at most {last} are "
-        f"independent ({account.known:.1%} of the unknowns)"
+        f"{account.equations_in_all:,} equations about {account.unknowns:,} {account.unknown}, of which at most "
+        f"{last:,} are independent ({account.known:.1%} of the unknowns)"
     )
     step = account.first_step_with(1.0)
     per_epoch = max(1, figures.steps // figures.plan.passes)

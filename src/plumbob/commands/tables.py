@@ -1,7 +1,7 @@
 """A party's own table on the command line: which columns, read how."""
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from plumbob.commands.table_flags import TableFlags
@@ -41,6 +41,16 @@ def id_columns(words: Sequence[str]) -> IdColumns:
             raise DataError(f"--id {word}: a second id column for {party}; expected one")
         columns[party] = column
     return columns
+
+
+def own_id_column(words: Sequence[str], party: str) -> str | None:
+    """From `--id`: this party's, named alone or as PARTY=COLUMN, so that one command line serves every side."""
+    columns = id_columns(words)
+    if not isinstance(columns, Mapping):
+        return columns
+    if party not in columns:
+        raise DataError(f"--id: no id column for {party}, only for {', '.join(columns)}; add --id {party}=COLUMN")
+    return columns[party]
 
 
 def _names(words: Sequence[str]) -> tuple[str, ...]:

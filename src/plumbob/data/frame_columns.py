@@ -66,8 +66,9 @@ def read_ids(series: Any, seen: int) -> tuple[str, ...]:
     """As texts; `seen` rows came before these."""
     if missing := int(series.is_null().sum()):
         rows = _listed_rows(series.is_null(), seen)
+        have = "has" if missing == 1 else "have"
         raise DataError(
-            f"the id is missing in {missing} of {seen + len(series)} rows ({rows}); complete them or leave them out"
+            f"{missing} of {seen + len(series)} rows {have} no id ({rows}); fill in the ids, or remove those rows"
         )
     if series.dtype.is_float():
         if not bool((series == series.round(0)).all()):
@@ -80,8 +81,9 @@ def read_labels(series: Any, seen: int) -> NDArray[Any]:
     """As they came, texts without blanks around them; `seen` rows came before these."""
     if missing := int(series.is_null().sum()):
         rows = _listed_rows(series.is_null(), seen)
+        have = "has" if missing == 1 else "have"
         raise DataError(
-            f"the label is missing in {missing} of {seen + len(series)} rows ({rows}); complete them or leave them out"
+            f"{missing} of {seen + len(series)} rows {have} no label ({rows}); fill in the labels, or remove those rows"
         )
     if series.dtype == nw.Binary:
         raise DataError(f"the label column {series.name!r} {NOT_UTF8}")

@@ -90,7 +90,7 @@ class TableSummary:
 
     def lines(self) -> list[str]:
         """For people."""
-        head = ["column", "kind", "different", "gaps", "gives", "lowest", "highest", ""]
+        head = ["column", "kind", "distinct", "gaps", "encoded", "lowest", "highest", ""]
         cells = [head, *(column.cells for column in self.columns)]
         if not any(column.lowest for column in self.columns):
             cells = [[*row[:ENDS], *row[ENDS + 2 :]] for row in cells]

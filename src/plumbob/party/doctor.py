@@ -354,7 +354,7 @@ def _size(connection: Connection, visit: _Visit, ours: Greeting, theirs: Greetin
         is_whole = connection.receive(EXCHANGE_SECONDS) == RECEIVED and len(came) == visit.size
     except DeadlineError:
         is_whole = False
-    found = f"a message of {visit.size} bytes each way in {time.monotonic() - began:.1f} s"
+    found = f"a message of {visit.size / 1e6:.1f} MB each way in {time.monotonic() - began:.1f} s"
     if is_whole:
         return Check("size", True, found, "", peer)
     return Check("size", False, f"{found} did not arrive whole", "is a proxy or a gateway in between?", peer)

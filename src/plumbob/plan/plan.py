@@ -80,6 +80,9 @@ class Plan(PlanSettings):
             values["version"] = VERSION
         if {"protocol", "scheme"} & changes.keys():
             values |= {key.name: None for key in KEYS if key.is_fitted and self._is_default(key)}
+            if changes.get("protocol", "shares") != "shares" or changes.get("scheme", "lattice") != "lattice":
+                # `plan new` writes the set's number out; without lattices it means nothing.
+                values["lattice_set"] = 0
         values |= changes
         if "features" in values:
             values["parties"] = self._resized(values.pop("features"))

@@ -132,7 +132,8 @@ def _headline(run: _Sources, counts: Counter[str]) -> str:
         return "Nothing was checked: this page cannot help to decide."
     partial = " The test was partial, so it decides nothing." if run.left_out else ""
     if counts[LEAKS]:
-        return f"{counts[LEAKS]} of {found} findings leak: an organisation can work out another's data.{partial}"
+        leak = "leaks" if counts[LEAKS] == 1 else "leak"
+        return f"{counts[LEAKS]} of {found} findings {leak}: an organisation can work out another's data.{partial}"
     if counts[DEGRADES]:
         return (
             f"None of {found} findings leaks beyond tolerance; {counts[DEGRADES]} may, depending on the data.{partial}"

@@ -46,7 +46,7 @@ STORIES = {
     "exchange": "each party sees its own gradient in every step; the fund solves its equations for the bank's labels",
     "exchange with noise": (
         f"the bank adds noise before it encrypts: every label has epsilon {EPSILON:g} and delta 1e-6, whatever "
-        "the fund does; it is no promise about anybody's columns"
+        "the fund does; nothing is promised about columns"
     ),
     "shares": "nobody sees a gradient, and the weights stay shared: the parties score new rows together",
 }
@@ -157,16 +157,16 @@ def largest_difference(model: JointModel, other: JointModel) -> float:
 def _about(record: RunRecord) -> str:
     bank, fund = (party.features for party in record.parsed_plan.learners)
     return (
-        f"{DATASET}: {record.rows} people; the bank holds the label and {bank} columns, the fund {fund}; "
-        f"{record.steps} steps, engine {record.engine}."
+        f"{DATASET}: {record.rows} people; the bank holds the label and {bank} columns, the fund {fund}; engine "
+        f"{record.engine}."
     )
 
 
 def _sentences(difference: float, seconds: float) -> list[str]:
     return [
-        "Everything was encrypted, with the parties in one process, through the same bytes that would cross a network.",
-        f"Encrypted and clear weights differ by at most {difference:.1e}.",
-        f"All of it took {seconds:.1f} s.",
+        "Everything was encrypted; the parties ran in one process and exchanged the same bytes as over a network.",
+        f"The weights of exchange, trained encrypted and in the clear, differ by at most {difference:.1e}.",
+        f"Training and attacks took {seconds:.1f} s.",
     ]
 
 

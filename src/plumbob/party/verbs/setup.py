@@ -72,7 +72,7 @@ class Label:
     def line(self) -> str:
         return (
             f"label: {self.column}; the model predicts {self.positive} ({self.share:.1%} of the rows) against "
-            f"{self.negative}; --positive {self.negative} would turn it round"
+            f"{self.negative}; --positive {self.negative} predicts {self.negative} instead"
         )
 
 

@@ -49,7 +49,7 @@ def recover_geometry(view: View, progress: FitProgress | None = None) -> Claim |
     visits = np.bincount(history.row[history.is_known], minlength=history.rows)
     conditions = (*history.conditions(), _visits_condition(visits, columns))
     if np.median(visits) <= columns:
-        return NotApplicable("too few determined visits a row to tell the peers' columns apart", conditions)
+        return NotApplicable("too few determined visits per row to tell the peers' columns apart", conditions)
     trajectory, best = _fitted(view, history, columns, progress)
     rows = best.unknowns[: view.rows]
     is_sharp = _spreads(trajectory, best) < UNCERTAIN * float(np.sqrt(np.mean(rows**2)))
@@ -175,7 +175,7 @@ def _spreads(trajectory: Trajectory, best: Fit) -> Vector:
 
 def _visits_condition(visits: NDArray[np.intp], columns: int) -> Condition:
     usual = float(np.median(visits))
-    return Condition("determined visits a row", usual, f"above {columns}", usual > columns, "beyond Theorem 3.6")
+    return Condition("determined visits per row", usual, f"above {columns}", usual > columns, "beyond Theorem 3.6")
 
 
 def _fit_condition(best: Fit) -> Condition:

@@ -309,17 +309,20 @@ def _why_values(
     is_determined: Flags,
 ) -> str:
     if rate is None:
-        return f"{claim.against}'s {claim.target} do not vary in this run, so there is nothing to learn about them."
+        return (
+            f"The {claim.target} of {claim.against} do not vary in this run, so there is nothing to learn about them."
+        )
     free = {"nothing": "", "sign": " up to one sign", "rotation": " up to a rotation"}[claim.left_open]
+    about = f"the {claim.target} of {claim.against}"
     explains = (
-        f"The claim explains {rate:.3f} (R^2) of"
+        f"The claim explains {rate:.3f} (R^2) of {about}{free}"
         if rate > 0
-        else f"The claim is worse (R^2 {rate:.3g}) than the mean of"
+        else f"The claim{free} is worse than the mean of {about} (R^2 {rate:.3g})"
     )
     error = "" if math.isnan(relative_error) else f", relative error {relative_error:.1e}"
     return (
-        f"{explains} {claim.against}'s {claim.target}{free} (95 % interval {ends[0]:.3g} to {ends[1]:.3g}) "
-        f"against {baseline:.3f} by the attacker's own columns{error}; {_share(is_answered.mean())} of "
+        f"{explains}, 95 % interval {ends[0]:.3g} to {ends[1]:.3g}; the attacker's own columns explain "
+        f"{baseline:.3f}{error}; {_share(is_answered.mean())} of "
         f"{'all' if claim.targets is None else len(claim.targets)} rows answered, "
         f"{_share(is_determined.mean())} determined."
     )

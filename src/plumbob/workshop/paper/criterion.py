@@ -161,7 +161,7 @@ def _growth_claim(figure: Figure) -> PaperClaim:
     return PaperClaim(
         "growth",
         "Lemma 4.4",
-        "h_t = max abs(score) + 2 grows by at most 1 + eta / 4 a step.",
+        "h_t = max abs(score) + 2 grows by at most 1 + eta / 4 per step.",
         CREDIT_UNIT,
         f"never by more than {bounds.growth(GROWTH_RATE):g}",
         f"by {largest:.4f} at most",

@@ -32,7 +32,7 @@ def merging(effort: Effort) -> ExperimentOutcome:
         Figure(
             "merging",
             "Epochs until the ratios of one column join into one group",
-            "batches an epoch",
+            "batches per epoch",
             "epochs",
             (Curve.of("promised, at most", counts, promised, True), Curve.of("measured", counts, taken)),
             f"Lemma 3.4 promises it with a probability of at least {chance:.9g}.",
@@ -41,7 +41,7 @@ def merging(effort: Effort) -> ExperimentOutcome:
         Figure(
             "merging-error",
             "Largest error of a value of that column, in standard deviations",
-            "batches an epoch",
+            "batches per epoch",
             "error",
             (Curve.of("largest error", counts, errors),),
             is_logarithmic=True,

@@ -78,8 +78,8 @@ def _cut_claim(curve: Curve) -> PaperClaim:
         "not in the paper",
         "Replies cut to the width of an honest one stop the packing attack.",
         'the same, replies = "packed"',
-        "fewer than 10 residuals a step, however large the batch",
-        f"at most {most:.0f} residuals a step",
+        "fewer than 10 residuals per step, however large the batch",
+        f"at most {most:.0f} residuals per step",
         judged(most < 10),
         {"most": most},
     )

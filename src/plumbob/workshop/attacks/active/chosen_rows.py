@@ -116,7 +116,7 @@ class ChoosingParty(AttackingParty, TrainingParty):
             Condition(
                 name="steps whose residuals are labels and nothing else",
                 value=float(is_bare),
-                needed="1, for more than one person a column",
+                needed="1, for more than one person per column",
                 is_met=is_bare,
                 reference="Theorem 4.1, and the first step of Theorem 4.6",
             ),

@@ -136,7 +136,7 @@ def whole_condition(key: PublicKey, slots: Slots, slot_bits: int, rows: int) -> 
     count = (key.reply_bits - slots.slot_bits) // slot_bits
     reach = count * slots.columns
     return Condition(
-        name=f"hidden values a step ({count} slots of {slot_bits} bits in {slots.columns} replies)",
+        name=f"hidden values per step ({count} slots of {slot_bits} bits in {slots.columns} replies)",
         value=reach,
         needed=f"at least the batch, {rows} rows",
         is_met=reach >= rows,
@@ -148,7 +148,7 @@ def cut_condition(slots: Slots, residual_bits: int, rows: int) -> Condition:
     """What truncation leaves."""
     bound = bounds.readable_residuals(slots.reply_bits, residual_bits)
     return Condition(
-        name=f"residuals that {slots.reply_bits} bits of replies can carry, a step",
+        name=f"residuals that {slots.reply_bits} bits of replies can carry per step",
         value=bound,
         needed=f"at least the batch, {rows} rows",
         is_met=bound >= rows,
