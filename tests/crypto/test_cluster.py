@@ -154,6 +154,16 @@ def test_a_run_survives_the_loss_of_a_worker() -> None:
     np.testing.assert_array_equal(weights_of(through_cluster), weights_of(alone))
 
 
+@pytest.mark.usefixtures("ray_engine")
+def test_work_that_is_lost_every_time_ends_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says how often it was tried and how to resume; the next call finds a worker."""
+    monkeypatch.setattr(workers, "RETRIES", 0)
+    pool = workers.Workers()
+    with pytest.raises(CryptoError, match="lost the same work 1 times"):
+        pool.map(lambda _: os._exit(1), [0])
+    assert pool.map(lambda number: number + 1, [1, 2]) == [2, 3]
+
+
 def test_no_cluster_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nobody listens the message says how to start a cluster."""
     leave_cluster()
