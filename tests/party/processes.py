@@ -15,11 +15,12 @@ from plumbob.crypto import Randomness, engines
 from plumbob.data import Table
 from plumbob.party.party_run import PartyRun
 from plumbob.party.sizes import largest_message
-from plumbob.party.training import JOURNAL, train
+from plumbob.party.training import train
 from plumbob.plan import Plan
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.messages import Kind, decode
 from plumbob.protocol.sqlite_journal import SqliteJournal
+from plumbob.run_folder import JOURNAL
 from plumbob.transport import Connection
 from plumbob.transport.connector import Connector, Peer, Timeouts
 from plumbob.transport.identity import Identity, read_certificate
@@ -53,9 +54,11 @@ IMPORTED_LATE = (
     "plumbob.commands.tables",
     "plumbob.crypto.engines.native",
     "plumbob.crypto.lattice.native",
-    "plumbob.party.proposing",
-    "plumbob.party.runs",
-    "plumbob.party.setup",
+    "plumbob.party.verbs.predict",
+    "plumbob.party.verbs.propose",
+    "plumbob.party.verbs.setup",
+    "plumbob.party.verbs.sign",
+    "plumbob.party.verbs.train",
     "plumbob.report.page",
     "plumbob.workshop.commands.train",
     "pyarrow.compute",
@@ -130,7 +133,7 @@ def take_part(
             proxy=None,
             largest_message=largest_message(plan, len(table) if table is not None else 1000),
             on_connection=on_connection,
-            pace=QUICK,
+            timeouts=QUICK,
         )
 
     mortal = Mortal(dies_at)

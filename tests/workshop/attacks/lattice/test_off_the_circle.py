@@ -74,7 +74,7 @@ def attacked(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> tuple[Attacker, Run
     """A run with this feature party; nobody else calls its function."""
     attacker = Attacker()
     monkeypatch.setattr(angles, "evaluator_factors", attacker.factors)
-    # The same shares each time: near the ends of the arcsine, rounding would be seen many times larger.
+    # The same shares each time: the nearer the attacker's own is to a quarter of the circle, the less a sine tells.
     shares = {party.name: seeded(party.name) for party in plan.parties}
     return attacker, trained(plan, data(), randomness=shares)
 
