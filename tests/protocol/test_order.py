@@ -188,7 +188,7 @@ def lattice_words(parties: dict[str, Any], ends: set[str], trained: int, is_held
         "keys": lambda who: [
             one.parameters.polynomial_bytes
             for one in party._listed_products()
-            if one.ends == ends and one.context.owner == who
+            if one.is_between(*ends) and one.context.owner == who
         ],
         "request": lambda layout, who: SEED_BYTES + layout(who).request_bytes,
         "reply": lambda layout, who: layout(who).reply_bytes,

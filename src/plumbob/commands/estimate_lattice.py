@@ -79,11 +79,11 @@ def _masked_bytes(shape: LatticeShape) -> int:
     if shape.parties == 2:
         return 0
     total = 0
-    for owners, is_turn in shape.stages[1:]:
+    for stage in (stage for stage in shape.stages if stage.is_masked):
         for piece in shape.pieces:
-            layout = shape.slots(piece, is_turn=is_turn)
-            opening = shape.staged(owners + 1, is_turn=is_turn)
-            total += owners * (HEADER.size + opening.size(layout.outputs * layout.rows))
+            layout = shape.slots(piece, is_turn=stage.is_turn)
+            numbers = HEADER.size + shape.staged(stage).size(layout.outputs * layout.rows)
+            total += (len(stage.holders) - 1) * numbers
     liftings = 2 if shape.has_penalty_products else 1
     sums = HEADER.size + shape.lifted_sums.size(sum(_columns(shape)))
     return total + liftings * (shape.parties - 1) * sums
@@ -120,10 +120,10 @@ def _matrices(shape: LatticeShape) -> list[Layout]:
 def _slots(shape: LatticeShape) -> list[SlotLayout]:
     """Every pair's product in every stage of the sigmoid."""
     return [
-        shape.slots(piece, is_turn=is_turn)
-        for owners, is_turn in shape.stages
+        shape.slots(piece, is_turn=stage.is_turn)
+        for stage in shape.stages
         for piece in shape.pieces
-        for _ in range(owners)
+        for _ in range(stage.pairs)
     ]
 
 

@@ -97,7 +97,7 @@ def play_shares(engine: LatticeEngine, layout: SlotLayout, left: Pairs, right: S
     key = make_key(engine, layout.parameters, "sigmoid")
     owner = SlotOwner(key, layout)
     evaluator = SlotEvaluator(engine, layout, admitted(key), EVALUATOR_SEED, Register())
-    request = owner.request_shares(left)
+    request = owner.request(left)
     answer = evaluator.reply(request, right)
     return Played(request, answer, owner.open(answer.reply))
 

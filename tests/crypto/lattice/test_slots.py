@@ -134,4 +134,4 @@ def test_half_a_turn_is_refused() -> None:
         SlotLayout(TINY_SLOTS, 4, 3, is_turn=True)
     owner = SlotOwner(make_key(choose(threads=1), TINY_SLOTS), SlotLayout(TINY_SLOTS, 4, 2, is_turn=True))
     with pytest.raises(CryptoError, match="expected numbers of shape"):
-        owner.request_shares(np.zeros((4, 2, 2), dtype=np.uint64))
+        owner.request(np.zeros((4, 2, 2), dtype=np.uint64))
