@@ -150,7 +150,7 @@ class NativeLatticeEngine(KernelEngine):
 
 
 def _reduced(values: Residues, primes: Residues) -> Residues:
-    """Of numbers below twice the prime: where a difference would be negative it is huge, and the smaller one is right."""
+    """Of numbers below twice the prime: a difference that would be negative is huge, and the smaller one is right."""
     reduced: Residues = np.minimum(values, values - primes)
     return reduced
 
