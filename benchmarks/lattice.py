@@ -33,14 +33,14 @@ import numpy as np
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks" / "peers"))
 
-from catalogue import Environment  # noqa: E402 - found through the line above.
-from environments import DidNotInstallError, ensure  # noqa: E402 - found through the line above.
+from catalogue import Environment  # noqa: E402  # Found through the line above.
+from environments import DidNotInstallError, ensure  # noqa: E402  # Found through the line above.
 
-from plumbob.crypto import SYSTEM_RANDOMNESS, lattice  # noqa: E402 - after what the environment needs.
-from plumbob.crypto.lattice import Layout, pairs, sets  # noqa: E402 - as above.
-from plumbob.crypto.lattice.interface import RequestKeys  # noqa: E402 - as above.
-from plumbob.crypto.lattice.native import NativeLatticeEngine, available_paths  # noqa: E402 - as above.
-from plumbob.workshop.bench_lattice import Pass, PassCost, best_of, make_keys  # noqa: E402 - as above.
+from plumbob.crypto import SYSTEM_RANDOMNESS, lattice  # noqa: E402  # After what the environment needs.
+from plumbob.crypto.lattice import Layout, pairs, sets  # noqa: E402  # As above.
+from plumbob.crypto.lattice.interface import RequestKeys  # noqa: E402  # As above.
+from plumbob.crypto.lattice.native import NativeLatticeEngine, available_paths  # noqa: E402  # As above.
+from plumbob.workshop.bench_lattice import Pass, PassCost, best_of, make_keys  # noqa: E402  # As above.
 
 SEAL = Environment("seal", (("seal-python==4.4.0", "numpy"),), "import seal")
 CREDIT = (27_000, (11, 12))

@@ -19,8 +19,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
 
 from plumbob.arrays import Matrix
+from plumbob.data import Table, read_table
 from plumbob.data.cells import ColumnChoices
-from plumbob.data.tables import Table, read_table
 from plumbob.model.sigmoid import SIGMOIDS
 from plumbob.privacy import home, rows
 from plumbob.privacy.descent import NoisyDescent

@@ -578,15 +578,16 @@ public:
 
     bool is_refused() const { return is_refused_; }
 
-    // Adds the products with one row of a matrix, for one prime.
-    void multiply(const std::uint64_t* row, std::size_t part, std::uint64_t* sum, std::uint64_t* opposite) const {
+    // Adds the products with one row of a matrix, for one prime; and to the first sum b u, where there is a b.
+    void multiply(const std::uint64_t* row, std::size_t part, std::uint64_t* sum, std::uint64_t* opposite,
+                  const std::uint64_t* b = nullptr, const std::uint64_t* u = nullptr) const {
         const LatticePrime& prime = lattice_.primes_[part];
-        std::vector<const std::uint64_t*> c0(requests_), a(requests_), factors(requests_);
+        std::vector<const std::uint64_t*> c0(requests_ + 1, b), a(requests_), factors(requests_ + 1, u);
         for (std::size_t k = 0; k < requests_; ++k) {
             const std::size_t at = k * lattice_.words() + part * lattice_.degree_;
             c0[k] = received_.data() + at, a[k] = expanded_.data() + at, factors[k] = row + at;
         }
-        lattice_.core_.dot(prime, sum, c0.data(), factors.data(), requests_);
+        lattice_.core_.dot(prime, sum, c0.data(), factors.data(), b == nullptr ? requests_ : requests_ + 1);
         lattice_.core_.dot(prime, opposite, a.data(), factors.data(), requests_);
     }
 
@@ -628,7 +629,7 @@ bool Lattice::reply(const ReplyKeys& keys, const std::uint8_t* packed, std::size
         for (std::size_t part = 0; part < parts; ++part) {
             const LatticePrime& prime = primes_[part];
             const std::size_t at = part * degree_;
-            const std::uint64_t *b = keys.b + at, *a = key.data() + at, *s = secret;
+            const std::uint64_t *a = key.data() + at, *s = secret;
             transform_small(u, part, secret);
             if (sums == nullptr) {
                 std::memset(own + at, 0, 8 * degree_);
@@ -638,8 +639,7 @@ bool Lattice::reply(const ReplyKeys& keys, const std::uint8_t* packed, std::size
                 std::memcpy(opposite, sums + (2 * index + 1) * all + at, 8 * degree_);
             }
             // -(c1 Z) first, then a u + e2 less that.
-            request.multiply(matrix + index * requests * all, part, own + at, opposite);
-            core_.dot(prime, own + at, &b, &s, 1);
+            request.multiply(matrix + index * requests * all, part, own + at, opposite, keys.b + at, secret);
             transform_small(errors, part, answer + at);
             core_.dot(prime, answer + at, &a, &s, 1);
             core_.subtract(prime, answer + at, answer + at, opposite);

@@ -5,6 +5,7 @@
       summary.html                               the same on one page, for whoever says yes or no
       parties/NAME/part.json, transcript.npz     one party's own files, for its owner alone
       parties/NAME/rows.csv                      in a simulation, at the label party: which rows were held out
+      receipt.json                               on a network, the record signed by whoever kept it
       signatures/NAME.signature                  on a network, everybody's word for the plan
       journal.db, status.json                    on a network, while the run lasts
       .unfinished/journal.db                     in a simulation, while the run lasts
@@ -30,6 +31,7 @@ JOURNAL = "journal.db"
 REPORT = "report.html"
 SUMMARY = "summary.html"
 STATUS = "status.json"
+RECEIPT = "receipt.json"
 UNFINISHED = ".unfinished"
 EARLIER = "earlier-run"
 RUN_FILES = ("plan.toml", RECORD, REPORT, SUMMARY, "parties", "signatures")
@@ -60,6 +62,14 @@ class RunFolder:
     @property
     def journal_file(self) -> Path:
         return self.path / JOURNAL
+
+    @property
+    def status_file(self) -> Path:
+        return self.path / STATUS
+
+    @property
+    def receipt_file(self) -> Path:
+        return self.path / RECEIPT
 
     @property
     def unfinished(self) -> Path:

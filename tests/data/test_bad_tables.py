@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from plumbob.data import ColumnChoices, Table, read_table
-from plumbob.data.encoding import find_shapes
+from plumbob.data.fitting import find_shapes
 from plumbob.data.shapes import EncodingChoices
 from plumbob.errors import DataError
 

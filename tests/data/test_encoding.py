@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 from plumbob.arrays import Matrix
 from plumbob.data import Table, store, table_from
 from plumbob.data.encoder import fit_sources
-from plumbob.data.encoding import Bins, EncodedColumn, Levels, find_shapes, restored_source, stored_source
+from plumbob.data.encoding import Bins, EncodedColumn, Levels
+from plumbob.data.fitting import find_shapes
 from plumbob.data.shapes import EncodingChoices
+from plumbob.data.stored_encodings import restored_source, stored_source
 from plumbob.data.tables import Column
 
 TEN = EncodingChoices(bins=10)

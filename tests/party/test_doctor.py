@@ -54,7 +54,7 @@ def homes(tmp_path: Path) -> tuple[Home, Home]:
 
 def examined(home: Home, plan: Plan | None = None, seconds: float = PATIENCE) -> list[Check]:
     """All checks of one side."""
-    return list(examine(home, plan, seconds=seconds, pace=QUICK))
+    return list(examine(home, plan, seconds=seconds, timeouts=QUICK))
 
 
 def both(homes: tuple[Home, Home], plans: tuple[Plan | None, Plan | None]) -> tuple[list[Check], list[Check]]:
@@ -76,7 +76,7 @@ def facing(home: Home, peer: Home, behave: Callable[[Connection], None]) -> list
         proxy=None,
         largest_message=LARGEST,
         on_connection=behave,
-        pace=QUICK,
+        timeouts=QUICK,
     )
     connector.open()
     try:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from plumbob.errors import RemoteProtocolError, TransportError, UnsignedPlanError
-from plumbob.party import Home, Outcome, serving
+from plumbob.party import Home, Outcome
+from plumbob.party.verbs import serve as serving
 from plumbob.plan import Plan
 from tests.party.processes import free_port
 from tests.party.test_from_python import together, write_tables

@@ -52,8 +52,8 @@ def party_init(
     Shows what your table gives, and your invitation for peers.
     """
     from plumbob.commands.tables import chosen
-    from plumbob.party import setup as work
     from plumbob.party.settings import HomeSettings
+    from plumbob.party.verbs import setup as work
 
     settings = HomeSettings(
         name=name,
@@ -80,7 +80,7 @@ def party_renew(
 
     Do it before the old one expires, or after.
     """
-    from plumbob.party import setup as work
+    from plumbob.party.verbs import setup as work
 
     show(work.renew(home, days), as_json)
 
@@ -88,7 +88,7 @@ def party_renew(
 @verb(party, "invite", example="plumbob party invite")
 def party_invite(home: HomeFolder = HOME, as_json: Json = False, quiet: Quiet = False) -> None:
     """Print a one-line invitation for a peer, and your fingerprint to read out over the phone."""
-    from plumbob.party import setup as work
+    from plumbob.party.verbs import setup as work
 
     show(work.invite(home), as_json)
 
@@ -106,7 +106,7 @@ def party_join(
     quiet: Quiet = False,
 ) -> None:
     """Accept a peer's invitation: from then on, only its certificate is trusted."""
-    from plumbob.party import setup as work
+    from plumbob.party.verbs import setup as work
 
     show(work.join(home, token, address, replace), as_json)
 
@@ -124,7 +124,7 @@ def party_doctor(
 
     Run it on all sides at once.
     """
-    from plumbob.party import setup as work
+    from plumbob.party.verbs import setup as work
 
     tell = None if as_json else lambda line: show({"lines": [line]}, as_json=False)
     with ending_at_ctrl_c():

@@ -23,7 +23,7 @@ CHANNEL = "{from} -> {to}: {verdict}  {hash}"
 
 def run(folder: Path) -> dict[str, object]:
     """Everything that the record says about protection; see the module for `consistent` and `verified`."""
-    record, signed = RunFolder(folder).record(), signature_of(folder)
+    record, signed = RunFolder(folder).record(), signature_of(RunFolder(folder))
     plan = record.parsed_plan
     channels = list(compared_streams(record.parties))
     plan_agrees = plan.hash() == record.plan_hash
@@ -60,7 +60,7 @@ def compare(folders: Sequence[Path]) -> dict[str, object]:
     """Several parties' records of one run: the same plan, the same bytes at both ends, the same certificates."""
     records, signatures = (
         [RunFolder(folder).record() for folder in folders],
-        [signature_of(folder) for folder in folders],
+        [signature_of(RunFolder(folder)) for folder in folders],
     )
     parties = [party for record in records for party in record.parties]
     channels = list(compared_streams(parties))

@@ -5,9 +5,11 @@ from plumbob.data.batches import Batch, batches, largest_batch, seed_from_int, s
 from plumbob.data.cells import ColumnChoices
 from plumbob.data.encoder import Encoder, shaped
 from plumbob.data.encoding import PlainColumn
+from plumbob.data.frames import table_from
 from plumbob.data.ids import canonical, canonical_ids
 from plumbob.data.shards import Shard, build_shard, held_out_rows, newest_rows, split_rows
-from plumbob.data.tables import Column, Table, column_names, read_table, table_from
+from plumbob.data.table_files import column_names, read_table
+from plumbob.data.tables import Column, Table
 
 __all__ = [
     "Batch",

@@ -11,8 +11,9 @@ from itertools import accumulate
 from numpy.typing import ArrayLike
 
 from plumbob.arrays import Matrix
+from plumbob.data.frames import table_from
 from plumbob.data.ids import canonical_ids
-from plumbob.data.tables import Table, table_from
+from plumbob.data.tables import Table
 from plumbob.errors import DataError
 
 

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from plumbob.arrays import Matrix, Vector
 from plumbob.data import store
 from plumbob.data.cells import ColumnChoices
-from plumbob.data.encoding import Bins, EncodedColumn, Levels, Marked, find_shapes, fit_source
+from plumbob.data.encoding import Bins, EncodedColumn, Levels, Marked
+from plumbob.data.fitting import find_shapes, fit_source
 from plumbob.data.shapes import EncodingChoices
 from plumbob.data.tables import Column, Table
 from plumbob.data.whitening import CLIP

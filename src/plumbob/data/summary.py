@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 
 from plumbob.data.dates import day_of, form_in_words
-from plumbob.data.encoding import find_shapes
+from plumbob.data.fitting import find_shapes
 from plumbob.data.shapes import EncodingChoices, TableSlots
 from plumbob.data.tables import DATE, FLAG, Column, Table
 

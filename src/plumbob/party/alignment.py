@@ -16,7 +16,7 @@ from plumbob.errors import DataError
 from plumbob.party.home import Home
 from plumbob.party.party_run import PartyRun
 from plumbob.party.status import Status
-from plumbob.plan import Plan
+from plumbob.plan import PARTY_NAME, Plan
 from plumbob.protocol.alignment import CHUNK, MOST_IDS, Alignment, AlignmentParty, GoOn
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.held_out import agree_on_held_out
@@ -24,7 +24,6 @@ from plumbob.protocol.messages import HEADER, LONGEST_TEXT
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.transport.identity import make_private_folder, write_over
 
-FOLDER = "aligned"
 LARGEST_MESSAGE = HEADER.size + max(CHUNK * POINT_BYTES, LONGEST_TEXT)
 
 
@@ -129,6 +128,16 @@ def kept_for(home: Home, plan: Plan, name: str = "") -> Aligned:
         raise DataError(f"{file}: expected aligned ids; the file is damaged, align again") from None
 
 
+def checked_list_name(name: str) -> str:
+    """It becomes part of a file's name, and both ends must say the same."""
+    if name and not PARTY_NAME.fullmatch(name):
+        raise DataError(
+            '--name: expected up to 32 letters, digits, "-" and "_", starting with a letter or '
+            f'digit, got "{name[:40]}"'
+        )
+    return name
+
+
 def _file(home: Home, plan: Plan, name: str) -> Path:
     parties = "+".join(sorted(party.name for party in plan.learners))
-    return home.folder / FOLDER / f"{parties}{f'.{name}' if name else ''}.json"
+    return home.aligned / f"{parties}{f'.{name}' if name else ''}.json"

@@ -70,7 +70,7 @@ def examine(
     only: Sequence[str] = (),
     seconds: float = WAIT_SECONDS,
     progress: Callable[[str], None] = lambda message: None,
-    pace: Timeouts = Timeouts(),  # noqa: B008  # Frozen.
+    timeouts: Timeouts = Timeouts(),  # noqa: B008  # Frozen.
 ) -> Iterator[Check]:
     """Every check, as it is made; what needs a peer waits for it at most this many seconds."""
     peers = _chosen(home, only)
@@ -85,7 +85,7 @@ def examine(
     if not peers:
         yield Check("peers", False, "nobody is joined yet", f"{TO_TYPE}plumbob party join TOKEN")
         return
-    yield from _meet(home, peers, _Visit(plan), seconds, progress, pace)
+    yield from _meet(home, peers, _Visit(plan), seconds, progress, timeouts)
 
 
 def next_step(home: Home, plan: Plan | None, file: str | Path | None) -> str:
@@ -95,7 +95,7 @@ def next_step(home: Home, plan: Plan | None, file: str | Path | None) -> str:
     if plan.party(home.identity.name).role != "arbiter" and not aligned_rows(home, plan):
         return f"next, on all sides at once: plumbob party align {file}"
     try:
-        signature.seal_of(home, plan)
+        signature.own_signature(home, plan)
     except UnsafePlanError:
         return f"next, on all sides: plumbob party sign {file}"
     return f"next, on all sides at once: plumbob party train {file}"
@@ -224,7 +224,12 @@ class _Visit:
 
 
 def _meet(
-    home: Home, peers: Sequence[Peer], visit: _Visit, seconds: float, progress: Callable[[str], None], pace: Timeouts
+    home: Home,
+    peers: Sequence[Peer],
+    visit: _Visit,
+    seconds: float,
+    progress: Callable[[str], None],
+    timeouts: Timeouts,
 ) -> Iterator[Check]:
     results: queue.Queue[tuple[str, list[Check]]] = queue.Queue()
     try:
@@ -233,7 +238,7 @@ def _meet(
             visit.size,
             lambda connection: results.put((connection.peer, visited(connection, visit))),
             progress,
-            pace,
+            timeouts,
         )
         connector.open()
     except TransportError as error:

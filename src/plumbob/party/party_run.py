@@ -27,7 +27,6 @@ from plumbob.transport import Connection
 from plumbob.transport.greeting import Purpose
 from plumbob.transport.reliable import FRAME
 
-ROW_BUDGET = "row-budget.db"
 BOOKED_AS = "row budget"  # The fact in the journal under which name this run was booked.
 
 
@@ -49,7 +48,7 @@ class PartyRun:
     """Under which the rows are, or were, aligned."""
     number: int = 0
     """Of the run among those of the plan, as this side counts; the parties agree on the highest. 0 = not counted."""
-    seal: PlanSignature | None = None
+    signature: PlanSignature | None = None
     """Signatures to swap before anything else; None only where a test has nobody to sign."""
     row_budget: RowBudget | None = None
     """Where runs with noise for whole rows are booked; None only where a test keeps no ledger."""
@@ -119,7 +118,7 @@ def party_run_at(
         engine,
         settings.patience,
         tell=tell,
-        row_budget=RowBudget(home.folder / ROW_BUDGET),
+        row_budget=RowBudget(home.row_budget_file),
         most_epsilon=settings.most_epsilon,
     )
 

@@ -29,7 +29,6 @@ from plumbob.protocol.shares_prediction import PREDICTED_AT_ONCE
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.transport.identity import write_over
 
-FOLDER = "answered"
 HELD_OUT = "held out"  # The fact in a run's journal that its held-out rows were counted.
 SECONDS_TO_HEAR = 10.0
 ROWS_AT_ONCE = 4096  # Of one query.
@@ -92,6 +91,12 @@ def _ended_together(talk: Conversation, journal: SqliteJournal) -> Iterator[None
     talk.leave()
 
 
+def row_limit(plan: Plan, trained: int, own: int) -> RowLimit | None:
+    """The smaller one of what the plan allows and what this party does; None where neither has a limit."""
+    limits = (RowLimit(most_scored_rows(plan, trained), is_planned=True), RowLimit(own))
+    return min((limit for limit in limits if limit.rows), key=lambda limit: limit.rows, default=None)
+
+
 class Count(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a ledger's file holds."""
 
@@ -106,7 +111,7 @@ class AnsweredRows:
 
     @classmethod
     def of(cls, home: Home, plan: Plan) -> Self:
-        return cls(home.folder / FOLDER / f"{plan.hash()}.json")
+        return cls(home.answered / f"{plan.hash()}.json")
 
     def answered(self) -> int:
         try:

@@ -27,8 +27,9 @@ from plumbob.party.rows import encoded_width
 from plumbob.plan import Party, Plan
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.messages import HEADER, LONGEST_TEXT, Kind
-from plumbob.protocol.order import PROPOSED_ROLES, Role, heard_in_proposal
+from plumbob.protocol.order import PROPOSED_ROLES, heard_in_proposal
 from plumbob.protocol.sqlite_journal import SqliteJournal
+from plumbob.protocol.turns import Role
 from plumbob.transport import Connection
 from plumbob.transport.reliable import FRAME
 

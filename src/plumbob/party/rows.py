@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from plumbob.data import Table, in_agreed_order, newest_rows, read_table, shaped
 from plumbob.data.cells import ColumnChoices
 from plumbob.data.encoder import choices_of, fit_encoder
-from plumbob.data.encoding import find_full_shapes
+from plumbob.data.fitting import find_full_shapes
 from plumbob.errors import DataError
 from plumbob.party import alignment
 from plumbob.party.home import Home

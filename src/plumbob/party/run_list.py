@@ -9,13 +9,13 @@ from pathlib import Path
 
 from plumbob.errors import DataError, PlanError
 from plumbob.party.conversation import MET
+from plumbob.party.home import RUNS
 from plumbob.party.status import read_status
 from plumbob.plan import Plan
-from plumbob.protocol.sqlite_journal import remains_of
+from plumbob.protocol.sqlite_journal import read_contents
 from plumbob.record import Finding, RunRecord
 from plumbob.run_folder import EARLIER, JOURNAL, RECORD, STATUS, RunFolder
 
-RUNS = "runs"
 DEPTH = 4  # Folders below the named one that are looked into.
 SESSIONS = ("align-", "predict-")  # Conversations that are no runs.
 INSIDE = {"parties", "signatures", EARLIER}
@@ -99,10 +99,10 @@ def is_unstarted(folder: Path) -> bool:
     if status is not None and status.is_alive:
         return False
     if folder.parent.name == RUNS:
-        remains = remains_of(run.journal_file)
-        is_known = any(name.startswith(MET) for name in remains.facts)
+        journal = read_contents(run.journal_file)
+        is_known = any(name.startswith(MET) for name in journal.facts)
         # A journal that cannot be read may be one that a peer waits for.
-        return not run.record_file.exists() and "identity" in remains.facts and not is_known
+        return not run.record_file.exists() and "identity" in journal.facts and not is_known
     record = run.record()
     return record.status.startswith(ENDED_EARLY) and record.steps == 0
 

@@ -18,7 +18,6 @@ from plumbob.protocol.party import AfterStep, TrainingParty
 from plumbob.protocol.quality import HELD_OUT, judged_at_home, run_to_its_quality, threshold_at_home
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.record import RunRecord
-from plumbob.run_folder import JOURNAL as JOURNAL
 from plumbob.run_folder import RunFolder
 
 OVER = "over"  # The fact in the journal that all results are written,
@@ -91,8 +90,8 @@ def _trained(
     party_run: PartyRun, talk: Conversation, journal: SqliteJournal, randomness: Randomness, progress: AfterStep
 ) -> tuple[RunRecord, DivergenceError | None]:
     folder = RunFolder(party_run.folder)
-    if party_run.seal is not None:
-        for name, signature in swap_signatures(talk.channels, party_run.seal, party_run.plan).items():
+    if party_run.signature is not None:
+        for name, signature in swap_signatures(talk.channels, party_run.signature, party_run.plan).items():
             folder.keep_signature(name, signature)
     participant = party_run.participant(talk, journal, randomness)
     party = player(participant, party_run.table, progress)
@@ -111,7 +110,7 @@ def _trained(
     record = run_record(party_run.plan, participant.engine.name, randomness, [shown], rows, seed)
     absurd = _absurd(party)
     notes = record.notes if absurd is None else [*record.notes, str(absurd)]
-    accepted = party_run.seal is not None and party_run.seal.accepts_leaks
+    accepted = party_run.signature is not None and party_run.signature.accepts_leaks
     if scores is not None and isinstance(party, TrainingParty):
         found, curves = judged_at_home(party, scores)
         record = replace(record, quality={HELD_OUT: found}, calibration=curves, test_rows=len(scores))

@@ -15,7 +15,8 @@ import numpy as np
 from plumbob.arrays import Matrix, Vector
 from plumbob.data import Encoder, PlainColumn, Shard, Table, store
 from plumbob.data.encoder import ALL_ROWS, Rows
-from plumbob.data.encoding import EncodedColumn, restored_source, stored_source
+from plumbob.data.encoding import EncodedColumn
+from plumbob.data.stored_encodings import restored_source, stored_source
 from plumbob.data.whitening import CLIP, Whitening, penalties_of
 from plumbob.errors import DataError
 from plumbob.plan import Party

@@ -367,7 +367,7 @@ class SqliteJournal:
         )
 
 
-def remains_of(path: Path) -> JournalContents:
+def read_contents(path: Path) -> JournalContents:
     """Nothing where there is no journal; one that cannot be read counts as full."""
     if not path.exists():
         return JournalContents(False, {})

@@ -11,7 +11,7 @@ import pytest
 
 from plumbob.data import ColumnChoices, Table, table_from
 from plumbob.data.encoder import fit_encoder
-from plumbob.data.encoding import restored_source
+from plumbob.data.stored_encodings import restored_source
 from plumbob.errors import DataError
 from plumbob.plan import Plan
 from plumbob.workshop.simulation import Run, train

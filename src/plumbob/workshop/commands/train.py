@@ -22,7 +22,7 @@ from plumbob.crypto import SYSTEM_RANDOMNESS, engines
 from plumbob.data import ColumnChoices, column_names
 from plumbob.data.ids import IdColumns
 from plumbob.errors import DataError
-from plumbob.party.party_run import ROW_BUDGET
+from plumbob.party.home import ROW_BUDGET
 from plumbob.party.row_budget import RowBudget
 from plumbob.plan import Plan, suggested_keys
 from plumbob.privacy.accounting import zcdp_epsilon

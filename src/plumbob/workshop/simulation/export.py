@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from plumbob.arrays import Vector
-from plumbob.data.encoding import stored_source
+from plumbob.data.stored_encodings import stored_source
 from plumbob.errors import DataError
 from plumbob.protocol.part import ModelPart
 from plumbob.record import RunRecord
