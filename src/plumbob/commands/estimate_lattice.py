@@ -55,11 +55,11 @@ def lattice_cost(figures: Figures, engine: lattice.LatticeEngine) -> LatticeCost
 
 
 def key_memory(shape: LatticeShape) -> int:
-    """Of the keys of all passes, which are tested before the first one; each is kept at its owner and its evaluator."""
-    layouts: list[Layout | SlotLayout] = [*_matrices(shape), *_slots(shape)]
-    sets = [layout.parameters for layout in layouts]
-    each = (2 * (8 * len(one.primes) * one.degree + one.polynomial_bytes) for one in sets)
-    return shape.plan.passes * sum(each)
+    """Of the keys of all passes, all tested before the first one; each is kept at its owner and its evaluators."""
+    ends = [layout.parameters for layout in _matrices(shape)] * 2
+    for stage in shape.stages:
+        ends += [shape.profile[2]] * len(shape.pieces) * (len(stage.owners) + stage.pairs)
+    return shape.plan.passes * sum(8 * len(one.primes) * one.degree + one.polynomial_bytes for one in ends)
 
 
 def bytes_sent(shape: LatticeShape) -> int:
