@@ -2,8 +2,8 @@
 
     python benchmarks/peers/spu_ss_sgd.py credit.npz SEMI2K 2 10
 
-Logistic regression on shares in batches of 1,024 at rate .1, by SPU's simulator. Prints CPU seconds, AUC, log loss; SPU's
-own profile prints what the first party sends and receives in each epoch ("Link details").
+Logistic regression on shares in batches of 1,024 at rate .1, by SPU's simulator. Prints CPU seconds, AUC, log loss;
+SPU's own profile prints what the first party sends and receives in each epoch ("Link details").
 """
 
 import sys

@@ -101,10 +101,16 @@ class RunFolder:
             stored = json.loads(self.record_file.read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError) as error:
             raise DataError(
-                f"{self.path}: expected the folder of a run with a {RECORD} that can be read; name the folder "
-                "that `train` wrote its report to (a party's runs are in party/runs)"
+                f"{self.path}: {self._lack()}; name the folder that `train` wrote its report to (a party's runs are in "
+                "party/runs); `plumbob runs` lists them"
             ) from error
         return RunRecord.from_dict(stored, self.record_file)
+
+    def _lack(self) -> str:
+        """Why there is no record."""
+        if not self.path.is_dir():
+            return "there is no such folder"
+        return f"its {RECORD} cannot be read" if self.record_file.exists() else f"there is no run here (no {RECORD})"
 
     def save_record(self, record: RunRecord) -> None:
         """In one move, so that an interrupted write or a loss of power leaves no half of it."""

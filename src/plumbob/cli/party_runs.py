@@ -47,7 +47,7 @@ def party_propose(
     keys: dict[str, Any],
     table: TableFlags,
 ) -> None:
-    """Draft a plan with your peers from everybody's tables; only the number of columns is exchanged.
+    """Draft a plan with your peers from everybody's tables; of these, only the number of columns is sent.
 
     Run it on all sides at once. The party that has the label may change the plan's keys with the flags below.
     """
@@ -62,8 +62,8 @@ def party_propose(
 def party_sign(
     plan: PlanFile,
     accept_leaks: AcceptLeaks = False,
-    says_yes: Annotated[bool, typer.Option("--yes", help="Sign without being asked.")] = False,
-    verbose: Annotated[bool, typer.Option("--verbose", help="All findings, with the reason for each.")] = False,
+    says_yes: Annotated[bool, typer.Option("--yes", help="Sign without asking for confirmation.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Show all findings, with the reason for each.")] = False,
     home: HomeFolder = HOME,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -146,14 +146,15 @@ def party_train(
 def party_predict(
     plan: PlanFile,
     ids: Annotated[
-        list[str], typer.Option("--ids", help="Only this row; may be repeated. Without it, all.", metavar="ID")
+        list[str],
+        typer.Option("--ids", help="Id of a row to score; may be repeated (default: all rows).", metavar="ID"),
     ] = [],  # noqa: B006  # Typer copies it.
     data: Annotated[
         Path | None, typer.Option(help="Use this table instead of the one named in party.toml.", dir_okay=False)
     ] = None,
-    name: Annotated[str, typer.Option(help="The name under which these rows were aligned.")] = "",
+    name: Annotated[str, typer.Option(help="Name under which these rows were aligned.")] = "",
     most_rows: MostAnsweredRows = None,
-    out: Annotated[Path, typer.Option(help="The CSV file to write (at the label party).", dir_okay=False)] = Path(
+    out: Annotated[Path, typer.Option(help="CSV file to write, at the label party.", dir_okay=False)] = Path(
         "scores.csv"
     ),
     threshold: Threshold = None,
@@ -162,7 +163,7 @@ def party_predict(
     test: Annotated[
         Path | None,
         typer.Option(
-            help="Your own test rows: align them with the peers' (who name theirs alike), score and judge them.",
+            help="File of your test rows: aligned with those of the peers (who use --test too), scored and judged.",
             dir_okay=False,
         ),
     ] = None,
@@ -184,7 +185,7 @@ def party_serve(
     data: Annotated[
         Path | None, typer.Option(help="Answer from this table instead of the one named in party.toml.", dir_okay=False)
     ] = None,
-    name: Annotated[str, typer.Option(help="The name under which the rows to answer were aligned.")] = "",
+    name: Annotated[str, typer.Option(help="Name under which the rows to answer were aligned.")] = "",
     most_rows: MostAnsweredRows = None,
     sessions: Annotated[
         int | None, typer.Option(help="End after answering this many times (default: never).", min=1)
@@ -193,7 +194,7 @@ def party_serve(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Take part in a signed plan's run and then answer predictions, for as long as it is left running.
+    """Train a signed plan with your peers, then answer predictions until you stop it.
 
     For a scheduler or a service. It waits for absent peers, and never signs, aligns or proposes.
     """
@@ -215,7 +216,7 @@ def party_status(home: HomeFolder = HOME, as_json: Json = False, quiet: Quiet = 
 
 @verb(party, "forget", example="plumbob party forget RUN --give-up")
 def party_forget(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="The run's name, as `party status` has it.")],
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Name of the run, as `party status` shows it.")],
     gives_up: Annotated[
         bool, typer.Option("--give-up", help="Also delete an unfinished run; no party will be able to complete it.")
     ] = False,

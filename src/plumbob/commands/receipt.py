@@ -96,7 +96,7 @@ def _differences(
             yield "a plan and its hash, in one of the records"
     names = [party.name for record in records for party in record.parties]
     if len(set(names)) < len(names):
-        yield "nothing: two of the folders are the same party's"
+        yield "nothing, because two of the folders are the same party's; name one folder of each party"
     for channel in channels:
         if channel["verdict"] == "DIFFERS":
             yield f"what {channel['from']} sent and {channel['to']} received"
@@ -144,7 +144,7 @@ def _lines(record: RunRecord, plan: Plan, channels: list[dict[str, str]], plan_a
         f"keys         {keys_in_words(record)}",
         f"noise        {noise_in_words(plan)}",
         f"randomness   {record.randomness}",
-        f"leaks        {'accepted' if record.accepted_leaks else 'not accepted'} with --accept-leaks",
+        f"leaks        {'accepted with --accept-leaks' if record.accepted_leaks else 'none was accepted'}",
     ]
     lines += [
         f"opened bits  {party.name} can get {opened_bits(plan, party.name)} bits about the others through its weights"

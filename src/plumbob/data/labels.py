@@ -18,7 +18,8 @@ def code_labels(given: NDArray[Any], positive: str | None = None) -> tuple[Label
         raise DataError(f"expected one label for each row, got an array of {given.ndim} dimensions")
     may_lack = given.dtype.kind not in "Uib"
     if may_lack and (missing := sum(value is None or value != value for value in given.tolist())):
-        raise DataError(f"the label is missing in {missing} of {len(given)} rows; complete them or leave them out")
+        have = "has" if missing == 1 else "have"
+        raise DataError(f"{missing} of {len(given)} rows {have} no label; fill in the labels, or remove those rows")
     try:
         classes, coded = np.unique(_as_written(given), return_inverse=True)
     except TypeError:

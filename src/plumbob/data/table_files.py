@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plumbob.arrays import Texts, Vector
 from plumbob.data import store
 from plumbob.data.cells import ColumnChoices
-from plumbob.data.csv_files import TextAfterAllError, find_layout, read_csv, told, told_names
+from plumbob.data.csv_files import TextAfterAllError, describe_error, find_layout, read_csv, readable_names
 from plumbob.data.frames import assemble
 from plumbob.data.quoting import plainly_quoted
-from plumbob.data.tables import Table
+from plumbob.data.tables import Column, Table
 from plumbob.errors import DataError
 
 
@@ -31,8 +32,7 @@ def read_table(
     if columns is not None:
         choices = replace(choices, columns=tuple(columns))
     table = _read(file, id_column, label_column, choices)
-    for column in table.columns:
-        _refuse_infinite(column.name, column.values)
+    _refuse_infinite(table.columns)
     return table
 
 
@@ -45,7 +45,7 @@ def column_names(path: str | Path) -> tuple[str, ...]:
         if file.name.lower().endswith((".parquet", ".pq")):
             return tuple(parquet.read_schema(file).names)
         with plainly_quoted(file) as source:
-            return told_names(find_layout(source).names)
+            return readable_names(find_layout(source).names)
 
 
 def _existing(file: Path) -> Path:
@@ -92,7 +92,7 @@ def _readable(file: Path, names: tuple[str, ...] = ()) -> Iterator[None]:
         # It says what is wrong already.
         raise
     except (OSError, ValueError, NotImplementedError) as error:
-        raise DataError(f"{file}: could not be read as a table ({told(error, names)})") from None
+        raise DataError(f"{file}: could not be read as a table ({describe_error(error, names)})") from None
 
 
 def _release_after(source: Iterator[Any]) -> Iterator[Any]:
@@ -115,11 +115,20 @@ def _read_parquet(file: Path) -> Iterator[Any]:
             yield ArrowTable.from_batches([batch])
 
 
-def _refuse_infinite(name: str, values: Vector | Texts) -> None:
-    infinite = np.isinf(values.astype(np.float64, copy=False)) if values.dtype != object else np.zeros(0, dtype=bool)
-    if infinite.any():
-        first = int(np.argmax(infinite)) + 1
-        raise DataError(
-            f"column {name!r}: {int(infinite.sum())} of {len(values)} numbers are infinite or too large, the first in"
-            f" row {first}; correct them, or leave the column out with --drop {shlex.quote(name)}"
-        )
+def _refuse_infinite(columns: Sequence[Column]) -> None:
+    """All such columns in one message, so that one correction is enough."""
+    found = [(column.name, where) for column in columns if (where := _infinite(column.values)).any()]
+    if not found:
+        return
+    told = [
+        f"column {name!r}: {int(where.sum())} of {len(where)} numbers {'are' if where.sum() > 1 else 'is'} infinite or"
+        f" too large, the first in row {int(np.argmax(where)) + 1}"
+        for name, where in found
+    ]
+    leave = "the column" if len(found) == 1 else "these columns"
+    dropped = shlex.quote(",".join(name for name, _ in found))
+    raise DataError(f"{'; '.join(told)}; correct them, or leave {leave} out with --drop {dropped}")
+
+
+def _infinite(values: Vector | Texts) -> NDArray[np.bool_]:
+    return np.isinf(values.astype(np.float64, copy=False)) if values.dtype != object else np.zeros(1, dtype=np.bool_)

@@ -40,6 +40,7 @@ from plumbob.transport.identity import (
 )
 from plumbob.transport.invitation import Invitation
 
+ALIGNED = "aligned"
 RUNS = "runs"
 ROW_BUDGET = "row-budget.db"
 
@@ -114,7 +115,7 @@ class Home:
     @property
     def aligned(self) -> Path:
         """The folder of the rows that were found in common."""
-        return self.folder / "aligned"
+        return self.folder / ALIGNED
 
     @property
     def answered(self) -> Path:

@@ -2,8 +2,8 @@
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -35,6 +35,12 @@ class ListedRun:
     status: str
     verdict: str
     """What leaks, by the attacks where it was attacked, otherwise by the plan."""
+    party: str = ""
+    """Whose side this is; empty where all parties were on one machine, or nothing is recorded yet."""
+    number: str = ""
+    """What all sides of a run have in common: its plan, its name and the seed that they drew together."""
+    other_sides: tuple[tuple[str, Path], ...] = ()
+    """The same run as other parties recorded it, with their names."""
 
     @property
     def is_unstarted(self) -> bool:
@@ -54,7 +60,17 @@ class ListedRun:
 def runs_in(places: Iterable[Path]) -> list[ListedRun]:
     """Every run at or below these folders, the newest last."""
     folders = {folder.resolve(): folder for place in places for folder in run_folders(place)}
-    return sorted((listed(folder) for folder in folders.values()), key=lambda run: (run.date, str(run.folder)))
+    found = sorted((listed(folder) for folder in folders.values()), key=lambda run: (run.date, str(run.folder)))
+    return list(_each_once(found))
+
+
+def _each_once(found: Sequence[ListedRun]) -> Iterator[ListedRun]:
+    """One entry per run: other parties' records of it belong to the first one."""
+    sides: dict[str, list[ListedRun]] = {}
+    for run in found:
+        sides.setdefault(run.number or str(run.folder), []).append(run)
+    for first, *others in sides.values():
+        yield replace(first, other_sides=tuple((run.party, run.folder) for run in others))
 
 
 def run_folders(place: Path) -> Iterator[Path]:
@@ -89,7 +105,11 @@ def listed(folder: Path) -> ListedRun:
         return ListedRun(folder, _date(folder), title, protocol, _status_of(folder), "")
     status = UNSTARTED if is_unstarted(folder) else record.status
     title = record.parsed_plan.title
-    return ListedRun(folder, _date(run.record_file), title, record.protocol, status, verdict_of(record))
+    found = ListedRun(folder, _date(run.record_file), title, record.protocol, status, verdict_of(record))
+    if folder.resolve().parent.name != RUNS or not record.seed:
+        return found
+    party = "+".join(one.name for one in record.parties)
+    return replace(found, party=party, number=f"{record.plan_hash} {folder.name} {record.seed}")
 
 
 def is_unstarted(folder: Path) -> bool:
@@ -110,13 +130,14 @@ def is_unstarted(folder: Path) -> bool:
 def verdict_of(record: RunRecord) -> str:
     """In a few words."""
     if record.findings:
-        return f"{_counted(record.findings)} (attacked)"
-    return f"{_counted(record.predicted)} (by the plan)" if record.predicted else ""
+        return f"{_leak_count(record.findings)} (attacked)"
+    return f"{_leak_count(record.predicted)} (by the plan)" if record.predicted else ""
 
 
-def _counted(findings: list[Finding]) -> str:
+def _leak_count(findings: list[Finding]) -> str:
     leaking = sum(finding.verdict == "leaks" for finding in findings)
-    return f"{leaking} of {len(findings)} leak" if leaking else "nothing leaks"
+    leak = "leaks" if leaking == 1 else "leak"
+    return f"{leaking} of {len(findings)} {leak}" if leaking else "nothing leaks"
 
 
 def _status_of(folder: Path) -> str:

@@ -37,7 +37,7 @@ class Channel:
 
     def __init__(self, peer: str, link: Link, patience: float = PATIENCE, journal: Journal = NO_JOURNAL) -> None:
         self.peer = peer
-        self.tape: list[bytes] | None = None
+        self.recording: list[bytes] | None = None
         """Every message received, byte for byte, once somebody puts a list here to keep them."""
         self.traffic = Traffic()
         self.waiting_for: tuple[str, float] | None = None
@@ -57,7 +57,7 @@ class Channel:
         # On the disk before it leaves; what left before a restart is the link's to send again.
         if self._journal.sending(self.peer, data):
             self._link.send(data)
-        self._sent = _chained(self._sent, digest_of(data))
+        self._sent = _chain(self._sent, digest_of(data))
         self.traffic.messages_sent += 1
         self.traffic.bytes_sent += len(data)
 
@@ -76,7 +76,7 @@ class Channel:
         data = self._next(kind) if replayed is None else replayed
         due, came = (kind, step, self.traffic.messages_received), self._header(data)
         if came != due:
-            raise RemoteProtocolError(f"{self.peer}: expected {_shown(*due)}, got {_shown(*came)}")
+            raise RemoteProtocolError(f"{self.peer}: expected {_describe(*due)}, got {_describe(*came)}")
         length = len(data) - HEADER.size
         if size is None and length > LONGEST_TEXT:
             raise RemoteProtocolError(
@@ -89,9 +89,9 @@ class Channel:
         digest = digest_of(data)
         if replayed is None:
             self._journal.keep(self.peer, data, digest)
-        self._received = _chained(self._received, digest)
-        if self.tape is not None:
-            self.tape.append(data)
+        self._received = _chain(self._received, digest)
+        if self.recording is not None:
+            self.recording.append(data)
         self.traffic.messages_received += 1
         self.traffic.bytes_received += len(data)
         return data
@@ -136,7 +136,7 @@ class Channel:
         self._link.close()
 
 
-def _shown(kind: Kind, step: int, sequence: int) -> str:
+def _describe(kind: Kind, step: int, sequence: int) -> str:
     return f"{kind.name} of step {step} as message {sequence}"
 
 
@@ -145,7 +145,7 @@ def digest_of(data: bytes) -> bytes:
     return hashlib.sha256(data).digest()
 
 
-def _chained(so_far: bytes, digest: bytes) -> bytes:
+def _chain(so_far: bytes, digest: bytes) -> bytes:
     """A hash over a stream that can be put down and taken up again."""
     return hashlib.sha256(so_far + digest).digest()
 

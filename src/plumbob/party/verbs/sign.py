@@ -7,9 +7,9 @@ from pathlib import Path
 from plumbob.errors import UnsignedPlanError
 from plumbob.party import signature
 from plumbob.party.home import Home
-from plumbob.party.outcome import GivenPlan, named, plan_of
+from plumbob.party.outcome import GivenPlan, plan_argument, plan_of
 from plumbob.party.party_run import refuse_strangers
-from plumbob.party.rows import aligned_rows
+from plumbob.party.rows import aligned_rows, is_arbiter
 from plumbob.plan import Plan
 from plumbob.protocol.widths import ASSUMED_ROWS
 from plumbob.record import Finding
@@ -48,7 +48,7 @@ def sign(
     lines = [
         *(shown if ask is None else []),
         f"{home.identity.name} signed {plan.hash()}{leaks}",
-        f"next, once all parties have signed: plumbob party train {named(given)}",
+        _next(plan_argument(given), is_aligned=rows is not None or is_arbiter(home, plan)),
     ]
     return {
         "plan_hash": plan.hash(),
@@ -59,6 +59,13 @@ def sign(
         "notes": notes,
         "lines": lines,
     }
+
+
+def _next(file: str, *, is_aligned: bool) -> str:
+    """Rows are aligned before anybody trains; an arbiter has none."""
+    if is_aligned:
+        return f"next, once all parties have signed: plumbob party train {file}"
+    return f"next, on all sides: plumbob party align {file}; then plumbob party train {file}"
 
 
 def _notes(plan: Plan, rows: int | None) -> list[str]:
