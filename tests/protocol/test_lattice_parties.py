@@ -380,7 +380,7 @@ def test_the_receipt_says_whom_it_holds_for(closed_run: Run) -> None:
     """Those that keep to the protocol, and how often a mask shows something; no bits for dishonest ones."""
     words = keys_in_words(closed_run.record)
     assert "for parties that keep to the protocol (honest-but-curious)" in words
-    assert "masks show something in at most one of 2**" in words
+    assert "masks reveal something in at most one of 2**" in words
     assert "dishonest" not in words
 
 

@@ -31,7 +31,7 @@ LARGE_MATRIX = 1 << 28
 """Bytes of a transformed matrix that is not kept."""
 FACTOR_LIMIT = 1 << 23
 """Numbers in slots are smaller than this."""
-Body = bytes | memoryview
+MessageBody = bytes | memoryview
 """Of a message, as it came."""
 
 
@@ -126,7 +126,7 @@ class Owner:
 
         return make_request(self.key, placed, encrypt)
 
-    def open(self, reply: Body) -> Pairs:
+    def open(self, reply: MessageBody) -> Pairs:
         """The owner's shares (outputs, 2) modulo 2**output_bits."""
         layout = self.layout
         check_length("reply", reply, layout.reply_bytes)
@@ -189,7 +189,7 @@ class Evaluator:
         check_same_set(key.parameters, matrix.layout.parameters)
         self.matrix, self.key, self._local_key, self._register = matrix, key, local_key, register
 
-    def reply(self, request: Body) -> Answer:
+    def reply(self, request: MessageBody) -> Answer:
         """A fresh encryption of the owner's share, and the evaluator's share (outputs, 2) modulo 2**output_bits."""
         layout, engine = self.matrix.layout, self.matrix.engine
         seed, packed = read_request(layout.parameters, request, layout.requests)
@@ -222,7 +222,7 @@ class SlotOwner:
 
         return make_request(self.key, placed, encrypt)
 
-    def open(self, reply: Body) -> Pairs:
+    def open(self, reply: MessageBody) -> Pairs:
         """The owner's shares (rows, 2), or (terms, rows, 2) where they turn, modulo the slot modulus t."""
         layout = self.layout
         check_length("reply", reply, layout.reply_bytes)
@@ -243,7 +243,7 @@ class SlotEvaluator:
         self.engine, self.layout, self.key = engine, layout, key
         self._local_key, self._register = local_key, register
 
-    def reply(self, request: Body, values: SlotValues) -> Answer:
+    def reply(self, request: MessageBody, values: SlotValues) -> Answer:
         """Fresh encryptions of the owner's shares, and the evaluator's, of the same shape, modulo t."""
         layout = self.layout
         check_values(values, layout)
@@ -282,19 +282,21 @@ def reply_keys(key: TestedKey, seed: bytes, streams: tuple[bytes, bytes]) -> Rep
     return ReplyKeys(request_stream(key.parameters, key.context, seed), key.residues, key.stream, *streams)
 
 
-def read_request(parameters: ParameterSet, request: Body, count: int) -> tuple[bytes, Packed]:
+def read_request(parameters: ParameterSet, request: MessageBody, count: int) -> tuple[bytes, Packed]:
     """The seed and the polynomials."""
     check_length("request", request, SEED_BYTES + count * parameters.polynomial_bytes)
     return bytes(request[:SEED_BYTES]), polynomials(parameters, memoryview(request)[SEED_BYTES:], count)
 
 
-def polynomials(parameters: ParameterSet, data: Body, count: int) -> Packed:
+def polynomials(parameters: ParameterSet, data: MessageBody, count: int) -> Packed:
     """Bytes as (count, primes, bytes)."""
     width = parameters.degree * PRIME_BITS // 8
     return np.frombuffer(data, dtype=np.uint8).reshape(count, len(parameters.primes), width)
 
 
-def admit(register: Register, key: TestedKey, local_key: bytes, request: Body, own: bytes) -> tuple[bytes, bytes]:
+def admit(
+    register: Register, key: TestedKey, local_key: bytes, request: MessageBody, own: bytes
+) -> tuple[bytes, bytes]:
     """Refuse what was answered otherwise before, and derive the streams of u and e2; `own` tells own numbers apart."""
     context = key.context.encode(key.parameters)
     content = fingerprint(local_key, b"request", request)
@@ -309,7 +311,7 @@ def check_same_set(left: ParameterSet, right: ParameterSet) -> None:
         raise KeyRefusedError(f"a key of parameter set {left.number} for a product of set {right.number}: use its own")
 
 
-def check_length(what: str, data: Body, expected: int) -> None:
+def check_length(what: str, data: MessageBody, expected: int) -> None:
     """The shape is public, so the length is known before a byte comes."""
     if len(data) != expected:
         raise CiphertextRefusedError(f"a {what} of {len(data)} bytes, expected {expected}: compare plans and versions")
