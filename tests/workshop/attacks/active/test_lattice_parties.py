@@ -76,7 +76,7 @@ def test_weights_that_stay_shared_carry_nothing_out(attack: str, by: str) -> Non
     run = run_of(TWO, "never")
     for finding in (found(TWO, "never", attack, by), said(run.model.plan, attack, by)):
         assert finding.verdict == "blocked"
-        assert "spoils the model" in finding.why
+        assert "can spoil the model" in finding.why
 
 
 @pytest.mark.parametrize("by", ["label", "features"])
