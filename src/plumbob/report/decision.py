@@ -166,9 +166,14 @@ def _protected(run: _Sources) -> Iterator[str]:
         yield "Nothing, in this run: no number was encrypted. It shows what a model is worth, and what attacks reach."
         return
     if plan.protocol == "shares":
-        whom = "the other" if len(plan.learners) == 2 else "all the others, even if they act together"
+        is_pair = len(plan.learners) == 2
+        whom, they_see = (
+            ("the other", "it sees")
+            if is_pair
+            else ("all the others together if they keep to the protocol", "they see")
+        )
         yield (
-            f"Every organisation's columns, and {run.label}'s labels, from {whom}: during training the others see only "
+            f"Every organisation's columns, and {run.label}'s labels, from {whom}: during training {they_see} only "
             "encrypted numbers, and shares that look random."
         )
         return

@@ -37,7 +37,7 @@ METRICS = {
     "majority": "majority",
 }
 LEDGER = (
-    "Every message that a party receives is an equation about something it does not know. Once it has as many "
+    "Every number that a party gets to read is an equation about something it does not know. Once it has as many "
     "independent equations as there are unknowns, nothing is left to guess, however well everything was encrypted. "
     "Noise removes no equation; it blurs them."
 )
@@ -261,8 +261,9 @@ def summary(record: RunRecord) -> str:
     if record.is_calculated:
         keys = ", calculated in the clear"
     engine = "" if record.engine in ("", "none") else f", engine {record.engine}"
+    steps = f"{record.steps:,} step{'s' if record.steps != 1 else ''}"
     return (
-        f"{record.protocol}{keys}{engine}: {record.status}, {record.rows:,} training rows, {record.steps:,} steps, "
+        f"{record.protocol}{keys}{engine}: {record.status}, {record.rows:,} training rows, {steps}, "
         f"{record.seconds:.1f} s"
     )
 

@@ -128,7 +128,10 @@ def _rows_asked(table: Table, ids: Sequence[str]) -> list[int]:
         return list(range(len(table)))
     position = {identity: row for row, identity in enumerate(table.ids)}
     if unknown := sum(identity not in position for identity in ids):
-        raise DataError(f"{unknown} of {len(ids)} ids are not among the {len(table)} aligned rows")
+        are = "is" if unknown == 1 else "are"
+        raise DataError(
+            f"of {len(ids)} ids asked for, {unknown} {are} not among the {len(table):,} aligned rows; {NEW_ROWS}"
+        )
     return [position[identity] for identity in ids]
 
 
