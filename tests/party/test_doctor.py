@@ -205,7 +205,8 @@ def test_a_peer_that_does_not_come_is_told(homes: tuple[Home, Home]) -> None:
         "did not call within 0.3 s; let fund type plumbob party doctor"
         in problems(examined(bank, None, 0.3))["connection"]
     )
-    assert "nobody listens there yet" in problems(examined(fund, None, 0.3))["connection"]
+    told = problems(examined(fund, None, 0.3))["connection"]
+    assert "nobody listens there yet; let bank type plumbob party doctor at the same time" in told
 
 
 def test_a_port_in_use_is_told(homes: tuple[Home, Home]) -> None:

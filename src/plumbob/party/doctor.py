@@ -279,7 +279,9 @@ def _gathered(
 def _absent(peer: Peer, connector: Connector, seconds: float) -> Check:
     reason = connector.why_not(peer.name)
     if reason is not None:
-        return Check("connection", False, str(reason), "", peer.name)
+        # One about certificates says what to do itself.
+        calls = f"let {peer.name} type plumbob party doctor at the same time, or correct its address in party.toml"
+        return Check("connection", False, str(reason), "" if isinstance(reason, IdentityError) else calls, peer.name)
     if peer.address is None:
         todo = (
             f"let {peer.name} type plumbob party doctor, and try from there whether our port is reached: "
