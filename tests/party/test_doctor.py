@@ -295,7 +295,7 @@ def test_a_table_that_the_settings_name_wrongly_is_told(
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("id,d,e,f\n2,1,2,3\n", "the plan says 2 columns, this table gives 3 (1 rows, none aligned yet)"),
+        ("id,d,e,f\n2,1,2,3\n", "the plan says 2 columns, this table gives 3 (1 row, none aligned yet)"),
         ("id,d\n2,1\n", "write features = 1 for fund into the plan on every side"),
         ("id,d,e\n2,1,\n3,1,2\n", "missing values in 2 rows: 'e' (1)"),
         ("id,d,e\n2,1,high\n", "column 'e' is text"),

@@ -179,7 +179,7 @@ def test_nobody_is_there_to_hear_of_a_mistake(organisations: Organisations, tmp_
     """Then it is told here all the same, soon, and no session is left."""
     home = organisations.home("label")
     options = PredictionOptions(ids=["nobody"], out=tmp_path / "scores.csv")
-    with pytest.raises(DataError, match="1 of 1 ids are not among"):
+    with pytest.raises(DataError, match="of 1 id asked for, 1 is not among"):
         predict(home, organisations.plan_file, options, print)
     assert [run["run"] for run in told(home)] == [PLAN.hash()[:12]]
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from plumbob.checking.company_rules import is_masked
 from plumbob.checking.prediction_rules import answered_rows, carried_in_words
 from plumbob.checking.verdict_words import DEGRADES, LEAKS, ORDER
+from plumbob.counting import counted
 from plumbob.plan import Plan
 from plumbob.privacy.rows import odds_factor
 from plumbob.protocol.defences import label_cost
@@ -114,11 +115,11 @@ def _decision(run: _Sources, plan_hash: str, version: str) -> Decision:
 def _about(run: _Sources) -> str:
     plan = run.plan
     theirs = sum(party.features for party in plan.feature_parties)
-    columns = f"{plan.label_party.features} columns" if plan.label_party.features else "no columns"
+    columns = counted(plan.label_party.features, "column") if plan.label_party.features else "no columns"
     rows = f"{run.rows:,} rows" if run.rows else "rows"
     return (
-        f"{run.label} holds the label and {columns}; {run.others} {_hold(plan)} {theirs:,} columns. Together they "
-        f"train one logistic regression on {rows} that all of them have. The protocol is {plan.protocol}."
+        f"{run.label} holds the label and {columns}; {run.others} {_hold(plan)} {counted(theirs, 'column')}. Together "
+        f"they train one logistic regression on {rows} that all of them have. The protocol is {plan.protocol}."
     )
 
 
