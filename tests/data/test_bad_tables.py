@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from plumbob.data import ColumnChoices, Table, read_table
-from plumbob.data.fitting import find_shapes
-from plumbob.data.shapes import EncodingChoices
+from plumbob.data.fitting import find_slots
+from plumbob.data.slots import EncodingChoices
 from plumbob.errors import DataError
 
 ROWS = [f"p{row},{row}.5,{'red' if row % 2 else 'blue'},{'yes' if row % 3 else 'no'}" for row in range(1, 41)]
@@ -422,7 +422,7 @@ def test_a_hundred_thousand_levels(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("id,name,x\n" + "".join(f"{row},n{row}x,{row % 7}\n" for row in range(100_000)))
     table = read_table(path, "id")
-    shapes = find_shapes(table, EncodingChoices(bins=10))
+    shapes = find_slots(table, EncodingChoices(bins=10))
     assert {name: shape.width for name, shape in shapes.by_name.items()} == {"name": 0, "x": 6}
 
 

@@ -24,7 +24,7 @@ from plumbob.plan import Plan
 from plumbob.protocol.alignment import Alignment
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.order import PROPOSED_ROLES, heard_in_proposal
+from plumbob.protocol.order import PROPOSED_ROLES, proposal_order_between
 from tests.party.test_doctor import free_port
 
 ROWS = 240
@@ -120,8 +120,8 @@ def test_both_sides_write_the_same_plan(homes: tuple[Path, Path], monkeypatch: p
     assert sum(map(len, sent)) < 10_000
     roles = [turn.kind for turn in PROPOSED_ROLES.outside]
     drafted, answered = (
-        heard_in_proposal("label party", "feature party"),
-        heard_in_proposal("feature party", "label party"),
+        proposal_order_between("label party", "feature party"),
+        proposal_order_between("feature party", "label party"),
     )
     assert kinds["fund"] == [*roles, *(turn.kind for turn in drafted.outside)]
     assert kinds["bank"] == [*roles, *(turn.kind for turn in answered.outside)]

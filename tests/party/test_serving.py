@@ -78,7 +78,7 @@ def test_absent_peers_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
             raise error
         return "done"
 
-    assert serving._repeated(work, told.append) == "done"
+    assert serving._repeat_until_done(work, told.append) == "done"
     assert told == ["not yet: bank: expected it", "not yet: bank takes no part"]
 
 

@@ -23,7 +23,7 @@ from plumbob.protocol.lattice_sets import TERMS, LatticeShape
 from plumbob.protocol.lattice_shares import ELEMENT_BYTES
 from plumbob.protocol.messages import LONGEST_TEXT, Kind, Message
 from plumbob.protocol.openings import RING_BITS
-from plumbob.protocol.order import ChannelOrder, heard, table_for
+from plumbob.protocol.order import ChannelOrder, heard, order_for
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.quality import run_to_its_quality
 from plumbob.protocol.shares_prediction import PREDICTED_AT_ONCE, PREDICTED_BITS
@@ -66,7 +66,7 @@ def test_training_says_what_the_table_has(plan: Plan) -> None:
     parties = {name: player(one, tables.get(name)) for name, one in participants.items()}
     ends = outcomes({name: partial(run_to_its_quality, party) for name, party in parties.items()}, participants)
     assert all(isinstance(end, tuple) for end in ends.values()), ends
-    table = table_for(plan, "train")
+    table = order_for(plan, "train")
     assert table is not None
     said = follow(wire, plan, table, sizes_of(plan, parties))
     assert {turn.kind for turn in table.steps} <= said
@@ -89,7 +89,7 @@ def test_prediction_says_what_the_table_has(split: tuple[int, ...], keys: dict[s
     plan = run_of(split, **keys).model.plan
     session = predicted(run_of(split, **keys), [[3, 1], [4]], wire)
     assert len(session.scores) == 2
-    table = table_for(plan, "predict")
+    table = order_for(plan, "predict")
     assert table is not None
     assert {Kind.QUERY, Kind.QUERY_ROWS, Kind.QUERY_VERDICT, Kind.SCORE_SHARE} <= follow(wire, plan, table)
 
@@ -246,7 +246,7 @@ def test_only_who_may_speak_is_waited_for() -> None:
 def test_a_stage_has_one_party_that_turns() -> None:
     """Of four by lattices, parties ask those behind them in the plan; what is lifted goes to the label party alone."""
     plan = lattice_plan((1, 1, 1, 1))
-    table = table_for(plan, "train")
+    table = order_for(plan, "train")
     assert table is not None
     places = {party.name: place for place, party in enumerate(plan.learners)}
     for sender, receiver in permutations(places, 2):
@@ -258,12 +258,12 @@ def test_a_stage_has_one_party_that_turns() -> None:
 
 def test_only_the_label_party_drafts() -> None:
     """Once roles are known, a feature party waits for nothing from another one, and for no width from anybody."""
-    drafted = order.heard_in_proposal("label party", "feature party")
+    drafted = order.proposal_order_between("label party", "feature party")
     assert [turn.kind for turn in drafted.outside] == [Kind.PROPOSAL_DRAFT, Kind.PROPOSAL_PLAN]
-    assert [turn.kind for turn in order.heard_in_proposal("feature party", "label party").outside] == [
+    assert [turn.kind for turn in order.proposal_order_between("feature party", "label party").outside] == [
         Kind.PROPOSAL_WIDTH
     ]
-    assert order.heard_in_proposal("feature party", "feature party") == MessageOrder(())
+    assert order.proposal_order_between("feature party", "feature party") == MessageOrder(())
 
 
 def test_a_channel_does_not_wait_for_what_is_not_due() -> None:
@@ -279,7 +279,7 @@ def test_a_channel_does_not_wait_for_what_is_not_due() -> None:
 def every_table() -> Iterator[MessageOrder]:
     """Of all purposes."""
     for plan in PLANS.values():
-        yield from (table for purpose in ("train", "predict", "align") if (table := table_for(plan, purpose)))
+        yield from (table for purpose in ("train", "predict", "align") if (table := order_for(plan, purpose)))
 
 
 def test_a_kind_stands_outside_the_steps_or_in_them() -> None:

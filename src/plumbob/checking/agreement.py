@@ -46,11 +46,11 @@ def predictions(plan: Plan, training_rows: int) -> list[Finding]:
 def agreements(predicted: Sequence[Finding], findings: Sequence[Finding]) -> list[Agreement]:
     """One for each finding of the red team, disagreements first."""
     verdicts = {_key(one): one.verdict for one in predicted}
-    judged = [_judged(one, verdicts.get(_key(one), "")) for one in findings]
+    judged = [_compare(one, verdicts.get(_key(one), "")) for one in findings]
     return sorted(judged, key=lambda one: one.is_kept)
 
 
-def _judged(finding: Finding, predicted: str) -> Agreement:
+def _compare(finding: Finding, predicted: str) -> Agreement:
     word = NOT_PREDICTED
     if predicted:
         difference = REACH[finding.verdict] - REACH[predicted]

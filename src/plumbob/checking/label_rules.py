@@ -61,10 +61,10 @@ def label_only(figures: Figures, party: str) -> Judgement:
     if noise:
         known = min(1.0, 1.0 / load)
         forecast = reading(figures, party, known, coverage=coverage)
-        return _judged(figures, party, forecast, f"{numbers}; noise of {noise:.3g} leaves no exact solution")
+        return _judge_forecast(figures, party, forecast, f"{numbers}; noise of {noise:.3g} leaves no exact solution")
     # Exact labels: what is decoded has no blur but the flips.
     if load <= BOX_REACH:
-        return _judged(figures, party, _exact(figures, coverage), numbers, least=DEGRADES)
+        return _judge_forecast(figures, party, _exact(figures, coverage), numbers, least=DEGRADES)
     return Judgement(DEGRADES, _sentence(numbers))
 
 
@@ -158,7 +158,7 @@ def label_chosen_rows(figures: Figures, party: str) -> Judgement:
     if figures.is_noisy:
         forecast = reading(figures, party, 1.0, figures.visits, judged=_sample(columns))
         numbers += f", each under noise of {figures.noise_toward(party):.3g} per visit"
-        return _judged(figures, party, forecast, numbers)
+        return _judge_forecast(figures, party, forecast, numbers)
     if plan.start == "zero" or (plan.protocol == "exchange" and figures.has_labels_alone):
         bits = min(figures.slot_bits - plan.residual_bits - 2, 60)
         readable = min(figures.batch, columns * bits)
@@ -166,8 +166,10 @@ def label_chosen_rows(figures: Figures, party: str) -> Judgement:
         people = max(1, max(readable, columns) // IF_EXACT)
         # Labels that are read exactly are read, however well own columns predict them.
         exact = replace(_exact(figures, judged=people), baseline_auc=USUAL_AUC)
-        return _judged(figures, party, exact, numbers, least=DEGRADES)
-    return _judged(figures, party, reading(figures, party, 1.0, judged=_sample(columns)), numbers, least=DEGRADES)
+        return _judge_forecast(figures, party, exact, numbers, least=DEGRADES)
+    return _judge_forecast(
+        figures, party, reading(figures, party, 1.0, judged=_sample(columns)), numbers, least=DEGRADES
+    )
 
 
 def _sample(people: int) -> int:
@@ -186,7 +188,7 @@ def packing_for_labels(figures: Figures, party: str) -> Judgement:
         forecast = _exact(figures, room.share)
     else:
         forecast = reading(figures, party, 1.0, coverage=room.share)
-    return _judged(figures, party, forecast, room.numbers, least=BLOCKED if figures.is_noisy else DEGRADES)
+    return _judge_forecast(figures, party, forecast, room.numbers, least=BLOCKED if figures.is_noisy else DEGRADES)
 
 
 def claimed_width(figures: Figures, party: str) -> Judgement:
@@ -311,11 +313,9 @@ def _generally_judged(
         return Judgement(
             DEGRADES,
             _sentence(
-                f"{numbers}; individual labels are lost in the noise (about {forecast.accuracy:.0%} "
-                "are right), but what its "
-                f"columns say about labels in general is {signal:.3g} standard deviations strong in "
-                f"{steps} batches per "
-                "epoch, and may be more than its part of the model says"
+                f"{numbers}; individual labels are lost in the noise (about {forecast.accuracy:.0%} are right), but "
+                f"what its columns say about labels in general is {signal:.3g} standard deviations strong in {steps} "
+                "batches per epoch, and may be more than its part of the model says"
             ),
         )
     if reach is not None and not rehearsed:
@@ -324,12 +324,12 @@ def _generally_judged(
             f"model has {reach.baseline_auc:.2f}"
         )
         if forecast.auc >= reach.auc:
-            ends = _expected(forecast, LEAKS)
+            ends = _expectation(forecast, LEAKS)
         return Judgement(LEAKS, _sentence(f"{numbers}; {ends}"))
-    judgement = _judged(figures, party, forecast, numbers)
+    judgement = _judge_forecast(figures, party, forecast, numbers)
     if judgement.verdict != LEAKS:
         return judgement
-    return Judgement(DEGRADES, _sentence(f"{numbers}; {_expected(forecast, DEGRADES)}"))
+    return Judgement(DEGRADES, _sentence(f"{numbers}; {_expectation(forecast, DEGRADES)}"))
 
 
 def _leaks_at_home(figures: Figures, rehearsed: tuple[float, ...], *, is_forecast: bool) -> bool:
@@ -338,16 +338,16 @@ def _leaks_at_home(figures: Figures, rehearsed: tuple[float, ...], *, is_forecas
     return 2 * leaking >= len(rehearsed) and (is_forecast or min(rehearsed) > 0.0)
 
 
-def _judged(figures: Figures, party: str, forecast: Forecast, numbers: str, least: str = BLOCKED) -> Judgement:
+def _judge_forecast(figures: Figures, party: str, forecast: Forecast, numbers: str, least: str = BLOCKED) -> Judgement:
     """The forecast's verdict, but never less than `least`; without noise or flips nobody can say that it is nothing."""
     verdict = forecast.verdict(figures.plan.tolerance_labels)
     is_hidden = figures.noise_toward(party) > 0 or figures.flipped > 0
     if verdict == BLOCKED and (least != BLOCKED or not is_hidden):
         verdict = DEGRADES
-    return Judgement(verdict, _sentence(f"{numbers}; {_expected(forecast, verdict)}"))
+    return Judgement(verdict, _sentence(f"{numbers}; {_expectation(forecast, verdict)}"))
 
 
-def _expected(forecast: Forecast, verdict: str) -> str:
+def _expectation(forecast: Forecast, verdict: str) -> str:
     of_rows = "" if forecast.coverage == 1.0 else f" in the {forecast.coverage:.1%} of rows that are read"
     text = f"about {forecast.accuracy:.0%} of labels right{of_rows}, AUC {forecast.auc:.2f}"
     if verdict == LEAKS:

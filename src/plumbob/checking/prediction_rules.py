@@ -39,7 +39,7 @@ def prediction_findings(plan: Plan, predicted: int) -> Iterator[Finding]:
             yield _weights(plan, party.name, predicted)
             yield _columns(plan, party.name, predicted)
         if party.features and _is_shared(plan):
-            yield _altered(plan, party.name, predicted)
+            yield _altered_shares_finding(plan, party.name, predicted)
         yield _by_feature_party(plan, party.name, predicted)
 
 
@@ -107,7 +107,7 @@ def _columns(plan: Plan, against: str, predicted: int) -> Finding:
     return _finding(plan, against, "features", DEGRADES, why)
 
 
-def _altered(plan: Plan, against: str, predicted: int) -> Finding:
+def _altered_shares_finding(plan: Plan, against: str, predicted: int) -> Finding:
     """One column of those that the party has, nearly exactly in every score."""
     label, columns = plan.label_party.name, plan.party(against).features
     why = (

@@ -26,7 +26,7 @@ def run(places: Sequence[Path], deletes_unstarted: bool) -> dict[str, object]:
     return {
         "runs": [_for_json(one) for one in kept],
         "deleted": [str(one.folder) for one in deleted],
-        "lines": [*_table(kept), *_said(deleted, unstarted, deletes_unstarted)],
+        "lines": [*_table(kept), *_lines(deleted, unstarted, deletes_unstarted)],
     }
 
 
@@ -53,7 +53,7 @@ def _other_sides(run: ListedRun) -> list[str]:
     return [f"  the same run at {party}: {folder}" for party, folder in run.other_sides]
 
 
-def _said(deleted: Sequence[ListedRun], unstarted: Sequence[ListedRun], deletes: bool) -> list[str]:
+def _lines(deleted: Sequence[ListedRun], unstarted: Sequence[ListedRun], deletes: bool) -> list[str]:
     if deletes:
         named = [f"deleted, as it never started: {run.folder}" for run in deleted]
         return ["", *(named or ["every run here was started: nothing was deleted"])]

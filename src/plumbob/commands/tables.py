@@ -20,7 +20,7 @@ def chosen(flags: TableFlags) -> ColumnChoices:
         tuple(flags.gaps),
         _names(flags.steps),
         _names(flags.monotone),
-        {**_proposed(flags.dictionary), **dict(map(_range, flags.ranges))},
+        {**_ranges_from_dictionary(flags.dictionary), **dict(map(_range, flags.ranges))},
         flags.positive,
     )
 
@@ -73,7 +73,7 @@ def _range(word: str) -> tuple[str, tuple[float, ...]]:
         raise DataError(f"--range {word}: expected COLUMN=LOW:HIGH, such as age=0:100") from None
 
 
-def _proposed(dictionary: Path | None) -> dict[str, tuple[float, ...]]:
+def _ranges_from_dictionary(dictionary: Path | None) -> dict[str, tuple[float, ...]]:
     """Ranges from what a data dictionary says in words; columns about which it says too little have none."""
     if dictionary is None:
         return {}

@@ -22,7 +22,7 @@ def align(tables: Sequence[Table]) -> tuple[Table, ...]:
 
     Ids are written by the common rule, as between organisations: blanks around them do not count.
     """
-    tables = [_ruled(table, number) for number, table in enumerate(tables, 1)]
+    tables = [_with_canonical_ids(table, number) for number, table in enumerate(tables, 1)]
     common = set(tables[0].ids).intersection(*(table.ids for table in tables[1:]))
     if not common:
         sizes = ", ".join(str(len(table)) for table in tables)
@@ -31,7 +31,7 @@ def align(tables: Sequence[Table]) -> tuple[Table, ...]:
     return tuple(table.select(ordered) for table in tables)
 
 
-def _ruled(table: Table, number: int) -> Table:
+def _with_canonical_ids(table: Table, number: int) -> Table:
     try:
         return replace(table, ids=canonical_ids(table.ids))
     except DataError as error:

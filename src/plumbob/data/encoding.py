@@ -7,7 +7,7 @@
     Levels("town", ...)         town=Bonn, town=Köln, ..., town=(rare), town=(gap)      all but one of them
 
 The slot that is left out is the reference: the one with most training rows. Without it the columns of one source would
-add up to the intercept, and odds ratios would mean nothing. How many slots there are (the shape) is decided on all rows
+add up to the intercept, and odds ratios would mean nothing. How many slots there are is decided on all rows
 of the party's own file, so that it is known before the parties have found their common rows; where the cuts lie, and
 which slot is the reference, on the training rows. A slot that has no training row stays, as a constant column.
 """
@@ -166,7 +166,7 @@ class Bins:
         """What each slot holds, in words."""
         edges = ["-inf", *map(_decimal, self.cuts), "inf"]
         bins = [f"({low}, {high}{')' if high == 'inf' else ']'}" for low, high in pairwise(edges)]
-        return _told_apart([*bins, *([GAP] if self.has_gaps else [])])
+        return _make_distinct([*bins, *([GAP] if self.has_gaps else [])])
 
     @property
     def ranks(self) -> tuple[float, ...]:
@@ -181,7 +181,7 @@ class Bins:
             names = [f"{self.name}={RANK}"] if self.cuts else []
             return (*names, *([f"{self.name}={GAP}"] if self.has_gaps else []))
         if self.is_stepped:
-            steps = _told_apart([f"above {_decimal(cut)}" for cut in self.cuts])
+            steps = _make_distinct([f"above {_decimal(cut)}" for cut in self.cuts])
             return tuple(f"{self.name}={step}" for step in [*steps, *([GAP] if self.has_gaps else [])])
         return tuple(f"{self.name}={slot}" for slot in _without(self.slots, self.reference))
 
@@ -333,7 +333,7 @@ def _decimal(cut: float) -> str:
     return repr(cut).removesuffix(".0")
 
 
-def _told_apart(names: Sequence[str]) -> tuple[str, ...]:
+def _make_distinct(names: Sequence[str]) -> tuple[str, ...]:
     """A bin that no training row fills has the cuts of another one: it is numbered."""
     seen = Counter[str]()
     told = []

@@ -22,7 +22,7 @@ def read_column(name: str, series: Any) -> Column:
     if series.is_null().all():
         return Column(name, np.full(len(series), np.nan))
     if series.dtype == nw.Object:
-        return read_column(name, _inferred(name, series))
+        return read_column(name, _infer_kind(name, series))
     if series.dtype.is_numeric() or series.dtype == nw.Boolean:
         numbers = series.cast(nw.Float64).to_numpy()
         return Column(
@@ -50,7 +50,7 @@ def _texts(series: Any) -> Texts:
     return texts
 
 
-def _inferred(name: str, series: Any) -> Any:
+def _infer_kind(name: str, series: Any) -> Any:
     """A pandas column of dtype object as what its values are, if they are all of one kind."""
     from pyarrow import ArrowException, array, chunked_array
 
@@ -65,7 +65,7 @@ def _inferred(name: str, series: Any) -> Any:
 def read_ids(series: Any, seen: int) -> tuple[str, ...]:
     """As texts; `seen` rows came before these."""
     if missing := int(series.is_null().sum()):
-        rows = _listed_rows(series.is_null(), seen)
+        rows = _row_list(series.is_null(), seen)
         have = "has" if missing == 1 else "have"
         raise DataError(
             f"{missing} of {seen + len(series)} rows {have} no id ({rows}); fill in the ids, or remove those rows"
@@ -80,7 +80,7 @@ def read_ids(series: Any, seen: int) -> tuple[str, ...]:
 def read_labels(series: Any, seen: int) -> NDArray[Any]:
     """As they came, texts without blanks around them; `seen` rows came before these."""
     if missing := int(series.is_null().sum()):
-        rows = _listed_rows(series.is_null(), seen)
+        rows = _row_list(series.is_null(), seen)
         have = "has" if missing == 1 else "have"
         raise DataError(
             f"{missing} of {seen + len(series)} rows {have} no label ({rows}); fill in the labels, or remove those rows"
@@ -94,7 +94,7 @@ def read_labels(series: Any, seen: int) -> NDArray[Any]:
     return np.array(list(map(meant.__getitem__, texts.tolist())))
 
 
-def _listed_rows(is_missing: Any, seen: int) -> str:
+def _row_list(is_missing: Any, seen: int) -> str:
     rows = [seen + row for row, missing in enumerate(is_missing.to_list(), 1) if missing]
     more = ", ..." if len(rows) > SHOWN_ROWS else ""
     return f"row{'' if len(rows) == 1 else 's'} {', '.join(map(str, rows[:SHOWN_ROWS]))}{more}"

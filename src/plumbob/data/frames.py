@@ -32,7 +32,7 @@ def table_from(
     """A table from a pandas, polars or Arrow frame, or a two-dimensional array; without ids a row's place is its id."""
     if isinstance(data, np.ndarray):
         _require_columns((), [id_column, label_column, *(columns or ())])
-        return _labelled(_row_numbers(len(data)), _array_columns(data), labels)
+        return _with_labels(_row_numbers(len(data)), _array_columns(data), labels)
     if columns is not None:
         choices = replace(choices, columns=tuple(columns))
     return assemble([_frame_of(data)], id_column, label_column, choices, labels=labels)
@@ -66,10 +66,10 @@ def assemble(
     # A frame without rows says nothing of what its labels are.
     filled = [part for part in label_parts if len(part)] or label_parts[:1]
     given = np.concatenate(filled) if filled else labels
-    names_of_rows = _checked_ids(tuple(ids)) if id_column is not None else _row_numbers(rows)
+    names_of_rows = _check_ids(tuple(ids)) if id_column is not None else _row_numbers(rows)
     types = dict(choices.types)
     kept, left_out = _without_row_counts(_as_chosen(done, choices, types, has_decimal_commas))
-    table = _labelled(names_of_rows, kept, given, choices.positive)
+    table = _with_labels(names_of_rows, kept, given, choices.positive)
     return replace(table, choices=replace(choices, types=types), left_out=left_out)
 
 
@@ -214,7 +214,7 @@ class _Columns:
         return cells
 
 
-def _labelled(
+def _with_labels(
     ids: tuple[str, ...], columns: tuple[Column, ...], labels: ArrayLike | None, positive: str | None = None
 ) -> Table:
     if labels is None:
@@ -225,7 +225,7 @@ def _labelled(
     return Table(ids, columns, coded, classes)
 
 
-def _checked_ids(ids: tuple[str, ...]) -> tuple[str, ...]:
+def _check_ids(ids: tuple[str, ...]) -> tuple[str, ...]:
     if ids:
         refuse_total(ids[-1], len(ids))
     return whole_ids(ids)

@@ -9,14 +9,14 @@ import msgspec
 from plumbob.data.encoding import Bins, EncodedColumn, Levels, Marked, PlainColumn
 
 
-def stored_source(source: EncodedColumn) -> dict[str, Any]:
-    """For a file; `restored_source` reads it."""
+def store_encoding(source: EncodedColumn) -> dict[str, Any]:
+    """For a file; `restore_encoding` reads it."""
     kind = next(kind for kind, type_ in KINDS.items() if isinstance(source, type_))
     return {"kind": kind, **vars(source)}
 
 
-def restored_source(stored: Mapping[str, Any]) -> EncodedColumn:
-    """Raises ValueError where it is not what `stored_source` gives."""
+def restore_encoding(stored: Mapping[str, Any]) -> EncodedColumn:
+    """Raises ValueError where it is not what `store_encoding` gives."""
     values = {name: tuple(value) if isinstance(value, list) else value for name, value in stored.items()}
     kind = KINDS.get(str(values.pop("kind", "")))
     if kind is None or not values.keys() <= {item.name for item in fields(kind)}:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from plumbob.arrays import Texts, Vector
 from plumbob.data import store
 from plumbob.data.cells import ColumnChoices
-from plumbob.data.csv_files import TextAfterAllError, find_layout, read_csv, told, told_names
+from plumbob.data.csv_files import TextAfterAllError, describe_error, find_layout, read_csv, readable_names
 from plumbob.data.frames import assemble
 from plumbob.data.quoting import plainly_quoted
 from plumbob.data.tables import Column, Table
@@ -45,7 +45,7 @@ def column_names(path: str | Path) -> tuple[str, ...]:
         if file.name.lower().endswith((".parquet", ".pq")):
             return tuple(parquet.read_schema(file).names)
         with plainly_quoted(file) as source:
-            return told_names(find_layout(source).names)
+            return readable_names(find_layout(source).names)
 
 
 def _existing(file: Path) -> Path:
@@ -92,7 +92,7 @@ def _readable(file: Path, names: tuple[str, ...] = ()) -> Iterator[None]:
         # It says what is wrong already.
         raise
     except (OSError, ValueError, NotImplementedError) as error:
-        raise DataError(f"{file}: could not be read as a table ({told(error, names)})") from None
+        raise DataError(f"{file}: could not be read as a table ({describe_error(error, names)})") from None
 
 
 def _release_after(source: Iterator[Any]) -> Iterator[Any]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from plumbob.arrays import Labels, Texts, Vector
 from plumbob.data import store
 from plumbob.data.cells import ColumnChoices
-from plumbob.data.shapes import TableSlots
+from plumbob.data.slots import TableSlots
 from plumbob.errors import DataError
 
 NUMBER, FLAG, DATE, ORDER = "number", "yes/no", "date", "levels in order"
@@ -64,7 +64,7 @@ class Table:
     columns: tuple[Column, ...]
     labels: Labels | None = None
     classes: tuple[Any, Any] | None = None
-    shapes: TableSlots | None = None
+    slots: TableSlots | None = None
     """Of the file that these rows come from, where they were found already."""
     choices: ColumnChoices = field(default_factory=ColumnChoices)
     """How that file was read."""
@@ -106,9 +106,9 @@ class Table:
         positions = np.asarray(rows, dtype=np.intp)
         if np.array_equal(positions, np.arange(len(self))):
             return self
-        return self._taken(positions, tuple(self.ids[row] for row in positions))
+        return self._take(positions, tuple(self.ids[row] for row in positions))
 
-    def _taken(self, positions: NDArray[np.intp], ids: tuple[str, ...]) -> "Table":
+    def _take(self, positions: NDArray[np.intp], ids: tuple[str, ...]) -> "Table":
         numbers = store.empty(len(self.columns), len(positions))
         columns = []
         for column, room in zip(self.columns, numbers, strict=True):
@@ -135,4 +135,4 @@ class Table:
             raise DataError(f"{found}; {advice}" if advice else found)
         positions = np.fromiter((position[identity] for identity in wanted), dtype=np.intp, count=len(wanted))
         # The caller's own texts: aligned tables share them.
-        return self._taken(positions, wanted)
+        return self._take(positions, wanted)

@@ -74,7 +74,7 @@ def examine(
     timeouts: Timeouts = Timeouts(),  # noqa: B008  # Frozen.
 ) -> Iterator[Check]:
     """Every check, as it is made; what needs a peer waits for it at most this many seconds."""
-    peers = _chosen(home, only)
+    peers = _peers_to_examine(home, only)
     yield _certificate(home.identity.certificate)
     for peer in peers:
         yield _certificate(home.pinned[peer.name], peer.name)
@@ -111,7 +111,7 @@ def remedy(checks: Sequence[Check]) -> str:
     return f"next, {about}: {problem.todo or problem.found}; then run this again"
 
 
-def _chosen(home: Home, only: Sequence[str]) -> list[Peer]:
+def _peers_to_examine(home: Home, only: Sequence[str]) -> list[Peer]:
     unknown = [name for name in only if name not in home.pinned]
     if unknown:
         raise TransportError(f"{unknown[0]} is not a joined peer, only {', '.join(home.pinned) or 'nobody'}")
@@ -252,12 +252,12 @@ def _meet(
     try:
         if connector.address is not None:
             yield Check("port", True, f"listening on {connector.address}")
-        yield from _gathered(connector, results, {peer.name: peer for peer in peers}, seconds, progress)
+        yield from _gather(connector, results, {peer.name: peer for peer in peers}, seconds, progress)
     finally:
         connector.close()
 
 
-def _gathered(
+def _gather(
     connector: Connector,
     results: "queue.Queue[tuple[str, list[Check]]]",
     waited: dict[str, Peer],
@@ -302,7 +302,7 @@ def visited(connection: Connection, visit: _Visit) -> list[Check]:
     """Both sides of the visit are the same; the connection is closed at its end."""
     checks = [Check("connection", True, "authenticated, TLS 1.3", "", connection.peer)]
     try:
-        for check in _compared(connection, visit):
+        for check in _compare_greetings(connection, visit):
             checks.append(check)
     except (TransportError, ProtocolError) as error:
         checks.append(Check("exchange", False, str(error), "run plumbob party doctor on both sides", connection.peer))
@@ -311,7 +311,7 @@ def visited(connection: Connection, visit: _Visit) -> list[Check]:
     return checks
 
 
-def _compared(connection: Connection, visit: _Visit) -> Iterator[Check]:
+def _compare_greetings(connection: Connection, visit: _Visit) -> Iterator[Check]:
     ours = visit.greeting
     theirs = exchanged(connection, ours, EXCHANGE_SECONDS)
     skew = theirs.clock - time.time()

@@ -45,9 +45,9 @@ class LabelBudget:
         if cost is None:
             return 0.0
         with alone_at(self.file):
-            return self._booked(plan, cost, run, ids, limit)
+            return self._book(plan, cost, run, ids, limit)
 
-    def _booked(self, plan: Plan, cost: LabelCost, run: str, ids: Sequence[str], limit: float) -> float:
+    def _book(self, plan: Plan, cost: LabelCost, run: str, ids: Sequence[str], limit: float) -> float:
         spent = self._read()
         before = max((spent.rho.get(identity, 0.0) for identity in ids), default=0.0)
         if run in spent.runs:

@@ -13,7 +13,7 @@ from plumbob.data import Table
 from plumbob.errors import IdentityError, SettingsError
 from plumbob.party.conversation import AnyConnector, ConnectorFor, Conversation, Topic, conversation
 from plumbob.party.home import Home
-from plumbob.party.refusals import LARGEST_MESSAGE, refusals_told
+from plumbob.party.refusals import LARGEST_MESSAGE, tell_refusals
 from plumbob.party.row_budget import RowBudget
 from plumbob.party.signature import PlanSignature
 from plumbob.party.status import Status, kept_up_to_date
@@ -77,10 +77,10 @@ class PartyRun:
         ):
             yield talk
 
-    def refusals_told(self, purpose: Purpose) -> AbstractContextManager[None]:
+    def tell_refusals(self, purpose: Purpose) -> AbstractContextManager[None]:
         """Around what may be refused before `talk`."""
         peers = peers_of(self.plan, self.name, purpose)
-        return refusals_told(topic_of(self.plan, purpose, self.list_name), peers, self.connector_for, self.tell)
+        return tell_refusals(topic_of(self.plan, purpose, self.list_name), peers, self.connector_for, self.tell)
 
     def participant(self, talk: Conversation, journal: SqliteJournal, randomness: Randomness) -> Participant:
         """What the protocol's party works with."""
@@ -123,13 +123,13 @@ def party_run_at(
     )
 
 
-def refusals_told_at(
+def tell_refusals_at(
     home: Home, plan: Plan, purpose: Purpose, tell: Tell, list_name: str = ""
 ) -> AbstractContextManager[None]:
     """Around what may be refused before there is a party_run; peers that were never joined cannot hear it."""
     peers = [peer for peer in peers_of(plan, home.identity.name, purpose) if peer in home.pinned]
     connector_for = _connector_for(home, plan, LARGEST_MESSAGE, tell)
-    return refusals_told(topic_of(plan, purpose, list_name), peers, connector_for, tell)
+    return tell_refusals(topic_of(plan, purpose, list_name), peers, connector_for, tell)
 
 
 def peers_of(plan: Plan, own: str, purpose: Purpose) -> list[str]:

@@ -34,7 +34,7 @@ class PlanRuns:
             return runs[max(runs)]
         if runs and is_unstarted(runs[max(runs)].path):
             shutil.rmtree(runs.pop(max(runs)).path)
-        return RunFolder(self._made(self._name(max(runs, default=0) + 1)))
+        return RunFolder(self._make(self._name(max(runs, default=0) + 1)))
 
     def number(self, run: RunFolder) -> int:
         """The same at every party."""
@@ -61,7 +61,7 @@ class PlanRuns:
         return self.home.runs / f"align-{self._short}{f'.{list_name}' if list_name else ''}"
 
     def make_prediction_folder(self) -> Path:
-        return self._made(f"predict-{self._short}")
+        return self._make(f"predict-{self._short}")
 
     @property
     def _short(self) -> str:
@@ -70,7 +70,7 @@ class PlanRuns:
     def _name(self, number: int) -> str:
         return self._short if number == 1 else f"{self._short}-{number}"
 
-    def _made(self, name: str) -> Path:
+    def _make(self, name: str) -> Path:
         return make_run_folder(self.home.runs / name)
 
     def _by_number(self) -> dict[int, RunFolder]:

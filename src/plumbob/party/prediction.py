@@ -50,7 +50,7 @@ def ask(
     progress: Progress = lambda done, rows: None,
 ) -> Vector:
     """At the label party: the joint scores of these rows of the aligned table."""
-    with party_run.talk("predict", journal) as talk, _ended_together(talk, journal):
+    with party_run.talk("predict", journal) as talk, _end_together(talk, journal):
         asker = Asker(party_run.participant(talk, journal, randomness), _rows_of(party_run), part)
         asker.begin()
         scores = []
@@ -71,7 +71,7 @@ def answer(
     limit: RowLimit | None,
 ) -> Served:
     """At a feature party: one session, until the label party ends it or the ledger is full."""
-    with party_run.talk("predict", journal) as talk, _ended_together(talk, journal):
+    with party_run.talk("predict", journal) as talk, _end_together(talk, journal):
         participant = party_run.participant(talk, journal, randomness)
         before = ledger.answered()
         book = _Booking(ledger, before).book
@@ -79,7 +79,7 @@ def answer(
 
 
 @contextmanager
-def _ended_together(talk: Conversation, journal: SqliteJournal) -> Iterator[None]:
+def _end_together(talk: Conversation, journal: SqliteJournal) -> Iterator[None]:
     """Also at a limit: the peers hear verdict and end, which are behind everything else, not only that we are gone."""
     try:
         yield

@@ -130,11 +130,11 @@ def is_unstarted(folder: Path) -> bool:
 def verdict_of(record: RunRecord) -> str:
     """In a few words."""
     if record.findings:
-        return f"{_counted(record.findings)} (attacked)"
-    return f"{_counted(record.predicted)} (by the plan)" if record.predicted else ""
+        return f"{_leak_count(record.findings)} (attacked)"
+    return f"{_leak_count(record.predicted)} (by the plan)" if record.predicted else ""
 
 
-def _counted(findings: list[Finding]) -> str:
+def _leak_count(findings: list[Finding]) -> str:
     leaking = sum(finding.verdict == "leaks" for finding in findings)
     leak = "leaks" if leaking == 1 else "leak"
     return f"{leaking} of {len(findings)} {leak}" if leaking else "nothing leaks"

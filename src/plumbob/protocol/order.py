@@ -185,22 +185,24 @@ PROPOSAL = MessageOrder(
 )
 
 
-def table_for(plan: Plan, purpose: str) -> MessageOrder | None:
+def order_for(plan: Plan, purpose: str) -> MessageOrder | None:
     """What a session of this plan says; None for training in the clear, where nothing is said."""
     if purpose == "align":
         return ALIGNMENT
     if purpose == "predict":
-        return replace(PREDICTION, steps=(*PREDICTION.steps, *_scored(plan)))
+        return replace(PREDICTION, steps=(*PREDICTION.steps, *_scoring_turns(plan)))
     if plan.protocol != "shares":
         return {"exchange": EXCHANGE, "arbiter": ARBITER}.get(plan.protocol)
     if plan.scheme != "lattice":
-        return replace(SHARES_BY_PAILLIER, steps=(*SHARES_BY_PAILLIER.steps, *_scored(plan)))
+        return replace(SHARES_BY_PAILLIER, steps=(*SHARES_BY_PAILLIER.steps, *_scoring_turns(plan)))
     table = SHARES_BY_LATTICE if len(plan.learners) == 2 else _shares_of_many(len(plan.learners))
     penalties = PENALTIES if len(plan.learners) == 2 else (*PENALTIES, LIFTED_PENALTIES)
-    return replace(table, steps=(*(penalties if has_penalty_products(plan) else ()), *table.steps, *_scored(plan)))
+    return replace(
+        table, steps=(*(penalties if has_penalty_products(plan) else ()), *table.steps, *_scoring_turns(plan))
+    )
 
 
-def _scored(plan: Plan) -> tuple[Turn, ...]:
+def _scoring_turns(plan: Plan) -> tuple[Turn, ...]:
     if plan.protocol != "shares" or plan.open != "never":
         return (HELD_OUT,)
     return SCORED_BY_LATTICE if plan.scheme == "lattice" else SCORED_BY_PAILLIER
@@ -211,7 +213,7 @@ def heard(table: MessageOrder, plan: Plan, sender: str, receiver: str) -> Messag
     return _between(table, partial(_is, plan, sender), partial(_is, plan, receiver))
 
 
-def heard_in_proposal(sender: Role, receiver: Role) -> MessageOrder:
+def proposal_order_between(sender: Role, receiver: Role) -> MessageOrder:
     """The same where roles are all that is known."""
     return _between(PROPOSAL, sender.__eq__, receiver.__eq__)
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from markupsafe import Markup
 
 from plumbob.checking.agreement import agreements
-from plumbob.checking.company_rules import ATTACK as MASKED
 from plumbob.checking.key_rules import KEYS as WEAK_KEYS
+from plumbob.checking.masked_share_rules import ATTACK as MASKED
 from plumbob.checking.verdict_words import NOT_APPLICABLE
 from plumbob.counting import counted
 from plumbob.model.links import link_in_words
@@ -194,7 +194,7 @@ def plan_section(plan: Plan, text: str) -> Section:
     parties = PageTable(
         ["party", "role", "columns"], [[one.name, ROLES[one.role], str(one.features)] for one in plan.parties]
     )
-    changed = [[key.name, _chosen(plan, key), _default(plan, key)] for key in KEYS if _is_told(plan, key)]
+    changed = [[key.name, _value_of_key(plan, key), _default(plan, key)] for key in KEYS if _is_told(plan, key)]
     settings = PageTable(["setting", "here", "default"], changed, "What differs from the defaults, and what protects.")
     whole = folded("The whole plan", tag("pre", tag("code", text)))
     tables = joined(table_of(parties, "Parties"), table_of(settings, "Settings"), whole)
@@ -210,7 +210,7 @@ def _is_told(plan: Plan, key: SettingKey) -> bool:
     return key.name in ALWAYS_TOLD or (key.name != "title" and getattr(plan, key.name) != plan.default(key))
 
 
-def _chosen(plan: Plan, key: SettingKey) -> str:
+def _value_of_key(plan: Plan, key: SettingKey) -> str:
     """What the run does: where the public rule says how many epochs, its number."""
     if key.name != "epochs" or plan.epochs:
         return _setting(getattr(plan, key.name))

@@ -229,9 +229,9 @@ class Connector:
                     sock.close()
                     raise
         except OSError as error:
-            self._failed(peer, tls.peer_refused(error, peer))
+            self._note_failure(peer, tls.peer_refused(error, peer))
         except TransportError as error:
-            self._failed(peer, error)
+            self._note_failure(peer, error)
         return None
 
     def _reach(self, address: Address, deadline: Deadline) -> socket.socket:
@@ -239,7 +239,7 @@ class Connector:
             return open_tunnel(self._proxy, address, deadline)
         return socket.create_connection((address.host, address.port), timeout=deadline.left())
 
-    def _failed(self, peer: Peer, error: TransportError) -> None:
+    def _note_failure(self, peer: Peer, error: TransportError) -> None:
         with self._lock:
             self._reasons[peer.name] = error
         if isinstance(error, IdentityError):

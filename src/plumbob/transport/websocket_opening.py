@@ -24,20 +24,20 @@ def dial(sock: ssl.SSLSocket, peer: str, largest: int, timeouts: Timeouts, deadl
     """The client's half of the opening handshake; raises OSError or TransportError and closes the socket."""
     # The host's name says nothing inside TLS to a pinned peer.
     protocol = ClientProtocol(parse_uri(f"wss://plumbob{PATH}"), max_size=largest, logger=silent_log)
-    with _closed_on_failure(sock):
+    with _close_on_failure(sock):
         protocol.send_request(protocol.connect())
         events = _exchange_until_event(sock, protocol, deadline)
         if protocol.state is not OPEN:
             raise TransportError(
                 f"{peer} answered, but not as Plumbob does ({_http_reason(protocol)}); compare versions"
             )
-    return _started(WebSocketConnection(sock, protocol, peer, largest, timeouts), events[1:])
+    return _start(WebSocketConnection(sock, protocol, peer, largest, timeouts), events[1:])
 
 
 def answer(sock: ssl.SSLSocket, peer: str, largest: int, timeouts: Timeouts, deadline: Deadline) -> WebSocketConnection:
     """The server's half; only the one path is served, and no browser."""
     protocol = ServerProtocol(origins=[None], max_size=largest, logger=silent_log)
-    with _closed_on_failure(sock):
+    with _close_on_failure(sock):
         events = _exchange_until_event(sock, protocol, deadline)
         request = events[0] if events else None
         if isinstance(request, Request):
@@ -46,16 +46,16 @@ def answer(sock: ssl.SSLSocket, peer: str, largest: int, timeouts: Timeouts, dea
         _flush(sock, protocol, deadline)
         if protocol.state is not OPEN:
             raise TransportError(f"{peer} connected but did not speak the Plumbob protocol; compare versions")
-    return _started(WebSocketConnection(sock, protocol, peer, largest, timeouts), events[1:])
+    return _start(WebSocketConnection(sock, protocol, peer, largest, timeouts), events[1:])
 
 
-def _started(connection: WebSocketConnection, events: Sequence[Event]) -> WebSocketConnection:
+def _start(connection: WebSocketConnection, events: Sequence[Event]) -> WebSocketConnection:
     connection.start(events)
     return connection
 
 
 @contextmanager
-def _closed_on_failure(sock: ssl.SSLSocket) -> Iterator[None]:
+def _close_on_failure(sock: ssl.SSLSocket) -> Iterator[None]:
     try:
         yield
     except BaseException:

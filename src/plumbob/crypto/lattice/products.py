@@ -5,8 +5,9 @@ caller carries and records. docs/lattice.md proves what each side learns.
 """
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,8 +129,8 @@ class Owner:
 class PrivateMatrix:
     """A private matrix of integers below 2**20 for all products with one layout.
 
-    It is transformed once. A large one takes four times less memory as it came, so it is transformed again for each
-    product, at a small part of the product's cost.
+    It is transformed once, for the first product. A large one takes four times less memory as it came, so it is
+    transformed again for each product, at a small part of the product's cost.
     """
 
     def __init__(self, engine: LatticeEngine, layout: Layout, entries: NDArray[np.int64] | Small) -> None:
@@ -141,20 +142,23 @@ class PrivateMatrix:
         self.engine, self.layout = engine, layout
         small = np.ascontiguousarray(entries, dtype="<i4")
         self.digest = hashlib.sha256(small.data if small.size else b"").digest()
-        self._entries = small.astype(np.int32, copy=False)
-        self._residues = self._transformed(self._entries) if self._residue_bytes < LARGE_MATRIX else None
+        self.entries = small.astype(np.int32, copy=False)
+        self.prepared: dict[Hashable, Any] = {}
+        """What engines keep for this matrix."""
+        self._residues: Residues | None = None
 
     @property
     def residues(self) -> Residues:
-        return self._transformed(self._entries) if self._residues is None else self._residues
-
-    @property
-    def _residue_bytes(self) -> int:
-        layout = self.layout
-        return 8 * layout.replies * layout.requests * len(layout.parameters.primes) * layout.parameters.degree
+        """(replies, requests, primes, degree)."""
+        if self._residues is not None:
+            return self._residues
+        residues = self._transformed(self.entries)
+        if residues.nbytes < LARGE_MATRIX:
+            self._residues = residues
+        return residues
 
     def _transformed(self, entries: Small) -> Residues:
-        """(replies, requests, primes, degree), one block of rows at a time to save memory."""
+        """One block of rows at a time, to save memory."""
         layout = self.layout
         shape = (layout.replies, layout.requests, len(layout.parameters.primes), layout.parameters.degree)
         residues = np.empty(shape, dtype=np.uint64)

@@ -13,8 +13,8 @@ from plumbob.party import alignment
 from plumbob.party.conversation import AnyConnector
 from plumbob.party.home import Home
 from plumbob.party.journals import journaled_randomness, open_journal
-from plumbob.party.outcome import GivenPlan, named, plan_of
-from plumbob.party.party_run import PartyRun, party_run_at, refusals_told_at, refuse_strangers
+from plumbob.party.outcome import GivenPlan, plan_argument, plan_of
+from plumbob.party.party_run import PartyRun, party_run_at, refuse_strangers, tell_refusals_at
 from plumbob.party.plan_runs import PlanRuns, make_run_folder
 from plumbob.party.rows import choice_of_held_out, own_ids, own_table
 from plumbob.plan import Plan
@@ -44,7 +44,7 @@ def align(folder: Path, given: GivenPlan, options: AlignmentOptions, quiet: bool
     # Before there is a folder for the session: a refusal leaves none.
     refuse_strangers(home, plan)
     name = alignment.checked_list_name(options.name)
-    with refusals_told_at(home, plan, "align", tell, name):
+    with tell_refusals_at(home, plan, "align", tell, name):
         table = (own_ids if name else own_table)(home, plan, options.data)
         choose = None if name else choice_of_held_out(home, plan, options.split_by, options.data)
     place = PlanRuns(home, plan).alignment_folder(name)
@@ -73,7 +73,7 @@ def align(folder: Path, given: GivenPlan, options: AlignmentOptions, quiet: bool
     result = {"size": found.size, "sizes": found.sizes, "order_hash": found.order_hash}
     if file is None:
         return {**result, "lines": [f"{_sizes(found)}; a party declined to continue, so no ids were revealed"]}
-    return {**result, "file": str(file), "lines": _lines(plan, found, file, named(given), options)}
+    return {**result, "file": str(file), "lines": _lines(plan, found, file, plan_argument(given), options)}
 
 
 def _lines(plan: Plan, found: Alignment, file: Path, plan_file: str, options: AlignmentOptions) -> list[str]:

@@ -17,7 +17,7 @@ from plumbob.party import alignment, prediction
 from plumbob.party.home import Home
 from plumbob.party.journals import journaled_randomness, one_session
 from plumbob.party.outcome import GivenPlan, plan_of
-from plumbob.party.party_run import PartyRun, party_run_at, refusals_told_at, refuse_strangers
+from plumbob.party.party_run import PartyRun, party_run_at, refuse_strangers, tell_refusals_at
 from plumbob.party.plan_runs import PlanRuns
 from plumbob.party.scores import refuse_unwritable, threshold_of, unusual_lines, write_scores
 from plumbob.party.verbs.align import AlignmentOptions, align
@@ -56,7 +56,7 @@ def predict(folder: Path, given: GivenPlan, options: PredictionOptions, tell: Te
     home, plan = Home.open(folder), plan_of(given)
     if options.test is None:
         return _predict_aligned(home, plan, options, None, tell)
-    with refusals_told_at(home, plan, "align", tell, TEST):
+    with tell_refusals_at(home, plan, "align", tell, TEST):
         labels = _test_labels(home, plan, options)
     tell(align(folder, given, AlignmentOptions(TEST, options.test, is_new=True), True, tell)["lines"][0])
     return _predict_aligned(home, plan, replace(options, name=TEST, data=options.test), labels, tell)
@@ -70,7 +70,7 @@ def _predict_aligned(
     is_asking = home.identity.name == plan.label_party.name
     runs = PlanRuns(home, plan)
     refuse_strangers(home, plan)
-    with refusals_told_at(home, plan, "predict", tell, name):
+    with tell_refusals_at(home, plan, "predict", tell, name):
         run = runs.last_finished()
         part = ModelPart.load(run.part_file(home.identity.name))
         table = _table_to_predict(home, plan, part, options)

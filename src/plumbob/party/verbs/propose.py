@@ -14,7 +14,7 @@ from plumbob.data.summary import summarise
 from plumbob.errors import PlanError
 from plumbob.party.home import Home
 from plumbob.party.journals import open_journal
-from plumbob.party.proposal import Proposal, refusals_told_at
+from plumbob.party.proposal import Proposal, tell_refusals_at
 from plumbob.party.proposal import propose as propose_to_peers
 from plumbob.plan import Party, Plan, suggested_keys
 
@@ -22,7 +22,7 @@ from plumbob.plan import Party, Plan, suggested_keys
 def propose(folder: Path, keys: Mapping[str, Any], reading: ColumnChoices, out: Path, tell: Tell) -> dict[str, object]:
     """The plan, its file, and what this party's own table gives under it."""
     home = Home.open(folder)
-    with refusals_told_at(home, tell):
+    with tell_refusals_at(home, tell):
         home = _with_choices(home, reading)
         own, proposal = _prepare(home, keys, out)
     plan = _agree_on_plan(home, proposal, tell)
@@ -60,10 +60,10 @@ def _with_choices(home: Home, reading: ColumnChoices) -> Home:
     """What is said about the columns is kept for the commands that follow."""
     if reading == ColumnChoices():
         return home
-    return home.with_settings(replace(home.settings, reading=_said_over(reading, home.settings.reading)))
+    return home.with_settings(replace(home.settings, reading=_merge_choices(reading, home.settings.reading)))
 
 
-def _said_over(now: ColumnChoices, before: ColumnChoices) -> ColumnChoices:
+def _merge_choices(now: ColumnChoices, before: ColumnChoices) -> ColumnChoices:
     """Where nothing is said now, what was said before holds."""
     return ColumnChoices(
         now.columns or before.columns,

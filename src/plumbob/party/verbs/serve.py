@@ -43,7 +43,7 @@ def serve(folder: Path, given: GivenPlan, options: ServiceOptions, tell: Tell) -
     events = _events(tell)
     if not PlanRuns(home, plan).has_finished():
         events("ready to train")
-        trained = _repeated(lambda: train(folder, given, False, quiet=True, tell=events), events)
+        trained = _repeat_until_done(lambda: train(folder, given, False, quiet=True, tell=events), events)
         events(f"trained: {trained['out']}")
     if home.identity.name == plan.label_party.name or is_arbiter(home, plan):
         return {
@@ -51,14 +51,14 @@ def serve(folder: Path, given: GivenPlan, options: ServiceOptions, tell: Tell) -
             "rows": 0,
             "lines": ["trained; this party answers no predictions, so there is no more to do"],
         }
-    return _answered(folder, given, options, events)
+    return _answer(folder, given, options, events)
 
 
-def _answered(folder: Path, given: GivenPlan, options: ServiceOptions, events: Tell) -> dict[str, object]:
+def _answer(folder: Path, given: GivenPlan, options: ServiceOptions, events: Tell) -> dict[str, object]:
     sessions = rows = 0
     events("ready to answer")
     while options.sessions is None or sessions < options.sessions:
-        told = _repeated(lambda: predict(folder, given, options.prediction, events), events)
+        told = _repeat_until_done(lambda: predict(folder, given, options.prediction, events), events)
         sessions, rows = sessions + 1, rows + int(str(told["rows"]))
         events(str(told["lines"][-1]) if isinstance(told["lines"], list) else "answered")
     return {
@@ -68,7 +68,7 @@ def _answered(folder: Path, given: GivenPlan, options: ServiceOptions, events: T
     }
 
 
-def _repeated(work: Callable[[], Result], events: Tell) -> Result:
+def _repeat_until_done(work: Callable[[], Result], events: Tell) -> Result:
     """Until it succeeds: a peer that is away, not ready or interrupted is waited for."""
     while True:
         try:

@@ -7,7 +7,7 @@ from pathlib import Path
 from plumbob.errors import UnsignedPlanError
 from plumbob.party import signature
 from plumbob.party.home import Home
-from plumbob.party.outcome import GivenPlan, named, plan_of
+from plumbob.party.outcome import GivenPlan, plan_argument, plan_of
 from plumbob.party.party_run import refuse_strangers
 from plumbob.party.rows import aligned_rows, is_arbiter
 from plumbob.plan import Plan
@@ -48,7 +48,7 @@ def sign(
     lines = [
         *(shown if ask is None else []),
         f"{home.identity.name} signed {plan.hash()}{leaks}",
-        _next(named(given), is_aligned=rows is not None or is_arbiter(home, plan)),
+        _next(plan_argument(given), is_aligned=rows is not None or is_arbiter(home, plan)),
     ]
     return {
         "plan_hash": plan.hash(),

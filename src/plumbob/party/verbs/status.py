@@ -21,13 +21,13 @@ def status(folder: Path) -> dict[str, object]:
     """Every run of this party: how far it is, and whom it waits for."""
     home = Home.open(folder)
     places = sorted(home.runs.glob("*"))
-    runs = [_described(home, place) for place in places]
+    runs = [_run_fields(home, place) for place in places]
     lines = [f"{_title(place)}: {run['status']}" for place, run in zip(places, runs, strict=True)]
     lines = lines or ["no run yet; to start one: plumbob party train PLAN"]
     return {"party": home.identity.name, "runs": runs, "lines": lines}
 
 
-def _described(home: Home, place: Path) -> dict[str, object]:
+def _run_fields(home: Home, place: Path) -> dict[str, object]:
     latest, journal = read_status(place), journal_contents(place)
     is_finished, sentence = _state(place, latest, journal)
     if is_finished:

@@ -12,8 +12,8 @@ from plumbob.party.conversation import OtherNumber
 from plumbob.party.home import Home
 from plumbob.party.journals import journaled_randomness, open_journal
 from plumbob.party.label_budget import LabelBudget
-from plumbob.party.outcome import GivenPlan, named, plan_of
-from plumbob.party.party_run import PartyRun, party_run_at, refusals_told_at, refuse_strangers
+from plumbob.party.outcome import GivenPlan, plan_argument, plan_of
+from plumbob.party.party_run import PartyRun, party_run_at, refuse_strangers, tell_refusals_at
 from plumbob.party.plan_runs import PlanRuns
 from plumbob.party.rows import aligned_table, is_arbiter
 from plumbob.party.sizes import largest_message
@@ -32,7 +32,7 @@ def train(
     """This party's part in a run, from its beginning or from where it was interrupted."""
     home, plan = Home.open(folder), plan_of(given)
     refuse_strangers(home, plan)
-    with refusals_told_at(home, plan, "train", tell):
+    with tell_refusals_at(home, plan, "train", tell):
         _refuse_test_keys(plan, allow_test_keys)
         signed = signature.own_signature(home, plan)
         table = None if is_arbiter(home, plan) else aligned_table(home, plan)
@@ -55,7 +55,7 @@ def train(
     if table is None:
         return result
     has_room = has_room_for_all(home, plan, rows, runs.number(run))
-    return {**result, "lines": [*result["lines"], *next_commands(plan, named(given), rows, has_room)]}
+    return {**result, "lines": [*result["lines"], *next_commands(plan, plan_argument(given), rows, has_room)]}
 
 
 def _refuse_test_keys(plan: Plan, are_allowed: bool) -> None:
@@ -75,7 +75,7 @@ def _take_part(home: Home, party_run: PartyRun, quiet: bool, tell: Tell) -> RunR
     with StepProgress(plan.protocol, quiet) as progress, open_journal(place) as journal:
         if journal.resumed() is not None:
             tell("resuming a run that was interrupted")
-        with party_run.refusals_told("train"):
+        with party_run.tell_refusals("train"):
             _book(home, plan, party_run.table, journal)
         return training.train(party_run, journal, journaled_randomness(journal), progress)
 

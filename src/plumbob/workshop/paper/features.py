@@ -145,7 +145,7 @@ def hardness(effort: Effort) -> ExperimentOutcome:
     sums = _sums(X, y)
     seen, hidden = [], []
     for angle in angles:
-        turned = _turned(X, np.deg2rad(angle))
+        turned = _turn(X, np.deg2rad(angle))
         seen.append(float(np.abs(_sums(turned, y) - sums).max() / np.abs(sums).max()))
         hidden.append(float(np.abs(turned - X).max()))
     figure = Figure(
@@ -169,7 +169,7 @@ def hardness(effort: Effort) -> ExperimentOutcome:
     return ExperimentOutcome((figure,), (claim,))
 
 
-def _turned(X: Matrix, angle: float) -> Matrix:
+def _turn(X: Matrix, angle: float) -> Matrix:
     """The last two columns, which are the feature party's, turned in their plane."""
     turned = X.copy()
     plane = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])

@@ -65,9 +65,9 @@ class Owner(ExchangeParty):
 
     def answer(self, batch: Batch) -> None:
         (channel,) = self.participant.channels.values()
-        channel.tape = []
+        channel.recording = []
         super().answer(batch)
-        (self.replies[batch.step],) = ciphertexts(self.key.public, decode(channel.tape[0]).body)
+        (self.replies[batch.step],) = ciphertexts(self.key.public, decode(channel.recording[0]).body)
 
 
 class ChosenPrimes(Randomness):

@@ -26,6 +26,7 @@ response are the defences; a random start leaves one label a column.
 """
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
 
@@ -112,21 +113,11 @@ class ChoosingParty(AttackingParty, TrainingParty):
     def conditions(self) -> tuple[Condition, ...]:
         is_bare = residuals_are_labels(self.plan, 1)
         most = max((len(reading.rows) for reading in self.readings), default=0)
+        name, needed = "steps whose residuals are labels and nothing else", "1, for more than one person per column"
+        more = f"more than the {self.columns} that gradients of own columns could tell apart"
         return (
-            Condition(
-                name="steps whose residuals are labels and nothing else",
-                value=float(is_bare),
-                needed="1, for more than one person per column",
-                is_met=is_bare,
-                reference="Theorem 4.1, and the first step of Theorem 4.6",
-            ),
-            Condition(
-                name="people read at once",
-                value=float(most),
-                needed=f"more than the {self.columns} that gradients of own columns could tell apart",
-                is_met=most > self.columns,
-                reference=CHOSEN_ROWS.reference,
-            ),
+            Condition(name, float(is_bare), needed, is_bare, "Theorem 4.1, and the first step of Theorem 4.6"),
+            Condition("people read at once", float(most), more, most > self.columns, CHOSEN_ROWS.reference),
         )
 
 
@@ -175,8 +166,63 @@ def room_for_a_sum(plan: Plan, key: PublicKey, slots: Slots) -> int:
     return key.reply_bits if plan.replies == "paper" and is_masked else slots.slot_bits
 
 
-class ChosenRowsSharesParty(ChoosingParty, SharesParty):
-    """`shares`: everything is read from the opened weights, once."""
+class ReadsOpenedWeights(ChoosingParty):
+    """In `shares` everything is read from the opened weights, once."""
+
+    @property
+    @abstractmethod
+    def first_rows(self) -> int:
+        """Rows in the first step."""
+
+    @property
+    @abstractmethod
+    def first_rate(self) -> float:
+        """By how much a residual of 1 moves a weight in the first step, times a feature of 1."""
+
+    @abstractmethod
+    def first_labels(self) -> Reading:
+        """Where the first residuals are labels and nothing else: what all columns say of them."""
+
+    @abstractmethod
+    def mean_residuals(self) -> Reading:
+        """Otherwise, for one target per column: the mean of its residuals."""
+
+    def finish(self) -> None:
+        super().finish()
+        if len(self.weights):
+            self.readings.append(self.first_labels() if self.is_bare else self.mean_residuals())
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether the first residuals are labels and nothing else."""
+        return residuals_are_labels(self.plan, 1) and self.plan.class_weight == "none"
+
+    def signs_of_columns(self, moved: Vector) -> list[int]:
+        """Of the labels, from how far each column's weight was moved by the first step."""
+        unit = self.label * self.first_rate * 2.0 ** (self.lowest_bit - self.plan.feature_bits)
+        # A sum of signed powers of two that begin with 1 is odd.
+        odd = (2 * round((total - 1) / 2) + 1 for total in (moved / unit).tolist())
+        return [sign for total, count in zip(odd, self.counts, strict=True) for sign in signs_in(total, count)]
+
+    @cached_property
+    def counts(self) -> tuple[int, ...]:
+        """People in each column."""
+        return spread(self.first_rows, self.columns, self.widths.features.bits - 1 - self.lowest_bit)
+
+    @property
+    def label(self) -> float:
+        """What a label alone makes of a residual."""
+        return self.sigmoid.label_weight * label_scale(self.plan.label_flip_epsilon)
+
+    @cached_property
+    def lowest_bit(self) -> int:
+        """Of a feature, so that it moves the opened weight by at least two of its last places."""
+        moved = self.label * self.first_rate
+        return max(0, math.ceil(self.plan.feature_bits - WEIGHTS.fraction_bits + 1 - math.log2(moved)))
+
+
+class ChosenRowsSharesParty(ReadsOpenedWeights, SharesParty):
+    """`shares` by Paillier."""
 
     def prepare(self) -> None:
         self._start = self.weights
@@ -184,12 +230,19 @@ class ChosenRowsSharesParty(ChoosingParty, SharesParty):
         super().prepare()
 
     @property
+    def first_rows(self) -> int:
+        return len(self._batches[0])
+
+    @property
+    def first_rate(self) -> float:
+        return exact_rate(self.plan, self.first_rows)
+
+    @property
     def wanted(self) -> NDArray[np.intp]:
         """From zero weights only the first batch can be read: an attacker without a list is after those who fit in."""
-        is_open_to_all = residuals_are_labels(self.plan, 1) and not self.chosen
-        if not is_open_to_all:
+        if not self.is_bare or self.chosen:
             return super().wanted
-        return self.by_preference[np.isin(self.by_preference, self._batches[0].rows)][: sum(self._counts)]
+        return self.by_preference[np.isin(self.by_preference, self._batches[0].rows)][: sum(self.counts)]
 
     def shared_scores(self, step: int, X: IntegerMatrix) -> Share:
         """As if own features were zero: what is read must not move with what was read."""
@@ -201,31 +254,21 @@ class ChosenRowsSharesParty(ChoosingParty, SharesParty):
     def dummies(self, batch: Batch) -> IntegerMatrix:
         """What stands in the place of own features in this step."""
         values = np.zeros((len(batch), self.columns), dtype=np.int64)
-        if not residuals_are_labels(self.plan, 1):
+        if not self.is_bare:
             for column, row in enumerate(self.wanted[: self.columns]):
                 values[batch.rows == row, column] = 1 << self.plan.feature_bits
         elif batch.step == 1:
-            values = powers_of_two(values.shape, self.wanted_first(batch), self._counts) << self._lowest_bit
+            values = powers_of_two(values.shape, self.wanted_first(batch), self.counts) << self.lowest_bit
         return values
 
-    def finish(self) -> None:
-        super().finish()
-        if len(self.weights):
-            self.readings.append(self._first_labels() if residuals_are_labels(self.plan, 1) else self._mean_residuals())
-
-    def _first_labels(self) -> Reading:
+    def first_labels(self) -> Reading:
         """Every weight is -rate * (sum of +-label_weight * 2**j), shrunk by the penalty of the later steps."""
         first = self._batches[0]
-        shrunk = (1 - self.plan.rate * self.plan.l2) ** (len(self._batches) - 1)
-        feature = 2.0 ** (self._lowest_bit - self.plan.feature_bits)
-        totals = -self.weights / (self._label * exact_rate(self.plan, len(first)) * feature * shrunk)
-        # A sum of signed powers of two that begin with 1 is odd.
-        odd = (2 * round((total - 1) / 2) + 1 for total in totals.tolist())
-        signs = [sign for total, count in zip(odd, self._counts, strict=True) for sign in signs_in(total, count)]
+        signs = self.signs_of_columns(-self.weights / (1 - self.plan.rate * self.plan.l2) ** (len(self._batches) - 1))
         rows = first.rows[self.wanted_first(first)[: len(signs)]]
-        return Reading(1, rows, self._label * np.array(signs, dtype=np.float64))
+        return Reading(1, rows, self.label * np.array(signs, dtype=np.float64))
 
-    def _mean_residuals(self) -> Reading:
+    def mean_residuals(self) -> Reading:
         """The weight of a target's column is the start minus the rates times the target's residuals, visit by visit."""
         wanted = self.wanted[: self.columns]
         rates = np.zeros(len(wanted))
@@ -235,36 +278,24 @@ class ChosenRowsSharesParty(ChoosingParty, SharesParty):
         is_visited = rates > 0
         return Reading(len(self._batches), wanted[is_visited], moved[is_visited] / rates[is_visited])
 
-    @cached_property
-    def _counts(self) -> tuple[int, ...]:
-        return spread(len(self._batches[0]), self.columns, self.widths.features.bits - 1 - self._lowest_bit)
 
-    @property
-    def _label(self) -> float:
-        return self.sigmoid.label_weight * label_scale(self.plan.label_flip_epsilon)
-
-    @cached_property
-    def _lowest_bit(self) -> int:
-        """Of a feature, so that it moves the opened weight by at least two of its last places."""
-        moved = self._label * exact_rate(self.plan, len(self._batches[0]))
-        return max(0, math.ceil(self.plan.feature_bits - WEIGHTS.fraction_bits + 1 - math.log2(moved)))
-
-
-class ChosenRowsLatticeParty(ChoosingParty, DeviatingParty):
+class ChosenRowsLatticeParty(ReadsOpenedWeights, DeviatingParty):
     """`shares` by lattices: one person per column in every pass, and the sign of each column's opened weight.
 
     From zero weights, superincreasing columns in the first pass and zeros after it.
     """
 
     @property
-    def is_bare(self) -> bool:
-        """Whether the first residuals are labels and nothing else."""
-        return residuals_are_labels(self.plan, 1) and self.plan.class_weight == "none"
+    def first_rows(self) -> int:
+        return len(self.shard)
+
+    @property
+    def first_rate(self) -> float:
+        return self.plan.rate / len(self.shard)
 
     @property
     def wanted(self) -> NDArray[np.intp]:
-        is_open_to_all = self.is_bare and not self.chosen
-        return self._places[: sum(self._counts)] if is_open_to_all else super().wanted
+        return self._places[: sum(self.counts)] if self.is_bare and not self.chosen else super().wanted
 
     def gradient_rows(self, number: int) -> Matrix:
         rows = np.zeros_like(self.shard.X)
@@ -272,7 +303,7 @@ class ChosenRowsLatticeParty(ChoosingParty, DeviatingParty):
             chosen = self.wanted[: self.columns]
             rows[chosen, np.arange(len(chosen))] = self._entry
         elif number == 1:
-            units = powers_of_two(rows.shape, self._places, self._counts) << self._lowest_bit
+            units = powers_of_two(rows.shape, self._places, self.counts) << self.lowest_bit
             rows = np.ldexp(units.astype(np.float64), -self.plan.feature_bits)
         return rows
 
@@ -284,41 +315,20 @@ class ChosenRowsLatticeParty(ChoosingParty, DeviatingParty):
         norm = self.plan.joint_norm * math.sqrt(self.columns / self.plan.columns)
         return math.floor(math.ldexp(norm, self.plan.feature_bits)) * 2.0**-self.plan.feature_bits
 
-    def finish(self) -> None:
-        super().finish()
-        if len(self.weights):
-            self.readings.append(self._first_labels() if self.is_bare else self._mean_residuals())
+    def first_labels(self) -> Reading:
+        """Every weight is the first step's sum of labels times powers of two, and what momentum makes of it later."""
+        signs = self.signs_of_columns(self.moved() / echo(self.plan))
+        return Reading(1, self._places[: len(signs)], self.label * np.array(signs, dtype=np.float64))
 
-    def _mean_residuals(self) -> Reading:
+    def mean_residuals(self) -> Reading:
         chosen = self.wanted[: self.columns]
         return Reading(self.plan.passes, chosen, self.moved()[: len(chosen)])
-
-    def _first_labels(self) -> Reading:
-        """Every weight is the first step's sum of labels times powers of two, and what momentum makes of it later."""
-        unit = self._label * self.plan.rate / len(self.shard) * 2.0 ** (self._lowest_bit - self.plan.feature_bits)
-        totals = self.moved() / (unit * echo(self.plan))
-        odd = (2 * round((total - 1) / 2) + 1 for total in totals.tolist())
-        signs = [sign for total, count in zip(odd, self._counts, strict=True) for sign in signs_in(total, count)]
-        return Reading(1, self._places[: len(signs)], self._label * np.array(signs, dtype=np.float64))
 
     @cached_property
     def _places(self) -> NDArray[np.intp]:
         """All rows, those that were chosen first, then the others in the order of preference."""
         chosen = np.array(self.chosen, dtype=np.intp)
         return np.concatenate([chosen, self.by_preference[~np.isin(self.by_preference, chosen)]])
-
-    @cached_property
-    def _counts(self) -> tuple[int, ...]:
-        return spread(len(self.shard), self.columns, self.widths.features.bits - 1 - self._lowest_bit)
-
-    @property
-    def _label(self) -> float:
-        return self.sigmoid.label_weight * label_scale(self.plan.label_flip_epsilon)
-
-    @cached_property
-    def _lowest_bit(self) -> int:
-        moved = self._label * self.plan.rate / len(self.shard)
-        return max(0, math.ceil(self.plan.feature_bits - WEIGHTS.fraction_bits + 1 - math.log2(moved)))
 
 
 def echo(plan: Plan) -> float:
@@ -353,8 +363,4 @@ def arm(plan: Plan, name: str) -> type[ChoosingParty] | NotApplicable:
     return parties[plan.protocol]
 
 
-CHOSEN_ROWS = ActiveAttack(
-    name="label-chosen-rows",
-    by="features",
-    arm=arm,
-)
+CHOSEN_ROWS = ActiveAttack("label-chosen-rows", "features", arm)
