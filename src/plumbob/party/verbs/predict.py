@@ -133,7 +133,8 @@ def _rows_asked(table: Table, ids: Sequence[str]) -> list[int]:
     if unknown := sum(identity not in position for identity in ids):
         are = "is" if unknown == 1 else "are"
         raise DataError(
-            f"of {counted(len(ids), 'id')} asked for, {unknown} {are} not among the {len(table):,} aligned rows; {NEW_ROWS}"
+            f"of {counted(len(ids), 'id')} asked for, {unknown} {are} not among the {len(table):,} aligned rows; "
+            f"{NEW_ROWS}"
         )
     return [position[identity] for identity in ids]
 
