@@ -75,8 +75,9 @@ def label_stacked(figures: Figures, party: str) -> Judgement:
     per_step = figures.rank(party)
     known = figures.equations_a_row(party)
     numbers = (
-        f"{figures.fresh_visits} visits in freshly shuffled batches, with {per_step} independent equations per batch "
-        f"of {figures.batch:,} rows, make {known:.3g} equations per label"
+        f"{counted(figures.fresh_visits, 'visit')} in freshly shuffled batches, with "
+        f"{counted(per_step, 'independent equation')} per batch of {counted(figures.batch, 'row')}, "
+        f"{'makes' if figures.fresh_visits == 1 else 'make'} {known:.3g} equations per label"
     )
     if figures.plan.batches != "reshuffled":
         numbers += f' (batches = "{figures.plan.batches}" repeat the same equations)'

@@ -111,9 +111,9 @@ def _altered_shares_finding(plan: Plan, against: str, predicted: int) -> Finding
     """One column of those that the party has, nearly exactly in every score."""
     label, columns = plan.label_party.name, plan.party(against).features
     why = (
-        f"If {label} breaks the protocol when training ends and shifts its share of one weight, each of {predicted} "
-        f"scores shows it {_one_of(columns)} of {against} instead: at most {scored_bits(plan, 1)} bits per "
-        "score."
+        f"If {label} breaks the protocol when training ends and shifts its share of one weight, each score "
+        f"(here {predicted:,}) shows it {_one_of(columns)} of {against} instead: at most {scored_bits(plan, 1)} bits "
+        "per score."
     )
     return Finding(ALTERED, label, against, "features", LEAKS, why, ALTERED_REFERENCE, "", stage=PREDICTION)
 
