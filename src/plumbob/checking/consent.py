@@ -9,7 +9,7 @@ from plumbob.checking.refusal import worst
 from plumbob.checking.verdict_words import LEAKS
 from plumbob.counting import counted
 from plumbob.plan import Plan
-from plumbob.protocol.quality import shows_quality
+from plumbob.protocol.openings import shows_quality
 from plumbob.record import Finding
 
 MORE = "--verbose shows all {count} findings, with their reasons, and what no finding covers."
