@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import NoReturn, Protocol
 
 from plumbob.arrays import Vector
+from plumbob.counting import counted
 from plumbob.data import Table
 from plumbob.errors import BudgetExceededError, LocalProtocolError, PlanError, RemoteProtocolError
 from plumbob.protocol.channel import Channel
@@ -96,7 +97,9 @@ class Asker:
             channel.send(Kind.QUERY_ROWS, self._step, b"".join(map(ROW.pack, rows)))
         if refusals := self._refusals():
             self.end(leaving_out=list(refusals))
-            raise BudgetExceededError(f"{len(rows) + to_follow:,} rows asked for; {'; '.join(refusals.values())}")
+            raise BudgetExceededError(
+                f"{counted(len(rows) + to_follow, 'row')} asked for; {'; '.join(refusals.values())}"
+            )
         scores = self._scoring.collect(self._step, rows)
         self.participant.finish_step(self._step, {}, {})
         return scores
@@ -200,9 +203,9 @@ class Answerer:
         """Both sides get the same numbers."""
         verdict = BEYOND_THE_PLAN if limit.is_planned else BEYOND_ITS_OWN
         self._channel.send(Kind.QUERY_VERDICT, step, VERDICT.pack(verdict, limit.rows, self._answered))
-        counted = limit.in_words(self._answered, self.participant.name)
+        words = limit.in_words(self._answered, self.participant.name)
         cure = limit.cure("raise yours: --most-rows, or most_rows in party.toml")
-        raise BudgetExceededError(f"{self._asker} asked for {query.in_all:,} rows; {counted}; {cure}")
+        raise BudgetExceededError(f"{self._asker} asked for {counted(query.in_all, 'row')}; {words}; {cure}")
 
     @property
     def _channel(self) -> Channel:
