@@ -11,6 +11,7 @@ from plumbob.errors import DataError, PlanError
 from plumbob.party.conversation import MET
 from plumbob.party.status import read_status
 from plumbob.plan import Plan
+from plumbob.protocol.row_noise import rho_of_a_run
 from plumbob.protocol.sqlite_journal import remains_of
 from plumbob.record import Finding, RunRecord
 from plumbob.run_folder import EARLIER, JOURNAL, RECORD, STATUS, RunFolder
@@ -35,6 +36,8 @@ class ListedRun:
     status: str
     verdict: str
     """What leaks, by the attacks where it was attacked, otherwise by the plan."""
+    row_rho: float = 0.0
+    """zCDP that it spent of each whole row; 0 where it promised nothing about rows."""
 
     @property
     def is_unstarted(self) -> bool:
@@ -87,9 +90,14 @@ def listed(folder: Path) -> ListedRun:
         plan = _plan_of(run)
         title, protocol = ("", "") if plan is None else (plan.title, plan.protocol)
         return ListedRun(folder, _date(folder), title, protocol, _status_of(folder), "")
-    status = UNSTARTED if is_unstarted(folder) else record.status
-    title = record.parsed_plan.title
-    return ListedRun(folder, _date(run.record_file), title, record.protocol, status, verdict_of(record))
+    status, plan = UNSTARTED if is_unstarted(folder) else record.status, record.parsed_plan
+    spent = 0.0 if status == UNSTARTED else row_rho_of(plan)
+    return ListedRun(folder, _date(run.record_file), plan.title, record.protocol, status, verdict_of(record), spent)
+
+
+def row_rho_of(plan: Plan) -> float:
+    """What a run of this plan spends of each row, whether or not it finishes; `clear` promises nothing."""
+    return rho_of_a_run(plan) if plan.noise == "rows" and plan.protocol != "clear" else 0.0
 
 
 def is_unstarted(folder: Path) -> bool:
