@@ -5,9 +5,9 @@
     python benchmarks/row_privacy.py --spread                 # how much tables with the same public numbers differ
     python benchmarks/row_privacy.py --time [--pairs 5]       # runs over shares with and without noise, interleaved
 
-Everything is charged: noisy ranges, noisy moments, all passes. Passes follow the public rule. For quality, the arrays
-go through the same functions as in training (`privacy.home`, `privacy.rows`, `privacy.descent`), without the messages.
-The constants of the rule and of the forecast were chosen on made-up tables of other seeds.
+Everything is charged: noisy ranges, noisy moments, all passes. Passes and the rows' length follow the public rule. For
+quality, the arrays go through the same functions as in training (`privacy.home`, `privacy.rows`, `privacy.descent`),
+without the messages. The constants of the rule and of the forecast were chosen on made-up tables of other seeds.
 """
 
 import argparse
@@ -63,7 +63,7 @@ class Data:
 def trained(data: Data, epsilon: float, seed: int, rule: RowRule, *, is_noisy: bool = True) -> tuple[float, float]:
     """(AUC, log loss) on the held-out rows; without noise, the same scaling from a budget without end."""
     draw = np.random.default_rng(seed).bytes
-    norms = rows.norms_of(0.0, data.split)
+    norms = rows.norms_of(rule.row_norm, data.split)
     rho = rule.rho_at_home if is_noisy else 1e6
     parts, tests, end = [], [], 0
     for width, norm in zip(data.split, norms, strict=True):
@@ -211,7 +211,7 @@ def compare_tables(seeds: int) -> None:
         found = np.array([trained(data, epsilon, seed, rule) for seed in range(seeds)])
         (auc, loss), (best_auc, best_loss) = found.mean(axis=0), pooled(data)
         local = pooled(data, slice(0, data.split[0]))[0]
-        forecast = expected_auc_loss(len(data.y), data.split, epsilon, DELTA, rule.passes)
+        forecast = expected_auc_loss(len(data.y), data.split, epsilon, DELTA, rule.passes, rule.row_norm)
         print(
             f"{name} {len(data.y)} x {data.split} epsilon {epsilon:g}: {rule.passes} passes, "
             f"AUC {auc:.4f} ({found[:, 0].min():.4f} to {found[:, 0].max():.4f}), log loss {loss:.4f}; pooled "
@@ -272,7 +272,7 @@ def _drawn_setting(generator: np.random.Generator) -> tuple[int, int, float]:
 def _compare(name: str, data: Data, epsilon: float, score: Score) -> None:
     rule = row_rule(len(data.y), data.split, epsilon, DELTA)
     without, losses = measured_losses(data, epsilon, rule)
-    forecast = expected_auc_loss(len(data.y), data.split, epsilon, DELTA, rule.passes)
+    forecast = expected_auc_loss(len(data.y), data.split, epsilon, DELTA, rule.passes, rule.row_norm)
     score.add(forecast, float(losses.mean()))
     print(
         f"{name} {len(data.y):6d} x {data.split} epsilon {epsilon:.2f}, {rule.passes} passes: AUC without noise "

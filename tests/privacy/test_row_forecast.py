@@ -57,10 +57,10 @@ def test_the_descent_is_followed(noise: float) -> None:
 def test_the_usual_table_keeps_its_variance() -> None:
     """Unwhitened directions add up to the columns' variance; whitened ones of one party are at most 1."""
     columns = (7, 90)
-    as_they_are = _directions(columns, [None, None])
+    as_they_are = _directions(columns, [None, None], math.sqrt(97))
     assert as_they_are.variances.sum() == pytest.approx(0.67 * sum(columns))
     assert len(as_they_are.variances) == sum(columns)
-    whitened = _directions((30,), [0.01])
+    whitened = _directions((30,), [0.01], 30.0)
     assert 0.8 < whitened.variances.max() <= 1.0
     assert whitened.signal.sum() == pytest.approx(1.0)
 
@@ -108,4 +108,4 @@ def test_the_variance_is_that_of_the_calibrated_noise() -> None:
     sensitivity = rows.Sensitivity.of(rows.norms_of(0.0, columns), 13, 20)
     cost = rows.calibrated(1.0, DELTA, sensitivity.units, passes, homes)
     deviation = cost.std / 2.0**33 * math.sqrt(2) / n
-    assert gradient_noise(n, columns, 1.0, DELTA, passes) == pytest.approx(deviation, rel=1e-3)
+    assert gradient_noise(n, columns, 1.0, DELTA, passes, math.sqrt(23)) == pytest.approx(deviation, rel=1e-3)

@@ -121,6 +121,7 @@ def row_noise_loss(plan: Plan, rows: int, passes: int) -> float:
         plan.epsilon,
         plan.delta,
         passes,
+        plan.joint_norm,
         is_whitened=plan.is_whitened,
         are_ranges_stated=plan.scale == "public",
     )

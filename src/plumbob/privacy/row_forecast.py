@@ -13,6 +13,7 @@ stands for that; its constants were chosen on made-up tables. docs/privacy.md co
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from statistics import NormalDist
 
 import numpy as np
@@ -27,6 +28,7 @@ COLUMN_VARIANCE = 0.67
 """Of a column that is scaled by its range."""
 COMMON_SHARE, COMMON_DECAY = 0.92, 0.75
 """How much of the columns' variance lies in directions that all parties share, each with this much of the last one."""
+OWN_VARIANCE = COLUMN_VARIANCE * (1 - COMMON_SHARE)
 MOST_COMMON = 60
 """Beyond them, nothing is left to share."""
 NUMBERS_SHARE = 2 / 3
@@ -50,15 +52,20 @@ def expected_auc_loss(
     epsilon: float,
     delta: float,
     passes: int,
+    row_norm: float = 0.0,
     *,
     is_whitened: bool = True,
     are_ranges_stated: bool = False,
 ) -> float:
-    """How much AUC the noise is expected to cost, against the same run without it; `columns` are each party's."""
+    """How much AUC the noise is expected to cost, against the same run without it; `columns` are each party's.
+
+    `row_norm` is what joint rows are clipped to, 0 for the square root of all columns.
+    """
+    norm = row_norm or math.sqrt(sum(columns))
     home = _Home(rows, tuple(own for own in columns if own), epsilon, delta, is_whitened, are_ranges_stated)
-    rate, noise = public_rate(len(columns)), gradient_noise(rows, columns, epsilon, delta, passes)
-    without = _followed(_directions(home.columns, home.gammas(is_noisy=False)), passes, rate, 0.0)
-    with_noise = _followed(_directions(home.columns, home.gammas(is_noisy=True)), passes, rate, noise)
+    rate, noise = public_rate(len(columns)), gradient_noise(rows, columns, epsilon, delta, passes, norm)
+    without = _followed(_directions(home.columns, home.gammas(is_noisy=False), norm), passes, rate, 0.0)
+    with_noise = _followed(_directions(home.columns, home.gammas(is_noisy=True), norm), passes, rate, noise)
     return auc_at(without) - auc_at(with_noise * math.sqrt(1.0 - LOST_WITH_A_RANGE * home.lost_columns()))
 
 
@@ -68,11 +75,13 @@ def likely_auc_loss(expected: float) -> tuple[float, float]:
     return max(0.0, low * expected - SMALL), min(USUAL_AUC - 0.5, high * expected + SMALL)
 
 
-def gradient_noise(rows: int, columns: Sequence[int], epsilon: float, delta: float, passes: int) -> float:
+def gradient_noise(
+    rows: int, columns: Sequence[int], epsilon: float, delta: float, passes: int, row_norm: float
+) -> float:
     """The deviation of all parties' noise together, in one coordinate of one pass's gradient."""
     rho = total_rho(epsilon, delta)
     left = rho - rho_at_home(rho, columns) * sum(own > 0 for own in columns)
-    sensitivity = 2 * math.sqrt(sum(columns) + 1) * float(SERIES_BOUND)
+    sensitivity = 2 * math.hypot(row_norm, 1.0) * float(SERIES_BOUND)
     return sensitivity * math.sqrt(passes / (2 * left)) * math.sqrt(len(columns)) / rows
 
 
@@ -129,44 +138,66 @@ class _Directions:
     """The share of the true scores' variance in each."""
 
 
-def _directions(columns: Sequence[int], gammas: Sequence[float | None]) -> _Directions:
+@dataclass(frozen=True)
+class _Part:
+    """One party's columns as training sees them: whitened where there is a gamma, and shortened to its norm."""
+
+    own: int
+    gamma: float | None
+    norm: float
+
+    def scale(self, variance: float) -> float:
+        """What a direction of this variance is multiplied with."""
+        return self._whitening(variance) * self._shortening
+
+    def loading(self, cause: int) -> float:
+        """Of a common cause: all causes together make up the common share."""
+        all_causes = (1 - COMMON_DECAY**self.own) / (1 - COMMON_DECAY)
+        return math.sqrt(COMMON_SHARE * COLUMN_VARIANCE * self.own * COMMON_DECAY**cause / all_causes)
+
+    @property
+    def left(self) -> int:
+        """Columns beyond the common causes."""
+        return max(0, self.own - MOST_COMMON)
+
+    @cached_property
+    def _shortening(self) -> float:
+        """Of a usual row."""
+        common = [self.loading(cause) ** 2 + OWN_VARIANCE for cause in range(self.own - self.left)]
+        variances = [*common, *[OWN_VARIANCE] * self.left]
+        length = math.sqrt(sum(one * self._whitening(one) ** 2 for one in variances))
+        return min(1.0, self.norm / length)
+
+    def _whitening(self, variance: float) -> float:
+        return 1.0 if self.gamma is None else 1.0 / math.sqrt(variance + self.gamma)
+
+
+def _directions(columns: Sequence[int], gammas: Sequence[float | None], norm: float) -> _Directions:
     """True weights are independent in the scaled columns, so signal is spread like variance."""
-    pieces = [*_common(columns, gammas), *_own(columns, gammas)]
+    parts = [
+        _Part(own, gamma, norm * math.sqrt(own / sum(columns))) for own, gamma in zip(columns, gammas, strict=True)
+    ]
+    pieces = [*_common(parts), *_own(parts)]
     variances, signal = (np.concatenate([piece[place] for piece in pieces]) for place in (0, 1))
     return _Directions(variances, signal / signal.sum())
 
 
-def _common(columns: Sequence[int], gammas: Sequence[float | None]) -> Iterator[tuple[Vector, Vector]]:
+def _common(parts: Sequence[_Part]) -> Iterator[tuple[Vector, Vector]]:
     """One direction per party for each common cause, which correlates them; their joint directions."""
-    for cause in range(min(MOST_COMMON, max(columns))):
-        present = [place for place, own in enumerate(columns) if cause < own]
-        loadings = np.array([_loading(columns[place], cause) for place in present])
-        covariance = np.outer(loadings, loadings) + _own_variance() * np.eye(len(present))
-        scales = np.array([_scale(covariance[one, one], gammas[place]) for one, place in enumerate(present)])
+    for cause in range(min(MOST_COMMON, max(part.own for part in parts))):
+        present = [part for part in parts if cause < part.own]
+        loadings = np.array([part.loading(cause) for part in present])
+        covariance = np.outer(loadings, loadings) + OWN_VARIANCE * np.eye(len(present))
+        scales = np.array([part.scale(one) for part, one in zip(present, np.diag(covariance), strict=True)])
         variances, vectors = np.linalg.eigh(covariance * np.outer(scales, scales))
         yield variances, variances * ((vectors / scales[:, None]) ** 2).sum(axis=0)
 
 
-def _own(columns: Sequence[int], gammas: Sequence[float | None]) -> Iterator[tuple[Vector, Vector]]:
+def _own(parts: Sequence[_Part]) -> Iterator[tuple[Vector, Vector]]:
     """What is left where a party has more columns than there are common causes."""
-    variance = _own_variance()
-    for own, gamma in zip(columns, gammas, strict=True):
-        count = max(0, own - MOST_COMMON)
-        yield np.full(count, variance * _scale(variance, gamma) ** 2), np.full(count, variance)
-
-
-def _loading(own: int, cause: int) -> float:
-    """Of a common cause in a party's columns: all causes together make up the common share."""
-    all_causes = (1 - COMMON_DECAY**own) / (1 - COMMON_DECAY)
-    return math.sqrt(COMMON_SHARE * COLUMN_VARIANCE * own * COMMON_DECAY**cause / all_causes)
-
-
-def _own_variance() -> float:
-    return COLUMN_VARIANCE * (1 - COMMON_SHARE)
-
-
-def _scale(variance: float, gamma: float | None) -> float:
-    return 1.0 if gamma is None else 1.0 / math.sqrt(variance + gamma)
+    for part in parts:
+        variance = OWN_VARIANCE * part.scale(OWN_VARIANCE) ** 2
+        yield np.full(part.left, variance), np.full(part.left, OWN_VARIANCE)
 
 
 # The descent.

@@ -1,4 +1,4 @@
-"""The public rule of `noise = "rows"`: how many passes, and how the budget is split.
+"""The public rule of `noise = "rows"`: how many passes, how long rows may be, and how the budget is split.
 
 Everything follows from numbers that are in the plan: rows, columns, parties, epsilon and delta. The constants come from
 made-up tables (benchmarks/row_privacy.py), not from those that results are reported on.
@@ -7,7 +7,7 @@ made-up tables (benchmarks/row_privacy.py), not from those that results are repo
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from plumbob.plan.settings import row_passes
+from plumbob.plan.settings import row_passes, usual_row_norm
 from plumbob.privacy.rows import total_rho
 
 HOME_SHARE = 0.1
@@ -20,6 +20,7 @@ class RowRule:
     """What a plan that leaves it open gets."""
 
     passes: int
+    row_norm: float
     rho_at_home: float
     """zCDP that each party with columns may spend on its own rows before training."""
 
@@ -27,7 +28,8 @@ class RowRule:
 def row_rule(rows: int, columns: Sequence[int], epsilon: float, delta: float) -> RowRule:
     """From public numbers alone; `columns` are each party's."""
     passes = row_passes(rows, sum(columns), epsilon, delta)
-    return RowRule(passes, rho_at_home(total_rho(epsilon, delta), columns))
+    norm = usual_row_norm(rows, sum(columns), epsilon, delta)
+    return RowRule(passes, norm, rho_at_home(total_rho(epsilon, delta), columns))
 
 
 def rho_at_home(rho: float, columns: Sequence[int]) -> float:

@@ -175,7 +175,7 @@ def plan_again(plan: Plan) -> Plan:
         "test_share": 0.0,
         "rows": 0,
     }
-    return plan.replace(**as_they_are, learning_rate=rate, epochs=plan.fixed_epochs)
+    return plan.replace(**as_they_are, learning_rate=rate, epochs=plan.fixed_epochs, row_norm=plan.fixed_row_norm)
 
 
 def tables_again(truth: Truth) -> dict[str, Table]:
