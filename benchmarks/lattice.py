@@ -33,13 +33,14 @@ import numpy as np
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks" / "peers"))
 
-from catalogue import Environment  # noqa: E402 - found through the line above.
-from environments import DidNotInstallError, ensure  # noqa: E402 - found through the line above.
+from catalogue import Environment  # noqa: E402  # Found through the line above.
+from environments import DidNotInstallError, ensure  # noqa: E402  # Found through the line above.
 
-from plumbob.crypto import SYSTEM_RANDOMNESS, lattice  # noqa: E402 - after what the environment needs.
-from plumbob.crypto.lattice import Layout, pairs, sets  # noqa: E402 - as above.
-from plumbob.crypto.lattice.native import NativeLatticeEngine, available_paths  # noqa: E402 - as above.
-from plumbob.workshop.bench_lattice import Pass, PassCost, best_of, make_keys  # noqa: E402 - as above.
+from plumbob.crypto import SYSTEM_RANDOMNESS, lattice  # noqa: E402  # After what the environment needs.
+from plumbob.crypto.lattice import Layout, pairs, sets  # noqa: E402  # As above.
+from plumbob.crypto.lattice.interface import RequestKeys  # noqa: E402  # As above.
+from plumbob.crypto.lattice.native import NativeLatticeEngine, available_paths  # noqa: E402  # As above.
+from plumbob.workshop.bench_lattice import Pass, PassCost, best_of, make_keys  # noqa: E402  # As above.
 
 SEAL = Environment("seal", (("seal-python==4.4.0", "numpy"),), "import seal")
 CREDIT = (27_000, (11, 12))
@@ -181,16 +182,14 @@ def own_times(engine: NativeLatticeEngine) -> tuple[float, float]:
     one = sets.insecure_for_tests(8192, 1)
     values = np.random.default_rng(0).integers(0, one.primes[0], (1, 8192), dtype=np.uint64)
     transform = encryption = float("inf")
-    secret, key = (
-        engine.secret(sets.GRADIENTS, SYSTEM_RANDOMNESS.draw(32)),
-        (SYSTEM_RANDOMNESS.draw(32), SYSTEM_RANDOMNESS.draw(32)),
-    )
+    secret, uniform, errors = (SYSTEM_RANDOMNESS.draw(32) for _ in range(3))
+    keys = RequestKeys(engine.secret(sets.GRADIENTS, secret), uniform, errors)
     messages = pairs.reduce(np.random.default_rng(1).integers(0, 2**64, (1, 8192, 2), dtype=np.uint64), 104)
     for _ in range(REPEATS):
         start = time.perf_counter()
         engine.repeat_transform(one, values, 8)
         middle = time.perf_counter()
-        engine.encrypt(sets.GRADIENTS, secret, key, messages, 104, b"")
+        engine.encrypt(sets.GRADIENTS, keys, messages, 104, b"")
         transform, encryption = min(transform, (middle - start) / 8), min(encryption, time.perf_counter() - middle)
     return transform, encryption
 

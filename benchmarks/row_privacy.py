@@ -28,9 +28,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
 
 from plumbob.arrays import Matrix, Vector
-from plumbob.data import split_array
+from plumbob.data import Table, read_table, split_array
 from plumbob.data.cells import ColumnChoices
-from plumbob.data.tables import Table, read_table
 from plumbob.model.sigmoid import SIGMOIDS
 from plumbob.plan import Plan
 from plumbob.privacy import discrete_gaussian, home, rows

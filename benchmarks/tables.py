@@ -22,7 +22,7 @@ import pyarrow as pa
 from pyarrow import csv
 
 from plumbob.data import read_table
-from plumbob.data.encoder import shaped
+from plumbob.data.encoder import with_slots
 from plumbob.data.shards import build_shard
 from plumbob.plan import Plan
 
@@ -50,7 +50,7 @@ def measure(file: Path) -> None:
     table = read_table(file, "id", "late")
     lap("the file is read")
     draft = Plan.for_columns((1, 1), bins=10, test_share=0)
-    table = shaped(table, draft)
+    table = with_slots(table, draft)
     assert table.shapes is not None
     width = sum(shape.width for shape in table.shapes.by_name.values())
     lap(f"columns are counted ({width})")

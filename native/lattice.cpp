@@ -411,15 +411,15 @@ bool Lattice::unpack(const std::uint8_t* packed, std::uint64_t* out) const {
 // Encryption.
 
 // What both kinds have in common: a times the secret is added.
-void Lattice::finish_encryption(const std::uint64_t* secret, const StreamKey& uniform_key, std::uint64_t index,
-                                std::size_t part, std::uint64_t* data, std::uint8_t* out) const {
+void Lattice::finish_encryption(const RequestKeys& keys, std::size_t index, std::size_t part, std::uint64_t* data,
+                                std::uint8_t* out) const {
     core_.forward(primes_[part], data);
     const LatticePrime prime = cut_to(primes_[part], piece_size());
-    UniformPieces uniform(*this, uniform_key, index, part);
+    UniformPieces uniform(*this, keys.uniform, keys.first + index, part);
     std::uint64_t room[kPiece];
-    std::uint8_t* target = out + part * packed_bytes();
+    std::uint8_t* target = out + (index * primes() + part) * packed_bytes();
     for (std::size_t at = 0; at < degree_; at += prime.degree, target += prime.degree * kPrimeBits / 8) {
-        const std::uint64_t *a = uniform.piece(at, room), *right = secret + part * degree_ + at;
+        const std::uint64_t *a = uniform.piece(at, room), *right = keys.secret + part * degree_ + at;
         core_.dot(prime, data + at, &a, &right, 1);
         core_.pack(prime, target, data + at);
     }
@@ -427,16 +427,15 @@ void Lattice::finish_encryption(const std::uint64_t* secret, const StreamKey& un
 
 // round(q m / 2^bits) = (q m + h - r) / 2^bits, with h half of 2^bits and r = (q m + h) modulo 2^bits. Modulo p, which
 // divides q, only (h - r) / 2^bits is left of it.
-void Lattice::encrypt(const std::uint64_t* secret, const StreamKey& uniform_key, const StreamKey& error_key,
-                      std::size_t count, const std::uint64_t* messages, unsigned bits, std::uint8_t* out,
-                      unsigned threads) const {
+void Lattice::encrypt(const RequestKeys& keys, std::size_t count, const std::uint64_t* messages, unsigned bits,
+                      std::uint8_t* out, unsigned threads) const {
     const Wide modulus = static_cast<Wide>(modulus_low_[1]) << 64 | modulus_low_[0];
     const Wide half = static_cast<Wide>(1) << (bits - 1);
     const Wide mask = bits == 128 ? ~static_cast<Wide>(0) : (half << 1) - 1;
     for_each_item(threads, count, 5 * degree_, [&](std::uint64_t* chunks, std::size_t index) {
         std::uint64_t* data = chunks + 3 * degree_;
         std::int8_t* errors = reinterpret_cast<std::int8_t*>(chunks + 4 * degree_);
-        small_errors(error_key, index, errors);
+        small_errors(keys.errors, keys.first + index, errors);
         const std::uint64_t* message = messages + 2 * index * degree_;
         for (std::size_t i = 0; i < degree_; ++i) {
             const Wide m = static_cast<Wide>(message[2 * i + 1]) << 64 | message[2 * i];
@@ -456,7 +455,7 @@ void Lattice::encrypt(const std::uint64_t* secret, const StreamKey& uniform_key,
             const std::uint64_t* lefts[3] = {chunks, chunks + degree_, chunks + 2 * degree_};
             const std::uint64_t constant = multiply_mod(scale, power_mod(2, bits - 1, p), p);
             core_.linear(primes_[part], data, lefts, factors, 3, errors, constant);
-            finish_encryption(secret, uniform_key, index, part, data, out + index * primes() * packed_bytes());
+            finish_encryption(keys, index, part, data, out);
         }
     });
 }
@@ -490,32 +489,32 @@ void Lattice::wide_slot_weights(const std::uint64_t* values, std::uint64_t* out)
 
 // floor(w q / t_j) = (w q - r) / t_j with r = w q modulo t_j: modulo p, which divides q, that is -r / t_j.
 template <class Weights>
-void Lattice::encrypt_weights(const std::uint64_t* secret, const StreamKey& uniform_key, const StreamKey& error_key,
-                              std::size_t count, std::uint8_t* out, unsigned threads, Weights weights_of) const {
+void Lattice::encrypt_weights(const RequestKeys& keys, std::size_t count, std::uint8_t* out, unsigned threads,
+                              Weights weights_of) const {
     for_each_item(threads, count, (kSlotPrimes + 2) * degree_, [&](std::uint64_t* weights, std::size_t index) {
         std::uint64_t* data = weights + kSlotPrimes * degree_;
         std::int8_t* errors = reinterpret_cast<std::int8_t*>(data + degree_);
-        small_errors(error_key, index, errors);
+        small_errors(keys.errors, keys.first + index, errors);
         weights_of(index, weights);
         const std::uint64_t* lefts[kSlotPrimes];
         for (std::size_t j = 0; j < kSlotPrimes; ++j) lefts[j] = weights + j * degree_;
         for (std::size_t part = 0; part < primes(); ++part) {
             core_.linear(primes_[part], data, lefts, slot_negatives_[part].data(), kSlotPrimes, errors, 0);
-            finish_encryption(secret, uniform_key, index, part, data, out + index * primes() * packed_bytes());
+            finish_encryption(keys, index, part, data, out);
         }
     });
 }
 
-void Lattice::encrypt_slots(const std::uint64_t* secret, const StreamKey& uniform_key, const StreamKey& error_key,
-                            std::size_t count, const std::int32_t* values, std::uint8_t* out, unsigned threads) const {
-    encrypt_weights(secret, uniform_key, error_key, count, out, threads,
-                    [&](std::size_t index, std::uint64_t* weights) { slot_weights(values + index * degree_, true, weights); });
+void Lattice::encrypt_slots(const RequestKeys& keys, std::size_t count, const std::int32_t* values, std::uint8_t* out,
+                            unsigned threads) const {
+    encrypt_weights(keys, count, out, threads, [&](std::size_t index, std::uint64_t* weights) {
+        slot_weights(values + index * degree_, true, weights);
+    });
 }
 
-void Lattice::encrypt_wide_slots(const std::uint64_t* secret, const StreamKey& uniform_key, const StreamKey& error_key,
-                                 std::size_t count, const std::uint64_t* values, std::uint8_t* out,
-                                 unsigned threads) const {
-    encrypt_weights(secret, uniform_key, error_key, count, out, threads, [&](std::size_t index, std::uint64_t* weights) {
+void Lattice::encrypt_wide_slots(const RequestKeys& keys, std::size_t count, const std::uint64_t* values,
+                                 std::uint8_t* out, unsigned threads) const {
+    encrypt_weights(keys, count, out, threads, [&](std::size_t index, std::uint64_t* weights) {
         wide_slot_weights(values + 2 * index * degree_, weights);
     });
 }
@@ -554,47 +553,87 @@ void store_pair(std::uint64_t* at, Wide value) {
 
 // Replies.
 
-bool Lattice::reply(const StreamKey& uniform_key, const std::uint8_t* packed, std::size_t requests,
-                    const std::uint64_t* matrix, std::size_t replies, const ReplyKeys& keys, unsigned reply_bits,
-                    unsigned share_bits, const Places& answers, std::uint8_t* sent, std::uint64_t* shares,
-                    unsigned threads) const {
-    const std::size_t parts = primes(), all = words();
-    // The last one is the owner's key, which is multiplied with u.
-    const Room received(requests * all), expanded((requests + 1) * all);
-    std::atomic<std::uint64_t> refused{0};
-    for_each_item(threads, (requests + 1) * parts, 0, [&](std::uint64_t*, std::size_t item) {
-        const std::size_t index = item / parts, part = item % parts, at = index * all + part * degree_;
-        const bool is_key = index == requests;
-        uniform_part(is_key ? keys.a : uniform_key, is_key ? 0 : index, part, expanded.data() + at);
-        if (is_key) return;
-        refused |= core_.unpack(primes_[part], received.data() + at, packed + (index * parts + part) * packed_bytes());
+// A request's polynomials as they came, c0, and those that they were encrypted by, a = -c1, modulo all primes.
+class Lattice::ReadRequest {
+public:
+    ReadRequest(const Lattice& lattice, const StreamKey& uniform_key, std::uint64_t first, const std::uint8_t* packed,
+                std::size_t requests, unsigned threads)
+        : lattice_(lattice), requests_(requests), received_(requests * lattice.words()), expanded_(requests * lattice.words()) {
+        const std::size_t parts = lattice.primes();
+        std::atomic<std::uint64_t> refused{0};
+        for_each_item(threads, requests * parts, 0, [&](std::uint64_t*, std::size_t item) {
+            const std::size_t index = item / parts, part = item % parts, at = item * lattice.degree_;
+            lattice.uniform_part(uniform_key, first + index, part, expanded_.data() + at);
+            refused |= lattice.core_.unpack(lattice.primes_[part], received_.data() + at, packed + item * lattice.packed_bytes());
+        });
+        is_refused_ = refused >> 63 != 0;
+    }
+
+    bool is_refused() const { return is_refused_; }
+
+    // Adds the products with one row of a matrix, for one prime; and to the first sum b u, where there is a b.
+    void multiply(const std::uint64_t* row, std::size_t part, std::uint64_t* sum, std::uint64_t* opposite,
+                  const std::uint64_t* b = nullptr, const std::uint64_t* u = nullptr) const {
+        const LatticePrime& prime = lattice_.primes_[part];
+        std::vector<const std::uint64_t*> c0(requests_ + 1, b), a(requests_), factors(requests_ + 1, u);
+        for (std::size_t k = 0; k < requests_; ++k) {
+            const std::size_t at = k * lattice_.words() + part * lattice_.degree_;
+            c0[k] = received_.data() + at, a[k] = expanded_.data() + at, factors[k] = row + at;
+        }
+        lattice_.core_.dot(prime, sum, c0.data(), factors.data(), b == nullptr ? requests_ : requests_ + 1);
+        lattice_.core_.dot(prime, opposite, a.data(), factors.data(), requests_);
+    }
+
+private:
+    const Lattice& lattice_;
+    std::size_t requests_;
+    Room received_, expanded_;
+    bool is_refused_ = false;
+};
+
+bool Lattice::add_up(const StreamKey& uniform_key, std::uint64_t first, const std::uint8_t* packed, std::size_t requests,
+                     const std::uint64_t* matrix, std::size_t replies, std::uint64_t* sums, unsigned threads) const {
+    const ReadRequest request(*this, uniform_key, first, packed, requests, threads);
+    if (request.is_refused()) return false;
+    std::memset(sums, 0, 8 * 2 * replies * words());
+    for_each_item(threads, replies * primes(), 0, [&](std::uint64_t*, std::size_t item) {
+        const std::size_t index = item / primes(), part = item % primes();
+        std::uint64_t* sum = sums + 2 * index * words() + part * degree_;
+        request.multiply(matrix + index * requests * words(), part, sum, sum + words());
     });
-    if (refused >> 63 != 0) return false;
+    return true;
+}
+
+bool Lattice::reply(const ReplyKeys& keys, const std::uint8_t* packed, std::size_t requests, const std::uint64_t* matrix,
+                    std::size_t replies, const std::uint64_t* sums, unsigned reply_bits, unsigned share_bits,
+                    const Places& answers, std::uint8_t* sent, std::uint64_t* shares, unsigned threads) const {
+    const std::size_t parts = primes(), all = words();
+    const ReadRequest request(*this, keys.uniform, 0, packed, requests, threads);
+    if (request.is_refused()) return false;
+    const Room key(all);
+    uniform(keys.a, 0, key.data());
     const std::size_t size = 2 * all + 3 * degree_;
     for_each_item(threads, replies, size, [&](std::uint64_t* room, std::size_t index) {
         std::uint64_t *own = room, *answer = own + all, *secret = answer + all, *opposite = secret + degree_;
         std::int8_t* u = reinterpret_cast<std::int8_t*>(opposite + degree_);
         std::int8_t* errors = u + degree_;
-        small_ternary(keys.secret, index, u);
-        small_errors(keys.errors, index, errors);
-        std::vector<const std::uint64_t*> left(requests + 1), right(requests + 1);
+        small_ternary(keys.secret, keys.first + index, u);
+        small_errors(keys.errors, keys.first + index, errors);
         for (std::size_t part = 0; part < parts; ++part) {
             const LatticePrime& prime = primes_[part];
             const std::size_t at = part * degree_;
+            const std::uint64_t *a = key.data() + at, *s = secret;
             transform_small(u, part, secret);
-            for (std::size_t k = 0; k < requests; ++k) {
-                left[k] = received.data() + k * all + at;
-                right[k] = matrix + (index * requests + k) * all + at;
+            if (sums == nullptr) {
+                std::memset(own + at, 0, 8 * degree_);
+                std::memset(opposite, 0, 8 * degree_);
+            } else {
+                std::memcpy(own + at, sums + 2 * index * all + at, 8 * degree_);
+                std::memcpy(opposite, sums + (2 * index + 1) * all + at, 8 * degree_);
             }
-            left[requests] = keys.b + at, right[requests] = secret;
-            std::memset(own + at, 0, 8 * degree_);
-            core_.dot(prime, own + at, left.data(), right.data(), requests + 1);
             // -(c1 Z) first, then a u + e2 less that.
-            for (std::size_t k = 0; k < requests; ++k) left[k] = expanded.data() + k * all + at;
-            std::memset(opposite, 0, 8 * degree_);
-            core_.dot(prime, opposite, left.data(), right.data(), requests);
+            request.multiply(matrix + index * requests * all, part, own + at, opposite, keys.b + at, secret);
             transform_small(errors, part, answer + at);
-            const std::uint64_t *a = expanded.data() + requests * all + at, *s = secret;
             core_.dot(prime, answer + at, &a, &s, 1);
             core_.subtract(prime, answer + at, answer + at, opposite);
         }
@@ -626,7 +665,7 @@ void Lattice::plain_weights(const std::int32_t* values, std::uint64_t* out) cons
 }
 
 // The sums of a few terms' products, with what was received and with what it was encrypted by, for one prime.
-void Lattice::multiply_terms(const StreamKey& uniform_key, const std::uint8_t* packed, std::size_t first,
+void Lattice::multiply_terms(const StreamKey& uniform_key, std::uint64_t first, const std::uint8_t* packed,
                              std::size_t count, std::size_t part, const std::uint64_t* weights, std::uint64_t* sum,
                              std::uint64_t* opposite, std::uint64_t* room, std::atomic<std::uint64_t>& refused) const {
     std::vector<UniformPieces> uniforms;
@@ -642,7 +681,7 @@ void Lattice::multiply_terms(const StreamKey& uniform_key, const std::uint8_t* p
     for (std::size_t at = 0; at < degree_; at += prime.degree) {
         const std::uint64_t *c0[kTogether], *c1[kTogether], *factors[kTogether];
         for (std::size_t k = 0; k < count; ++k) {
-            const std::uint8_t* from = packed + ((first + k) * primes() + part) * packed_bytes() + at * kPrimeBits / 8;
+            const std::uint8_t* from = packed + (k * primes() + part) * packed_bytes() + at * kPrimeBits / 8;
             refused |= core_.unpack(prime, received[k], from);
             c0[k] = received[k], c1[k] = uniforms[k].piece(at, expanded[k]), factors[k] = room + k * degree_ + at;
         }
@@ -651,9 +690,9 @@ void Lattice::multiply_terms(const StreamKey& uniform_key, const std::uint8_t* p
     }
 }
 
-bool Lattice::reply_slots(const StreamKey& uniform_key, const std::uint8_t* packed, std::size_t blocks,
-                          std::size_t terms, const std::int32_t* values, const ReplyKeys& keys, std::uint8_t* sent,
-                          std::uint64_t* shares, unsigned threads) const {
+bool Lattice::reply_slots(const ReplyKeys& keys, const std::uint8_t* packed, std::size_t blocks, std::size_t terms,
+                          const std::int32_t* values, std::uint8_t* sent, std::uint64_t* shares,
+                          unsigned threads) const {
     const std::size_t parts = primes(), all = words();
     std::atomic<std::uint64_t> refused{0};
     // As many blocks as threads at a time, so that every thread has work, and memory for no more.
@@ -668,8 +707,8 @@ bool Lattice::reply_slots(const StreamKey& uniform_key, const std::uint8_t* pack
                 plain_weights(values + ((first + each) * terms + term) * degree_,
                               weights.data() + (each * terms + term) * kWeights * degree_);
             } else {
-                small_ternary(keys.secret, first + each, u.data() + each * degree_);
-                small_errors(keys.errors, first + each, errors.data() + each * degree_);
+                small_ternary(keys.secret, keys.first + first + each, u.data() + each * degree_);
+                small_errors(keys.errors, keys.first + first + each, errors.data() + each * degree_);
             }
         });
         for_each_item(threads, count * parts, (kTogether + 1) * degree_, [&](std::uint64_t* room, std::size_t item) {
@@ -679,8 +718,10 @@ bool Lattice::reply_slots(const StreamKey& uniform_key, const std::uint8_t* pack
             std::memset(sum, 0, 8 * degree_);
             std::memset(opposite, 0, 8 * degree_);
             for (std::size_t term = 0; term < terms; term += kTogether) {
-                multiply_terms(uniform_key, packed, block * terms + term, std::min(kTogether, terms - term), part,
-                               weights.data() + (each * terms + term) * kWeights * degree_, sum, opposite, room, refused);
+                multiply_terms(keys.uniform, (keys.first + block) * terms + term,
+                               packed + (block * terms + term) * parts * packed_bytes(), std::min(kTogether, terms - term),
+                               part, weights.data() + (each * terms + term) * kWeights * degree_, sum, opposite, room,
+                               refused);
             }
             std::uint64_t *secret = room, *expanded = secret + degree_, *answer = expanded + degree_;
             transform_small(u.data() + each * degree_, part, secret);
@@ -701,9 +742,9 @@ bool Lattice::reply_slots(const StreamKey& uniform_key, const std::uint8_t* pack
 }
 
 // One complex product for each turn: (x + i y) (c + i s) = (x c - y s) + i (x s + y c).
-bool Lattice::reply_turns(const StreamKey& uniform_key, const std::uint8_t* packed, std::size_t blocks,
-                          std::size_t turns, const std::int32_t* values, const ReplyKeys& keys, std::uint8_t* sent,
-                          std::uint64_t* shares, unsigned threads) const {
+bool Lattice::reply_turns(const ReplyKeys& keys, const std::uint8_t* packed, std::size_t blocks, std::size_t turns,
+                          const std::int32_t* values, std::uint8_t* sent, std::uint64_t* shares,
+                          unsigned threads) const {
     const std::size_t parts = primes(), all = words(), terms = 2 * turns;
     std::atomic<std::uint64_t> refused{0};
     const Room key(all);
@@ -717,8 +758,8 @@ bool Lattice::reply_turns(const StreamKey& uniform_key, const std::uint8_t* pack
         std::int8_t* small = reinterpret_cast<std::int8_t*>(room + 10 * degree_);  // u, e2 of either reply
         for (std::size_t k = 0; k < 2; ++k) {
             plain_weights(values + places[k] * degree_, weights + k * kWeights * degree_);
-            small_ternary(keys.secret, places[k], small + 2 * k * degree_);
-            small_errors(keys.errors, places[k], small + (2 * k + 1) * degree_);
+            small_ternary(keys.secret, keys.first * terms + places[k], small + 2 * k * degree_);
+            small_errors(keys.errors, keys.first * terms + places[k], small + (2 * k + 1) * degree_);
         }
         for (std::size_t part = 0; part < parts; ++part) {
             const LatticePrime& prime = primes_[part];
@@ -733,7 +774,7 @@ bool Lattice::reply_turns(const StreamKey& uniform_key, const std::uint8_t* pack
                 core_.forward(prime, plain + k * degree_);
                 refused |= core_.unpack(prime, received + k * degree_,
                                         packed + (places[k] * parts + part) * packed_bytes());
-                uniform_part(uniform_key, places[k], part, expanded + k * degree_);
+                uniform_part(keys.uniform, keys.first * terms + places[k], part, expanded + k * degree_);
             }
             std::memset(answer, 0, 8 * degree_);
             core_.subtract(prime, plain + 2 * degree_, answer, plain + degree_);

@@ -51,33 +51,44 @@ public:
     // Coefficients in [0, q) without their lowest bits, 40 bytes each.
     void high_bits(const std::uint64_t* value, unsigned dropped, std::uint8_t* out) const;
 
-    void encrypt(const std::uint64_t* secret, const StreamKey& uniform_key, const StreamKey& error_key, std::size_t count,
-                 const std::uint64_t* messages, unsigned bits, std::uint8_t* out, unsigned threads) const;
-    void encrypt_slots(const std::uint64_t* secret, const StreamKey& uniform_key, const StreamKey& error_key,
-                       std::size_t count, const std::int32_t* values, std::uint8_t* out, unsigned threads) const;
+    // `first` is the place of the first polynomial, or block, in the streams: a part is made as it would be in the whole.
+    struct RequestKeys {
+        const std::uint64_t* secret;
+        StreamKey uniform, errors;
+        std::uint64_t first;
+    };
+
+    void encrypt(const RequestKeys& keys, std::size_t count, const std::uint64_t* messages, unsigned bits,
+                 std::uint8_t* out, unsigned threads) const;
+    void encrypt_slots(const RequestKeys& keys, std::size_t count, const std::int32_t* values, std::uint8_t* out,
+                       unsigned threads) const;
     // The same from numbers below t, two words each.
-    void encrypt_wide_slots(const std::uint64_t* secret, const StreamKey& uniform_key, const StreamKey& error_key,
-                            std::size_t count, const std::uint64_t* values, std::uint8_t* out, unsigned threads) const;
+    void encrypt_wide_slots(const RequestKeys& keys, std::size_t count, const std::uint64_t* values, std::uint8_t* out,
+                            unsigned threads) const;
 
     struct ReplyKeys {
+        StreamKey uniform;
         const std::uint64_t* b;
         StreamKey a, secret, errors;
+        std::uint64_t first;
     };
 
     // Which coefficients of each reply are answers; the others need no share.
     using Places = std::vector<std::uint32_t>;
 
-    bool reply(const StreamKey& uniform_key, const std::uint8_t* packed, std::size_t requests, const std::uint64_t* matrix,
-               std::size_t replies, const ReplyKeys& keys, unsigned reply_bits, unsigned share_bits,
+    // For each reply, the sums of c0 Z and of a Z over some of a request's polynomials, from the place `first` on.
+    bool add_up(const StreamKey& uniform_key, std::uint64_t first, const std::uint8_t* packed, std::size_t requests,
+                const std::uint64_t* matrix, std::size_t replies, std::uint64_t* sums, unsigned threads) const;
+    // `sums` are added to those of the request; null stands for none.
+    bool reply(const ReplyKeys& keys, const std::uint8_t* packed, std::size_t requests, const std::uint64_t* matrix,
+               std::size_t replies, const std::uint64_t* sums, unsigned reply_bits, unsigned share_bits,
                const Places& answers, std::uint8_t* sent, std::uint64_t* shares, unsigned threads) const;
-    bool reply_slots(const StreamKey& uniform_key, const std::uint8_t* packed, std::size_t blocks, std::size_t terms,
-                     const std::int32_t* values, const ReplyKeys& keys, std::uint8_t* sent, std::uint64_t* shares,
-                     unsigned threads) const;
+    bool reply_slots(const ReplyKeys& keys, const std::uint8_t* packed, std::size_t blocks, std::size_t terms,
+                     const std::int32_t* values, std::uint8_t* sent, std::uint64_t* shares, unsigned threads) const;
     // A request holds, for each block, `turns` real parts and then as many imaginary ones; values hold cosines and then
     // sines. For each of them one reply: the real parts of the complex products first, then the imaginary ones.
-    bool reply_turns(const StreamKey& uniform_key, const std::uint8_t* packed, std::size_t blocks, std::size_t turns,
-                     const std::int32_t* values, const ReplyKeys& keys, std::uint8_t* sent, std::uint64_t* shares,
-                     unsigned threads) const;
+    bool reply_turns(const ReplyKeys& keys, const std::uint8_t* packed, std::size_t blocks, std::size_t turns,
+                     const std::int32_t* values, std::uint8_t* sent, std::uint64_t* shares, unsigned threads) const;
     void open(const std::uint64_t* secret, const std::uint8_t* packed, std::size_t replies, unsigned reply_bits,
               unsigned share_bits, const Places& answers, std::uint64_t* shares, unsigned threads) const;
     bool open_slots(const std::uint64_t* secret, const std::uint8_t* packed, std::size_t count, std::uint64_t* shares,
@@ -99,9 +110,10 @@ private:
     void small_errors(const StreamKey& key, std::uint64_t index, std::int8_t* out) const;
     void small_ternary(const StreamKey& key, std::uint64_t index, std::int8_t* out) const;
     void transform_small(const std::int8_t* values, std::size_t part, std::uint64_t* out) const;
-    void finish_encryption(const std::uint64_t* secret, const StreamKey& uniform_key, std::uint64_t index,
-                           std::size_t part, std::uint64_t* data, std::uint8_t* out) const;
-    void multiply_terms(const StreamKey& uniform_key, const std::uint8_t* packed, std::size_t first, std::size_t count,
+    void finish_encryption(const RequestKeys& keys, std::size_t index, std::size_t part, std::uint64_t* data,
+                           std::uint8_t* out) const;
+    class ReadRequest;
+    void multiply_terms(const StreamKey& uniform_key, std::uint64_t first, const std::uint8_t* packed, std::size_t count,
                         std::size_t part, const std::uint64_t* weights, std::uint64_t* sum, std::uint64_t* opposite,
                         std::uint64_t* room, std::atomic<std::uint64_t>& refused) const;
     void slot_weights(const std::int32_t* values, bool scaled_by_modulus, std::uint64_t* out) const;
@@ -109,8 +121,8 @@ private:
     void plain_weights(const std::int32_t* values, std::uint64_t* out) const;
     std::uint64_t slot_residue(unsigned __int128 value, std::size_t j) const;
     template <class Weights>
-    void encrypt_weights(const std::uint64_t* secret, const StreamKey& uniform_key, const StreamKey& error_key,
-                         std::size_t count, std::uint8_t* out, unsigned threads, Weights weights_of) const;
+    void encrypt_weights(const RequestKeys& keys, std::size_t count, std::uint8_t* out, unsigned threads,
+                         Weights weights_of) const;
     void fraction_of(const std::uint64_t* coefficients, std::size_t place, std::uint64_t out[4]) const;
     void slot_shares(std::uint64_t* coefficients, std::uint64_t* shares) const;
 

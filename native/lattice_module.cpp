@@ -196,51 +196,72 @@ nb::bytes make_bytes(const nb::bytes& prefix, std::size_t size, std::uint8_t*& d
     return nb::steal<nb::bytes>(object);
 }
 
-nb::bytes encrypt(const Handle& lattice, Numbers secret, const nb::bytes& uniform_key, const nb::bytes& error_key,
-                  Numbers messages, unsigned bits, const nb::bytes& prefix, unsigned threads) {
-    require_polynomial(*lattice, secret);
-    require(messages.ndim() == 3 && messages.shape(1) == lattice->degree() && messages.shape(2) == 2,
-            "expected messages of shape (count, degree, 2)");
-    require(bits >= 1 && bits <= 128, "expected 1 to 128 bits");
-    const StreamKey first = stream_key(uniform_key), second = stream_key(error_key);
-    std::uint8_t* data = nullptr;
-    nb::bytes result = make_bytes(prefix, messages.shape(0) * lattice->primes() * lattice->packed_bytes(), data);
-    nb::gil_scoped_release unlocked;
-    lattice->encrypt(secret.data(), first, second, messages.shape(0), messages.data(), bits, data, threads);
-    return result;
+Lattice::RequestKeys request_keys(const Lattice& lattice, const Numbers& secret, const nb::bytes& uniform,
+                                  const nb::bytes& errors, std::uint64_t first) {
+    require_polynomial(lattice, secret);
+    return {secret.data(), stream_key(uniform), stream_key(errors), first};
 }
 
-nb::bytes encrypt_slots(const Handle& lattice, Numbers secret, const nb::bytes& uniform_key, const nb::bytes& error_key,
-                        Smalls values, const nb::bytes& prefix, unsigned threads) {
-    require(lattice->has_slots(), "expected a lattice with slots");
-    require_polynomial(*lattice, secret);
-    require_smalls(*lattice, values, 2);
-    const StreamKey first = stream_key(uniform_key), second = stream_key(error_key);
-    std::uint8_t* data = nullptr;
-    nb::bytes result = make_bytes(prefix, values.shape(0) * lattice->primes() * lattice->packed_bytes(), data);
-    nb::gil_scoped_release unlocked;
-    lattice->encrypt_slots(secret.data(), first, second, values.shape(0), values.data(), data, threads);
-    return result;
-}
-
-nb::bytes encrypt_wide_slots(const Handle& lattice, Numbers secret, const nb::bytes& uniform_key,
-                             const nb::bytes& error_key, Numbers values, const nb::bytes& prefix, unsigned threads) {
-    require(lattice->has_slots(), "expected a lattice with slots");
-    require_polynomial(*lattice, secret);
-    require(values.ndim() == 3 && values.shape(1) == lattice->degree() && values.shape(2) == 2,
+void require_pairs(const Lattice& lattice, const Numbers& values) {
+    require(values.ndim() == 3 && values.shape(1) == lattice.degree() && values.shape(2) == 2,
             "expected numbers of shape (count, degree, 2)");
-    const StreamKey first = stream_key(uniform_key), second = stream_key(error_key);
+}
+
+// Makes a request of `count` polynomials behind its prefix: work(data) writes them.
+template <class Work>
+nb::bytes make_request(const Lattice& lattice, std::size_t count, const nb::bytes& prefix, Work work) {
     std::uint8_t* data = nullptr;
-    nb::bytes result = make_bytes(prefix, values.shape(0) * lattice->primes() * lattice->packed_bytes(), data);
+    nb::bytes result = make_bytes(prefix, count * lattice.primes() * lattice.packed_bytes(), data);
     nb::gil_scoped_release unlocked;
-    lattice->encrypt_wide_slots(secret.data(), first, second, values.shape(0), values.data(), data, threads);
+    work(data);
     return result;
 }
 
-Lattice::ReplyKeys reply_keys(const Lattice& lattice, const Numbers& b, const nb::bytes& a, const nb::bytes& secret,
-                              const nb::bytes& errors) {
+nb::bytes encrypt(const Handle& lattice, Numbers secret, const nb::bytes& uniform, const nb::bytes& errors,
+                  std::uint64_t first, Numbers messages, unsigned bits, const nb::bytes& prefix, unsigned threads) {
+    const Lattice::RequestKeys keys = request_keys(*lattice, secret, uniform, errors, first);
+    require_pairs(*lattice, messages);
+    require(bits >= 1 && bits <= 128, "expected 1 to 128 bits");
+    return make_request(*lattice, messages.shape(0), prefix, [&](std::uint8_t* data) {
+        lattice->encrypt(keys, messages.shape(0), messages.data(), bits, data, threads);
+    });
+}
+
+nb::bytes encrypt_slots(const Handle& lattice, Numbers secret, const nb::bytes& uniform, const nb::bytes& errors,
+                        std::uint64_t first, Smalls values, const nb::bytes& prefix, unsigned threads) {
+    require(lattice->has_slots(), "expected a lattice with slots");
+    const Lattice::RequestKeys keys = request_keys(*lattice, secret, uniform, errors, first);
+    require_smalls(*lattice, values, 2);
+    return make_request(*lattice, values.shape(0), prefix, [&](std::uint8_t* data) {
+        lattice->encrypt_slots(keys, values.shape(0), values.data(), data, threads);
+    });
+}
+
+nb::bytes encrypt_wide_slots(const Handle& lattice, Numbers secret, const nb::bytes& uniform, const nb::bytes& errors,
+                             std::uint64_t first, Numbers values, const nb::bytes& prefix, unsigned threads) {
+    require(lattice->has_slots(), "expected a lattice with slots");
+    const Lattice::RequestKeys keys = request_keys(*lattice, secret, uniform, errors, first);
+    require_pairs(*lattice, values);
+    return make_request(*lattice, values.shape(0), prefix, [&](std::uint8_t* data) {
+        lattice->encrypt_wide_slots(keys, values.shape(0), values.data(), data, threads);
+    });
+}
+
+Lattice::ReplyKeys reply_keys(const Lattice& lattice, const nb::bytes& uniform, const Numbers& b, const nb::bytes& a,
+                              const nb::bytes& secret, const nb::bytes& errors, std::uint64_t first) {
     require_polynomial(lattice, b);
-    return {b.data(), stream_key(a), stream_key(secret), stream_key(errors)};
+    return {stream_key(uniform), b.data(), stream_key(a), stream_key(secret), stream_key(errors), first};
+}
+
+// Lets go of the interpreter; what comes from a peer may be refused.
+template <class Work>
+void require_residues(Work work) {
+    bool is_right = false;
+    {
+        nb::gil_scoped_release unlocked;
+        is_right = work();
+    }
+    require(is_right, "expected residues below their primes");
 }
 
 Lattice::Places checked_places(const Lattice& lattice, const Words32& places) {
@@ -249,70 +270,77 @@ Lattice::Places checked_places(const Lattice& lattice, const Words32& places) {
     return result;
 }
 
-nb::tuple reply(const Handle& lattice, const nb::bytes& uniform_key, Bytes packed, Numbers matrix, Numbers b,
-                const nb::bytes& a, const nb::bytes& secret_key, const nb::bytes& error_key, unsigned reply_bits,
-                unsigned share_bits, Words32 places, unsigned threads) {
-    const Lattice::Places answers = checked_places(*lattice, places);
-    require_packed(*lattice, packed);
-    require_widths(*lattice, reply_bits, share_bits);
-    require(matrix.ndim() == 4 && matrix.shape(1) == packed.shape(0) && matrix.shape(2) == lattice->primes() &&
-                matrix.shape(3) == lattice->degree(),
+void require_matrix(const Lattice& lattice, const Numbers& matrix, std::size_t requests) {
+    require(matrix.ndim() == 4 && matrix.shape(1) == requests && matrix.shape(2) == lattice.primes() &&
+                matrix.shape(3) == lattice.degree(),
             "expected a matrix of shape (replies, requests, primes, degree)");
-    const Lattice::ReplyKeys keys = reply_keys(*lattice, b, a, secret_key, error_key);
-    const StreamKey stream = stream_key(uniform_key);
-    const std::size_t replies = matrix.shape(0), degree = lattice->degree();
-    auto sent = make_result<std::uint8_t>({replies, degree, reply_bits / 8});
+}
+
+Result<std::uint64_t> add_up(const Handle& lattice, const nb::bytes& uniform, std::uint64_t first, Bytes packed,
+                             Numbers matrix, unsigned threads) {
+    require_packed(*lattice, packed);
+    require_matrix(*lattice, matrix, packed.shape(0));
+    const StreamKey stream = stream_key(uniform);
+    auto sums = make_result<std::uint64_t>({matrix.shape(0), 2, lattice->primes(), lattice->degree()});
+    require_residues([&] {
+        return lattice->add_up(stream, first, packed.data(), packed.shape(0), matrix.data(), matrix.shape(0), sums.data(),
+                               threads);
+    });
+    return sums;
+}
+
+nb::tuple make_reply(const Lattice& lattice, const Lattice::ReplyKeys& keys, const std::uint8_t* packed,
+                     std::size_t requests, const std::uint64_t* matrix, std::size_t replies, const std::uint64_t* sums,
+                     unsigned reply_bits, unsigned share_bits, const Words32& places, unsigned threads) {
+    const Lattice::Places answers = checked_places(lattice, places);
+    require_widths(lattice, reply_bits, share_bits);
+    auto sent = make_result<std::uint8_t>({replies, lattice.degree(), reply_bits / 8});
     auto shares = make_result<std::uint64_t>({replies, answers.size(), 2});
-    bool is_right = false;
-    {
-        nb::gil_scoped_release unlocked;
-        is_right = lattice->reply(stream, packed.data(), packed.shape(0), matrix.data(), replies, keys, reply_bits,
-                                  share_bits, answers, sent.data(), shares.data(), threads);
-    }
-    require(is_right, "expected residues below their primes");
+    require_residues([&] {
+        return lattice.reply(keys, packed, requests, matrix, replies, sums, reply_bits, share_bits, answers, sent.data(),
+                             shares.data(), threads);
+    });
     return nb::make_tuple(sent, shares);
 }
 
-nb::tuple reply_slots(const Handle& lattice, const nb::bytes& uniform_key, Bytes packed, Smalls values, Numbers b,
-                      const nb::bytes& a, const nb::bytes& secret_key, const nb::bytes& error_key, unsigned threads) {
+nb::tuple reply(const Handle& lattice, const nb::bytes& uniform, Numbers b, const nb::bytes& a, const nb::bytes& secret,
+                const nb::bytes& errors, std::uint64_t first, Bytes packed, Numbers matrix, unsigned reply_bits,
+                unsigned share_bits, Words32 places, unsigned threads) {
+    require_packed(*lattice, packed);
+    require_matrix(*lattice, matrix, packed.shape(0));
+    const Lattice::ReplyKeys keys = reply_keys(*lattice, uniform, b, a, secret, errors, first);
+    return make_reply(*lattice, keys, packed.data(), packed.shape(0), matrix.data(), matrix.shape(0), nullptr, reply_bits,
+                      share_bits, places, threads);
+}
+
+nb::tuple hide(const Handle& lattice, const nb::bytes& uniform, Numbers b, const nb::bytes& a, const nb::bytes& secret,
+               const nb::bytes& errors, std::uint64_t first, Numbers sums, unsigned reply_bits, unsigned share_bits,
+               Words32 places, unsigned threads) {
+    require_matrix(*lattice, sums, 2);
+    const Lattice::ReplyKeys keys = reply_keys(*lattice, uniform, b, a, secret, errors, first);
+    return make_reply(*lattice, keys, nullptr, 0, nullptr, sums.shape(0), sums.data(), reply_bits, share_bits, places,
+                      threads);
+}
+
+nb::tuple reply_slots(const Handle& lattice, const nb::bytes& uniform, Numbers b, const nb::bytes& a,
+                      const nb::bytes& secret, const nb::bytes& errors, std::uint64_t first, Bytes packed, Smalls values,
+                      bool is_turn, unsigned threads) {
     require(lattice->has_slots(), "expected a lattice with slots");
     require_packed(*lattice, packed);
     require_smalls(*lattice, values, 3);
     const std::size_t blocks = values.shape(0), terms = values.shape(1);
+    require(!is_turn || terms % 2 == 0, "expected as many sines as cosines");
     require(packed.shape(0) == blocks * terms, "expected a polynomial for each block and term");
-    const Lattice::ReplyKeys keys = reply_keys(*lattice, b, a, secret_key, error_key);
-    const StreamKey stream = stream_key(uniform_key);
-    auto sent = make_result<std::uint8_t>({blocks, lattice->primes(), lattice->packed_bytes()});
-    auto shares = make_result<std::uint64_t>({blocks, lattice->degree(), 2});
-    bool is_right = false;
-    {
-        nb::gil_scoped_release unlocked;
-        is_right = lattice->reply_slots(stream, packed.data(), blocks, terms, values.data(), keys, sent.data(),
-                                        shares.data(), threads);
-    }
-    require(is_right, "expected residues below their primes");
-    return nb::make_tuple(sent, shares);
-}
-
-nb::tuple reply_turns(const Handle& lattice, const nb::bytes& uniform_key, Bytes packed, Smalls values, Numbers b,
-                      const nb::bytes& a, const nb::bytes& secret_key, const nb::bytes& error_key, unsigned threads) {
-    require(lattice->has_slots(), "expected a lattice with slots");
-    require_packed(*lattice, packed);
-    require_smalls(*lattice, values, 3);
-    const std::size_t blocks = values.shape(0), terms = values.shape(1);
-    require(terms % 2 == 0, "expected as many sines as cosines");
-    require(packed.shape(0) == blocks * terms, "expected a polynomial for each block and term");
-    const Lattice::ReplyKeys keys = reply_keys(*lattice, b, a, secret_key, error_key);
-    const StreamKey stream = stream_key(uniform_key);
-    auto sent = make_result<std::uint8_t>({blocks * terms, lattice->primes(), lattice->packed_bytes()});
-    auto shares = make_result<std::uint64_t>({blocks * terms, lattice->degree(), 2});
-    bool is_right = false;
-    {
-        nb::gil_scoped_release unlocked;
-        is_right = lattice->reply_turns(stream, packed.data(), blocks, terms / 2, values.data(), keys, sent.data(),
-                                        shares.data(), threads);
-    }
-    require(is_right, "expected residues below their primes");
+    const Lattice::ReplyKeys keys = reply_keys(*lattice, uniform, b, a, secret, errors, first);
+    const std::size_t replies = is_turn ? blocks * terms : blocks;
+    auto sent = make_result<std::uint8_t>({replies, lattice->primes(), lattice->packed_bytes()});
+    auto shares = make_result<std::uint64_t>({replies, lattice->degree(), 2});
+    require_residues([&] {
+        return is_turn ? lattice->reply_turns(keys, packed.data(), blocks, terms / 2, values.data(), sent.data(),
+                                              shares.data(), threads)
+                       : lattice->reply_slots(keys, packed.data(), blocks, terms, values.data(), sent.data(),
+                                              shares.data(), threads);
+    });
     return nb::make_tuple(sent, shares);
 }
 
@@ -334,12 +362,8 @@ Result<std::uint64_t> open_slots(const Handle& lattice, Numbers secret, Bytes pa
     require_polynomial(*lattice, secret);
     require_packed(*lattice, packed);
     auto shares = make_result<std::uint64_t>({packed.shape(0), lattice->degree(), 2});
-    bool is_right = false;
-    {
-        nb::gil_scoped_release unlocked;
-        is_right = lattice->open_slots(secret.data(), packed.data(), packed.shape(0), shares.data(), threads);
-    }
-    require(is_right, "expected residues below their primes");
+    require_residues(
+        [&] { return lattice->open_slots(secret.data(), packed.data(), packed.shape(0), shares.data(), threads); });
     return shares;
 }
 
@@ -407,10 +431,11 @@ void add_lattice(nb::module_& module) {
     module.def("lattice_high_bits", high_bits);
     module.def("lattice_encrypt", encrypt);
     module.def("lattice_encrypt_slots", encrypt_slots);
-    module.def("lattice_reply", reply);
-    module.def("lattice_reply_slots", reply_slots);
     module.def("lattice_encrypt_wide_slots", encrypt_wide_slots);
-    module.def("lattice_reply_turns", reply_turns);
+    module.def("lattice_add_up", add_up);
+    module.def("lattice_reply", reply);
+    module.def("lattice_hide", hide);
+    module.def("lattice_reply_slots", reply_slots);
     module.def("lattice_open", open);
     module.def("lattice_open_slots", open_slots);
     module.def("lattice_waves", waves);

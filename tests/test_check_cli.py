@@ -47,6 +47,36 @@ def answer(
 # Check.
 
 
+def test_rows_that_a_party_aligned_are_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They come from the party's folder where the plan does not say how many rows there are, and only there."""
+    folder = tmp_path / "party" / "aligned"
+    folder.mkdir(parents=True)
+    ids = [f"p{row}" for row in range(300)]
+    (folder / "features+label.json").write_text(json.dumps({"ids": ids, "order_hash": "", "sizes": {}}))
+    home = ["--home", str(folder.parent)]
+    found = answer(monkeypatch, capsys, 0, "check", "--features", "3,4", "--estimate", *home)
+    assert (found["rows"], found["estimate"]["rows"]) == (300, 300)
+    assert "The plan does not say how many rows there are; 300 were aligned." in found["notes"]
+    assert found["plan_hash"] == Plan.for_columns((3, 4)).hash()
+    assert answer(monkeypatch, capsys, 0, "check", "--features", "3,4", "--rows", "500", *home)["rows"] == 500
+    assert answer(monkeypatch, capsys, 0, "check", "--features", "3,4,5", *home)["rows"] == 0
+
+
+def test_an_id_column_is_named_as_for_train(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One name, or PARTY=COLUMN for each party; a party that is left out is named."""
+    file = tmp_path / "own.csv"
+    file.write_text("client,a,b\n" + "".join(f"p{row},{row % 7},{row % 5}\n" for row in range(60)))
+    words = ["check", "--features", "3,2", "--rows", "60", "--data", f"features={file}"]
+    for named in (["--id", "client"], ["--id", "label=number", "--id", "features=client"]):
+        assert answer(monkeypatch, capsys, 0, *words, *named)["rows"] == 60
+    assert call(monkeypatch, *words, "--id", "label=number") == 1
+    assert "no id column for features, only for label; add --id features=COLUMN" in capsys.readouterr().err
+
+
 def test_a_leaking_plan_is_exit_code_3(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """And the JSON object is printed all the same, with every field of a finding."""
     result = answer(monkeypatch, capsys, 3, "check", *LEAKY)
@@ -97,11 +127,11 @@ def test_words_for_people(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     short = capsys.readouterr().out
     assert "findings leak above the plan's tolerance" in short
     assert "to stop it: --protocol shares" in short
-    assert "not a proof of safety" not in short
+    assert "No verdict is a proof of safety" not in short
     call(monkeypatch, "check", *LEAKY, "--verbose")
     text = capsys.readouterr().out
     assert len(text) > 2 * len(short)
-    assert "not a proof of safety" in text
+    assert "No verdict is a proof of safety" in text
     assert not re.search(r"\bsafe\b", text)
 
 
@@ -110,7 +140,7 @@ def test_a_story_with_numbers(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
     assert call(monkeypatch, "check", *LEAKY, "--explain", "label-stacked") == 3
     text = capsys.readouterr().out
     assert text.startswith("label-stacked: ")
-    assert "27000 labels" in text
+    assert "27,000 labels" in text
     assert call(monkeypatch, "check", *LEAKY, "--explain", "label-magic") == 1
 
 

@@ -695,7 +695,7 @@ BAD_INPUT: dict[str, tuple[Callable[[Path], object], list[str], str]] = {
     "infinity": (
         lambda folder: fund_file(folder, shares="inf"),
         [],
-        "fund: column 'shares': 1 of 20 numbers are infinite or too large",
+        "fund: column 'shares': 1 of 20 numbers is infinite or too large",
     ),
     "missing value": (lambda folder: fund_file(folder, shares=""), [], "fund: missing values in 20 rows: 'shares' (1)"),
     "text": (
@@ -705,7 +705,7 @@ BAD_INPUT: dict[str, tuple[Callable[[Path], object], list[str], str]] = {
     ),
     "repeated id": (lambda folder: fund_file(folder, id="p7"), [], "fund: 1 of 20 rows repeat an id"),
     "one class": (one_class, [], "bank: expected two classes of labels in 20 rows, got 1"),
-    "missing label": (lambda folder: bank_file(folder, late=""), [], "bank: the label is missing in 1 of 20 rows"),
+    "missing label": (lambda folder: bank_file(folder, late=""), [], "bank: 1 of 20 rows has no label"),
     "nobody in common": (lambda folder: fund_file(folder, start=500), [], "have no id in common"),
     "batch too large": (lambda folder: None, ["--batch-size", "21"], "batch_size 21 is more than the 20 training rows"),
     "too few columns": (lambda folder: None, ["--features", "2,2"], "bank: the plan says 2 columns, its data give 1"),

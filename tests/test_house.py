@@ -160,6 +160,19 @@ def declared_types(file: Path) -> Iterator[str]:
                 yield target.id
 
 
+def test_an_ignored_rule_carries_its_reason() -> None:
+    """A mark that silences a checker is followed by a sentence that says why."""
+    silenced = re.compile(r"#\s*(noqa|type: ignore)")
+    reasoned = re.compile(r"# (noqa: [A-Z0-9, ]+|type: ignore\[[a-z, -]+\])  # \S")
+    bare = [
+        f"{file}:{number}"
+        for file in FILES
+        for number, line in enumerate((HOUSE / file).read_text().splitlines(), 1)
+        if silenced.search(line) and not reasoned.search(line)
+    ]
+    assert bare == []
+
+
 def test_crypto_needs_numpy_and_gmpy2_only() -> None:
     """`import plumbob.crypto` loads the standard library, numpy, gmpy2 and nothing else."""
     program = (

@@ -65,6 +65,21 @@ def joined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     return homes
 
 
+def test_one_command_line_names_every_partys_id_column(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`init` takes --id as `train` does, and finds its own party's column."""
+    file = tmp_path / "fund.csv"
+    file.write_text("client,d,e\n2,1,2\n1,3,4\n")
+    home = tmp_path / "fund"
+    ids = ["--id", "bank=number", "--id", "fund=client"]
+    assert call(monkeypatch, "init", "fund", "--home", str(home), "--data", str(file), *ids) == 0
+    assert 'id_column = "client"' in (home / "party.toml").read_text()
+    other = ["--home", str(tmp_path / "other"), "--data", str(file), "--id", "bank=number"]
+    assert call(monkeypatch, "init", "fund", *other) == 1
+    assert "add --id fund=COLUMN" in capsys.readouterr().err
+
+
 def test_two_processes_find_each_other_ready(joined: tuple[Path, Path], tmp_path: Path) -> None:
     """Both doctors end with 0, each in its own process, one with JSON and nothing else on standard output."""
     plan = tmp_path / "plan.toml"
@@ -159,7 +174,7 @@ def test_an_address_that_nobody_could_dial_is_not_invented(
 def test_init_shows_the_label_and_the_class_to_predict(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """Whoever has the label sees what the model will predict, and how to turn it round."""
+    """Whoever has the label sees what the model will predict, and how to predict the other class instead."""
     table = tmp_path / "bank.csv"
     table.write_text(
         "client,age,late\n" + "".join(f"c{row},{20 + row},{'yes' if row < 3 else 'no'}\n" for row in range(12))
@@ -167,7 +182,9 @@ def test_init_shows_the_label_and_the_class_to_predict(
     words = ["init", "bank", "--home", str(tmp_path / "bank"), "--data", str(table), "--id", "client"]
     assert call(monkeypatch, *words, "--label", "late") == 0
     shown = capsys.readouterr().out
-    assert "label: late; the model predicts yes (25.0% of the rows) against no; --positive no would turn it" in shown
+    assert (
+        "label: late; the model predicts yes (25.0% of the rows) against no; --positive no predicts no instead" in shown
+    )
     assert call(monkeypatch, *words, "--home", str(tmp_path / "other"), "--label", "lat") == 1
     assert "no column 'lat' among the 3 columns of this table; did you mean" in capsys.readouterr().err
 

@@ -7,20 +7,23 @@ from pathlib import Path
 import pytest
 
 from plumbob.errors import DataError, IdentityError, JournalError, TransportError
-from plumbob.party import runs as party_runs
 from plumbob.party.home import Home
+from plumbob.party.journals import one_session
+from plumbob.party.plan_runs import SHORT as CHARACTERS
+from plumbob.party.plan_runs import PlanRuns
 from plumbob.party.scores import refuse_unwritable
 from plumbob.party.settings import HomeSettings
-from plumbob.party.training import JOURNAL
+from plumbob.party.verbs.align import AlignmentOptions, align
+from plumbob.party.verbs.status import status
 from plumbob.protocol.outcome import unfinished_record
 from plumbob.record import FINISHED
-from plumbob.run_folder import RunFolder
+from plumbob.run_folder import JOURNAL
 from tests.party.support import run_parties
 from tests.party.verbs import Organisations
 from tests.protocol.support import made_up, plan_for, tables_for
 
 PLAN = plan_for((2, 3), protocol="exchange")
-SHORT = PLAN.hash()[: party_runs.SHORT]
+SHORT = PLAN.hash()[:CHARACTERS]
 
 
 @pytest.fixture
@@ -31,29 +34,29 @@ def home(tmp_path: Path) -> Home:
 
 def test_runs_are_numbered_by_the_highest(home: Home) -> None:
     """A run that was deleted does not make the next one take up another's folder."""
-    names = [party_runs._run_folder(home, PLAN, is_new).name for is_new in (False, False, True)]
+    names = [PlanRuns(home, PLAN).open_run(is_new).path.name for is_new in (False, False, True)]
     assert names == [SHORT, SHORT, f"{SHORT}-2"]
-    (home.folder / party_runs.RUNS / SHORT).rmdir()
-    assert party_runs._run_folder(home, PLAN, is_new=False).name == f"{SHORT}-2"
-    assert party_runs._run_folder(home, PLAN, is_new=True).name == f"{SHORT}-3"
+    (home.runs / SHORT).rmdir()
+    assert PlanRuns(home, PLAN).open_run(is_new=False).path.name == f"{SHORT}-2"
+    assert PlanRuns(home, PLAN).open_run(is_new=True).path.name == f"{SHORT}-3"
 
 
 def test_predictions_come_from_the_last_finished_run(home: Home) -> None:
     """A later run that is under way, or failed, does not stand in the way."""
     with pytest.raises(DataError, match="plumbob party train PLAN"):
-        party_runs._finished_run(home, PLAN)
-    first, second = (party_runs._run_folder(home, PLAN, is_new=True) for _ in range(2))
-    RunFolder(first).save_record(unfinished_record(PLAN, 40, FINISHED))
-    RunFolder(second).save_record(unfinished_record(PLAN, 40, "running"))
-    assert party_runs._finished_run(home, PLAN).path == first
+        PlanRuns(home, PLAN).last_finished()
+    first, second = (PlanRuns(home, PLAN).open_run(is_new=True) for _ in range(2))
+    first.save_record(unfinished_record(PLAN, 40, FINISHED))
+    second.save_record(unfinished_record(PLAN, 40, "running"))
+    assert PlanRuns(home, PLAN).last_finished() == first
 
 
 def test_a_second_session_leaves_the_first_one_alone(home: Home) -> None:
     """It is refused while the first is at work; what the first kept is gone when that ends."""
-    place = party_runs._private(home, party_runs.RUNS, f"predict-{SHORT}")
-    with party_runs._one_session(place) as first:
+    place = PlanRuns(home, PLAN).make_prediction_folder()
+    with one_session(place) as first:
         first.note("kept", b"1")
-        with pytest.raises(JournalError, match="another process"), party_runs._one_session(place):
+        with pytest.raises(JournalError, match="another process"), one_session(place):
             pytest.fail("a second session began")
         assert (place / JOURNAL).exists()
         assert first.path.exists()
@@ -65,8 +68,8 @@ def test_a_refused_alignment_leaves_no_folder(home: Home, tmp_path: Path) -> Non
     """Otherwise `party/runs/*` would hold something that is no run."""
     (tmp_path / "joint.toml").write_text(PLAN.to_toml())
     with pytest.raises(IdentityError, match="not joined"):
-        party_runs.align(home.folder, tmp_path / "joint.toml", party_runs.AlignmentOptions(), True, print)
-    assert not list((home.folder / party_runs.RUNS).glob("*"))
+        align(home.folder, tmp_path / "joint.toml", AlignmentOptions(), True, print)
+    assert not list(home.runs.glob("*"))
 
 
 @pytest.fixture
@@ -81,36 +84,36 @@ def unaligned(tmp_path: Path) -> Organisations:
 def test_an_alignment_that_nobody_heard_of_leaves_no_folder(unaligned: Organisations) -> None:
     """With the port in use nothing began; what an earlier session left is not touched."""
     home = Home.open(unaligned.home("label"))
-    place = home.folder / party_runs.RUNS / f"align-{unaligned.plan.hash()[: party_runs.SHORT]}"
+    place = home.runs / f"align-{unaligned.plan.hash()[:CHARACTERS]}"
     host, _, port = home.settings.listen.rpartition(":")
     with socket.create_server((host, int(port))):
         for is_left in (False, True):
             if is_left:
                 place.mkdir(mode=0o700)
             with pytest.raises(TransportError, match="already in use"):
-                party_runs.align(home.folder, unaligned.plan_file, party_runs.AlignmentOptions(), True, print)
+                align(home.folder, unaligned.plan_file, AlignmentOptions(), True, print)
             assert place.exists() is is_left
 
 
 def test_an_alignment_that_a_peer_has_heard_of_keeps_its_folder(unaligned: Organisations) -> None:
     """Two of three have met: each remembers the other's journal, so neither may begin another one."""
 
-    def align(name: str) -> None:
+    def align_in_vain(name: str) -> None:
         with pytest.raises(TransportError, match="features-2: expected it within 4 s"):
-            party_runs.align(unaligned.home(name), unaligned.plan_file, party_runs.AlignmentOptions(), True, print)
+            align(unaligned.home(name), unaligned.plan_file, AlignmentOptions(), True, print)
 
-    run_parties({name: partial(align, name) for name in ("label", "features")})
+    run_parties({name: partial(align_in_vain, name) for name in ("label", "features")})
     for name in ("label", "features"):
-        [place] = (unaligned.home(name) / party_runs.RUNS).iterdir()
+        [place] = (unaligned.home(name) / "runs").iterdir()
         assert place.name.startswith("align-")
 
 
 def test_a_record_that_cannot_be_read_hides_no_other_run(home: Home) -> None:
     """`party status` names every run, also beside one of another version."""
-    damaged, good = (party_runs._run_folder(home, PLAN, is_new=True) for _ in range(2))
-    (damaged / "run.json").write_text("{}")
-    RunFolder(good).save_record(unfinished_record(PLAN, 40, FINISHED))
-    lines = party_runs.status(home.folder)["lines"]
+    damaged, good = (PlanRuns(home, PLAN).open_run(is_new=True) for _ in range(2))
+    damaged.record_file.write_text("{}")
+    good.save_record(unfinished_record(PLAN, 40, FINISHED))
+    lines = status(home.folder)["lines"]
     named = "(named after its plan's hash)"
     assert lines == [
         f"run {SHORT} {named}: its run.json cannot be read: damaged, or written by another version",

@@ -533,3 +533,11 @@ def test_a_file_that_is_no_plan_is_named(tmp_path: Path) -> None:
         Plan.load(path)
     path.write_text(Plan.for_columns((1, 2)).to_toml(), encoding="utf-8-sig")
     assert Plan.load(path) == Plan.for_columns((1, 2))
+
+
+def test_another_protocol_drops_the_number_of_a_lattice_set() -> None:
+    """`plan new` writes it out for shares; a flag that changes the protocol alone must not fail on it."""
+    written = Plan.for_columns((3, 4), lattice_set=2)
+    assert written.replace(protocol="exchange").lattice_set == 0
+    assert written.replace(protocol="shares").lattice_set == 2
+    assert written.replace(epochs=3).lattice_set == 2

@@ -1,27 +1,4 @@
-"""The attacks under the name that scripts import; their code is in the workshop."""
+"""The attacks under the name that scripts import; their code, and the list of these names, are in the workshop."""
 
-from plumbob.workshop.attacks import (
-    ACTIVE,
-    PASSIVE,
-    ActiveAttack,
-    Attack,
-    Claim,
-    Condition,
-    LabelClaim,
-    NotApplicable,
-    ValueClaim,
-    View,
-)
-
-__all__ = [
-    "ACTIVE",
-    "PASSIVE",
-    "ActiveAttack",
-    "Attack",
-    "Claim",
-    "Condition",
-    "LabelClaim",
-    "NotApplicable",
-    "ValueClaim",
-    "View",
-]
+from plumbob.workshop.attacks import *  # noqa: F403  # One list of names is enough.
+from plumbob.workshop.attacks import __all__ as __all__

@@ -209,10 +209,10 @@ class RunRecord:
         if not isinstance(stored, dict) or stored.get("format") != FORMAT or set(stored) != names:
             raise DataError(f"{source}: expected a run record of format {FORMAT}; was it written by another version?")
         try:
-            typed = {name: _typed(name, stored[name]) for name in (*_LISTS, "theorems")}
+            typed = {name: _restore_field(name, stored[name]) for name in (*_LISTS, "theorems")}
         except (TypeError, AttributeError) as error:
             raise DataError(f"{source}: a part of the run record has other fields than format {FORMAT}") from error
-        return cls(**{**stored, **typed}, parsed_plan=_parsed(stored["plan"], source))
+        return cls(**{**stored, **typed}, parsed_plan=_parse_plan(stored["plan"], source))
 
 
 _LISTS: dict[str, Callable[[Any], Any]] = {
@@ -224,14 +224,14 @@ _LISTS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def _typed(name: str, stored: Any) -> Any:
+def _restore_field(name: str, stored: Any) -> Any:
     """From JSON's dictionaries to what they stand for."""
     if name == "theorems":
         return {about: [Promise(**one) for one in promises] for about, promises in stored.items()}
     return [_LISTS[name](one) for one in stored]
 
 
-def _parsed(plan: Any, source: object) -> Plan:
+def _parse_plan(plan: Any, source: object) -> Plan:
     try:
         return Plan.from_toml(plan)
     except (PlanError, TypeError, AttributeError) as error:

@@ -5,6 +5,7 @@
       summary.html                               the same on one page, for whoever says yes or no
       parties/NAME/part.json, transcript.npz     one party's own files, for its owner alone
       parties/NAME/rows.csv                      in a simulation, at the label party: which rows were held out
+      receipt.json                               on a network, the record signed by whoever kept it
       signatures/NAME.signature                  on a network, everybody's word for the plan
       journal.db, status.json                    on a network, while the run lasts
       .unfinished/journal.db                     in a simulation, while the run lasts
@@ -30,6 +31,7 @@ JOURNAL = "journal.db"
 REPORT = "report.html"
 SUMMARY = "summary.html"
 STATUS = "status.json"
+RECEIPT = "receipt.json"
 UNFINISHED = ".unfinished"
 EARLIER = "earlier-run"
 RUN_FILES = ("plan.toml", RECORD, REPORT, SUMMARY, "parties", "signatures")
@@ -62,6 +64,14 @@ class RunFolder:
         return self.path / JOURNAL
 
     @property
+    def status_file(self) -> Path:
+        return self.path / STATUS
+
+    @property
+    def receipt_file(self) -> Path:
+        return self.path / RECEIPT
+
+    @property
     def unfinished(self) -> Path:
         """What a simulated run needs to resume; the owner's alone: draws are what keys are made of."""
         return self.path / UNFINISHED
@@ -91,10 +101,16 @@ class RunFolder:
             stored = json.loads(self.record_file.read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError) as error:
             raise DataError(
-                f"{self.path}: expected the folder of a run with a {RECORD} that can be read; name the folder "
-                "that `train` wrote its report to (a party's runs are in party/runs)"
+                f"{self.path}: {self._lack()}; name the folder that `train` wrote its report to (a party's runs are in "
+                "party/runs); `plumbob runs` lists them"
             ) from error
         return RunRecord.from_dict(stored, self.record_file)
+
+    def _lack(self) -> str:
+        """Why there is no record."""
+        if not self.path.is_dir():
+            return "there is no such folder"
+        return f"its {RECORD} cannot be read" if self.record_file.exists() else f"there is no run here (no {RECORD})"
 
     def save_record(self, record: RunRecord) -> None:
         """In one move, so that an interrupted write or a loss of power leaves no half of it."""

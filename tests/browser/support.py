@@ -10,7 +10,7 @@ from plumbob.workshop.auditor.defences import as_seen_under, outcome_of
 from plumbob.workshop.auditor.filing import with_findings
 from plumbob.workshop.auditor.redteam import audit, passive_names
 from plumbob.workshop.auditor.truth import Truth
-from plumbob.workshop.pages.ways import ComparedRun
+from plumbob.workshop.pages.compared_runs import ComparedRun
 from plumbob.workshop.simulation import Run
 from tests.workshop.auditor.support import small_run
 

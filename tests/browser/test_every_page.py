@@ -15,7 +15,7 @@ from plumbob.report import run as run_report
 from plumbob.report.decision import decision_on_plan
 from plumbob.report.decision_page import summary_of, summary_page
 from plumbob.report.plan_page import findings_page
-from plumbob.workshop.pages import defences, paper, ways
+from plumbob.workshop.pages import compared_runs, defences, paper
 from tests.browser.conftest import Tab
 from tests.browser.looks import SCHEMES, look_at, reachable, stops, violations
 from tests.browser.support import QUALITY, noisy_record, own_side, three_ways
@@ -71,7 +71,7 @@ def pages() -> dict[str, Callable[[], str]]:
         "summary of a run": lambda: summary_of(noisy_record()),
         "summary of an own side": lambda: summary_of(own_side(noisy_record())),
         "findings": lambda: findings_of(PLANS["exchange"]),
-        "three ways": lambda: ways.page_of("Three ways", "About.", ["How."], three_ways()),
+        "three ways": lambda: compared_runs.page_of("Three ways", "About.", ["How."], three_ways()),
         "defences": lambda: defences.page_of("Defences", [way.outcome for way in three_ways()]),
         "paper": lambda: paper.page_of(BOOK, 12.3),
     }

@@ -11,7 +11,7 @@ import pytest
 
 from plumbob.record import RunRecord
 from plumbob.report import run as run_report
-from plumbob.workshop.pages import ways
+from plumbob.workshop.pages import compared_runs
 from tests.browser.conftest import DESKTOP, PHONE, Tab
 from tests.browser.support import noisy_record, own_side, three_ways
 from tests.report.support import hostile_names
@@ -29,11 +29,11 @@ def record() -> RunRecord:
 
 @pytest.fixture
 def pages(tmp_path: Path, record: RunRecord) -> list[Path]:
-    """A run's page, that of one party's own side, and the page of several ways."""
+    """A run's page, that of one party's own side, and the page of several compared_runs."""
     texts = [
         run_report.page_of(record),
         run_report.page_of(own_side(record)),
-        ways.page_of("Three ways", "About.", ["How."], three_ways()),
+        compared_runs.page_of("Three ways", "About.", ["How."], three_ways()),
     ]
     files = [tmp_path / f"page-{place}.html" for place in range(len(texts))]
     for file, text in zip(files, texts, strict=True):

@@ -307,7 +307,7 @@ def test_notes_say_what_has_no_verdict() -> None:
         "arbiter together with any one party",
         "are assumed",
         "2 runs",
-        "not a proof",
+        "No verdict is a proof of safety",
         "early",
         "joint score",
     ):
@@ -350,9 +350,9 @@ def test_shares_is_offered_to_up_to_eight_parties() -> None:
 @pytest.mark.parametrize(
     ("keys", "sentences"),
     [
-        ({}, ("gives label features's part", "Scores of 13 rows", "features's weights", "12 unknown columns")),
+        ({}, ("shows it the part of features", "Scores of 13 rows", "the weights of features", "12 unknown columns")),
         ({"split": (11, 1)}, ("Scores of 2 rows", "the value of the unknown column")),
-        ({"split": (11, 7, 5)}, ("the sum of 2 feature parties' parts", "Scores of 13 rows", "no single one")),
+        ({"split": (11, 7, 5)}, ("the sum of 2 feature parties' parts", "Scores of 13 rows", "no single part")),
         ({"protocol": "shares", "open": "never"}, ("nobody's part", "Scores of 24 rows", "the joint weights")),
     ],
     ids=["two", "one column", "three", "never opened"],
@@ -368,9 +368,11 @@ def test_notes_say_what_lattices_rest_on() -> None:
     """The assumption, its table, and how much a dishonest party can carry out; Paillier has no such note."""
     text = "\n".join(notes(Plan.for_columns((11, 12), rows=27_000)))
     assert "rest on RLWE with ternary secrets: 128 bits by the table of Bossuat et al. (2024)" in text
-    assert "label can carry out 22 bits of each row scored for it, at most 594,000 in all" in text
+    assert "label can read 22 bits of each row that is scored for it, at most 594,000 bits in all" in text
     opened = "\n".join(notes(Plan.for_columns((11, 12), rows=27_000, open="own")))
-    assert "at most 324 bits in its opened weights, and label another 57 bits of each row scored for it" in opened
+    assert (
+        "at most 324 bits in its opened weights, and label another 57 bits of each row that is scored for it" in opened
+    )
     assert "RLWE" not in "\n".join(notes(plan_of(protocol="exchange")))
 
 

@@ -62,9 +62,24 @@ def test_a_notebook_gets_a_table_without_scripts(findings: Findings) -> None:
     assert page.count("<tr>") == 2
 
 
+def test_one_of_a_kind_is_told_in_the_singular(findings: Findings) -> None:
+    """The sentence is read aloud by whoever decides: one leaks, several leak."""
+    verdicts = ("leaks", "degrades", "blocked", "not applicable")
+    one_each = Findings(replace(findings[0], verdict=verdict) for verdict in verdicts)
+    assert one_each.summary == (
+        "1 of 4 findings leaks above the plan's tolerance; 1 degrades (how much depends on the data), 1 is blocked, "
+        "1 is not applicable."
+    )
+    assert Findings([*one_each, *one_each]).summary == (
+        "2 of 8 findings leak above the plan's tolerance; 2 degrade (how much depends on the data), 2 are blocked, "
+        "2 are not applicable."
+    )
+    assert Findings(one_each[:1]).summary == "1 of 1 finding leaks above the plan's tolerance."
+
+
 def test_nothing_found_is_said_too() -> None:
     """An empty list shows its sentence and no empty table."""
-    assert str(Findings()) == "None of 0 findings leak above the plan's tolerance."
+    assert str(Findings()) == "None of 0 findings leaks above the plan's tolerance."
     assert "<table" not in Findings()._repr_html_()
 
 

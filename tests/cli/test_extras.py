@@ -19,7 +19,9 @@ ASKED_FOR = (
     "plumbob.workshop.lab",
     "plumbob.workshop.paper",
     "plumbob.crypto.engines.cluster",
+    "plumbob.crypto.engines.workers",
     "plumbob.crypto.engines.cuda",
+    "plumbob.crypto.lattice.cluster",
     "plumbob.jobs",
 )
 TRAIN = ("train", "--data", "breast-cancer", "--features", "15,15", "--epochs", "1", "--quiet")

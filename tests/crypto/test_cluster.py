@@ -4,30 +4,21 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
 
 from plumbob.crypto import engines
-from plumbob.crypto.engines import cluster
+from plumbob.crypto.engines import cluster, workers
 from plumbob.crypto.engines.interface import Engine, Ring
 from plumbob.crypto.engines.python import PythonEngine
 from plumbob.crypto.limbs import Limbs, from_ints
 from plumbob.errors import CryptoError
+from tests.crypto.nodes import IGNORED_WARNINGS, leave_cluster, seen_tasks, two_nodes, worker_processes
 from tests.protocol.support import made_up, plan_for, tables_for, weights_of
 
-os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-cluster_utils = pytest.importorskip("ray.cluster_utils", reason="the extra 'ray' is not installed")
-
-# Ray's own code, and what it starts, warn about themselves.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::FutureWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning"),
-]
+pytestmark = IGNORED_WARNINGS
 
 RING = Ring((1 << 521) - 1, 2)
 Operation = Callable[[Engine], Limbs]
@@ -36,19 +27,14 @@ Operation = Callable[[Engine], Limbs]
 @pytest.fixture(scope="module")
 def ray_engine() -> Iterator[Engine]:
     """Two nodes with a worker each; everything is ended with the last test."""
-    nodes = cluster_utils.Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
-    nodes.add_node(num_cpus=1)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RAY_ADDRESS", nodes.address)
+    with two_nodes():
         yield engines.choose("ray", threads=1)
-        cluster.disconnect()
-        nodes.shutdown()
 
 
 @pytest.fixture
 def everything_travels(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also what would be too little work."""
-    monkeypatch.setattr(cluster, "LEAST_SECONDS", 0.0)
+    monkeypatch.setattr(workers, "LEAST_SECONDS", 0.0)
 
 
 def residues(count: int) -> Limbs:
@@ -85,14 +71,7 @@ def test_the_cluster_equals_the_reference(ray_engine: Engine, operation: Operati
 
 def test_small_work_stays_here(ray_engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """What takes less than two tasks' time is not sent: nobody waits for a cluster to add two numbers."""
-    sent: list[cluster.Task] = []
-    carried_out = cluster.Workers.done
-
-    def seen(self: cluster.Workers, tasks: Sequence[cluster.Task]) -> list[Limbs]:
-        sent.extend(tasks)
-        return carried_out(self, tasks)
-
-    monkeypatch.setattr(cluster.Workers, "done", seen)
+    sent = seen_tasks(monkeypatch)
     for operation in operations().values():
         operation(ray_engine)
     assert sent == []
@@ -106,8 +85,9 @@ def test_a_modulus_is_sent_once(ray_engine: Engine) -> None:
     for _ in range(3):
         operations()["tall product"](ray_engine)
     parcel = RING.prepared["ray"]
-    missing = cluster.Task("power", cluster.StoredValue(parcel.digest, None), (residues(2), 3))
-    results = cluster.workers().done([missing, missing])
+    kept = (workers.StoredValue(parcel.digest, None),)
+    missing = workers.Task(cluster.own_engine, "power", kept, (residues(2), 3))
+    results = workers.workers().done([missing, missing])
     np.testing.assert_array_equal(results, [PythonEngine().power(RING, residues(2), 3)] * 2)
 
 
@@ -120,12 +100,6 @@ def test_a_refusal_comes_back(ray_engine: Engine) -> None:
         ray_engine.combine(RING, residues(12), too_large, 5)
     operation = operations()["tall product"]
     np.testing.assert_array_equal(operation(ray_engine), operation(PythonEngine()))
-
-
-def worker_processes() -> list[int]:
-    """The process of each worker."""
-    # Not a function of this file, which a worker could not import.
-    return cluster.workers().map(lambda _: os.getpid(), [0, 1])
 
 
 @pytest.mark.usefixtures("everything_travels")
@@ -180,9 +154,19 @@ def test_a_run_survives_the_loss_of_a_worker() -> None:
     np.testing.assert_array_equal(weights_of(through_cluster), weights_of(alone))
 
 
+@pytest.mark.usefixtures("ray_engine")
+def test_work_that_is_lost_every_time_ends_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says how often it was tried and how to resume; the next call finds a worker."""
+    monkeypatch.setattr(workers, "RETRIES", 0)
+    pool = workers.Workers()
+    with pytest.raises(CryptoError, match="lost the same work 1 times"):
+        pool.map(lambda _: os._exit(1), [0])
+    assert pool.map(lambda number: number + 1, [1, 2]) == [2, 3]
+
+
 def test_no_cluster_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nobody listens the message says how to start a cluster."""
-    cluster.disconnect()
+    leave_cluster()
     monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:9")
     with pytest.raises(CryptoError, match="ray start --head"):
         engines.choose("ray")

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from plumbob.data import ColumnChoices, Table, read_table
-from plumbob.data.encoding import find_shapes
-from plumbob.data.shapes import EncodingChoices
+from plumbob.data.fitting import find_slots
+from plumbob.data.slots import EncodingChoices
 from plumbob.errors import DataError
 
 ROWS = [f"p{row},{row}.5,{'red' if row % 2 else 'blue'},{'yes' if row % 3 else 'no'}" for row in range(1, 41)]
@@ -188,7 +188,7 @@ KINDS = [
     ),
     Kind("a row with a cell too many", changed("p9,", "p9,s3cret,"), words="row 9 has 5"),
     Kind("a row with a cell too few", changed("p9,9.5,", "p9,"), words="row 9 has 3"),
-    Kind("a row of nothing but commas", changed("p9,", ",,,\np9,"), words="id is missing in 1 of 41 rows .row 9."),
+    Kind("a row of nothing but commas", changed("p9,", ",,,\np9,"), words="1 of 41 rows has no id .row 9."),
     Kind("lines within quoted cells", changed("red", '"re\nd"'), lambda table: len(table) == 40),
     Kind(
         "months by name without a comma",
@@ -372,7 +372,7 @@ KINDS = [
     Kind(
         "a label missing",
         GOOD.replace("blue,yes", "blue,", 1).encode(),
-        words="the label is missing in 1 of 40 rows .row 2.",
+        words="1 of 40 rows has no label .row 2.",
     ),
     Kind("labels with blanks around them", GOOD.replace("yes", "yes ").encode(), is_good),
     Kind("one class", GOOD.replace(",no", ",yes").encode(), words="got 1; is this the label"),
@@ -422,7 +422,7 @@ def test_a_hundred_thousand_levels(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("id,name,x\n" + "".join(f"{row},n{row}x,{row % 7}\n" for row in range(100_000)))
     table = read_table(path, "id")
-    shapes = find_shapes(table, EncodingChoices(bins=10))
+    shapes = find_slots(table, EncodingChoices(bins=10))
     assert {name: shape.width for name, shape in shapes.by_name.items()} == {"name": 0, "x": 6}
 
 

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 from plumbob.arrays import Matrix
 from plumbob.data import Table, store, table_from
 from plumbob.data.encoder import fit_sources
-from plumbob.data.encoding import Bins, EncodedColumn, Levels, find_shapes, restored_source, stored_source
-from plumbob.data.shapes import EncodingChoices
+from plumbob.data.encoding import Bins, EncodedColumn, Levels
+from plumbob.data.fitting import find_slots
+from plumbob.data.slots import EncodingChoices
+from plumbob.data.stored_encodings import restore_encoding, store_encoding
 from plumbob.data.tables import Column
 
 TEN = EncodingChoices(bins=10)
@@ -97,7 +99,7 @@ def test_the_width_of_the_whole_file_holds_for_any_rows_of_it(choices: EncodingC
     generator = np.random.default_rng(3)
     numbers: list[float | None] = [*np.round(generator.exponential(size=90), 1), *[None] * 10]
     table = a_table(x=numbers, town=TOWNS)
-    whole = replace(table, shapes=find_shapes(table, choices))
+    whole = replace(table, slots=find_slots(table, choices))
     widths = [len(source.encoded_names) for source in fitted(whole, choices)]
     for _ in range(20):
         few = whole.take(np.sort(generator.choice(100, 12, replace=False)))
@@ -142,13 +144,13 @@ def test_sources_are_restored_as_they_were() -> None:
     """What is stored in a part encodes rows as before, and anything else is refused."""
     table = a_table(x=[*np.arange(99.0), None], town=TOWNS)
     (marked, _) = fitted(table, EncodingChoices(missing="indicator", categorical="one-hot"))
-    assert stored_source(restored_source(stored_source(marked))) == stored_source(marked)
+    assert store_encoding(restore_encoding(store_encoding(marked))) == store_encoding(marked)
     for source, column in zip(fitted(table), table.columns, strict=True):
-        stored = stored_source(source)
-        assert np.array_equal(encoded(restored_source(stored), column), encoded(source, column))
+        stored = store_encoding(source)
+        assert np.array_equal(encoded(restore_encoding(stored), column), encoded(source, column))
         for change in ({"kind": "?"}, {"reference": 99}, {"shares": [0.5]}, {"name": 3}, {"surprise": 1}):
             with pytest.raises(ValueError, match=r"source|Expected"):
-                restored_source(stored | change)
+                restore_encoding(stored | change)
 
 
 def test_pieces_are_encoded_as_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from plumbob.data import ColumnChoices, read_table
-from plumbob.data.shapes import EncodingChoices
+from plumbob.data.slots import EncodingChoices
 from plumbob.data.summary import summarise
 from plumbob.errors import DataError
 

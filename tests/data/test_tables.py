@@ -122,12 +122,12 @@ def test_a_table_prints_no_data() -> None:
     ("columns", "options", "words"),
     [
         ({"id": ["s3cret", "s3cret"]}, {"id_column": "id"}, "1 of 2 rows repeat an id"),
-        ({"id": ["s3cret", None]}, {"id_column": "id"}, "missing in 1 of 2 rows .row 2.; complete them"),
+        ({"id": ["s3cret", None]}, {"id_column": "id"}, "1 of 2 rows has no id .row 2.; fill in the ids"),
         ({"id": [1.5, 2.0]}, {"id_column": "id"}, "fractions"),
         ({"y": ["s3cret", "s3cret"]}, {"label_column": "y"}, "got 1"),
         ({"y": ["s3cret", "b", "c"]}, {"label_column": "y"}, "got 3; is this the label"),
-        ({"y": ["s3cret", None]}, {"label_column": "y"}, "missing in 1 of 2 rows .row 2.; complete them"),
-        ({"y": [0.0, float("nan")]}, {"label_column": "y"}, "missing in 1 of 2 rows; complete them"),
+        ({"y": ["s3cret", None]}, {"label_column": "y"}, "1 of 2 rows has no label .row 2.; fill in the labels"),
+        ({"y": [0.0, float("nan")]}, {"label_column": "y"}, "1 of 2 rows has no label; fill in the labels"),
         ({"x": [1]}, {"id_column": "key"}, "no column 'key'"),
         ({"x": [1]}, {"columns": ["z"]}, "no column 'z'"),
         ({"x": [[1, 2]]}, {}, "expected numbers"),
@@ -351,3 +351,15 @@ def test_a_digest_tells_what_was_stated() -> None:
     changes.append({"is_monotone": True})
     digests = {replace(table, columns=(replace(column, **change),)).digest() for change in changes}
     assert len(digests) == len(changes)
+
+
+def test_every_infinite_column_is_named_at_once(tmp_path: Path) -> None:
+    """One correction of the file is enough, and no value is shown."""
+    file = tmp_path / "fund.csv"
+    file.write_text("id,a,b,c\n1,inf,2,3\n2,inf,2,-inf\n")
+    with pytest.raises(DataError) as refused:
+        read_table(file, "id")
+    assert str(refused.value) == (
+        "column 'a': 2 of 2 numbers are infinite or too large, the first in row 1; column 'c': 1 of 2 numbers is "
+        "infinite or too large, the first in row 2; correct them, or leave these columns out with --drop a,c"
+    )

@@ -14,7 +14,7 @@ from plumbob.protocol.messages import HEADER, LONGEST_TEXT, Kind
 from plumbob.transport.greeting import LARGEST_GREETING, Greeting
 from plumbob.transport.invitation import CHECKSUM_BYTES, PREFIX
 from plumbob.transport.reliable import FRAME, REMEMBERED
-from plumbob.transport.websocket import PATH
+from plumbob.transport.websocket_opening import PATH
 from tools import drawings, reference, results
 
 ROOT = Path(__file__).parents[2]

@@ -35,10 +35,11 @@ from plumbob.crypto import Randomness, engines
 from plumbob.errors import DeadlineError, PlumbobError, TransportError
 from plumbob.party.conversation import Conversation
 from plumbob.party.party_run import PartyRun
-from plumbob.party.training import JOURNAL, train
+from plumbob.party.training import train
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.record import RunRecord
+from plumbob.run_folder import JOURNAL
 from plumbob.transport import Connection, reliable
 from tests.fuzz.decoders import scratch
 from tests.party.support import Killed

@@ -15,11 +15,12 @@ from plumbob.crypto import Randomness, engines
 from plumbob.data import Table
 from plumbob.party.party_run import PartyRun
 from plumbob.party.sizes import largest_message
-from plumbob.party.training import JOURNAL, train
+from plumbob.party.training import train
 from plumbob.plan import Plan
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.messages import Kind, decode
 from plumbob.protocol.sqlite_journal import SqliteJournal
+from plumbob.run_folder import JOURNAL
 from plumbob.transport import Connection
 from plumbob.transport.connector import Connector, Peer, Timeouts
 from plumbob.transport.identity import Identity, read_certificate
@@ -43,8 +44,9 @@ def points(kinds: tuple[Kind, ...]) -> list[str]:
 IMPORTED_LATE = (
     "pandas",  # By pyarrow, wherever it is installed.
     "plumbob.checking.check",
-    "plumbob.party.proposing",
-    "plumbob.party.runs",
+    "plumbob.party.verbs.propose",
+    "plumbob.party.verbs.predict",
+    "plumbob.party.verbs.train",
     "plumbob.report.page",
     "plumbob.workshop.commands.train",
     "pyarrow.compute",
@@ -114,7 +116,7 @@ def take_part(
             proxy=None,
             largest_message=largest_message(plan, len(table) if table is not None else 1000),
             on_connection=on_connection,
-            pace=QUICK,
+            timeouts=QUICK,
         )
 
     mortal = Mortal(dies_at)

@@ -10,10 +10,11 @@ from plumbob.crypto import Randomness, engines
 from plumbob.data import Table
 from plumbob.errors import DeadlineError, JournalError, TransportError
 from plumbob.party.party_run import PartyRun
-from plumbob.party.training import JOURNAL, train
+from plumbob.party.training import train
 from plumbob.plan import Plan
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.record import RunRecord
+from plumbob.run_folder import JOURNAL
 from plumbob.transport import Connection
 
 PATIENCE = 120.0  # Seconds: a test that waits longer than this hangs.

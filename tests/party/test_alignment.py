@@ -13,9 +13,9 @@ from plumbob.crypto import Randomness, engines
 from plumbob.data import Table
 from plumbob.party import alignment
 from plumbob.party.party_run import PartyRun
-from plumbob.party.training import JOURNAL
 from plumbob.plan import Plan
 from plumbob.protocol.alignment import MOST_IDS, Alignment
+from plumbob.run_folder import JOURNAL
 from tests.party.support import PATIENCE, Killed, Switchboard, run_parties
 from tests.party.test_training import KillList
 from tests.party.verbs import Organisations

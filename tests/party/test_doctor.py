@@ -54,7 +54,7 @@ def homes(tmp_path: Path) -> tuple[Home, Home]:
 
 def examined(home: Home, plan: Plan | None = None, seconds: float = PATIENCE) -> list[Check]:
     """All checks of one side."""
-    return list(examine(home, plan, seconds=seconds, pace=QUICK))
+    return list(examine(home, plan, seconds=seconds, timeouts=QUICK))
 
 
 def both(homes: tuple[Home, Home], plans: tuple[Plan | None, Plan | None]) -> tuple[list[Check], list[Check]]:
@@ -76,7 +76,7 @@ def facing(home: Home, peer: Home, behave: Callable[[Connection], None]) -> list
         proxy=None,
         largest_message=LARGEST,
         on_connection=behave,
-        pace=QUICK,
+        timeouts=QUICK,
     )
     connector.open()
     try:
@@ -107,7 +107,7 @@ def test_two_sound_sides_are_ready(homes: tuple[Home, Home], plan: Plan | None) 
     assert [check.name for check in there] == names
     assert [check.name for check in here] == [*names[:3], "port", *names[3:]]
     size = LARGEST if plan is None else largest_message(plan)
-    assert f"a message of {size} bytes each way" in there[-1].line
+    assert f"a message of {size / 1e6:.1f} MB each way" in there[-1].line
 
 
 def test_the_second_visit_is_as_good_as_the_first(homes: tuple[Home, Home]) -> None:

@@ -9,10 +9,10 @@ import pytest
 
 from plumbob.errors import BudgetExceededError
 from plumbob.party.home import Home
-from plumbob.party.prediction import AnsweredRows, book_held_out
-from plumbob.party.runs import _after_training, _has_room_for_all, _row_limit
+from plumbob.party.prediction import AnsweredRows, book_held_out, row_limit
 from plumbob.party.scores import write_scores
 from plumbob.party.settings import HomeSettings
+from plumbob.party.verbs.train import has_room_for_all, next_commands
 from plumbob.plan import Plan
 from plumbob.protocol.prediction import RowLimit
 from plumbob.protocol.sqlite_journal import SqliteJournal
@@ -90,8 +90,8 @@ def test_scoring_the_aligned_rows_is_proposed_only_where_the_limit_leaves_room(t
             home = Home.create(tmp_path / f"{name}-{plan.hash()}", HomeSettings(name=name))
             if name == answerer:
                 AnsweredRows.of(home, plan).add(25)
-            assert _has_room_for_all(home, plan, 100, 1) is has_room
-        following = _after_training(plan, "joint.toml", 100, has_room)[-1]
+            assert has_room_for_all(home, plan, 100, 1) is has_room
+        following = next_commands(plan, "joint.toml", 100, has_room)[-1]
         assert "align joint.toml --name NAME --data FILE, then plumbob party predict joint.toml --name" in following
         assert following.endswith("for the 100 aligned rows: plumbob party predict joint.toml") is has_room
 
@@ -99,16 +99,16 @@ def test_scoring_the_aligned_rows_is_proposed_only_where_the_limit_leaves_room(t
 def test_the_plans_limit_comes_before_a_larger_one_of_ones_own() -> None:
     """The plan's where both are the same, too: raising one's own would not help."""
     plan = Plan.for_columns((2, 3), protocol="shares", most_rows=60)
-    assert _row_limit(plan, 75, 0) == _row_limit(plan, 75, 60) == _row_limit(plan, 75, 1000) == RowLimit(60, True)
-    assert _row_limit(plan, 75, 59) == RowLimit(59)
-    assert _row_limit(plan.replace(most_rows=0), 75, 0) == RowLimit(75, True)
-    assert _row_limit(plan.replace(most_rows=0, open="own"), 75, 0) is None
+    assert row_limit(plan, 75, 0) == row_limit(plan, 75, 60) == row_limit(plan, 75, 1000) == RowLimit(60, True)
+    assert row_limit(plan, 75, 59) == RowLimit(59)
+    assert row_limit(plan.replace(most_rows=0), 75, 0) == RowLimit(75, True)
+    assert row_limit(plan.replace(most_rows=0, open="own"), 75, 0) is None
 
 
 def test_what_zero_means_is_said_where_it_is_written(tmp_path: Path) -> None:
     """In a plan the rows of training, unless weights are opened; in party.toml nothing beyond the plan's limit."""
     plan = Plan.for_columns((2, 3), protocol="shares")
     assert "0 = as many as were trained on if weights are never opened, else any number" in plan.to_toml()
-    assert [_row_limit(plan.replace(open=how), 75, 0) for how in ("never", "own")] == [RowLimit(75, True), None]
+    assert [row_limit(plan.replace(open=how), 75, 0) for how in ("never", "own")] == [RowLimit(75, True), None]
     home = Home.create(tmp_path / "fund", HomeSettings(name="fund"))
     assert "over all sessions; 0 = no limit beyond the plan's" in (home.folder / "party.toml").read_text()

@@ -13,14 +13,15 @@ import pytest
 from plumbob.crypto import Randomness, engines
 from plumbob.errors import BudgetExceededError, DataError, PlumbobError
 from plumbob.party import prediction
-from plumbob.party import runs as party_runs
 from plumbob.party.party_run import PartyRun
 from plumbob.party.prediction import AnsweredRows
-from plumbob.party.training import JOURNAL
+from plumbob.party.verbs.forget import forget
+from plumbob.party.verbs.predict import PredictionOptions, predict
+from plumbob.party.verbs.status import status
 from plumbob.protocol.messages import Kind, decode
 from plumbob.protocol.prediction import RowLimit, Served
-from plumbob.protocol.sqlite_journal import SqliteJournal, remains_of
-from plumbob.run_folder import RunFolder
+from plumbob.protocol.sqlite_journal import SqliteJournal, read_contents
+from plumbob.run_folder import JOURNAL, RunFolder
 from plumbob.transport.reliable import FRAME, MESSAGE
 from plumbob.workshop.simulation import Run
 from tests.party.support import PATIENCE, Meddle, Switchboard, honest, run_parties
@@ -177,9 +178,9 @@ def test_ids_that_are_not_there_are_told_at_once(organisations: Organisations) -
 def test_nobody_is_there_to_hear_of_a_mistake(organisations: Organisations, tmp_path: Path) -> None:
     """Then it is told here all the same, soon, and no session is left."""
     home = organisations.home("label")
-    options = party_runs.PredictionOptions(ids=["nobody"], out=tmp_path / "scores.csv")
+    options = PredictionOptions(ids=["nobody"], out=tmp_path / "scores.csv")
     with pytest.raises(DataError, match="1 of 1 ids are not among"):
-        party_runs.predict(home, organisations.plan_file, options, print)
+        predict(home, organisations.plan_file, options, print)
     assert [run["run"] for run in told(home)] == [PLAN.hash()[:12]]
 
 
@@ -189,7 +190,7 @@ def test_what_a_killed_session_leaves_is_told(organisations: Organisations) -> N
     waiting = organisations.type("features", "predict", str(organisations.plan_file))
     place = home / "runs" / f"predict-{PLAN.hash()[:12]}"
     end = time.monotonic() + PATIENCE
-    while not any(remains_of(file).facts.get("identity") for file in place.rglob(JOURNAL)):
+    while not any(read_contents(file).facts.get("identity") for file in place.rglob(JOURNAL)):
         assert time.monotonic() < end
         time.sleep(0.02)
     waiting.process.kill()
@@ -200,7 +201,7 @@ def test_what_a_killed_session_leaves_is_told(organisations: Organisations) -> N
         journal.flush()
     status = next(run for run in told(home) if run["run"] == place.name)
     assert status["keeps_secrets"] is True
-    party_runs.forget(home, place.name, gives_up=True)
+    forget(home, place.name, gives_up=True)
     assert [run["run"] for run in told(home)] == [PLAN.hash()[:12]]
 
 
@@ -211,13 +212,13 @@ def test_new_rows_that_were_not_aligned(organisations: Organisations) -> None:
     new.write_text(f"{header}\nnew{row}\n", encoding="utf-8")
     home, plan = organisations.home("label"), organisations.plan_file
     with pytest.raises(DataError) as absent:
-        party_runs.predict(home, plan, party_runs.PredictionOptions(data=new), print)
+        predict(home, plan, PredictionOptions(data=new), print)
     assert "40 of 40 agreed ids are not in this table of 1 rows; for new rows type, on all sides: " in str(absent.value)
     assert "plumbob party align PLAN --name NAME --data FILE, then predict with the same --name" in str(absent.value)
     with pytest.raises(
         DataError, match=r"under the name dec; type, on all sides: .* align PLAN --name dec --data FILE"
     ):
-        party_runs.predict(home, plan, party_runs.PredictionOptions(name="dec", data=new), print)
+        predict(home, plan, PredictionOptions(name="dec", data=new), print)
 
 
 LABEL_CELLS = {"without the label": None, "with an empty label": "", "with one class": "0"}
@@ -248,6 +249,6 @@ def test_new_rows_need_no_label(cell: str | None, organisations: Organisations, 
 
 def told(home: Path) -> list[dict[str, Any]]:
     """What `party status` says of every run."""
-    runs: Any = party_runs.status(home)["runs"]
+    runs: Any = status(home)["runs"]
     found: list[dict[str, Any]] = runs
     return found

@@ -14,16 +14,17 @@ from plumbob.commands.tables import chosen
 from plumbob.data import ColumnChoices
 from plumbob.data.shards import build_shard
 from plumbob.errors import PlanError, PlumbobError, SettingsError
-from plumbob.party import alignment, proposing
+from plumbob.party import alignment
 from plumbob.party.doctor import examine
 from plumbob.party.home import Home
 from plumbob.party.rows import aligned_table, encoded_width, own_table
 from plumbob.party.settings import HomeSettings
+from plumbob.party.verbs.propose import propose
 from plumbob.plan import Plan
 from plumbob.protocol.alignment import Alignment
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.order import PROPOSED_ROLES, heard_in_proposal
+from plumbob.protocol.order import PROPOSED_ROLES, proposal_order_between
 from tests.party.test_doctor import free_port
 
 ROWS = 240
@@ -81,7 +82,7 @@ def proposed(
         home, said = homes[place], (keys or {}) if place == 0 else {}
         try:
             table = flags if flags is not None and place == 1 else TableFlags()
-            results[place] = proposing.run(home, said, chosen(table), home.parent / f"{place}.toml", lambda words: None)
+            results[place] = propose(home, said, chosen(table), home.parent / f"{place}.toml", lambda words: None)
         except PlumbobError as error:
             results[place] = error
 
@@ -119,8 +120,8 @@ def test_both_sides_write_the_same_plan(homes: tuple[Path, Path], monkeypatch: p
     assert sum(map(len, sent)) < 10_000
     roles = [turn.kind for turn in PROPOSED_ROLES.outside]
     drafted, answered = (
-        heard_in_proposal("label party", "feature party"),
-        heard_in_proposal("feature party", "label party"),
+        proposal_order_between("label party", "feature party"),
+        proposal_order_between("feature party", "label party"),
     )
     assert kinds["fund"] == [*roles, *(turn.kind for turn in drafted.outside)]
     assert kinds["bank"] == [*roles, *(turn.kind for turn in answered.outside)]
@@ -158,7 +159,7 @@ def test_two_labels_or_none_are_refused_on_both_sides(homes: tuple[Path, Path]) 
 def test_only_the_label_party_chooses_keys(homes: tuple[Path, Path]) -> None:
     """Two drafts could not both hold."""
     with pytest.raises(PlanError, match="party that has the label chooses"):
-        proposing.run(homes[1], {"bins": 5}, ColumnChoices(), homes[1].parent / "x.toml", lambda words: None)
+        propose(homes[1], {"bins": 5}, ColumnChoices(), homes[1].parent / "x.toml", lambda words: None)
 
 
 @pytest.mark.usefixtures("nobody_waits")
@@ -166,4 +167,4 @@ def test_a_plan_that_is_there_is_not_overwritten(homes: tuple[Path, Path]) -> No
     """It may be signed already."""
     (homes[0].parent / "0.toml").write_text("mine")
     with pytest.raises(PlanError, match="there is a file already"):
-        proposing.run(homes[0], {}, ColumnChoices(), homes[0].parent / "0.toml", lambda words: None)
+        propose(homes[0], {}, ColumnChoices(), homes[0].parent / "0.toml", lambda words: None)

@@ -31,12 +31,13 @@ from plumbob.party.home import Home
 from plumbob.party.party_run import PartyRun
 from plumbob.party.settings import HomeSettings
 from plumbob.party.signature import PlanSignature
-from plumbob.party.training import JOURNAL, train
+from plumbob.party.training import train
 from plumbob.plan import Plan
 from plumbob.protocol.messages import HEADER, Kind, Message, decode
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.record import RunRecord
+from plumbob.run_folder import JOURNAL
 from plumbob.transport import Connection
 from plumbob.transport.connector import Connector, Peer
 from plumbob.transport.identity import Identity
@@ -73,7 +74,7 @@ class Runs:
         table: Table | None = None,
         patience: float = PATIENCE,
         dies_after: int = 0,
-        seal: PlanSignature | None = None,
+        signed: PlanSignature | None = None,
         connector_for: ConnectorFor | None = None,
     ) -> "Future[RunRecord]":
         """With `dies_after`, it dies when it has finished that step."""
@@ -83,7 +84,7 @@ class Runs:
         own = self.tables[name] if table is None else table
         engine = engines.choose("auto", 1)
         connectors = connector_for or self.board.connector(name)
-        party_run = PartyRun(name, used, own, place, connectors, engine, patience, 0.2, seal=seal)
+        party_run = PartyRun(name, used, own, place, connectors, engine, patience, 0.2, signature=signed)
 
         def die(batch: Batch, steps: int) -> None:
             if batch.step == dies_after:
@@ -457,7 +458,7 @@ class Lines:
             proxy=None,
             largest_message=largest,
             on_connection=lambda connection: on_connection(speaker(connection)),
-            pace=QUICK,
+            timeouts=QUICK,
         )
 
 
@@ -547,14 +548,14 @@ def test_nothing_moves_before_a_plan_was_signed(tmp_path: Path) -> None:
     """Without a signature of our own, or with one that does not hold, we do not begin; `sign` puts both right."""
     home = Home.create(tmp_path / "bank", HomeSettings("bank"))
     with pytest.raises(UnsafePlanError, match="type: plumbob party sign PLAN"):
-        signature.seal_of(home, PLAN)
+        signature.own_signature(home, PLAN)
     file = signature.sign(home, PLAN)
     before = file.read_bytes()
     assert signature.sign(home, PLAN).read_bytes() == before
-    assert signature.seal_of(home, PLAN).own == before
+    assert signature.own_signature(home, PLAN).signature == before
     file.write_bytes(home.identity.sign(signature.PURPOSE, PLAN.replace(seed=8).hash().encode()))
     with pytest.raises(UnsafePlanError, match="type: plumbob party sign PLAN"):
-        signature.seal_of(home, PLAN)
+        signature.own_signature(home, PLAN)
     home.identity.certificate.verify(signature.PURPOSE, PLAN.hash().encode(), signature.sign(home, PLAN).read_bytes())
 
 
@@ -572,7 +573,10 @@ def test_a_signature_over_anything_else(forgery: str, tmp_path: Path, expected: 
     }[forgery]
     own = PlanSignature(bank.sign(signature.PURPOSE, right), certificates)
     runs = Runs(tmp_path)
-    label, features = runs.start("label", seal=own), runs.start("features", seal=PlanSignature(forged, certificates))
+    label, features = (
+        runs.start("label", signed=own),
+        runs.start("features", signed=PlanSignature(forged, certificates)),
+    )
     refused, told = failure(label), failure(features)
     assert type(refused) is RemoteProtocolError
     assert str(refused) == "features: its signature is not over this plan; ask it to sign again"
@@ -582,9 +586,9 @@ def test_a_signature_over_anything_else(forgery: str, tmp_path: Path, expected: 
     for name in ("label", "features"):
         shutil.rmtree(tmp_path / name)
     signed = PlanSignature(fund.sign(signature.PURPOSE, right), certificates)
-    for future in [runs.start("label", seal=own), runs.start("features", seal=signed)]:
+    for future in [runs.start("label", signed=own), runs.start("features", signed=signed)]:
         future.result(PATIENCE)
-    assert (tmp_path / "label" / "signatures" / "features.signature").read_bytes() == signed.own
+    assert (tmp_path / "label" / "signatures" / "features.signature").read_bytes() == signed.signature
     runs.end_well(expected)
 
 

@@ -14,7 +14,7 @@ from plumbob.party.home import Home
 from plumbob.party.outcome import Outcome
 from plumbob.plan import Plan
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.sqlite_journal import SqliteJournal, remains_of
+from plumbob.protocol.sqlite_journal import SqliteJournal, read_contents
 from tests.party.processes import free_port
 from tests.party.support import PATIENCE, Switchboard
 
@@ -103,7 +103,7 @@ def test_the_waiting_peer_hears_why(
     assert f"{refusing} takes no part: '{words}" in str(told)
     assert "secret" not in str(told)
     # Nothing of it is remembered: the peer is nobody that we are in the middle of a run with.
-    journals = [remains_of(file) for file in waiting.folder.rglob("journal.db")]
+    journals = [read_contents(file) for file in waiting.folder.rglob("journal.db")]
     assert not any(MET + refusing in remains.facts for remains in journals)
 
 

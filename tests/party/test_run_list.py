@@ -18,7 +18,7 @@ from plumbob.privacy.accounting import zcdp_epsilon
 from plumbob.protocol.outcome import unfinished_record
 from plumbob.protocol.row_noise import rho_of_a_run
 from plumbob.protocol.sqlite_journal import SqliteJournal
-from plumbob.record import FINISHED
+from plumbob.record import FINISHED, PartyRecord
 from plumbob.run_folder import JOURNAL, RunFolder
 
 PLAN = Plan.for_columns((11, 12), title="Default within 12 months", rows=1000)
@@ -128,5 +128,22 @@ def test_the_verb_looks_here_without_a_folder(tmp_path: Path, monkeypatch: pytes
     assert "no runs here" in CliRunner().invoke(app, ["runs"]).stdout
     put(tmp_path / "run")
     assert "Default within 12 months" in CliRunner().invoke(app, ["runs"]).stdout
-    with pytest.raises(DataError, match="expected a folder"):
+    with pytest.raises(DataError, match="there is no such folder"):
         runs.run([tmp_path / "nowhere"], deletes_unstarted=False)
+
+
+def test_a_run_that_two_parties_recorded_is_one_run(tmp_path: Path) -> None:
+    """The peer's record is named below the first one; another seed is another run."""
+    for place, seed in (("bank", "a1"), ("fund", "a1"), ("other", "b2")):
+        record = with_predictions(unfinished_record(PLAN, 1000, FINISHED))
+        side = PartyRecord(place, "features", [], None, 0.0, 0, 0, 0, 0, 0, 0, {}, {})
+        folder = tmp_path / place / "runs" / "abc"
+        folder.mkdir(parents=True)
+        RunFolder(folder).keep(replace(record, seed=seed, parties=[side]))
+        os.utime(folder / "run.json", (1e9, 1e9))
+    result = runs.run([tmp_path], deletes_unstarted=False)
+    listed: Any = result["runs"]
+    folders = [tmp_path / place / "runs" / "abc" for place in ("bank", "fund", "other")]
+    assert [run["folder"] for run in listed] == [str(folders[0]), str(folders[2])]
+    assert listed[0]["other_sides"] == [{"party": "fund", "folder": str(folders[1])}]
+    assert f"  the same run at fund: {folders[1]}" in lines_of(result)

@@ -7,15 +7,17 @@ from pathlib import Path
 import pytest
 
 from plumbob.errors import DataError
-from plumbob.party import runs as party_runs
 from plumbob.party.home import Home
+from plumbob.party.journals import journal_contents
+from plumbob.party.plan_runs import SHORT as CHARACTERS
+from plumbob.party.plan_runs import PlanRuns, make_run_folder
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.run_folder import JOURNAL, RunFolder
 from tests.party.verbs import Organisations
 from tests.protocol.support import made_up, plan_for, tables_for
 
 PLAN = plan_for((2, 3), protocol="exchange", epochs=1, batches="full")
-SHORT = PLAN.hash()[: party_runs.SHORT]
+SHORT = PLAN.hash()[:CHARACTERS]
 
 
 @pytest.fixture
@@ -37,7 +39,7 @@ def begun(place: Path, *facts: str) -> None:
 
 def test_the_highest_number_is_everybodys(organisations: Organisations) -> None:
     """A party that had given up more runs does not end with another number than its peer."""
-    begun(party_runs._private(Home.open(organisations.home("label")), "runs", SHORT), "run/features")
+    begun(make_run_folder(organisations.home("label") / "runs" / SHORT), "run/features")
     plan = str(organisations.plan_file)
     commands = [organisations.type("label", "train", plan, "--new"), organisations.type("features", "train", plan)]
     assert [command.wait() for command in commands] == [0, 0], [command.complained for command in commands]
@@ -47,13 +49,13 @@ def test_the_highest_number_is_everybodys(organisations: Organisations) -> None:
     for name in organisations.names:
         place = organisations.home(name) / "runs" / f"{SHORT}-2"
         assert RunFolder(place).record().is_finished
-        assert not (place / JOURNAL).exists() or not party_runs._remains(place).has_secrets
+        assert not (place / JOURNAL).exists() or not journal_contents(place).has_secrets
     assert not organisations.run_folder("features").exists()
 
 
 def test_a_peer_cannot_use_up_the_numbers(organisations: Organisations) -> None:
     """A number far beyond our own would leave no room for the next run, so it is refused, and both sides end."""
-    far = party_runs._private(Home.open(organisations.home("label")), "runs", f"{SHORT}-5000")
+    far = make_run_folder(organisations.home("label") / "runs" / f"{SHORT}-5000")
     begun(far, "run/features")
     plan = str(organisations.plan_file)
     commands = [organisations.type("label", "train", plan, "--new"), organisations.type("features", "train", plan)]
@@ -64,22 +66,23 @@ def test_a_peer_cannot_use_up_the_numbers(organisations: Organisations) -> None:
 
 def test_a_run_that_nobody_met_is_not_counted(organisations: Organisations) -> None:
     """Waiting in vain twice, and typing --new each time, uses no number up."""
-    home = Home.open(organisations.home("label"))
+    runs = PlanRuns(Home.open(organisations.home("label")), PLAN)
     for _ in range(3):
-        place = party_runs._run_folder(home, PLAN, is_new=True)
+        place = runs.open_run(is_new=True).path
         begun(place)
         assert place.name == SHORT
     begun(place, "run/features")
-    assert party_runs._run_folder(home, PLAN, is_new=True).name == f"{SHORT}-2"
+    assert runs.open_run(is_new=True).path.name == f"{SHORT}-2"
 
 
 def test_a_plan_whose_hash_begins_alike_is_another_plan(organisations: Organisations) -> None:
     """Two plans with the same first digits cost seconds to find: one of them must not use the other's run or limits."""
     home, other = Home.open(organisations.home("features")), PLAN.replace(title="another", most_rows=10**6)
-    place = party_runs._private(home, "runs", SHORT)
+    place = make_run_folder(home.runs / SHORT)
     (place / "plan.toml").write_text(other.to_toml(), encoding="utf-8")
-    for use in (partial(party_runs._run_folder, is_new=False), party_runs._finished_run):
+    runs = PlanRuns(home, PLAN)
+    for use in (partial(runs.open_run, is_new=False), runs.last_finished):
         with pytest.raises(DataError, match="holds a run of another plan whose hash begins like this one's"):
-            use(home, PLAN)
+            use()
     (place / "plan.toml").write_text(PLAN.to_toml(), encoding="utf-8")
-    assert party_runs._run_folder(home, PLAN, is_new=False) == place
+    assert runs.open_run(is_new=False).path == place

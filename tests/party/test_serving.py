@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from plumbob.errors import RemoteProtocolError, TransportError, UnsignedPlanError
-from plumbob.party import Home, Outcome, serving
+from plumbob.party import Home, Outcome
+from plumbob.party.verbs import serve as serving
 from plumbob.plan import Plan
 from tests.party.processes import free_port
 from tests.party.test_from_python import together, write_tables
@@ -77,7 +78,7 @@ def test_absent_peers_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
             raise error
         return "done"
 
-    assert serving._repeated(work, told.append) == "done"
+    assert serving._repeat_until_done(work, told.append) == "done"
     assert told == ["not yet: bank: expected it", "not yet: bank takes no part"]
 
 

@@ -15,9 +15,10 @@ from plumbob.cli import output
 from plumbob.commands import receipt
 from plumbob.errors import UnsafePlanError
 from plumbob.party import receipts, signature
-from plumbob.party import runs as party_runs
 from plumbob.party.home import Home
 from plumbob.party.settings import HomeSettings
+from plumbob.party.verbs.sign import sign
+from plumbob.party.verbs.train import train
 from plumbob.plan import Plan
 from plumbob.run_folder import RunFolder
 from tests.party.verbs import Organisations
@@ -31,22 +32,22 @@ def test_the_last_word_on_leaks_counts(tmp_path: Path) -> None:
     """Given and taken back without a change to the plan's signature; only one by the own key is a word."""
     home = Home.create(tmp_path / "bank", HomeSettings("bank"))
     own = signature.sign(home, PLAN).read_bytes()
-    assert not signature.seal_of(home, PLAN).accepts_leaks
+    assert not signature.own_signature(home, PLAN).accepts_leaks
     assert signature.sign(home, PLAN, accepts_leaks=True).read_bytes() == own
-    assert signature.seal_of(home, PLAN).accepts_leaks
+    assert signature.own_signature(home, PLAN).accepts_leaks
     [word] = (home.folder / "signed").glob("*.leaks.signature")
     word.write_bytes(own)
-    assert not signature.seal_of(home, PLAN).accepts_leaks
+    assert not signature.own_signature(home, PLAN).accepts_leaks
     signature.sign(home, PLAN, accepts_leaks=True)
     signature.sign(home, PLAN)
-    assert not signature.seal_of(home, PLAN).accepts_leaks
+    assert not signature.own_signature(home, PLAN).accepts_leaks
 
 
 def test_accepted_leaks_are_in_the_own_record(tmp_path: Path) -> None:
     """Each party's receipt says what that party accepted, not what another one did."""
     organisations = Organisations(PLAN, tables_for(PLAN, *made_up(columns=PLAN.columns)), tmp_path)
     try:
-        told = party_runs.sign(organisations.home("label"), organisations.plan_file, accept_leaks=True)
+        told = sign(organisations.home("label"), organisations.plan_file, accept_leaks=True)
         assert "and accepted its leaks" in str(told["lines"])
         commands = [organisations.train(name) for name in organisations.names]
         assert [command.wait() for command in commands] == [0, 0], [command.complained for command in commands]
@@ -70,20 +71,20 @@ def test_short_keys_need_a_word_of_their_own(organisations: Organisations) -> No
     """Signing names them as a leak, and training refuses them until this side allows them, whatever the plan says."""
     home, plan = organisations.home("label"), organisations.plan_file
     with pytest.raises(UnsafePlanError, match="keys by features"):
-        party_runs.sign(home, plan, accept_leaks=False)
+        sign(home, plan, accept_leaks=False)
     with pytest.raises(UnsafePlanError, match="--allow-test-keys"):
-        party_runs.train(home, plan, is_new=False, quiet=True, tell=lambda words: None)
-    told = party_runs.sign(home, plan, accept_leaks=True)
+        train(home, plan, is_new=False, quiet=True, tell=lambda words: None)
+    told = sign(home, plan, accept_leaks=True)
     assert any("fixes the seed" in str(note) for note in cast("list[str]", told["notes"]))
 
 
 def test_signing_before_aligning_says_what_it_assumed(organisations: Organisations) -> None:
     """Without aligned rows findings are about 10,000, and the first note says so; later about the real ones."""
     home, plan = organisations.home("label"), organisations.plan_file
-    after = party_runs.sign(home, plan, accept_leaks=True)
+    after = sign(home, plan, accept_leaks=True)
     assert after["rows"] == len(organisations.tables["label"])
     shutil.rmtree(home / "aligned")
-    before = party_runs.sign(home, plan, accept_leaks=True)
+    before = sign(home, plan, accept_leaks=True)
     noted = cast("list[str]", before["notes"])
     assert "assume 10,000" in noted[0]
     assert set(notes(Plan.load(plan), 10_000)) <= set(noted)
@@ -94,8 +95,8 @@ def test_signing_before_aligning_says_what_it_assumed(organisations: Organisatio
 def test_signing_fits_on_one_screen(organisations: Organisations) -> None:
     """The headline, the worst leaks and what is opened to whom; everything else is there with `verbose`."""
     home, plan = organisations.home("label"), organisations.plan_file
-    short = party_runs.sign(home, plan, accept_leaks=True)
-    long = party_runs.sign(home, plan, accept_leaks=True, is_verbose=True)
+    short = sign(home, plan, accept_leaks=True)
+    long = sign(home, plan, accept_leaks=True, is_verbose=True)
     lines = [part for line in cast("list[str]", short["lines"]) for part in textwrap.wrap(line, 80) or [""]]
     assert len(lines) <= SCREEN
     headline = summary(check(Plan.load(plan), len(organisations.tables["label"])))
@@ -115,7 +116,7 @@ def test_whoever_says_no_signs_nothing(organisations: Organisations) -> None:
         return False
 
     with pytest.raises(UnsafePlanError, match="nothing was signed"):
-        party_runs.sign(home, plan, accept_leaks=True, ask=say_no)
+        sign(home, plan, accept_leaks=True, ask=say_no)
     assert "What is opened, and to whom:" in shown
     assert not (home / "signed").exists()
 
@@ -148,9 +149,7 @@ def test_a_finished_run_is_not_signed_again(finished: Organisations) -> None:
     """Whoever types the command once more gets the same results, with the receipt and the date that they had."""
     place = finished.run_folder("label")
     before = {name: (place / name).read_bytes() for name in ("receipt.json", "run.json")}
-    told = party_runs.train(
-        finished.home("label"), finished.plan_file, False, quiet=True, tell=print, allow_test_keys=True
-    )
+    told = train(finished.home("label"), finished.plan_file, False, quiet=True, tell=print, allow_test_keys=True)
     assert {name: (place / name).read_bytes() for name in before} == before
     assert "this run was finished already, and signed on" in cast("list[str]", told["lines"])[0]
 
@@ -189,7 +188,7 @@ def test_a_record_signed_by_somebody_else_is_noticed(finished: Organisations, tm
     edited = changed(finished.run_folder("label"), tmp_path / "edited", seconds=1.5)
     stranger = Home.create(tmp_path / "stranger", HomeSettings("label"))
     stranger = stranger.join(Home.open(finished.home("features")).invitation(), None)
-    receipts.sign_record(stranger, edited, ["label", "features"])
+    receipts.sign_record(stranger, RunFolder(edited), ["label", "features"])
     assert receipt.run(edited)["verified"] is True
     compared = receipt.compare([edited, finished.run_folder("features")])
     assert (compared["consistent"], compared["verified"]) == (False, False)

@@ -16,11 +16,11 @@ import pytest
 from plumbob.crypto import Randomness, engines
 from plumbob.data import Table, batches
 from plumbob.errors import DataError, JournalError
-from plumbob.party import runs as party_runs
 from plumbob.party import training
 from plumbob.party.conversation import Conversation
 from plumbob.party.party_run import PartyRun
-from plumbob.party.training import JOURNAL
+from plumbob.party.verbs.forget import forget
+from plumbob.party.verbs.status import status
 from plumbob.plan import Plan
 from plumbob.protocol.cast import player
 from plumbob.protocol.handshake import Participant
@@ -29,7 +29,7 @@ from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.protocol.transcript import Transcript
 from plumbob.record import RunRecord
-from plumbob.run_folder import RunFolder
+from plumbob.run_folder import JOURNAL, RunFolder
 from tests.party.processes import source_of, stream
 from tests.party.support import Killed, Switchboard, keep_starting, run_parties
 from tests.party.verbs import Organisations
@@ -396,15 +396,15 @@ def test_secrets_kept_for_a_peer_that_is_gone(tmp_path: Path, monkeypatch: pytes
     assert before["status"].endswith(f"plumbob party forget {run}")
     results = organisations.run_folder("label") / "parties" / "label" / "part.json"
     part = results.read_bytes()
-    party_runs.forget(home, run, gives_up=False)
+    forget(home, run, gives_up=False)
     after = only_run(home)
     assert (after["status"], after["keeps_secrets"]) == ("finished", False)
     # Nobody is waited for, and the results are as they were.
     assert start("label").is_finished
     # What has nothing to forget, an emptied journal or none at all, is left alone whatever is said.
-    party_runs.forget(home, run, gives_up=True)
+    forget(home, run, gives_up=True)
     organisations.journal("label").unlink()
-    party_runs.forget(home, run, gives_up=True)
+    forget(home, run, gives_up=True)
     assert only_run(home)["status"] == "finished"
     assert results.read_bytes() == part
     give_up_unfinished(organisations.home("features-2"), organisations.run_folder("features-2"))
@@ -412,7 +412,7 @@ def test_secrets_kept_for_a_peer_that_is_gone(tmp_path: Path, monkeypatch: pytes
 
 def only_run(home: Path) -> dict[str, Any]:
     """What `party status` says of it."""
-    runs: Any = party_runs.status(home)["runs"]
+    runs: Any = status(home)["runs"]
     assert len(runs) == 1
     found: dict[str, Any] = runs[0]
     return found
@@ -422,14 +422,14 @@ def give_up_unfinished(home: Path, place: Path) -> None:
     """A run that is not over goes only if that is said, never while a process is at work, and then as a whole."""
     assert str(only_run(home)["status"]).endswith(f"plumbob party forget {place.name} --give-up")
     with pytest.raises(DataError, match="has not finished; add --give-up"):
-        party_runs.forget(home, place.name, gives_up=False)
+        forget(home, place.name, gives_up=False)
     with pytest.raises(DataError, match="no run of this party has that name"):
-        party_runs.forget(home, "../runs", gives_up=True)
+        forget(home, "../runs", gives_up=True)
     with (
         closing(SqliteJournal(place / JOURNAL)),
         pytest.raises(JournalError, match="another process is using this run"),
     ):
-        party_runs.forget(home, place.name, gives_up=True)
+        forget(home, place.name, gives_up=True)
     assert (place / JOURNAL).exists()
     # Another name of the same file shows what is left where it stood.
     left = home / "left"
@@ -437,6 +437,6 @@ def give_up_unfinished(home: Path, place: Path) -> None:
     with closing(sqlite3.connect(left)) as database:
         draws = [data for (data,) in database.execute("SELECT data FROM draws")]
     assert draws
-    party_runs.forget(home, place.name, gives_up=True)
+    forget(home, place.name, gives_up=True)
     assert not place.exists()
     assert not any(data[:32] in left.read_bytes() for data in draws)

@@ -22,12 +22,12 @@ from plumbob.data import Table
 from plumbob.party import alignment, refusals, signature
 from plumbob.party.home import Home
 from plumbob.party.settings import HomeSettings
-from plumbob.party.training import JOURNAL
 from plumbob.plan import Plan
 from plumbob.protocol.alignment import Alignment
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.sqlite_journal import SqliteJournal
+from plumbob.run_folder import JOURNAL
 from plumbob.workshop.simulation import Run
 from tests.party.processes import PATIENCE, context, free_port
 
@@ -234,5 +234,5 @@ def keep_secrets(folder: Path) -> None:
 
     SqliteJournal.__init__.__defaults__ = (draw,)
     # A checker cannot see that these are the same functions, with a copy.
-    setattr(PaillierPublicKey, "random_mask", mask)  # noqa: B010
-    setattr(TrainingParty, "_noise", noise)  # noqa: B010
+    setattr(PaillierPublicKey, "random_mask", mask)  # noqa: B010  # A checker would refuse the assignment.
+    setattr(TrainingParty, "_noise", noise)  # noqa: B010  # The same.

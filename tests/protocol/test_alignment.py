@@ -318,7 +318,7 @@ def test_the_same_draws_and_messages_give_the_same_bytes(from_step: int) -> None
     wire = Wire()
     participants = seated(TWO, wire, {"label": Randomness(draw)})
     tape: list[bytes] = []
-    participants["label"].channels["features"].tape = tape
+    participants["label"].channels["features"].recording = tape
     ids = {"label": ANNA, "features": BERT}
     parties = {
         name: AlignmentParty(participant, ids[name], chunk=4, jobs=1) for name, participant in participants.items()

@@ -25,7 +25,7 @@ class Unproved(AlignmentParty):
     def _commit(self, held: Sequence[bytes]) -> bytes:
         return b""
 
-    def _returned(self, held: Sequence[bytes], commitment: bytes) -> list[bytes]:
+    def _get_back_own_points(self, held: Sequence[bytes], commitment: bytes) -> list[bytes]:
         return self._return_in_order(held)
 
 
@@ -34,7 +34,7 @@ class Cheat(AlignmentParty):
 
     read: str | None = None
 
-    def _returned(self, held: Sequence[bytes], commitment: bytes) -> list[bytes]:
+    def _get_back_own_points(self, held: Sequence[bytes], commitment: bytes) -> list[bytes]:
         count, channel, step = len(self.ids), self._channel(self._next), self._done
         sizes = [self._chunk_bytes(start, count) for start in self._starts(self._longest)]
         mine = b"".join(channel.receive(Kind.TWICE_BLINDED_IDS, step + n, size) for n, size in enumerate(sizes) if size)
@@ -54,7 +54,7 @@ class Cheat(AlignmentParty):
         free = next(point for point in returned if point not in held)
         return [*held[:place], free, *held[place + 1 :]]
 
-    def _finished(self, ids: Sequence[str], points: Sequence[bytes]) -> Alignment:
+    def _finish(self, ids: Sequence[str], points: Sequence[bytes]) -> Alignment:
         theirs = self._channel(self._next).receive(Kind.CONFIRMATION, 0, HASH_BYTES)
         known = dict(zip(self._shuffled_ids, self._own_returned, strict=True))
         taken = next(point for point in self._changed if point in known.values() and point not in points)
@@ -80,11 +80,11 @@ class UnprovedCheat(Cheat):
 class ProvingCheat(Cheat):
     """Against ours: commits to the honest list, returns another one, and plays the rest as it is due."""
 
-    def _returned(self, held: Sequence[bytes], commitment: bytes) -> list[bytes]:
-        returned = super()._returned(held, commitment)
+    def _get_back_own_points(self, held: Sequence[bytes], commitment: bytes) -> list[bytes]:
+        returned = super()._get_back_own_points(held, commitment)
         self._trade_signs(held, len(returned))
         asked = self._salt + self._challenge
-        self._in_step(partial(self._traded, Kind.RETURN_CHALLENGE, asked, len(asked)), len(asked))
+        self._in_step(partial(self._trade, Kind.RETURN_CHALLENGE, asked, len(asked)), len(asked))
         return returned
 
 

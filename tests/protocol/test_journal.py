@@ -56,7 +56,7 @@ def test_long_messages_stand_beside_the_database(tmp_path: Path) -> None:
         assert journal.sending("peer", sent)
         journal.close()
         journal = SqliteJournal(path)
-        assert journal.mail("peer").unconfirmed[-1] == sent
+        assert journal.link_state("peer").unconfirmed[-1] == sent
         journal.begin(step)
         assert not journal.sending("peer", sent)
         assert journal.arrived("peer") == received
@@ -125,10 +125,10 @@ def test_a_journal_of_the_first_format_is_taken_up(tmp_path: Path) -> None:
     with closing(sqlite3.connect(path)) as database:
         database.executescript(FIRST_FORMAT)
     journal = SqliteJournal(path)
-    assert journal.mail("peer").unconfirmed == [b"old"]
+    assert journal.link_state("peer").unconfirmed == [b"old"]
     journal.begin(1)
     assert journal.sending("peer", bytes(LONG))
-    assert journal.mail("peer").unconfirmed == [b"old", bytes(LONG)]
+    assert journal.link_state("peer").unconfirmed == [b"old", bytes(LONG)]
     journal.close()
 
 

@@ -18,14 +18,16 @@ from plumbob.plan import Plan
 from plumbob.protocol import order
 from plumbob.protocol.cast import player
 from plumbob.protocol.channel import Channel
+from plumbob.protocol.exchange_order import ARBITER, EXCHANGE
 from plumbob.protocol.lattice_sets import TERMS, LatticeShape
 from plumbob.protocol.lattice_shares import ELEMENT_BYTES
 from plumbob.protocol.messages import LONGEST_TEXT, Kind, Message
 from plumbob.protocol.openings import RING_BITS
-from plumbob.protocol.order import ChannelOrder, MessageOrder, Turn, heard, table_for
+from plumbob.protocol.order import ChannelOrder, heard, order_for
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.quality import run_to_its_quality
 from plumbob.protocol.shares_prediction import PREDICTED_AT_ONCE, PREDICTED_BITS
+from plumbob.protocol.turns import TEXT, MessageOrder, Turn
 from plumbob.protocol.widths import columns_of, replies_for, slots_for
 from plumbob.transport import linked_pair
 from tests.protocol.support import Wire, made_up, outcomes, plan_for, seated, tables_for
@@ -64,7 +66,7 @@ def test_training_says_what_the_table_has(plan: Plan) -> None:
     parties = {name: player(one, tables.get(name)) for name, one in participants.items()}
     ends = outcomes({name: partial(run_to_its_quality, party) for name, party in parties.items()}, participants)
     assert all(isinstance(end, tuple) for end in ends.values()), ends
-    table = table_for(plan, "train")
+    table = order_for(plan, "train")
     assert table is not None
     said = follow(wire, plan, table, sizes_of(plan, parties))
     assert {turn.kind for turn in table.steps} <= said
@@ -87,7 +89,7 @@ def test_prediction_says_what_the_table_has(split: tuple[int, ...], keys: dict[s
     plan = run_of(split, **keys).model.plan
     session = predicted(run_of(split, **keys), [[3, 1], [4]], wire)
     assert len(session.scores) == 2
-    table = table_for(plan, "predict")
+    table = order_for(plan, "predict")
     assert table is not None
     assert {Kind.QUERY, Kind.QUERY_ROWS, Kind.QUERY_VERDICT, Kind.SCORE_SHARE} <= follow(wire, plan, table)
 
@@ -125,7 +127,7 @@ def assert_size(due: list[Turn], message: Message, words: dict[str, Any]) -> Non
     [turn, *_] = due
     if isinstance(turn.size, int):
         assert len(message.body) == turn.size
-    elif turn.size == order.TEXT:
+    elif turn.size == TEXT:
         assert len(message.body) <= LONGEST_TEXT
     elif words and "keys" not in turn.size:
         sizes = [eval(str(one.size), {"__builtins__": {}}, words) for one in due]  # noqa: S307  # The table's own.
@@ -206,7 +208,7 @@ def lattice_words(parties: dict[str, Any], ends: set[str], trained: int, is_held
 
 def test_a_message_is_not_due_twice_nor_before_an_earlier_one() -> None:
     """The table says what comes next; a new step begins it again."""
-    due = ChannelOrder(order.EXCHANGE)
+    due = ChannelOrder(EXCHANGE)
     due.take(Kind.MASKED_SUMS, 1)
     for kind in (Kind.RESIDUALS, Kind.MASKED_SUMS, Kind.SCORES):
         with pytest.raises(LocalProtocolError, match="not due in step 1; expected OPENED_SUMS"):
@@ -233,18 +235,18 @@ def test_turns_repeat_together() -> None:
 def test_only_who_may_speak_is_waited_for() -> None:
     """Opened sums come from an arbiter and from nobody else, and a party without columns is sent no residuals."""
     plan = PLANS["arbiter"]
-    ChannelOrder(heard(order.ARBITER, plan, "arbiter", "label")).take(Kind.OPENED_SUMS, 1)
+    ChannelOrder(heard(ARBITER, plan, "arbiter", "label")).take(Kind.OPENED_SUMS, 1)
     with pytest.raises(LocalProtocolError, match="OPENED_SUMS is not due"):
-        ChannelOrder(heard(order.ARBITER, plan, "features", "label")).take(Kind.OPENED_SUMS, 1)
+        ChannelOrder(heard(ARBITER, plan, "features", "label")).take(Kind.OPENED_SUMS, 1)
     nobody = plan_for((0, 2), protocol="exchange", intercept=False)
     with pytest.raises(LocalProtocolError, match="RESIDUALS is not due"):
-        ChannelOrder(heard(order.EXCHANGE, nobody, "features", "label")).take(Kind.RESIDUALS, 1)
+        ChannelOrder(heard(EXCHANGE, nobody, "features", "label")).take(Kind.RESIDUALS, 1)
 
 
 def test_a_stage_has_one_party_that_turns() -> None:
     """Of four by lattices, parties ask those behind them in the plan; what is lifted goes to the label party alone."""
     plan = lattice_plan((1, 1, 1, 1))
-    table = table_for(plan, "train")
+    table = order_for(plan, "train")
     assert table is not None
     places = {party.name: place for place, party in enumerate(plan.learners)}
     for sender, receiver in permutations(places, 2):
@@ -256,18 +258,18 @@ def test_a_stage_has_one_party_that_turns() -> None:
 
 def test_only_the_label_party_drafts() -> None:
     """Once roles are known, a feature party waits for nothing from another one, and for no width from anybody."""
-    drafted = order.heard_in_proposal("label party", "feature party")
+    drafted = order.proposal_order_between("label party", "feature party")
     assert [turn.kind for turn in drafted.outside] == [Kind.PROPOSAL_DRAFT, Kind.PROPOSAL_PLAN]
-    assert [turn.kind for turn in order.heard_in_proposal("feature party", "label party").outside] == [
+    assert [turn.kind for turn in order.proposal_order_between("feature party", "label party").outside] == [
         Kind.PROPOSAL_WIDTH
     ]
-    assert order.heard_in_proposal("feature party", "feature party") == MessageOrder(())
+    assert order.proposal_order_between("feature party", "feature party") == MessageOrder(())
 
 
 def test_a_channel_does_not_wait_for_what_is_not_due() -> None:
     """It says so at once, and not after all patience; nor does it wait for another size than the table's."""
     channel = Channel("features", linked_pair()[0], patience=600.0)
-    channel.follow(order.EXCHANGE)
+    channel.follow(EXCHANGE)
     with pytest.raises(LocalProtocolError, match="SCORES is not due in step 1"):
         channel.receive(Kind.SCORES, 1, 10)
     with pytest.raises(LocalProtocolError, match="CONFIRMATION has 32 bytes, and we would wait for 31"):
@@ -277,7 +279,7 @@ def test_a_channel_does_not_wait_for_what_is_not_due() -> None:
 def every_table() -> Iterator[MessageOrder]:
     """Of all purposes."""
     for plan in PLANS.values():
-        yield from (table for purpose in ("train", "predict", "align") if (table := table_for(plan, purpose)))
+        yield from (table for purpose in ("train", "predict", "align") if (table := order_for(plan, purpose)))
 
 
 def test_a_kind_stands_outside_the_steps_or_in_them() -> None:

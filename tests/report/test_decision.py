@@ -95,8 +95,8 @@ def test_what_is_opened() -> None:
 def test_that_parties_keep_to_the_protocol_is_assumed() -> None:
     """First of all; what a cheat can carry out is a number where it is bounded."""
     assert decided().assumed[0].startswith("Every organisation keeps to the protocol")
-    assert "22 bits of each row scored for it, at most 10,010 in all" in decided().assumed[0]
-    assert "57 bits of each row scored for it" in decided(open="own").assumed[0]
+    assert "22 bits of each row that is scored for it, at most 10,010 bits in all" in decided().assumed[0]
+    assert "57 bits of each row that is scored for it" in decided(open="own").assumed[0]
     assert "learn more" in decided(8, 5, 5).assumed[0]
     assert "learn more" in decided(protocol="exchange").assumed[0]
     assert any("arbiter, which holds the key" in line for line in decided(protocol="arbiter").assumed)
@@ -106,7 +106,7 @@ def test_that_parties_keep_to_the_protocol_is_assumed() -> None:
 def test_signer_officer_and_receipt_read_the_same_number_of_bits(keys: dict[str, Any], rows: int) -> None:
     """22 for each row that the plan lets be scored: by default those trained on, without the held-out ones."""
     plan = Plan.for_columns((8, 22), rows=455, test_share=0.2, **keys)
-    words = f"at most {22 * rows:,} in all"
+    words = f"at most {22 * rows:,} bits in all"
     assert words in " ".join(consent_lines(plan, 455, check(plan)))
     assert words in decided(test_share=0.2, **keys).assumed[0]
     assert words in " ".join(notes(plan))

@@ -27,7 +27,7 @@ class Collected:
         *,
         listen: str | None = None,
         proxy: str | None = None,
-        pace: Timeouts = QUICK,
+        timeouts: Timeouts = QUICK,
         largest: int = LARGEST,
     ) -> None:
         self.connections: queue.Queue[Connection] = queue.Queue()
@@ -40,7 +40,7 @@ class Collected:
             largest_message=largest,
             on_connection=self.connections.put,
             on_refusal=self.refusals.put,
-            pace=pace,
+            timeouts=timeouts,
         )
 
     def next(self) -> Connection:
@@ -71,11 +71,11 @@ def opened(*connectors: Collected) -> Iterator[None]:
 
 @contextmanager
 def listening(
-    identity: Identity, *others: Identity, pace: Timeouts = QUICK, largest: int = LARGEST
+    identity: Identity, *others: Identity, timeouts: Timeouts = QUICK, largest: int = LARGEST
 ) -> Iterator[Collected]:
     """A connector that the others may call."""
     peers = [peer_of(other) for other in others]
-    collected = Collected(identity, peers, listen="127.0.0.1:0", pace=pace, largest=largest)
+    collected = Collected(identity, peers, listen="127.0.0.1:0", timeouts=timeouts, largest=largest)
     with opened(collected):
         yield collected
 
@@ -87,21 +87,21 @@ def dialling(
     address: str | None,
     *,
     proxy: str | None = None,
-    pace: Timeouts = QUICK,
+    timeouts: Timeouts = QUICK,
     largest: int = LARGEST,
 ) -> Iterator[Collected]:
     """A connector that calls the other one there."""
-    collected = Collected(identity, [peer_of(other, address)], proxy=proxy, pace=pace, largest=largest)
+    collected = Collected(identity, [peer_of(other, address)], proxy=proxy, timeouts=timeouts, largest=largest)
     with opened(collected):
         yield collected
 
 
 @contextmanager
-def connected(here: Identity, there: Identity, pace: Timeouts = QUICK) -> Iterator[tuple[Connection, Connection]]:
+def connected(here: Identity, there: Identity, timeouts: Timeouts = QUICK) -> Iterator[tuple[Connection, Connection]]:
     """Both ends of one connection, the dialling one first."""
     with (
-        listening(there, here, pace=pace) as server,
-        dialling(here, there, server.connector.address, pace=pace) as client,
+        listening(there, here, timeouts=timeouts) as server,
+        dialling(here, there, server.connector.address, timeouts=timeouts) as client,
     ):
         yield client.next(), server.next()
 

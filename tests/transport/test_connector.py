@@ -30,7 +30,7 @@ from plumbob.transport import tls
 from plumbob.transport.connector import MOST_CONNECTIONS_A_PEER, Connector, Peer
 from plumbob.transport.identity import Identity, now
 from plumbob.transport.strangers import MOST_STRANGERS, Stranger, Strangers
-from plumbob.transport.websocket import PATH
+from plumbob.transport.websocket_opening import PATH
 from tests.transport.support import (
     LARGEST,
     PATIENCE,
@@ -289,8 +289,8 @@ def test_dialling_may_begin_before_the_peer_is_there(bank: Identity, fund: Ident
 
 def test_a_silent_peer_is_noticed(bank: Identity, fund: Identity) -> None:
     """A peer that shows no life, not even an answer to a ping, is given up after the deadline."""
-    pace = replace(QUICK, silence=0.5)
-    with listening(fund, bank, pace=pace) as server:
+    timeouts = replace(QUICK, silence=0.5)
+    with listening(fund, bank, timeouts=timeouts) as server:
         sock, _ = speaking(bank, where(server))
         with sock:
             assert "no sign of life from bank for 0.5 s" in ended(server.next())
@@ -308,7 +308,7 @@ def test_an_idle_peer_is_alive(bank: Identity, fund: Identity) -> None:
 
 def test_a_dead_link_is_noticed_by_a_sender(bank: Identity, fund: Identity) -> None:
     """Who is in the middle of sending to a peer that died hears of it too."""
-    with listening(fund, bank, pace=replace(QUICK, silence=0.5), largest=64 * LARGEST) as server:
+    with listening(fund, bank, timeouts=replace(QUICK, silence=0.5), largest=64 * LARGEST) as server:
         sock, _ = speaking(bank, where(server))
         with sock, pytest.raises(TransportError, match="no sign of life"):
             server.next().send(bytes(64 * LARGEST))
@@ -319,8 +319,8 @@ def test_both_may_dial(bank: Identity, fund: Identity) -> None:
     slow = replace(QUICK, give_way=4.0)
     with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as two:
         places = [f"127.0.0.1:{sock.getsockname()[1]}" for sock in (one, two)]
-    first = Collected(bank, [peer_of(fund, places[1])], listen=places[0], pace=slow)
-    second = Collected(fund, [peer_of(bank, places[0])], listen=places[1], pace=slow)
+    first = Collected(bank, [peer_of(fund, places[1])], listen=places[0], timeouts=slow)
+    second = Collected(fund, [peer_of(bank, places[0])], listen=places[1], timeouts=slow)
     with opened(second, first):
         here, there = first.next(), second.next()
         time.sleep(5.0)
@@ -589,7 +589,7 @@ def test_a_browser_is_refused(bank: Identity, fund: Identity) -> None:
 
 def test_slow_strangers_do_not_hold_the_door(bank: Identity, fund: Identity) -> None:
     """Many callers that never finish their handshake are cut off, and a peer gets in beside them."""
-    with listening(fund, bank, pace=replace(QUICK, handshake=60, first_byte=60)) as server:
+    with listening(fund, bank, timeouts=replace(QUICK, handshake=60, first_byte=60)) as server:
         strangers = [socket.create_connection(where(server), timeout=PATIENCE) for _ in range(3 * MOST_STRANGERS)]
         try:
             for stranger in strangers:
@@ -666,21 +666,21 @@ def gets_in(server: Collected, identity: Identity, source: str) -> bool:
 @pytest.mark.parametrize("source", ["127.0.0.1", "127.0.0.2"])
 def test_a_flood_keeps_no_peer_out(bank: Identity, fund: Identity, source: str) -> None:
     """Silent callers, from a peer's own address or another one, make room for a peer that has begun its handshake."""
-    with listening(fund, bank, pace=replace(QUICK, handshake=60, first_byte=60)) as server:
+    with listening(fund, bank, timeouts=replace(QUICK, handshake=60, first_byte=60)) as server:
         assert gets_in(server, bank, source)
 
 
 def test_a_flood_kept_a_peer_out(bank: Identity, fund: Identity, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the oldest makes room, the same flood ends the peer's handshake."""
     monkeypatch.setattr(station_module, "Strangers", OldestFirst)
-    with listening(fund, bank, pace=replace(QUICK, handshake=60, first_byte=60)) as server:
+    with listening(fund, bank, timeouts=replace(QUICK, handshake=60, first_byte=60)) as server:
         assert not gets_in(server, bank, "127.0.0.2")
 
 
 def test_a_silent_caller_has_little_time(bank: Identity, fund: Identity) -> None:
     """Without a first byte a caller is sent away long before a handshake's deadline."""
     with (
-        listening(fund, bank, pace=replace(QUICK, handshake=60, first_byte=0.2)) as server,
+        listening(fund, bank, timeouts=replace(QUICK, handshake=60, first_byte=0.2)) as server,
         socket.create_connection(where(server), timeout=PATIENCE) as silent,
     ):
         assert silent.recv(1) == b""
@@ -715,7 +715,7 @@ def sent_away(sockets: list[socket.socket]) -> list[socket.socket]:
 def test_a_slow_handshake_has_a_deadline(bank: Identity, fund: Identity) -> None:
     """A caller that sends a byte now and then does not win time by it."""
     with (
-        listening(fund, bank, pace=replace(QUICK, handshake=0.5)) as server,
+        listening(fund, bank, timeouts=replace(QUICK, handshake=0.5)) as server,
         socket.create_connection(where(server), timeout=PATIENCE) as slow,
     ):
         # The head of a client's hello of 512 bytes, which then trickles.
@@ -733,7 +733,7 @@ def test_a_slow_handshake_has_a_deadline(bank: Identity, fund: Identity) -> None
 def test_a_slow_request_has_a_deadline(bank: Identity, fund: Identity) -> None:
     """Even a pinned peer must come to the point after TLS."""
     with (
-        listening(fund, bank, pace=replace(QUICK, handshake=0.5)) as server,
+        listening(fund, bank, timeouts=replace(QUICK, handshake=0.5)) as server,
         socket.create_connection(where(server), timeout=PATIENCE) as raw,
         plain_context(bank).wrap_socket(raw) as sock,
     ):
@@ -760,7 +760,7 @@ def test_a_peer_has_few_connections_at_a_time(bank: Identity, fund: Identity) ->
 @given(blob=st.binary(min_size=1, max_size=300))
 def test_no_bytes_of_a_peer_break_the_station(parties: dict[str, Identity], blob: bytes) -> None:
     """Whatever a pinned peer sends after its handshake: messages or an end in our own words, and the next may come."""
-    with listening(parties["fund"], parties["bank"], pace=replace(QUICK, closing=0.05)) as server:
+    with listening(parties["fund"], parties["bank"], timeouts=replace(QUICK, closing=0.05)) as server:
         sock, _ = speaking(parties["bank"], where(server))
         with sock:
             sock.sendall(blob)
@@ -882,7 +882,7 @@ def test_a_refusal_that_cannot_be_told_ends_nothing(
             largest_message=LARGEST,
             on_connection=lambda connection: came.set(),
             on_refusal=fail,
-            pace=QUICK,
+            timeouts=QUICK,
         )
         with caplog.at_level(logging.CRITICAL):
             here.open()
@@ -907,7 +907,7 @@ def test_a_user_that_fails_ends_its_connection_only(
         proxy=None,
         largest_message=LARGEST,
         on_connection=fail,
-        pace=QUICK,
+        timeouts=QUICK,
     )
     broken.open()
     try:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from plumbob.privacy.rows import coin_flip_bound
 from plumbob.run_folder import RunFolder
 from plumbob.workshop import demo
 
@@ -27,15 +28,21 @@ def test_the_point(result: dict[str, Any]) -> None:
     """Undefended, labels leak in sight of everybody; with noise and on shares they do not."""
     runs = {item["defence"]: item for item in result["runs"]}
     assert list(runs) == ["exchange", "exchange with noise", "shares"]
-    assert {name: item["verdicts"]["labels"] for name, item in runs.items()} == {
-        "exchange": "leaks",
-        "exchange with noise": "blocked",
-        "shares": "blocked",
-    }
+    assert runs["exchange"]["verdicts"]["labels"] == "leaks"
+    assert runs["shares"]["verdicts"]["labels"] == "blocked"
     assert runs["exchange"]["advantages"]["label-sign"] > 0.5
     assert runs["exchange with noise"]["advantages"]["label-sign"] == 0
     assert runs["shares"]["advantages"]["label-sign"] is None
     assert all(item["bytes"] > 0 and item["seconds"] > 0 and item["auc"] > 0.6 for item in runs.values())
+
+
+def test_noise_keeps_what_it_promises(result: dict[str, Any], out: Path) -> None:
+    """Watching gives nothing; choosing rows gives no more right guesses than epsilon allows."""
+    findings = {found.attack: found for found in RunFolder(out / demo.FOLDERS["exchange with noise"]).record().findings}
+    assert findings["label-sign"].verdict == findings["label-average"].verdict == "blocked"
+    interval = findings["label-chosen-rows"].interval
+    assert interval is not None
+    assert interval[0] < coin_flip_bound(demo.EPSILON, 1e-6)
 
 
 def test_encrypted_is_clear(result: dict[str, Any]) -> None:
@@ -47,7 +54,15 @@ def test_report_shows_the_same(result: dict[str, Any], out: Path) -> None:
     """Report and lines hold the same tables, and the time it took."""
     page = (out / "report.html").read_text()
     lines = "\n".join(result["lines"])
-    for text in ("exchange with noise", "shares", "label-sign", "advantage", "pooled", "local-only", "All of it took"):
+    for text in (
+        "exchange with noise",
+        "shares",
+        "label-sign",
+        "advantage",
+        "pooled",
+        "local-only",
+        "Training and attacks took",
+    ):
         assert text in page
         assert text in lines
 

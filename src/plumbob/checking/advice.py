@@ -11,8 +11,8 @@ FEATURE_NOISE = "--noise std --noise-std {std:g} --row-norm 1"
 ON_OPENED_WEIGHTS = ("label-counts", "label-chosen-rows")
 HONEST_BUT_CURIOUS = (
     "shares between three or more parties is for parties that keep to the protocol: all but one together learn nothing "
-    "but what is opened. A party that sends something else can read more than the bits counted here: masked-shares is "
-    "the way that we know."
+    "but what is opened. A party that breaks it can read more than the bits counted here; masked-shares is the one way "
+    "we know."
 )
 
 
@@ -70,14 +70,14 @@ def notes_for(plan: Plan) -> Iterator[str]:
             "class 1."
         )
     if plan.arbiter is not None:
-        yield f"{plan.arbiter.name} together with any one party can read every residual: it must join nobody."
+        yield f"{plan.arbiter.name} together with any one party can read every residual: it must side with nobody."
     if plan.unmasked_gradients_for_the_arbiter and plan.arbiter is not None:
-        yield f"{plan.arbiter.name} read all parties' gradients, because the plan leaves the masks out."
+        yield f"{plan.arbiter.name} reads all parties' gradients, because the plan leaves the masks out."
     if plan.noise == "heuristic":
-        yield "The paper's epsilon and delta for its noise are heuristic, by its own words."
+        yield "The paper's epsilon and delta for this noise are heuristic, as the paper itself says."
     if plan.noise == "sound":
         yield (
-            "This noise protects labels only, no features and no whole rows, and can destroy the model: on credit, one "
+            "This noise protects labels only, not features or whole rows, and can destroy the model: on credit, one "
             'of three seeds ended at an AUC of .43. Over shares, noise = "rows" promises more and costs less.'
         )
 
@@ -93,16 +93,16 @@ def prediction_notes(plan: Plan) -> Iterator[str]:
         weights, whose = plan.columns, "the joint weights"
         yield f"The weights are never opened: each prediction shows {asker} one joint score and nobody's part of it."
     elif len(others) == 1:
-        weights, whose = theirs, f"{others[0]}'s weights"
+        weights, whose = theirs, f"the weights of {others[0]}"
         yield (
-            f"Each joint score that is shown gives {asker} {others[0]}'s part of it, because it knows its own; nothing "
-            "can hide that between two parties."
+            f"Each joint score that {asker} sees also shows it the part of {others[0]}, because it knows its own part; "
+            "nothing can hide that between two parties."
         )
     else:
         weights, whose = theirs, "all feature parties' weights"
         yield (
-            f"Each joint score that is shown gives {asker} the sum of {len(others)} feature parties' parts and no "
-            f"single one, unless all the others tell {asker} theirs."
+            f"Each joint score that {asker} sees also shows it the sum of {len(others)} feature parties' parts, but no "
+            f"single part, unless all the others tell {asker} theirs."
         )
     equation = f"one equation about {theirs} unknown columns" if theirs > 1 else "the value of the unknown column"
     yield (

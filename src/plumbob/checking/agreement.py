@@ -9,7 +9,7 @@ from plumbob.plan import Plan
 from plumbob.record import Finding
 
 AS_PREDICTED, MORE, LESS, NOT_PREDICTED = "as predicted", "more than predicted", "less than predicted", "not predicted"
-# Whether an attack has nothing to work on, or works and reaches nothing, is the same to who is attacked.
+# Whether an attack has nothing to work on, or works and reaches nothing, is the same to whoever is attacked.
 REACH = {LEAKS: 2, DEGRADES: 1, BLOCKED: 0, NOT_APPLICABLE: 0}
 
 
@@ -33,7 +33,7 @@ class Agreement:
     def __str__(self) -> str:
         said = f"check said {self.predicted}" if self.predicted else "check said nothing"
         return (
-            f"{self.attack} by {self.by} on {self.target} of {self.against}: {said}, the red team found "
+            f"{self.attack} by {self.by} against {self.against} ({self.target}): {said}, the red team found "
             f"{self.found}; {self.word}."
         )
 
@@ -48,11 +48,11 @@ def predictions(plan: Plan, training_rows: int) -> list[Finding]:
 def agreements(predicted: Sequence[Finding], findings: Sequence[Finding]) -> list[Agreement]:
     """One for each finding of the red team, disagreements first."""
     verdicts = {_key(one): one.verdict for one in predicted}
-    judged = [_judged(one, verdicts.get(_key(one), "")) for one in findings]
+    judged = [_compare(one, verdicts.get(_key(one), "")) for one in findings]
     return sorted(judged, key=lambda one: one.is_kept)
 
 
-def _judged(finding: Finding, predicted: str) -> Agreement:
+def _compare(finding: Finding, predicted: str) -> Agreement:
     word = NOT_PREDICTED
     if predicted:
         difference = REACH[finding.verdict] - REACH[predicted]

@@ -52,12 +52,12 @@ def at_home(plan: Plan, table: Table, party: str) -> AtHome:
     rank = float(np.mean([np.linalg.matrix_rank(X) for X in _some_batches(whole, shard.X)]))
     if shard.y is None or not columns.shape[1]:
         return AtHome(party, rank, two_valued)
-    general = metrics.auc(shard.y, _regressed(shard.X, shard.y))
-    trained = metrics.auc(shard.y, shard.X @ _trained(whole, shard.X, shard.y))
-    return AtHome(party, rank, two_valued, max(general, 0.5), max(trained, 0.5), _rehearsed(whole, shard.X, shard.y))
+    general = metrics.auc(shard.y, _fit_without_peers(shard.X, shard.y))
+    trained = metrics.auc(shard.y, shard.X @ _train_alone(whole, shard.X, shard.y))
+    return AtHome(party, rank, two_valued, max(general, 0.5), max(trained, 0.5), _rehearse(whole, shard.X, shard.y))
 
 
-def _rehearsed(plan: Plan, X: Matrix, y: NDArray[np.int8]) -> dict[str, Advantages]:
+def _rehearse(plan: Plan, X: Matrix, y: NDArray[np.int8]) -> dict[str, Advantages]:
     if not can_rehearse(plan, len(X)):
         return {}
     return {peer.name: rehearsed(plan, peer.name, X, y) for peer in plan.feature_parties if peer.features}
@@ -68,12 +68,12 @@ def _some_batches(plan: Plan, X: Matrix) -> Iterator[Matrix]:
         yield X[batch.rows]
 
 
-def _regressed(X: Matrix, y: NDArray[np.int8]) -> Vector:
+def _fit_without_peers(X: Matrix, y: NDArray[np.int8]) -> Vector:
     scores: Vector = X @ np.linalg.lstsq(X, logistic.signs_of(y), rcond=None)[0]
     return scores
 
 
-def _trained(plan: Plan, X: Matrix, y: NDArray[np.int8]) -> Vector:
+def _train_alone(plan: Plan, X: Matrix, y: NDArray[np.int8]) -> Vector:
     """Own weights after a training as planned, but alone; from where it was, if it runs away."""
     generator = np.random.default_rng(plan.seed)
     weights = np.zeros(X.shape[1])

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from plumbob.checking import feature_rules, label_rules, lattice_rules, scenes
+from plumbob.checking import attack_drawings, feature_rules, label_rules, lattice_rules
 from plumbob.checking.figures import Figures
 from plumbob.checking.rules import Judgement
 from plumbob.errors import PlanError
@@ -28,7 +28,7 @@ class AttackEntry:
     story: str
     judge: Callable[[Figures, str], Judgement]
     """From a plan's figures and the attacker's name to a verdict with the numbers behind it."""
-    scene: Callable[[Figures, str, str], scenes.AttackDrawing]
+    draw: Callable[[Figures, str, str], attack_drawings.AttackDrawing]
     """From a plan's figures, the attacker's name and the target to what the lab draws."""
 
 
@@ -43,7 +43,7 @@ _OFF_THE_CIRCLE = AttackEntry(
         "opened to it."
     ),
     judge=lattice_rules.off_the_circle,
-    scene=scenes.off_the_circle,
+    draw=attack_drawings.off_the_circle,
 )
 _GARBAGE_REPLIES = AttackEntry(
     name="garbage-replies",
@@ -56,7 +56,7 @@ _GARBAGE_REPLIES = AttackEntry(
         "that what is opened never holds enough of it."
     ),
     judge=lattice_rules.garbage_replies,
-    scene=scenes.garbage_replies,
+    draw=attack_drawings.garbage_replies,
 )
 
 CATALOGUE: tuple[AttackEntry, ...] = (
@@ -70,7 +70,7 @@ CATALOGUE: tuple[AttackEntry, ...] = (
             "for each person's residual. While scores are small, the sign of the residual is the label."
         ),
         judge=label_rules.label_sign,
-        scene=scenes.label_sign,
+        draw=attack_drawings.label_sign,
     ),
     AttackEntry(
         name="label-only",
@@ -78,12 +78,11 @@ CATALOGUE: tuple[AttackEntry, ...] = (
         target="labels",
         reference="Theorem 4.1; beyond it: first step from zero weights",
         story=(
-            "Where the label party brings nothing but labels, or all weights are still zero, a sum is a riddle of "
-            "yes and no. Integer and lattice methods solve it for several times more people than this party has "
-            "columns."
+            "Where the label party brings nothing but labels, or all weights are still zero, a sum is a riddle of yes "
+            "and no. Integer and lattice methods solve it for several times more people than this party has columns."
         ),
         judge=label_rules.label_only,
-        scene=scenes.label_only,
+        draw=attack_drawings.label_only,
     ),
     AttackEntry(
         name="label-stacked",
@@ -95,7 +94,7 @@ CATALOGUE: tuple[AttackEntry, ...] = (
             "labels are fixed, also where no single batch gives anything away."
         ),
         judge=label_rules.label_stacked,
-        scene=scenes.label_stacked,
+        draw=attack_drawings.label_stacked,
     ),
     AttackEntry(
         name="label-average",
@@ -107,7 +106,7 @@ CATALOGUE: tuple[AttackEntry, ...] = (
             "epochs has less of it, and its sign is the label."
         ),
         judge=label_rules.label_average,
-        scene=scenes.label_average,
+        draw=attack_drawings.label_average,
     ),
     AttackEntry(
         name="label-counts",
@@ -119,7 +118,7 @@ CATALOGUE: tuple[AttackEntry, ...] = (
             "with a yes, exactly and for any batch size. Small groups give single labels away."
         ),
         judge=label_rules.label_counts,
-        scene=scenes.label_counts,
+        draw=attack_drawings.label_counts,
     ),
     AttackEntry(
         name="label-chosen-rows",
@@ -131,7 +130,7 @@ CATALOGUE: tuple[AttackEntry, ...] = (
             "them alone. No check of a message can see it, and a larger batch does not help."
         ),
         judge=label_rules.label_chosen_rows,
-        scene=scenes.label_chosen_rows,
+        draw=attack_drawings.label_chosen_rows,
     ),
     AttackEntry(
         name="packing",
@@ -144,7 +143,7 @@ CATALOGUE: tuple[AttackEntry, ...] = (
             "batches too."
         ),
         judge=label_rules.packing_for_labels,
-        scene=scenes.packing,
+        draw=attack_drawings.packing,
     ),
     AttackEntry(
         name="claimed-width",
@@ -156,7 +155,7 @@ CATALOGUE: tuple[AttackEntry, ...] = (
             "batch has rows it solves for everybody's labels, unless widths are agreed beforehand."
         ),
         judge=label_rules.claimed_width,
-        scene=scenes.claimed_width,
+        draw=attack_drawings.claimed_width,
     ),
     AttackEntry(
         name="feature-single",
@@ -169,7 +168,7 @@ CATALOGUE: tuple[AttackEntry, ...] = (
             "next gives the scale."
         ),
         judge=feature_rules.single,
-        scene=scenes.feature_single,
+        draw=attack_drawings.feature_single,
     ),
     AttackEntry(
         name="feature-single",
@@ -183,7 +182,7 @@ CATALOGUE: tuple[AttackEntry, ...] = (
             "next gives the scale."
         ),
         judge=feature_rules.single,
-        scene=scenes.feature_single,
+        draw=attack_drawings.feature_single,
     ),
     AttackEntry(
         name="feature-chain",
@@ -195,7 +194,7 @@ CATALOGUE: tuple[AttackEntry, ...] = (
             "number unrolls the whole training. Only the right guess gives a person the same value in two epochs."
         ),
         judge=feature_rules.chain,
-        scene=scenes.feature_chain,
+        draw=attack_drawings.feature_chain,
     ),
     AttackEntry(
         name="feature-geometry",
@@ -207,7 +206,7 @@ CATALOGUE: tuple[AttackEntry, ...] = (
             "score. These are the numbers from which the features are then worked out."
         ),
         judge=feature_rules.peer_scores,
-        scene=scenes.peer_scores,
+        draw=attack_drawings.peer_scores,
     ),
     AttackEntry(
         name="feature-geometry",
@@ -219,7 +218,7 @@ CATALOGUE: tuple[AttackEntry, ...] = (
             "to one rotation. Whoever knows a few people's features turns it the right way and has everybody's."
         ),
         judge=feature_rules.geometry,
-        scene=scenes.feature_geometry,
+        draw=attack_drawings.feature_geometry,
     ),
     AttackEntry(
         name="packing",
@@ -232,7 +231,7 @@ CATALOGUE: tuple[AttackEntry, ...] = (
             "in large batches too."
         ),
         judge=feature_rules.packing_for_scores,
-        scene=scenes.packing,
+        draw=attack_drawings.packing,
     ),
     AttackEntry(
         name="claimed-width",
@@ -244,7 +243,7 @@ CATALOGUE: tuple[AttackEntry, ...] = (
             "batch has rows it solves for everybody's partial scores, unless widths are agreed beforehand."
         ),
         judge=label_rules.claimed_width,
-        scene=scenes.claimed_width,
+        draw=attack_drawings.claimed_width,
     ),
     AttackEntry(
         name="steering",
@@ -257,7 +256,7 @@ CATALOGUE: tuple[AttackEntry, ...] = (
             "A limit on each step stops large moves; small ones look like training."
         ),
         judge=feature_rules.steering,
-        scene=scenes.steering,
+        draw=attack_drawings.steering,
     ),
     AttackEntry(
         name="steering",
@@ -270,7 +269,7 @@ CATALOGUE: tuple[AttackEntry, ...] = (
             "A limit on each step stops large moves; small ones look like training."
         ),
         judge=feature_rules.steering,
-        scene=scenes.steering,
+        draw=attack_drawings.steering,
     ),
     _OFF_THE_CIRCLE,
     replace(_OFF_THE_CIRCLE, by="label"),

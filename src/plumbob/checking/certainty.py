@@ -87,7 +87,7 @@ def _reach(figures: Figures, party: str, solve: Solve, general_auc: float) -> Re
 def _reached_auc(figures: Figures, party: str, solve: Solve, general_auc: float) -> float:
     """The mean over the steps in which the others' scores fade."""
     steps = np.unique(np.linspace(0, max(0, solve.last_step - 1), LOOKS).astype(int))
-    aucs = [_auc_at(figures, party, solve, _explained(general_auc), int(step)) for step in steps]
+    aucs = [_auc_at(figures, party, solve, _explained_share(general_auc), int(step)) for step in steps]
     return min(solve.most_auc, float(np.mean(aucs)))
 
 
@@ -111,7 +111,7 @@ def _baseline_auc(figures: Figures, party: str, general_auc: float) -> float:
     """What one's part of the model says at the end: at most what the columns say, less what the start left in it."""
     if not figures.start_size:
         return general_auc
-    rho2, spectrum, faded = _explained(general_auc), figures.spectrum, _fading(figures, figures.steps)
+    rho2, spectrum, faded = _explained_share(general_auc), figures.spectrum, _fading(figures, figures.steps)
     share = figures.plan.party(party).features / max(figures.plan.columns, 1)
     left = figures.start_size**2 * share * faded**2 * figures.variances
     # Labels mostly lie in the directions with most variance, which are learned first.
@@ -136,7 +136,7 @@ def _drift(figures: Figures) -> float:
     return USUAL_DRIFT * shorter if plan.sigmoid not in ("exact", "piecewise") else 0.0
 
 
-def _explained(auc: float) -> float:
+def _explained_share(auc: float) -> float:
     """The share of the labels' variance that a score with this AUC explains, for two normal classes."""
     ratio = NormalDist().inv_cdf(auc) / math.sqrt(2.0)
     return ratio**2 / (1.0 + ratio**2)

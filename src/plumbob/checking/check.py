@@ -15,11 +15,11 @@ from plumbob.checking.arbiter_rules import arbiter_findings
 from plumbob.checking.at_home import AtHome
 from plumbob.checking.catalogue import AttackEntry
 from plumbob.checking.coalitions import JOINT, Coalition, coalitions
-from plumbob.checking.company_rules import company_findings
 from plumbob.checking.figures import Figures
 from plumbob.checking.findings import Findings, worst_first
 from plumbob.checking.key_rules import key_findings
 from plumbob.checking.ledger import gains
+from plumbob.checking.masked_share_rules import masked_share_findings
 from plumbob.checking.prediction_rules import answered_rows, carried_in_words, prediction_findings
 from plumbob.checking.row_notes import noise_notes
 from plumbob.checking.verdict_words import DEGRADES, LEAKS
@@ -72,27 +72,27 @@ def _findings(figures: Figures) -> Iterator[Finding]:
     for entry in catalogue.CATALOGUE:
         for party in figures.plan.learners:
             if party.role == entry.by:
-                yield from _judged(figures, entry, party.name)
+                yield from _findings_of(figures, entry, party.name)
     yield from arbiter_findings(figures)
-    yield from company_findings(figures)
+    yield from masked_share_findings(figures)
     for coalition in coalitions(figures.plan):
-        yield from _judged_together(figures, coalition)
+        yield from _coalition_findings(figures, coalition)
 
 
-def _judged_together(figures: Figures, coalition: Coalition) -> Iterator[Finding]:
+def _coalition_findings(figures: Figures, coalition: Coalition) -> Iterator[Finding]:
     """The same rules for all parties but one, acting as one."""
     merged = Figures(coalition.plan, figures.rows, figures.runs, figures.is_assumed)
     joint = merged.plan.party(JOINT)
     for entry in catalogue.CATALOGUE:
         if entry.by == joint.role:
-            for finding in _judged(merged, entry, joint.name):
+            for finding in _findings_of(merged, entry, joint.name):
                 why = coalition.renamed(finding.why)
                 # What helps two parties may not be there for three: the advice is that for the whole plan.
                 fix = fix_for(figures.plan, entry.name, entry.target) if finding.fix else ""
                 yield replace(finding, by=coalition.name, against=coalition.victim, why=why, fix=fix)
 
 
-def _judged(figures: Figures, entry: AttackEntry, by: str) -> Iterator[Finding]:
+def _findings_of(figures: Figures, entry: AttackEntry, by: str) -> Iterator[Finding]:
     """One finding for each party that the attack is about."""
     judgement = entry.judge(figures, by)
     is_open = judgement.verdict in (LEAKS, DEGRADES)
@@ -115,12 +115,12 @@ def prices_of_noise(plan: Plan, rows: int | None = None) -> list[str]:
 
 def assumptions(plan: Plan, rows: int | None = None) -> list[str]:
     """What the findings take for granted because the plan does not say it."""
-    return list(_assumed(figures_of(plan, rows)))
+    return list(_assumptions(figures_of(plan, rows)))
 
 
-def _assumed(figures: Figures) -> Iterator[str]:
+def _assumptions(figures: Figures) -> Iterator[str]:
     if figures.is_assumed:
-        yield f"The plan does not say how many rows there are: {figures.rows} are assumed; give --rows."
+        yield f"The plan does not say how many rows there are: {figures.rows:,} are assumed; --rows says how many."
     if figures.plan.seed:
         yield (
             "The plan fixes the seed: batches and starting weights are known to everybody before the run. "
@@ -156,7 +156,7 @@ def _notes(figures: Figures) -> Iterator[str]:
     yield from notes_for(figures.plan)
     yield from noise_notes(figures)
     yield from _lattice_notes(figures)
-    yield from _assumed(figures)
+    yield from _assumptions(figures)
     if figures.runs > 1:
         yield f"{figures.runs} runs on the same rows are counted together: equations and visits add up."
     yield (
@@ -165,6 +165,4 @@ def _notes(figures: Figures) -> Iterator[str]:
     )
     for gain in gains(figures):
         yield f"{gain.party}, {gain.source}: {gain.says}."
-    yield (
-        '"blocked" and "degrades" mean that these attacks were not shown to succeed; they are not a proof of safety.'
-    )
+    yield ("No verdict is a proof of safety: it says what these attacks are shown to reach, not what others might.")

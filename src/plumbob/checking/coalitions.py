@@ -38,10 +38,10 @@ def coalitions(plan: Plan) -> Iterator[Coalition]:
     for victim in plan.learners:
         members = tuple(party for party in plan.learners if party is not victim)
         if victim.features or victim.role == "label":
-            yield Coalition(_merged(plan, members, victim), tuple(party.name for party in members), victim.name)
+            yield Coalition(_merge_parties(plan, members, victim), tuple(party.name for party in members), victim.name)
 
 
-def _merged(plan: Plan, members: tuple[Party, ...], victim: Party) -> Plan:
+def _merge_parties(plan: Plan, members: tuple[Party, ...], victim: Party) -> Plan:
     columns = sum(party.features for party in members)
     if victim.role == "label":
         parties = (Party(ALONE, "label", victim.features), Party(JOINT, "features", columns))

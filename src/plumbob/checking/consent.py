@@ -19,7 +19,7 @@ def consent_lines(plan: Plan, rows: int, findings: Sequence[Finding], assumed: s
     leaking = [one for one in findings if one.verdict == LEAKS]
     notes = [assumed, *prices_of_noise(plan, rows), *assumptions(plan, rows)]
     return [
-        _introduced(plan, 0 if assumed else rows),
+        _first_line(plan, 0 if assumed else rows),
         "",
         summary(findings),
         *([worst(leaking)] if leaking else []),
@@ -31,7 +31,7 @@ def consent_lines(plan: Plan, rows: int, findings: Sequence[Finding], assumed: s
     ]
 
 
-def _introduced(plan: Plan, rows: int) -> str:
+def _first_line(plan: Plan, rows: int) -> str:
     title = f' "{plan.title}"' if plan.title else ""
     widths = ", ".join(f"{party.name} {party.features} columns" for party in plan.learners)
     return f"plan{title}: {plan.protocol}, {widths}{f', {rows:,} rows' if rows else ''}"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from plumbob.checking import arbiter_rules, company_rules, key_rules, prediction_rules
+from plumbob.checking import arbiter_rules, key_rules, masked_share_rules, prediction_rules
 from plumbob.checking.catalogue import entries_of
 from plumbob.checking.check import check, figures_of
 from plumbob.checking.figures import Figures
@@ -12,7 +12,7 @@ from plumbob.record import Finding
 
 OUTSIDE_THE_CATALOGUE = {
     arbiter_rules.ATTACK: arbiter_rules.STORY,
-    company_rules.ATTACK: company_rules.STORY,
+    masked_share_rules.ATTACK: masked_share_rules.STORY,
     key_rules.KEYS: key_rules.STORY,
     prediction_rules.ATTACK: prediction_rules.STORY,
     prediction_rules.ALTERED: prediction_rules.ALTERED_STORY,
@@ -28,37 +28,37 @@ def explain(plan: Plan, attack: str, runs: int = 1) -> list[str]:
     lines = [f"{attack}: {story}", "", _setting(figures)]
     for finding in check(plan, runs=runs):
         if finding.attack == attack:
-            lines += ["", *_told(finding, ledger, figures)]
+            lines += ["", *_explanation(finding, ledger, figures)]
     return lines
 
 
 def _setting(figures: Figures) -> str:
     plan = figures.plan
     parties = ", ".join(f"{party.name} {figures.columns(party.name)} columns" for party in plan.learners)
-    rows = f"{figures.rows} training rows" + (" (assumed)" if figures.is_assumed else "")
-    batches = f"{plan.batches} batches of {figures.batch}, {figures.steps} steps in {plan.passes} epochs"
+    rows = f"{figures.rows:,} training rows" + (" (assumed)" if figures.is_assumed else "")
+    batches = f"{plan.batches} batches of {figures.batch:,} rows, {figures.steps:,} steps in {plan.passes} epochs"
     runs = f", {figures.runs} runs" if figures.runs > 1 else ""
     noise = {party.name: figures.noise_toward(party.name) for party in plan.learners}
     on = ", ".join(f"{value:.3g} toward {name}" for name, value in noise.items() if value)
     return f"This plan: {plan.protocol}, {rows}, {batches}{runs}; {parties}; noise {on or 'none'}."
 
 
-def _told(finding: Finding, ledger: Ledger, figures: Figures) -> Iterator[str]:
-    yield f"{finding.by} against {finding.against}, {finding.target}: {finding.verdict}. {finding.why}"
+def _explanation(finding: Finding, ledger: Ledger, figures: Figures) -> Iterator[str]:
+    yield f"{finding.by} against {finding.against} ({finding.target}): {finding.verdict}. {finding.why}"
     for unknown in ACCOUNTS.get(finding.target, ()):
         for account in ledger.accounts:
             if (account.party, account.unknown) == (finding.by, unknown):
-                yield f"  ledger: {_counted(account, figures)}"
+                yield f"  ledger: {_equation_count(account, figures)}"
     yield f"  from: {finding.reference}"
     if finding.fix:
         yield f"  to stop it: {finding.fix}"
 
 
-def _counted(account: Account, figures: Figures) -> str:
+def _equation_count(account: Account, figures: Figures) -> str:
     last = int(account.totals[-1]) if len(account.totals) else 0
     text = (
-        f"{account.equations_in_all} equations about {account.unknowns} {account.unknown}, of which at most {last} are "
-        f"independent ({account.known:.1%} of the unknowns)"
+        f"{account.equations_in_all:,} equations about {account.unknowns:,} {account.unknown}, of which at most "
+        f"{last:,} are independent ({account.known:.1%} of the unknowns)"
     )
     step = account.first_step_with(1.0)
     per_epoch = max(1, figures.steps // figures.plan.passes)

@@ -45,7 +45,7 @@ def geometry(figures: Figures, party: str) -> Judgement:
     if (reason := _without_residuals(figures, party)) is not None:
         return reason
     columns, visits, noise = figures.peer_columns(party), figures.visits, figures.noise_toward(party)
-    numbers = f"{_numbers(figures, party)}; {visits} visits a row against {columns} peer columns"
+    numbers = f"{_numbers(figures, party)}; {visits} visits per row against {columns} peer columns"
     if visits <= columns:
         return not_applicable(f"{numbers}: too few to tell the peers' columns apart.")
     if _is_drowned(noise / math.sqrt(visits)):
@@ -128,8 +128,8 @@ def steering(figures: Figures, party: str) -> Judgement:
     people, width, noise = figures.steered_people(party), figures.peer_columns(party), figures.noise_toward(party)
     read = min(figures.steered_columns(party), width)
     numbers = (
-        f"{party} moves its peers' weights by less than the limit of a step, and reads {people} chosen people's values "
-        f"in {read} of {width} columns"
+        f"{party} can move its peers' weights by less than the limit of a step, and so read {people} chosen people's "
+        f"values in {read} of {width} columns"
     )
     if _is_drowned(noise / math.sqrt(figures.visits)):
         return blocked(f"{numbers}, but noise of {noise:.3g} is on each residual.")
@@ -140,7 +140,7 @@ def steering(figures: Figures, party: str) -> Judgement:
 
 def _without_pushes(figures: Figures, party: str) -> Judgement | None:
     if not figures.sees_sums:
-        return blocked("In shares nobody reads a residual, so that no push shows.")
+        return blocked("In shares nobody sees a residual, so a push shows nothing.")
     if figures.plan.protocol == "clear":
         return not_applicable("clear is calculated in one place: no party could push another's weights.")
     if (reason := without_sums(figures, party)) is not None:

@@ -11,10 +11,11 @@ from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS, MEANINGS, N
 from plumbob.errors import DataError
 from plumbob.record import Finding
 
+# Of one finding, and of several.
 OTHERS = {
-    DEGRADES: "degrade (how much depends on the data)",
-    BLOCKED: "are blocked",
-    NOT_APPLICABLE: "have nothing to work on",
+    DEGRADES: ("degrades (how much depends on the data)", "degrade (how much depends on the data)"),
+    BLOCKED: ("is blocked", "are blocked"),
+    NOT_APPLICABLE: ("is not applicable", "are not applicable"),
 }
 MORE = "--verbose shows {rest} findings, the reason for each, and what no finding covers."
 # A colour beside the word, never instead of it.
@@ -89,9 +90,11 @@ def worst_first(findings: Iterable[Finding]) -> Findings:
 def summary(findings: Sequence[Finding]) -> str:
     """One line for whoever must say yes or no: how many findings there are of every verdict."""
     counts = Counter(finding.verdict for finding in findings)
-    leaking = f"{counts[LEAKS] or 'none'} of {len(findings)} findings leak above the plan's tolerance"
-    told = [f"{counts[verdict]} {words}" for verdict, words in OTHERS.items() if counts[verdict]]
-    return ", ".join([leaking[0].upper() + leaking[1:], *told]) + "."
+    leaking = "leaks" if counts[LEAKS] <= 1 else "leak"
+    whole = f"{len(findings)} finding{'s' if len(findings) != 1 else ''}"
+    first = f"{counts[LEAKS] or 'None'} of {whole} {leaking} above the plan's tolerance"
+    told = [f"{counts[verdict]} {words[counts[verdict] > 1]}" for verdict, words in OTHERS.items() if counts[verdict]]
+    return "; ".join([first, *([", ".join(told)] if told else [])]) + "."
 
 
 def short_lines(findings: Sequence[Finding]) -> list[str]:
@@ -122,7 +125,7 @@ def _reasons(finding: Finding) -> list[str]:
     if finding.verdict == NOT_APPLICABLE:
         return []
     verdict = "leaks above the plan's tolerance" if finding.verdict == LEAKS else finding.verdict
-    head = f"{finding.attack} by {finding.by}, {finding.target} of {finding.against}: {verdict}."
+    head = f"{finding.attack} by {finding.by} against {finding.against} ({finding.target}): {verdict}."
     fix = [f"    to stop it: {finding.fix}"] if finding.fix else []
     return [head, f"    {finding.why} ({finding.reference})", *fix]
 

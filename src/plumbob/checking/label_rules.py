@@ -51,19 +51,19 @@ def label_only(figures: Figures, party: str) -> Judgement:
         return not_applicable("Residuals hold other parties' scores in every step: the start is not zero.")
     load = figures.batch / figures.rank(party)
     coverage = 1.0 if figures.has_labels_alone else figures.batch / figures.rows
-    where = "every step" if figures.has_labels_alone else f"the first step, {figures.batch} of {figures.rows} rows"
+    where = "every step" if figures.has_labels_alone else f"the first step, {figures.batch:,} of {figures.rows:,} rows"
     numbers = (
-        f"{load:.3g} labels for each independent equation in {where} (a solve decodes 1, a box about 2, "
-        f"a lattice about {LATTICE_REACH:g})"
+        f"{load:.3g} labels per independent equation in {where} (solving decodes 1, limits on the labels about 2, "
+        f"lattice reduction about {LATTICE_REACH:g})"
     )
     noise = figures.noise_toward(party)
     if noise:
         known = min(1.0, 1.0 / load)
         forecast = reading(figures, party, known, coverage=coverage)
-        return _judged(figures, party, forecast, f"{numbers}; noise of {noise:.3g} leaves no exact solution")
+        return _judge_forecast(figures, party, forecast, f"{numbers}; noise of {noise:.3g} leaves no exact solution")
     # Exact labels: what is decoded has no blur but the flips.
     if load <= BOX_REACH:
-        return _judged(figures, party, _exact(figures, coverage), numbers, least=DEGRADES)
+        return _judge_forecast(figures, party, _exact(figures, coverage), numbers, least=DEGRADES)
     return Judgement(DEGRADES, _sentence(numbers))
 
 
@@ -74,9 +74,8 @@ def label_stacked(figures: Figures, party: str) -> Judgement:
     per_step = figures.rank(party)
     known = figures.equations_a_row(party)
     numbers = (
-        f"{figures.fresh_visits} visits in freshly shuffled batches * {per_step} independent "
-        f"equations per batch of {figures.batch} "
-        f"rows come to {known:.3g} equations for each label"
+        f"{figures.fresh_visits} visits in freshly shuffled batches, with {per_step} independent equations per batch "
+        f"of {figures.batch:,} rows, make {known:.3g} equations per label"
     )
     if figures.plan.batches != "reshuffled":
         numbers += f' (batches = "{figures.plan.batches}" repeat the same equations)'
@@ -131,12 +130,14 @@ def label_counts(figures: Figures, party: str) -> Judgement:
         return not_applicable("The start is not zero, so the first sums hold other parties' scores.")
     if figures.home is not None and figures.home.party == party and not figures.home.two_valued:
         return not_applicable("No column of this party's table has exactly two values.")
-    rows = "every batch" if figures.has_labels_alone else f"the first batch of {figures.batch} rows"
+    rows = "every batch" if figures.has_labels_alone else f"the first batch of {figures.batch:,} rows"
     share = 1.0 if figures.has_labels_alone else figures.batch / figures.rows
-    numbers = f"{columns} sums of labels over {rows}, exact for columns with two values at any batch size"
+    numbers = f"{columns} sums of labels over {rows}, exact at any batch size for columns with two values"
     if figures.noise_toward(party) and share <= plan.tolerance_labels:
         return blocked(_sentence(f"{numbers}, but noise of {figures.noise_toward(party):.3g} is on each residual"))
-    hint = "one-hot columns have two values" if plan.categorical == "one-hot" else "whether there are any, no plan says"
+    hint = (
+        "one-hot columns have two values" if plan.categorical == "one-hot" else "a plan does not say if there are any"
+    )
     return Judgement(DEGRADES, _sentence(f"{numbers}; {hint}"))
 
 
@@ -149,20 +150,22 @@ def label_chosen_rows(figures: Figures, party: str) -> Judgement:
         return not_applicable("clear is calculated in one place: there is no party that could choose its rows.")
     steps = figures.steps * figures.runs
     each, in_all = min(columns, figures.batch), min(columns * steps, figures.rows)
-    numbers = f"{each} chosen people's residuals per step at any batch size, {in_all} people in {steps} steps"
+    numbers = f"the residuals of {each} chosen people per step at any batch size, {in_all:,} people in {steps:,} steps"
     if figures.is_noisy:
         forecast = reading(figures, party, 1.0, figures.visits, judged=_sample(columns))
-        numbers += f", each under noise of {figures.noise_toward(party):.3g} a visit"
-        return _judged(figures, party, forecast, numbers)
+        numbers += f", each under noise of {figures.noise_toward(party):.3g} per visit"
+        return _judge_forecast(figures, party, forecast, numbers)
     if plan.start == "zero" or (plan.protocol == "exchange" and figures.has_labels_alone):
         bits = min(figures.slot_bits - plan.residual_bits - 2, 60)
         readable = min(figures.batch, columns * bits)
-        numbers += f"; superincreasing columns read {readable} labels of {figures.batch} in the first step alone"
+        numbers += f"; columns of powers of two read {readable} of {figures.batch:,} labels in the first step alone"
         people = max(1, max(readable, columns) // IF_EXACT)
         # Labels that are read exactly are read, however well own columns predict them.
         exact = replace(_exact(figures, judged=people), baseline_auc=USUAL_AUC)
-        return _judged(figures, party, exact, numbers, least=DEGRADES)
-    return _judged(figures, party, reading(figures, party, 1.0, judged=_sample(columns)), numbers, least=DEGRADES)
+        return _judge_forecast(figures, party, exact, numbers, least=DEGRADES)
+    return _judge_forecast(
+        figures, party, reading(figures, party, 1.0, judged=_sample(columns)), numbers, least=DEGRADES
+    )
 
 
 def _sample(people: int) -> int:
@@ -181,7 +184,7 @@ def packing_for_labels(figures: Figures, party: str) -> Judgement:
         forecast = _exact(figures, room.share)
     else:
         forecast = reading(figures, party, 1.0, coverage=room.share)
-    return _judged(figures, party, forecast, room.numbers, least=BLOCKED if figures.is_noisy else DEGRADES)
+    return _judge_forecast(figures, party, forecast, room.numbers, least=BLOCKED if figures.is_noisy else DEGRADES)
 
 
 def claimed_width(figures: Figures, party: str) -> Judgement:
@@ -189,7 +192,7 @@ def claimed_width(figures: Figures, party: str) -> Judgement:
     if (reason := without_replies(figures, party)) is not None:
         return reason
     if figures.plan.sigmoid != "taylor":
-        return not_applicable("Three terms a row; packing reads them with less effort.")
+        return not_applicable("Each row has three terms here; packing reads them with less effort.")
     return blocked(
         f"Widths are agreed: the plan's hash fixes {figures.columns(party)} columns, and any other number of sums ends "
         "the run; the columns that were agreed need not be real, so they all count here."
@@ -199,7 +202,7 @@ def claimed_width(figures: Figures, party: str) -> Judgement:
 def without_replies(figures: Figures, party: str) -> Judgement | None:
     """Hidden values need somebody who hands opened sums back."""
     if not figures.sees_sums:
-        return blocked("In shares nothing is handed back, so that nothing can be hidden in it.")
+        return blocked("In shares no sums are handed back, so nothing can be hidden in them.")
     if figures.plan.protocol == "clear":
         return not_applicable("clear is calculated in one place: nobody hands opened sums back.")
     if figures.plan.unmasked_gradients_for_the_arbiter:
@@ -222,8 +225,8 @@ def hidden_room(figures: Figures, party: str) -> ReplyCapacity:
     """From the widths that come back."""
     readable, rows = figures.readable_residuals(party), figures.batch
     numbers = (
-        f"{sum(figures.reply_widths(party))} reply bits a step for {figures.columns(party)} honest sums have room for "
-        f"{readable} residuals of {rows} rows"
+        f"Replies of {sum(figures.reply_widths(party))} bits per step, meant for {figures.columns(party)} sums, have "
+        f"room for {readable} residuals of {rows:,} rows"
     )
     if figures.plan.replies == "paper":
         return ReplyCapacity(min(1.0, readable / rows), True, numbers)
@@ -243,7 +246,7 @@ def _counts_on_opened_weights(figures: Figures, party: str) -> Judgement:
     equations = figures.columns(party) * figures.runs
     return Judgement(
         DEGRADES,
-        f"The opened weights are {equations} equations about {figures.rows} labels: for each column with two values, "
+        f"The opened weights are {equations} equations about {figures.rows:,} labels: for each column with two values, "
         "how much more often one of them has label 1.",
     )
 
@@ -255,7 +258,7 @@ def _chosen_on_opened_weights(figures: Figures, party: str) -> Judgement:
     readable = figures.labels_in_opened_weights(party)
     is_one = readable <= figures.columns(party) * figures.runs
     per_column = "one per column" if is_one else "several per column, because weights start at 0"
-    numbers = f"{party} can choose {readable} of {figures.rows} people and read their labels from its opened weights"
+    numbers = f"{party} can choose {readable} of {figures.rows:,} people and read their labels from its opened weights"
     if figures.flipped:
         numbers += f", of which {figures.flipped:.1%} are flipped at random"
     sends = "Whatever it sends" if figures.is_between_two else "If it keeps to the protocol otherwise"
@@ -308,11 +311,9 @@ def _generally_judged(
         return Judgement(
             DEGRADES,
             _sentence(
-                f"{numbers}; individual labels are lost in the noise (about {forecast.accuracy:.0%} "
-                "are right), but what its "
-                f"columns say about labels in general is {signal:.3g} standard deviations strong in "
-                f"{steps} batches per "
-                "epoch, and may be more than its part of the model says"
+                f"{numbers}; individual labels are lost in the noise (about {forecast.accuracy:.0%} are right), but "
+                f"what its columns say about labels in general is {signal:.3g} standard deviations strong in {steps} "
+                "batches per epoch, and may be more than its part of the model says"
             ),
         )
     if reach is not None and not rehearsed:
@@ -321,12 +322,12 @@ def _generally_judged(
             f"model has {reach.baseline_auc:.2f}"
         )
         if forecast.auc >= reach.auc:
-            ends = _expected(forecast, LEAKS)
+            ends = _expectation(forecast, LEAKS)
         return Judgement(LEAKS, _sentence(f"{numbers}; {ends}"))
-    judgement = _judged(figures, party, forecast, numbers)
+    judgement = _judge_forecast(figures, party, forecast, numbers)
     if judgement.verdict != LEAKS:
         return judgement
-    return Judgement(DEGRADES, _sentence(f"{numbers}; {_expected(forecast, DEGRADES)}"))
+    return Judgement(DEGRADES, _sentence(f"{numbers}; {_expectation(forecast, DEGRADES)}"))
 
 
 def _leaks_at_home(figures: Figures, rehearsed: tuple[float, ...], *, is_forecast: bool) -> bool:
@@ -335,22 +336,22 @@ def _leaks_at_home(figures: Figures, rehearsed: tuple[float, ...], *, is_forecas
     return 2 * leaking >= len(rehearsed) and (is_forecast or min(rehearsed) > 0.0)
 
 
-def _judged(figures: Figures, party: str, forecast: Forecast, numbers: str, least: str = BLOCKED) -> Judgement:
+def _judge_forecast(figures: Figures, party: str, forecast: Forecast, numbers: str, least: str = BLOCKED) -> Judgement:
     """The forecast's verdict, but never less than `least`; without noise or flips nobody can say that it is nothing."""
     verdict = forecast.verdict(figures.plan.tolerance_labels)
     is_hidden = figures.noise_toward(party) > 0 or figures.flipped > 0
     if verdict == BLOCKED and (least != BLOCKED or not is_hidden):
         verdict = DEGRADES
-    return Judgement(verdict, _sentence(f"{numbers}; {_expected(forecast, verdict)}"))
+    return Judgement(verdict, _sentence(f"{numbers}; {_expectation(forecast, verdict)}"))
 
 
-def _expected(forecast: Forecast, verdict: str) -> str:
-    of_rows = "" if forecast.coverage == 1.0 else f" of the {forecast.coverage:.1%} of rows that are read"
+def _expectation(forecast: Forecast, verdict: str) -> str:
+    of_rows = "" if forecast.coverage == 1.0 else f" in the {forecast.coverage:.1%} of rows that are read"
     text = f"about {forecast.accuracy:.0%} of labels right{of_rows}, AUC {forecast.auc:.2f}"
     if verdict == LEAKS:
         return f"expect {text}"
     if verdict == DEGRADES:
-        return f"{text}, depending on the attacker's columns: inconclusive"
+        return f"{text}; inconclusive, as it depends on the attacker's columns"
     return f"{text}: not shown to leak"
 
 
@@ -361,7 +362,7 @@ def _sentence(numbers: str) -> str:
 def _batch_numbers(figures: Figures, party: str) -> str:
     rank, columns = figures.rank(party), figures.columns(party)
     text = (
-        f"batches of {figures.batch} rows against {columns} own columns: rank {rank} fixes {rank / figures.batch:.1%}"
+        f"batches of {figures.batch:,} rows against {columns} own columns: rank {rank} fixes {rank / figures.batch:.1%}"
     )
     noise = figures.noise_toward(party)
     return f"{text} of the residuals" + (f", each with noise of {noise:.3g}" if noise else "")

@@ -44,15 +44,16 @@ def garbage_replies(figures: Figures, party: str) -> Judgement:
     if not figures.is_between_two:
         return Judgement(
             DEGRADES,
-            f"Three or more parties must keep to the protocol: beyond {party}'s {bits} opened bits, nothing bounds "
-            "what a party reads that answers with garbage.",
+            f"Three or more parties must keep to the protocol: beyond the {bits} bits opened to {party}, nothing "
+            "limits what a party that answers with garbage can read.",
         )
     gradients = LatticeShape(figures.plan, figures.rows).sets_for(party)[1]
     known = min(columns * DIGITS, gradients.degree)
     return blocked(
-        f"{party}'s {columns} opened weights of {WEIGHTS.bits} bits carry {math.ceil(known * math.log2(3))} bits out: "
-        f"{known} of the {gradients.degree} coefficients of a key that serves one pass. It withstands "
-        f"{gradients.most_opened_bits}, so no residual and no label is read; the model is spoilt."
+        f"The {columns} opened weights of {party}, {WEIGHTS.bits} bits each, can show "
+        f"{math.ceil(known * math.log2(3))} bits of a peer's key: {known} of its {gradients.degree} coefficients. The "
+        f"key serves one pass and withstands the loss of {gradients.most_opened_bits} bits, so no residual and no "
+        "label is read; the model is spoilt."
     )
 
 
@@ -61,7 +62,7 @@ def _without_openings(figures: Figures, party: str) -> Judgement | None:
     if (plan.protocol, plan.scheme) != ("shares", "lattice"):
         return not_applicable("There are no lattice products in this plan.")
     if plan.open == "never":
-        return blocked(f"No weight is opened to {party}, so it spoils the model and learns nothing from training.")
+        return blocked(f"No weight is opened to {party}: it can spoil the model, but learns nothing from training.")
     if not figures.columns(party):
         return not_applicable(f"{party} has no columns, so no weight is opened to it.")
     return None

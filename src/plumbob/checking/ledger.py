@@ -173,13 +173,15 @@ def gains(figures: Figures) -> Iterator[Gain]:
             yield _reply_gain(figures, party.name, columns)
     if plan.arbiter is not None and plan.unmasked_gradients_for_the_arbiter:
         columns = sum(figures.columns(party.name) for party in plan.learners)
-        yield Gain(plan.arbiter.name, "unmasked gradients", "labels", columns, f"{columns} sums a step, in the clear")
+        yield Gain(plan.arbiter.name, "unmasked gradients", "labels", columns, f"{columns} sums per step, in the clear")
 
 
 def _opened_gain(figures: Figures, party: str, columns: int) -> Iterator[Gain]:
     if figures.plan.open == "own" and party != figures.plan.label_party.name:
         equations = columns * figures.runs
-        yield Gain(party, "opened weights", "labels", equations, f"{columns} equations a run about everybody's labels")
+        yield Gain(
+            party, "opened weights", "labels", equations, f"{columns} equations per run about everybody's labels"
+        )
 
 
 def _decoding_gains(figures: Figures, party: str, columns: int) -> Iterator[Gain]:
@@ -187,11 +189,11 @@ def _decoding_gains(figures: Figures, party: str, columns: int) -> Iterator[Gain
     if figures.has_labels_alone or figures.plan.start == "zero":
         solve, box, lattice = (min(figures.batch, reach * columns) for reach in (1, 2, 5))
         says = (
-            f"{where}: {columns} equations about {figures.batch} labels that can only be -1 or +1; a solve reads "
-            f"{solve} of them, a box {box}, integer and lattice decoding about {lattice}"
+            f"{where}: {columns} equations about {figures.batch} labels that can only be -1 or +1; solving reads "
+            f"{solve} of them, limits on the labels {box}, integer and lattice decoding about {lattice}"
         )
         yield Gain(party, "integer and lattice decoding", "labels", columns, says)
-        says = f"{where}: {columns} sums; of a column with two values the positives of each, exactly"
+        says = f"{where}: {columns} sums; for a column with two values, exactly how many positives each value has"
         yield Gain(party, "group counts", "labels", columns, says)
     yield Gain(
         party,
@@ -205,5 +207,5 @@ def _decoding_gains(figures: Figures, party: str, columns: int) -> Iterator[Gain
 def _reply_gain(figures: Figures, party: str, columns: int) -> Gain:
     bits, readable = sum(figures.reply_widths(party)), figures.readable_residuals(party)
     about: Unknown = "scores" if party == figures.plan.label_party.name else "labels"
-    says = f"{bits} bits a step carry {columns} honest sums, or {readable} residuals of {figures.longest_batch}"
+    says = f"{bits} bits per step hold {columns} sums, or {readable} residuals of a batch of {figures.longest_batch:,}"
     return Gain(party, "replies", about, readable, says)

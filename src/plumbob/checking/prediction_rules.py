@@ -38,7 +38,7 @@ def prediction_findings(plan: Plan, predicted: int) -> Iterator[Finding]:
             yield _weights(plan, party.name, predicted)
             yield _columns(plan, party.name, predicted)
         if party.features and _is_shared(plan):
-            yield _altered(plan, party.name, predicted)
+            yield _altered_shares_finding(plan, party.name, predicted)
         yield _by_feature_party(plan, party.name, predicted)
 
 
@@ -64,12 +64,12 @@ def carried_in_words(plan: Plan, trained: int) -> str:
     label = plan.label_party.name
     if _is_shared(plan):
         most = scored_bits(plan, most_scored_rows(plan, trained))
-        in_all = f", at most {most:,} in all" if most else ""
-        return f"{label} can carry out {scored_bits(plan, 1)} bits of each row scored for it{in_all}"
+        in_all = f", at most {most:,} bits in all" if most else ""
+        return f"{label} can read {scored_bits(plan, 1)} bits of each row that is scored for it{in_all}"
     weights = max(opened_bits(plan, party.name) for party in plan.learners)
     return (
-        f"each can carry out at most {weights:,} bits in its opened weights, and {label} another {PARTIAL.bits} bits "
-        "of each row scored for it"
+        f"each can read at most {weights:,} bits in its opened weights, and {label} another {PARTIAL.bits} bits of "
+        "each row that is scored for it"
     )
 
 
@@ -92,7 +92,7 @@ def _weights(plan: Plan, against: str, predicted: int) -> Finding:
 def _columns(plan: Plan, against: str, predicted: int) -> Finding:
     theirs = sum(party.features for party in plan.feature_parties)
     if theirs == 1 and not _is_shared(plan):
-        why = f"{against} has one column, and each score minus one's own part is that column times one number."
+        why = f"{against} has one column, and each score less the asker's own part is that column times one number."
         return _finding(plan, against, "features", LEAKS, why)
     if predicted < unknown_weights(plan):
         why = f"{predicted} scores cannot fix the weights, and without weights a score says nothing about a column."
@@ -104,12 +104,13 @@ def _columns(plan: Plan, against: str, predicted: int) -> Finding:
     return _finding(plan, against, "features", DEGRADES, why)
 
 
-def _altered(plan: Plan, against: str, predicted: int) -> Finding:
+def _altered_shares_finding(plan: Plan, against: str, predicted: int) -> Finding:
     """One column of those that the party has, nearly exactly in every score."""
     label, columns = plan.label_party.name, plan.party(against).features
     why = (
         f"If {label} breaks the protocol when training ends and shifts its share of one weight, each of {predicted} "
-        f"scores holds one of {against}'s {columns} columns instead: {scored_bits(plan, 1)} bits per score, no more."
+        f"scores shows it one of the {columns} columns of {against} instead: at most {scored_bits(plan, 1)} bits per "
+        "score."
     )
     return Finding(ALTERED, label, against, "features", LEAKS, why, ALTERED_REFERENCE, "", stage=PREDICTION)
 

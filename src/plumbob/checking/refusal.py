@@ -38,7 +38,7 @@ def unaccepted(plan: Plan, rows: int | None, but: Sequence[str] = ()) -> list[Fi
 
 def worst(leaking: Sequence[Finding]) -> str:
     """The first few of them, one per line."""
-    named = [f"  {one.attack} by {one.by} on {one.target} of {one.against}: {one.why}" for one in leaking[:WORST]]
+    named = [f"  {one.attack} by {one.by} against {one.against} ({one.target}): {one.why}" for one in leaking[:WORST]]
     return "\n".join([*named, *([f"  and {len(leaking) - WORST} more"] if len(leaking) > WORST else [])])
 
 

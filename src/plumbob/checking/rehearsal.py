@@ -121,7 +121,7 @@ class HomeTable:
         """Columns as training would see them: centred, of size 1, and shortened where the plan shortens rows."""
         found = generator.standard_normal((len(self.X), columns))
         if is_related and self.X.shape[1]:
-            found = self._related(found)
+            found = self._with_related_directions(found)
         apart = self.telling(columns) * generator.standard_normal(columns)
         apart *= math.sqrt(2.0) * NormalDist().inv_cdf(auc) / max(float(np.linalg.norm(apart)), 1e-12)
         found += np.outer(self.y - self.y.mean(), apart)
@@ -130,7 +130,7 @@ class HomeTable:
         X = (X - X.mean(axis=0)) / np.maximum(X.std(axis=0), 1e-12)
         return clipped(X, self.plan.row_norm, self.plan.columns)
 
-    def _related(self, found: Matrix) -> Matrix:
+    def _with_related_directions(self, found: Matrix) -> Matrix:
         """The same, but the main directions lean on own ones, within each class."""
         rows = self.directions[1].copy()
         for label in (0, 1):
@@ -242,7 +242,7 @@ def _beliefs(training: Training, steps: list[SolvedStep]) -> Iterator[tuple[str,
     best, left_open = np.zeros(rows), np.full(rows, np.inf)
     totals, weights = np.zeros(rows), np.full(rows, 1e-9)
     for step in steps:
-        values, known = _solved(training.attacker[step.rows], step.others)
+        values, known = _solve_residuals(training.attacker[step.rows], step.others)
         is_better = 1.0 - known < left_open[step.rows] - 1e-9
         best[step.rows[is_better]], left_open[step.rows[is_better]] = -values[is_better], 1.0 - known[is_better]
         totals[step.rows] -= known * values
@@ -250,17 +250,17 @@ def _beliefs(training: Training, steps: list[SolvedStep]) -> Iterator[tuple[str,
     yield "label-sign", best
     if is_noisy:
         yield "label-average", totals / weights
-    yield "label-stacked", _stacked(training, steps)
+    yield "label-stacked", _stacked_attack(training, steps)
 
 
-def _solved(X: Matrix, others: Vector) -> tuple[Vector, Vector]:
+def _solve_residuals(X: Matrix, others: Vector) -> tuple[Vector, Vector]:
     """The others' parts of the residuals as far as own columns fix them, and how far that is."""
     left, sizes, _ = np.linalg.svd(X, full_matrices=False)
     left = left[:, sizes > 1e-9 * max(float(sizes.max(initial=0.0)), 1e-300)]
     return left @ (left.T @ others), np.clip((left**2).sum(axis=1), 0.0, 1.0)
 
 
-def _stacked(training: Training, steps: list[SolvedStep]) -> Vector:
+def _stacked_attack(training: Training, steps: list[SolvedStep]) -> Vector:
     # Late: only rehearsals need sparse matrices, and they take long to import.
     from plumbob.checking import stacking
 
@@ -287,21 +287,21 @@ def advantage(is_positive: NDArray[np.bool_], beliefs: Vector, own_scores: Vecto
     by_score = metrics.as_many_positive(own_scores, int(is_positive.sum()))
     guesses = beliefs > 0
     return max(
-        _gained(
+        _advantage(
             intervals.wilson(float((guesses == is_positive).sum()), len(guesses))[0],
             *(float((one == is_positive).mean()) for one in (majority, by_score)),
         ),
-        _gained(_balanced_end(is_positive, guesses), 0.5, _balanced(is_positive, by_score)),
-        _gained(intervals.auc(is_positive, beliefs)[0], 0.5, metrics.auc(is_positive, own_scores)),
+        _advantage(_balanced_end(is_positive, guesses), 0.5, _balanced_accuracy(is_positive, by_score)),
+        _advantage(intervals.auc(is_positive, beliefs)[0], 0.5, metrics.auc(is_positive, own_scores)),
     )
 
 
-def _gained(lower_end: float, *baselines: float) -> float:
+def _advantage(lower_end: float, *baselines: float) -> float:
     best = max(baselines)
     return max(0.0, (lower_end - best) / (1.0 - best)) if best < 1.0 else 0.0
 
 
-def _balanced(is_positive: NDArray[np.bool_], guesses: NDArray[np.bool_]) -> float:
+def _balanced_accuracy(is_positive: NDArray[np.bool_], guesses: NDArray[np.bool_]) -> float:
     return float((guesses[is_positive].mean() + (~guesses[~is_positive]).mean()) / 2.0)
 
 

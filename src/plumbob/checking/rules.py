@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from plumbob.checking.figures import Figures
 from plumbob.checking.verdict_words import BLOCKED, NOT_APPLICABLE
 
-NO_GRADIENTS = "In shares nobody sees a gradient: there are no training messages to work on."
+NO_GRADIENTS = "In shares nobody sees a gradient, so the attack has no training messages to work on."
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ LEAKS, DEGRADES, BLOCKED, NOT_APPLICABLE = "leaks", "degrades", "blocked", "not 
 # What is worst comes first.
 ORDER = (LEAKS, DEGRADES, BLOCKED, NOT_APPLICABLE)
 MEANINGS = {
-    LEAKS: "the attacker learns more than it could say anyway, by more than the plan's tolerance",
+    LEAKS: "the attacker learns more than it could guess anyway, by more than the plan's tolerance",
     DEGRADES: "the attacker learns something, or may; how much depends on the data",
     BLOCKED: "the attack was tried or calculated, and not shown to reveal more than the tolerance; that is no proof",
     NOT_APPLICABLE: "the attack has nothing to work on",

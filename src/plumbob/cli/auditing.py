@@ -33,13 +33,16 @@ def audit(
     given: TrainingFlags,
     only: Only = [],  # noqa: B006  # Typer copies it.
     defences: Annotated[
-        bool, typer.Option("--defences", help="The same data under one defence after the other, as one table.")
+        bool,
+        typer.Option(
+            "--defences", help="Train with one defence after the other on the same data, and compare them in one table."
+        ),
     ] = False,
     encrypted: Annotated[
         bool,
         typer.Option(
             "--encrypted",
-            help="With --defences: run the real encrypted protocols, measure them, include active attacks.",
+            help="With --defences: run the encrypted protocols, measure them, and include active attacks.",
         ),
     ] = False,
     predicted: Predicted = 0,
@@ -79,7 +82,7 @@ def audit(
 
 @verb(app, "attack", example="plumbob attack audited --only label-counts")
 def attack(
-    words: Annotated[list[str], typer.Argument(metavar="RUN_DIR", help="The folder of a run.")],
+    words: Annotated[list[str], typer.Argument(metavar="RUN_DIR", help="Folder of a run.")],
     only: Only = [],  # noqa: B006  # Typer copies it.
     keep: Annotated[
         bool, typer.Option("--keep", help="Save the findings in the run record and regenerate its report.")

@@ -9,7 +9,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on sta
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress on standard error.")]
 DataOption = Annotated[
     list[str],
-    typer.Option("--data", help="A data set's name, or PARTY=FILE for each party.", metavar="DATASET|PARTY=FILE ..."),
+    typer.Option("--data", help="Name of a data set, or PARTY=FILE for each party.", metavar="DATASET|PARTY=FILE ..."),
 ]
 IdColumnWords = Annotated[
     list[str],
@@ -19,18 +19,17 @@ IdColumnWords = Annotated[
         metavar="[PARTY=]COLUMN",
     ),
 ]
-IdColumn = Annotated[str | None, typer.Option("--id", help="Column that identifies each row.", metavar="COLUMN")]
 DataDir = Annotated[
-    Path | None, typer.Option("--data-dir", help="The folder of the larger data sets; else PLUMBOB_DATA.")
+    Path | None, typer.Option("--data-dir", help="Folder of the larger data sets (default: PLUMBOB_DATA).")
 ]
-RunFolderArgument = Annotated[Path, typer.Argument(metavar="RUN_DIR", help="The folder of a run.")]
-PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="A plan's TOML file.")]
+RunFolderArgument = Annotated[Path, typer.Argument(metavar="RUN_DIR", help="Folder of a run.")]
+PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="Plan file (TOML).")]
 PlanWords = Annotated[
-    list[str] | None, typer.Argument(metavar="PLAN", help="A plan's TOML file; PARTY=FILE may follow.")
+    list[str] | None, typer.Argument(metavar="PLAN", help="Plan file (TOML); omit it to use flags only.")
 ]
-RunOut = Annotated[Path, typer.Option("--out", help="The folder to write to.", file_okay=False)]
+RunOut = Annotated[Path, typer.Option("--out", help="Folder to write to.", file_okay=False)]
 LabelColumn = Annotated[
-    str | None, typer.Option("--label", help="The label party's column that holds the label.", metavar="COLUMN")
+    str | None, typer.Option("--label", help="Column of the label party that holds the label.", metavar="COLUMN")
 ]
 EngineOption = Annotated[
     str,
@@ -43,9 +42,10 @@ AcceptLeaks = Annotated[
 IsNew = Annotated[bool, typer.Option("--new", help="Start over and discard any interrupted run.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 4 if nothing leaks but something degrades.")]
 Predicted = Annotated[
-    int, typer.Option(help="Rows to be scored after training: judges what their scores give away.", min=0)
+    int,
+    typer.Option(help="Number of rows to be scored after training; also judges what their scores give away.", min=0),
 ]
-Only = Annotated[list[str], typer.Option("--only", help="The attacks to run; without it, all.", metavar="NAME ...")]
+Only = Annotated[list[str], typer.Option("--only", help="Attacks to run (default: all).", metavar="NAME ...")]
 Threshold = Annotated[
     str | None,
     typer.Option(
@@ -60,12 +60,12 @@ Cost = Annotated[
 StrictRows = Annotated[
     bool,
     typer.Option(
-        "--strict", help="Refuse rows with a level or gap for which training had no place (default: count them)."
+        "--strict", help="Refuse rows with a level or a gap that training did not have (default: count them)."
     ),
 ]
 TestFiles = Annotated[
     list[str],
-    typer.Option("--test", help="File of test rows, for each party; repeat it.", metavar="PARTY=FILE"),
+    typer.Option("--test", help="File of test rows of a party; may be repeated.", metavar="PARTY=FILE"),
 ]
 SplitBy = Annotated[
     str | None,

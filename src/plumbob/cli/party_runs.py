@@ -47,23 +47,23 @@ def party_propose(
     keys: dict[str, Any],
     table: TableFlags,
 ) -> None:
-    """Draft a plan with your peers from everybody's tables; only the number of columns is exchanged.
+    """Draft a plan with your peers from everybody's tables; of these, only the number of columns is sent.
 
     Run it on all sides at once. The party that has the label may change the plan's keys with the flags below.
     """
     from plumbob.commands.tables import chosen
-    from plumbob.party import proposing as work
+    from plumbob.party.verbs.propose import propose
 
     with ending_at_ctrl_c():
-        show(work.run(home, keys, chosen(table), out, progress(quiet)), as_json)
+        show(propose(home, keys, chosen(table), out, progress(quiet)), as_json)
 
 
 @verb(party, "sign", example="plumbob party sign joint.toml")
 def party_sign(
     plan: PlanFile,
     accept_leaks: AcceptLeaks = False,
-    says_yes: Annotated[bool, typer.Option("--yes", help="Sign without being asked.")] = False,
-    verbose: Annotated[bool, typer.Option("--verbose", help="All findings, with the reason for each.")] = False,
+    says_yes: Annotated[bool, typer.Option("--yes", help="Sign without asking for confirmation.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Show all findings, with the reason for each.")] = False,
     home: HomeFolder = HOME,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -73,11 +73,11 @@ def party_sign(
     Shows what leaks and what is opened to whom, and in a terminal asks first. A plan that leaks also needs
     --accept-leaks.
     """
-    from plumbob.party import runs as work
+    from plumbob.party.verbs.sign import sign
 
     ask = asked("Sign this plan?") if not (says_yes or as_json or quiet) and sys.stdin.isatty() else None
     with ending_at_ctrl_c():
-        show(work.sign(home, plan, accept_leaks, is_verbose=verbose, ask=ask), as_json)
+        show(sign(home, plan, accept_leaks, is_verbose=verbose, ask=ask), as_json)
 
 
 @verb(party, "align", example="plumbob party align joint.toml")
@@ -112,11 +112,11 @@ def party_align(
     quiet: Quiet = False,
 ) -> None:
     """Find the rows that all parties share, without revealing any other ids."""
-    from plumbob.party import runs as work
+    from plumbob.party.verbs.align import AlignmentOptions, align
 
-    options = work.AlignmentOptions(name, data, at_least, at_most, jobs, is_new, split_by)
+    options = AlignmentOptions(name, data, at_least, at_most, jobs, is_new, split_by)
     with ending_at_ctrl_c():
-        show(work.align(home, plan, options, quiet, progress(quiet)), as_json)
+        show(align(home, plan, options, quiet, progress(quiet)), as_json)
 
 
 @verb(party, "train", example="plumbob party train joint.toml")
@@ -136,27 +136,25 @@ def party_train(
 
     Every party types this at about the same time. If it is interrupted, type it again to resume.
     """
-    from plumbob.party import runs as work
-
-    def trained() -> dict[str, object]:
-        return work.train(home, plan, is_new, quiet, progress(quiet), allow_test_keys=allow_test_keys)
+    from plumbob.party.verbs.train import train
 
     with ending_at_ctrl_c():
-        show(trained(), as_json)
+        show(train(home, plan, is_new, quiet, progress(quiet), allow_test_keys=allow_test_keys), as_json)
 
 
 @verb(party, "predict", example="plumbob party predict joint.toml --out scores.csv")
 def party_predict(
     plan: PlanFile,
     ids: Annotated[
-        list[str], typer.Option("--ids", help="Only this row; may be repeated. Without it, all.", metavar="ID")
+        list[str],
+        typer.Option("--ids", help="Id of a row to score; may be repeated (default: all rows).", metavar="ID"),
     ] = [],  # noqa: B006  # Typer copies it.
     data: Annotated[
         Path | None, typer.Option(help="Use this table instead of the one named in party.toml.", dir_okay=False)
     ] = None,
-    name: Annotated[str, typer.Option(help="The name under which these rows were aligned.")] = "",
+    name: Annotated[str, typer.Option(help="Name under which these rows were aligned.")] = "",
     most_rows: MostAnsweredRows = None,
-    out: Annotated[Path, typer.Option(help="The CSV file to write (at the label party).", dir_okay=False)] = Path(
+    out: Annotated[Path, typer.Option(help="CSV file to write, at the label party.", dir_okay=False)] = Path(
         "scores.csv"
     ),
     threshold: Threshold = None,
@@ -165,7 +163,7 @@ def party_predict(
     test: Annotated[
         Path | None,
         typer.Option(
-            help="Your own test rows: align them with the peers' (who name theirs alike), score and judge them.",
+            help="File of your test rows: aligned with those of the peers (who use --test too), scored and judged.",
             dir_okay=False,
         ),
     ] = None,
@@ -174,11 +172,11 @@ def party_predict(
     quiet: Quiet = False,
 ) -> None:
     """Score aligned rows: the label party gets the scores, the others answer."""
-    from plumbob.party import runs as work
+    from plumbob.party.verbs.predict import PredictionOptions, predict
 
-    options = work.PredictionOptions(ids, name, data, most_rows, out, threshold, cost, is_strict, test)
+    options = PredictionOptions(ids, name, data, most_rows, out, threshold, cost, is_strict, test)
     with ending_at_ctrl_c():
-        show(work.predict(home, plan, options, progress(quiet)), as_json)
+        show(predict(home, plan, options, progress(quiet)), as_json)
 
 
 @verb(party, "serve", example="plumbob party serve joint.toml --most-rows 5000")
@@ -187,7 +185,7 @@ def party_serve(
     data: Annotated[
         Path | None, typer.Option(help="Answer from this table instead of the one named in party.toml.", dir_okay=False)
     ] = None,
-    name: Annotated[str, typer.Option(help="The name under which the rows to answer were aligned.")] = "",
+    name: Annotated[str, typer.Option(help="Name under which the rows to answer were aligned.")] = "",
     most_rows: MostAnsweredRows = None,
     sessions: Annotated[
         int | None, typer.Option(help="End after answering this many times (default: never).", min=1)
@@ -196,28 +194,29 @@ def party_serve(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Take part in a signed plan's run and then answer predictions, for as long as it is left running.
+    """Train a signed plan with your peers, then answer predictions until you stop it.
 
     For a scheduler or a service. It waits for absent peers, and never signs, aligns or proposes.
     """
-    from plumbob.party import runs, serving
+    from plumbob.party.verbs.predict import PredictionOptions
+    from plumbob.party.verbs.serve import ServiceOptions, serve
 
-    asked = runs.PredictionOptions(name=name, data=data, most_rows=most_rows)
+    asked = PredictionOptions(name=name, data=data, most_rows=most_rows)
     with ending_at_ctrl_c():
-        show(serving.serve(home, plan, serving.ServiceOptions(asked, sessions), progress(quiet)), as_json)
+        show(serve(home, plan, ServiceOptions(asked, sessions), progress(quiet)), as_json)
 
 
 @verb(party, "status", example="plumbob party status")
 def party_status(home: HomeFolder = HOME, as_json: Json = False, quiet: Quiet = False) -> None:
     """Show the progress of each run and which peers it is waiting for."""
-    from plumbob.party import runs as work
+    from plumbob.party.verbs.status import status
 
-    show(work.status(home), as_json)
+    show(status(home), as_json)
 
 
 @verb(party, "forget", example="plumbob party forget RUN --give-up")
 def party_forget(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="The run's name, as `party status` has it.")],
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Name of the run, as `party status` shows it.")],
     gives_up: Annotated[
         bool, typer.Option("--give-up", help="Also delete an unfinished run; no party will be able to complete it.")
     ] = False,
@@ -226,6 +225,6 @@ def party_forget(
     quiet: Quiet = False,
 ) -> None:
     """Erase the secrets that a run keeps for a peer to resume with; results stay."""
-    from plumbob.party import runs as work
+    from plumbob.party.verbs.forget import forget
 
-    show(work.forget(home, run, gives_up), as_json)
+    show(forget(home, run, gives_up), as_json)

@@ -35,10 +35,17 @@ def party_init(
         ),
     ] = "",
     proxy: Annotated[str, typer.Option(help="Dial out through this HTTP proxy.", metavar="URL")] = "",
-    data: Annotated[Path | None, typer.Option(help="The file of this party's table.", dir_okay=False)] = None,
-    id_column: Annotated[str, typer.Option("--id", help="Column that identifies each row.", metavar="COLUMN")] = "id",
+    data: Annotated[Path | None, typer.Option(help="File of this party's table.", dir_okay=False)] = None,
+    id_words: Annotated[
+        list[str],
+        typer.Option(
+            "--id",
+            help="Column that identifies each row; PARTY=COLUMN for every party works too (default: id).",
+            metavar="[PARTY=]COLUMN",
+        ),
+    ] = [],  # noqa: B006  # Typer copies it.
     label_column: Annotated[
-        str, typer.Option("--label", help="The column that holds the label, if this party has it.", metavar="COLUMN")
+        str, typer.Option("--label", help="Column that holds the label, if this party has it.", metavar="COLUMN")
     ] = "",
     engine: EngineOption = "auto",
     days: Annotated[int, typer.Option(help="Validity of the certificate, in days.", min=1)] = 730,
@@ -49,11 +56,11 @@ def party_init(
 ) -> None:
     """Set up your side: key, certificate, settings.
 
-    Shows what your table gives, and your invitation for peers.
+    Shows a summary of your table, and your invitation for peers.
     """
-    from plumbob.commands.tables import chosen
-    from plumbob.party import setup as work
+    from plumbob.commands.tables import chosen, own_id_column
     from plumbob.party.settings import HomeSettings
+    from plumbob.party.verbs import setup as work
 
     settings = HomeSettings(
         name=name,
@@ -61,7 +68,7 @@ def party_init(
         address=address,
         proxy=proxy,
         data="" if data is None else str(data.resolve()),
-        id_column=id_column,
+        id_column=own_id_column(id_words, name) or "id",
         label_column=label_column,
         engine=engine,
         reading=chosen(table),
@@ -78,9 +85,9 @@ def party_renew(
 ) -> None:
     """Issue a new certificate for the same key; peers must join again.
 
-    Do it before the old one expires, or after.
+    You can do this before or after the old one expires.
     """
-    from plumbob.party import setup as work
+    from plumbob.party.verbs import setup as work
 
     show(work.renew(home, days), as_json)
 
@@ -88,7 +95,7 @@ def party_renew(
 @verb(party, "invite", example="plumbob party invite")
 def party_invite(home: HomeFolder = HOME, as_json: Json = False, quiet: Quiet = False) -> None:
     """Print a one-line invitation for a peer, and your fingerprint to read out over the phone."""
-    from plumbob.party import setup as work
+    from plumbob.party.verbs import setup as work
 
     show(work.invite(home), as_json)
 
@@ -105,8 +112,8 @@ def party_join(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Accept a peer's invitation: from then on, only its certificate is trusted."""
-    from plumbob.party import setup as work
+    """Accept a peer's invitation; from then on the peer must show the certificate in it."""
+    from plumbob.party.verbs import setup as work
 
     show(work.join(home, token, address, replace), as_json)
 
@@ -124,7 +131,7 @@ def party_doctor(
 
     Run it on all sides at once.
     """
-    from plumbob.party import setup as work
+    from plumbob.party.verbs import setup as work
 
     tell = None if as_json else lambda line: show({"lines": [line]}, as_json=False)
     with ending_at_ctrl_c():

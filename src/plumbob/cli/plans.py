@@ -8,9 +8,10 @@ import typer
 from plumbob.cli.flag_groups import with_flag_groups
 from plumbob.cli.help import JUDGED, verb
 from plumbob.cli.options import (
+    HOME,
     FromFate,
     FromSecretflow,
-    IdColumn,
+    HomeFolder,
     IdColumnWords,
     JobVersion,
     Json,
@@ -30,7 +31,7 @@ from plumbob.commands.table_flags import TableFlags
 @with_plan_flags
 @with_flag_groups
 def plan_new(
-    out: Annotated[Path | None, typer.Option(help="The file to write; without it, standard output.")] = None,
+    out: Annotated[Path | None, typer.Option(help="File to write (default: standard output).")] = None,
     names: Annotated[str | None, typer.Option(help="The parties' names: bank,fund.")] = None,
     from_fate: FromFate = None,
     from_secretflow: FromSecretflow = None,
@@ -103,14 +104,15 @@ def check(
             "--data", help="Your own table, for sharper verdicts; it is not sent or stored.", metavar="[PARTY=]FILE"
         ),
     ] = None,
-    id_column: IdColumn = None,
+    id_words: IdColumnWords = [],  # noqa: B006  # Typer copies it.
     label_column: LabelColumn = None,
+    folder: HomeFolder = HOME,
     from_fate: FromFate = None,
     from_secretflow: FromSecretflow = None,
     job_version: JobVersion = None,
     strict: Strict = False,
     verbose: Annotated[
-        bool, typer.Option("--verbose", help="Also every finding that does not leak, with its reason, and all notes.")
+        bool, typer.Option("--verbose", help="Also show the findings that do not leak, all reasons and all notes.")
     ] = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -122,8 +124,9 @@ def check(
     from plumbob.commands.origins import Origin
 
     checked, job = work.plan_for(Origin(plan, from_fate, from_secretflow, job_version), keys)
-    home = work.known_at_home(checked, own_data, id_column, label_column) if own_data else None
-    options = work.CheckOptions(runs, attack, with_estimate, verbose, predicted, home)
+    home = work.known_at_home(checked, own_data, id_words, label_column) if own_data else None
+    aligned = work.aligned_rows_in(folder, checked)
+    options = work.CheckOptions(runs, attack, with_estimate, verbose, predicted, home, aligned)
     result = work.run(checked, options, progress(quiet), job)
     show(result, as_json)
     if code := work.exit_code(result, strict):

@@ -50,7 +50,7 @@ def report(
     folder: RunFolderArgument,
     out: Annotated[
         Path | None,
-        typer.Option(help="The file to write; without it, report.html in the run's folder.", dir_okay=False),
+        typer.Option(help="File to write (default: report.html in the run's folder).", dir_okay=False),
     ] = None,
     pdf: Annotated[
         bool, typer.Option("--pdf", help="Also print both pages to PDF files, with the system's Chromium.")
@@ -68,8 +68,10 @@ def report(
 def export(
     folder: RunFolderArgument,
     to: Annotated[str, typer.Option(help="Output format.", metavar="json|skops|onnx|scorecard")] = "json",
-    party: Annotated[str | None, typer.Option(help="One party's own part; without it, all parts merged.")] = None,
-    out: Annotated[Path | None, typer.Option(help="The file to write; without it, in the run's folder.")] = None,
+    party: Annotated[
+        str | None, typer.Option(help="Export only this party's part (default: all parts merged).")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="File to write (default: in the run's folder).")] = None,
     base_score: Annotated[float, typer.Option(help="Scorecard: points at the base odds.")] = 600.0,
     odds: Annotated[float, typer.Option(help="Scorecard: odds of the negative class at the base score.")] = 50.0,
     pdo: Annotated[float, typer.Option(help="Scorecard: points that double the odds.")] = 20.0,

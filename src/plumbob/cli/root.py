@@ -81,7 +81,7 @@ def show_version(asked: bool) -> None:
 @app.callback()
 def plumbob(
     version: Annotated[
-        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version and leave.")
+        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     """Vertical logistic regression whose privacy can be checked, attacked and shown."""

@@ -59,14 +59,17 @@ def train(
     example="plumbob predict run --data breast-cancer --out scores.csv",
 )
 def predict(
-    words: Annotated[list[str], typer.Argument(metavar="RUN_DIR", help="The folder of a run; PARTY=FILE may follow.")],
+    words: Annotated[list[str], typer.Argument(metavar="RUN_DIR", help="Folder of a run.")],
     data: DataOption = [],  # noqa: B006  # Typer copies it.
     id_words: IdColumnWords = [],  # noqa: B006  # Typer copies it.
-    out: Annotated[Path, typer.Option(help="The CSV file to write.", dir_okay=False)] = Path("scores.csv"),
+    out: Annotated[Path, typer.Option(help="CSV file to write.", dir_okay=False)] = Path("scores.csv"),
     threshold: Threshold = None,
     cost: Cost = None,
     gaps: Annotated[
-        list[str], typer.Option("--na", help="Cell that means a gap, besides those of training.", metavar="MARK")
+        list[str],
+        typer.Option(
+            "--na", help="Cell that means a gap, besides those given for training; may be repeated.", metavar="MARK"
+        ),
     ] = [],  # noqa: B006  # Typer copies it.
     is_strict: StrictRows = False,
     data_dir: DataDir = None,

@@ -18,7 +18,7 @@ FIRST_TAB = '\n[[ $funcstack[1] == _plumbob ]] && _plumbob_completion "$@"\n'
 
 @verb(app, "demo", example="plumbob demo --out demo")
 def demo(
-    out: Annotated[Path, typer.Option(help="The folder to write to.", file_okay=False)] = Path("demo"),
+    out: Annotated[Path, typer.Option(help="Folder to write to.", file_okay=False)] = Path("demo"),
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -34,10 +34,8 @@ def lab(
         Path | None,
         typer.Argument(metavar="RUN_DIR", help="Run to open: shows its report and loads its plan for editing."),
     ] = None,
-    out: Annotated[Path, typer.Option(help="The folder that keeps the lab's runs.", file_okay=False)] = Path(
-        "lab-runs"
-    ),
-    port: Annotated[int, typer.Option(help="The port on 127.0.0.1; 0 takes a free one.", min=0, max=65535)] = 0,
+    out: Annotated[Path, typer.Option(help="Folder for the lab's runs.", file_okay=False)] = Path("lab-runs"),
+    port: Annotated[int, typer.Option(help="Port on 127.0.0.1; 0 = any free one.", min=0, max=65535)] = 0,
     opens: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
     data_dir: DataDir = None,
     as_json: Json = False,
@@ -64,7 +62,9 @@ def paper(
         typer.Option(help="Which reading of section 7 to use (default: both).", metavar="figures|text|both"),
     ] = None,
     seeds: Annotated[int, typer.Option(help="Repetitions of every setting.", min=1)] = 5,
-    quick: Annotated[bool, typer.Option("--quick", help="One seed; the undefended and one defended run.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="One seed, and only the undefended and one defended run.")
+    ] = False,
     data_dir: DataDir = None,
     as_json: Json = False,
     quiet: Quiet = False,

@@ -1,6 +1,8 @@
 """`check`: what a plan will give away, before any data move; with `--estimate` what it will cost."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plumbob.callbacks import Tell
@@ -11,6 +13,7 @@ from plumbob.checking.findings import lines_of, short_lines
 from plumbob.checking.verdict_words import DEGRADES, LEAKS
 from plumbob.commands.flags import plan_from
 from plumbob.commands.origins import Origin
+from plumbob.commands.tables import own_id_column
 from plumbob.data import read_table
 from plumbob.errors import DataError
 from plumbob.plan import Plan
@@ -36,6 +39,8 @@ class CheckOptions:
     """Rows to be scored after training."""
     home: AtHome | None = None
     """What the asking party knows from its own table."""
+    aligned: int = 0
+    """Rows that the asking party has aligned, where the plan does not say how many there are."""
 
 
 def plan_for(origin: Origin, keys: dict[str, Any]) -> tuple[Plan, "Job | None"]:
@@ -51,9 +56,15 @@ def plan_for(origin: Origin, keys: dict[str, Any]) -> tuple[Plan, "Job | None"]:
 def run(plan: Plan, options: CheckOptions, tell: Tell, job: "Job | None" = None) -> dict[str, object]:
     """Findings, notes and, where asked, a story and an estimate."""
     runs = options.runs * (1 if job is None else job.fits)
-    findings, noted = _findings(plan, job, options), [*_remarks(job), *notes(plan, runs=runs)]
+    plan_hash, assumed = plan.hash(), []
+    if options.aligned:
+        # As `check` with rows: the number of passes may depend on them, and was agreed without.
+        plan = plan.replace(rows=options.aligned, epochs=plan.fixed_epochs, row_norm=plan.fixed_row_norm)
+        assumed = [f"The plan does not say how many rows there are; {options.aligned:,} were aligned."]
+    findings = _findings(plan, job, options)
+    noted = [*_remarks(job), *assumed, *notes(plan, runs=runs)]
     result: dict[str, object] = {
-        "plan_hash": plan.hash(),
+        "plan_hash": plan_hash,
         "rows": plan.rows,
         "runs": runs,
         "findings": [asdict(finding) for finding in findings],
@@ -61,7 +72,7 @@ def run(plan: Plan, options: CheckOptions, tell: Tell, job: "Job | None" = None)
         **({} if job is None else job.as_json()),
     }
     told = lines_of(findings) if options.verbose else short_lines(findings)
-    shown = noted if options.verbose else [*_remarks(job), *prices_of_noise(plan), *assumptions(plan)]
+    shown = noted if options.verbose else [*_remarks(job), *prices_of_noise(plan), *assumed, *assumptions(plan)]
     lines = [*_lines_of_job(job), *told, "", *(f"note: {note}" for note in shown)]
     if options.attack is not None:
         story = explain(plan, options.attack, runs)
@@ -84,7 +95,16 @@ def _findings(plan: Plan, job: "Job | None", options: CheckOptions) -> list[Find
     return judge(job, plan, options.runs)
 
 
-def known_at_home(plan: Plan, given: str, id_column: str | None, label_column: str | None) -> AtHome:
+def aligned_rows_in(folder: Path, plan: Plan) -> int:
+    """Of a party's folder, for a plan that does not say how many rows there are; 0 where none were aligned."""
+    if plan.rows or not folder.is_dir():
+        return 0
+    from plumbob.party.alignment import rows_kept_in
+
+    return rows_kept_in(folder, plan)
+
+
+def known_at_home(plan: Plan, given: str, id_words: Sequence[str], label_column: str | None) -> AtHome:
     """From FILE or PARTY=FILE: whose table it is follows from the label, unless several parties have none."""
     party, separator, file = given.partition("=")
     if not separator:
@@ -95,7 +115,8 @@ def known_at_home(plan: Plan, given: str, id_column: str | None, label_column: s
     is_label_party = plan.party(party).role == "label"
     if is_label_party and label_column is None:
         raise DataError(f"{file}: {party} holds the label; name its column with --label COLUMN")
-    return at_home(plan, read_table(file, id_column, label_column if is_label_party else None), party)
+    table = read_table(file, own_id_column(id_words, party), label_column if is_label_party else None)
+    return at_home(plan, table, party)
 
 
 def _remarks(job: "Job | None") -> tuple[str, ...]:

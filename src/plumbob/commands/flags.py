@@ -13,7 +13,8 @@ from plumbob.plan import KEYS, VERSION, Plan, SettingKey, default_of
 
 PANEL = "Keys of the plan (a flag wins over the file)"
 RARE_PANEL = "Other keys of the plan"
-# The keys that most people change, in other words than the plan's file; --help-all shows the others too.
+# The keys that most people change, and the others, which --help-all shows too. A flag's choices stand beside it, so
+# that its words are not those of the plan's file.
 USUAL = {
     "rows": "Number of aligned rows; 0 = not known yet",
     "missing": "What to do with gaps: refuse them, fill in the column's mean, or fill in and mark them",
@@ -26,6 +27,40 @@ USUAL = {
     "open": "Who gets the weights after training: nobody, or each party its own",
     "noise": "Noise: rows (protects each row, with shares), sound (labels), std and heuristic (as in the paper)",
     "epsilon": "Privacy budget of the noise",
+}
+RARE = {
+    "title": "Title of the plan",
+    "scale": "How each party scales its own columns; public takes stated ranges and needs --noise rows",
+    "rare": "Group levels that have fewer training rows than this",
+    "held_out_by": "Party that chooses the held-out rows (party align --split-by) instead of the hash of the id",
+    "sigmoid": "Approximation of the sigmoid; fourier works with shares and clear only",
+    "start": "Starting weights",
+    "batch_size": "Rows per batch, where batches are not full",
+    "batches": "Full: all rows at once; reshuffled for each epoch, which leaks most outside shares; or fixed",
+    "momentum": "Momentum, 0 to 0.5; with shares, more than 30 epochs need --l2 0.01 or more",
+    "remainder": "What happens to the rows left over after the last whole batch: merged into it, or dropped",
+    "learning_rate": "Learning rate; 0 = the public rate, for whitened columns and full batches",
+    "intercept": "Train an intercept",
+    "class_weight": "Weight of the classes; balanced works with shares and clear only",
+    "seed": "Seed of batches and starting weights, for experiments; 0 = drawn by all parties together",
+    "scheme": "Encryption scheme: lattice for shares only; okamoto-uchiyama only for parties that keep to the protocol",
+    "key_bits": "Length of Paillier and Okamoto-Uchiyama keys; fewer than 2048 only with --test-only-keys",
+    "test_only_keys": "Allow keys too short to protect anything, for experiments",
+    "trust_peer_keys": "Accept keys without a proof, as okamoto-uchiyama needs",
+    "replies": "What is handed back: packed or single sums, or whole plaintexts as in the paper",
+    "reply_slots": "Most sums in a packed reply; 0 = all that fit",
+    "feature_bits": "Fraction bits of features",
+    "residual_bits": "Fraction bits of residuals",
+    "most_rows": "Most rows ever scored for the label party, held-out ones included; 0 = as many as were trained on if "
+    "weights are never opened, else any number",
+    "lattice_set": "Number of the lattice parameter set; 0 = the smallest that allows the plan",
+    "unmasked_gradients_for_the_arbiter": "Send gradients to the arbiter without masks",
+    "noise_std": "Standard deviation of the noise, for --noise std",
+    "delta": "Probability with which the promise of the noise may fail",
+    "row_norm": "Clip rows to this joint norm; 0 = off (with --noise rows: sqrt of all columns); other noise needs it",
+    "label_flip_epsilon": "Epsilon of labels flipped at random before training; 0 = off",
+    "tolerance_labels": "Advantage over the best baseline above which a finding about labels leaks",
+    "tolerance_features": "The same for findings about features and scores",
 }
 EVERYTHING = "plumbob.everything"  # Set in a command's context when its help is to show rare flags too.
 NAMES = ("features", *(key.name for key in KEYS), "heuristic")
@@ -97,9 +132,8 @@ def _flag(key: SettingKey) -> inspect.Parameter:
 
 
 def _meaning(key: SettingKey) -> str:
-    """What it is, and its default; where the plan's file only repeats the choices, they stand beside the flag."""
-    meaning = "" if key.choices and key.comment == " | ".join(key.choices) else key.comment
-    return f"{USUAL.get(key.name, meaning)} (default: {_default(key)}).".strip()
+    """What it is, and its default."""
+    return f"{(USUAL | RARE)[key.name]} (default: {_default(key)})."
 
 
 def _default(key: SettingKey) -> str:

@@ -16,9 +16,9 @@ NOWHERE = Origin()
 
 def new(keys: Mapping[str, Any], names: str | None, out: Path | None, origin: Origin = NOWHERE) -> dict[str, object]:
     """A plan from flags, or one that moves another system's job here; without either, the paper's split."""
-    plan, differences = _drafted(keys, origin)
+    plan, differences = _draft(keys, origin)
     if names is not None:
-        plan = _renamed(plan, names.split(","))
+        plan = _rename_parties(plan, names.split(","))
     plan = _with_lattice_set(plan)
     result = {**shown(plan), **({"differences": differences} if origin.job else {})}
     listed = [f"# differs from the job: {line}" for line in differences]
@@ -31,7 +31,7 @@ def new(keys: Mapping[str, Any], names: str | None, out: Path | None, origin: Or
     return {**result, "out": str(out), "lines": [f"{out}  {plan.hash()}", *listed]}
 
 
-def _drafted(keys: Mapping[str, Any], origin: Origin) -> tuple[Plan, list[str]]:
+def _draft(keys: Mapping[str, Any], origin: Origin) -> tuple[Plan, list[str]]:
     if origin.job is None:
         return plan_from(None, {"features": FEATURES, **keys}), []
     from plumbob.jobs import plan_to_move, read_job
@@ -71,7 +71,7 @@ def shown(plan: Plan) -> dict[str, object]:
     return {"plan": asdict(plan), "hash": plan.hash(), "lines": plan.to_toml().splitlines()}
 
 
-def _renamed(plan: Plan, names: list[str]) -> Plan:
+def _rename_parties(plan: Plan, names: list[str]) -> Plan:
     if len(names) != len(plan.parties):
         raise PlanError(f"--names: expected {len(plan.parties)} names, one a party, got {len(names)}")
     parties = tuple(replace(party, name=name) for party, name in zip(plan.parties, names, strict=True))

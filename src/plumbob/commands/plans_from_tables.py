@@ -31,7 +31,7 @@ class Files:
 
 def new(keys: Mapping[str, Any], names: str | None, out: Path | None, files: Files) -> dict[str, object]:
     """The plan, and what each table gives under it."""
-    tables = dict(_named(word, place) for place, word in enumerate(files.data))
+    tables = dict(_party_and_file(word, place) for place, word in enumerate(files.data))
     if files.label_column is not None:
         tables = dict(sorted(tables.items(), key=lambda named: files.label_column not in column_names(named[1])))
     refuse_other_parties(files.id_columns, tables)
@@ -44,13 +44,13 @@ def new(keys: Mapping[str, Any], names: str | None, out: Path | None, files: Fil
         widths = [*widths, PEER] if files.label_column is not None else [PEER, *widths]
     named = names if names is not None or len(tables) == 1 else ",".join(tables)
     result = new_plan({**keys, "features": widths}, named, out)
-    shown = [line for name, summary in summaries.items() for line in (f"# {name}", *_commented(summary))]
+    shown = [line for name, summary in summaries.items() for line in (f"# {name}", *_as_comments(summary))]
     missing = "# the other party's columns are not known here: `plumbob party propose` asks for them"
     lines = [*shown, *([missing] if len(tables) == 1 else []), *_lines(result)]
     return {**result, "tables": {name: summary.to_dict() for name, summary in summaries.items()}, "lines": lines}
 
 
-def _named(word: str, place: int) -> tuple[str, Path]:
+def _party_and_file(word: str, place: int) -> tuple[str, Path]:
     """PARTY=FILE, or a file alone, which is this party's own."""
     party, separator, file = word.partition("=")
     if separator:
@@ -70,7 +70,7 @@ def _summary(party: str, file: Path, files: Files, plan: Plan) -> TableSummary:
     return summarise(table, choices_of(plan))
 
 
-def _commented(summary: TableSummary) -> list[str]:
+def _as_comments(summary: TableSummary) -> list[str]:
     return [f"#   {line}" for line in summary.lines()]
 
 

@@ -23,7 +23,7 @@ CHANNEL = "{from} -> {to}: {verdict}  {hash}"
 
 def run(folder: Path) -> dict[str, object]:
     """Everything that the record says about protection; see the module for `consistent` and `verified`."""
-    record, signed = RunFolder(folder).record(), signature_of(folder)
+    record, signed = RunFolder(folder).record(), signature_of(RunFolder(folder))
     plan = record.parsed_plan
     channels = list(compared_streams(record.parties))
     plan_agrees = plan.hash() == record.plan_hash
@@ -60,7 +60,7 @@ def compare(folders: Sequence[Path]) -> dict[str, object]:
     """Several parties' records of one run: the same plan, the same bytes at both ends, the same certificates."""
     records, signatures = (
         [RunFolder(folder).record() for folder in folders],
-        [signature_of(folder) for folder in folders],
+        [signature_of(RunFolder(folder)) for folder in folders],
     )
     parties = [party for record in records for party in record.parties]
     channels = list(compared_streams(parties))
@@ -96,7 +96,7 @@ def _differences(
             yield "a plan and its hash, in one of the records"
     names = [party.name for record in records for party in record.parties]
     if len(set(names)) < len(names):
-        yield "nothing: two of the folders are the same party's"
+        yield "nothing, because two of the folders are the same party's; name one folder of each party"
     for channel in channels:
         if channel["verdict"] == "DIFFERS":
             yield f"what {channel['from']} sent and {channel['to']} received"
@@ -144,7 +144,7 @@ def _lines(record: RunRecord, plan: Plan, channels: list[dict[str, str]], plan_a
         f"keys         {keys_in_words(record)}",
         f"noise        {noise_in_words(plan)}",
         f"randomness   {record.randomness}",
-        f"leaks        {'accepted' if record.accepted_leaks else 'not accepted'} with --accept-leaks",
+        f"leaks        {'accepted with --accept-leaks' if record.accepted_leaks else 'none was accepted'}",
     ]
     lines += [
         f"opened bits  {party.name} can get {opened_bits(plan, party.name)} bits about the others through its weights"

@@ -24,7 +24,7 @@ def run(folder: Path, out: Path | None, prints: bool = False) -> dict[str, objec
         beside.write_bytes(summary)
     except OSError as error:
         raise DataError(f"{target}: the report cannot be written ({type(error).__name__})") from error
-    printed = _printed(target, beside) if prints else {}
+    printed = _print_pdf(target, beside) if prints else {}
     return {
         "report": str(target),
         "summary": str(beside),
@@ -34,7 +34,7 @@ def run(folder: Path, out: Path | None, prints: bool = False) -> dict[str, objec
     }
 
 
-def _printed(report: Path, summary: Path) -> dict[str, str]:
+def _print_pdf(report: Path, summary: Path) -> dict[str, str]:
     """By the system's browser; imported late, because most reports are not printed."""
     from plumbob.commands.printing import write_pdf
 

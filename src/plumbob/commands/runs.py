@@ -19,7 +19,7 @@ def run(places: Sequence[Path], deletes_unstarted: bool) -> dict[str, object]:
     """The list as it is afterwards."""
     for place in places:
         if not place.is_dir():
-            raise DataError(f"{place}: expected a folder that holds runs; there is none")
+            raise DataError(f"{place}: there is no such folder; name one that holds runs")
     found = runs_in(places)
     unstarted = [one for one in found if one.is_unstarted]
     deleted = unstarted if deletes_unstarted else []
@@ -29,12 +29,15 @@ def run(places: Sequence[Path], deletes_unstarted: bool) -> dict[str, object]:
     return {
         "runs": [_for_json(one) for one in kept],
         "deleted": [str(one.folder) for one in deleted],
-        "lines": [*_table(kept), *_row_costs(kept), *_said(deleted, unstarted, deletes_unstarted)],
+        "lines": [*_table(kept), *_row_costs(kept), *_lines(deleted, unstarted, deletes_unstarted)],
     }
 
 
 def _for_json(run: ListedRun) -> dict[str, object]:
-    return {**asdict(run), "folder": str(run.folder), "run": run.folder.name, "unstarted": run.is_unstarted}
+    shown = {name: value for name, value in asdict(run).items() if name != "number"}
+    sides = [{"party": party, "folder": str(folder)} for party, folder in run.other_sides]
+    own = {"folder": str(run.folder), "run": run.folder.name, "unstarted": run.is_unstarted}
+    return {**shown, **own, "other_sides": sides}
 
 
 def _table(runs: Sequence[ListedRun]) -> list[str]:
@@ -45,7 +48,8 @@ def _table(runs: Sequence[ListedRun]) -> list[str]:
         *((str(run.folder), run.date, run.title or UNTITLED, run.protocol, run.status, run.verdict) for run in runs),
     ]
     widths = [max(len(line[place]) for line in lines) for place in range(len(HEAD))]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
+    shown = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
+    return [shown[0], *(line for run, row in zip(runs, shown[1:], strict=True) for line in (row, *_other_sides(run)))]
 
 
 def _row_costs(runs: Sequence[ListedRun]) -> list[str]:
@@ -61,7 +65,11 @@ def _row_costs(runs: Sequence[ListedRun]) -> list[str]:
     ]
 
 
-def _said(deleted: Sequence[ListedRun], unstarted: Sequence[ListedRun], deletes: bool) -> list[str]:
+def _other_sides(run: ListedRun) -> list[str]:
+    return [f"  the same run at {party}: {folder}" for party, folder in run.other_sides]
+
+
+def _lines(deleted: Sequence[ListedRun], unstarted: Sequence[ListedRun], deletes: bool) -> list[str]:
     if deletes:
         named = [f"deleted, as it never started: {run.folder}" for run in deleted]
         return ["", *(named or ["every run here was started: nothing was deleted"])]

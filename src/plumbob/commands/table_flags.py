@@ -38,27 +38,29 @@ class TableFlags:
     ] = field(default_factory=list)
     steps: Annotated[
         list[str],
-        _option("--steps", "Columns whose bins are encoded step by step, separated by commas.", "NAMES"),
+        _option(
+            "--steps", "Columns whose bins are encoded as steps (at least this much), separated by commas.", "NAMES"
+        ),
     ] = field(default_factory=list)
     monotone: Annotated[
         list[str],
         _option(
-            "--monotone", "Columns along which the score may only rise, or only fall, separated by commas.", "NAMES"
+            "--monotone", "Columns with which the score may only rise, or only fall, separated by commas.", "NAMES"
         ),
     ] = field(default_factory=list)
     ranges: Annotated[
         list[str],
         _option(
             "--range",
-            'Lowest and highest value of a column, for scale = "public", stated before you look at the rows; cuts for'
-            " bins may stand between them; may be repeated.",
+            'Lowest and highest value of a column for scale = "public", stated before you look at the rows, with cuts'
+            " for bins between them if you like; may be repeated.",
             "COLUMN=LOW:HIGH",
         ),
     ] = field(default_factory=list)
     dictionary: Annotated[
         Path | None,
         _option(
-            "--dictionary", "Data dictionary (CSV: column, description), whose words give round ranges for --range."
+            "--dictionary", "Data dictionary (CSV: column, description) from which round ranges for --range are taken."
         ),
     ] = None
     positive: Annotated[

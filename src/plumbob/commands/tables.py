@@ -1,7 +1,7 @@
 """A party's own table on the command line: which columns, read how."""
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from plumbob.commands.table_flags import TableFlags
@@ -20,7 +20,7 @@ def chosen(flags: TableFlags) -> ColumnChoices:
         tuple(flags.gaps),
         _names(flags.steps),
         _names(flags.monotone),
-        {**_proposed(flags.dictionary), **dict(map(_range, flags.ranges))},
+        {**_ranges_from_dictionary(flags.dictionary), **dict(map(_range, flags.ranges))},
         flags.positive,
     )
 
@@ -43,6 +43,16 @@ def id_columns(words: Sequence[str]) -> IdColumns:
     return columns
 
 
+def own_id_column(words: Sequence[str], party: str) -> str | None:
+    """From `--id`: this party's, named alone or as PARTY=COLUMN, so that one command line serves every side."""
+    columns = id_columns(words)
+    if not isinstance(columns, Mapping):
+        return columns
+    if party not in columns:
+        raise DataError(f"--id: no id column for {party}, only for {', '.join(columns)}; add --id {party}=COLUMN")
+    return columns[party]
+
+
 def _names(words: Sequence[str]) -> tuple[str, ...]:
     """Names separated by commas, or given one by one."""
     return tuple(name.strip() for word in words for name in word.split(",") if name.strip())
@@ -63,7 +73,7 @@ def _range(word: str) -> tuple[str, tuple[float, ...]]:
         raise DataError(f"--range {word}: expected COLUMN=LOW:HIGH, such as age=0:100") from None
 
 
-def _proposed(dictionary: Path | None) -> dict[str, tuple[float, ...]]:
+def _ranges_from_dictionary(dictionary: Path | None) -> dict[str, tuple[float, ...]]:
     """Ranges from what a data dictionary says in words; columns about which it says too little have none."""
     if dictionary is None:
         return {}

@@ -59,16 +59,16 @@ def measured(key: PrivateKey, shape: ProductShape, budget: float = BUDGET) -> Co
     # Both make their tables on first use.
     key.encrypt([0])
     public.randomisers(1)
-    encryption, sent = _timed(lambda count: key.encrypt(values[:count]), rows, enough)
-    foreign, _ = _timed(lambda count: public.encrypt(values[:count]), len(sent), enough)
-    product, _ = _timed(lambda count: sent[:count] @ Encoded(matrix[:count], encoding), len(sent), enough)
+    encryption, sent = _time(lambda count: key.encrypt(values[:count]), rows, enough)
+    foreign, _ = _time(lambda count: public.encrypt(values[:count]), len(sent), enough)
+    product, _ = _time(lambda count: sent[:count] @ Encoded(matrix[:count], encoding), len(sent), enough)
     masks = public.random_mask(len(sent), 64)
-    randomisation, replies = _timed(lambda count: (sent[:count] + masks[:count]).randomised(), len(sent), enough)
-    decryption, _ = _timed(lambda count: key.decrypt(replies[:count]), len(replies), enough)
+    randomisation, replies = _time(lambda count: (sent[:count] + masks[:count]).randomised(), len(sent), enough)
+    decryption, _ = _time(lambda count: key.decrypt(replies[:count]), len(replies), enough)
     return Costs(encryption, foreign, product / columns, randomisation, decryption)
 
 
-def _timed(work: Callable[[int], Result], most: int, enough: float) -> tuple[float, Result]:
+def _time(work: Callable[[int], Result], most: int, enough: float) -> tuple[float, Result]:
     """(seconds for one, the last result): the sample grows until it is the real size or a try lasts long enough."""
     sample = min(most, LEAST_SAMPLE)
     while True:

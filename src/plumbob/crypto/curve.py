@@ -40,7 +40,7 @@ class Scalar:
 
     def times_hashed(self, domain: bytes, texts: Iterable[bytes]) -> bytes:
         """The multiples of the points that texts hash to, one x-coordinate after the other."""
-        hashed = list(_hashed(domain, texts))
+        hashed = list(_hash_to_points(domain, texts))
         return self._times(_with_roots([_to_bytes(x) for x, _ in hashed], [square for _, square in hashed]))
 
     def times(self, points: bytes) -> bytes:
@@ -58,7 +58,7 @@ class Scalar:
 
 def hashed_points(domain: bytes, texts: Iterable[bytes]) -> bytes:
     """The x-coordinates that texts hash to."""
-    return b"".join(_to_bytes(x) for x, _ in _hashed(domain, texts))
+    return b"".join(_to_bytes(x) for x, _ in _hash_to_points(domain, texts))
 
 
 def split(points: bytes) -> list[bytes]:
@@ -75,7 +75,7 @@ def uncompressed(points: bytes) -> list[bytes]:
     return _with_roots(xs, [_right_side(x) for x in values])
 
 
-def _hashed(domain: bytes, texts: Iterable[bytes]) -> Iterator[tuple[mpz, mpz]]:
+def _hash_to_points(domain: bytes, texts: Iterable[bytes]) -> Iterator[tuple[mpz, mpz]]:
     """(x, y squared) for each text: the first hash of domain, counter and text that is the x-coordinate of a point."""
     starts = [domain + bytes([counter]) for counter in range(_MOST_TRIES)]
     for text in texts:

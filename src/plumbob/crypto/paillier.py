@@ -75,9 +75,9 @@ class PaillierPrivateKey(PrivateKey):
             gmpy2.powmod_sec(value % prime, gmpy2.invert(self.public.n, prime - 1), prime)
             for prime in (self._p, self._q)
         )
-        return self._joined(left, right)
+        return self._combine_residues(left, right)
 
-    def _joined(self, left: mpz, right: mpz) -> int:
+    def _combine_residues(self, left: mpz, right: mpz) -> int:
         """The number below n that is `left` modulo p and `right` modulo q."""
         return int(right + self._q * ((left - right) * self._q_inverse % self._p))
 

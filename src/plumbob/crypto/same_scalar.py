@@ -76,12 +76,12 @@ class Prover:
         nonce = 1 + int.from_bytes(drawn, "big") % (ORDER - 1)
         key = ec.derive_private_key(nonce, _CURVE)
         first = key.public_key().public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
-        second = mpz(int.from_bytes(key.exchange(_ECDH, _loaded(combination)), "big"))
-        answer = _challenged(context, self.public(), combination, product, first, second)
+        second = mpz(int.from_bytes(key.exchange(_ECDH, _load_point(combination)), "big"))
+        answer = _challenge(context, self.public(), combination, product, first, second)
         return _to_bytes(answer) + _to_bytes((nonce - answer * self._scalar) % ORDER)
 
     def _times(self, point: Point) -> mpz:
-        return mpz(int.from_bytes(self._key.exchange(_ECDH, _loaded(point)), "big"))
+        return mpz(int.from_bytes(self._key.exchange(_ECDH, _load_point(point)), "big"))
 
 
 def verify(
@@ -98,7 +98,7 @@ def verify(
     if first is None or second is None:
         return False
     encoded = b"\4" + _coordinates(first)
-    expected = _challenged(context, public, combination, product[0], encoded, second[0])
+    expected = _challenge(context, public, combination, product[0], encoded, second[0])
     return hmac.compare_digest(_to_bytes(expected), proof[:POINT_BYTES])
 
 
@@ -120,7 +120,7 @@ def combined(points: Sequence[Point], multiples: Sequence[int]) -> Point:
     total = _NOWHERE
     for start in range((FACTOR_BITS // window) * window, -1, -window):
         for _ in range(window):
-            total = _doubled(total)
+            total = _double(total)
         total = _sum(total, _windowed(points, multiples, start, window))
     found = _to_affine(total)
     if found is None:
@@ -142,7 +142,7 @@ def _windowed(points: Sequence[Point], multiples: Sequence[int], start: int, win
     return total
 
 
-def _challenged(context: bytes, public: bytes, combination: Point, product: mpz, first: bytes, second: mpz) -> int:
+def _challenge(context: bytes, public: bytes, combination: Point, product: mpz, first: bytes, second: mpz) -> int:
     fields = (context, public, _coordinates(combination), _to_bytes(product), first, _to_bytes(second))
     joined = b"".join(len(field).to_bytes(8, "little") + field for field in fields)
     return int.from_bytes(hashlib.sha256(b"plumbob same scalar" + joined).digest(), "big") % ORDER
@@ -155,7 +155,7 @@ def _point(whole: bytes) -> Point:
     return x, y
 
 
-def _loaded(point: Point) -> ec.EllipticCurvePublicKey:
+def _load_point(point: Point) -> ec.EllipticCurvePublicKey:
     return ec.EllipticCurvePublicKey.from_encoded_point(_CURVE, b"\4" + _coordinates(point))
 
 
@@ -186,13 +186,13 @@ def _to_affine(point: Jacobian) -> Point | None:
 def _multiple(point: Point, factor: int) -> Jacobian:
     total = _NOWHERE
     for bit in bin(factor)[2:]:
-        total = _doubled(total)
+        total = _double(total)
         if bit == "1":
             total = _plus(total, point)
     return total
 
 
-def _doubled(point: Jacobian) -> Jacobian:
+def _double(point: Jacobian) -> Jacobian:
     x, y, z = point
     if z == 0:
         return point
@@ -223,7 +223,7 @@ def _sum(left: Jacobian, right: Jacobian) -> Jacobian:
     u2, s2 = x2 * square1 % _P, y2 * square1 * z1 % _P
     across, up = (u2 - u1) % _P, (s2 - s1) % _P
     if across == 0:
-        return _doubled(left) if up == 0 else _NOWHERE
+        return _double(left) if up == 0 else _NOWHERE
     square = across * across % _P
     cube, base = square * across % _P, u1 * square % _P
     x3 = (up * up - cube - 2 * base) % _P

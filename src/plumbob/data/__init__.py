@@ -3,11 +3,13 @@
 from plumbob.data.align import align, column_counts, in_agreed_order, split_array
 from plumbob.data.batches import Batch, batches, largest_batch, seed_from_int, steps_per_epoch, stream
 from plumbob.data.cells import ColumnChoices
-from plumbob.data.encoder import Encoder, shaped
+from plumbob.data.encoder import Encoder, with_slots
 from plumbob.data.encoding import PlainColumn
+from plumbob.data.frames import table_from
 from plumbob.data.ids import canonical, canonical_ids
 from plumbob.data.shards import Shard, build_shard, held_out_rows, newest_rows, split_rows
-from plumbob.data.tables import Column, Table, column_names, read_table, table_from
+from plumbob.data.table_files import column_names, read_table
+from plumbob.data.tables import Column, Table
 
 __all__ = [
     "Batch",
@@ -30,10 +32,10 @@ __all__ = [
     "newest_rows",
     "read_table",
     "seed_from_int",
-    "shaped",
     "split_array",
     "split_rows",
     "steps_per_epoch",
     "stream",
     "table_from",
+    "with_slots",
 ]

@@ -11,8 +11,9 @@ from itertools import accumulate
 from numpy.typing import ArrayLike
 
 from plumbob.arrays import Matrix
+from plumbob.data.frames import table_from
 from plumbob.data.ids import canonical_ids
-from plumbob.data.tables import Table, table_from
+from plumbob.data.tables import Table
 from plumbob.errors import DataError
 
 
@@ -21,7 +22,7 @@ def align(tables: Sequence[Table]) -> tuple[Table, ...]:
 
     Ids are written by the common rule, as between organisations: blanks around them do not count.
     """
-    tables = [_ruled(table, number) for number, table in enumerate(tables, 1)]
+    tables = [_with_canonical_ids(table, number) for number, table in enumerate(tables, 1)]
     common = set(tables[0].ids).intersection(*(table.ids for table in tables[1:]))
     if not common:
         sizes = ", ".join(str(len(table)) for table in tables)
@@ -30,7 +31,7 @@ def align(tables: Sequence[Table]) -> tuple[Table, ...]:
     return tuple(table.select(ordered) for table in tables)
 
 
-def _ruled(table: Table, number: int) -> Table:
+def _with_canonical_ids(table: Table, number: int) -> Table:
     try:
         return replace(table, ids=canonical_ids(table.ids))
     except DataError as error:

@@ -93,11 +93,11 @@ def as_values(name: str, texts: Texts, kind: str | None, has_decimal_commas: boo
         if text is not None:
             counts[text.strip()] += count
     if kind is None:
-        kind = _told_by_itself(name, texts, counts, has_decimal_commas)
+        kind = _kind_by_itself(name, texts, counts, has_decimal_commas)
     elif kind in ("number", "date"):
         kind = _with_its_form(name, counts, kind)
-    meaning = _chosen(name, counts, kind) if kind is not None else None
-    return (_without_blanks(texts, raw) if meaning is None else _applied(texts, raw, meaning)), kind
+    meaning = _chosen_meaning(name, counts, kind) if kind is not None else None
+    return (_without_blanks(texts, raw) if meaning is None else _apply_meaning(texts, raw, meaning)), kind
 
 
 def without_gaps(texts: Texts, gaps: Iterable[str]) -> Texts:
@@ -132,20 +132,20 @@ def whole_ids(ids: tuple[str, ...]) -> tuple[str, ...]:
 # A column whose kind is given.
 
 
-def _chosen(name: str, counts: Counter[str], kind: str) -> Mapping[str, float] | None:
+def _chosen_meaning(name: str, counts: Counter[str], kind: str) -> Mapping[str, float] | None:
     """What each text means; None for a category, which stays text."""
     if kind == "category":
         return None
     if "<" in kind:
         levels = [level.strip() for level in kind.split("<")]
-        return _translated(name, counts, kind, {level: float(place) for place, level in enumerate(levels, 1)}.get)
+        return _translate(name, counts, kind, {level: float(place) for place, level in enumerate(levels, 1)}.get)
     word, _, form = kind.partition(":")
     readers: dict[str, Callable[[str], Callable[[str], float | None]]] = {
         "number": amounts.reader_of,
         "date": dates.reader_of,
         "boolean": lambda _: _flag,
     }
-    return _translated(name, counts, kind, readers[word](form))
+    return _translate(name, counts, kind, readers[word](form))
 
 
 def _with_its_form(name: str, counts: Counter[str], kind: str) -> str:
@@ -176,7 +176,7 @@ def _decimal_sign(name: str, counts: Counter[str]) -> str:
     return next(iter(found), amounts.POINT)
 
 
-def _translated(
+def _translate(
     name: str, counts: Counter[str], kind: str, reader: Callable[[str], float | None]
 ) -> Mapping[str, float]:
     meaning = {text: reader(text) for text in counts}
@@ -197,7 +197,7 @@ def _flag(text: str) -> float | None:
 # A column that speaks for itself.
 
 
-def _told_by_itself(name: str, texts: Texts, counts: Counter[str], has_decimal_commas: bool) -> str | None:
+def _kind_by_itself(name: str, texts: Texts, counts: Counter[str], has_decimal_commas: bool) -> str | None:
     """The kind of a column, None for text."""
     kind = _kind_of_dates(name, texts, counts) if _mostly(counts, dates.looks_like_a_date) else None
     if kind is not None:
@@ -283,7 +283,7 @@ def _listed_marks(counts: Counter[str], texts: Iterable[str]) -> str:
     return f" ({', '.join(listed)})" if listed else ""
 
 
-def _applied(texts: Texts, distinct: Iterable[str | None], meaning: Mapping[str, float]) -> Vector:
+def _apply_meaning(texts: Texts, distinct: Iterable[str | None], meaning: Mapping[str, float]) -> Vector:
     number = {text: np.nan if text is None else meaning[text.strip()] for text in distinct}
     return np.fromiter(map(number.__getitem__, texts.tolist()), dtype=np.float64, count=len(texts))
 

@@ -84,12 +84,12 @@ def separator_of(header: str) -> str:
     return max(SEPARATORS, key=bare.count)
 
 
-def told_names(names: tuple[str, ...]) -> tuple[str, ...]:
+def readable_names(names: tuple[str, ...]) -> tuple[str, ...]:
     """Without blanks around them; a column without a name is called by its place."""
     return tuple(name.strip() or f"(column {place})" for place, name in enumerate(names, 1))
 
 
-def told(error: Exception, names: tuple[str, ...] = ()) -> str:
+def describe_error(error: Exception, names: tuple[str, ...] = ()) -> str:
     """What may be passed on of a parser's message: it may quote a cell, so only its kind, or its numbers."""
     message = str(error)
     if counts := CELLS_OF_A_LINE.search(message):
@@ -187,8 +187,8 @@ class _Survey:
         from pyarrow import Table
 
         self._refuse_header_again(frame)
-        told = told_names(self.names)
-        columns = [self._typed(name, frame.column(place)) for place, name in enumerate(told)]
+        told = readable_names(self.names)
+        columns = [self._as_type(name, frame.column(place)) for place, name in enumerate(told)]
         if frame.num_rows:
             last = frame.column(len(self.names) - 1)[-1].as_py()
             self.is_open = last is not None and last.endswith(("\n", "\r"))
@@ -202,19 +202,19 @@ class _Survey:
         if self.late:
             raise TextAfterAllError(self.late)
 
-    def _typed(self, name: str, cells: Any) -> Any:
+    def _as_type(self, name: str, cells: Any) -> Any:
         kind = "texts" if name in self.texts else self.kinds.get(name)
         if cells.null_count == len(cells):
             return cells
         if kind in (None, "flags") and _are_flags(cells):
-            return self._known(name, "flags", _as_flags(cells))
+            return self._as_known_type(name, "flags", _as_flags(cells))
         if kind in (None, "numbers") and (numbers := _as_numbers(cells)) is not None and not _has_leading_zero(cells):
-            return self._known(name, "numbers", numbers)
+            return self._as_known_type(name, "numbers", numbers)
         if kind in ("numbers", "flags"):
             self.late.add(name)
-        return self._known(name, "texts", _with_plain_lines(cells))
+        return self._as_known_type(name, "texts", _with_plain_lines(cells))
 
-    def _known(self, name: str, kind: str, cells: Any) -> Any:
+    def _as_known_type(self, name: str, kind: str, cells: Any) -> Any:
         self.kinds[name] = kind
         return cells
 

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from plumbob.arrays import Matrix, Vector
 from plumbob.data import store
 from plumbob.data.cells import ColumnChoices
-from plumbob.data.encoding import Bins, EncodedColumn, Levels, Marked, find_shapes, fit_source
-from plumbob.data.shapes import EncodingChoices
+from plumbob.data.encoding import Bins, EncodedColumn, Levels, Marked
+from plumbob.data.fitting import find_slots, fit_encoding
+from plumbob.data.slots import EncodingChoices
 from plumbob.data.tables import Column, Table
 from plumbob.data.whitening import CLIP
 from plumbob.errors import DataError
@@ -88,24 +89,24 @@ class Encoder:
 
     def encode(self, table: Table, rows: Rows = ALL_ROWS) -> Matrix:
         """These rows in the units that training sees; columns are found by name, others are ignored."""
-        prepared = self._prepared(table, np.arange(len(table))[rows] if isinstance(rows, slice) else rows)
-        return self._scaled(prepared, slice(0, prepared.rows))
+        prepared = self._prepare(table, np.arange(len(table))[rows] if isinstance(rows, slice) else rows)
+        return self._scale(prepared, slice(0, prepared.rows))
 
     def encoded_pieces(self, table: Table, rows: NDArray[np.intp]) -> Iterator[Matrix]:
         """The same, some rows at a time and in their order."""
         unslotted = sum(source.width for source in self.sources if not source.is_slotted)
         for part in store.pieces(len(rows), unslotted):
-            prepared = self._prepared(table, rows[part])
+            prepared = self._prepare(table, rows[part])
             for piece in store.pieces(prepared.rows, prepared.width):
-                yield self._scaled(prepared, piece)
+                yield self._scale(prepared, piece)
 
-    def _prepared(self, table: Table, rows: NDArray[np.intp]) -> "_PreparedRows":
+    def _prepare(self, table: Table, rows: NDArray[np.intp]) -> "_PreparedRows":
         columns = [replace(column, values=column.values[rows]) for column in _matching(table, self.sources)]
         if self.fill is None:
             _refuse_missing(columns, len(rows))
-        return _prepared_rows(columns, self.sources, len(rows), self.fill)
+        return _prepare_columns(columns, self.sources, len(rows), self.fill)
 
-    def _scaled(self, prepared: "_PreparedRows", piece: slice) -> Matrix:
+    def _scale(self, prepared: "_PreparedRows", piece: slice) -> Matrix:
         numbers = prepared.numbers(piece)
         with np.errstate(over="ignore", invalid="ignore"):
             numbers -= self.shift
@@ -147,15 +148,15 @@ def reading_of(table: Table, sources: Sequence[EncodedColumn]) -> tuple[dict[str
     return {name: kind for name, kind in table.choices.types.items() if name in known}, table.choices.gaps
 
 
-def shaped(table: Table, plan: Plan) -> Table:
-    """The table with its shapes under this plan: rows taken from it later give as many columns as all of them."""
-    return replace(table, shapes=find_shapes(table, choices_of(plan)))
+def with_slots(table: Table, plan: Plan) -> Table:
+    """The table with its slots under this plan: rows taken from it later give as many columns as all of them."""
+    return replace(table, slots=find_slots(table, choices_of(plan)))
 
 
 def raw_numbers(table: Table, sources: Sequence[EncodedColumn], rows: NDArray[np.intp]) -> Matrix:
     """These rows' numbers before anything is filled or scaled; NaN where a value is missing."""
     columns = [replace(column, values=column.values[rows]) for column in _matching(table, sources)]
-    prepared = _prepared_rows(columns, sources, len(rows), None)
+    prepared = _prepare_columns(columns, sources, len(rows), None)
     return prepared.numbers(slice(0, len(rows)))
 
 
@@ -176,11 +177,11 @@ def fit_sources(table: Table, training_rows: NDArray[np.intp], choices: Encoding
     _refuse_infinite(table)
     if choices.refuses_gaps:
         _refuse_missing(table.columns, len(table))
-    shapes = table.shapes
-    if shapes is None or shapes.choices != choices:
-        shapes = find_shapes(table, choices)
+    slots = table.slots
+    if slots is None or slots.choices != choices:
+        slots = find_slots(table, choices)
     return tuple(
-        fit_source(column, shapes.by_name.get(column.name), training_rows, choices) for column in table.columns
+        fit_encoding(column, slots.by_name.get(column.name), training_rows, choices) for column in table.columns
     )
 
 
@@ -189,7 +190,7 @@ def _moments(training: Column, source: EncodedColumn) -> Iterator[tuple[float, f
     if source.column_shares is None:
         for place, values in enumerate(source.columns(training)):
             is_within_one = isinstance(source, Bins) or (isinstance(source, Marked) and place == 1)
-            yield _reined_in(*_fit(values)) if is_within_one else _fit(values)
+            yield _limit_whitening(*_fit(values)) if is_within_one else _fit(values)
         return
     for share in source.column_shares:
         yield share, _slot_factor(share)
@@ -199,10 +200,10 @@ def _slot_factor(share: float) -> float:
     """One over the deviation, but never so much that a rare slot leaves the range that whitening keeps."""
     if not 0.0 < share < 1.0:
         return 0.0
-    return _reined_in(share, 1.0 / math.sqrt(share * (1.0 - share)))[1]
+    return _limit_whitening(share, 1.0 / math.sqrt(share * (1.0 - share)))[1]
 
 
-def _reined_in(mean: float, factor: float) -> tuple[float, float]:
+def _limit_whitening(mean: float, factor: float) -> tuple[float, float]:
     """(mean, factor) of values from 0 to 1, none of which whitening then clips: a slot's weight is what it adds."""
     return mean, min(factor, LARGEST_SLOT / max(mean, 1.0 - mean))
 
@@ -285,7 +286,7 @@ class _PreparedRows:
         return room[:, : self.width]
 
 
-def _prepared_rows(
+def _prepare_columns(
     columns: Sequence[Column], sources: Sequence[EncodedColumn], n_rows: int, fill: Vector | None
 ) -> _PreparedRows:
     """Where `fill` is given, it takes the place of a missing value."""

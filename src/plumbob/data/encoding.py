@@ -7,25 +7,22 @@
     Levels("town", ...)         town=Bonn, town=Köln, ..., town=(rare), town=(gap)      all but one of them
 
 The slot that is left out is the reference: the one with most training rows. Without it the columns of one source would
-add up to the intercept, and odds ratios would mean nothing. How many slots there are (the shape) is decided on all rows
+add up to the intercept, and odds ratios would mean nothing. How many slots there are is decided on all rows
 of the party's own file, so that it is known before the parties have found their common rows; where the cuts lie, and
 which slot is the reference, on the training rows. A slot that has no training row stays, as a constant column.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
-import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from plumbob.arrays import Places, Vector
-from plumbob.data.binning import cut_points, places_of, stated_cuts
-from plumbob.data.shapes import ColumnSlots, EncodingChoices, TableSlots
-from plumbob.data.tables import Column, Table
+from plumbob.data.binning import places_of
+from plumbob.data.tables import Column
 from plumbob.errors import DataError
 
 RARE, GAP, RANK = "(rare)", "(gap)", "(rank)"
@@ -169,7 +166,7 @@ class Bins:
         """What each slot holds, in words."""
         edges = ["-inf", *map(_decimal, self.cuts), "inf"]
         bins = [f"({low}, {high}{')' if high == 'inf' else ']'}" for low, high in pairwise(edges)]
-        return _told_apart([*bins, *([GAP] if self.has_gaps else [])])
+        return _make_distinct([*bins, *([GAP] if self.has_gaps else [])])
 
     @property
     def ranks(self) -> tuple[float, ...]:
@@ -184,7 +181,7 @@ class Bins:
             names = [f"{self.name}={RANK}"] if self.cuts else []
             return (*names, *([f"{self.name}={GAP}"] if self.has_gaps else []))
         if self.is_stepped:
-            steps = _told_apart([f"above {_decimal(cut)}" for cut in self.cuts])
+            steps = _make_distinct([f"above {_decimal(cut)}" for cut in self.cuts])
             return tuple(f"{self.name}={step}" for step in [*steps, *([GAP] if self.has_gaps else [])])
         return tuple(f"{self.name}={slot}" for slot in _without(self.slots, self.reference))
 
@@ -336,7 +333,7 @@ def _decimal(cut: float) -> str:
     return repr(cut).removesuffix(".0")
 
 
-def _told_apart(names: Sequence[str]) -> tuple[str, ...]:
+def _make_distinct(names: Sequence[str]) -> tuple[str, ...]:
     """A bin that no training row fills has the cuts of another one: it is numbered."""
     seen = Counter[str]()
     told = []
@@ -344,119 +341,3 @@ def _told_apart(names: Sequence[str]) -> tuple[str, ...]:
         seen[name] += 1
         told.append(name if seen[name] == 1 else f"{name} (empty {seen[name] - 1})")
     return tuple(told)
-
-
-# As they are kept in a party's part of a model.
-
-
-def stored_source(source: EncodedColumn) -> dict[str, Any]:
-    """For a file; `restored_source` reads it."""
-    kind = next(kind for kind, type_ in KINDS.items() if isinstance(source, type_))
-    return {"kind": kind, **vars(source)}
-
-
-def restored_source(stored: Mapping[str, Any]) -> EncodedColumn:
-    """Raises ValueError where it is not what `stored_source` gives."""
-    values = {name: tuple(value) if isinstance(value, list) else value for name, value in stored.items()}
-    kind = KINDS.get(str(values.pop("kind", "")))
-    if kind is None or not values.keys() <= {item.name for item in fields(kind)}:
-        raise ValueError("no such kind of source")
-    source: EncodedColumn = msgspec.convert(values, kind, strict=True)
-    if isinstance(source, Bins | Levels) and not (
-        len(source.shares) == len(source.slots) and 0 <= source.reference < len(source.slots)
-    ):
-        raise ValueError("a source's slots, shares and reference do not fit together")
-    return source
-
-
-KINDS: dict[str, type[PlainColumn] | type[Marked] | type[Bins] | type[Levels]] = {
-    "as it is": PlainColumn,
-    "marked": Marked,
-    "bins": Bins,
-    "levels": Levels,
-}
-
-
-# From a table to its shapes, and from shapes and training rows to sources.
-
-
-def find_shapes(table: Table, choices: EncodingChoices) -> TableSlots:
-    """By all rows of the table."""
-    found = {column.name: _shape(column, choices) for column in table.columns}
-    return TableSlots({name: shape for name, shape in found.items() if shape is not None}, choices)
-
-
-def find_full_shapes(table: Table, choices: EncodingChoices) -> TableSlots:
-    """For plans of version 1: every category of this table, although rows taken from it may lack some."""
-    texts = {column.name: _categories(column) for column in table.columns if column.is_text}
-    return TableSlots({name: ColumnSlots(levels=levels, is_full=True) for name, levels in texts.items()}, choices)
-
-
-def _categories(column: Column) -> tuple[str, ...]:
-    return tuple(sorted({text for text in column.texts if text is not None}))
-
-
-def _shape(column: Column, choices: EncodingChoices) -> ColumnSlots | None:
-    if column.is_text and not choices.is_full and not choices.refuses_texts:
-        return _shape_of_levels(column, choices.rare)
-    if not column.is_text and choices.bins and choices.is_public:
-        return ColumnSlots(
-            bins=len(stated_cuts(column.stated, choices.bins)) + 1, has_gaps=True, is_monotone=column.is_monotone
-        )
-    if not column.is_text and choices.bins:
-        values = column.values.astype(np.float64, copy=False)
-        gaps = int(np.isnan(values).sum())
-        # A column without any value has one bin and no column: there is nothing to learn from it.
-        bins = len(cut_points(values, choices.bins)) + 1
-        return ColumnSlots(bins=bins, has_gaps=0 < gaps < len(values), is_monotone=column.is_monotone)
-    if not column.is_text and choices.marks_gaps and 0 < column.is_missing.sum() < len(column.values):
-        return ColumnSlots(is_marked=True, has_gaps=True)
-    return None
-
-
-def _shape_of_levels(column: Column, rare: int) -> ColumnSlots:
-    counts = Counter(column.values.tolist())
-    gaps = counts.pop(None, 0)
-    levels = tuple(sorted(level for level, count in counts.items() if count >= rare))
-    return ColumnSlots(levels=levels, has_rare=len(levels) < len(counts), has_gaps=gaps > 0)
-
-
-def fit_source(
-    column: Column, shape: ColumnSlots | None, training_rows: NDArray[np.intp], choices: EncodingChoices
-) -> EncodedColumn:
-    """A column's source: cuts, shares and the reference from the training rows."""
-    if shape is None:
-        return PlainColumn(column.name, _categories(column) if column.is_text else None)
-    if shape.is_full:
-        return PlainColumn(column.name, shape.levels)
-    training = Column(column.name, column.values[training_rows])
-    if shape.is_marked:
-        return Marked(column.name, float(training.is_missing.mean()) if len(training_rows) else 0.0)
-    if shape.levels is not None:
-        draft = Levels(column.name, shape.levels, shape.has_rare, shape.has_gaps, 0, ())
-        shares = _shares(draft.places, training, shape)
-        return Levels(column.name, shape.levels, shape.has_rare, shape.has_gaps, _largest(shares), shares)
-    cuts = (
-        stated_cuts(column.stated, shape.bins)
-        if choices.is_public
-        else _padded(cut_points(training.values.astype(np.float64, copy=False), shape.bins), shape.bins)
-    )
-    binned = Bins(column.name, cuts, shape.has_gaps, 0, ())
-    shares = _shares(binned.places, training, shape)
-    reference = 0 if column.is_stepped else _largest(shares)
-    return Bins(column.name, cuts, shape.has_gaps, reference, shares, column.is_stepped, shape.is_monotone)
-
-
-def _padded(cuts: tuple[float, ...], bins: int) -> tuple[float, ...]:
-    """As many cuts as the shape has, although the training rows gave fewer: the bins between equal cuts stay empty."""
-    return cuts + (cuts[-1] if cuts else 0.0,) * (bins - 1 - len(cuts))
-
-
-def _shares(places_of_column: Callable[[Column], Places], training: Column, shape: ColumnSlots) -> tuple[float, ...]:
-    places = places_of_column(training)
-    counts = np.bincount(places[places >= 0], minlength=shape.slots)
-    return tuple((counts / max(len(places), 1)).tolist())
-
-
-def _largest(shares: Sequence[float]) -> int:
-    return int(np.argmax(shares)) if shares else 0

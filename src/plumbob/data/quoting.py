@@ -68,7 +68,7 @@ def _write_again(file: Path, copy: Path, has_backslashes: bool) -> bool:
     """False where the file cannot be read in either way: the usual reader says what is wrong with it."""
     problems = []
     for way in [{}, {"escapechar": "\\"}] if has_backslashes else [{}]:
-        problem = _copied(file, copy, way)
+        problem = _copy(file, copy, way)
         if problem is None:
             return True
         problems.append(problem)
@@ -78,10 +78,10 @@ def _write_again(file: Path, copy: Path, has_backslashes: bool) -> bool:
     return False
 
 
-def _copied(file: Path, copy: Path, way: dict[str, Any]) -> str | None:
+def _copy(file: Path, copy: Path, way: dict[str, Any]) -> str | None:
     """What is wrong, for the code and not for a reader; None if the copy is complete."""
     try:
-        with _opened(file) as content, copy.open("w", encoding="utf-8", newline="") as out:
+        with _open_text(file) as content, copy.open("w", encoding="utf-8", newline="") as out:
             separator = _separator(content)
             rows = csv.reader(content, delimiter=separator, skipinitialspace=True, strict=True, **way)
             writer = csv.writer(out, delimiter=separator, lineterminator="\n")
@@ -109,7 +109,7 @@ def _separator(content: IO[str]) -> str:
 
 
 @contextmanager
-def _opened(file: Path) -> Iterator[IO[str]]:
+def _open_text(file: Path) -> Iterator[IO[str]]:
     is_packed = file.suffix.lower() == ".gz"
     with (
         gzip.open(file, "rt", encoding="utf-8-sig", newline="")

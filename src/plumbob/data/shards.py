@@ -49,7 +49,7 @@ def build_shard(table: Table, plan: Plan, party: str, key: bytes, treatment: Row
     With a treatment, it decides how rows are scaled and limited.
     """
     training, held_out = split_rows(table, plan, key)
-    encoder, whitening = _fitted(table, training, plan, treatment)
+    encoder, whitening = _fit(table, training, plan, treatment)
     member = plan.party(party)
     if len(encoder.names) != member.features:
         raise DataError(f"{party}: the plan says {member.features} columns, this table gives {len(encoder.names)}")
@@ -63,13 +63,13 @@ def build_shard(table: Table, plan: Plan, party: str, key: bytes, treatment: Row
             return treatment.limited(scaled(encoded))
         return rounded(clipped(scaled(encoded), plan.row_norm, plan.columns), plan.feature_bits)
 
-    X = _encoded(encoder, table, training, has_intercept, as_trained_on)
-    X_test = _encoded(encoder, table, held_out, has_intercept, scaled)
+    X = _encode(encoder, table, training, has_intercept, as_trained_on)
+    X_test = _encode(encoder, table, held_out, has_intercept, scaled)
     y, y_test = _labels(table, member.role, training, held_out)
     return Shard(X, y, X_test, y_test, encoder, has_intercept, whitening)
 
 
-def _fitted(
+def _fit(
     table: Table, training: NDArray[np.intp], plan: Plan, treatment: RowTreatment | None
 ) -> tuple[Encoder, Whitening | None]:
     if treatment is not None:
@@ -83,7 +83,7 @@ def _whitening(encoder: Encoder, table: Table, training: NDArray[np.intp], plan:
     return fit_whitening(encoder.encoded_pieces(table, training), columns, gamma_for(plan.l2, plan.blocks))
 
 
-def _encoded(
+def _encode(
     encoder: Encoder,
     table: Table,
     rows: NDArray[np.intp],

@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 
 from plumbob.data.dates import day_of, form_in_words
-from plumbob.data.encoding import find_shapes
-from plumbob.data.shapes import EncodingChoices, TableSlots
+from plumbob.data.fitting import find_slots
+from plumbob.data.slots import EncodingChoices, TableSlots
 from plumbob.data.tables import DATE, FLAG, Column, Table
 
 MANY_LEVELS = 0.5
@@ -90,7 +90,7 @@ class TableSummary:
 
     def lines(self) -> list[str]:
         """For people."""
-        head = ["column", "kind", "different", "gaps", "gives", "lowest", "highest", ""]
+        head = ["column", "kind", "distinct", "gaps", "encoded", "lowest", "highest", ""]
         cells = [head, *(column.cells for column in self.columns)]
         if not any(column.lowest for column in self.columns):
             cells = [[*row[:ENDS], *row[ENDS + 2 :]] for row in cells]
@@ -115,22 +115,22 @@ def summarise(table: Table, choices: EncodingChoices, has_ends: bool = False) ->
 
     With `has_ends`, for the owner's eyes only, each column of numbers has its lowest and highest value.
     """
-    shapes = find_shapes(table, choices)
-    columns = [_summary(column, shapes, table.choices.types.get(column.name, "")) for column in table.columns]
+    slots = find_slots(table, choices)
+    columns = [_summary(column, slots, table.choices.types.get(column.name, "")) for column in table.columns]
     if has_ends:
         columns = [_with_ends(summary, column) for summary, column in zip(columns, table.columns, strict=True)]
     return TableSummary(len(table), tuple(columns), table.left_out)
 
 
-def _summary(column: Column, shapes: TableSlots, type_said: str) -> ColumnSummary:
-    shape = shapes.by_name.get(column.name)
+def _summary(column: Column, slots: TableSlots, type_said: str) -> ColumnSummary:
+    own = slots.by_name.get(column.name)
     counts = Counter(column.values.tolist()) if column.is_text else None
     gaps = int(column.is_missing.sum())
     different = len(counts) - (gaps > 0) if counts is not None else _different_numbers(column)
-    rare = different - len(shape.levels) if shape is not None and shape.levels is not None else 0
-    width = 1 if shape is None and counts is None else different if shape is None else shape.width
+    rare = different - len(own.levels) if own is not None and own.levels is not None else 0
+    width = 1 if own is None and counts is None else different if own is None else own.width
     kind = "text" if counts is not None else _kind(column, type_said)
-    kept = set(shape.levels or ()) if shape is not None else set()
+    kept = set(own.levels or ()) if own is not None else set()
     rare_rows = (
         sum(count for text, count in counts.items() if text is not None and text not in kept) if counts and rare else 0
     )

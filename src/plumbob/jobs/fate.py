@@ -187,10 +187,9 @@ def _read_optimizer(draft: JobDraft) -> None:
     method = str(settings.take("optimizer", *names)).lower()
     if method in ("sqn", "stochastic_quansi_newton", "stochastic_quasi_newton"):
         draft.remarks.append(
-            "Stochastic quasi-Newton: the arbiter multiplies all parties' gradients by one matrix, so each party "
-            "gets a "
-            "mixture that also holds the others' gradients. The verdicts are those of plain gradient descent, which is "
-            "the less that can be said: every equation counted here is in the mixture too."
+            "Stochastic quasi-Newton: the arbiter multiplies all parties' gradients by one matrix, so each party gets "
+            "a mixture that also holds the others' gradients. The verdicts are those of plain gradient descent, which "
+            "is the less that can be said: every equation counted here is in the mixture too."
         )
     elif method not in ("sgd", "none"):
         draft.remarks.append(f'The optimizer "{shown(method)}" is taken as plain gradient descent: same equations.')
@@ -325,9 +324,8 @@ def _read_variants(draft: JobDraft, component: Component) -> None:
         draft.fits *= 1 + len(component.others)
         names = ", ".join(component.others)
         draft.remarks.append(
-            f"{names} also train{'s' if len(component.others) == 1 else ''} on these rows; {component.name} is "
-            "read, and "
-            "what all of them show is counted together."
+            f"{names} also train{'s' if len(component.others) == 1 else ''} on these rows; {component.name} is read, "
+            "and what all of them show is counted together."
         )
     if draft.settings.peek("sample_weight") or draft.settings.states("sample_weight_param"):
         draft.remarks.append("Sample weights multiply each residual; a plan has none.")
@@ -367,8 +365,7 @@ def _read_steps(draft: JobDraft) -> None:
         draft.fits *= max(1, min(count, 1000))
         draft.remarks.append(
             f"Stepwise selection trains one model per candidate column in each of up to {count} steps on the same "
-            "rows; "
-            f"{max(1, count)} trainings are counted, which is the least there are. The arbiter also learns each "
+            f"rows; {max(1, count)} trainings are counted, which is the least there are. The arbiter also learns each "
             "model's score."
         )
 

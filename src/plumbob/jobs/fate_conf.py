@@ -122,13 +122,15 @@ def _version(conf: Tree, kind: str, parameters: Tree, stated: SystemVersion | No
         return stated, [Read("version", ".".join(map(str, stated)), "file", "--job-version")]
     names = component_names(conf)
     if str(conf.get("dsl_version", "1")) != "2":
-        return (1, 4), [_assumed("1.0 to 1.6", "the file has the first dsl")]
+        return (1, 4), [_assumed_version("1.0 to 1.6", "the file has the first dsl")]
     if any(name in parameters for name in ("masked_rate", "batch_strategy", "shuffle")):
-        return NEWEST, [_assumed("1.7.2 to 1.11.3", "the file has settings that came with 1.7.2")]
+        return NEWEST, [_assumed_version("1.7.2 to 1.11.3", "the file has settings that came with 1.7.2")]
     if kind == "hetero_lr" and any(name.startswith(("dataio", "data_io")) for name in names):
-        return (1, 6), [_assumed("1.5 to 1.6", "the file has a DataIO component; 1.7 has DataTransform")]
-    return NEWEST, [_assumed("1.7.2 to 1.11.3", "the file does not say; earlier ones cut batches once (--job-version)")]
+        return (1, 6), [_assumed_version("1.5 to 1.6", "the file has a DataIO component; 1.7 has DataTransform")]
+    return NEWEST, [
+        _assumed_version("1.7.2 to 1.11.3", "the file does not say; earlier ones cut batches once (--job-version)")
+    ]
 
 
-def _assumed(version: str, why: str) -> Read:
+def _assumed_version(version: str, why: str) -> Read:
     return Read("version", version, "assumed", why)

@@ -24,7 +24,9 @@ DATA = ("train_data", "validate_data", "test_data", "cv_data", "warm_start_model
 def read_script(script: ast.Module, version: SystemVersion | None) -> Job | None:
     """The job, or None where the script trains no such model."""
     calls = calls_of(script)
-    made = [call for call in calls if call.name in CLASSES and not _predicts(call, calls)] or _handed_on(script, calls)
+    made = [
+        call for call in calls if call.name in CLASSES and not _predicts(call, calls)
+    ] or _settings_handed_to_helpers(script, calls)
     if not made:
         return None
     first = max(made, key=lambda call: len(_parameters(call)))
@@ -50,7 +52,7 @@ def _states_nothing(call: Call) -> bool:
     return call.has_unknown_keywords and all(isinstance(value, Computed) for value in values)
 
 
-def _handed_on(script: ast.Module, calls: list[Call]) -> list[Call]:
+def _settings_handed_to_helpers(script: ast.Module, calls: list[Call]) -> list[Call]:
     """Settings that a script hands to a helper of the same example, which builds the component."""
     helpers = [name for name in imported_names(script) if name.startswith("examples.")]
     name = next((HELPERS[word] for helper in helpers for word in HELPERS if word in helper), None)

@@ -103,10 +103,10 @@ def _yaml(text: str, path: Path) -> Any:
         """The safe one, which makes plain values only; numbers that would take minutes to read are refused."""
 
         def construct_yaml_int(self, node: Any) -> int:
-            return int(super().construct_yaml_int(_bounded(node)))
+            return int(super().construct_yaml_int(_refuse_long_number(node)))
 
         def construct_yaml_float(self, node: Any) -> float:
-            return float(super().construct_yaml_float(_bounded(node)))
+            return float(super().construct_yaml_float(_refuse_long_number(node)))
 
     Loader.add_constructor("tag:yaml.org,2002:int", Loader.construct_yaml_int)
     Loader.add_constructor("tag:yaml.org,2002:float", Loader.construct_yaml_float)
@@ -131,7 +131,7 @@ def _bracket_depth(text: str) -> int:
     return deepest
 
 
-def _bounded(node: Any) -> Any:
+def _refuse_long_number(node: Any) -> Any:
     if len(str(node.value)) > LONGEST_NUMBER:
         raise ValueError("a number of more than 100 digits")
     return node

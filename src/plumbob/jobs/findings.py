@@ -79,9 +79,8 @@ def _arbiter_findings(job: Job, plan: Plan) -> Iterator[Finding]:
 
 def _guest_holds_the_key(job: Job, plan: Plan, identity: str) -> Iterator[Finding]:
     why = (
-        f"Party {shown(identity)} is both guest and arbiter: it holds the key, and each host sends it an "
-        "encrypted score "
-        "for every row of every batch, so it can read them all."
+        f"Party {shown(identity)} is both guest and arbiter: it holds the key, and each host sends it an encrypted "
+        "score for every row of every batch, so it can read them all."
     )
     for party in plan.feature_parties:
         yield _finding("arbiter-key", plan.label_party.name, party.name, "scores", why, job)
@@ -90,8 +89,7 @@ def _guest_holds_the_key(job: Job, plan: Plan, identity: str) -> Iterator[Findin
 def _host_holds_the_key(job: Job, plan: Plan, name: str, identity: str) -> Finding:
     why = (
         f"Party {shown(identity)} is both host and arbiter: it holds the key, and the guest sends it an encrypted "
-        "residual "
-        "for every row of every batch, so it can read every label."
+        "residual for every row of every batch, so it can read every label."
     )
     return _finding("arbiter-key", name, plan.label_party.name, "labels", why, job)
 
@@ -115,14 +113,12 @@ def _score_findings(job: Job, plan: Plan) -> Iterator[Finding]:
     if len(names) == 1:
         why = (
             f"{label} gets the joint score of every row of every batch in the clear and knows its own part, so it "
-            "reads "
-            f"{names[0]}'s part of every score, at any batch size."
+            f"reads {names[0]}'s part of every score, at any batch size."
         )
     elif job.aggregator == "plain":
         why = (
-            f"A plain aggregator adds the scores up: whoever runs it reads each party's part of every score, and "
-            f"{label} "
-            "gets their sum for every row."
+            "A plain aggregator adds the scores up: whoever runs it reads each party's part of every score, and "
+            f"{label} gets their sum for every row."
         )
     else:
         why = f"{label} gets the sum of the other parties' parts of the score for every row of every batch."
@@ -145,7 +141,7 @@ def _with_decoys(decoys: Decoys, plan: Plan, figures: Figures, findings: Sequenc
         if finding.by == plan.label_party.name:
             yield finding
         elif finding.attack == "label-stacked":
-            yield _stacked(decoys, figures, finding)
+            yield _stacked_among_decoys(decoys, figures, finding)
         elif finding.attack in NEED_THE_BATCH:
             yield next((one for one in wide if _same(one, finding)), finding)
         else:
@@ -162,7 +158,7 @@ def _same(one: Finding, other: Finding) -> bool:
     return (one.attack, one.by, one.against, one.target) == (other.attack, other.by, other.against, other.target)
 
 
-def _stacked(decoys: Decoys, figures: Figures, finding: Finding) -> Finding:
+def _stacked_among_decoys(decoys: Decoys, figures: Figures, finding: Finding) -> Finding:
 
     rate = hidden_rate(decoys, figures.rows, figures.batch)
     columns = figures.rank(finding.by)
@@ -172,9 +168,8 @@ def _stacked(decoys: Decoys, figures: Figures, finding: Finding) -> Finding:
     # Nothing hides the labels but the guess which rows count: nobody can say that it is nothing.
     verdict = DEGRADES if verdict == BLOCKED else verdict
     why = (
-        f"Each step hides {figures.batch} rows among {rate:.3g} times as many decoys. {known:.3g} equations per "
-        "label, each "
-        f"with {rate:.3g} times as much noise as signal, leave about {expected.accuracy:.0%} of labels right, AUC "
+        f"Each step hides {figures.batch} rows among {rate:.3g} times as many decoys. {known:.3g} equations per label, "
+        f"each with {rate:.3g} times as much noise as signal, leave about {expected.accuracy:.0%} of labels right, AUC "
         f"{expected.auc:.2f}."
     )
     return replace(finding, verdict=verdict, why=why, reference=DECOYS_REFERENCE)

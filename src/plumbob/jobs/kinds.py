@@ -14,9 +14,8 @@ FATE_JOB = (
     "(`pipeline.get_dag()`), or the pipeline script"
 )
 SECRETFLOW_JOB = (
-    "a secretpad graph, a Kuscia job or a component's node with ss_sgd_train, ss_glm_train or hess_sgd_train, or "
-    "a script "
-    "that calls SSRegression, SSGLM, HESSLogisticRegression or FlLogisticRegressionVertical"
+    "a secretpad graph, a Kuscia job or a component's node with ss_sgd_train, ss_glm_train or hess_sgd_train, or a "
+    "script that calls SSRegression, SSGLM, HESSLogisticRegression or FlLogisticRegressionVertical"
 )
 # Models that people train with these systems, by words in a component's name.
 MODELS = {

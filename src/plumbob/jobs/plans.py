@@ -36,7 +36,7 @@ def plan_to_check(job: Job, flags: Mapping[str, Any]) -> tuple[Plan, Job]:
     """The nearest plan; flags win. The job comes back with what had to be assumed."""
     features, job = _features(job, flags)
     others = {name: value for name, value in flags.items() if name != "features"}
-    keys = _fitting({**_known(PLAIN), **job.keys}, others)
+    keys = _fitting({**_keys_of_the_plan(PLAIN), **job.keys}, others)
     return Plan.for_columns(features, title=f"from {job.system}", **{**keys, **others}), job
 
 
@@ -59,13 +59,13 @@ def _differences(job: Job, plan: Plan) -> list[str]:
         now = getattr(plan, name)
         if name not in ("test_only_keys", "scheme", "sigmoid", "unmasked_gradients_for_the_arbiter") and now != before:
             reason = f": {REASONS[name]}" if name in REASONS else ""
-            lines.append(f"{name}: {shown(before)} in the job, {_told(name, now)} here{reason}")
+            lines.append(f"{name}: {shown(before)} in the job, {_value_in_words(name, now)} here{reason}")
     if job.has_arbiter:
         lines.append("arbiter: the job needs one, the plan does not")
     return lines
 
 
-def _told(name: str, value: Any) -> str:
+def _value_in_words(name: str, value: Any) -> str:
     return "a public rule" if name == "epochs" and value == 0 else shown(value)
 
 
@@ -80,14 +80,13 @@ def _features(job: Job, flags: Mapping[str, Any]) -> tuple[tuple[int, ...], Job]
         return assumed, replace(job, read=(*job.read, read))
     if job.feature_parties and len(features) != expected:
         raise PlanError(
-            f"--features: the job has {expected} parties with columns, so give {expected} numbers, label party "
-            "first; got "
-            f"{len(features)}"
+            f"--features: the job has {expected} parties with columns, so give {expected} numbers, label party first; "
+            f"got {len(features)}"
         )
     return tuple(features), job
 
 
-def _known(keys: Mapping[str, Any]) -> dict[str, Any]:
+def _keys_of_the_plan(keys: Mapping[str, Any]) -> dict[str, Any]:
     names = {key.name for key in KEYS}
     return {name: value for name, value in keys.items() if name in names}
 

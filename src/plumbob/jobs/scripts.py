@@ -191,10 +191,10 @@ def value_of(node: ast.expr, known: Known, depth: int = 0) -> Any:
         inner = value_of(node.operand, known, depth + 1)
         return -inner if isinstance(inner, int | float) and not isinstance(inner, bool) else Computed()
     if isinstance(node, ast.Call):
-        return _made(node, known, depth)
+        return _construct(node, known, depth)
     if isinstance(node, ast.Attribute):
         return Computed(node.attr)
-    return _picked(node, known, depth) if isinstance(node, ast.Subscript) else Computed()
+    return _subscript(node, known, depth) if isinstance(node, ast.Subscript) else Computed()
 
 
 def _table(node: ast.Dict, known: Known, depth: int) -> dict[str, Any]:
@@ -208,7 +208,7 @@ def _table(node: ast.Dict, known: Known, depth: int) -> dict[str, Any]:
     return table
 
 
-def _made(node: ast.Call, known: Known, depth: int) -> Any:
+def _construct(node: ast.Call, known: Known, depth: int) -> Any:
     """`dict(a=1)` and objects that only hold their arguments, such as `EncryptParam(key_length=1024)`."""
     name = _last(node.func)
     is_holder = name == "dict" or name.endswith("Param") or name in ("Attribute", "Data", "Model")
@@ -218,7 +218,7 @@ def _made(node: ast.Call, known: Known, depth: int) -> Any:
     return values
 
 
-def _picked(node: ast.Subscript, known: Known, depth: int) -> Any:
+def _subscript(node: ast.Subscript, known: Known, depth: int) -> Any:
     table, key = value_of(node.value, known, depth + 1), value_of(node.slice, known, depth + 1)
     if isinstance(table, dict) and isinstance(key, str):
         return table.get(key, Computed())

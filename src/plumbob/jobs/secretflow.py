@@ -101,9 +101,8 @@ def _refuse_other_regressions(settings: JobSettings, name: str) -> None:
     other = [str(one) for one, usual in ((link, "logit"), (family, "bernoulli")) if one and str(one).lower() != usual]
     if other:
         raise PlanError(
-            f"{name} with {' and '.join(map(shown, other))} is another generalised linear model; a logistic "
-            "regression has "
-            "link Logit and distribution Bernoulli"
+            f"{name} with {' and '.join(map(shown, other))} is another generalised linear model; a logistic regression "
+            "has link Logit and distribution Bernoulli"
         )
 
 
@@ -172,9 +171,8 @@ def _key_bits(settings: JobSettings, model: Model, remarks: list[str]) -> dict[s
 def _remark_on_optimizer(settings: JobSettings, remarks: list[str]) -> None:
     if str(settings.peek("optimizer") or "").upper() == "IRLS" or settings.peek("iter_start_irls"):
         remarks.append(
-            "IRLS solves for the weights in each round instead of following gradients; nothing is opened on the "
-            "way, so "
-            "the verdicts are those of shares."
+            "IRLS solves for the weights in each round instead of following gradients; nothing is opened on the way, "
+            "so the verdicts are those of shares."
         )
     if settings.peek("report_metric"):
         remarks.append(

@@ -67,10 +67,10 @@ def _walk(value: Any, key_bits: Any, depth: int) -> Iterator[Node]:
         for inner in value:
             yield from _walk(inner, key_bits, depth + 1)
     elif isinstance(value, str) and '"' in value and value.lstrip().startswith("{"):
-        yield from _walk(_parsed(value), key_bits, depth + 1)
+        yield from _walk(_parse_json(value), key_bits, depth + 1)
 
 
-def _parsed(text: str) -> Any:
+def _parse_json(text: str) -> Any:
     """JSON in a string, as Kuscia keeps a task's settings."""
     try:
         return json.loads(text) if len(text) <= LONGEST_TEXT else None
@@ -115,7 +115,7 @@ def _key_bits(value: Tree) -> Any:
     for device in listed(mapping(value, "sf_cluster_desc").get("devices")):
         if isinstance(device, Mapping) and device.get("type") == "heu":
             config = device.get("config")
-            config = _parsed(config) if isinstance(config, str) else config
+            config = _parse_json(config) if isinstance(config, str) else config
             return config.get("key_size") if isinstance(config, Mapping) else None
     return None
 

@@ -30,18 +30,18 @@ BUILDERS = ("build_node_eval_param", "NodeEvalParam", "TestComp", "TestCompV2")
 def read_script(script: ast.Module, version: SystemVersion | None) -> Job | None:
     """The job, or None where the script trains no such model with settings that can be known."""
     calls = calls_of(script)
-    models = [*_trained(calls), *_built(calls)]
+    models = [*_trained_models(calls), *_built(calls)]
     if not models:
         return None
     first = models[0]
     others = tuple(model.name for model in models[1:])
     bits = first.key_bits if first.key_bits is not None else _heu_bits(calls)
     chosen = Model(first.name, first.parameters, bits, others, first.aggregator, _reveals(calls))
-    told = Read("version", ".".join(map(str, version)), "file", "--job-version") if version else _assumed()
+    told = Read("version", ".".join(map(str, version)), "file", "--job-version") if version else _assumed_version()
     return secretflow.job_of(chosen, version or (1, 0), [told])
 
 
-def _assumed() -> Read:
+def _assumed_version() -> Read:
     return Read("version", "1.x", "assumed", "the script does not say")
 
 
@@ -53,7 +53,7 @@ def builds_from_elsewhere(script: ast.Module) -> bool:
 # model = SSRegression(spu); model.fit(...)
 
 
-def _trained(calls: list[Call]) -> list[Model]:
+def _trained_models(calls: list[Call]) -> list[Model]:
     made: dict[str, Call] = {}
     models: list[Model] = []
     for call in calls:

@@ -61,12 +61,12 @@ def auc(is_positive: NDArray[np.bool_], scores: Vector) -> Interval:
 
 def explained(truth: Matrix, errors: Matrix) -> Interval:
     """For an R^2: percentiles over resampled rows; the same rows always give the same interval."""
-    values = np.concatenate(list(_resampled(truth, errors)))
+    values = np.concatenate(list(_bootstrap(truth, errors)))
     low, high = np.quantile(values, [0.025, 0.975])
     return float(low), float(high)
 
 
-def _resampled(truth: Matrix, errors: Matrix) -> Iterator[Vector]:
+def _bootstrap(truth: Matrix, errors: Matrix) -> Iterator[Vector]:
     generator, n = np.random.default_rng(RESAMPLES), len(truth)
     centred = truth - truth.mean(axis=0)
     squares, mistakes = (centred**2).sum(axis=1), (errors**2).sum(axis=1)

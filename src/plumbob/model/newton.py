@@ -16,7 +16,7 @@ def fit_logistic(X: Matrix, y: ArrayLike, penalty: Matrix) -> Vector:
     weights = np.zeros(X.shape[1])
     for _ in range(MOST_STEPS):
         step = _step(X, labels, weights, penalty)
-        weights = _shortened(X, labels, weights, step, penalty)
+        weights = _halve_until_better(X, labels, weights, step, penalty)
         if np.abs(step).max(initial=0.0) < SMALLEST_STEP:
             break
     return weights
@@ -29,7 +29,7 @@ def _step(X: Matrix, labels: Vector, weights: Vector, penalty: Matrix) -> Vector
     return -np.linalg.solve(curvature + LEAST_CURVATURE * np.eye(len(weights)), gradient).astype(np.float64)
 
 
-def _shortened(X: Matrix, labels: Vector, weights: Vector, step: Vector, penalty: Matrix) -> Vector:
+def _halve_until_better(X: Matrix, labels: Vector, weights: Vector, step: Vector, penalty: Matrix) -> Vector:
     """Halved until the loss falls: far from the solution a whole step may overshoot."""
     before = _loss(X, labels, weights, penalty)
     for halvings in range(20):

@@ -21,7 +21,7 @@ from plumbob.errors import (
     TransportError,
 )
 from plumbob.party.status import Watch
-from plumbob.party.waiting import Waiting, told
+from plumbob.party.waiting import Waiting, tell_while_waiting
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.transport import Connection
@@ -90,7 +90,11 @@ class Conversation:
         for link in self.links.values():
             link.say_goodbye()
         deadline = time.monotonic() + seconds
-        return [peer for peer, link in self.links.items() if not link.part(max(0.0, deadline - time.monotonic()))]
+        return [
+            peer
+            for peer, link in self.links.items()
+            if not link.wait_for_goodbye(max(0.0, deadline - time.monotonic()))
+        ]
 
 
 @contextmanager
@@ -113,16 +117,16 @@ def conversation(
     connector.open()
     waiting = Waiting(links, channels, patience, time.monotonic())
     try:
-        with told(waiting, tell):
+        with tell_while_waiting(waiting, tell):
             for peer, link in links.items():
                 # Remembered before anything is sent: a peer that loses its journal later must not pass for the same.
-                journal.note(f"{MET}{peer}", _met(peer, link, connector, patience).encode())
+                journal.note(f"{MET}{peer}", _meet(peer, link, connector, patience).encode())
             _refuse_other_number(topic, links.values())
             yield Conversation(channels, links)
     except OtherNumber:
         raise
     except BaseException as error:
-        if words := _told(error, topic):
+        if words := _words_for_peers(error, topic):
             for link in links.values():
                 link.abort(words)
         raise
@@ -132,7 +136,7 @@ def conversation(
         connector.close()
 
 
-def _told(error: BaseException, topic: Topic) -> str:
+def _words_for_peers(error: BaseException, topic: Topic) -> str:
     """For the peers to read; nothing where they wait for this side to come back."""
     if isinstance(error, RemoteProtocolError | KeyRefusedError | CiphertextRefusedError):
         return str(error)
@@ -156,7 +160,7 @@ def _refuse_other_number(topic: Topic, links: Collection[ReliableLink]) -> None:
         raise OtherNumber(highest)
 
 
-def _met(peer: str, link: ReliableLink, connector: AnyConnector, patience: float) -> str:
+def _meet(peer: str, link: ReliableLink, connector: AnyConnector, patience: float) -> str:
     try:
         return link.meet(patience)
     except TransportError as error:
@@ -165,7 +169,7 @@ def _met(peer: str, link: ReliableLink, connector: AnyConnector, patience: float
 
 
 def _link(topic: Topic, peer: str, journal: SqliteJournal, tell: Callable[[str], None]) -> ReliableLink:
-    mail = journal.mail(peer)
+    state = journal.link_state(peer)
     greeting = Greeting(
         purpose=topic.purpose,
         plan=topic.plan,
@@ -178,7 +182,7 @@ def _link(topic: Topic, peer: str, journal: SqliteJournal, tell: Callable[[str],
     return ReliableLink(
         peer,
         greeting,
-        Memory(mail.first, mail.unconfirmed, mail.received, mail.digests),
+        Memory(state.first, state.unconfirmed, state.received, state.digests),
         stored=partial(journal.stored, peer),
         digest=partial(journal.digest, peer),
         on_confirmed=partial(journal.confirm, peer),

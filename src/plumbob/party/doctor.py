@@ -70,10 +70,10 @@ def examine(
     only: Sequence[str] = (),
     seconds: float = WAIT_SECONDS,
     progress: Callable[[str], None] = lambda message: None,
-    pace: Timeouts = Timeouts(),  # noqa: B008  # Frozen.
+    timeouts: Timeouts = Timeouts(),  # noqa: B008  # Frozen.
 ) -> Iterator[Check]:
     """Every check, as it is made; what needs a peer waits for it at most this many seconds."""
-    peers = _chosen(home, only)
+    peers = _peers_to_examine(home, only)
     yield _certificate(home.identity.certificate)
     for peer in peers:
         yield _certificate(home.pinned[peer.name], peer.name)
@@ -85,7 +85,7 @@ def examine(
     if not peers:
         yield Check("peers", False, "nobody is joined yet", f"{TO_TYPE}plumbob party join TOKEN")
         return
-    yield from _meet(home, peers, _Visit(plan), seconds, progress, pace)
+    yield from _meet(home, peers, _Visit(plan), seconds, progress, timeouts)
 
 
 def next_step(home: Home, plan: Plan | None, file: str | Path | None) -> str:
@@ -95,7 +95,7 @@ def next_step(home: Home, plan: Plan | None, file: str | Path | None) -> str:
     if plan.party(home.identity.name).role != "arbiter" and not aligned_rows(home, plan):
         return f"next, on all sides at once: plumbob party align {file}"
     try:
-        signature.seal_of(home, plan)
+        signature.own_signature(home, plan)
     except UnsafePlanError:
         return f"next, on all sides: plumbob party sign {file}"
     return f"next, on all sides at once: plumbob party train {file}"
@@ -110,7 +110,7 @@ def remedy(checks: Sequence[Check]) -> str:
     return f"next, {about}: {problem.todo or problem.found}; then run this again"
 
 
-def _chosen(home: Home, only: Sequence[str]) -> list[Peer]:
+def _peers_to_examine(home: Home, only: Sequence[str]) -> list[Peer]:
     unknown = [name for name in only if name not in home.pinned]
     if unknown:
         raise TransportError(f"{unknown[0]} is not a joined peer, only {', '.join(home.pinned) or 'nobody'}")
@@ -224,7 +224,12 @@ class _Visit:
 
 
 def _meet(
-    home: Home, peers: Sequence[Peer], visit: _Visit, seconds: float, progress: Callable[[str], None], pace: Timeouts
+    home: Home,
+    peers: Sequence[Peer],
+    visit: _Visit,
+    seconds: float,
+    progress: Callable[[str], None],
+    timeouts: Timeouts,
 ) -> Iterator[Check]:
     results: queue.Queue[tuple[str, list[Check]]] = queue.Queue()
     try:
@@ -233,7 +238,7 @@ def _meet(
             visit.size,
             lambda connection: results.put((connection.peer, visited(connection, visit))),
             progress,
-            pace,
+            timeouts,
         )
         connector.open()
     except TransportError as error:
@@ -242,12 +247,12 @@ def _meet(
     try:
         if connector.address is not None:
             yield Check("port", True, f"listening on {connector.address}")
-        yield from _gathered(connector, results, {peer.name: peer for peer in peers}, seconds, progress)
+        yield from _gather(connector, results, {peer.name: peer for peer in peers}, seconds, progress)
     finally:
         connector.close()
 
 
-def _gathered(
+def _gather(
     connector: Connector,
     results: "queue.Queue[tuple[str, list[Check]]]",
     waited: dict[str, Peer],
@@ -290,7 +295,7 @@ def visited(connection: Connection, visit: _Visit) -> list[Check]:
     """Both sides of the visit are the same; the connection is closed at its end."""
     checks = [Check("connection", True, "authenticated, TLS 1.3", "", connection.peer)]
     try:
-        for check in _compared(connection, visit):
+        for check in _compare_greetings(connection, visit):
             checks.append(check)
     except (TransportError, ProtocolError) as error:
         checks.append(Check("exchange", False, str(error), "run plumbob party doctor on both sides", connection.peer))
@@ -299,7 +304,7 @@ def visited(connection: Connection, visit: _Visit) -> list[Check]:
     return checks
 
 
-def _compared(connection: Connection, visit: _Visit) -> Iterator[Check]:
+def _compare_greetings(connection: Connection, visit: _Visit) -> Iterator[Check]:
     ours = visit.greeting
     theirs = exchanged(connection, ours, EXCHANGE_SECONDS)
     skew = theirs.clock - time.time()
@@ -349,7 +354,7 @@ def _size(connection: Connection, visit: _Visit, ours: Greeting, theirs: Greetin
         is_whole = connection.receive(EXCHANGE_SECONDS) == RECEIVED and len(came) == visit.size
     except DeadlineError:
         is_whole = False
-    found = f"a message of {visit.size} bytes each way in {time.monotonic() - began:.1f} s"
+    found = f"a message of {visit.size / 1e6:.1f} MB each way in {time.monotonic() - began:.1f} s"
     if is_whole:
         return Check("size", True, found, "", peer)
     return Check("size", False, f"{found} did not arrive whole", "is a proxy or a gateway in between?", peer)

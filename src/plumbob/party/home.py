@@ -5,8 +5,14 @@
       certificate.pem     0600  what peers pin
       party.toml          0600  settings; the proxy may have a password in it
       peers/NAME.pem      0600  the certificates of the peers
+      signed/             plans that this party agreed to: HASH.signature, and HASH.leaks.signature with their leaks
+      aligned/            the common ids: PARTIES.json, for every plan between these parties
+      answered/           how many rows of a plan were answered: HASH.json
+      released/           what runs have released of each label
+      row-budget.db       what runs have spent of each row
+      runs/               see `plumbob.party.plan_runs`
 
-Nothing in it is shared but the certificate and the address, by an invitation.
+All files are the owner's alone. Nothing in it is shared but the certificate and the address, by an invitation.
 """
 
 import warnings
@@ -33,6 +39,10 @@ from plumbob.transport.identity import (
     write_private,
 )
 from plumbob.transport.invitation import Invitation
+
+ALIGNED = "aligned"
+RUNS = "runs"
+ROW_BUDGET = "row-budget.db"
 
 
 class Home:
@@ -92,13 +102,43 @@ class Home:
             raise SettingsError(f"{SETTINGS_FILE}: data: name the file of this party's table")
         return self.folder / self.settings.data
 
+    @property
+    def runs(self) -> Path:
+        """The folder of its runs."""
+        return self.folder / RUNS
+
+    @property
+    def signed(self) -> Path:
+        """The folder of the plans that it agreed to."""
+        return self.folder / "signed"
+
+    @property
+    def aligned(self) -> Path:
+        """The folder of the rows that were found in common."""
+        return self.folder / ALIGNED
+
+    @property
+    def answered(self) -> Path:
+        """The folder that counts the rows it has answered."""
+        return self.folder / "answered"
+
+    @property
+    def label_releases_file(self) -> Path:
+        """What runs have released of each label."""
+        return self.folder / "released" / "labels.json"
+
+    @property
+    def row_budget_file(self) -> Path:
+        """What runs have spent of each row."""
+        return self.folder / ROW_BUDGET
+
     def connector(
         self,
         peers: Sequence[Peer],
         largest_message: int,
         on_connection: Callable[[Connection], None],
         on_refusal: Callable[[str], None],
-        pace: Timeouts = Timeouts(),  # noqa: B008  # Frozen.
+        timeouts: Timeouts = Timeouts(),  # noqa: B008  # Frozen.
     ) -> Connector:
         """This party's place on the network, as the settings have it; not opened."""
         return Connector(
@@ -109,7 +149,7 @@ class Home:
             largest_message=largest_message,
             on_connection=on_connection,
             on_refusal=on_refusal,
-            pace=pace,
+            timeouts=timeouts,
         )
 
     def invitation(self) -> Invitation:
@@ -161,7 +201,7 @@ class Home:
         A table that cannot be read is refused before anything is written; a UserWarning names what is still missing.
         `settings.patience` and the limits on what is answered are in the folder's party.toml.
         """
-        from plumbob.party import setup
+        from plumbob.party.verbs import setup
 
         settings = HomeSettings(
             name,
@@ -180,7 +220,7 @@ class Home:
 
     def invite(self) -> Outcome:
         """Our invitation (`["token"]`) for a peer to join, and the fingerprint to read out over the phone."""
-        from plumbob.party import setup
+        from plumbob.party.verbs import setup
 
         return Outcome(setup.invite(self.folder))
 
@@ -196,10 +236,10 @@ class Home:
 
         `keys` change the plan's keys, at the party that has the label.
         """
-        from plumbob.party import proposing
+        from plumbob.party.verbs.propose import propose
 
         said = reading or ColumnChoices()
-        return Outcome(proposing.run(self.folder, keys, said, Path(out), teller(verbose)))
+        return Outcome(propose(self.folder, keys, said, Path(out), teller(verbose)))
 
     def doctor(
         self,
@@ -210,7 +250,7 @@ class Home:
         verbose: bool = True,
     ) -> Outcome:
         """Check our own table, then network, clock, versions and plan with each peer, on all sides at once."""
-        from plumbob.party import setup
+        from plumbob.party.verbs import setup
 
         lines: list[str] = []
         found = setup.doctor(self.folder, plan, list(peers), wait, teller(verbose), lines.append)
@@ -229,22 +269,22 @@ class Home:
         verbose: bool = True,
     ) -> Outcome:
         """Find the rows that all parties share, without revealing any other ids."""
-        from plumbob.party import runs
+        from plumbob.party.verbs.align import AlignmentOptions, align
         from plumbob.protocol.alignment import MOST_IDS
 
         most = MOST_IDS if at_most is None else at_most
-        options = runs.AlignmentOptions(name, None if data is None else Path(data), at_least, most, jobs, new)
-        return Outcome(runs.align(self.folder, plan, options, not verbose, teller(verbose)))
+        options = AlignmentOptions(name, None if data is None else Path(data), at_least, most, jobs, new)
+        return Outcome(align(self.folder, plan, options, not verbose, teller(verbose)))
 
     def sign(self, plan: GivenPlan, *, accept_leaks: bool = False, verbose: bool = False) -> Outcome:
         """Sign a plan; UnsafePlanError if it leaks above its tolerance and that is not accepted."""
-        from plumbob.party import runs
+        from plumbob.party.verbs.sign import sign
 
-        return Outcome(runs.sign(self.folder, plan, accept_leaks, is_verbose=verbose))
+        return Outcome(sign(self.folder, plan, accept_leaks, is_verbose=verbose))
 
     def renew(self, days: int = VALID_DAYS) -> Outcome:
         """A new certificate for the same key; the peers must join the new invitation (`["token"]`)."""
-        from plumbob.party import setup
+        from plumbob.party.verbs import setup
 
         return Outcome({**setup.renew(self.folder, days), "token": self.open(self.folder).invitation().token()})
 
@@ -252,10 +292,10 @@ class Home:
         self, plan: GivenPlan, *, new: bool = False, allow_test_keys: bool = False, verbose: bool = True
     ) -> Outcome:
         """Train with the peers; called again after an interruption, it resumes. `new` begins another run."""
-        from plumbob.party import runs
+        from plumbob.party.verbs.train import train
 
-        told = teller(verbose)
-        return Outcome(runs.train(self.folder, plan, new, not verbose, told, allow_test_keys=allow_test_keys))
+        tell = teller(verbose)
+        return Outcome(train(self.folder, plan, new, not verbose, tell, allow_test_keys=allow_test_keys))
 
     def predict(
         self,
@@ -272,12 +312,12 @@ class Home:
         verbose: bool = True,
     ) -> Outcome:
         """Scores of aligned rows, into the CSV file `out` at the label party; the others answer."""
-        from plumbob.party import runs
+        from plumbob.party.verbs.predict import PredictionOptions, predict
 
         rows = None if data is None else Path(data)
         cut = None if threshold is None else str(threshold)
-        options = runs.PredictionOptions(ids, name, rows, most_rows, Path(out), cut, cost, strict)
-        return Outcome(runs.predict(self.folder, plan, options, teller(verbose)))
+        options = PredictionOptions(ids, name, rows, most_rows, Path(out), cut, cost, strict)
+        return Outcome(predict(self.folder, plan, options, teller(verbose)))
 
     def serve(
         self,
@@ -290,23 +330,24 @@ class Home:
         verbose: bool = True,
     ) -> Outcome:
         """Take part in a signed plan's run, then answer predictions until `sessions` are done, or for ever."""
-        from plumbob.party import runs, serving
+        from plumbob.party.verbs.predict import PredictionOptions
+        from plumbob.party.verbs.serve import ServiceOptions, serve
 
         rows = None if data is None else Path(data)
-        asked = runs.PredictionOptions(name=name, data=rows, most_rows=most_rows)
-        return Outcome(serving.serve(self.folder, plan, serving.ServiceOptions(asked, sessions), teller(verbose)))
+        asked = PredictionOptions(name=name, data=rows, most_rows=most_rows)
+        return Outcome(serve(self.folder, plan, ServiceOptions(asked, sessions), teller(verbose)))
 
     def status(self) -> Outcome:
         """Every run of this party: how far it is, and whom it waits for."""
-        from plumbob.party import runs
+        from plumbob.party.verbs.status import status
 
-        return Outcome(runs.status(self.folder))
+        return Outcome(status(self.folder))
 
     def forget(self, run: str, *, give_up: bool = False) -> Outcome:
         """Erase the secrets that a run keeps for a peer that will not return; results are kept."""
-        from plumbob.party import runs
+        from plumbob.party.verbs.forget import forget
 
-        return Outcome(runs.forget(self.folder, run, give_up))
+        return Outcome(forget(self.folder, run, give_up))
 
     def _refuse(self, invitation: Invitation, replace: bool) -> None:
         name, certificate = invitation.name, invitation.certificate

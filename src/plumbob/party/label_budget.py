@@ -18,9 +18,6 @@ from plumbob.privacy.accounting import LabelCost, zcdp_epsilon
 from plumbob.protocol.defences import label_cost
 from plumbob.transport.identity import write_over
 
-FOLDER = "released"
-FILE = "labels.json"
-
 
 class _Spent(msgspec.Struct, forbid_unknown_fields=True):
     """Runs that are booked, and for each id the zCDP that all of them cost together."""
@@ -37,7 +34,7 @@ class LabelBudget:
 
     @classmethod
     def of(cls, home: Home) -> Self:
-        return cls(home.folder / FOLDER / FILE)
+        return cls(home.label_releases_file)
 
     def book(self, plan: Plan, run: str, ids: Sequence[str], limit: float = 0.0) -> float:
         """Book a run on these rows, on the disk when it returns; the epsilon of the label that was released most.
@@ -48,9 +45,9 @@ class LabelBudget:
         if cost is None:
             return 0.0
         with alone_at(self.file):
-            return self._booked(plan, cost, run, ids, limit)
+            return self._book(plan, cost, run, ids, limit)
 
-    def _booked(self, plan: Plan, cost: LabelCost, run: str, ids: Sequence[str], limit: float) -> float:
+    def _book(self, plan: Plan, cost: LabelCost, run: str, ids: Sequence[str], limit: float) -> float:
         spent = self._read()
         before = max((spent.rho.get(identity, 0.0) for identity in ids), default=0.0)
         if run in spent.runs:

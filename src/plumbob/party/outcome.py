@@ -32,7 +32,7 @@ def plan_of(given: GivenPlan) -> Plan:
     return given if isinstance(given, Plan) else Plan.load(given)
 
 
-def named(given: GivenPlan) -> str:
+def plan_argument(given: GivenPlan) -> str:
     """As the next command would have it."""
     return "PLAN" if isinstance(given, Plan) else str(given)
 

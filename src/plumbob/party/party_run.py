@@ -13,7 +13,7 @@ from plumbob.data import Table
 from plumbob.errors import IdentityError, SettingsError
 from plumbob.party.conversation import AnyConnector, ConnectorFor, Conversation, Topic, conversation
 from plumbob.party.home import Home
-from plumbob.party.refusals import LARGEST_MESSAGE, refusals_told
+from plumbob.party.refusals import LARGEST_MESSAGE, tell_refusals
 from plumbob.party.row_budget import RowBudget
 from plumbob.party.signature import PlanSignature
 from plumbob.party.status import Status, kept_up_to_date
@@ -27,7 +27,6 @@ from plumbob.transport import Connection
 from plumbob.transport.greeting import Purpose
 from plumbob.transport.reliable import FRAME
 
-ROW_BUDGET = "row-budget.db"
 BOOKED_AS = "row budget"  # The fact in the journal under which name this run was booked.
 
 
@@ -49,7 +48,7 @@ class PartyRun:
     """Under which the rows are, or were, aligned."""
     number: int = 0
     """Of the run among those of the plan, as this side counts; the parties agree on the highest. 0 = not counted."""
-    seal: PlanSignature | None = None
+    signature: PlanSignature | None = None
     """Signatures to swap before anything else; None only where a test has nobody to sign."""
     row_budget: RowBudget | None = None
     """Where runs with noise for whole rows are booked; None only where a test keeps no ledger."""
@@ -78,10 +77,10 @@ class PartyRun:
         ):
             yield talk
 
-    def refusals_told(self, purpose: Purpose) -> AbstractContextManager[None]:
+    def tell_refusals(self, purpose: Purpose) -> AbstractContextManager[None]:
         """Around what may be refused before `talk`."""
         peers = peers_of(self.plan, self.name, purpose)
-        return refusals_told(topic_of(self.plan, purpose, self.list_name), peers, self.connector_for, self.tell)
+        return tell_refusals(topic_of(self.plan, purpose, self.list_name), peers, self.connector_for, self.tell)
 
     def participant(self, talk: Conversation, journal: SqliteJournal, randomness: Randomness) -> Participant:
         """What the protocol's party works with."""
@@ -119,18 +118,18 @@ def party_run_at(
         engine,
         settings.patience,
         tell=tell,
-        row_budget=RowBudget(home.folder / ROW_BUDGET),
+        row_budget=RowBudget(home.row_budget_file),
         most_epsilon=settings.most_epsilon,
     )
 
 
-def refusals_told_at(
+def tell_refusals_at(
     home: Home, plan: Plan, purpose: Purpose, tell: Tell, list_name: str = ""
 ) -> AbstractContextManager[None]:
     """Around what may be refused before there is a party_run; peers that were never joined cannot hear it."""
     peers = [peer for peer in peers_of(plan, home.identity.name, purpose) if peer in home.pinned]
     connector_for = _connector_for(home, plan, LARGEST_MESSAGE, tell)
-    return refusals_told(topic_of(plan, purpose, list_name), peers, connector_for, tell)
+    return tell_refusals(topic_of(plan, purpose, list_name), peers, connector_for, tell)
 
 
 def peers_of(plan: Plan, own: str, purpose: Purpose) -> list[str]:

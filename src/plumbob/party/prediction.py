@@ -29,7 +29,6 @@ from plumbob.protocol.shares_prediction import PREDICTED_AT_ONCE
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.transport.identity import write_over
 
-FOLDER = "answered"
 HELD_OUT = "held out"  # The fact in a run's journal that its held-out rows were counted.
 SECONDS_TO_HEAR = 10.0
 ROWS_AT_ONCE = 4096  # Of one query.
@@ -51,7 +50,7 @@ def ask(
     progress: Progress = lambda done, rows: None,
 ) -> Vector:
     """At the label party: the joint scores of these rows of the aligned table."""
-    with party_run.talk("predict", journal) as talk, _ended_together(talk, journal):
+    with party_run.talk("predict", journal) as talk, _end_together(talk, journal):
         asker = Asker(party_run.participant(talk, journal, randomness), _rows_of(party_run), part)
         asker.begin()
         scores = []
@@ -72,13 +71,13 @@ def answer(
     limit: RowLimit | None,
 ) -> Served:
     """At a feature party: one session, until the label party ends it or the ledger is full."""
-    with party_run.talk("predict", journal) as talk, _ended_together(talk, journal):
+    with party_run.talk("predict", journal) as talk, _end_together(talk, journal):
         participant = party_run.participant(talk, journal, randomness)
         return Answerer(participant, _rows_of(party_run), part, limit, ledger).run()
 
 
 @contextmanager
-def _ended_together(talk: Conversation, journal: SqliteJournal) -> Iterator[None]:
+def _end_together(talk: Conversation, journal: SqliteJournal) -> Iterator[None]:
     """Also at a limit: the peers hear verdict and end, which are behind everything else, not only that we are gone."""
     try:
         yield
@@ -88,6 +87,12 @@ def _ended_together(talk: Conversation, journal: SqliteJournal) -> Iterator[None
         raise
     journal.flush()
     talk.leave()
+
+
+def row_limit(plan: Plan, trained: int, own: int) -> RowLimit | None:
+    """The smaller one of what the plan allows and what this party does; None where neither has a limit."""
+    limits = (RowLimit(most_scored_rows(plan, trained), is_planned=True), RowLimit(own))
+    return min((limit for limit in limits if limit.rows), key=lambda limit: limit.rows, default=None)
 
 
 class Count(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -104,7 +109,7 @@ class AnsweredRows:
 
     @classmethod
     def of(cls, home: Home, plan: Plan) -> Self:
-        return cls(home.folder / FOLDER / f"{plan.hash()}.json")
+        return cls(home.answered / f"{plan.hash()}.json")
 
     def answered(self) -> int:
         try:

@@ -22,13 +22,14 @@ from plumbob.data import Table
 from plumbob.errors import DataError, PlanError, RemoteProtocolError, SettingsError
 from plumbob.party.conversation import AnyConnector, ConnectorFor, Topic, conversation
 from plumbob.party.home import Home
-from plumbob.party.refusals import refusals_told
+from plumbob.party.refusals import tell_refusals
 from plumbob.party.rows import encoded_width
 from plumbob.plan import Party, Plan
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.messages import HEADER, LONGEST_TEXT, Kind
-from plumbob.protocol.order import PROPOSED_ROLES, Role, heard_in_proposal
+from plumbob.protocol.order import PROPOSED_ROLES, proposal_order_between
 from plumbob.protocol.sqlite_journal import SqliteJournal
+from plumbob.protocol.turns import Role
 from plumbob.transport import Connection
 from plumbob.transport.reliable import FRAME
 
@@ -57,7 +58,7 @@ def propose(home: Home, proposal: Proposal, journal: SqliteJournal, tell: Callab
     with conversation(TOPIC, list(home.pinned), journal, connector_for, patience=patience, tell=tell) as talk:
         holders = _label_parties(own, proposal.has_label, talk.channels)
         # Everybody sees who named a label, so everybody says what is wrong with it, and nobody waits for a draft.
-        plan = _agreed(own, holders[0], proposal, talk.channels) if len(holders) == 1 else None
+        plan = _agree(own, holders[0], proposal, talk.channels) if len(holders) == 1 else None
         journal.flush()
         talk.leave()
     if plan is None:
@@ -68,9 +69,9 @@ def propose(home: Home, proposal: Proposal, journal: SqliteJournal, tell: Callab
     return plan
 
 
-def refusals_told_at(home: Home, tell: Callable[[str], None]) -> AbstractContextManager[None]:
+def tell_refusals_at(home: Home, tell: Callable[[str], None]) -> AbstractContextManager[None]:
     """Around what may be refused before a proposal begins."""
-    return refusals_told(TOPIC, list(home.pinned), _connector_for(home, tell), tell)
+    return tell_refusals(TOPIC, list(home.pinned), _connector_for(home, tell), tell)
 
 
 def _connector_for(home: Home, tell: Callable[[str], None]) -> ConnectorFor:
@@ -91,29 +92,29 @@ def _label_parties(own: str, has_label: bool, channels: Mapping[str, Channel]) -
     return sorted([*([own] if has_label else []), *(peer for peer, role in roles.items() if role == LABEL)])
 
 
-def _agreed(own: str, label_party: str, proposal: Proposal, channels: Mapping[str, Channel]) -> Plan:
+def _agree(own: str, label_party: str, proposal: Proposal, channels: Mapping[str, Channel]) -> Plan:
     for peer, channel in channels.items():
-        channel.follow(heard_in_proposal(_role(peer, label_party), _role(own, label_party)))
+        channel.follow(proposal_order_between(_role(peer, label_party), _role(own, label_party)))
     if label_party == own:
-        return _drafted(own, proposal, channels)
-    return _accepted(own, proposal, channels[label_party])
+        return _draft(own, proposal, channels)
+    return _accept(own, proposal, channels[label_party])
 
 
 def _role(name: str, label_party: str) -> Role:
     return "label party" if name == label_party else "feature party"
 
 
-def _drafted(own: str, proposal: Proposal, channels: Mapping[str, Channel]) -> Plan:
+def _draft(own: str, proposal: Proposal, channels: Mapping[str, Channel]) -> Plan:
     """At the label party."""
     draft = proposal.draft(_parties(own, dict.fromkeys(channels, 1), 0))
     for channel in channels.values():
-        channel.send(Kind.PROPOSAL_DRAFT, 0, _packed(draft))
+        channel.send(Kind.PROPOSAL_DRAFT, 0, _pack(draft))
     widths = {
         peer: WIDTH.unpack(channel.receive(Kind.PROPOSAL_WIDTH, 0, WIDTH.size))[0] for peer, channel in channels.items()
     }
     plan = proposal.draft(_parties(own, widths, encoded_width(proposal.table, draft)))
     for channel in channels.values():
-        channel.send(Kind.PROPOSAL_PLAN, 0, _packed(plan))
+        channel.send(Kind.PROPOSAL_PLAN, 0, _pack(plan))
     return plan
 
 
@@ -122,26 +123,26 @@ def _parties(own: str, widths: Mapping[str, int], own_width: int) -> tuple[Party
     return (Party(own, "label", own_width), *(Party(peer, "features", widths[peer]) for peer in sorted(widths)))
 
 
-def _accepted(own: str, proposal: Proposal, channel: Channel) -> Plan:
+def _accept(own: str, proposal: Proposal, channel: Channel) -> Plan:
     """At every other party: its own width, and nothing but the draft with the widths filled in."""
-    draft = _unpacked(channel.receive(Kind.PROPOSAL_DRAFT, 0, None), channel.peer)
+    draft = _unpack(channel.receive(Kind.PROPOSAL_DRAFT, 0, None), channel.peer)
     width = encoded_width(proposal.table, draft)
     if not width:
         raise DataError("this table gives no column that tells rows apart; see the columns that `party propose` lists")
     channel.send(Kind.PROPOSAL_WIDTH, 0, WIDTH.pack(width))
-    plan = _unpacked(channel.receive(Kind.PROPOSAL_PLAN, 0, None), channel.peer)
+    plan = _unpack(channel.receive(Kind.PROPOSAL_PLAN, 0, None), channel.peer)
     widths = [party.features for party in plan.learners]
     if plan.party(own).features != width or draft.replace(features=widths).hash() != plan.hash():
         raise RemoteProtocolError(f"{channel.peer}: its plan is not the draft with everybody's columns filled in")
     return plan
 
 
-def _packed(plan: Plan) -> bytes:
+def _pack(plan: Plan) -> bytes:
     """Compressed: a plan with all its comments is longer than a message of text may be."""
     return zlib.compress(plan.to_toml().encode(), 9)
 
 
-def _unpacked(body: bytes, peer: str) -> Plan:
+def _unpack(body: bytes, peer: str) -> Plan:
     try:
         text = zlib.decompressobj().decompress(body, LONGEST_PLAN).decode()
         return Plan.from_toml(text)

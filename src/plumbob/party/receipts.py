@@ -15,10 +15,9 @@ import msgspec
 
 from plumbob.errors import IdentityError
 from plumbob.party.home import Home
-from plumbob.run_folder import RECORD, RunFolder
+from plumbob.run_folder import RECEIPT, RECORD, RunFolder
 from plumbob.transport.identity import Certificate
 
-FILE = "receipt.json"
 PURPOSE = "run record"
 FORMAT = 1
 
@@ -55,24 +54,24 @@ class Signed:
 NOT_SIGNED = Signed("", "", {}, False, "not signed: nothing shows who wrote this record, or that it was not edited")
 
 
-def sign_record(home: Home, folder: Path, parties: list[str]) -> Path:
+def sign_record(home: Home, run: RunFolder, parties: list[str]) -> Path:
     """Sign run.json as it lies in this folder, for these parties of the plan."""
     own = home.identity
     certificates = {own.name: own.certificate.der.hex()}
     certificates |= {name: home.pinned[name].der.hex() for name in parties if name != own.name}
     date = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    unsigned = _StoredReceipt(FORMAT, own.name, date, _record_hash(folder), certificates)
+    unsigned = _StoredReceipt(FORMAT, own.name, date, _record_hash(run), certificates)
     signed = msgspec.structs.replace(unsigned, signature=own.sign(PURPOSE, unsigned.to_sign()).hex())
-    file = folder / FILE
+    file = run.receipt_file
     draft = file.with_suffix(".draft")
     draft.write_bytes(msgspec.json.format(msgspec.json.encode(signed), indent=1))
     draft.replace(file)
     return file
 
 
-def signature_of(folder: Path) -> Signed:
+def signature_of(run: RunFolder) -> Signed:
     """What stands beside a record; a file that cannot be read is no signature."""
-    file = folder / FILE
+    file = run.receipt_file
     if not file.exists():
         return NOT_SIGNED
     try:
@@ -82,15 +81,15 @@ def signature_of(folder: Path) -> Signed:
         fingerprints = {name: certificate.fingerprint for name, certificate in certificates.items()}
         own.verify(PURPOSE, stored.to_sign(), bytes.fromhex(stored.signature))
     except (OSError, ValueError, KeyError, IdentityError):
-        return Signed("", "", {}, False, f"NOT VALID: {FILE} was edited or is damaged")
+        return Signed("", "", {}, False, f"NOT VALID: {RECEIPT} was edited or is damaged")
     if own.name != stored.party or any(name != one.name for name, one in certificates.items()):
-        return Signed("", "", {}, False, f"NOT VALID: {FILE} names parties that its certificates do not")
-    if stored.record != _record_hash(folder):
+        return Signed("", "", {}, False, f"NOT VALID: {RECEIPT} names parties that its certificates do not")
+    if stored.record != _record_hash(run):
         says = f"NOT VALID: {RECORD} is not the record that {stored.party} signed; it was edited"
         return Signed(stored.party, stored.date, fingerprints, False, says)
     says = f"valid, by {stored.party} on {stored.date}"
     return Signed(stored.party, stored.date, fingerprints, True, says)
 
 
-def _record_hash(folder: Path) -> str:
-    return hashlib.sha256(RunFolder(folder).record_file.read_bytes()).hexdigest()
+def _record_hash(run: RunFolder) -> str:
+    return hashlib.sha256(run.record_file.read_bytes()).hexdigest()

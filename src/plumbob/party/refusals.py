@@ -24,7 +24,7 @@ SECONDS_BETWEEN_LOOKS = 0.1
 
 
 @contextmanager
-def refusals_told(topic: Topic, peers: Sequence[str], connector_for: ConnectorFor, tell: Tell) -> Iterator[None]:
+def tell_refusals(topic: Topic, peers: Sequence[str], connector_for: ConnectorFor, tell: Tell) -> Iterator[None]:
     """Around whatever may be refused before a conversation begins; inside one, the conversation tells the peers."""
     try:
         yield

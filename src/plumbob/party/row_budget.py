@@ -35,7 +35,7 @@ class RowBudget:
 
         On the disk when it returns. A run that is resumed was booked when it began, and is not booked again.
         """
-        with self._opened() as ledger, ledger:
+        with self._open() as ledger, ledger:
             people = _hashes(ledger, ids)
             if ledger.execute("SELECT 1 FROM runs WHERE run = ?", (run,)).fetchone():
                 return _most_spent(ledger, people)
@@ -51,11 +51,11 @@ class RowBudget:
 
     def spent(self, ids: Sequence[str]) -> float:
         """zCDP of the row among these that was used most."""
-        with self._opened() as ledger, ledger:
+        with self._open() as ledger, ledger:
             return _most_spent(ledger, _hashes(ledger, ids))
 
     @contextmanager
-    def _opened(self) -> Iterator[sqlite3.Connection]:
+    def _open(self) -> Iterator[sqlite3.Connection]:
         try:
             with closing(sqlite3.connect(self.file, isolation_level="IMMEDIATE")) as ledger:
                 self.file.chmod(0o600)

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from plumbob.data import Table, in_agreed_order, newest_rows, read_table, shaped
+from plumbob.data import Table, in_agreed_order, newest_rows, read_table, with_slots
 from plumbob.data.cells import ColumnChoices
 from plumbob.data.encoder import choices_of, fit_encoder
-from plumbob.data.encoding import find_full_shapes
+from plumbob.data.fitting import find_full_slots
 from plumbob.errors import DataError
 from plumbob.party import alignment
 from plumbob.party.home import Home
@@ -25,7 +25,7 @@ def own_table(home: Home, plan: Plan, data: Path | None = None) -> Table:
     label = (home.settings.label_column or None) if is_label_party else None
     if is_label_party and label is None:
         raise DataError("label_column in party.toml: name the column that holds the label")
-    return shaped(read_table(file, home.settings.id_column, label, choices=home.settings.reading), plan)
+    return with_slots(read_table(file, home.settings.id_column, label, choices=home.settings.reading), plan)
 
 
 def own_ids(home: Home, plan: Plan, data: Path | None = None) -> Table:
@@ -45,7 +45,7 @@ def aligned_table(home: Home, plan: Plan) -> Table:
     choices = choices_of(plan)
     if choices.is_full and encoded_width(common, plan) != plan.party(home.identity.name).features:
         # The plan may count categories that no common row has; they stay, as constant columns.
-        return replace(common, shapes=find_full_shapes(whole, choices))
+        return replace(common, slots=find_full_slots(whole, choices))
     return common
 
 
@@ -78,10 +78,7 @@ def choice_of_held_out(
 
 def aligned_rows(home: Home, plan: Plan) -> int:
     """How many are known by now; 0 before the rows were aligned."""
-    try:
-        return len(alignment.kept_for(home, plan).ids)
-    except DataError:
-        return 0
+    return alignment.rows_kept_in(home.folder, plan)
 
 
 def encoded_width(table: Table, plan: Plan) -> int:

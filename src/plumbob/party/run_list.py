@@ -2,21 +2,21 @@
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
 from plumbob.errors import DataError, PlanError
 from plumbob.party.conversation import MET
+from plumbob.party.home import RUNS
 from plumbob.party.status import read_status
 from plumbob.plan import Plan
 from plumbob.protocol.row_noise import rho_of_a_run
-from plumbob.protocol.sqlite_journal import remains_of
+from plumbob.protocol.sqlite_journal import read_contents
 from plumbob.record import Finding, RunRecord
 from plumbob.run_folder import EARLIER, JOURNAL, RECORD, STATUS, RunFolder
 
-RUNS = "runs"
 DEPTH = 4  # Folders below the named one that are looked into.
 SESSIONS = ("align-", "predict-")  # Conversations that are no runs.
 INSIDE = {"parties", "signatures", EARLIER}
@@ -36,6 +36,12 @@ class ListedRun:
     status: str
     verdict: str
     """What leaks, by the attacks where it was attacked, otherwise by the plan."""
+    party: str = ""
+    """Whose side this is; empty where all parties were on one machine, or nothing is recorded yet."""
+    number: str = ""
+    """What all sides of a run have in common: its plan, its name and the seed that they drew together."""
+    other_sides: tuple[tuple[str, Path], ...] = ()
+    """The same run as other parties recorded it, with their names."""
     row_rho: float = 0.0
     """zCDP that it spent of each whole row; 0 where it promised nothing about rows."""
 
@@ -57,7 +63,17 @@ class ListedRun:
 def runs_in(places: Iterable[Path]) -> list[ListedRun]:
     """Every run at or below these folders, the newest last."""
     folders = {folder.resolve(): folder for place in places for folder in run_folders(place)}
-    return sorted((listed(folder) for folder in folders.values()), key=lambda run: (run.date, str(run.folder)))
+    found = sorted((listed(folder) for folder in folders.values()), key=lambda run: (run.date, str(run.folder)))
+    return list(_each_once(found))
+
+
+def _each_once(found: Sequence[ListedRun]) -> Iterator[ListedRun]:
+    """One entry per run: other parties' records of it belong to the first one."""
+    sides: dict[str, list[ListedRun]] = {}
+    for run in found:
+        sides.setdefault(run.number or str(run.folder), []).append(run)
+    for first, *others in sides.values():
+        yield replace(first, other_sides=tuple((run.party, run.folder) for run in others))
 
 
 def run_folders(place: Path) -> Iterator[Path]:
@@ -92,7 +108,13 @@ def listed(folder: Path) -> ListedRun:
         return ListedRun(folder, _date(folder), title, protocol, _status_of(folder), "")
     status, plan = UNSTARTED if is_unstarted(folder) else record.status, record.parsed_plan
     spent = 0.0 if status == UNSTARTED else row_rho_of(plan)
-    return ListedRun(folder, _date(run.record_file), plan.title, record.protocol, status, verdict_of(record), spent)
+    found = ListedRun(
+        folder, _date(run.record_file), plan.title, record.protocol, status, verdict_of(record), row_rho=spent
+    )
+    if folder.resolve().parent.name != RUNS or not record.seed:
+        return found
+    party = "+".join(one.name for one in record.parties)
+    return replace(found, party=party, number=f"{record.plan_hash} {folder.name} {record.seed}")
 
 
 def row_rho_of(plan: Plan) -> float:
@@ -107,10 +129,10 @@ def is_unstarted(folder: Path) -> bool:
     if status is not None and status.is_alive:
         return False
     if folder.parent.name == RUNS:
-        remains = remains_of(run.journal_file)
-        is_known = any(name.startswith(MET) for name in remains.facts)
+        journal = read_contents(run.journal_file)
+        is_known = any(name.startswith(MET) for name in journal.facts)
         # A journal that cannot be read may be one that a peer waits for.
-        return not run.record_file.exists() and "identity" in remains.facts and not is_known
+        return not run.record_file.exists() and "identity" in journal.facts and not is_known
     record = run.record()
     return record.status.startswith(ENDED_EARLY) and record.steps == 0
 
@@ -118,13 +140,14 @@ def is_unstarted(folder: Path) -> bool:
 def verdict_of(record: RunRecord) -> str:
     """In a few words."""
     if record.findings:
-        return f"{_counted(record.findings)} (attacked)"
-    return f"{_counted(record.predicted)} (by the plan)" if record.predicted else ""
+        return f"{_leak_count(record.findings)} (attacked)"
+    return f"{_leak_count(record.predicted)} (by the plan)" if record.predicted else ""
 
 
-def _counted(findings: list[Finding]) -> str:
+def _leak_count(findings: list[Finding]) -> str:
     leaking = sum(finding.verdict == "leaks" for finding in findings)
-    return f"{leaking} of {len(findings)} leak" if leaking else "nothing leaks"
+    leak = "leaks" if leaking == 1 else "leak"
+    return f"{leaking} of {len(findings)} {leak}" if leaking else "nothing leaks"
 
 
 def _status_of(folder: Path) -> str:

@@ -80,11 +80,11 @@ class HomeSettings:
     def _place_mistakes(self) -> Iterator[str]:
         if not PARTY_NAME.fullmatch(self.name):
             yield "name: expected up to 32 letters, digits, - and _"
-        yield from _tried("listen", self.listen, lambda text: Address.parse(text, any_port=True))
-        yield from _tried("address", self.address, Address.parse)
-        yield from _tried("proxy", self.proxy, Proxy.parse)
+        yield from _address_mistake("listen", self.listen, lambda text: Address.parse(text, any_port=True))
+        yield from _address_mistake("address", self.address, Address.parse)
+        yield from _address_mistake("proxy", self.proxy, Proxy.parse)
         for name, address in self.addresses.items():
-            yield from _tried(f"peers.{name}.address", address, Address.parse)
+            yield from _address_mistake(f"peers.{name}.address", address, Address.parse)
 
     @classmethod
     def from_toml(cls, text: str) -> Self:
@@ -168,7 +168,7 @@ def _toml_list(values: Iterable[str]) -> str:
     return f"[{', '.join(map(_toml_value, values))}]"
 
 
-def _tried(key: str, text: str, parse: Callable[[str], object]) -> Iterator[str]:
+def _address_mistake(key: str, text: str, parse: Callable[[str], object]) -> Iterator[str]:
     """The mistake in one place on the network, if it is given and there is one."""
     try:
         if text:

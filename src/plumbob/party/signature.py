@@ -18,14 +18,13 @@ from plumbob.transport.identity import Certificate, make_private_folder, write_p
 
 PURPOSE = "plan"
 LEAKS = "leaks of a plan"
-FOLDER = "signed"
 
 
 @dataclass(frozen=True, repr=False)
 class PlanSignature:
     """Our own signature of the plan, and by whose certificates those of the others are known."""
 
-    own: bytes
+    signature: bytes
     certificates: Mapping[str, Certificate]
     accepts_leaks: bool = False
 
@@ -49,7 +48,7 @@ def _give_word(home: Home, plan: Plan, purpose: str) -> Path:
     return file
 
 
-def seal_of(home: Home, plan: Plan) -> PlanSignature:
+def own_signature(home: Home, plan: Plan) -> PlanSignature:
     """What this party has to show for the plan; UnsignedPlanError if it was never signed here."""
     own = _own(home, plan, PURPOSE)
     if own is None:
@@ -67,18 +66,18 @@ def _own(home: Home, plan: Plan, purpose: str) -> bytes | None:
     return own
 
 
-def swap_signatures(channels: Mapping[str, Channel], seal: PlanSignature, plan: Plan) -> dict[str, bytes]:
+def swap_signatures(channels: Mapping[str, Channel], own: PlanSignature, plan: Plan) -> dict[str, bytes]:
     """Ours to everybody, everybody's to us, checked."""
     for channel in channels.values():
-        channel.send(Kind.SIGNATURE, 0, seal.own)
+        channel.send(Kind.SIGNATURE, 0, own.signature)
     signatures = {peer: channel.receive(Kind.SIGNATURE, 0, None) for peer, channel in channels.items()}
     for peer, signature in signatures.items():
         try:
-            seal.certificates[peer].verify(PURPOSE, plan.hash().encode(), signature)
+            own.certificates[peer].verify(PURPOSE, plan.hash().encode(), signature)
         except IdentityError:
             raise RemoteProtocolError(f"{peer}: its signature is not over this plan; ask it to sign again") from None
     return signatures
 
 
 def _file(home: Home, plan: Plan, purpose: str) -> Path:
-    return home.folder / FOLDER / f"{plan.hash()}{'.leaks' if purpose == LEAKS else ''}.signature"
+    return home.signed / f"{plan.hash()}{'.leaks' if purpose == LEAKS else ''}.signature"

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from plumbob.protocol.channel import Channel
-from plumbob.run_folder import STATUS
+from plumbob.run_folder import RunFolder
 from plumbob.transport.reliable import ReliableLink
 
 SECONDS_BETWEEN = 1.0
@@ -61,14 +61,14 @@ class Watch:
 @contextmanager
 def kept_up_to_date(folder: Path, status: Status) -> Iterator[Watch]:
     """Write the file now and every second until the end."""
-    ended = threading.Event()
+    ended, file = threading.Event(), RunFolder(folder).status_file
     watch = Watch()
 
     def write() -> None:
         while not ended.wait(SECONDS_BETWEEN):
-            _write(folder / STATUS, status, watch, time.time())
+            _write(file, status, watch, time.time())
 
-    _write(folder / STATUS, status, watch, time.time())
+    _write(file, status, watch, time.time())
     thread = threading.Thread(target=write, name="status", daemon=True)
     thread.start()
     try:
@@ -77,13 +77,13 @@ def kept_up_to_date(folder: Path, status: Status) -> Iterator[Watch]:
         ended.set()
         thread.join()
         # Long ago: nobody is at work any more.
-        _write(folder / STATUS, status, watch, 0.0)
+        _write(file, status, watch, 0.0)
 
 
 def read_status(folder: Path) -> Status | None:
     """What the last process wrote; None if there is nothing that can be read."""
     try:
-        return msgspec.json.decode((folder / STATUS).read_bytes(), type=Status)
+        return msgspec.json.decode(RunFolder(folder).status_file.read_bytes(), type=Status)
     except (OSError, msgspec.DecodeError):
         return None
 

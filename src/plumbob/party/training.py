@@ -18,7 +18,6 @@ from plumbob.protocol.party import AfterStep, TrainingParty
 from plumbob.protocol.quality import HELD_OUT, judged_at_home, run_to_its_quality, threshold_at_home
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.record import RunRecord
-from plumbob.run_folder import JOURNAL as JOURNAL
 from plumbob.run_folder import RunFolder
 
 OVER = "over"  # The fact in the journal that all results are written,
@@ -30,14 +29,14 @@ def train(
     party_run: PartyRun, journal: SqliteJournal, randomness: Randomness, progress: AfterStep | None = None
 ) -> RunRecord:
     """From wherever the journal stands to the end. Returns when the peers have what they need, or do not ask for it."""
-    with party_run.refusals_told("train"):
+    with party_run.tell_refusals("train"):
         _refuse_changed_data(party_run, journal)
     folder = RunFolder(party_run.folder)
     if journal.fact(OVER) is None:
         started = time.perf_counter()
         status = Status("train")
         with party_run.talk("train", journal, status) as talk:
-            record, absurd = _trained(party_run, talk, journal, randomness, _followed(status, progress))
+            record, absurd = _train(party_run, talk, journal, randomness, _follow(status, progress))
             folder.keep(replace(record, seconds=time.perf_counter() - started))
             folder.settle()
             journal.note(OVER, b"")
@@ -67,7 +66,7 @@ def _wait_for_the_late(party_run: PartyRun, journal: SqliteJournal) -> None:
         party_run.tell(f"the run was over already, and nobody asked for anything more ({error})")
 
 
-def _followed(status: Status, progress: AfterStep | None) -> AfterStep:
+def _follow(status: Status, progress: AfterStep | None) -> AfterStep:
     def follow(batch: Batch, steps: int) -> None:
         status.step, status.steps = batch.step, steps
         if progress is not None:
@@ -87,12 +86,12 @@ def _leave(party_run: PartyRun, talk: Conversation, journal: SqliteJournal) -> N
         journal.note(PARTED, b"")
 
 
-def _trained(
+def _train(
     party_run: PartyRun, talk: Conversation, journal: SqliteJournal, randomness: Randomness, progress: AfterStep
 ) -> tuple[RunRecord, DivergenceError | None]:
     folder = RunFolder(party_run.folder)
-    if party_run.seal is not None:
-        for name, signature in swap_signatures(talk.channels, party_run.seal, party_run.plan).items():
+    if party_run.signature is not None:
+        for name, signature in swap_signatures(talk.channels, party_run.signature, party_run.plan).items():
             folder.keep_signature(name, signature)
     participant = party_run.participant(talk, journal, randomness)
     party = player(participant, party_run.table, progress)
@@ -109,16 +108,16 @@ def _trained(
     # An arbiter hears how many rows there are, and never the seed of their order.
     rows, seed = (party.training_rows, b"") if isinstance(party, Arbiter) else (len(party.shard), party.session.seed)
     record = run_record(party_run.plan, participant.engine.name, randomness, [shown], rows, seed)
-    absurd = _absurd(party)
+    absurd = _divergence(party)
     notes = record.notes if absurd is None else [*record.notes, str(absurd)]
-    accepted = party_run.seal is not None and party_run.seal.accepts_leaks
+    accepted = party_run.signature is not None and party_run.signature.accepts_leaks
     if scores is not None and isinstance(party, TrainingParty):
         found, curves = judged_at_home(party, scores)
         record = replace(record, quality={HELD_OUT: found}, calibration=curves, test_rows=len(scores))
     return replace(record, accepted_leaks=accepted, notes=notes), absurd
 
 
-def _absurd(party: TrainingParty | Arbiter) -> DivergenceError | None:
+def _divergence(party: TrainingParty | Arbiter) -> DivergenceError | None:
     """Why this party's result is none, if it is none."""
     try:
         if isinstance(party, TrainingParty):

@@ -48,7 +48,7 @@ class Waiting:
 
 
 @contextmanager
-def told(waiting: Waiting, tell: Callable[[str], None]) -> Iterator[None]:
+def tell_while_waiting(waiting: Waiting, tell: Callable[[str], None]) -> Iterator[None]:
     """Tell it now and then, from a thread of its own, until the end."""
     ended = threading.Event()
 

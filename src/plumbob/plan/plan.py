@@ -80,14 +80,17 @@ class Plan(PlanSettings):
             values["version"] = VERSION
         if {"protocol", "scheme"} & changes.keys():
             values |= {key.name: None for key in KEYS if key.is_fitted and self._is_default(key)}
+            if changes.get("protocol", "shares") != "shares" or changes.get("scheme", "lattice") != "lattice":
+                # `plan new` writes the set's number out; without lattices it means nothing.
+                values["lattice_set"] = 0
         values |= changes
         if "features" in values:
-            values["parties"] = self._resized(values.pop("features"))
+            values["parties"] = self._with_widths(values.pop("features"))
         if isinstance(values["heuristic"], Mapping):
             values["heuristic"] = {**asdict(self.heuristic), **values["heuristic"]}
         return self._from_values(values, mistakes)
 
-    def _resized(self, features: Sequence[int]) -> tuple[Party, ...]:
+    def _with_widths(self, features: Sequence[int]) -> tuple[Party, ...]:
         """The names stay as long as their number does."""
         if len(features) != len(self.learners):
             return named_parties(features, self.arbiter is not None)

@@ -95,7 +95,7 @@ class NoisyWhitening:
 
     def whitened(self, X: Matrix) -> Matrix:
         """Rows as training sees them, before they are clipped to R_k."""
-        return (_shortened(self.scaling.scaled(X), self.norm) - self.mean) @ self.matrix
+        return (_shorten_rows(self.scaling.scaled(X), self.norm) - self.mean) @ self.matrix
 
 
 def fit_whitening(
@@ -250,7 +250,7 @@ def _symmetric_noise(size: int, std: int, draw: Draw) -> Matrix:
     return noise
 
 
-def _shortened(Z: Matrix, norm: float) -> Matrix:
+def _shorten_rows(Z: Matrix, norm: float) -> Matrix:
     lengths = np.linalg.norm(Z, axis=1, keepdims=True)
     shorter: Matrix = Z * np.minimum(1.0, norm / np.maximum(lengths, norm))
     return shorter

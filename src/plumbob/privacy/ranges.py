@@ -31,18 +31,18 @@ WORDS: tuple[tuple[str, Range], ...] = (
 
 def proposed_ranges(dictionary: Mapping[str, str]) -> dict[str, Range | None]:
     """A round range for each column whose description says or implies one; None where somebody must state it."""
-    return {column: _proposed(description) for column, description in dictionary.items()}
+    return {column: _range_in_words(description) for column, description in dictionary.items()}
 
 
-def _proposed(description: str) -> Range | None:
+def _range_in_words(description: str) -> Range | None:
     if YES_OR_NO.search(description):
         return CATEGORY
     if found := BETWEEN.search(description):
         low, high = sorted(_number(text) for text in found.groups())
-        return Range(_rounded_down(low), _rounded_up(high)) if low < high else None
+        return Range(_round_down(low), _round_up(high)) if low < high else None
     if found := AT_MOST.search(description):
         high = _number(found.group(1))
-        return Range(0.0, _rounded_up(high)) if high > 0 else None
+        return Range(0.0, _round_up(high)) if high > 0 else None
     return next((item for words, item in WORDS if re.search(words, description, re.IGNORECASE)), None)
 
 
@@ -50,15 +50,15 @@ def _number(text: str) -> float:
     return float(text.replace(",", ""))
 
 
-def _rounded_up(value: float) -> float:
+def _round_up(value: float) -> float:
     """To 1, 2 or 5 times a power of ten, away from 0; a range need not be exact, and a round one gives less away."""
     if value < 0:
         return -_toward_zero(-value)
     return _away_from_zero(value)
 
 
-def _rounded_down(value: float) -> float:
-    return -_rounded_up(-value)
+def _round_down(value: float) -> float:
+    return -_round_up(-value)
 
 
 def _away_from_zero(value: float) -> float:
@@ -84,11 +84,12 @@ def stated_ranges(
             f" {missing[0]}=0:100, before looking at the rows"
         )
     return [
-        CATEGORY if known else _stated(name, stated[name]) for name, known in zip(columns, is_category, strict=True)
+        CATEGORY if known else _checked_range(name, stated[name])
+        for name, known in zip(columns, is_category, strict=True)
     ]
 
 
-def _stated(name: str, ends: Sequence[float]) -> Range:
+def _checked_range(name: str, ends: Sequence[float]) -> Range:
     if len(ends) < 2 or not all(math.isfinite(end) for end in ends) or not ends[0] < ends[-1]:
         raise DataError(f"[table.ranges] {name}: expected two numbers, the smaller one first, such as [0, 100]")
     return Range(float(ends[0]), float(ends[-1]))

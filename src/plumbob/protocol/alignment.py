@@ -132,31 +132,31 @@ class AlignmentParty:
     def run(self) -> Alignment:
         """From the greeting to the confirmed order; after `restore`, from where it was."""
         self.participant.follow("align")
-        self._drawn = self._parsed(self._in_step(self._open))
+        self._drawn = self._parse_drawn(self._in_step(self._open))
         self._refuse_long_lists()
         scalar, domain = int.from_bytes(self._drawn.scalar, "big"), b"plumbob alignment" + self._drawn.identity
         jobs = max(1, min(self._jobs, sum(self._drawn.sizes.values()) // POINTS_A_JOB))
         self._blinder = Blinder(scalar, domain, jobs)
         try:
-            return self._aligned()
+            return self._align()
         finally:
             self._blinder.close()
 
-    def _aligned(self) -> Alignment:
+    def _align(self) -> Alignment:
         held = self._travel()
         commitment = self._commit(held) if self._is_pair else b""
         if self._is_pair and self._go_on is None:
-            return self._finished(*self._recognised(self._returned(held, commitment), set(held)))
+            return self._finish(*self._recognise(self._get_back_own_points(held, commitment), set(held)))
         everybodys = self._show_all(held)
         common = sorted(set.intersection(*map(set, everybodys.values())))
         if not self._all_go_on(len(common)):
             return Alignment(None, None, len(common), self.sizes)
         if not self._is_pair:
-            return self._finished(self._looked_up(self._unblind(common)), common)
-        returned = self._returned(held, commitment)
+            return self._finish(self._look_up(self._unblind(common)), common)
+        returned = self._get_back_own_points(held, commitment)
         if sorted(returned) != everybodys[self.participant.name]:
             raise RemoteProtocolError(f"{self._next}: what it returned in order is not what it showed before")
-        return self._finished(*self._recognised(returned, set(common)))
+        return self._finish(*self._recognise(returned, set(common)))
 
     # What is kept for a restart.
 
@@ -203,11 +203,11 @@ class AlignmentParty:
         self.participant.send_all(Kind.ALIGNMENT_OPENING, msgspec.json.encode(ours))
         sizes = {self.participant.name: len(self.ids)}
         for peer, channel in self.participant.data_peers.items():
-            sizes[peer] = _announced(peer, channel.receive(Kind.ALIGNMENT_OPENING, 0, None), ours)
+            sizes[peer] = _check_opening(peer, channel.receive(Kind.ALIGNMENT_OPENING, 0, None), ours)
         self._drawn = Drawn(FORMAT, self._ids_hash, identity, scalar.to_bytes(POINT_BYTES, "big"), seed, sizes)
         return msgspec.msgpack.encode(self._drawn)
 
-    def _parsed(self, piece: bytes) -> Drawn:
+    def _parse_drawn(self, piece: bytes) -> Drawn:
         try:
             drawn = msgspec.msgpack.decode(piece, type=Drawn)
         except msgspec.DecodeError:
@@ -240,7 +240,7 @@ class AlignmentParty:
         texts = [identity.encode() for identity in self._shuffled_ids]
         held = self._hop(0, lambda start: self._blinder.blind(texts[start : start + self._chunk]))
         for hop in range(1, len(self._ring) - 1):
-            held = self._hop(hop, partial(self._ready, self._shuffled(held, hop)))
+            held = self._hop(hop, partial(self._ready, self._shuffle(held, hop)))
         return held
 
     def _hop(self, hop: int, make: Callable[[int], Pending]) -> list[bytes]:
@@ -272,9 +272,9 @@ class AlignmentParty:
         if not self._sent.isdisjoint(split(received)):
             raise RemoteProtocolError(f"{self._previous}: its list holds points that we sent ourselves")
         ask_for_more = partial(ahead.ask, start + 2 * self._chunk)
-        return sent + received + self._multiplied(self._blinder.raised, received, ask_for_more)
+        return sent + received + self._multiply(self._blinder.raised, received, ask_for_more)
 
-    def _multiplied(
+    def _multiply(
         self, multiply: Callable[[bytes], Pending], points: bytes, ask_for_more: Callable[[], None] | None = None
     ) -> bytes:
         try:
@@ -291,14 +291,14 @@ class AlignmentParty:
     def _commit(self, held: Sequence[bytes]) -> bytes:
         """What we will return is fixed before anything comes back; the peer's commitment and its scalar's point."""
         ours = self._commitment(self.participant.name, self._salt, held) + self._prover.public()
-        return self._in_step(partial(self._traded, Kind.RETURN_COMMITMENT, ours, len(ours)), len(ours))
+        return self._in_step(partial(self._trade, Kind.RETURN_COMMITMENT, ours, len(ours)), len(ours))
 
-    def _returned(self, held: Sequence[bytes], commitment: bytes) -> list[bytes]:
+    def _get_back_own_points(self, held: Sequence[bytes], commitment: bytes) -> list[bytes]:
         """Our own points under both scalars, in our order, once all of them are proved to carry the same one."""
         returned = self._return_in_order(held)
         signs = self._trade_signs(held, len(returned))
         asked = self._salt + self._challenge
-        answered = self._in_step(partial(self._traded, Kind.RETURN_CHALLENGE, asked, len(asked)), len(asked))
+        answered = self._in_step(partial(self._trade, Kind.RETURN_CHALLENGE, asked, len(asked)), len(asked))
         salt, challenge = answered[:SEED_BYTES], answered[SEED_BYTES:]
         expected = self._commitment(self._next, salt, returned)
         if not hmac.compare_digest(expected, commitment[: len(expected)]):
@@ -310,7 +310,7 @@ class AlignmentParty:
         def proof() -> bytes:
             return self._prover.prove(self._context(self.participant.name), bytes(self._received), challenge)
 
-        theirs = self._in_step(lambda step: self._traded(Kind.RETURN_PROOF, proof(), PROOF_BYTES, step), PROOF_BYTES)
+        theirs = self._in_step(lambda step: self._trade(Kind.RETURN_PROOF, proof(), PROOF_BYTES, step), PROOF_BYTES)
         lists = bytes(self._passed_on), b"".join(returned)
         try:
             is_proved = verify(self._context(self._next), public, *lists, signs, self._challenge, theirs)
@@ -334,9 +334,9 @@ class AlignmentParty:
         products = b"".join(held[start : start + self._chunk])
         points = bytes(self._received[start * POINT_BYTES : start * POINT_BYTES + len(products)])
         ours = packed_bits(self._blinder.signs(points, products)()) if products else b""
-        return self._traded(Kind.RETURN_SIGNS, ours, size, step)
+        return self._trade(Kind.RETURN_SIGNS, ours, size, step)
 
-    def _traded(self, kind: Kind, ours: bytes, size: int, step: int) -> bytes:
+    def _trade(self, kind: Kind, ours: bytes, size: int, step: int) -> bytes:
         """A message to the peer and one from it; one that would be empty is not sent."""
         if ours:
             self._channel(self._next).send(kind, step, ours)
@@ -368,7 +368,7 @@ class AlignmentParty:
             raise RemoteProtocolError(f"{peer}: the points that it returned are not ours under its scalar")
         return returned
 
-    def _recognised(self, returned: Sequence[bytes], theirs: set[bytes]) -> tuple[list[str], list[bytes]]:
+    def _recognise(self, returned: Sequence[bytes], theirs: set[bytes]) -> tuple[list[str], list[bytes]]:
         """Own ids whose points the peer has too, sorted, and these points in the same order."""
         pairs = zip(self._shuffled_ids, returned, strict=True)
         found = sorted(pair for pair in pairs if pair[1] in theirs)
@@ -418,12 +418,12 @@ class AlignmentParty:
         above = b"".join(points)
         if self.participant.name != self._ring[0]:
             above = self._channel(self._previous).receive(Kind.UNBLINDED_IDS, step, len(above))
-        lowered = self._multiplied(self._blinder.lowered, above)
+        lowered = self._multiply(self._blinder.lowered, above)
         if self.participant.name != self._ring[-1]:
             self._channel(self._next).send(Kind.UNBLINDED_IDS, step, lowered)
         return lowered
 
-    def _looked_up(self, points: Sequence[bytes]) -> list[str]:
+    def _look_up(self, points: Sequence[bytes]) -> list[str]:
         hashed = split(self._blinder.hashed([identity.encode() for identity in self.ids]))
         owners = dict(zip(hashed, self.ids, strict=True))
         found = [owners[point] for point in points if point in owners]
@@ -435,7 +435,7 @@ class AlignmentParty:
 
     # The end: the same order everywhere.
 
-    def _finished(self, ids: Sequence[str], points: Sequence[bytes]) -> Alignment:
+    def _finish(self, ids: Sequence[str], points: Sequence[bytes]) -> Alignment:
         ordered = tuple(sorted(ids))
         key = hash_fields(b"aligned", self._drawn.identity, b"".join(points))
         order_hash = hash_fields(b"order", key, msgspec.json.encode(ordered)).hex()
@@ -479,9 +479,9 @@ class AlignmentParty:
     @cached_property
     def _shuffled_ids(self) -> list[str]:
         """In the order of sending, which must not be that of the file."""
-        return self._shuffled(self.ids, hop=0)
+        return self._shuffle(self.ids, hop=0)
 
-    def _shuffled(self, items: Sequence[Item], hop: int) -> list[Item]:
+    def _shuffle(self, items: Sequence[Item], hop: int) -> list[Item]:
         drawn = hashlib.shake_256(self._drawn.seed + bytes([hop])).digest(8 * len(items))
         return [items[place] for place in np.argsort(np.frombuffer(drawn, dtype="<u8"), kind="stable").tolist()]
 
@@ -542,7 +542,7 @@ class _Ahead:
         return self._pending.pop(start)()
 
 
-def _announced(peer: str, body: bytes, ours: AlignmentTerms) -> int:
+def _check_opening(peer: str, body: bytes, ours: AlignmentTerms) -> int:
     """How many ids the peer has, if it opens as we do."""
     try:
         opening = msgspec.json.decode(body, type=AlignmentTerms)

@@ -74,7 +74,7 @@ class Blinder:
             futures = [self._pool.submit(_work, task, piece) for piece in pieces]
         except BrokenProcessPool:
             raise LocalProtocolError(BROKEN) from None
-        return lambda: _fetched(futures)
+        return lambda: _fetch(futures)
 
 
 class Worker:
@@ -104,7 +104,7 @@ def _pieces(points: bytes) -> list[bytes]:
     return [points[start : start + size] for start in range(0, len(points), size)]
 
 
-def _fetched(futures: Sequence["Future[bytes]"]) -> bytes:
+def _fetch(futures: Sequence["Future[bytes]"]) -> bytes:
     try:
         return b"".join(future.result() for future in futures)
     except BrokenProcessPool:

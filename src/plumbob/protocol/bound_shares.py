@@ -34,8 +34,8 @@ class BoundShares:
         """Own key again."""
         public = public_key(participant, self.own_key)
         if isinstance(public, okamoto_uchiyama.OkamotoUchiyamaPublicKey):
-            return _counted(participant, okamoto_uchiyama.OkamotoUchiyamaPrivateKey(*self.factors, public))
-        return _counted(participant, paillier.PaillierPrivateKey(*self.factors, public))
+            return _with_counter(participant, okamoto_uchiyama.OkamotoUchiyamaPrivateKey(*self.factors, public))
+        return _with_counter(participant, paillier.PaillierPrivateKey(*self.factors, public))
 
     def peers_public_key(self, participant: Participant) -> PublicKey:
         """The peer's key, which was admitted when the shares were bound; with bases of this session."""
@@ -73,6 +73,6 @@ def public_key(
     return paillier.PaillierPublicKey(n, profile, participant.engine, participant.randomness)
 
 
-def _counted(participant: Participant, key: PrivateKey) -> PrivateKey:
+def _with_counter(participant: Participant, key: PrivateKey) -> PrivateKey:
     participant.keys.append(key)
     return key

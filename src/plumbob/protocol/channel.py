@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from plumbob.errors import LocalProtocolError, RemoteProtocolError, TransportError
 from plumbob.protocol.journal import NO_JOURNAL, Journal
 from plumbob.protocol.messages import LONGEST_TEXT, Kind, Message, decode
-from plumbob.protocol.order import ChannelOrder, MessageOrder
+from plumbob.protocol.order import ChannelOrder
+from plumbob.protocol.turns import MessageOrder
 from plumbob.transport import Link
 
 PATIENCE = 600.0  # Seconds to wait for a peer that is still calculating.
@@ -36,7 +37,7 @@ class Channel:
 
     def __init__(self, peer: str, link: Link, patience: float = PATIENCE, journal: Journal = NO_JOURNAL) -> None:
         self.peer = peer
-        self.tape: list[bytes] | None = None
+        self.recording: list[bytes] | None = None
         """Every message received, byte for byte, once somebody puts a list here to keep them."""
         self.traffic = Traffic()
         self.waiting_for: tuple[str, float] | None = None
@@ -56,7 +57,7 @@ class Channel:
         # On the disk before it leaves; what left before a restart is the link's to send again.
         if self._journal.sending(self.peer, data):
             self._link.send(data)
-        self._sent = _chained(self._sent, digest_of(data))
+        self._sent = _chain(self._sent, digest_of(data))
         self.traffic.messages_sent += 1
         self.traffic.bytes_sent += len(data)
 
@@ -65,10 +66,10 @@ class Channel:
         self._refuse_undue(kind, step, size)
         replayed = self._journal.arrived(self.peer)
         data = self._next(kind) if replayed is None else replayed
-        message = self._decoded(data)
+        message = self._decode(data)
         due = Message(kind, step, self.traffic.messages_received, b"")
         if (message.kind, message.step, message.sequence) != (due.kind, due.step, due.sequence):
-            raise RemoteProtocolError(f"{self.peer}: expected {_shown(due)}, got {_shown(message)}")
+            raise RemoteProtocolError(f"{self.peer}: expected {_describe(due)}, got {_describe(message)}")
         if size is None and len(message.body) > LONGEST_TEXT:
             raise RemoteProtocolError(
                 f"{self.peer}: expected {kind.name} with at most {LONGEST_TEXT} bytes, got {len(message.body)}"
@@ -80,9 +81,9 @@ class Channel:
         digest = digest_of(data)
         if replayed is None:
             self._journal.keep(self.peer, data, digest)
-        self._received = _chained(self._received, digest)
-        if self.tape is not None:
-            self.tape.append(data)
+        self._received = _chain(self._received, digest)
+        if self.recording is not None:
+            self.recording.append(data)
         self.traffic.messages_received += 1
         self.traffic.bytes_received += len(data)
         return message.body
@@ -102,7 +103,7 @@ class Channel:
         finally:
             self.waiting_for = None
 
-    def _decoded(self, data: bytes) -> Message:
+    def _decode(self, data: bytes) -> Message:
         try:
             return decode(data)
         except RemoteProtocolError as error:
@@ -127,7 +128,7 @@ class Channel:
         self._link.close()
 
 
-def _shown(message: Message) -> str:
+def _describe(message: Message) -> str:
     return f"{message.kind.name} of step {message.step} as message {message.sequence}"
 
 
@@ -136,7 +137,7 @@ def digest_of(data: bytes) -> bytes:
     return hashlib.sha256(data).digest()
 
 
-def _chained(so_far: bytes, digest: bytes) -> bytes:
+def _chain(so_far: bytes, digest: bytes) -> bytes:
     """A hash over a stream that can be put down and taken up again."""
     return hashlib.sha256(so_far + digest).digest()
 

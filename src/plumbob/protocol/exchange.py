@@ -1,7 +1,7 @@
 """`exchange`: the paper's Protocol 1, for two and for more parties. Each party ends every step with its own gradient.
 
 Line numbers are those of Protocol 1, in which B helps A; here everybody does both at once. Lines 5 to 11 are in
-primitive.py, and order.py has who sends what in a table.
+primitive.py, and exchange_order.py has who sends what in a table.
 
     1-4   every helper computes its part of the residuals and encrypts it     `own_terms`, `lend`
     5     and sends it                                                        `lend`

@@ -33,7 +33,7 @@ from plumbob.plan import Plan
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.journal import NO_JOURNAL, Journal, Resumed, State
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.order import heard, table_for
+from plumbob.protocol.order import heard, order_for
 
 NONCE_BYTES = 32
 COUNTS = struct.Struct("<QQQ")
@@ -95,7 +95,7 @@ class Participant:
 
     def follow(self, purpose: SessionPurpose) -> None:
         """Let every channel wait only for what its peer may say in such a session."""
-        table = table_for(self.plan, purpose)
+        table = order_for(self.plan, purpose)
         for peer, channel in self.channels.items():
             channel.follow(None if table is None else heard(table, self.plan, peer, self.name))
 

@@ -66,10 +66,9 @@ class ColumnHolders:
 
 
 def lattice_engine(participant: Participant) -> lattice.LatticeEngine:
-    """The readable one where the plan's other engine is that, otherwise the kernel where it was built."""
-    return lattice.choose(
-        "python" if participant.engine.name == "python" else "auto", getattr(participant.engine, "threads", None)
-    )
+    """The readable one or the cluster where the other engine is that, otherwise the kernel where it was built."""
+    name = participant.engine.name
+    return lattice.choose(name if name in ("python", "ray") else "auto", getattr(participant.engine, "threads", None))
 
 
 def said_by(peer: str, work: Callable[[], Said]) -> Said:

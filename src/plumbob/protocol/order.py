@@ -1,93 +1,39 @@
-"""Who says what to whom, in which order and in how many bytes: one table for each protocol.
+"""Who says what to whom, in which order and in how many bytes: one table for each protocol, and following it.
+
+The table of `exchange` and `arbiter` is in exchange_order.py, and what a turn is in turns.py; all others are here.
 
 A channel that was told its table (`Channel.follow`) waits only for a message that the peer may send at that place. A
 message may be left out (a party without columns learns nothing, so nobody asks it), but none may come before one that
 stands above it, and turns with the same `again` repeat together. A kind stands either outside the steps or in them.
 
-Sizes are bytes: a number, or an expression that both sides can evaluate before the message comes. Its words: `rows` of
-the batch, the piece or the query; `columns` of somebody; `terms`, 3 with minimax and otherwise 1; `ciphertext`, `key`
-and `element`, bytes of one; `replies(n)`, ciphertexts that carry n sums; `opened(n)`, their bytes when they come back;
-`request` and `reply`, bytes of a lattice product, by its kind and by who multiplies; `factors` that are turned for each
-row; `all_columns` of all parties; `keys`, bytes of each key that somebody proves to the other; `ids` of a chunk.
-
-Lines are those of the paper's Protocol 1; steps those of docs/protocol.md, section 10.
+Words in sizes: those of exchange_order.py, where `rows` are also those of a piece or a query; `key` and `element`,
+bytes of one; `request` and `reply`, bytes of a lattice product, by its kind and by who multiplies; `factors` that are
+turned for each row; `all_columns` of all parties; `keys`, bytes of each key that somebody proves to the other; `ids` of
+a chunk.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Literal
 
 from plumbob.errors import LocalProtocolError
 from plumbob.plan import Plan
+from plumbob.protocol.exchange_order import ARBITER, EXCHANGE
 from plumbob.protocol.lattice_sets import has_penalty_products
-from plumbob.protocol.messages import LONGEST_TEXT, Kind
+from plumbob.protocol.messages import Kind
+from plumbob.protocol.turns import (
+    GREETING,
+    HELD_OUT,
+    PAIR_KEY,
+    PUBLIC_KEY,
+    STREAM_HASHES,
+    TEXT,
+    MessageOrder,
+    Role,
+    Speaker,
+    Turn,
+)
 from plumbob.protocol.widths import columns_of
-
-Role = Literal["anybody", "party", "helper", "learner", "label party", "feature party", "arbiter"]
-"""Whoever has rows is a party. In a step each is a helper to all others, and a learner if it has columns."""
-Speaker = Role | range
-"""Or the parties at these places in the plan; the label party's is 0."""
-
-TEXT = f"at most {LONGEST_TEXT}"
-
-
-@dataclass(frozen=True)
-class Turn:
-    """One message of a protocol."""
-
-    sender: Speaker
-    receiver: Speaker
-    kind: Kind
-    size: int | str
-    where: str = ""
-    """The line of Protocol 1, or the step of docs/protocol.md, that it belongs to."""
-    again: str = ""
-    """Turns with the same word here repeat, together and in their order."""
-
-
-@dataclass(frozen=True)
-class MessageOrder:
-    """All messages of one protocol: outside its steps, and in each of them."""
-
-    outside: tuple[Turn, ...]
-    steps: tuple[Turn, ...] = ()
-
-
-GREETING = (
-    Turn("anybody", "anybody", Kind.SIGNATURE, TEXT),
-    Turn("anybody", "anybody", Kind.HELLO, TEXT),
-    Turn("party", "party", Kind.SEED_COMMITMENT, 32),
-    Turn("party", "party", Kind.SEED_SHARE, 32),
-    Turn("party", "party", Kind.CONFIRMATION, 32),
-)
-PUBLIC_KEY = Turn("anybody", "anybody", Kind.PUBLIC_KEY, "(1 + roots) * key if is_proved else 2 * key")
-# Between two helpers of a third party, and once more for the scores of held-out rows.
-PAIR_KEY = Turn("party", "party", Kind.PAIR_KEY, 32)
-STREAM_HASHES = Turn("anybody", "anybody", Kind.STREAM_HASHES, 64)
-# After the last step, where rows are held out: their scores, for the label party's own eyes.
-HELD_OUT = Turn("feature party", "label party", Kind.SCORE_SHARE, "16 * rows")
-
-EXCHANGE = MessageOrder(
-    outside=(*GREETING, PUBLIC_KEY, PAIR_KEY, PAIR_KEY, STREAM_HASHES),
-    steps=(
-        Turn("helper", "learner", Kind.RESIDUALS, "rows * terms * ciphertext", "line 5"),
-        Turn("learner", "helper", Kind.MASKED_SUMS, "replies(columns(sender)) * ciphertext", "line 10"),
-        Turn("helper", "learner", Kind.OPENED_SUMS, "opened(columns(receiver))", "line 11"),
-        HELD_OUT,
-    ),
-)
-
-ARBITER = MessageOrder(
-    outside=(*GREETING, PUBLIC_KEY, PAIR_KEY, STREAM_HASHES),
-    steps=(
-        Turn("feature party", "label party", Kind.SCORES, "rows * ciphertext"),
-        Turn("label party", "feature party", Kind.JOINT_RESIDUALS, "rows * ciphertext"),
-        Turn("learner", "arbiter", Kind.MASKED_SUMS, "replies(columns(sender)) * ciphertext"),
-        Turn("arbiter", "learner", Kind.OPENED_SUMS, "opened(columns(receiver))"),
-        HELD_OUT,
-    ),
-)
 
 WEIGHT_SHARE = Turn("party", "party", Kind.WEIGHT_SHARE, "4 * columns(receiver)", "step 5")
 # Where weights are never opened, rows are scored in pieces, when training ends and in every session of prediction.
@@ -239,22 +185,24 @@ PROPOSAL = MessageOrder(
 )
 
 
-def table_for(plan: Plan, purpose: str) -> MessageOrder | None:
+def order_for(plan: Plan, purpose: str) -> MessageOrder | None:
     """What a session of this plan says; None for training in the clear, where nothing is said."""
     if purpose == "align":
         return ALIGNMENT
     if purpose == "predict":
-        return replace(PREDICTION, steps=(*PREDICTION.steps, *_scored(plan)))
+        return replace(PREDICTION, steps=(*PREDICTION.steps, *_scoring_turns(plan)))
     if plan.protocol != "shares":
         return {"exchange": EXCHANGE, "arbiter": ARBITER}.get(plan.protocol)
     if plan.scheme != "lattice":
-        return replace(SHARES_BY_PAILLIER, steps=(*SHARES_BY_PAILLIER.steps, *_scored(plan)))
+        return replace(SHARES_BY_PAILLIER, steps=(*SHARES_BY_PAILLIER.steps, *_scoring_turns(plan)))
     table = SHARES_BY_LATTICE if len(plan.learners) == 2 else _shares_of_many(len(plan.learners))
     penalties = PENALTIES if len(plan.learners) == 2 else (*PENALTIES, LIFTED_PENALTIES)
-    return replace(table, steps=(*(penalties if has_penalty_products(plan) else ()), *table.steps, *_scored(plan)))
+    return replace(
+        table, steps=(*(penalties if has_penalty_products(plan) else ()), *table.steps, *_scoring_turns(plan))
+    )
 
 
-def _scored(plan: Plan) -> tuple[Turn, ...]:
+def _scoring_turns(plan: Plan) -> tuple[Turn, ...]:
     if plan.protocol != "shares" or plan.open != "never":
         return (HELD_OUT,)
     return SCORED_BY_LATTICE if plan.scheme == "lattice" else SCORED_BY_PAILLIER
@@ -265,7 +213,7 @@ def heard(table: MessageOrder, plan: Plan, sender: str, receiver: str) -> Messag
     return _between(table, partial(_is, plan, sender), partial(_is, plan, receiver))
 
 
-def heard_in_proposal(sender: Role, receiver: Role) -> MessageOrder:
+def proposal_order_between(sender: Role, receiver: Role) -> MessageOrder:
     """The same where roles are all that is known."""
     return _between(PROPOSAL, sender.__eq__, receiver.__eq__)
 

@@ -15,7 +15,8 @@ import numpy as np
 from plumbob.arrays import Matrix, Vector
 from plumbob.data import Encoder, PlainColumn, Shard, Table, store
 from plumbob.data.encoder import ALL_ROWS, Rows
-from plumbob.data.encoding import EncodedColumn, restored_source, stored_source
+from plumbob.data.encoding import EncodedColumn
+from plumbob.data.stored_encodings import restore_encoding, store_encoding
 from plumbob.data.whitening import CLIP, Whitening, penalties_of
 from plumbob.errors import DataError
 from plumbob.plan import Party
@@ -133,7 +134,7 @@ class ModelPart:
             "format": FORMAT,
             "party": self.party,
             "role": self.role,
-            "sources": [stored_source(source) for source in encoder.sources],
+            "sources": [store_encoding(source) for source in encoder.sources],
             "fill": None if encoder.fill is None else encoder.fill.tolist(),
             "shift": encoder.shift.tolist(),
             "factor": encoder.factor.tolist(),
@@ -211,7 +212,7 @@ class ModelPart:
 
 
 def _source(stored: dict[str, Any] | tuple[str, tuple[str, ...] | None]) -> EncodedColumn:
-    return restored_source(stored) if isinstance(stored, dict) else PlainColumn(*stored)
+    return restore_encoding(stored) if isinstance(stored, dict) else PlainColumn(*stored)
 
 
 class _Format(msgspec.Struct):

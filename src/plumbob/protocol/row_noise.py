@@ -47,8 +47,8 @@ def row_cost(plan: Plan, units: SumUnits | None = None) -> rows.RowCost | None:
 
 def failure_of(plan: Plan) -> float:
     """What may go wrong in a run's arithmetic, which delta pays for."""
-    is_company = plan.protocol == "shares" and len(plan.learners) > 2
-    return rows.FAILURE_OF_MANY if is_company else rows.FAILURE
+    has_many_parties = plan.protocol == "shares" and len(plan.learners) > 2
+    return rows.FAILURE_OF_MANY if has_many_parties else rows.FAILURE
 
 
 def moved_units(plan: Plan, units: SumUnits) -> int:

@@ -72,9 +72,9 @@ class SharesParty(ShareHolder, TrainingParty):
         # Step 4.
         size = StepSize.of(self.plan, len(batch))
         own_penalties = logistic.penalties(self.plan.l2, self.columns, self.shard.has_intercept)
-        self.own = self._descended(self.own, gradient, size, own_penalties)
+        self.own = self._descend(self.own, gradient, size, own_penalties)
         peers_penalties = logistic.penalties(self.plan.l2, self._peer_columns, self._peer_has_intercept)
-        self.peers = self._descended(self.peers, peers_gradient, size, peers_penalties)
+        self.peers = self._descend(self.peers, peers_gradient, size, peers_penalties)
         return np.zeros(0)
 
     def shared_gradients(self, step: int, X: IntegerMatrix, residuals: Share) -> tuple[Share, Share]:
@@ -82,7 +82,7 @@ class SharesParty(ShareHolder, TrainingParty):
         mine, peers = self.products(step, residuals, X, peer_sums=self._peer_columns)
         return added(ring_product(X.T, residuals, self.widths.features.bits), mine), peers
 
-    def _descended(self, weights: Share, gradient: Share, size: "StepSize", penalties: Vector) -> Share:
+    def _descend(self, weights: Share, gradient: Share, size: "StepSize", penalties: Vector) -> Share:
         moves = (
             size.gradient_factor * g + round(factor * size.penalty_unit) * w
             for g, w, factor in zip(gradient, weights, penalties, strict=True)

@@ -97,15 +97,15 @@ class SqliteJournal:
         self._erasable = False
         self._lock = locked(path)
         try:
-            self._database = self._opened()
-            self._bodies = self._opened_bodies()
+            self._database = self._open()
+            self._bodies = self._open_bodies()
             self._load_counts()
             self.begin(SETUP)
         except JournalError:
             os.close(self._lock)
             raise
 
-    def _opened(self) -> sqlite3.Connection:
+    def _open(self) -> sqlite3.Connection:
         is_new = not self.path.exists()
         # Made with these rights, because a file that is closed to others a moment later was open before.
         os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
@@ -134,20 +134,20 @@ class SqliteJournal:
             )
         return database
 
-    def _opened_bodies(self) -> Bodies:
+    def _open_bodies(self) -> Bodies:
         try:
             return Bodies(self.path, self._used_bodies())
         except OSError as error:
             raise self._failure(error) from None
 
     def _load_counts(self) -> None:
-        rows = self._read("SELECT peer, MAX(number) + 1 FROM received GROUP BY peer")
+        rows = self._select("SELECT peer, MAX(number) + 1 FROM received GROUP BY peer")
         self._received = dict(rows)
         self._stored = dict(self._received)
         # Messages that the peer confirmed are gone, so the count of those sent is a fact of its own.
         self._sent = {
             name.removeprefix("sent/"): int(value)
-            for name, value in self._read("SELECT name, value FROM facts WHERE name LIKE 'sent/%'")
+            for name, value in self._select("SELECT name, value FROM facts WHERE name LIKE 'sent/%'")
         }
         self.drawn = int(self.fact("drawn") or b"0")
 
@@ -161,7 +161,7 @@ class SqliteJournal:
 
     def fact(self, name: str) -> bytes | None:
         """Something that was noted for good."""
-        rows = self._read("SELECT value FROM facts WHERE name = ?", name)
+        rows = self._select("SELECT value FROM facts WHERE name = ?", name)
         return rows[0][0] if rows else None
 
     def note(self, name: str, value: bytes) -> None:
@@ -173,9 +173,9 @@ class SqliteJournal:
         # What was drawn since the last message belongs to the step that ends here.
         self._store_draws()
         self._step = step
-        sent = self._read("SELECT peer, data, place FROM sent WHERE step = ? ORDER BY number", step)
-        received = self._read("SELECT peer, data, place FROM received WHERE step = ? ORDER BY number", step)
-        draws = self._read("SELECT data FROM draws WHERE step = ? ORDER BY id", step)
+        sent = self._select("SELECT peer, data, place FROM sent WHERE step = ? ORDER BY number", step)
+        received = self._select("SELECT peer, data, place FROM received WHERE step = ? ORDER BY number", step)
+        draws = self._select("SELECT data FROM draws WHERE step = ? ORDER BY id", step)
         joined = b"".join(data for (data,) in draws)
         self._replay = _Replay(joined, 0, self._by_peer(sent), self._by_peer(received))
 
@@ -192,7 +192,7 @@ class SqliteJournal:
 
     def handed_on(self) -> tuple[State, dict[int, bytes]] | None:
         state = self.fact("keys")
-        return None if state is None else (_decoded(state), dict(self._read("SELECT step, data FROM handed_on")))
+        return None if state is None else (_decode(state), dict(self._select("SELECT step, data FROM handed_on")))
 
     def draw(self, count: int) -> bytes:
         replay = self._replay
@@ -213,7 +213,7 @@ class SqliteJournal:
                 raise LocalProtocolError(f"{self.path}: {CHANGED}")
             return False
         number = self._sent.get(peer, 0)
-        self._write("INSERT INTO sent VALUES (?, ?, ?, ?, ?)", peer, number, self._step, *self._kept(data))
+        self._write("INSERT INTO sent VALUES (?, ?, ?, ?, ?)", peer, number, self._step, *self._split_body(data))
         self._write("INSERT OR REPLACE INTO facts VALUES (?, ?)", f"sent/{peer}", str(number + 1).encode())
         self._commit()
         self._sent[peer] = number + 1
@@ -226,7 +226,7 @@ class SqliteJournal:
     def keep(self, peer: str, data: bytes, digest: bytes) -> None:
         number = self._received.get(peer, 0)
         self._write(
-            "INSERT INTO received VALUES (?, ?, ?, ?, ?, ?)", peer, number, self._step, digest, *self._kept(data)
+            "INSERT INTO received VALUES (?, ?, ?, ?, ?, ?)", peer, number, self._step, digest, *self._split_body(data)
         )
         self._last_digest[peer] = number, digest
         self._received[peer] = number + 1
@@ -249,11 +249,11 @@ class SqliteJournal:
         self._erasable = True
 
     def resumed(self) -> Resumed | None:
-        rows = self._read("SELECT step, data FROM results ORDER BY step")
+        rows = self._select("SELECT step, data FROM results ORDER BY step")
         state = self.fact("state")
         if not rows or state is None:
             return None
-        return Resumed(rows[-1][0], _decoded(state), [_decoded(data) for _, data in rows])
+        return Resumed(rows[-1][0], _decode(state), [_decode(data) for _, data in rows])
 
     def flush(self) -> None:
         """Make everything so far durable; otherwise the next message that leaves does."""
@@ -272,11 +272,11 @@ class SqliteJournal:
         """How many of the peer's messages are on this disk. Asked from other threads."""
         return self._stored.get(peer, 0)
 
-    def mail(self, peer: str) -> LinkState:
+    def link_state(self, peer: str) -> LinkState:
         """For the link to this peer, after a restart."""
-        rows = self._read("SELECT number, data, place FROM sent WHERE peer = ? ORDER BY number", peer)
+        rows = self._select("SELECT number, data, place FROM sent WHERE peer = ? ORDER BY number", peer)
         sent = [(number, self._body(data, place)) for number, data, place in rows]
-        digests = self._read("SELECT number, digest FROM received WHERE peer = ?", peer)
+        digests = self._select("SELECT number, digest FROM received WHERE peer = ?", peer)
         count = self._sent.get(peer, 0)
         unbroken = _unbroken_end([number for number, _ in sent], count)
         unconfirmed = [data for number, data in sent if number >= unbroken]
@@ -298,7 +298,7 @@ class SqliteJournal:
         self._bodies.close()
         os.close(self._lock)
 
-    def _kept(self, data: bytes) -> tuple[bytes, bytes | None]:
+    def _split_body(self, data: bytes) -> tuple[bytes, bytes | None]:
         """(data, place): a long message stands in a file of its own."""
         if len(data) < LONG:
             return data, None
@@ -316,7 +316,7 @@ class SqliteJournal:
         return queues
 
     def _used_bodies(self) -> set[int]:
-        rows = self._read("SELECT place FROM sent UNION ALL SELECT place FROM received")
+        rows = self._select("SELECT place FROM sent UNION ALL SELECT place FROM received")
         return {Place.from_bytes(place).file for (place,) in rows if place is not None}
 
     def _store_draws(self) -> None:
@@ -345,7 +345,7 @@ class SqliteJournal:
             self._execute("PRAGMA wal_checkpoint(TRUNCATE)")
             self._on_disk(lambda: self._bodies.turn(self._used_bodies()))
 
-    def _read(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+    def _select(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         return self._execute(statement, values).fetchall()
 
     def _execute(self, statement: str, values: tuple[object, ...] = ()) -> sqlite3.Cursor:
@@ -367,7 +367,7 @@ class SqliteJournal:
         )
 
 
-def remains_of(path: Path) -> JournalContents:
+def read_contents(path: Path) -> JournalContents:
     """Nothing where there is no journal; one that cannot be read counts as full."""
     if not path.exists():
         return JournalContents(False, {})
@@ -399,7 +399,7 @@ def _unbroken_end(numbers: list[int], count: int) -> int:
     return first
 
 
-def _decoded(data: bytes) -> dict[str, bytes]:
+def _decode(data: bytes) -> dict[str, bytes]:
     return msgspec.msgpack.decode(data, type=dict[str, bytes])
 
 

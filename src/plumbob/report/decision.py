@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from plumbob.checking.company_rules import is_masked
+from plumbob.checking.masked_share_rules import is_masked
 from plumbob.checking.prediction_rules import answered_rows, carried_in_words
 from plumbob.checking.verdict_words import DEGRADES, LEAKS, ORDER
 from plumbob.plan import Plan
@@ -84,7 +84,7 @@ class _Sources:
     @property
     def others(self) -> str:
         """Whoever holds columns only, as far as names fit."""
-        return _listed([party.name for party in self.plan.feature_parties])
+        return _enumerate_names([party.name for party in self.plan.feature_parties])
 
     @property
     def label(self) -> str:
@@ -102,10 +102,10 @@ def _decision(run: _Sources, plan_hash: str, version: str) -> Decision:
         basis=_basis(run),
         counts={verdict: counts[verdict] for verdict in ORDER},
         worst=_worst_sentences(run),
-        protected=[*_protected(run), *_strength(run)],
-        opened=list(_opened(run)),
+        protected=[*_protection_lines(run), *_strength(run)],
+        opened=list(_opening_lines(run)),
         not_protected=list(decided_limits_of(run.plan)),
-        assumed=list(_assumed(run)),
+        assumed=list(_assumption_lines(run)),
         not_tested=list(_not_tested(run)),
         plan_hash=plan_hash,
         version=version,
@@ -133,7 +133,8 @@ def _headline(run: _Sources, counts: Counter[str]) -> str:
         return "Nothing was checked: this page cannot help to decide."
     partial = " The test was partial, so it decides nothing." if run.left_out else ""
     if counts[LEAKS]:
-        return f"{counts[LEAKS]} of {found} findings leak: an organisation can work out another's data.{partial}"
+        leak = "leaks" if counts[LEAKS] == 1 else "leak"
+        return f"{counts[LEAKS]} of {found} findings {leak}: an organisation can work out another's data.{partial}"
     if counts[DEGRADES]:
         return (
             f"None of {found} findings leaks beyond tolerance; {counts[DEGRADES]} may, depending on the data.{partial}"
@@ -160,7 +161,7 @@ def _worst_sentences(run: _Sources) -> list[str]:
 # What is protected, from whom, how strongly.
 
 
-def _protected(run: _Sources) -> Iterator[str]:
+def _protection_lines(run: _Sources) -> Iterator[str]:
     plan = run.plan
     if plan.protocol == "clear" or (run.record is not None and run.record.is_calculated):
         yield "Nothing, in this run: no number was encrypted. It shows what a model is worth, and what attacks reach."
@@ -226,7 +227,7 @@ def _odds(epsilon: float, delta: float, whom: str, without: str) -> str:
 # What is opened, and what is taken for granted.
 
 
-def _opened(run: _Sources) -> Iterator[str]:
+def _opening_lines(run: _Sources) -> Iterator[str]:
     plan = run.plan
     if plan.protocol == "shares" and plan.open == "never":
         yield "No weights: they stay in shares, also after training."
@@ -244,7 +245,7 @@ def _limit(run: _Sources) -> str:
     return f"at most {most:,} rows in all{held_out}" if most < EVERY_ANSWER else "without a limit in the plan"
 
 
-def _assumed(run: _Sources) -> Iterator[str]:
+def _assumption_lines(run: _Sources) -> Iterator[str]:
     plan = run.plan
     yield f"Every organisation keeps to the protocol, however closely it studies what it gets. {_deviating(run)}"
     yield "Each organisation's own machines, keys and staff can be trusted by that organisation."
@@ -290,7 +291,7 @@ def _not_tested(run: _Sources) -> Iterator[str]:
     yield "No outside experts have reviewed Plumbob."
 
 
-def _listed(names: Sequence[str]) -> str:
+def _enumerate_names(names: Sequence[str]) -> str:
     shown = [_short(name) for name in names[:MOST_NAMES]]
     more = len(names) - len(shown)
     if more:

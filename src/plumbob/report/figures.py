@@ -29,7 +29,7 @@ def _labels_ledger(curves: Sequence[LedgerCurve]) -> Chart:
     unknown = Series("labels to find out", [most.unknowns] * len(most.steps), most.steps, is_reference=True)
     says = " ".join(_ledger_sentence(one) for one in curves)
     return Chart(
-        f"Equations about {most.about}'s labels, step by step{_planned(curves)}",
+        f"Equations about {most.about}'s labels, step by step{_planned_words(curves)}",
         f"{says} Where the independent equations reach the dashed line, no label is left open.",
         Axis("step"),
         Axis("equations so far", low=0.0),
@@ -55,7 +55,7 @@ def _values_ledger(curves: Sequence[LedgerCurve]) -> Chart:
     longest = max(curves, key=lambda one: len(one.steps)).steps
     everything = Series("everything", [1.0] * len(longest), longest, is_reference=True)
     return Chart(
-        f"Equations about scores and columns, step by step{_planned(curves)}",
+        f"Equations about scores and columns, step by step{_planned_words(curves)}",
         "Independent equations as a share of what they are about: a score for each row and epoch, or all columns up to "
         "a rotation.",
         Axis("step"),
@@ -64,7 +64,7 @@ def _values_ledger(curves: Sequence[LedgerCurve]) -> Chart:
     )
 
 
-def _planned(curves: Sequence[LedgerCurve]) -> str:
+def _planned_words(curves: Sequence[LedgerCurve]) -> str:
     return " (as planned)" if any(one.is_planned for one in curves) else ""
 
 

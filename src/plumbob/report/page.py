@@ -84,7 +84,7 @@ def frame(
     written = "; ".join(f"{name} {value}" for name, value in rules.items())
     head = joined(
         Markup('<meta charset="utf-8">\n<meta name="viewport" content="width=device-width, initial-scale=1">\n'),
-        Markup('<meta http-equiv="Content-Security-Policy" content="{}">\n').format(Markup(written)),  # noqa: S704
+        Markup('<meta http-equiv="Content-Security-Policy" content="{}">\n').format(Markup(written)),  # noqa: S704  # Ours.
         Markup('<meta name="color-scheme" content="light dark">\n'),
         tag("title", title),
         *(_raw("style", style) for style in all_styles),
@@ -177,7 +177,7 @@ def _raw(name: str, content: str) -> Markup:
     """A style or a script: our own text, which must stand as it is for its hash to hold."""
     if f"</{name}" in content:
         raise ValueError(f"a {name} must not contain its own end")
-    return Markup(f"<{name}>{content}</{name}>\n")  # noqa: S704
+    return Markup(f"<{name}>{content}</{name}>\n")  # noqa: S704  # Our own files.
 
 
 def _hash(content: str) -> str:

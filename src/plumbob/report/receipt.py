@@ -23,7 +23,7 @@ def compared_streams(parties: Sequence[PartyRecord]) -> Iterator[dict[str, str]]
     received = {(peer, party.name): one for party in parties for peer, one in party.received_streams.items()}
     for sender, receiver in sorted(sent.keys() | received.keys()):
         ends = [end[sender, receiver] for end in (sent, received) if (sender, receiver) in end]
-        verdict = "one end only" if len(ends) == 1 else "same at both ends" if len(set(ends)) == 1 else "DIFFERS"
+        verdict = "this end only" if len(ends) == 1 else "same at both ends" if len(set(ends)) == 1 else "DIFFERS"
         yield {"from": sender, "to": receiver, "verdict": verdict, "hash": ends[0]}
 
 
@@ -46,14 +46,14 @@ def keys_in_words(record: RunRecord) -> str:
 
 
 def _lattice_in_words(plan: Plan, rows: int) -> str:
-    """Parameter sets, keys, the series, what can be carried out, and how often shares are cut wrongly."""
+    """Parameter sets, keys, the series, what a dishonest party can read, and how often shares are rounded wrongly."""
     shape = LatticeShape(plan, max(rows, 1))
     numbers = ", ".join(str(one.number) for one in shape.profile)
     return (
         f"lattice profile {shape.number} (parameter sets {numbers}, 128 bits); rests on RLWE with ternary secrets, by "
         f"the table of Bossuat et al. (2024); {shape.keys_in_all} keys, each tested before use; Fourier series of "
-        f"period 64 with 8 harmonics; {_trust_in_words(shape)}; shares are cut wrongly in at most one of "
-        f"2**{-shape.failure_bits:.0f} runs"
+        f"period 64 with 8 harmonics; {_trust_in_words(shape)}; rounding shares goes wrong in at most "
+        f"one of 2**{-shape.failure_bits:.0f} runs"
     )
 
 
@@ -65,8 +65,8 @@ def _trust_in_words(shape: LatticeShape) -> str:
         return f"{carried}, if dishonest; keys withstand the {opened:,} bits that can depend on one"
     return (
         f"for parties that keep to the protocol (honest-but-curious): {opened} bits are opened to one party at most, "
-        f"and masks show something in at most one of 2**{-shape.shown_bits:.0f} runs; a label party that does not keep "
-        f"to it can read up to {shape.most_bits_behind_a_mask} bits of each masked number"
+        f"and masks reveal something in at most one of 2**{-shape.shown_bits:.0f} runs; a label party that breaks "
+        f"it can read up to {shape.most_bits_behind_a_mask} bits of each masked number"
     )
 
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from markupsafe import Markup
 
 from plumbob.checking.agreement import agreements
-from plumbob.checking.company_rules import ATTACK as MASKED
 from plumbob.checking.key_rules import KEYS as WEAK_KEYS
+from plumbob.checking.masked_share_rules import ATTACK as MASKED
 from plumbob.checking.verdict_words import NOT_APPLICABLE
 from plumbob.model.links import link_in_words
 from plumbob.plan import KEYS, Plan, SettingKey
@@ -51,6 +51,7 @@ RECEIPT = (
     "their hashes and see whether they took part in the same run."
 )
 ROLES = {"label": "holds the label", "features": "holds columns only", "arbiter": "holds the key"}
+LARGEST_SHOWN = 1e5  # A larger number says nothing in digits.
 PUBLIC_RULE = "by the public rule"
 ALWAYS_TOLD = ("protocol", "scheme", "epochs", "batches", "noise", "open")
 WARNING_TEST_KEYS = "The keys were for tests only: too short to protect anything."
@@ -153,7 +154,7 @@ def findings_section(findings: Sequence[Finding], heading: str = "Finding by fin
     theory = conditions_table(findings)
     pieces = [folded("Why, and what to do", bullets(reasons(told)))] if told else []
     if idle:
-        pieces.append(folded("Attacks that had nothing to work on", bullets(idle)))
+        pieces.append(folded("Attacks that are not applicable", bullets(idle)))
     if theory.rows:
         pieces.append(folded("Theory beside practice", table_of(theory, f"Theory beside practice, {heading}")))
     table = badged_table(told) if told else None
@@ -162,7 +163,7 @@ def findings_section(findings: Sequence[Finding], heading: str = "Finding by fin
 
 def badged_table(findings: Sequence[Finding]) -> PageTable:
     """The same findings for the page, what decides first."""
-    header = ["attack", "verdict", "reached", "baseline", "by", "against", "target", "AUC", "its baseline", "advantage"]
+    header = ["attack", "verdict", "reached", "baseline", "by", "against", "target", "AUC", "AUC baseline", "advantage"]
     rows = [
         [
             *(one.attack, badge(one.verdict)),
@@ -192,7 +193,7 @@ def plan_section(plan: Plan, text: str) -> Section:
     parties = PageTable(
         ["party", "role", "columns"], [[one.name, ROLES[one.role], str(one.features)] for one in plan.parties]
     )
-    changed = [[key.name, _chosen(plan, key), _default(plan, key)] for key in KEYS if _is_told(plan, key)]
+    changed = [[key.name, _value_of_key(plan, key), _default(plan, key)] for key in KEYS if _is_told(plan, key)]
     settings = PageTable(["setting", "here", "default"], changed, "What differs from the defaults, and what protects.")
     whole = folded("The whole plan", tag("pre", tag("code", text)))
     tables = joined(table_of(parties, "Parties"), table_of(settings, "Settings"), whole)
@@ -208,7 +209,7 @@ def _is_told(plan: Plan, key: SettingKey) -> bool:
     return key.name in ALWAYS_TOLD or (key.name != "title" and getattr(plan, key.name) != plan.default(key))
 
 
-def _chosen(plan: Plan, key: SettingKey) -> str:
+def _value_of_key(plan: Plan, key: SettingKey) -> str:
     """What the run does: where the public rule says how many epochs, its number."""
     if key.name != "epochs" or plan.epochs:
         return _setting(getattr(plan, key.name))
@@ -261,7 +262,7 @@ def summary(record: RunRecord) -> str:
         keys = ", calculated in the clear"
     engine = "" if record.engine in ("", "none") else f", engine {record.engine}"
     return (
-        f"{record.protocol}{keys}{engine}: {record.status}, {record.rows} training rows, {record.steps} steps, "
+        f"{record.protocol}{keys}{engine}: {record.status}, {record.rows:,} training rows, {record.steps:,} steps, "
         f"{record.seconds:.1f} s"
     )
 
@@ -280,7 +281,7 @@ def warnings(record: RunRecord) -> list[str]:
 
 def findings_table(findings: Sequence[Finding]) -> PageTable:
     """One line per finding: what was reached, beside the baseline."""
-    header = ["attack", "by", "against", "target", "verdict", "rate", "baseline", "AUC", "its baseline", "advantage"]
+    header = ["attack", "by", "against", "target", "verdict", "rate", "baseline", "AUC", "AUC baseline", "advantage"]
     rows = [
         [
             *(finding.attack, finding.by, finding.against, finding.target, finding.verdict),
@@ -362,4 +363,6 @@ def work_table(record: RunRecord) -> PageTable:
 
 def shown(value: float | None, digits: int = 4) -> str:
     """A number, or a dash where there is none."""
-    return "-" if value is None else f"{value:.{digits}f}"
+    if value is None:
+        return "-"
+    return f"{value:.{digits}f}" if abs(value) < LARGEST_SHOWN else f"{value:.1e}"

@@ -33,7 +33,7 @@ class Verdict:
 
 def verdicts_of(findings: Sequence[Finding], is_prediction: bool = False) -> list[Verdict]:
     """One for each attacker, victim and kind of target; the worst first."""
-    say = _predicted if is_prediction else _found
+    say = _predicted_verdict if is_prediction else _measured_verdict
     ordered = sorted(findings, key=lambda one: (one.by, one.against, _kind(one)))
     grouped = [list(group) for _, group in groupby(ordered, key=lambda one: (one.by, one.against, _kind(one)))]
     return sorted((say(worst(group)) for group in grouped), key=lambda one: _rank(one.verdict))
@@ -63,7 +63,7 @@ def _kind(finding: Finding) -> str:
     return "labels" if finding.target == "labels" else "columns"
 
 
-def _found(one: Finding) -> Verdict:
+def _measured_verdict(one: Finding) -> Verdict:
     """After a run, with its numbers."""
     about = f"{one.against}'s {one.target}"
     if one.verdict == NOT_APPLICABLE:
@@ -72,7 +72,7 @@ def _found(one: Finding) -> Verdict:
     rate, baseline = shown(one.rate, "percent"), shown(one.baseline, "percent")
     if one.verdict == BLOCKED:
         # An attack that had nothing to work with has no rate.
-        compared = "" if one.rate is None else _compared(one)
+        compared = "" if one.rate is None else _comparison(one)
         return Verdict(one.verdict, f"{one.by} learns no more of {about} than it could guess{compared}.")
     if one.rate is None:
         return Verdict(one.verdict, f"{one.by} learns something about {about}.", one.why, one.fix)
@@ -89,10 +89,10 @@ def _labels_sentence(one: Finding, about: str, rate: str, baseline: str) -> str:
         return f"{one.by} can read {rate} of {about}; without an attack it could guess {baseline}."
     if one.determined:
         return f"{one.by} can be certain of {shown(one.determined, 'percent')} of {about}; the rest it must guess."
-    return f"{one.by} learns a little of {about}{_compared(one)}."
+    return f"{one.by} learns a little of {about}{_comparison(one)}."
 
 
-def _compared(one: Finding) -> str:
+def _comparison(one: Finding) -> str:
     """What the best attack reaches, and what needs none."""
     rate, baseline = shown(one.rate, "percent"), shown(one.baseline, "percent")
     if _kind(one) == "labels":
@@ -101,7 +101,7 @@ def _compared(one: Finding) -> str:
     return f": the attacks explain {rate}, its own columns {baseline}" if (one.rate or 0.0) > 0 else ""
 
 
-def _predicted(one: Finding) -> Verdict:
+def _predicted_verdict(one: Finding) -> Verdict:
     """Before a run, or where nobody holds the truth: from the plan's numbers."""
     about = f"{one.against}'s {one.target}"
     says = {

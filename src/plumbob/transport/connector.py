@@ -16,14 +16,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from plumbob.errors import IdentityError, TransportError
-from plumbob.transport import tls, websocket
+from plumbob.transport import tls, websocket_opening
 from plumbob.transport.address import Address, Proxy
 from plumbob.transport.identity import Certificate, Identity, now
 from plumbob.transport.link import Connection
 from plumbob.transport.proxy import open_tunnel
 from plumbob.transport.strangers import Strangers, await_hello, interrupt
+from plumbob.transport.timeouts import Timeouts
 from plumbob.transport.tls import Deadline, Peer
-from plumbob.transport.websocket import Timeouts, WebSocketConnection
+from plumbob.transport.websocket import WebSocketConnection
 
 __all__ = ["Connection", "Connector", "Peer", "Timeouts"]
 
@@ -55,7 +56,7 @@ class Connector:
         largest_message: int,
         on_connection: Callable[[Connection], None],
         on_refusal: Callable[[str], None] = _log_refusal,
-        pace: Timeouts = Timeouts(),  # noqa: B008  # Frozen.
+        timeouts: Timeouts = Timeouts(),  # noqa: B008  # Frozen.
     ) -> None:
         self._identity = identity
         self._peers = tuple(peers)
@@ -64,7 +65,7 @@ class Connector:
         self._largest = largest_message
         self._on_connection = on_connection
         self._on_refusal = on_refusal
-        self._pace = pace
+        self._timeouts = timeouts
         _refuse_wrong_peers(identity, self._peers, listen)
         self._closed = threading.Event()
         self._lock = threading.Lock()
@@ -107,7 +108,7 @@ class Connector:
             interrupt(self._listener)
         for connection in live:
             connection.close()
-        end = time.monotonic() + self._pace.closing
+        end = time.monotonic() + self._timeouts.closing
         for thread in threads:
             if thread is not threading.current_thread():
                 thread.join(max(end - time.monotonic(), 0))
@@ -147,17 +148,17 @@ class Connector:
                 caller.close()
 
     def _greet_caller(self, caller: socket.socket, source: str, context: ssl.SSLContext) -> None:
-        deadline = Deadline(self._pace.handshake)
+        deadline = Deadline(self._timeouts.handshake)
         connection, where = None, f"a caller from {source}"
         try:
             with caller, self._strangers.admitted(caller, source) as stranger:  # Closed, unless TLS takes it over.
                 _set_no_delay(caller)
-                await_hello(caller, stranger, self._pace.first_byte, deadline)
+                await_hello(caller, stranger, self._timeouts.first_byte, deadline)
                 sock = tls.handshake(context, caller, deadline, server_side=True)
                 try:
                     peer = tls.proven_peer(sock, self._peers)
                     where = f"{peer.name}, who called,"
-                    connection = websocket.answered(sock, peer.name, self._largest, self._pace, deadline)
+                    connection = websocket_opening.answer(sock, peer.name, self._largest, self._timeouts, deadline)
                 except BaseException:
                     sock.close()
                     raise
@@ -187,18 +188,18 @@ class Connector:
                 handle.close()
 
     def _keep_dialling(self, peer: Peer, address: Address) -> None:
-        pauses = _pauses(self._pace)
+        pauses = _pauses(self._timeouts)
         while not self._closed.is_set():
             if self._is_second(peer):
-                self._closed.wait(self._pace.give_way)
+                self._closed.wait(self._timeouts.give_way)
             if self._wait_for_live(peer) or self._closed.is_set():
                 continue
             began = time.monotonic()
             connection = self._dial(peer, address)
             if connection is not None:
                 self._hand_over(connection)
-                if time.monotonic() - began > self._pace.ping:
-                    pauses = _pauses(self._pace)
+                if time.monotonic() - began > self._timeouts.ping:
+                    pauses = _pauses(self._timeouts)
             self._closed.wait(next(pauses))
 
     def _is_second(self, peer: Peer) -> bool:
@@ -214,7 +215,7 @@ class Connector:
         return bool(live)
 
     def _dial(self, peer: Peer, address: Address) -> WebSocketConnection | None:
-        deadline = Deadline(self._pace.handshake)
+        deadline = Deadline(self._timeouts.handshake)
         try:
             context = tls.client_context(self._identity, peer)
             raw = self._reach(address, deadline)
@@ -223,14 +224,14 @@ class Connector:
                 sock = tls.handshake(context, raw, deadline, server_side=False)
                 try:
                     tls.proven_peer(sock, [peer])
-                    return websocket.dialled(sock, peer.name, self._largest, self._pace, deadline)
+                    return websocket_opening.dial(sock, peer.name, self._largest, self._timeouts, deadline)
                 except BaseException:
                     sock.close()
                     raise
         except OSError as error:
-            self._failed(peer, tls.peer_refused(error, peer))
+            self._note_failure(peer, tls.peer_refused(error, peer))
         except TransportError as error:
-            self._failed(peer, error)
+            self._note_failure(peer, error)
         return None
 
     def _reach(self, address: Address, deadline: Deadline) -> socket.socket:
@@ -238,7 +239,7 @@ class Connector:
             return open_tunnel(self._proxy, address, deadline)
         return socket.create_connection((address.host, address.port), timeout=deadline.left())
 
-    def _failed(self, peer: Peer, error: TransportError) -> None:
+    def _note_failure(self, peer: Peer, error: TransportError) -> None:
         with self._lock:
             self._reasons[peer.name] = error
         if isinstance(error, IdentityError):
@@ -343,9 +344,9 @@ def _set_no_delay(sock: socket.socket) -> None:
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
 
 
-def _pauses(pace: Timeouts) -> Iterator[float]:
+def _pauses(timeouts: Timeouts) -> Iterator[float]:
     """Between attempts: doubling up to a limit, each shortened by chance so that many do not come at once."""
-    pause = pace.first_retry
+    pause = timeouts.first_retry
     while True:
         yield pause * random.uniform(0.5, 1)  # noqa: S311  # No secret.
-        pause = min(pause * 2, pace.longest_retry)
+        pause = min(pause * 2, timeouts.longest_retry)

@@ -52,7 +52,7 @@ class Invitation:
             raise IdentityError(f"an invitation begins with {PREFIX}; paste the whole line of `plumbob party invite`")
         if len(token) > LARGEST_TOKEN:
             raise IdentityError(f"an invitation of {len(token)} characters, expected at most {LARGEST_TOKEN}")
-        content = _content(_unpacked(token.removeprefix(PREFIX)))
+        content = _content(_unpack(token.removeprefix(PREFIX)))
         certificate = Certificate.parse(content.certificate)
         if certificate.name != content.name:
             raise IdentityError("the invitation and its certificate name different parties; ask for a new one")
@@ -64,7 +64,7 @@ class Invitation:
         return found
 
 
-def _unpacked(text: str) -> bytes:
+def _unpack(text: str) -> bytes:
     """The content behind the checksum."""
     try:
         packed = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)

@@ -149,7 +149,7 @@ class ReliableLink:
             self._says_goodbye = True
             self._changed.notify_all()
 
-    def part(self, seconds: float) -> bool:
+    def wait_for_goodbye(self, seconds: float) -> bool:
         """At the end: wait until both ends have everything and said so. False if the peer did not in time."""
         self.say_goodbye()
         with self._changed:
@@ -199,9 +199,9 @@ class ReliableLink:
     def attach(self, connection: Connection) -> None:
         """Greet on a new connection and use it from now on, in place of an older one. Returns when it has ended."""
         try:
-            theirs = self._greeted(connection)
+            theirs = self._greet(connection)
             if (theirs.purpose, theirs.name) != (self._terms.purpose, self._terms.name):
-                self._dismiss(connection, self._said_to_wait(theirs))
+                self._dismiss(connection, self._say_to_wait(theirs))
                 return
             self._hear_refusal(theirs)
             try:
@@ -230,14 +230,14 @@ class ReliableLink:
         if self._connection is connection and self._ended is not connection:
             self._ended, self._last_end = connection, f" (the last connection ended: {error})"
 
-    def _greeted(self, connection: Connection) -> Greeting:
+    def _greet(self, connection: Connection) -> Greeting:
         ours = structs.replace(
             self._terms, received=self._expected, clock=time.time(), knows=self._peer_run or self._terms.knows
         )
         connection.send(greeting.encode(ours))
         return greeting.decode(connection.receive(GREETING_SECONDS), self.peer)
 
-    def _said_to_wait(self, theirs: Greeting) -> str:
+    def _say_to_wait(self, theirs: Greeting) -> str:
         """Somebody who looks in for another purpose does not end a run, but somebody should know."""
         reason = f"{self.peer} is there to {_topic(theirs)}, we are here to {_topic(self._terms)}; do the same on both"
         self._last_end = f" ({reason})"
@@ -366,7 +366,7 @@ class ReliableLink:
             elif kind == GOODBYE:
                 self._take_goodbye(number)
             elif kind == ABORT:
-                raise RemoteProtocolError(f"{self.peer} stopped: {_quoted(frame[FRAME.size :])}")
+                raise RemoteProtocolError(f"{self.peer} stopped: {_quote(frame[FRAME.size :])}")
             else:
                 raise RemoteProtocolError(
                     f"{self.peer}: frames of kind {kind} are unknown; is its version another one?"
@@ -450,6 +450,6 @@ def _topic(terms: Greeting) -> str:
     return f"{terms.purpose} --name {terms.name}" if terms.name else terms.purpose
 
 
-def _quoted(words: bytes) -> str:
+def _quote(words: bytes) -> str:
     """A peer's words as a literal, and cut: they must not draw on our terminal or fill our log."""
     return repr(words[:LONGEST_WORDS].decode("utf-8", "replace"))

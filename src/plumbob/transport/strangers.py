@@ -42,7 +42,7 @@ class Strangers:
         with self._lock:
             self._here.append(stranger)
             if len(self._here) > self._most:
-                interrupt(self._sent_away().handle)
+                interrupt(self._one_to_send_away().handle)
             if self._is_closed:
                 interrupt(stranger.handle)
         try:
@@ -53,7 +53,7 @@ class Strangers:
                     self._here.remove(stranger)
                 stranger.handle.close()
 
-    def _sent_away(self) -> Stranger:
+    def _one_to_send_away(self) -> Stranger:
         """The oldest that is silent, if anybody is, from the address that most of them call from."""
         silent = [stranger for stranger in self._here if not stranger.has_spoken]
         crowd = silent or self._here

@@ -17,27 +17,23 @@ import struct
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Sequence
+from contextlib import suppress
 
 from websockets.client import ClientProtocol
-from websockets.exceptions import InvalidHandshake, PayloadTooBig, ProtocolError
+from websockets.exceptions import PayloadTooBig, ProtocolError
 from websockets.frames import CloseCode, Frame, Opcode
-from websockets.http11 import Request
 from websockets.protocol import CLOSED, OPEN, SERVER, Event
 from websockets.server import ServerProtocol
-from websockets.uri import parse_uri
 
 from plumbob.errors import DeadlineError, LocalProtocolError, TransportError
-from plumbob.transport.tls import Deadline
+from plumbob.transport.timeouts import Timeouts
 
 try:
     from websockets.speedups import apply_mask
 except ImportError:
     from websockets.utils import apply_mask
 
-PATH = "/plumbob/1"
 CHUNK = 65536
 CHUNKS_A_TURN = 64
 INBOX_MESSAGES = 64
@@ -49,22 +45,8 @@ BACKLOG_SLACK = 2**20
 
 log = logging.getLogger("plumbob.transport")
 # The library would show the beginning of each frame at level DEBUG.
-_silent = logging.getLogger("plumbob.transport.frames")
-_silent.setLevel(logging.CRITICAL)
-
-
-@dataclass(frozen=True)
-class Timeouts:
-    """How long things may take, in seconds."""
-
-    handshake: float = 10.0  # from the first byte of a connection to its last handshake
-    first_byte: float = 3.0  # from a call to the first byte of its handshake
-    ping: float = 5.0  # a sign of life at least so often
-    silence: float = 20.0  # without any byte for so long, the link is dead
-    closing: float = 2.0  # for the goodbye
-    first_retry: float = 0.5
-    longest_retry: float = 10.0
-    give_way: float = 1.0  # where both sides could dial, the one named second waits so long
+silent_log = logging.getLogger("plumbob.transport.frames")
+silent_log.setLevel(logging.CRITICAL)
 
 
 class WebSocketConnection:
@@ -75,13 +57,18 @@ class WebSocketConnection:
     """
 
     def __init__(
-        self, sock: ssl.SSLSocket, protocol: ClientProtocol | ServerProtocol, peer: str, largest: int, pace: Timeouts
+        self,
+        sock: ssl.SSLSocket,
+        protocol: ClientProtocol | ServerProtocol,
+        peer: str,
+        largest: int,
+        timeouts: Timeouts,
     ) -> None:
         self.peer = peer
         self._socket = sock
         self._protocol = protocol
         self._largest = largest
-        self._pace = pace
+        self._timeouts = timeouts
         # Shared with other threads, under `_changed`.
         self._changed = threading.Condition()
         self._inbox: deque[bytes] = deque()
@@ -206,7 +193,7 @@ class WebSocketConnection:
         if self._protocol.state is CLOSED:
             return True
         if self._protocol.close_expected() and self._gives_up is None:
-            self._gives_up = time.monotonic() + self._pace.closing
+            self._gives_up = time.monotonic() + self._timeouts.closing
         return self._gives_up is not None and time.monotonic() >= self._gives_up
 
     def _take_orders(self) -> None:
@@ -241,21 +228,21 @@ class WebSocketConnection:
         """Once nothing is left to write, or never, if the peer does not take what is left."""
         self._because(f"this side closed the connection to {self.peer}")
         if self._gives_up is None:
-            self._gives_up = time.monotonic() + self._pace.closing
+            self._gives_up = time.monotonic() + self._timeouts.closing
         if not self._backlog:
             self._protocol.send_close(CloseCode.NORMAL_CLOSURE)
 
     def _keep_alive(self) -> None:
         """A ping when nothing else says that we live; the end when nothing says that the peer does."""
         now = time.monotonic()
-        if not self._backlog and now - self._spoke >= self._pace.ping:
+        if not self._backlog and now - self._spoke >= self._timeouts.ping:
             self._spoke = now
             self._protocol.send_ping(b"")
         if self._may_not_read():
             # We do not listen, so silence means nothing.
             self._heard = now
-        elif now - self._heard >= self._pace.silence:
-            self._because(f"no sign of life from {self.peer} for {self._pace.silence:g} s; the link is dead")
+        elif now - self._heard >= self._timeouts.silence:
+            self._because(f"no sign of life from {self.peer} for {self._timeouts.silence:g} s; the link is dead")
             # A goodbye would have nobody to hear it.
             self._gives_up = now
 
@@ -380,8 +367,8 @@ class WebSocketConnection:
         if self._gives_up is not None:
             return self._gives_up
         # What waits to be written is the sign of life: no ping is due beside it.
-        ping = math.inf if self._backlog else self._spoke + self._pace.ping
-        return min(ping, self._heard + self._pace.silence)
+        ping = math.inf if self._backlog else self._spoke + self._timeouts.ping
+        return min(ping, self._heard + self._timeouts.silence)
 
     def _because(self, reason: str) -> None:
         """The first reason is the right one."""
@@ -413,83 +400,6 @@ class WebSocketConnection:
         if heard is None:
             return f"the connection to {self.peer} ended without a goodbye; look there for the reason"
         return f"{self.peer} closed the connection; look there for the reason"
-
-
-def dialled(sock: ssl.SSLSocket, peer: str, largest: int, pace: Timeouts, deadline: Deadline) -> WebSocketConnection:
-    """The client's half of the opening handshake; raises OSError or TransportError and closes the socket."""
-    # The host's name says nothing inside TLS to a pinned peer.
-    protocol = ClientProtocol(parse_uri(f"wss://plumbob{PATH}"), max_size=largest, logger=_silent)
-    with _closed_on_failure(sock):
-        protocol.send_request(protocol.connect())
-        events = _exchange_until_event(sock, protocol, deadline)
-        if protocol.state is not OPEN:
-            raise TransportError(
-                f"{peer} answered, but not as Plumbob does ({_http_reason(protocol)}); compare versions"
-            )
-    return _started(WebSocketConnection(sock, protocol, peer, largest, pace), events[1:])
-
-
-def answered(sock: ssl.SSLSocket, peer: str, largest: int, pace: Timeouts, deadline: Deadline) -> WebSocketConnection:
-    """The server's half; only the one path is served, and no browser."""
-    protocol = ServerProtocol(origins=[None], max_size=largest, logger=_silent)
-    with _closed_on_failure(sock):
-        events = _exchange_until_event(sock, protocol, deadline)
-        request = events[0] if events else None
-        if isinstance(request, Request):
-            is_ours = request.path == PATH
-            protocol.send_response(protocol.accept(request) if is_ours else protocol.reject(404, "not here\n"))
-        _flush(sock, protocol, deadline)
-        if protocol.state is not OPEN:
-            raise TransportError(f"{peer} connected but did not speak the Plumbob protocol; compare versions")
-    return _started(WebSocketConnection(sock, protocol, peer, largest, pace), events[1:])
-
-
-def _started(connection: WebSocketConnection, events: Sequence[Event]) -> WebSocketConnection:
-    connection.start(events)
-    return connection
-
-
-@contextmanager
-def _closed_on_failure(sock: ssl.SSLSocket) -> Iterator[None]:
-    try:
-        yield
-    except BaseException:
-        sock.close()
-        raise
-
-
-def _exchange_until_event(
-    sock: ssl.SSLSocket, protocol: ClientProtocol | ServerProtocol, deadline: Deadline
-) -> list[Event]:
-    """Send what is due and read until something was understood, or will never be."""
-    while True:
-        _flush(sock, protocol, deadline)
-        events = protocol.events_received()
-        if events or protocol.handshake_exc is not None:
-            return events
-        sock.settimeout(deadline.left())
-        data = sock.recv(4096)
-        if data:
-            protocol.receive_data(data)
-        else:
-            protocol.receive_eof()
-            _flush(sock, protocol, deadline)
-            return protocol.events_received()
-
-
-def _flush(sock: ssl.SSLSocket, protocol: ClientProtocol | ServerProtocol, deadline: Deadline) -> None:
-    for data in protocol.data_to_send():
-        sock.settimeout(deadline.left())
-        if data:
-            sock.sendall(data)
-        else:
-            with suppress(OSError):
-                socket.socket.shutdown(sock, socket.SHUT_WR)
-
-
-def _http_reason(protocol: ClientProtocol | ServerProtocol) -> str:
-    error = protocol.handshake_exc
-    return type(error).__name__ if isinstance(error, InvalidHandshake) else "it hung up"
 
 
 def _kind(error: BaseException) -> str:

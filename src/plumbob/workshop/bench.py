@@ -100,7 +100,7 @@ def run(quick: bool, progress: Callable[[str], None]) -> dict[str, object]:
     """Every installed engine; the fastest is the one reported as `engine`."""
     rounds = 1 if quick else 5
     measured: dict[str, dict[str, dict[str, float]]] = {}
-    for engine in _installed():
+    for engine in _installed_engines():
         for columns in COLUMNS:
             progress(f"{engine.name}: {ROWS} rows, {columns} columns, 2048 bits")
             direction = ExchangeDirection(engine, columns)
@@ -145,7 +145,7 @@ def _processor() -> str:
     return platform.processor() or platform.machine()
 
 
-def _installed() -> list[Engine]:
+def _installed_engines() -> list[Engine]:
     usable = {"native": engines.native_is_built(), "python": True, "cuda": engines.cuda_is_usable()}
     return [engines.choose(name) for name, is_usable in usable.items() if is_usable]
 

@@ -23,12 +23,13 @@ from plumbob.report.run import findings_table, quality_table, reasons
 from plumbob.report.run import page_of as run_page
 from plumbob.run_folder import REPORT, RunFolder
 from plumbob.workshop.auditor import audit
-from plumbob.workshop.auditor.defences import in_clear, outcome_of
+from plumbob.workshop.auditor.again import in_clear
+from plumbob.workshop.auditor.defences import outcome_of
 from plumbob.workshop.auditor.filing import with_findings
 from plumbob.workshop.auditor.redteam import passive_names
 from plumbob.workshop.auditor.truth import Truth
+from plumbob.workshop.pages.compared_runs import ComparedRun, page_of
 from plumbob.workshop.pages.defences import defences_table
-from plumbob.workshop.pages.ways import ComparedRun, page_of
 from plumbob.workshop.simulation import JointModel, Run, train
 from plumbob.workshop.simulation.files import LoadedTables, load_tables
 from plumbob.workshop.simulation.quality import assessed
@@ -46,7 +47,7 @@ STORIES = {
     "exchange": "each party sees its own gradient in every step; the fund solves its equations for the bank's labels",
     "exchange with noise": (
         f"the bank adds noise before it encrypts: every label has epsilon {EPSILON:g} and delta 1e-6, whatever "
-        "the fund does; it is no promise about anybody's columns"
+        "the fund does; nothing is promised about columns"
     ),
     "shares": "nobody sees a gradient, and the weights stay shared: the parties score new rows together",
 }
@@ -77,23 +78,23 @@ def run(out: Path, progress: Callable[[str], None], settings: DemoSettings | Non
     out.mkdir(parents=True, exist_ok=True)
     chosen = settings or DemoSettings.for_this_machine()
     loaded = load_tables(plan_for("exchange", chosen), [DATASET])
-    runs = {name: _attacked(name, chosen, loaded, progress) for name in RUNS}
-    ways = [_way(name, finished) for name, finished in runs.items()]
-    for way in ways:
-        _save(runs[way.name], out / FOLDERS[way.name])
+    runs = {name: _attack(name, chosen, loaded, progress) for name in RUNS}
+    compared = [_compare(name, finished) for name, finished in runs.items()]
+    for one in compared:
+        _save(runs[one.name], out / FOLDERS[one.name])
     difference = _difference_from_clear(runs["exchange"], chosen, loaded)
     seconds = time.perf_counter() - started
-    about, sentences = _about(ways[0].record), _sentences(difference, seconds)
+    about, sentences = _about(compared[0].record), _sentences(difference, seconds)
     report = out / REPORT
-    report.write_text(page_of(TITLE, about, sentences, ways), encoding="utf-8")
+    report.write_text(page_of(TITLE, about, sentences, compared), encoding="utf-8")
     return {
         "out": str(out),
         "report": str(report),
         "seconds": seconds,
-        "engine": ways[0].record.engine,
+        "engine": compared[0].record.engine,
         "largest_weight_difference": difference,
-        "runs": [way.outcome.to_dict() for way in ways],
-        "lines": [about, *_lines(ways), *sentences, f"{report}"],
+        "runs": [one.outcome.to_dict() for one in compared],
+        "lines": [about, *_lines(compared), *sentences, f"{report}"],
     }
 
 
@@ -113,13 +114,13 @@ def plan_for(name: str, settings: DemoSettings) -> Plan:
     return Plan.for_columns((8, 22)).replace(parties=parties, **{**common, **RUNS[name]})
 
 
-def _attacked(name: str, settings: DemoSettings, loaded: LoadedTables, progress: Callable[[str], None]) -> Run:
-    finished = _trained(name, settings, loaded, progress)
+def _attack(name: str, settings: DemoSettings, loaded: LoadedTables, progress: Callable[[str], None]) -> Run:
+    finished = _train(name, settings, loaded, progress)
     findings = audit(finished, settings.attacks, lambda line: progress(f"{name}: {line}"))
     return replace(finished, record=with_findings(finished.record, Truth.of(finished), findings))
 
 
-def _way(name: str, run: Run) -> ComparedRun:
+def _compare(name: str, run: Run) -> ComparedRun:
     return ComparedRun(name, f"{STORIES[name]}.", run.record, outcome_of(run, run.record.findings, name, measured=True))
 
 
@@ -129,7 +130,7 @@ def _save(run: Run, folder: Path) -> None:
     RunFolder(folder).keep_pages(run_page(run.record), summary_of(run.record))
 
 
-def _trained(name: str, settings: DemoSettings, loaded: LoadedTables, progress: Callable[[str], None]) -> Run:
+def _train(name: str, settings: DemoSettings, loaded: LoadedTables, progress: Callable[[str], None]) -> Run:
     progress(f"{name}: training")
     said = time.monotonic()
 
@@ -157,27 +158,27 @@ def largest_difference(model: JointModel, other: JointModel) -> float:
 def _about(record: RunRecord) -> str:
     bank, fund = (party.features for party in record.parsed_plan.learners)
     return (
-        f"{DATASET}: {record.rows} people; the bank holds the label and {bank} columns, the fund {fund}; "
-        f"{record.steps} steps, engine {record.engine}."
+        f"{DATASET}: {record.rows} people; the bank holds the label and {bank} columns, the fund {fund}; engine "
+        f"{record.engine}."
     )
 
 
 def _sentences(difference: float, seconds: float) -> list[str]:
     return [
-        "Everything was encrypted, with the parties in one process, through the same bytes that would cross a network.",
-        f"Encrypted and clear weights differ by at most {difference:.1e}.",
-        f"All of it took {seconds:.1f} s.",
+        "Everything was encrypted; the parties ran in one process and exchanged the same bytes as over a network.",
+        f"The weights of exchange, trained encrypted and in the clear, differ by at most {difference:.1e}.",
+        f"Training and attacks took {seconds:.1f} s.",
     ]
 
 
-def _lines(ways: Sequence[ComparedRun]) -> Iterator[str]:
+def _lines(compared: Sequence[ComparedRun]) -> Iterator[str]:
     """The page's tables for a terminal."""
-    yield from (f"{way.name}: {way.story}" for way in ways)
-    yield from as_text(defences_table([way.outcome for way in ways]))
-    for way in ways:
-        told = [finding for finding in way.record.findings if finding.verdict != "not applicable"]
-        yield from ("", f"What the red team found: {way.name}")
+    yield from (f"{one.name}: {one.story}" for one in compared)
+    yield from as_text(defences_table([one.outcome for one in compared]))
+    for one in compared:
+        told = [finding for finding in one.record.findings if finding.verdict != "not applicable"]
+        yield from ("", f"What the red team found: {one.name}")
         yield from [*as_text(findings_table(told)), *reasons(told)] if told else ["No attack had anything to work on."]
     # The last way is the one that is recommended.
-    for rows, models in ways[-1].record.quality.items():
-        yield from ("", f"Quality on the {rows}, by {ways[-1].name}", *as_text(quality_table(rows, models)), "")
+    for rows, models in compared[-1].record.quality.items():
+        yield from ("", f"Quality on the {rows}, by {compared[-1].name}", *as_text(quality_table(rows, models)), "")

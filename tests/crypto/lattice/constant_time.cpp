@@ -142,7 +142,7 @@ std::vector<Work> all_work(const LatticeCore& core, const Lattice& lattice, cons
         {"sines", turns,
          [&] { core.waves({3, 1u << 30, 1 << 20, 40}, reinterpret_cast<std::int32_t*>(words), angles, kDegree); }},
         {"encryption", slot_numbers,
-         [&] { lattice.encrypt_slots(secret, public_key, same_key, 1, numbers, request, 1); }},
+         [&] { lattice.encrypt_slots({secret, public_key, same_key, 0}, 1, numbers, request, 1); }},
         {"opened-slots", whole_secret, [&] { lattice.open_slots(secret, packed, 1, shares, 1); }},
         {"opened-shares", whole_secret, [=, &lattice] { lattice.open(secret, packed, 1, 96, 88, answers, shares, 1); }},
         {"branches", residues, [&] { reduce_with_branches(values, prime.value / 2); }},

@@ -10,7 +10,7 @@ from plumbob.errors import CryptoError
 
 def test_an_unknown_engine_is_refused() -> None:
     """The names that exist are listed."""
-    with pytest.raises(CryptoError, match="expected one of auto, native, python"):
+    with pytest.raises(CryptoError, match="expected one of auto, native, python, ray"):
         choose("abacus")
 
 

@@ -7,7 +7,8 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
-from plumbob.crypto.lattice import LatticeEngine, Layout, ParameterSet, SlotLayout, sets
+from plumbob.crypto.lattice import LatticeEngine, Layout, ParameterSet, PrivateMatrix, SlotLayout, sets
+from plumbob.crypto.lattice.interface import ReplyKeys, RequestKeys
 from plumbob.crypto.lattice.layout import Direction
 from plumbob.crypto.lattice.reference import ReferenceEngine
 from tests.crypto.lattice.support import (
@@ -73,10 +74,11 @@ def test_a_refused_word_moves_all_that_follow(engine: LatticeEngine, number: int
     assert (engine.uniform(slots, key) == expected).all()
     secret = engine.secret(slots, OWNER_SEED)
     values = np.zeros((1, slots.degree), dtype=np.int32)
-    request = engine.encrypt_slots(slots, secret, (key, EVALUATOR_SEED), values, b"")
-    assert request == REFERENCE.encrypt_slots(slots, secret, (key, EVALUATOR_SEED), values, b"")
+    keys = RequestKeys(secret, key, EVALUATOR_SEED)
+    request = engine.encrypt_slots(slots, keys, values, b"")
+    assert request == REFERENCE.encrypt_slots(slots, keys, values, b"")
     packed = np.frombuffer(request, dtype=np.uint8).reshape(1, len(slots.primes), -1)
-    arguments = (slots, key, packed, values[None] + 3, (secret, OWNER_SEED), (OWNER_SEED, EVALUATOR_SEED))
+    arguments = (slots, ReplyKeys(key, secret, OWNER_SEED, OWNER_SEED, EVALUATOR_SEED), packed, values[None] + 3)
     for ours, theirs in zip(engine.reply_slots(*arguments), REFERENCE.reply_slots(*arguments), strict=True):
         np.testing.assert_array_equal(ours, theirs)
 
@@ -111,6 +113,26 @@ def test_products_are_the_reference(
     assert ours.answer.reply == theirs.answer.reply
     assert (ours.answer.share == theirs.answer.share).all()
     assert (ours.opened == theirs.opened).all()
+
+
+@pytest.mark.parametrize("degree", [16, 256])
+def test_parts_are_the_reference(engine: LatticeEngine, degree: int) -> None:
+    """Sums over some of a request's polynomials, and replies from any place in the streams on, are the same bytes."""
+    parameters = sets.insecure_for_tests(degree, 3)
+    layout = Layout(parameters, "gradients", 3 * degree, 5, 2, 104, 88)
+    matrix = PrivateMatrix(REFERENCE, layout, random_entries(np.random.default_rng(degree), layout.rows, 5))
+    placed = layout.place_inputs(random_pairs(np.random.default_rng(1), layout.rows, 104))
+    keys = RequestKeys(engine.secret(parameters, OWNER_SEED), OWNER_SEED, EVALUATOR_SEED, first=2**32 - 2)
+    request = engine.encrypt(parameters, keys, placed, 104, b"")
+    assert request == REFERENCE.encrypt(parameters, keys, placed, 104, b"")
+    packed = np.frombuffer(request, dtype=np.uint8).reshape(layout.requests, 3, -1)
+    sums = engine.add_up(matrix, OWNER_SEED, keys.first, packed)
+    np.testing.assert_array_equal(sums, REFERENCE.add_up(matrix, OWNER_SEED, keys.first, packed))
+    reply_keys = ReplyKeys(OWNER_SEED, keys.secret, OWNER_SEED, OWNER_SEED, EVALUATOR_SEED, first=7)
+    for ours, theirs in zip(
+        engine.hide(layout, reply_keys, sums), REFERENCE.hide(layout, reply_keys, sums), strict=True
+    ):
+        np.testing.assert_array_equal(ours, theirs)
 
 
 @pytest.mark.parametrize("bits", [(128, 104), (120, 96), (97, 88), (104, 1), (128, 17)])
@@ -224,7 +246,7 @@ def test_a_long_call_can_be_interrupted() -> None:
     def call() -> float:
         started = time.process_time()
         with suppress(InterruptedError):
-            engine.encrypt_slots(sets.SLOTS, secret, (bytes(32), bytes(32)), values, b"")
+            engine.encrypt_slots(sets.SLOTS, RequestKeys(secret, bytes(32), bytes(32)), values, b"")
         return time.process_time() - started
 
     whole = call()

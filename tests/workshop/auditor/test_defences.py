@@ -10,6 +10,7 @@ from plumbob.data import split_array
 from plumbob.plan import Plan
 from plumbob.workshop.attacks import View
 from plumbob.workshop.auditor import defences
+from plumbob.workshop.auditor.again import in_clear
 from plumbob.workshop.auditor.defences import (
     AS_PLANNED,
     DefenceComparison,
@@ -17,7 +18,6 @@ from plumbob.workshop.auditor.defences import (
     as_seen_under,
     compare,
     defences_for,
-    in_clear,
 )
 from plumbob.workshop.pages.defences import defences_table, page_of, sentences
 from tests.protocol.support import cut, plan_for, tables_for, trained

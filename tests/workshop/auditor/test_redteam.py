@@ -22,6 +22,7 @@ from plumbob.workshop.attacks.active.chosen_rows import CHOSEN_ROWS, ChosenRowsL
 from plumbob.workshop.attacks.active.packing import PACKING_BY_FEATURE_PARTY
 from plumbob.workshop.attacks.label_sign import LABEL_SIGN
 from plumbob.workshop.auditor import budget, redteam
+from plumbob.workshop.auditor.again import plan_again, tables_again
 from plumbob.workshop.auditor.coalitions import merged_truth
 from plumbob.workshop.auditor.redteam import after_those_in_doubt
 from plumbob.workshop.auditor.score import scored
@@ -151,8 +152,8 @@ def test_the_run_again_is_the_same_run(keys: dict[str, Any]) -> None:
     """Rows rebuilt from transcripts train to the same weights, in the same batches."""
     run = small_run(rows=64, test_share=0.25, epochs=1, **keys)
     truth = Truth.of(run)
-    again = train(redteam.plan_again(truth.plan), redteam.tables_again(truth))
-    np.testing.assert_allclose(weights_of(again), weights_of(run), atol=1e-5)
+    second = train(plan_again(truth.plan), tables_again(truth))
+    np.testing.assert_allclose(weights_of(second), weights_of(run), atol=1e-5)
 
 
 # Coalitions.

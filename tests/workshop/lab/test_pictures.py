@@ -4,9 +4,9 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
+from plumbob.checking.attack_drawings import TIMES
 from plumbob.checking.check import check
 from plumbob.checking.explain import OUTSIDE_THE_CATALOGUE
-from plumbob.checking.scenes import TIMES
 from plumbob.errors import PlanError
 from plumbob.plan import Party, Plan
 from plumbob.workshop.lab.choices import FIRST

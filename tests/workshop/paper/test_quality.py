@@ -11,7 +11,7 @@ from plumbob.errors import DataError
 from plumbob.workshop.paper.effort import Effort
 from plumbob.workshop.paper.quality import METRICS, curves_of, majority
 from plumbob.workshop.paper.readings import PRESETS, Setting, presets_of, settings_of
-from plumbob.workshop.paper.shelf import ResultStore
+from plumbob.workshop.paper.result_store import ResultStore
 from tests.workshop.paper.support import DIGITS
 
 

@@ -9,8 +9,8 @@ from plumbob.workshop.paper.effort import Effort
 from plumbob.workshop.paper.encrypted import EncryptedSample
 from plumbob.workshop.paper.quality import curves_of
 from plumbob.workshop.paper.readings import CREDIT, MNIST, settings_of
+from plumbob.workshop.paper.result_store import ResultStore
 from plumbob.workshop.paper.section7 import book_of
-from plumbob.workshop.paper.shelf import ResultStore
 from plumbob.workshop.paper.statements import Evidence, claims_of, first_epochs
 from tests.workshop.paper.support import DIGITS, QUICK, SMALL_PIECE, needs_data
 

@@ -7,7 +7,7 @@ import pytest
 from plumbob.workshop.paper import protection
 from plumbob.workshop.paper.effort import Effort
 from plumbob.workshop.paper.findings import ExperimentOutcome
-from plumbob.workshop.paper.shelf import ResultStore
+from plumbob.workshop.paper.result_store import ResultStore
 from plumbob.workshop.paper.theory import EXPERIMENTS, Experiment, book_of
 from tests.workshop.paper.support import QUICK, needs_data
 

@@ -155,7 +155,7 @@ def test_data_set_of_another_width() -> None:
 @pytest.mark.parametrize(
     ("cell", "message"),
     [
-        ("inf", "fund: column 'shares': 1 of 40 numbers are infinite"),
+        ("inf", "fund: column 'shares': 1 of 40 numbers is infinite"),
         ("", "fund: missing values in 40 rows: 'shares'"),
         ("secret-4711", "fund: column 'shares': 1 of 40 cells is not a number"),
     ],

@@ -11,7 +11,7 @@ import pytest
 
 from plumbob.data import ColumnChoices, Table, table_from
 from plumbob.data.encoder import fit_encoder
-from plumbob.data.encoding import restored_source
+from plumbob.data.stored_encodings import restore_encoding
 from plumbob.errors import DataError
 from plumbob.plan import Plan
 from plumbob.workshop.simulation import Run, train
@@ -99,7 +99,7 @@ def test_json_holds_cuts_and_levels(run: Run, folder: Path) -> None:
     stored = json.loads(export(folder, "json", party="features").read_text())
     (source,) = stored["sources"]
     assert source.pop("party") == "features"
-    restored = restored_source(source)
+    restored = restore_encoding(source)
     assert restored.encoded_names == run.model.parts["features"].encoder.names == tuple(stored["columns"])
 
 

@@ -46,9 +46,9 @@ def test_an_active_attack_reaches_the_same(attack: ActiveAttack, replies: str, m
     plan = PLAN.replace(replies=replies)
     truth = Truth.of(trained(plan, DATA))
     by = "label" if attack.by == "label" else "features"
-    unhidden = redteam.acted_out(attack, by, truth)
+    unhidden = redteam.act_out(attack, by, truth)
     monkeypatch.setattr(redteam, "stage", lambda _: "auto")
-    hidden = redteam.acted_out(attack, by, truth)
+    hidden = redteam.act_out(attack, by, truth)
     assert [(one.verdict, one.target, one.n) for one in unhidden] == [
         (one.verdict, one.target, one.n) for one in hidden
     ]
@@ -77,5 +77,5 @@ def test_a_shortened_attack_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its finding names the epochs that it had, so that nobody takes it for the whole attack."""
     truth = Truth.of(trained(PLAN, DATA))
     monkeypatch.setattr(budget, "CELLS", truth.rows * 7)
-    [finding] = redteam.acted_out(PACKING_BY_FEATURE_PARTY, "features", truth)
+    [finding] = redteam.act_out(PACKING_BY_FEATURE_PARTY, "features", truth)
     assert finding.why.endswith("Its budget allowed 1 of 2 epochs; with more it may reach more.")

@@ -42,23 +42,59 @@ def lattice_encrypt(
     secret: Limbs,
     uniform: bytes,
     errors: bytes,
+    first: int,
     messages: Limbs,
     bits: int,
     prefix: bytes,
     threads: int,
 ) -> bytes: ...
 def lattice_encrypt_slots(
-    lattice: Lattice, secret: Limbs, uniform: bytes, errors: bytes, values: Small, prefix: bytes, threads: int
+    lattice: Lattice,
+    secret: Limbs,
+    uniform: bytes,
+    errors: bytes,
+    first: int,
+    values: Small,
+    prefix: bytes,
+    threads: int,
 ) -> bytes: ...
+def lattice_encrypt_wide_slots(
+    lattice: Lattice,
+    secret: Limbs,
+    uniform: bytes,
+    errors: bytes,
+    first: int,
+    values: Limbs,
+    prefix: bytes,
+    threads: int,
+) -> bytes: ...
+def lattice_add_up(
+    lattice: Lattice, uniform: bytes, first: int, packed: Bytes, matrix: Limbs, threads: int
+) -> Limbs: ...
 def lattice_reply(
     lattice: Lattice,
     uniform: bytes,
-    packed: Bytes,
-    matrix: Limbs,
     b: Limbs,
     a: bytes,
     secret: bytes,
     errors: bytes,
+    first: int,
+    packed: Bytes,
+    matrix: Limbs,
+    reply_bits: int,
+    share_bits: int,
+    answers: NDArray[np.uint32],
+    threads: int,
+) -> tuple[Bytes, Limbs]: ...
+def lattice_hide(
+    lattice: Lattice,
+    uniform: bytes,
+    b: Limbs,
+    a: bytes,
+    secret: bytes,
+    errors: bytes,
+    first: int,
+    sums: Limbs,
     reply_bits: int,
     share_bits: int,
     answers: NDArray[np.uint32],
@@ -67,26 +103,14 @@ def lattice_reply(
 def lattice_reply_slots(
     lattice: Lattice,
     uniform: bytes,
-    packed: Bytes,
-    values: Small,
     b: Limbs,
     a: bytes,
     secret: bytes,
     errors: bytes,
-    threads: int,
-) -> tuple[Bytes, Limbs]: ...
-def lattice_encrypt_wide_slots(
-    lattice: Lattice, secret: Limbs, uniform: bytes, errors: bytes, values: Limbs, prefix: bytes, threads: int
-) -> bytes: ...
-def lattice_reply_turns(
-    lattice: Lattice,
-    uniform: bytes,
+    first: int,
     packed: Bytes,
     values: Small,
-    b: Limbs,
-    a: bytes,
-    secret: bytes,
-    errors: bytes,
+    is_turn: bool,
     threads: int,
 ) -> tuple[Bytes, Limbs]: ...
 def lattice_open(

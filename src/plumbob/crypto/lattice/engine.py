@@ -1,10 +1,10 @@
-"""Which engine calculates with polynomials: the kernel where it was built, the reference otherwise."""
+"""Which engine calculates with polynomials: the kernel where it was built, the reference otherwise; or a cluster."""
 
 from plumbob.crypto.lattice.interface import LatticeEngine
 from plumbob.crypto.lattice.reference import ReferenceEngine
 from plumbob.errors import CryptoError
 
-NAMES = ("auto", "native", "python")
+NAMES = ("auto", "native", "python", "ray")
 
 
 def choose(name: str = "auto", threads: int | None = None) -> LatticeEngine:
@@ -13,6 +13,10 @@ def choose(name: str = "auto", threads: int | None = None) -> LatticeEngine:
         raise CryptoError(f"lattice engine {name!r}: expected one of {', '.join(NAMES)}")
     if name == "python":
         return ReferenceEngine()
+    if name == "ray":
+        from plumbob.crypto.lattice.cluster import RayLatticeEngine  # It is made of products, which engines calculate.
+
+        return RayLatticeEngine(choose("auto", threads))
     try:
         from plumbob.crypto.lattice.native import NativeLatticeEngine  # Only here may the compiled kernel be needed.
     except ImportError:

@@ -6,12 +6,17 @@ same bytes. Keys of streams are 32 bytes.
 """
 
 from collections.abc import Sequence
-from typing import Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.crypto.lattice.sets import ParameterSet
+
+if TYPE_CHECKING:  # Both are made of the arrays that are named here.
+    from plumbob.crypto.lattice.layout import Layout
+    from plumbob.crypto.lattice.products import PrivateMatrix
 
 Residues = NDArray[np.uint64]
 Pairs = NDArray[np.uint64]
@@ -20,8 +25,35 @@ Packed = NDArray[np.uint8]
 Angles = NDArray[np.uint32]
 """In units of a turn / 2**32, so that sums wrap as angles do."""
 Wave = tuple[int, int, int]
-AnswerPlaces = NDArray[np.uint32]
-"""Of some of a polynomial's coefficients."""
+Answered = tuple[Packed, Pairs]
+"""The replies, and the evaluator's shares."""
+
+
+@dataclass(frozen=True, repr=False)
+class RequestKeys:
+    """What a request is encrypted with: the owner's secret, and the keys of the streams of a and of e."""
+
+    secret: Residues
+    uniform: bytes
+    errors: bytes
+    first: int = 0
+    """The place of the first polynomial in the streams: a part of a request has the bytes that it has in the whole."""
+
+
+@dataclass(frozen=True, repr=False)
+class ReplyKeys:
+    """What a reply is made with: the request's stream of a, the owner's b and its stream of a, and those of u and e2.
+
+    A stream is given by its key.
+    """
+
+    uniform: bytes
+    b: Residues
+    a: bytes
+    secret: bytes
+    errors: bytes
+    first: int = 0
+    """The place of the first reply, or of the first block of rows in slots, in the streams."""
 
 
 class LatticeEngine(Protocol):
@@ -43,77 +75,42 @@ class LatticeEngine(Protocol):
     def transform(self, parameters: ParameterSet, coefficients: Small) -> Residues:
         """Polynomials (count, degree) with small signed coefficients, as (count, primes, degree)."""
 
-    def encrypt(
-        self,
-        parameters: ParameterSet,
-        secret: Residues,
-        keys: tuple[bytes, bytes],
-        messages: Pairs,
-        bits: int,
-        seed: bytes,
-    ) -> bytes:
-        """The seed, then a s + e + round(q m / 2**bits) for each polynomial m of `messages` (count, degree, 2).
+    def encrypt(self, parameters: ParameterSet, keys: RequestKeys, messages: Pairs, bits: int, seed: bytes) -> bytes:
+        """The seed, then a s + e + round(q m / 2**bits) for each polynomial m of `messages` (count, degree, 2)."""
 
-        `keys` are those of the streams of a and of e.
-        """
-
-    def encrypt_slots(
-        self, parameters: ParameterSet, secret: Residues, keys: tuple[bytes, bytes], values: Small, seed: bytes
-    ) -> bytes:
+    def encrypt_slots(self, parameters: ParameterSet, keys: RequestKeys, values: Small, seed: bytes) -> bytes:
         """The same for polynomials whose slots hold the rows of `values` (count, degree)."""
 
-    def encrypt_wide_slots(
-        self, parameters: ParameterSet, secret: Residues, keys: tuple[bytes, bytes], values: Pairs, seed: bytes
-    ) -> bytes:
+    def encrypt_wide_slots(self, parameters: ParameterSet, keys: RequestKeys, values: Pairs, seed: bytes) -> bytes:
         """The same from numbers (count, degree, 2) below the slot modulus: shares, say."""
 
-    def reply(
-        self,
-        parameters: ParameterSet,
-        uniform: bytes,
-        packed: Packed,
-        matrix: Residues,
-        key: tuple[Residues, bytes],
-        streams: tuple[bytes, bytes],
-        bits: tuple[int, int],
-        answers: AnswerPlaces,
-    ) -> tuple[Packed, Pairs]:
-        """For each row of `matrix` (replies, requests, primes, degree) one fresh encryption of its product.
+    def reply(self, matrix: "PrivateMatrix", keys: ReplyKeys, packed: Packed) -> Answered:
+        """For each row of the placed matrix one fresh encryption of its product with the request.
 
-        `key` is the owner's b and the stream of its a; `streams` give u and e2; `bits` are the width of a coefficient
-        of the reply and of a share. Returns the replies and the evaluator's shares of the coefficients `answers`.
+        The evaluator's shares are those of the coefficients that are answers.
         """
 
-    def reply_slots(
-        self,
-        parameters: ParameterSet,
-        uniform: bytes,
-        packed: Packed,
-        values: Small,
-        key: tuple[Residues, bytes],
-        streams: tuple[bytes, bytes],
-    ) -> tuple[Packed, Pairs]:
+    def add_up(self, matrix: "PrivateMatrix", uniform: bytes, first: int, packed: Packed) -> Residues:
+        """What some of a request's polynomials, from the place `first` on, add to the replies, before it is hidden.
+
+        That is the sums of c0 Z and of a Z for each row of the placed matrix: (replies, 2, primes, degree).
+        """
+
+    def hide(self, layout: "Layout", keys: ReplyKeys, sums: Residues) -> Answered:
+        """What `reply` returns, from the sums over a whole request."""
+
+    def reply_slots(self, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: Small) -> Answered:
         """For each block of `values` (blocks, terms, degree) one reply: the sum of its terms' products in slots."""
 
-    def reply_turns(
-        self,
-        parameters: ParameterSet,
-        uniform: bytes,
-        packed: Packed,
-        values: Small,
-        key: tuple[Residues, bytes],
-        streams: tuple[bytes, bytes],
-    ) -> tuple[Packed, Pairs]:
+    def reply_turns(self, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: Small) -> Answered:
         """Complex products: what was encrypted, real parts and then imaginary ones, times cosines and sines.
 
         `values` (blocks, terms, degree) hold half of the terms as cosines, then the sines. There is a reply for each
         block and term, (blocks * terms, ...), in the same order of real and imaginary parts.
         """
 
-    def open(
-        self, parameters: ParameterSet, secret: Residues, packed: Packed, bits: tuple[int, int], answers: AnswerPlaces
-    ) -> Pairs:
-        """The owner's shares of the coefficients `answers` of each reply."""
+    def open(self, layout: "Layout", secret: Residues, packed: Packed) -> Pairs:
+        """The owner's shares of those coefficients of each reply that are answers."""
 
     def open_slots(self, parameters: ParameterSet, secret: Residues, packed: Packed) -> Pairs:
         """The owner's shares of all slots of the replies."""

@@ -11,7 +11,19 @@ from numpy.typing import NDArray
 
 from plumbob.crypto.engines import _kernel
 from plumbob.crypto.engines.interface import KernelEngine
-from plumbob.crypto.lattice.interface import Angles, AnswerPlaces, Packed, Pairs, Residues, Small, Wave
+from plumbob.crypto.lattice.interface import (
+    Angles,
+    Answered,
+    Packed,
+    Pairs,
+    ReplyKeys,
+    RequestKeys,
+    Residues,
+    Small,
+    Wave,
+)
+from plumbob.crypto.lattice.layout import Layout
+from plumbob.crypto.lattice.products import PrivateMatrix
 from plumbob.crypto.lattice.sets import ParameterSet
 from plumbob.crypto.lattice.transform import root
 
@@ -46,75 +58,44 @@ class NativeLatticeEngine(KernelEngine):
     def transform(self, parameters: ParameterSet, coefficients: Small) -> Residues:
         return _kernel.lattice_transform(self._lattice(parameters), np.ascontiguousarray(coefficients), self.threads)
 
-    def encrypt(
-        self,
-        parameters: ParameterSet,
-        secret: Residues,
-        keys: tuple[bytes, bytes],
-        messages: Pairs,
-        bits: int,
-        seed: bytes,
-    ) -> bytes:
-        contiguous = np.ascontiguousarray(messages)
-        return _kernel.lattice_encrypt(self._lattice(parameters), secret, *keys, contiguous, bits, seed, self.threads)
+    def encrypt(self, parameters: ParameterSet, keys: RequestKeys, messages: Pairs, bits: int, seed: bytes) -> bytes:
+        lattice, contiguous = self._lattice(parameters), np.ascontiguousarray(messages)
+        return _kernel.lattice_encrypt(lattice, *_request(keys), contiguous, bits, seed, self.threads)
 
-    def encrypt_slots(
-        self, parameters: ParameterSet, secret: Residues, keys: tuple[bytes, bytes], values: Small, seed: bytes
-    ) -> bytes:
-        contiguous = np.ascontiguousarray(values)
-        return _kernel.lattice_encrypt_slots(self._lattice(parameters), secret, *keys, contiguous, seed, self.threads)
-
-    def encrypt_wide_slots(
-        self, parameters: ParameterSet, secret: Residues, keys: tuple[bytes, bytes], values: Pairs, seed: bytes
-    ) -> bytes:
+    def encrypt_slots(self, parameters: ParameterSet, keys: RequestKeys, values: Small, seed: bytes) -> bytes:
         lattice, contiguous = self._lattice(parameters), np.ascontiguousarray(values)
-        return _kernel.lattice_encrypt_wide_slots(lattice, secret, *keys, contiguous, seed, self.threads)
+        return _kernel.lattice_encrypt_slots(lattice, *_request(keys), contiguous, seed, self.threads)
 
-    def reply(
-        self,
-        parameters: ParameterSet,
-        uniform: bytes,
-        packed: Packed,
-        matrix: Residues,
-        key: tuple[Residues, bytes],
-        streams: tuple[bytes, bytes],
-        bits: tuple[int, int],
-        answers: AnswerPlaces,
-    ) -> tuple[Packed, Pairs]:
-        return _kernel.lattice_reply(
-            self._lattice(parameters), uniform, packed, matrix, *key, *streams, *bits, answers, self.threads
-        )
+    def encrypt_wide_slots(self, parameters: ParameterSet, keys: RequestKeys, values: Pairs, seed: bytes) -> bytes:
+        lattice, contiguous = self._lattice(parameters), np.ascontiguousarray(values)
+        return _kernel.lattice_encrypt_wide_slots(lattice, *_request(keys), contiguous, seed, self.threads)
 
-    def reply_slots(
-        self,
-        parameters: ParameterSet,
-        uniform: bytes,
-        packed: Packed,
-        values: Small,
-        key: tuple[Residues, bytes],
-        streams: tuple[bytes, bytes],
-    ) -> tuple[Packed, Pairs]:
-        return _kernel.lattice_reply_slots(
-            self._lattice(parameters), uniform, packed, np.ascontiguousarray(values), *key, *streams, self.threads
-        )
+    def reply(self, matrix: PrivateMatrix, keys: ReplyKeys, packed: Packed) -> Answered:
+        lattice, widths = self._lattice(matrix.layout.parameters), _widths(matrix.layout)
+        return _kernel.lattice_reply(lattice, *_reply(keys), packed, matrix.residues, *widths, self.threads)
 
-    def reply_turns(
-        self,
-        parameters: ParameterSet,
-        uniform: bytes,
-        packed: Packed,
-        values: Small,
-        key: tuple[Residues, bytes],
-        streams: tuple[bytes, bytes],
-    ) -> tuple[Packed, Pairs]:
-        return _kernel.lattice_reply_turns(
-            self._lattice(parameters), uniform, packed, np.ascontiguousarray(values), *key, *streams, self.threads
-        )
+    def add_up(self, matrix: PrivateMatrix, uniform: bytes, first: int, packed: Packed) -> Residues:
+        lattice = self._lattice(matrix.layout.parameters)
+        return _kernel.lattice_add_up(lattice, uniform, first, packed, matrix.residues, self.threads)
 
-    def open(
-        self, parameters: ParameterSet, secret: Residues, packed: Packed, bits: tuple[int, int], answers: AnswerPlaces
-    ) -> Pairs:
-        return _kernel.lattice_open(self._lattice(parameters), secret, packed, *bits, answers, self.threads)
+    def hide(self, layout: Layout, keys: ReplyKeys, sums: Residues) -> Answered:
+        lattice = self._lattice(layout.parameters)
+        return _kernel.lattice_hide(lattice, *_reply(keys), sums, *_widths(layout), self.threads)
+
+    def reply_slots(self, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: Small) -> Answered:
+        return self._reply_slots(parameters, keys, packed, values, is_turn=False)
+
+    def reply_turns(self, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: Small) -> Answered:
+        return self._reply_slots(parameters, keys, packed, values, is_turn=True)
+
+    def _reply_slots(
+        self, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: Small, is_turn: bool
+    ) -> Answered:
+        lattice, contiguous = self._lattice(parameters), np.ascontiguousarray(values)
+        return _kernel.lattice_reply_slots(lattice, *_reply(keys), packed, contiguous, is_turn, self.threads)
+
+    def open(self, layout: Layout, secret: Residues, packed: Packed) -> Pairs:
+        return _kernel.lattice_open(self._lattice(layout.parameters), secret, packed, *_widths(layout), self.threads)
 
     def open_slots(self, parameters: ParameterSet, secret: Residues, packed: Packed) -> Pairs:
         return _kernel.lattice_open_slots(self._lattice(parameters), secret, packed, self.threads)
@@ -162,3 +143,18 @@ class NativeLatticeEngine(KernelEngine):
                 self.path, parameters.degree, primes, roots[0], slots, roots[1]
             )
         return self._prepared[parameters]
+
+
+# Arguments, as the kernel takes them.
+
+
+def _widths(layout: Layout) -> tuple[int, int, NDArray[np.uint32]]:
+    return layout.reply_bits, layout.output_bits, layout.answers
+
+
+def _request(keys: RequestKeys) -> tuple[Residues, bytes, bytes, int]:
+    return keys.secret, keys.uniform, keys.errors, keys.first
+
+
+def _reply(keys: ReplyKeys) -> tuple[bytes, Residues, bytes, bytes, bytes, int]:
+    return keys.uniform, keys.b, keys.a, keys.secret, keys.errors, keys.first

@@ -5,14 +5,15 @@ caller carries and records. docs/lattice.md proves what each side learns.
 """
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.crypto.lattice.context import SEED_BYTES, Context, derive, expand, fingerprint
-from plumbob.crypto.lattice.interface import LatticeEngine, Packed, Pairs, Residues, Small
+from plumbob.crypto.lattice.interface import LatticeEngine, Packed, Pairs, ReplyKeys, RequestKeys, Residues, Small
 from plumbob.crypto.lattice.layout import ENTRY_BITS, Layout, SlotLayout
 from plumbob.crypto.lattice.sets import PRIME_BITS, ParameterSet
 from plumbob.errors import CiphertextRefusedError, CryptoError, KeyRefusedError
@@ -109,9 +110,8 @@ class Owner:
             raise CryptoError(f"expected {self.layout.inputs} numbers of two limbs, got shape {values.shape}")
         placed = self.layout.place_inputs(values)
 
-        def encrypt(keys: tuple[bytes, bytes], seed: bytes) -> bytes:
-            key, bits = self.key, self.layout.input_bits
-            return key.engine.encrypt(key.parameters, key.secret, keys, placed, bits, seed)
+        def encrypt(keys: RequestKeys, seed: bytes) -> bytes:
+            return self.key.engine.encrypt(self.key.parameters, keys, placed, self.layout.input_bits, seed)
 
         return make_request(self.key, placed, encrypt)
 
@@ -123,16 +123,14 @@ class Owner:
             return layout.nothing
         width = layout.reply_bits // 8
         packed = np.frombuffer(reply, dtype=np.uint8).reshape(layout.replies, layout.parameters.degree, width)
-        bits = (layout.reply_bits, layout.output_bits)
-        opened = self.key.engine.open(layout.parameters, self.key.secret, packed, bits, layout.answers)
-        return layout.take_outputs(opened)
+        return layout.take_outputs(self.key.engine.open(layout, self.key.secret, packed))
 
 
 class PrivateMatrix:
     """A private matrix of integers below 2**20 for all products with one layout.
 
-    It is transformed once. A large one takes four times less memory as it came, so it is transformed again for each
-    product, at a small part of the product's cost.
+    It is transformed once, for the first product. A large one takes four times less memory as it came, so it is
+    transformed again for each product, at a small part of the product's cost.
     """
 
     def __init__(self, engine: LatticeEngine, layout: Layout, entries: NDArray[np.int64] | Small) -> None:
@@ -144,20 +142,23 @@ class PrivateMatrix:
         self.engine, self.layout = engine, layout
         small = np.ascontiguousarray(entries, dtype="<i4")
         self.digest = hashlib.sha256(small.data if small.size else b"").digest()
-        self._entries = small.astype(np.int32, copy=False)
-        self._residues = self._transformed(self._entries) if self._residue_bytes < LARGE_MATRIX else None
+        self.entries = small.astype(np.int32, copy=False)
+        self.prepared: dict[Hashable, Any] = {}
+        """What engines keep for this matrix."""
+        self._residues: Residues | None = None
 
     @property
     def residues(self) -> Residues:
-        return self._transformed(self._entries) if self._residues is None else self._residues
-
-    @property
-    def _residue_bytes(self) -> int:
-        layout = self.layout
-        return 8 * layout.replies * layout.requests * len(layout.parameters.primes) * layout.parameters.degree
+        """(replies, requests, primes, degree)."""
+        if self._residues is not None:
+            return self._residues
+        residues = self._transformed(self.entries)
+        if residues.nbytes < LARGE_MATRIX:
+            self._residues = residues
+        return residues
 
     def _transformed(self, entries: Small) -> Residues:
-        """(replies, requests, primes, degree), one block of rows at a time to save memory."""
+        """One block of rows at a time, to save memory."""
         layout = self.layout
         shape = (layout.replies, layout.requests, len(layout.parameters.primes), layout.parameters.degree)
         residues = np.empty(shape, dtype=np.uint64)
@@ -185,12 +186,8 @@ class Evaluator:
         streams = admit(self._register, self.key, self._local_key, request, self.matrix.digest)
         if not layout.requests:
             return Answer(b"", layout.nothing)
-        uniform = request_stream(layout.parameters, self.key.context, seed)
-        key, bits = (self.key.residues, self.key.stream), (layout.reply_bits, layout.output_bits)
         with refusing_residues():
-            sent, share = engine.reply(
-                layout.parameters, uniform, packed, self.matrix.residues, key, streams, bits, layout.answers
-            )
+            sent, share = engine.reply(self.matrix, reply_keys(self.key, seed, streams), packed)
         return Answer(sent.tobytes(), layout.take_outputs(share))
 
 
@@ -206,8 +203,8 @@ class SlotOwner:
         check_factors(values, self.layout)
         placed = self.layout.place(values).reshape(-1, self.layout.parameters.degree)
 
-        def encrypt(keys: tuple[bytes, bytes], seed: bytes) -> bytes:
-            return self.key.engine.encrypt_slots(self.key.parameters, self.key.secret, keys, placed, seed)
+        def encrypt(keys: RequestKeys, seed: bytes) -> bytes:
+            return self.key.engine.encrypt_slots(self.key.parameters, keys, placed, seed)
 
         return make_request(self.key, placed, encrypt)
 
@@ -218,8 +215,8 @@ class SlotOwner:
             raise CryptoError(f"expected numbers of shape {(layout.terms, layout.rows, 2)}, got {values.shape}")
         placed = layout.place_wide(values).reshape(-1, layout.parameters.degree, 2)
 
-        def encrypt(keys: tuple[bytes, bytes], seed: bytes) -> bytes:
-            return self.key.engine.encrypt_wide_slots(self.key.parameters, self.key.secret, keys, placed, seed)
+        def encrypt(keys: RequestKeys, seed: bytes) -> bytes:
+            return self.key.engine.encrypt_wide_slots(self.key.parameters, keys, placed, seed)
 
         return make_request(self.key, placed, encrypt)
 
@@ -254,31 +251,33 @@ class SlotEvaluator:
         streams = admit(self._register, self.key, self._local_key, request, own)
         if not layout.blocks:
             return Answer(b"", layout.nothing)
-        uniform = request_stream(layout.parameters, self.key.context, seed)
-        key = (self.key.residues, self.key.stream)
         multiply = self.engine.reply_turns if layout.is_turn else self.engine.reply_slots
         with refusing_residues():
-            sent, share = multiply(layout.parameters, uniform, packed, layout.place(values), key, streams)
+            sent, share = multiply(layout.parameters, reply_keys(self.key, seed, streams), packed, layout.place(values))
         return Answer(sent.tobytes(), layout.take(share))
 
 
 # What requests and replies have in common.
 
 
-def make_request(
-    key: OwnerKey, placed: NDArray[np.generic], encrypt: Callable[[tuple[bytes, bytes], bytes], bytes]
-) -> bytes:
+def make_request(key: OwnerKey, placed: NDArray[np.generic], encrypt: Callable[[RequestKeys, bytes], bytes]) -> bytes:
     """A seed that is bound to what is encrypted, then the polynomials."""
     content = key.fingerprint(np.ascontiguousarray(placed))
     seed = key.derive("request seed", content)
     if not len(placed):
         return seed
-    return encrypt((request_stream(key.parameters, key.context, seed), key.derive("request errors", content)), seed)
+    uniform = request_stream(key.parameters, key.context, seed)
+    return encrypt(RequestKeys(key.secret, uniform, key.derive("request errors", content)), seed)
 
 
 def request_stream(parameters: ParameterSet, context: Context, seed: bytes) -> bytes:
     """The public stream of a request's uniform polynomials, which are never sent."""
     return expand("request", context.encode(parameters), seed)
+
+
+def reply_keys(key: TestedKey, seed: bytes, streams: tuple[bytes, bytes]) -> ReplyKeys:
+    """For a request with that seed; `streams` are those of u and e2."""
+    return ReplyKeys(request_stream(key.parameters, key.context, seed), key.residues, key.stream, *streams)
 
 
 def read_request(parameters: ParameterSet, request: bytes, count: int) -> tuple[bytes, Packed]:

@@ -6,7 +6,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.crypto.lattice import polynomial_sine, streams, wire
-from plumbob.crypto.lattice.interface import Angles, AnswerPlaces, Packed, Pairs, Residues, Small, Wave
+from plumbob.crypto.lattice.interface import (
+    Angles,
+    Answered,
+    Packed,
+    Pairs,
+    ReplyKeys,
+    RequestKeys,
+    Residues,
+    Small,
+    Wave,
+)
+from plumbob.crypto.lattice.layout import Layout
+from plumbob.crypto.lattice.products import PrivateMatrix
 from plumbob.crypto.lattice.sets import ParameterSet
 from plumbob.crypto.lattice.transform import forward, inverse, multiply
 
@@ -39,79 +51,49 @@ class ReferenceEngine:
     def transform(self, parameters: ParameterSet, coefficients: Small) -> Residues:
         return np.stack([_transformed(parameters, each.astype(np.int64)) for each in coefficients])
 
-    def encrypt(
-        self,
-        parameters: ParameterSet,
-        secret: Residues,
-        keys: tuple[bytes, bytes],
-        messages: Pairs,
-        bits: int,
-        seed: bytes,
-    ) -> bytes:
-        scaled = [_scaled_up(parameters, _integers(message), bits) for message in messages]
-        return seed + _encrypted(parameters, secret, keys, scaled)
+    def encrypt(self, parameters: ParameterSet, keys: RequestKeys, messages: Pairs, bits: int, seed: bytes) -> bytes:
+        return seed + _encrypted(parameters, keys, [_scaled_up(parameters, _integers(each), bits) for each in messages])
 
-    def encrypt_slots(
-        self, parameters: ParameterSet, secret: Residues, keys: tuple[bytes, bytes], values: Small, seed: bytes
-    ) -> bytes:
-        scaled = [_slots_scaled_up(parameters, each.astype(object)) for each in values]
-        return seed + _encrypted(parameters, secret, keys, scaled)
+    def encrypt_slots(self, parameters: ParameterSet, keys: RequestKeys, values: Small, seed: bytes) -> bytes:
+        return seed + _encrypted(
+            parameters, keys, [_slots_scaled_up(parameters, each.astype(object)) for each in values]
+        )
 
-    def encrypt_wide_slots(
-        self, parameters: ParameterSet, secret: Residues, keys: tuple[bytes, bytes], values: Pairs, seed: bytes
-    ) -> bytes:
-        scaled = [_slots_scaled_up(parameters, _integers(each)) for each in values]
-        return seed + _encrypted(parameters, secret, keys, scaled)
+    def encrypt_wide_slots(self, parameters: ParameterSet, keys: RequestKeys, values: Pairs, seed: bytes) -> bytes:
+        return seed + _encrypted(parameters, keys, [_slots_scaled_up(parameters, _integers(each)) for each in values])
 
-    def reply(
-        self,
-        parameters: ParameterSet,
-        uniform: bytes,
-        packed: Packed,
-        matrix: Residues,
-        key: tuple[Residues, bytes],
-        streams: tuple[bytes, bytes],
-        bits: tuple[int, int],
-        answers: AnswerPlaces,
-    ) -> tuple[Packed, Pairs]:
+    def reply(self, matrix: PrivateMatrix, keys: ReplyKeys, packed: Packed) -> Answered:
+        return self.hide(matrix.layout, keys, self.add_up(matrix, keys.uniform, 0, packed))
+
+    def add_up(self, matrix: PrivateMatrix, uniform: bytes, first: int, packed: Packed) -> Residues:
+        parameters = matrix.layout.parameters
         received = wire.unpack(parameters, packed)
-        expanded = [_uniform(parameters, uniform, index) for index in range(len(received))]
+        expanded = [_uniform(parameters, uniform, first + place) for place in range(len(received))]
+        return np.stack([_summed(parameters, received, expanded, row) for row in matrix.residues])
+
+    def hide(self, layout: Layout, keys: ReplyKeys, sums: Residues) -> Answered:
+        parameters = layout.parameters
         replies, shares = [], []
-        for index, row in enumerate(matrix):
-            own, sent = _product(parameters, received, expanded, row, key, streams, index)
-            replies.append(wire.pack_pairs(_fraction_bits(parameters, sent, bits[0]), bits[0]))
-            shares.append(_fraction_bits(parameters, own, bits[1])[answers])
+        for place, each in enumerate(sums, keys.first):
+            own, sent = _hidden(parameters, keys, each, place)
+            replies.append(wire.pack_pairs(_fraction_bits(parameters, sent, layout.reply_bits), layout.reply_bits))
+            shares.append(_fraction_bits(parameters, own, layout.output_bits)[layout.answers])
         return np.stack(replies), np.stack(shares)
 
-    def reply_slots(
-        self,
-        parameters: ParameterSet,
-        uniform: bytes,
-        packed: Packed,
-        values: Small,
-        key: tuple[Residues, bytes],
-        streams: tuple[bytes, bytes],
-    ) -> tuple[Packed, Pairs]:
+    def reply_slots(self, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: Small) -> Answered:
         received = wire.unpack(parameters, packed).reshape(*values.shape[:2], len(parameters.primes), -1)
         terms = values.shape[1]
         replies, shares = [], []
-        for block, row in enumerate(values):
-            expanded = [_uniform(parameters, uniform, block * terms + term) for term in range(terms)]
+        for place, row in enumerate(values):
+            block = keys.first + place
+            expanded = [_uniform(parameters, keys.uniform, block * terms + term) for term in range(terms)]
             plain = np.stack([_slots_plaintext(parameters, each) for each in row])
-            own, sent = _product(parameters, received[block], expanded, plain, key, streams, block)
+            own, sent = _hidden(parameters, keys, _summed(parameters, received[place], expanded, plain), block)
             replies.append(wire.pack(sent))
             shares.append(_slots_scaled_down(parameters, own))
         return np.stack(replies), np.stack(shares)
 
-    def reply_turns(
-        self,
-        parameters: ParameterSet,
-        uniform: bytes,
-        packed: Packed,
-        values: Small,
-        key: tuple[Residues, bytes],
-        streams: tuple[bytes, bytes],
-    ) -> tuple[Packed, Pairs]:
+    def reply_turns(self, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: Small) -> Answered:
         received = wire.unpack(parameters, packed)
         terms = values.shape[1]
         replies, shares = [], []
@@ -122,17 +104,17 @@ class ReferenceEngine:
             cosine, sine = (_slots_plaintext(parameters, values[block, each % terms]) for each in both)
             opposite = _subtract(parameters, np.zeros_like(sine), sine)
             factors = np.stack([sine, cosine] if is_imaginary else [cosine, opposite])
-            expanded = [_uniform(parameters, uniform, each) for each in both]
-            own, sent = _product(parameters, received[both], expanded, factors, key, streams, place)
+            skipped = keys.first * terms
+            expanded = [_uniform(parameters, keys.uniform, skipped + each) for each in both]
+            sums = _summed(parameters, received[both], expanded, factors)
+            own, sent = _hidden(parameters, keys, sums, skipped + place)
             replies.append(wire.pack(sent))
             shares.append(_slots_scaled_down(parameters, own))
         return np.stack(replies), np.stack(shares)
 
-    def open(
-        self, parameters: ParameterSet, secret: Residues, packed: Packed, bits: tuple[int, int], answers: AnswerPlaces
-    ) -> Pairs:
-        opened = (_opened(parameters, secret, wire.unpack_pairs(each, bits[0]), bits) for each in packed)
-        return np.stack([each[answers] for each in opened])
+    def open(self, layout: Layout, secret: Residues, packed: Packed) -> Pairs:
+        opened = (_opened(layout, secret, wire.unpack_pairs(each, layout.reply_bits)) for each in packed)
+        return np.stack([each[layout.answers] for each in opened])
 
     def open_slots(self, parameters: ParameterSet, secret: Residues, packed: Packed) -> Pairs:
         received = wire.unpack(parameters, packed)
@@ -214,36 +196,32 @@ def _column(parameters: ParameterSet) -> Residues:
     return np.array(parameters.primes, dtype=np.uint64)[:, None]
 
 
-def _encrypted(
-    parameters: ParameterSet, secret: Residues, keys: tuple[bytes, bytes], scaled: Iterable[BigIntegers]
-) -> bytes:
+def _encrypted(parameters: ParameterSet, keys: RequestKeys, scaled: Iterable[BigIntegers]) -> bytes:
     packed = []
-    for index, message in enumerate(scaled):
-        noisy = message + streams.errors(keys[1], index, parameters.degree)
+    for index, message in enumerate(scaled, keys.first):
+        noisy = message + streams.errors(keys.errors, index, parameters.degree)
         residues = np.stack([forward((noisy % p).astype(np.uint64), p) for p in parameters.primes])
-        mask = _multiply(parameters, _uniform(parameters, keys[0], index), secret)
+        mask = _multiply(parameters, _uniform(parameters, keys.uniform, index), keys.secret)
         packed.append(wire.pack(_add(parameters, residues, mask)).tobytes())
     return b"".join(packed)
 
 
-def _product(
-    parameters: ParameterSet,
-    received: Residues,
-    expanded: list[Residues],
-    row: Residues,
-    key: tuple[Residues, bytes],
-    keys: tuple[bytes, bytes],
-    index: int,
-) -> tuple[Residues, Residues]:
-    """The evaluator's part, sum of c0 Z + b u, and what is sent, sum of c1 Z + a u + e2; c1 = -expanded."""
-    b, a = key[0], _uniform(parameters, key[1], 0)
-    u = _transformed(parameters, streams.ternary(keys[0], index, parameters.degree))
-    fresh = _transformed(parameters, streams.errors(keys[1], index, parameters.degree))
-    own, sent = _multiply(parameters, b, u), _add(parameters, _multiply(parameters, a, u), fresh)
+def _summed(parameters: ParameterSet, received: Residues, expanded: list[Residues], row: Residues) -> Residues:
+    """The sums of c0 Z and of -c1 Z; c1 = -expanded."""
+    sums = np.zeros((2, len(parameters.primes), parameters.degree), dtype=np.uint64)
     for c0, opposite, factor in zip(received, expanded, row, strict=True):
-        own = _add(parameters, own, _multiply(parameters, c0, factor))
-        sent = _subtract(parameters, sent, _multiply(parameters, opposite, factor))
-    return own, sent
+        products = (_multiply(parameters, each, factor) for each in (c0, opposite))
+        sums = np.stack([_add(parameters, total, product) for total, product in zip(sums, products, strict=True)])
+    return sums
+
+
+def _hidden(parameters: ParameterSet, keys: ReplyKeys, sums: Residues, index: int) -> tuple[Residues, Residues]:
+    """The evaluator's part, the sum of c0 Z and b u, and what is sent, that of c1 Z and a u + e2."""
+    u = _transformed(parameters, streams.ternary(keys.secret, index, parameters.degree))
+    fresh = _transformed(parameters, streams.errors(keys.errors, index, parameters.degree))
+    own = _add(parameters, sums[0], _multiply(parameters, keys.b, u))
+    sent = _add(parameters, _multiply(parameters, _uniform(parameters, keys.a, 0), u), fresh)
+    return own, _subtract(parameters, sent, sums[1])
 
 
 # Between integers and fractions of q.
@@ -288,14 +266,14 @@ def _rounded(values: BigIntegers, dropped: int) -> BigIntegers:
     return result
 
 
-def _opened(parameters: ParameterSet, secret: Residues, reply: Pairs, bits: tuple[int, int]) -> Pairs:
+def _opened(layout: Layout, secret: Residues, reply: Pairs) -> Pairs:
     """The product of a reply and the secret, exactly, and then its high bits."""
-    numbers = _integers(reply)
-    centred = np.where(numbers >= 1 << (bits[0] - 1), numbers - (1 << bits[0]), numbers)
+    parameters, bits, numbers = layout.parameters, layout.reply_bits, _integers(reply)
+    centred = np.where(numbers >= 1 << (bits - 1), numbers - (1 << bits), numbers)
     residues = np.stack([forward((centred % p).astype(np.uint64), p) for p in parameters.primes])
     product = _composed(parameters.primes, _coefficients(parameters, _multiply(parameters, residues, secret)))
     signed = np.where(product > parameters.modulus // 2, product - parameters.modulus, product)
-    return _pairs(_rounded(signed, bits[0] - bits[1]) % (1 << bits[1]))
+    return _pairs(_rounded(signed, bits - layout.output_bits) % (1 << layout.output_bits))
 
 
 def _composed(primes: tuple[int, ...], coefficients: Residues) -> BigIntegers:

@@ -73,13 +73,13 @@ class Chain:
         width = beginnings[1] - beginnings[0]
         paths = self._paths(np.exp(beginnings))
         for place in np.argsort(self._mismatches(paths))[:ATTEMPTS]:
-            yield self._signed(self._narrowed(float(beginnings[place]), float(width)))
+            yield self._sign_stretches(self._narrow(float(beginnings[place]), float(width)))
 
     def visits(self) -> NDArray[np.intp]:
         """Those in these steps."""
         return np.flatnonzero((self.history.step >= self.first) & (self.history.step < self.last))
 
-    def _narrowed(self, centre: float, width: float) -> Vector:
+    def _narrow(self, centre: float, width: float) -> Vector:
         for _ in range(ZOOMS):
             beginnings = np.linspace(centre - width, centre + width, CANDIDATES)
             paths = self._paths(np.exp(beginnings))
@@ -107,7 +107,7 @@ class Chain:
             mismatches: Vector = np.nan_to_num(np.abs(sizes[0] - sizes[1]) / (sizes[0] + sizes[1])).mean(axis=0)
         return mismatches
 
-    def _signed(self, path: Vector) -> Vector:
+    def _sign_stretches(self, path: Vector) -> Vector:
         """The path with one sign for each stretch between doubtful steps, as rows seen in two stretches vote."""
         is_doubtful = np.abs(self.pushes) > 0.5 * path**2
         stretch = np.concatenate([[0], np.cumsum(is_doubtful)[:-1]])
@@ -165,8 +165,4 @@ def _claim(view: View, history: ScoreHistory, best: Fit) -> ValueClaim:
     return ValueClaim("features", peers_name(view), best.unknowns[: view.rows], is_determined, "sign", conditions)
 
 
-FEATURE_CHAIN = Attack(
-    "feature-chain",
-    "label",
-    recover_chained_feature,
-)
+FEATURE_CHAIN = Attack("feature-chain", "label", recover_chained_feature)

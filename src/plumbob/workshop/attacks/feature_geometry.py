@@ -49,13 +49,14 @@ def recover_geometry(view: View, progress: FitProgress | None = None) -> Claim |
     visits = np.bincount(history.row[history.is_known], minlength=history.rows)
     conditions = (*history.conditions(), _visits_condition(visits, columns))
     if np.median(visits) <= columns:
-        return NotApplicable("too few determined visits a row to tell the peers' columns apart", conditions)
-    trajectory, best = _fitted(view, history, columns, progress)
+        return NotApplicable("too few determined visits per row to tell the peers' columns apart", conditions)
+    trajectory, best = _fit_best(view, history, columns, progress)
     rows = best.unknowns[: view.rows]
     is_sharp = _spreads(trajectory, best) < UNCERTAIN * float(np.sqrt(np.mean(rows**2)))
     is_determined = is_sharp & best.is_explained & (noise_on_residuals(view) == 0)
     values = np.where((visits > 0)[:, None], rows, np.nan)
-    conditions = (*conditions, _fit_condition(best), *_spectrum(trajectory, best))
+    misfit = Condition("misfit in standard errors", best.misfit, "below 2", best.is_explained, "beyond Theorem 3.6")
+    conditions = (*conditions, misfit, *_spectrum(trajectory, best))
     return ValueClaim("features", peers_name(view), values, is_determined, "rotation", conditions)
 
 
@@ -82,20 +83,20 @@ def with_known_rows(claim: ValueClaim, rows: NDArray[np.intp], values: Matrix) -
     )
 
 
-def _fitted(view: View, history: ScoreHistory, columns: int, progress: FitProgress | None) -> tuple[Trajectory, Fit]:
+def _fit_best(view: View, history: ScoreHistory, columns: int, progress: FitProgress | None) -> tuple[Trajectory, Fit]:
     """The best of a few fits; the first start is the closed form where there is one."""
     trajectory = Trajectory(history, columns, view.plan.start == "zero", usual_size(view))
     steps_left = WORK / (len(trajectory.visits) * columns)
     attempts: list[tuple[Trajectory, Fit]] = []
     while not attempts or (len(attempts) < STARTS and steps_left > 0 and not attempts[-1][1].is_explained):
         start = _closed_form(trajectory) if not attempts and view.plan.batches == "full" else None
-        unknowns = _drawn(trajectory, len(attempts)) if start is None else start
-        attempts.append(_refined(view, trajectory, unknowns, int(min(MOST_INNER_STEPS, steps_left)), progress))
+        unknowns = _draw_start(trajectory, len(attempts)) if start is None else start
+        attempts.append(_refine(view, trajectory, unknowns, int(min(MOST_INNER_STEPS, steps_left)), progress))
         steps_left -= attempts[-1][1].inner_steps
     return min(attempts, key=lambda attempt: attempt[1].misfit)
 
 
-def _refined(
+def _refine(
     view: View, trajectory: Trajectory, unknowns: Matrix, inner_steps: int, progress: FitProgress | None
 ) -> tuple[Trajectory, Fit]:
     """A fit and, where residuals had to be guessed, further ones with the guesses that the last one gives."""
@@ -114,7 +115,7 @@ def _refined(
     return trajectory, best
 
 
-def _drawn(trajectory: Trajectory, attempt: int) -> Matrix:
+def _draw_start(trajectory: Trajectory, attempt: int) -> Matrix:
     """Rows of about the usual size, and small weights; always the same, so that a claim can be repeated."""
     generator = np.random.default_rng(attempt)
     unknowns = generator.normal(size=trajectory.shape)
@@ -175,31 +176,18 @@ def _spreads(trajectory: Trajectory, best: Fit) -> Vector:
 
 def _visits_condition(visits: NDArray[np.intp], columns: int) -> Condition:
     usual = float(np.median(visits))
-    return Condition("determined visits a row", usual, f"above {columns}", usual > columns, "beyond Theorem 3.6")
-
-
-def _fit_condition(best: Fit) -> Condition:
-    return Condition("misfit in standard errors", best.misfit, "below 2", best.is_explained, "beyond Theorem 3.6")
+    return Condition("determined visits per row", usual, f"above {columns}", usual > columns, "beyond Theorem 3.6")
 
 
 def _spectrum(trajectory: Trajectory, best: Fit) -> tuple[Condition, ...]:
     """How far the peers' weights moved in each direction, against what the encoding lets through."""
     sizes = np.linalg.svd(best.weights, compute_uv=False) / np.sqrt(len(best.weights))
     floor = trajectory.usual_error
+    name, needed = "weights' movement in direction {} of {}", f"above {floor:.1e}"
     return tuple(
-        Condition(
-            f"weights' movement in direction {place} of {len(sizes)}",
-            float(size),
-            f"above {floor:.1e}",
-            bool(size > floor),
-            "beyond Theorem 3.6",
-        )
+        Condition(name.format(place, len(sizes)), float(size), needed, bool(size > floor), "beyond Theorem 3.6")
         for place, size in enumerate(sizes, start=1)
     )
 
 
-FEATURE_GEOMETRY = Attack(
-    "feature-geometry",
-    "label",
-    recover_geometry,
-)
+FEATURE_GEOMETRY = Attack("feature-geometry", "label", recover_geometry)

@@ -37,7 +37,7 @@ def recover_single_feature(view: View) -> Claim | NotApplicable:
         return history
     if view.plan.batches != "full" and view.plan.batch_size == 1:
         return NotApplicable("a batch of one row has no ratios in it; feature-chain works there")
-    ratios = _factored(history)
+    ratios = _factorise(history)
     if ratios is None:
         return NotApplicable("no score of the peer is clearly different from zero", history.conditions())
     starts_at_zero = view.plan.start == "zero"
@@ -74,14 +74,14 @@ class RatioScale:
 # Ratios
 
 
-def _factored(history: ScoreHistory) -> VisitFactors | None:
+def _factorise(history: ScoreHistory) -> VisitFactors | None:
     """Ratios from the strongest paths, then least squares over all visits, so that errors do not add up on the way."""
     visits = np.flatnonzero(history.is_known & (np.abs(history.score) > CLEARLY * history.error))
     if len(visits) < 2:
         return _from_spectrum(history)
     steps = _along_paths(history, visits)
     # A row whose every score is zero joins no group; here it is read off as zero.
-    return _swept(history, steps)
+    return _sweep(history, steps)
 
 
 def _along_paths(history: ScoreHistory, visits: NDArray[np.intp]) -> Vector:
@@ -129,25 +129,25 @@ def _from_spectrum(history: ScoreHistory) -> VisitFactors | None:
         return None
     scores = _scores(history, known)
     _, size, right = svds(scores, k=1, v0=np.ones(min(scores.shape)))
-    return _swept(history, np.asarray(right[0] * size[0])) if size[0] > 0 else None
+    return _sweep(history, np.asarray(right[0] * size[0])) if size[0] > 0 else None
 
 
-def _swept(history: ScoreHistory, step: Vector) -> VisitFactors:
+def _sweep(history: ScoreHistory, step: Vector) -> VisitFactors:
     """Alternating least squares for rows and steps until nothing moves, from the steps' factors."""
     known = np.flatnonzero(history.is_known)
     row_index, step_index, scores = history.row[known], history.step[known], history.score[known]
     weights = history.error[known] ** -2.0
-    row, row_error = _fitted(row_index, history.rows, step[step_index], scores, weights)
+    row, row_error = _fit_factors(row_index, history.rows, step[step_index], scores, weights)
     for _ in range(SWEEPS):
         previous = row
-        step, step_error = _fitted(step_index, history.steps, row[row_index], scores, weights)
-        row, row_error = _fitted(row_index, history.rows, step[step_index], scores, weights)
+        step, step_error = _fit_factors(step_index, history.steps, row[row_index], scores, weights)
+        row, row_error = _fit_factors(row_index, history.rows, step[step_index], scores, weights)
         if np.nanmax(np.abs(row - previous)) <= 1e-13 * np.nanmax(np.abs(row)):
             break
     return VisitFactors(row, step, row_error, step_error)
 
 
-def _fitted(
+def _fit_factors(
     index: NDArray[np.intp], size: int, others: Vector, scores: Vector, weights: Vector
 ) -> tuple[Vector, Vector]:
     """For each of `size` unknowns the least-squares factor against the others' known ones, and its standard error."""
@@ -298,8 +298,4 @@ def _fold(view: View, history: ScoreHistory) -> tuple[Condition, ...]:
 
 
 FEATURE_SINGLE_BY_LABEL_PARTY = Attack("feature-single", "label", recover_single_feature)
-FEATURE_SINGLE_BY_FEATURE_PARTY = Attack(
-    "feature-single",
-    "features",
-    recover_single_feature,
-)
+FEATURE_SINGLE_BY_FEATURE_PARTY = Attack("feature-single", "features", recover_single_feature)

@@ -62,8 +62,4 @@ def expected_rate(weight: float, noise_left: float) -> float:
     return float(ndtr(weight / noise_left)) if noise_left > 0 else 1.0
 
 
-LABEL_AVERAGE = Attack(
-    name="label-average",
-    by="features",
-    run=recover_labels,
-)
+LABEL_AVERAGE = Attack("label-average", "features", recover_labels)

@@ -200,8 +200,4 @@ def conditions(view: View, columns: list[TwoValuedColumn]) -> tuple[Condition, .
     return tuple(found)
 
 
-LABEL_COUNTS = Attack(
-    name="label-counts",
-    by="features",
-    run=recover_labels,
-)
+LABEL_COUNTS = Attack("label-counts", "features", recover_labels)

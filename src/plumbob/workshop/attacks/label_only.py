@@ -70,12 +70,12 @@ def recover_labels(view: View, seconds: float = SECONDS) -> LabelClaim | NotAppl
     beliefs, is_determined = np.full(view.rows, np.nan), np.zeros(view.rows, dtype=bool)
     ends, loads, spare = time.monotonic() + seconds, [], []
     steps = list(label_equations(view))
-    for batch, puzzle in steps:
+    for batch, equations in steps:
         is_open = ~is_determined[batch.rows]
         if not is_open.any():
             continue
         rows = batch.rows[is_open]
-        reduced = without_known(puzzle, is_open, beliefs[batch.rows])
+        reduced = without_known(equations, is_open, beliefs[batch.rows])
         linear = solve(reduced.X, reduced.sums, reduced.error)
         loads.append(len(rows) / max(linear.rank, 1))
         spare.append(spare_bits(reduced, linear))
@@ -119,13 +119,15 @@ def label_equations(view: View) -> Iterator[tuple[Batch, LabelEquations]]:
         yield batch, LabelEquations(X, label_sums, error, view.residual_rounding / weight, view.plan.feature_bits)
 
 
-def without_known(puzzle: LabelEquations, is_open: NDArray[np.bool_], labels: Vector) -> LabelEquations:
+def without_known(equations: LabelEquations, is_open: NDArray[np.bool_], labels: Vector) -> LabelEquations:
     """The same equations in the labels that are still open."""
-    known = labels[~is_open] @ puzzle.X[~is_open]
-    return LabelEquations(puzzle.X[is_open], puzzle.sums - known, puzzle.error, puzzle.rounding, puzzle.feature_bits)
+    known = labels[~is_open] @ equations.X[~is_open]
+    return LabelEquations(
+        equations.X[is_open], equations.sums - known, equations.error, equations.rounding, equations.feature_bits
+    )
 
 
-def spare_bits(puzzle: LabelEquations, linear: Solution) -> float:
+def spare_bits(equations: LabelEquations, linear: Solution) -> float:
     """How many bits more the sums carry than the labels have; infinite where the linear solution is unique.
 
     2^-bits estimates how many other labels have the same sums. Columns count as independent of each other unless they
@@ -133,9 +135,9 @@ def spare_bits(puzzle: LabelEquations, linear: Solution) -> float:
     """
     if linear.is_determined.all():
         return math.inf
-    columns = np.rint(puzzle.X * 2.0**puzzle.feature_bits).astype(np.int64)
-    blurs = 2.0 * puzzle.tolerances * 2.0**puzzle.feature_bits
-    carried = sum(column_bits(columns[:, place], float(blurs[place])) for place in independent(puzzle.X))
+    columns = np.rint(equations.X * 2.0**equations.feature_bits).astype(np.int64)
+    blurs = 2.0 * equations.tolerances * 2.0**equations.feature_bits
+    carried = sum(column_bits(columns[:, place], float(blurs[place])) for place in independent(equations.X))
     return carried - len(columns)
 
 
@@ -160,30 +162,30 @@ def independent(X: Matrix) -> NDArray[np.intp]:
     return places
 
 
-def decoded(view: View, puzzle: LabelEquations, linear: Solution, ends: float) -> Vector | None:
+def decoded(view: View, equations: LabelEquations, linear: Solution, ends: float) -> Vector | None:
     """The first decoder's labels that fit, or None. Noise leaves nothing that could fit."""
     rounded: Vector = np.where(linear.values > 0, 1.0, -1.0)
-    if puzzle.is_solved_by(rounded):
+    if equations.is_solved_by(rounded):
         return rounded
     if view.plan.noise != "none":
         return None
-    load = len(puzzle.X) / max(linear.rank, 1)
+    load = len(equations.X) / max(linear.rank, 1)
     for decoder, reach, limit in DECODERS:
         seconds = min(limit, ends - time.monotonic())
         if load > reach or seconds <= 0:
             continue
-        labels = decoder(puzzle, seconds)
-        if labels is not None and puzzle.is_solved_by(labels):
+        labels = decoder(equations, seconds)
+        if labels is not None and equations.is_solved_by(labels):
             return labels
     return None
 
 
-def box(puzzle: LabelEquations, seconds: float) -> Vector | None:
+def box(equations: LabelEquations, seconds: float) -> Vector | None:
     """A linear programme: where the box holds one solution only, it is the labels."""
     found = optimize.linprog(
-        np.zeros(len(puzzle.X)),
-        A_eq=puzzle.X.T,
-        b_eq=puzzle.sums,
+        np.zeros(len(equations.X)),
+        A_eq=equations.X.T,
+        b_eq=equations.sums,
         bounds=(-1.0, 1.0),
         method="highs",
         options={"time_limit": seconds},
@@ -191,15 +193,15 @@ def box(puzzle: LabelEquations, seconds: float) -> Vector | None:
     return None if found.x is None else np.where(found.x > 0, 1.0, -1.0)
 
 
-def integer(puzzle: LabelEquations, seconds: float) -> Vector | None:
+def integer(equations: LabelEquations, seconds: float) -> Vector | None:
     """A mixed-integer programme in (y + 1) / 2."""
-    twice = 2.0 * puzzle.X.T
-    sums = puzzle.sums + puzzle.X.sum(axis=0)
+    twice = 2.0 * equations.X.T
+    sums = equations.sums + equations.X.sum(axis=0)
     # Less than this the solver takes for 0.
-    slack = np.maximum(puzzle.tolerances, 1e-6)
+    slack = np.maximum(equations.tolerances, 1e-6)
     found = optimize.milp(
-        np.zeros(len(puzzle.X)),
-        integrality=np.ones(len(puzzle.X)),
+        np.zeros(len(equations.X)),
+        integrality=np.ones(len(equations.X)),
         bounds=optimize.Bounds(0, 1),
         constraints=optimize.LinearConstraint(twice, sums - slack, sums + slack),
         options={"time_limit": seconds},
@@ -207,14 +209,14 @@ def integer(puzzle: LabelEquations, seconds: float) -> Vector | None:
     return None if found.x is None else np.where(found.x > 0.5, 1.0, -1.0)
 
 
-def lattice(puzzle: LabelEquations, seconds: float) -> Vector | None:
+def lattice(equations: LabelEquations, seconds: float) -> Vector | None:
     """The labels as a short vector of the lattice of all integer solutions, found by LLL; seconds at most by its reach.
 
     Each row of the basis is one person: 2 in its own place, its features at the end. The last row is all ones and the
     sums. A combination with (y + 1) / 2 minus the last row is y, followed by zeros.
     """
-    features = np.rint(puzzle.X * 2.0**puzzle.feature_bits).astype(np.int64)
-    twice = np.rint(puzzle.sums * 2.0**puzzle.feature_bits).astype(np.int64) + features.sum(axis=0)
+    features = np.rint(equations.X * 2.0**equations.feature_bits).astype(np.int64)
+    twice = np.rint(equations.sums * 2.0**equations.feature_bits).astype(np.int64) + features.sum(axis=0)
     count = len(features)
     basis = [
         [2 if place == row else 0 for place in range(count)] + [0] + [LATTICE_WEIGHT * int(value) for value in values]
@@ -262,8 +264,4 @@ def conditions(view: View, steps: int, load: float, spare: float, share: float) 
     return tuple(found)
 
 
-LABEL_ONLY = Attack(
-    name="label-only",
-    by="features",
-    run=recover_labels,
-)
+LABEL_ONLY = Attack("label-only", "features", recover_labels)

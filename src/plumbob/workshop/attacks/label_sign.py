@@ -196,8 +196,4 @@ def largest_norm(X: Matrix) -> float:
     return float(np.linalg.norm(X, axis=1).max())
 
 
-LABEL_SIGN = Attack(
-    name="label-sign",
-    by="features",
-    run=recover_labels,
-)
+LABEL_SIGN = Attack("label-sign", "features", recover_labels)

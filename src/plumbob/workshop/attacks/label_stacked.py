@@ -98,8 +98,4 @@ def conditions(view: View, rank: int, epochs: int) -> list[Condition]:
     return found
 
 
-LABEL_STACKED = Attack(
-    name="label-stacked",
-    by="features",
-    run=recover_labels,
-)
+LABEL_STACKED = Attack("label-stacked", "features", recover_labels)

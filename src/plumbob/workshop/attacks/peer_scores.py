@@ -91,7 +91,7 @@ def score_history(view: View) -> ScoreHistory | NotApplicable:
             f"no residual is determined: batches of {view.plan.batch_size} rows against {view.X.shape[1]} own columns",
             (Condition("share of residuals determined", 0.0, "above 0", False, "Corollary 3.2"),),
         )
-    return _explained(view, visits)
+    return _explain(view, visits)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -109,7 +109,7 @@ class _SolvedVisits:
     def of(cls, view: View) -> "_SolvedVisits":
         columns: list[tuple[NDArray[Any], ...]] = []
         for index, (batch, X, own_scores, sums) in enumerate(view.steps()):
-            residual, guess, error = _solved(view, X, sums, _expected(view, batch, own_scores))
+            residual, guess, error = _solve(view, X, sums, _expected_residuals(view, batch, own_scores))
             columns.append((batch.rows, np.full(len(batch), index), residual, guess, error, own_scores))
         return cls(*(np.concatenate(parts) for parts in zip(*columns, strict=True)))
 
@@ -120,11 +120,11 @@ def with_better_guesses(view: View, history: ScoreHistory, scores: Vector) -> Sc
     for index, (batch, X, own_scores, sums) in enumerate(view.steps()):
         if not history.is_whole[index]:
             own = slice(*np.searchsorted(history.step, [index, index + 1]))
-            guess[own] = _solved(view, X, sums, _expected(view, batch, own_scores + scores[own]))[1]
+            guess[own] = _solve(view, X, sums, _expected_residuals(view, batch, own_scores + scores[own]))[1]
     return replace(history, guess=guess)
 
 
-def _expected(view: View, batch: Batch, scores: Vector) -> Vector:
+def _expected_residuals(view: View, batch: Batch, scores: Vector) -> Vector:
     """What the residuals are at these scores; without the labels' part where labels are not known."""
     if view.y is None or view.signs is None:
         return scores if view.plan.sigmoid == "taylor" else np.zeros(len(batch))
@@ -133,7 +133,7 @@ def _expected(view: View, batch: Batch, scores: Vector) -> Vector:
     return view.sigmoid.residuals(scores, signs) * weights[batch.rows]
 
 
-def _solved(view: View, X: Matrix, sums: Vector, expected: Vector) -> tuple[Vector, Vector, Vector]:
+def _solve(view: View, X: Matrix, sums: Vector, expected: Vector) -> tuple[Vector, Vector, Vector]:
     """Residuals with residuals @ X = sums, NaN where another solution exists; the likeliest ones; errors.
 
     The encoding rounds residuals, not sums, so that a determined one comes out as it was rounded: its error is what
@@ -149,7 +149,7 @@ def _solved(view: View, X: Matrix, sums: Vector, expected: Vector) -> tuple[Vect
     return np.where(is_determined, guess, np.nan), guess, error
 
 
-def _explained(view: View, visits: _SolvedVisits) -> ScoreHistory:
+def _explain(view: View, visits: _SolvedVisits) -> ScoreHistory:
     """Take out of each residual what this party knows: labels, class weights, own scores, a peer's intercept."""
     plan, sigmoid = view.plan, view.sigmoid
     noise = float(np.hypot(view.residual_rounding, noise_on_residuals(view)))
@@ -157,7 +157,7 @@ def _explained(view: View, visits: _SolvedVisits) -> ScoreHistory:
     labels, row_weights = _labels(view, visits)
     curve = visits.residual / row_weights[visits.row] + label_weight(view) * labels[visits.row]
     error = np.hypot(noise, visits.error) / row_weights[visits.row]
-    scores, slopes, lower, upper = _inverted(sigmoid, curve, error)
+    scores, slopes, lower, upper = _invert(sigmoid, curve, error)
     known = visits.own_score + _peer_intercept(view, visits, rate)[visits.step]
     return ScoreHistory(
         rows=view.rows,
@@ -204,7 +204,7 @@ def _peer_intercept(view: View, visits: _SolvedVisits, rate: Vector) -> Vector:
     return -np.concatenate([[0.0], np.cumsum(moves)[:-1]])
 
 
-def _inverted(sigmoid: Sigmoid, curve: Vector, error: Vector) -> tuple[Vector, Vector, Vector, Vector]:
+def _invert(sigmoid: Sigmoid, curve: Vector, error: Vector) -> tuple[Vector, Vector, Vector, Vector]:
     """Joint scores from the curve's values, the curve's slope there, and bounds on the scores."""
     free = np.full(len(curve), np.inf)
     match sigmoid.name:

@@ -12,7 +12,7 @@ import numpy as np
 
 from plumbob.callbacks import Tell
 from plumbob.checking.arbiter_rules import ATTACK, REFERENCE
-from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS
+from plumbob.checking.verdict_words import BLOCKED
 from plumbob.crypto import Encoded, EncryptedVector, PrivateKey
 from plumbob.crypto.packing import centred
 from plumbob.data import Batch, Table
@@ -22,7 +22,7 @@ from plumbob.record import Finding
 from plumbob.workshop.attacks.active.attacking_parties import AttackingArbitratedParty
 from plumbob.workshop.attacks.active.interface import ActiveAttack, Reading, claim_of
 from plumbob.workshop.attacks.interface import Condition
-from plumbob.workshop.auditor.score import explained, scored
+from plumbob.workshop.auditor.score import explained, scored, verdict_of
 from plumbob.workshop.auditor.truth import Truth
 from plumbob.workshop.simulation import Run, train
 
@@ -95,7 +95,7 @@ def _alone(truth: Truth, run: Run, arbiter: str) -> Iterator[Finding]:
         moved = believed.weights_before[-1][:, None]
         actual = view.weights_before[-1][:, None]
         reached = max(0.0, explained(actual, moved - actual) or 0.0)
-        verdict = LEAKS if reached > truth.plan.tolerance_features else DEGRADES if reached > 0 else BLOCKED
+        verdict = verdict_of(reached, truth.plan.tolerance_features)
         why = f"The sums that the arbiter read add up to {name}'s weights with R^2 {reached:.3f}."
         fix = "--no-unmasked-gradients-for-the-arbiter"
         found = Finding(ATTACK, arbiter, name, "weights", verdict, why, REFERENCE, fix)

@@ -20,7 +20,7 @@ ENCRYPTED_COST = 8
 SECONDS_BETWEEN_LINES = 5.0
 
 
-def stage(plan: Plan) -> str | Engine:
+def engine_for(plan: Plan) -> str | Engine:
     """What an active attack's own run calculates with: where nothing but time depends on it, nothing is hidden."""
     is_unhidden = plan.protocol == "exchange" and plan.scheme == "paillier"
     return UnhiddenEngine() if is_unhidden else "auto"
@@ -28,7 +28,7 @@ def stage(plan: Plan) -> str | Engine:
 
 def epochs_within(plan: Plan, rows: int) -> int:
     """As many of the plan's epochs as an active attack may act out, at least one."""
-    is_cheap = plan.scheme == "lattice" or isinstance(stage(plan), UnhiddenEngine)
+    is_cheap = plan.scheme == "lattice" or isinstance(engine_for(plan), UnhiddenEngine)
     cells = rows * plan.columns * (1 if is_cheap else ENCRYPTED_COST)
     return max(1, min(plan.passes, CELLS // max(1, cells)))
 
@@ -65,7 +65,7 @@ def cut_short_sentence(attacks: Sequence[str]) -> str:
     return f"This audit is partial: its budget cut these attacks short: {', '.join(attacks)}."
 
 
-def told_now_and_then(title: str, tell: Callable[[str], None]) -> AfterStep:
+def tell_now_and_then(title: str, tell: Callable[[str], None]) -> AfterStep:
     """How far an active attack's own run is, a line every few seconds."""
     said = time.monotonic()
 

@@ -33,24 +33,24 @@ class CoalitionAttacks:
     tell: Callable[[str], None]
 
 
-def findings_together(truth: Truth, team: CoalitionAttacks) -> Iterator[Finding]:
+def findings_together(truth: Truth, attacks: CoalitionAttacks) -> Iterator[Finding]:
     """Every attack of every coalition."""
     for coalition in coalitions(truth.plan):
         merged = merged_truth(truth, coalition)
-        for finding in _made_by(coalition, merged, team):
+        for finding in _findings_of(coalition, merged, attacks):
             yield replace(finding, by=coalition.name, against=coalition.victim, why=coalition.renamed(finding.why))
 
 
-def _made_by(coalition: Coalition, merged: Truth, team: CoalitionAttacks) -> Iterator[Finding]:
+def _findings_of(coalition: Coalition, merged: Truth, attacks: CoalitionAttacks) -> Iterator[Finding]:
     role = merged.views[JOINT].role
-    passive, active = team.passive(role), team.active(role)
-    seen = team.run_again(merged) if passive and merged.plan.noise in OF_ALL_PARTIES else merged
+    passive, active = attacks.passive(role), attacks.active(role)
+    seen = attacks.run_again(merged) if passive and merged.plan.noise in OF_ALL_PARTIES else merged
     for attack in passive:
-        team.tell(f"{attack.name} by {coalition.name}")
+        attacks.tell(f"{attack.name} by {coalition.name}")
         yield from scored(attack, JOINT, attack(seen.views[JOINT]), seen)
     for one in active:
-        team.tell(f"{one.name} by {coalition.name}, in a run of its own")
-        yield from team.act(one, JOINT, merged)
+        attacks.tell(f"{one.name} by {coalition.name}, in a run of its own")
+        yield from attacks.act(one, JOINT, merged)
 
 
 def merged_truth(truth: Truth, coalition: Coalition) -> Truth:

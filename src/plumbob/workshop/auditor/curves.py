@@ -50,7 +50,7 @@ def attack_curves(truth: Truth, findings: Sequence[Finding], seconds: float = SE
             # Each has its share of the time, and what those before it left over.
             if time.monotonic() - started > seconds * place / len(attackers):
                 break
-            for finding in _found_after(truth, epoch, attack, by):
+            for finding in _findings_after(truth, epoch, attack, by):
                 if finding.rate is not None and _key(finding) in by_epoch:
                     by_epoch[_key(finding)][epoch] = finding
     return [_attack_curve(truth, found) for found in by_epoch.values()]
@@ -63,7 +63,7 @@ def epochs_between(last: int) -> list[int]:
     return [*ordered[::4], *ordered[2::4], *ordered[1::2]]
 
 
-def _found_after(truth: Truth, epoch: int, attack: str, by: str) -> list[Finding]:
+def _findings_after(truth: Truth, epoch: int, attack: str, by: str) -> list[Finding]:
     view = until(truth.views[by], epoch)
     ways = chosen(PASSIVE, view.role, [attack])
     return one_each(finding for way in ways for finding in scored(way, by, way(view), truth))
@@ -76,14 +76,14 @@ def until(view: View, epoch: int) -> View:
         return view
     return replace(
         view,
-        plan=_ended(view.plan, epoch),
+        plan=_plan_until(view.plan, epoch),
         sums=view.sums[:n_steps],
         own_noise=None if view.own_noise is None else view.own_noise[:n_steps],
         weights=view.weights_before[n_steps],
     )
 
 
-def _ended(plan: Plan, epoch: int) -> Plan:
+def _plan_until(plan: Plan, epoch: int) -> Plan:
     """A plan that ends earlier. Two kinds of noise are made from the number of epochs: they must stay as they were."""
     if plan.noise == "heuristic":
         return plan.replace(epochs=epoch, heuristic=replace(plan.heuristic, e=plan.heuristic.e or plan.passes))

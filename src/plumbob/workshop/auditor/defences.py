@@ -16,9 +16,10 @@ from plumbob.checking.agreement import predictions
 from plumbob.checking.verdict_words import LEAKS, NOT_APPLICABLE, ORDER
 from plumbob.data import Table
 from plumbob.errors import PlanError
-from plumbob.plan import KEYS, Plan
+from plumbob.plan import Plan
 from plumbob.protocol.transcript import Transcript
 from plumbob.record import Finding
+from plumbob.workshop.auditor.again import in_clear
 from plumbob.workshop.auditor.redteam import audit, passive_names
 from plumbob.workshop.simulation import Run, train
 from plumbob.workshop.simulation.quality import assessed
@@ -44,7 +45,7 @@ class Defence:
     def flags(self, plan: Plan) -> str:
         """What to type for it, over this plan."""
         changed = {key: value for key, value in self.keys.items() if getattr(plan, key) != value}
-        return " ".join(f"--{key.replace('_', '-')} {_typed(value)}" for key, value in changed.items())
+        return " ".join(f"--{key.replace('_', '-')} {_as_flag(value)}" for key, value in changed.items())
 
 
 @dataclass(frozen=True)
@@ -107,18 +108,18 @@ class DefenceComparison:
 
 def compare(plan: Plan, workshop: DefenceComparison) -> list[DefenceOutcome]:
     """One outcome a defence, the plan as it is among them."""
-    return [_tried(plan, defence, workshop) for defence in defences_for(plan, workshop.rows)]
+    return [_try(plan, defence, workshop) for defence in defences_for(plan, workshop.rows)]
 
 
 def defences_for(plan: Plan, rows: int) -> list[Defence]:
     """The list for this plan; the plan itself comes first unless it is one of them."""
-    listed = list(_listed(plan, rows - plan.held_out(rows)))
+    listed = list(_all_defences(plan, rows - plan.held_out(rows)))
     if any(_is(plan, defence) for defence in listed):
         return listed
     return [Defence(AS_PLANNED), *listed]
 
 
-def _listed(plan: Plan, training_rows: int) -> Iterator[Defence]:
+def _all_defences(plan: Plan, training_rows: int) -> Iterator[Defence]:
     undefended = dict(OFF) | {"protocol": "exchange" if plan.arbiter is None else "arbiter"}
     clipped = undefended | {"row_norm": plan.row_norm or 1.0}
     yield Defence("none", undefended)
@@ -147,7 +148,7 @@ def _is(plan: Plan, defence: Defence) -> bool:
         return False
 
 
-def _tried(plan: Plan, defence: Defence, workshop: DefenceComparison) -> DefenceOutcome:
+def _try(plan: Plan, defence: Defence, workshop: DefenceComparison) -> DefenceOutcome:
     workshop.tell(f"{defence.name}: training")
     try:
         defended = plan.replace(**defence.keys)
@@ -209,14 +210,6 @@ def _advantages(findings: Sequence[Finding]) -> dict[str, float | None]:
     return found
 
 
-def in_clear(plan: Plan) -> Plan:
-    """The same training without cryptography, and without an arbiter."""
-    # What was the protocol's own default must not become that of `clear`: it would be another training.
-    same = {key.name: getattr(plan, key.name) for key in KEYS if key.is_fitted} | {"epochs": plan.passes}
-    plain = {"replies": "packed", "scheme": "paillier", "open": "own", "unmasked_gradients_for_the_arbiter": False}
-    return plan.replace(protocol="clear", parties=plan.learners, lattice_set=0, **{**same, **plain})
-
-
 def as_seen_under(plan: Plan, run: Run) -> Run:
     """A run of `clear` with the views that the plan's own protocol would have given."""
     transcripts = {name: _as_seen(plan, transcript) for name, transcript in run.transcripts.items()}
@@ -239,5 +232,5 @@ def _as_seen(plan: Plan, transcript: Transcript) -> Transcript:
     return replace(seen, sums=np.zeros((len(transcript.sums), 0)), weights=weights)
 
 
-def _typed(value: object) -> str:
+def _as_flag(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -21,7 +21,6 @@ from plumbob.checking.prediction_rules import (
     prediction_findings,
     unknown_weights,
 )
-from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS
 from plumbob.data import Table
 from plumbob.errors import LocalProtocolError
 from plumbob.model import intervals
@@ -30,7 +29,7 @@ from plumbob.protocol.openings import SCORES, scored_bits
 from plumbob.record import Finding
 from plumbob.workshop.attacks import Attack, NotApplicable, ValueClaim
 from plumbob.workshop.attacks.active.altered_shares import COLUMN, AlteredSharesParty, believed
-from plumbob.workshop.auditor.score import explained, regression_errors, scored
+from plumbob.workshop.auditor.score import advantage_over, explained, regression_errors, scored, verdict_of
 from plumbob.workshop.auditor.truth import Truth
 from plumbob.workshop.simulation import train
 
@@ -52,11 +51,12 @@ def prediction_audit(truth: Truth, predicted: int, again: Callable[[Truth], Trut
         return
     yield from (one for one in expected if one.by != plan.label_party.name or one.attack == ALTERED)
     against = " + ".join(party.name for party in plan.feature_parties if party.features)
-    scored_rows = _scores_of(truth if _has_weights(truth) else again(truth), plan, against, answered)
+    has_weights = all(len(view.weights) for view in truth.views.values() if view.X.shape[1])
+    scored_rows = _scores_of(truth if has_weights else again(truth), plan, against, answered)
     known = unknown_weights(plan)
     solved, parts = scored_rows.solved(known)
     yield from _weights_findings(truth, against, scored_rows.their_weights, solved, known)
-    values = _claimed(scored_rows.theirs, parts, solved, known, answered)
+    values = _smallest_columns(scored_rows.theirs, parts, solved, known, answered)
     claim = ValueClaim("features", against, values, np.zeros(truth.rows, bool))
     for finding in scored(EQUATIONS, plan.label_party.name, claim, truth):
         yield replace(finding, stage=PREDICTION)
@@ -82,10 +82,6 @@ class ScoredRows:
         return weights[width:], self.scores - own_part - offset
 
 
-def _has_weights(truth: Truth) -> bool:
-    return all(len(view.weights) for view in truth.views.values() if view.X.shape[1])
-
-
 def _scores_of(truth: Truth, plan: Plan, against: str, answered: int) -> ScoredRows:
     label_party = plan.label_party.name
     own, theirs = truth.features(label_party), truth.features(against)
@@ -106,7 +102,7 @@ def solved_weights(columns: Matrix, parts: Vector) -> tuple[Vector, float]:
     return solution[:-1], float(solution[-1])
 
 
-def _claimed(columns: Matrix, parts: Vector, weights: Vector, known: int, answered: int) -> Matrix:
+def _smallest_columns(columns: Matrix, parts: Vector, weights: Vector, known: int, answered: int) -> Matrix:
     """For every scored row that is not known, the smallest columns that give its score: scaled ones are around 0."""
     values, size = np.full(columns.shape, np.nan), float(weights @ weights)
     if size > 0:
@@ -118,7 +114,7 @@ def _weights_findings(truth: Truth, against: str, weights: Vector, solved: Vecto
     errors = (solved - weights)[:, None]
     rate = explained(weights[:, None], errors) if len(weights) > 1 else float(np.abs(errors).max() < EXACT)
     reached = max(0.0, rate or 0.0)
-    verdict = LEAKS if reached > truth.plan.tolerance_features else DEGRADES if reached > 0 else BLOCKED
+    verdict = verdict_of(reached, truth.plan.tolerance_features)
     why = (
         f"With the columns of {known} scored rows known from elsewhere, the scores give the weights with R^2 "
         f"{reached:.3f}."
@@ -160,8 +156,8 @@ def _altered_finding(truth: Truth, victim: str, claimed: Vector) -> Finding:
     own = regression_errors(truth.views[label].X[:answered], column)
     rate, baseline = explained(column, claimed[:, None] - column), max(0.0, explained(column, own) or 0.0)
     ends = (0.0, 0.0) if rate is None else intervals.explained(column, claimed[:, None] - column)
-    reached = max(0.0, (ends[0] - baseline) / (1 - baseline)) if baseline < 1 else 0.0
-    verdict = LEAKS if reached > truth.plan.tolerance_features else DEGRADES if reached > 0 else BLOCKED
+    reached = advantage_over(ends[0], baseline)
+    verdict = verdict_of(reached, truth.plan.tolerance_features)
     why = (
         f"With one weight of its share raised, {answered} scores show {rate or 0.0:.3f} (R^2) of one of {victim}'s "
         f"columns (95 % interval {ends[0]:.3g} to {ends[1]:.3g}) against {baseline:.3f} by own columns. "

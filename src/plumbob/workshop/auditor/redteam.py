@@ -1,4 +1,4 @@
-"""The red team: every passive attack on every party's view of a run, every active one in a run of its own.
+"""The red attacks: every passive attack on every party's view of a run, every active one in a run of its own.
 
 An active attack needs a run to take part in. It gets one on the same rows, rebuilt from the transcripts, with the same
 plan and as many epochs as its work budget allows.
@@ -13,27 +13,25 @@ import numpy as np
 from plumbob.callbacks import Tell
 from plumbob.checking.advice import ON_OPENED_WEIGHTS
 from plumbob.checking.arbiter_rules import ATTACK as ARBITER
-from plumbob.checking.company_rules import company_findings
 from plumbob.checking.figures import Figures
 from plumbob.checking.findings import Findings, worst_first
+from plumbob.checking.masked_share_rules import masked_share_findings
 from plumbob.checking.prediction_rules import ALTERED
 from plumbob.checking.verdict_words import BLOCKED, NOT_APPLICABLE, ORDER
-from plumbob.data import Column, Table
 from plumbob.errors import DataError, RemoteProtocolError
 from plumbob.plan import Plan, suggestion
 from plumbob.protocol.party import AfterStep, TrainingParty
 from plumbob.record import Finding
 from plumbob.workshop.attacks import ACTIVE, PASSIVE, ActiveAttack, Attack, CarriedOut, NotApplicable
 from plumbob.workshop.attacks.active.chosen_rows import ChoosingParty
+from plumbob.workshop.auditor.again import plan_again, run_again, tables_again
 from plumbob.workshop.auditor.arbiter import arbiter_audit
-from plumbob.workshop.auditor.budget import epochs_within, shortened, stage, told_now_and_then
+from plumbob.workshop.auditor.budget import engine_for, epochs_within, shortened, tell_now_and_then
 from plumbob.workshop.auditor.coalitions import CoalitionAttacks, findings_together
 from plumbob.workshop.auditor.prediction import altered_shares_audit, prediction_audit
 from plumbob.workshop.auditor.score import scored, without_claim
 from plumbob.workshop.auditor.truth import RunSource, Truth
 from plumbob.workshop.simulation import train
-
-OF_TRAINING = ("scale", "sigmoid", "batches", "batch_size", "momentum", "learning_rate", "feature_bits", "epochs")
 
 AnyAttack = TypeVar("AnyAttack", Attack, ActiveAttack)
 
@@ -58,21 +56,21 @@ def audit(
         for active in chosen(ACTIVE, view.role, only):
             title = f"{active.name} by {name}, in a run of its own"
             _tell(progress, title)
-            findings += acted_out(active, name, truth, told_now_and_then(title, lambda line: _tell(progress, line)))
-    team = CoalitionAttacks(
+            findings += act_out(active, name, truth, tell_now_and_then(title, lambda line: _tell(progress, line)))
+    attacks = CoalitionAttacks(
         passive=lambda role: chosen(PASSIVE, role, only),
         active=lambda role: chosen(ACTIVE, role, only),
-        act=acted_out,
+        act=act_out,
         run_again=run_again,
         tell=lambda line: _tell(progress, line),
     )
-    findings += findings_together(truth, team)
+    findings += findings_together(truth, attacks)
     if truth.plan.protocol == "arbiter" and (only is None or ARBITER in only):
         again = plan_again(truth.plan), tables_again(truth)
         findings += arbiter_audit(truth, *again, lambda line: _tell(progress, line))
     if only is None:
         # By rule: nobody acts it out, and no audit may say less about it than `check` does.
-        findings += company_findings(Figures.of(truth.plan, truth.rows))
+        findings += masked_share_findings(Figures.of(truth.plan, truth.rows))
     if predicted:
         _tell(progress, f"{ALTERED} by {truth.plan.label_party.name}, in a run of its own")
         acted = altered_shares_audit(truth, predicted, plan_again(truth.plan), tables_again(truth))
@@ -117,7 +115,7 @@ def chosen(attacks: Sequence[AnyAttack], role: str, only: Sequence[str] | None) 
     return [attack for attack in attacks if attack.by == role and (only is None or attack.name in only)]
 
 
-def acted_out(attack: ActiveAttack, by: str, truth: Truth, progress: AfterStep | None = None) -> list[Finding]:
+def act_out(attack: ActiveAttack, by: str, truth: Truth, progress: AfterStep | None = None) -> list[Finding]:
     """Cast the attacker for its part, train again as far as its budget goes, and score what it then believes."""
     party_class = attack.arm(truth.plan, by)
     if isinstance(party_class, NotApplicable | CarriedOut):
@@ -127,7 +125,7 @@ def acted_out(attack: ActiveAttack, by: str, truth: Truth, progress: AfterStep |
     if epochs_within(truth.plan, truth.rows) < truth.plan.passes:
         plan = plan.replace(epochs=epochs_within(truth.plan, truth.rows))
     try:
-        run = train(plan, tables_again(truth), cast={by: party_class}, engine=stage(plan), progress=progress)
+        run = train(plan, tables_again(truth), cast={by: party_class}, engine=engine_for(plan), progress=progress)
     except RemoteProtocolError as error:
         return without_claim(attack, by, BLOCKED, NotApplicable(f"The honest peer ended the run: {error}"), truth)
     again = Truth.of(run)
@@ -149,45 +147,6 @@ def after_those_in_doubt(party_class: type[TrainingParty], truth: Truth, by: str
     threshold = np.sort(scores)[-max(1, int(truth.is_positive.sum()))]
     order = np.argsort(np.abs(scores - threshold), kind="stable")
     return type(party_class.__name__, (party_class,), {"preferred": tuple(order.tolist())})
-
-
-def run_again(truth: Truth) -> Truth:
-    """The same training of the same rows in the clear: with everybody's weights, and views as in `exchange`."""
-    plain = {"replies": "packed", "scheme": "paillier", "open": "own", "unmasked_gradients_for_the_arbiter": False}
-    again = plan_again(truth.plan)
-    # Another protocol has other defaults, and it is the same training that is to be made again.
-    kept = {key: getattr(again, key) for key in OF_TRAINING}
-    plan = again.replace(protocol="clear", parties=truth.plan.learners, **plain, **kept)
-    return Truth.of(train(plan, tables_again(truth)))
-
-
-def plan_again(plan: Plan) -> Plan:
-    """The same training of rows that are prepared already, with the same widths."""
-    # Scaling what is scaled changes nothing, and the plan's widths rest on it; scaling what was clipped would.
-    scale = "none" if plan.joint_norm else plan.scale
-    # The public rate is for whitened columns, and these are, although the plan cannot say so again.
-    rate = plan.rate if plan.joint_norm else plan.learning_rate
-    as_they_are = {
-        "scale": scale,
-        "missing": "refuse",
-        "categorical": "refuse",
-        "bins": 0,
-        "test_share": 0.0,
-        "rows": 0,
-    }
-    return plan.replace(**as_they_are, learning_rate=rate, epochs=plan.fixed_epochs, row_norm=plan.fixed_row_norm)
-
-
-def tables_again(truth: Truth) -> dict[str, Table]:
-    """Every party's training rows, as training saw them."""
-    ids = tuple(str(row) for row in range(truth.rows))
-    tables = {}
-    for name in truth.views:
-        columns = tuple(Column(f"x{place}", values) for place, values in enumerate(truth.features(name).T))
-        is_label_party = name == truth.plan.label_party.name
-        labels = truth.is_positive.astype(np.int8) if is_label_party else None
-        tables[name] = Table(ids, columns, labels, (0, 1) if is_label_party else None)
-    return tables
 
 
 def _tell(progress: Tell | None, line: str) -> None:

@@ -100,13 +100,13 @@ def _labels(attack: Named, by: str, claim: LabelClaim, truth: Truth) -> Finding:
     _refuse_shape(attack, claim.is_determined.shape, (truth.rows,))
     rows = np.arange(truth.rows) if claim.targets is None else claim.targets
     is_answered = ~np.isnan(claim.beliefs) & (claim.beliefs != 0)
-    answers = _claimed(claim, is_answered, truth, rows)
+    answers = _answers_of(claim, is_answered, truth, rows)
     found, ends = answers.metrics(), answers.intervals()
     baselines = [one.metrics() for one in _label_baselines(truth.views[by], truth, rows)]
     best = {name: max(one[name] for one in baselines) for name in found}
-    advantage = max(_advantage(ends[name][0], best[name]) for name in found)
+    advantage = max(advantage_over(ends[name][0], best[name]) for name in found)
     is_determined = is_answered & claim.is_determined
-    verdict = _verdict(advantage, truth.plan.tolerance_labels)
+    verdict = verdict_of(advantage, truth.plan.tolerance_labels)
     known = _known_labels(claim, is_answered, is_determined, truth, by)
     # Whoever reads labels exactly knows what it could only suppose before, however right it supposed.
     if verdict == BLOCKED and known is not None and (known[0] > known[1] or known[0] == 1.0):
@@ -134,7 +134,7 @@ def _labels(attack: Named, by: str, claim: LabelClaim, truth: Truth) -> Finding:
     )
 
 
-def _claimed(claim: LabelClaim, is_answered: Flags, truth: Truth, rows: NDArray[np.intp]) -> Answers:
+def _answers_of(claim: LabelClaim, is_answered: Flags, truth: Truth, rows: NDArray[np.intp]) -> Answers:
     """A row without an answer counts as the larger class and is ranked in the middle."""
     guesses = np.where(is_answered, claim.beliefs > 0, _majority(truth))
     ranking = np.where(is_answered, claim.beliefs, 0.0)
@@ -154,7 +154,7 @@ def _known_labels(
         return None
     baselines = _label_baselines(truth.views[by], truth, rows)
     best = max(one.metrics()["accuracy"] for one in baselines)
-    return _claimed(claim, is_answered, truth, rows).metrics()["accuracy"], best
+    return _answers_of(claim, is_answered, truth, rows).metrics()["accuracy"], best
 
 
 def _label_baselines(view: View, truth: Truth, rows: NDArray[np.intp]) -> Iterator[Answers]:
@@ -182,9 +182,8 @@ def _why_labels(
 ) -> str:
     low, high = ends["accuracy"]
     text = (
-        f"{_share(found['accuracy'])} of {n} labels recovered correctly (95 % interval {_share(low)} "
-        f"to {_share(high)}) "
-        f"against {_share(best['accuracy'])} by the best baseline"
+        f"{_share(found['accuracy'])} of {n} labels recovered correctly (95 % interval {_share(low)} to "
+        f"{_share(high)}) against {_share(best['accuracy'])} by the best baseline"
     )
     if "AUC" in found:
         text += f", AUC {found['AUC']:.3f} against {best['AUC']:.3f}"
@@ -196,13 +195,16 @@ def _why_labels(
 
 
 def _values(attack: Named, by: str, claim: ValueClaim, truth: Truth) -> Finding:
-    everybody = _target(claim, truth)
+    everybody = truth.features(claim.against) if claim.target == "features" else truth.scores(claim.against)
     _refuse_shape(attack, claim.is_determined.shape, (truth.rows,))
     rows = np.arange(truth.rows) if claim.targets is None else claim.targets
-    target, values = everybody[rows], _widened(attack, claim, everybody)[rows]
+    target, values = everybody[rows], _widen(attack, claim, everybody)[rows]
     is_visited = _is_whole(target)
     is_answered = _is_whole(values) & is_visited
-    left_over = regression_errors(_own_columns(truth.views[by])[rows][is_visited], target[is_visited])
+    view = truth.views[by]
+    # What a party can regress on without any message: its features and, at the label party, the labels.
+    own_columns = view.X if view.y is None else np.column_stack([view.X, view.y])
+    left_over = regression_errors(own_columns[rows][is_visited], target[is_visited])
     baseline = max(0.0, explained(target[is_visited], left_over) or 0.0)
     # What is not answered is taken as the mean, as a label is taken as the larger class.
     errors = target - target[is_visited].mean(axis=0)
@@ -210,8 +212,8 @@ def _values(attack: Named, by: str, claim: ValueClaim, truth: Truth) -> Finding:
         errors[is_answered] = aligned(values[is_answered], target[is_answered], claim.left_open) - target[is_answered]
     rate = explained(target[is_visited], errors[is_visited])
     ends = (0.0, 0.0) if rate is None else intervals.explained(target[is_visited], errors[is_visited])
-    advantage = 0.0 if rate is None else _advantage(ends[0], baseline)
-    verdict = _verdict(advantage, truth.plan.tolerance_features)
+    advantage = 0.0 if rate is None else advantage_over(ends[0], baseline)
+    verdict = verdict_of(advantage, truth.plan.tolerance_features)
     is_determined = is_answered & claim.is_determined[rows]
     known = is_determined[is_visited]
     if verdict == BLOCKED and _knows_values(target[is_determined], errors[is_determined], left_over[known]):
@@ -236,16 +238,7 @@ def _values(attack: Named, by: str, claim: ValueClaim, truth: Truth) -> Finding:
     )
 
 
-def _own_columns(view: View) -> Matrix:
-    """What a party can regress on without any message: its features and, at the label party, the labels."""
-    return view.X if view.y is None else np.column_stack([view.X, view.y])
-
-
-def _target(claim: ValueClaim, truth: Truth) -> Matrix:
-    return truth.features(claim.against) if claim.target == "features" else truth.scores(claim.against)
-
-
-def _widened(attack: Named, claim: ValueClaim, target: Matrix) -> Matrix:
+def _widen(attack: Named, claim: ValueClaim, target: Matrix) -> Matrix:
     """Up to a rotation, fewer columns are the same as more with zeros in them."""
     values = claim.values
     missing = target.shape[1] - values.shape[1] if values.ndim == 2 else 0
@@ -309,17 +302,20 @@ def _why_values(
     is_determined: Flags,
 ) -> str:
     if rate is None:
-        return f"{claim.against}'s {claim.target} do not vary in this run, so there is nothing to learn about them."
+        return (
+            f"The {claim.target} of {claim.against} do not vary in this run, so there is nothing to learn about them."
+        )
     free = {"nothing": "", "sign": " up to one sign", "rotation": " up to a rotation"}[claim.left_open]
+    about = f"the {claim.target} of {claim.against}"
     explains = (
-        f"The claim explains {rate:.3f} (R^2) of"
+        f"The claim explains {rate:.3f} (R^2) of {about}{free}"
         if rate > 0
-        else f"The claim is worse (R^2 {rate:.3g}) than the mean of"
+        else f"The claim{free} is worse than the mean of {about} (R^2 {rate:.3g})"
     )
     error = "" if math.isnan(relative_error) else f", relative error {relative_error:.1e}"
     return (
-        f"{explains} {claim.against}'s {claim.target}{free} (95 % interval {ends[0]:.3g} to {ends[1]:.3g}) "
-        f"against {baseline:.3f} by the attacker's own columns{error}; {_share(is_answered.mean())} of "
+        f"{explains}, 95 % interval {ends[0]:.3g} to {ends[1]:.3g}; the attacker's own columns explain "
+        f"{baseline:.3f}{error}; {_share(is_answered.mean())} of "
         f"{'all' if claim.targets is None else len(claim.targets)} rows answered, "
         f"{_share(is_determined.mean())} determined."
     )
@@ -328,12 +324,13 @@ def _why_values(
 # Both.
 
 
-def _advantage(lower_end: float, baseline: float) -> float:
+def advantage_over(lower_end: float, baseline: float) -> float:
     """How much of what the baseline leaves unknown is known; 0 if it leaves nothing, or if the claim is worse."""
     return max(0.0, (lower_end - baseline) / (1 - baseline)) if baseline < 1 else 0.0
 
 
-def _verdict(advantage: float, tolerance: float) -> str:
+def verdict_of(advantage: float, tolerance: float) -> str:
+    """Anything above the tolerance leaks, anything above nothing degrades."""
     if advantage > tolerance:
         return LEAKS
     return DEGRADES if advantage > 0 else BLOCKED

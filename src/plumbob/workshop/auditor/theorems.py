@@ -95,33 +95,33 @@ def measured(truth: Truth) -> list[Promise]:
     plan = truth.plan
     if why_not(plan) is not None or not all(view.has_sums for view in truth.views.values() if view.X.shape[1]):
         return []
-    return list(_measured(plan, JointRun.of(truth)))
+    return list(_promises_kept(plan, JointRun.of(truth)))
 
 
-def _measured(plan: Plan, course: JointRun) -> Iterator[Promise]:
-    n_steps, row_norm = len(course.weights), course.row_norm
-    start = float(np.abs(course.X @ course.weights[0]).max())
-    found = Countermeasure(_noise(plan), min(map(len, course.batches)), n_steps, plan.rate, row_norm, start)
-    largest = float(course.noise_norms().max())
+def _promises_kept(plan: Plan, joint: JointRun) -> Iterator[Promise]:
+    n_steps, row_norm = len(joint.weights), joint.row_norm
+    start = float(np.abs(joint.X @ joint.weights[0]).max())
+    found = Countermeasure(_noise(plan), min(map(len, joint.batches)), n_steps, plan.rate, row_norm, start)
+    largest = float(joint.noise_norms().max())
     yield Promise("Lemma 6.3", NOISE_SAYS, found.error, largest, largest <= found.error)
     # Criterion of section 6: a bound on weights bounds every row's gradient.
-    most = (float(np.linalg.norm(course.weights, axis=1).max()) * row_norm + 2) * row_norm / 4
-    loss = course.loss(course.weights.mean(axis=0))
-    reference = min(course.ridge_solutions(PENALTIES), key=lambda one: _promised_loss(found, course, most, one))
-    promised = _promised_loss(found, course, most, reference)
-    away = float(np.linalg.norm(course.weights[0] - reference))
+    most = (float(np.linalg.norm(joint.weights, axis=1).max()) * row_norm + 2) * row_norm / 4
+    loss = joint.loss(joint.weights.mean(axis=0))
+    reference = min(joint.ridge_solutions(PENALTIES), key=lambda one: _promised_loss(found, joint, most, one))
+    promised = _promised_loss(found, joint, most, reference)
+    away = float(np.linalg.norm(joint.weights[0] - reference))
     rate = bounds.utility_learning_rate(most, away, found.error, n_steps)
     says = f"{LOSS_SAYS} (proved at a learning rate of {rate:.2g}, the plan's is {plan.rate:g})"
     yield Promise("Theorem 6.4", says, promised, loss, loss <= promised)
-    steps = course.steps_within(2.0)
+    steps = joint.steps_within(2.0)
     # A run may be over before the promise is.
     is_kept = steps >= min(found.drift_steps, n_steps)
     yield Promise("Theorem 6.6", DRIFT_SAYS, float(found.drift_steps), float(steps), is_kept)
 
 
-def _promised_loss(found: Countermeasure, course: JointRun, most: float, reference: Vector) -> float:
-    distance = float(np.linalg.norm(course.weights - reference, axis=1).max())
-    return course.loss(reference) + found.gap(most, distance)
+def _promised_loss(found: Countermeasure, joint: JointRun, most: float, reference: Vector) -> float:
+    distance = float(np.linalg.norm(joint.weights - reference, axis=1).max())
+    return joint.loss(reference) + found.gap(most, distance)
 
 
 def _noise(plan: Plan) -> float:

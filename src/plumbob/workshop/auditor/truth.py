@@ -41,7 +41,7 @@ class Truth:
     @classmethod
     def of(cls, source: RunSource) -> "Truth":
         """From whatever holds the transcripts; refuses a run without them, and transcripts that do not fit together."""
-        record, transcripts = _opened(source)
+        record, transcripts = _open(source)
         plan = record.parsed_plan
         absent = [party.name for party in plan.learners if party.name not in transcripts]
         if absent:
@@ -85,7 +85,7 @@ class Truth:
         return total
 
 
-def _opened(source: RunSource) -> tuple[RunRecord, Mapping[str, Transcript]]:
+def _open(source: RunSource) -> tuple[RunRecord, Mapping[str, Transcript]]:
     if isinstance(source, Run):
         return source.record, source.transcripts
     if not isinstance(source, RunRecord | str | Path):

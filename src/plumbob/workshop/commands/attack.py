@@ -16,10 +16,11 @@ from plumbob.report.page import as_text
 from plumbob.report.run import conditions_table, findings_table, partial_sentence, reasons
 from plumbob.run_folder import RunFolder
 from plumbob.workshop.auditor import audit
+from plumbob.workshop.auditor.again import plan_again, tables_again
 from plumbob.workshop.auditor.budget import budget_note, cut_short, cut_short_sentence
 from plumbob.workshop.auditor.canaries import canary_sentence
 from plumbob.workshop.auditor.filing import with_findings
-from plumbob.workshop.auditor.redteam import names, not_run, plan_again, refuse_unknown, tables_again
+from plumbob.workshop.auditor.redteam import names, not_run, refuse_unknown
 from plumbob.workshop.auditor.truth import Truth
 from plumbob.workshop.commands import train
 

@@ -24,7 +24,8 @@ from plumbob.record import Finding
 from plumbob.report import results
 from plumbob.report.progress import Step, StepProgress
 from plumbob.run_folder import RunFolder
-from plumbob.workshop.auditor.defences import as_seen_under, in_clear
+from plumbob.workshop.auditor.again import in_clear
+from plumbob.workshop.auditor.defences import as_seen_under
 from plumbob.workshop.auditor.redteam import audit, names, passive_names
 from plumbob.workshop.auditor.truth import Truth
 from plumbob.workshop.commands import train as training
@@ -105,19 +106,19 @@ def emit(event: str, **content: Any) -> None:
 
 def perform(job: LabRequest, emit: Emit) -> None:
     """Train, judge, attack, write the report."""
-    loaded = _loaded(job, emit)
+    loaded = _load(job, emit)
     emit("stage", text="Training in the clear" if job.is_calculated else f"Training with {job.plan.protocol}")
-    finished = _trained(job, loaded, emit)
+    finished = _train(job, loaded, emit)
     finished.save(job.out)
     results.write_report(finished.record, job.out)
     for rows, models in finished.record.quality.items():
         emit("quality", rows=rows, models=models)
-    findings = list(_attacked(job, finished, emit))
+    findings = list(_attack(job, finished, emit))
     file_findings(finished.record, Truth.of(finished), findings, job.out)
     emit("done", text=f"Finished in {finished.record.seconds:.1f} s of training; the report is written.")
 
 
-def _loaded(job: LabRequest, emit: Emit) -> LoadedTables:
+def _load(job: LabRequest, emit: Emit) -> LoadedTables:
     """As `audit` loads them."""
     is_own = "=" in job.data[0]
     emit("stage", text="Reading your tables" if is_own else f"Reading {job.data[0]}")
@@ -125,7 +126,7 @@ def _loaded(job: LabRequest, emit: Emit) -> LoadedTables:
     return load_tables(job.plan, job.data, reading.id or None, reading.label or None, job.data_dir, reading.choices)
 
 
-def _trained(job: LabRequest, loaded: LoadedTables, emit: Emit) -> Run:
+def _train(job: LabRequest, loaded: LoadedTables, emit: Emit) -> Run:
     begun = training.begin(job.plan, loaded, job.out)
     computed = in_clear(job.plan) if job.is_calculated else job.plan
     watch = EpochWatch(computed, loaded.test, lambda epoch, metrics: _tell_epoch(emit, epoch, metrics))
@@ -152,7 +153,7 @@ def _tell_epoch(emit: Emit, epoch: int, metrics: Mapping[str, float | None] | Me
     emit("epoch", epoch=epoch, auc=metrics["auc"], log_loss=metrics["log_loss"], accuracy=metrics["accuracy"])
 
 
-def _attacked(job: LabRequest, finished: Run, emit: Emit) -> Sequence[Finding]:
+def _attack(job: LabRequest, finished: Run, emit: Emit) -> Sequence[Finding]:
     """One attack after the other, each told when it is scored."""
     chosen = passive_names() if job.is_calculated or job.plan.protocol == "clear" else names()
     findings: list[Finding] = []

@@ -15,7 +15,7 @@ from plumbob.workshop.paper.effort import Effort
 from plumbob.workshop.paper.encrypted import EncryptedSample
 from plumbob.workshop.paper.findings import Book, PaperClaim
 from plumbob.workshop.paper.readings import CREDIT, MNIST, Study, presets_of
-from plumbob.workshop.paper.shelf import ResultStore
+from plumbob.workshop.paper.result_store import ResultStore
 
 STUDIES = {study.name: study for study in (MNIST, CREDIT)}
 PARTS = (*STUDIES, "attacks")
@@ -83,11 +83,11 @@ def written(book: Book, out: Path, seconds: float) -> dict[str, object]:
         "claims": claims,
         "figures": [str(path) for path in figures],
         "seconds": seconds,
-        "lines": [*as_text(claims_table(book.claims)), "", *in_short(book), _counted(book.claims), str(index)],
+        "lines": [*as_text(claims_table(book.claims)), "", *in_short(book), _verdict_counts(book.claims), str(index)],
     }
 
 
-def _counted(claims: tuple[PaperClaim, ...]) -> str:
+def _verdict_counts(claims: tuple[PaperClaim, ...]) -> str:
     tried = [claim for claim in claims if claim.verdict != "not run"]
     agreeing = sum(claim.verdict == "agrees" for claim in tried)
     return f"{agreeing} of the {len(tried)} claims that were tried agree with what was measured"

@@ -22,7 +22,7 @@ from plumbob.crypto import SYSTEM_RANDOMNESS, engines
 from plumbob.data import ColumnChoices, column_names
 from plumbob.data.ids import IdColumns
 from plumbob.errors import DataError
-from plumbob.party.party_run import ROW_BUDGET
+from plumbob.party.home import ROW_BUDGET
 from plumbob.party.row_budget import RowBudget
 from plumbob.plan import Plan, suggested_keys
 from plumbob.privacy.accounting import zcdp_epsilon
@@ -70,15 +70,15 @@ class TrainingOptions:
 
 def run(plan: Plan, inputs: Inputs, out: Path, options: TrainingOptions) -> dict[str, object]:
     """Train, compare, save, report. A plan that leaks is refused before anything is written, unless it is accepted."""
-    loaded = _loaded(plan, inputs)
+    loaded = _load(plan, inputs)
     # All data are here already: short keys give nothing away that this machine does not have.
     refuse_leaks(plan, len(loaded.tables[plan.label_party.name]), options.accept_leaks, but=[KEYS])
-    return shown(_carried_out(plan, loaded, out, options).record, inputs, out)
+    return shown(_train_or_resume(plan, loaded, out, options).record, inputs, out)
 
 
 def carry_out(plan: Plan, inputs: Inputs, out: Path, options: TrainingOptions) -> Run:
     """The run, with its folder written; whatever the plan leaks."""
-    return _carried_out(plan, _loaded(plan, inputs), out, options)
+    return _train_or_resume(plan, _load(plan, inputs), out, options)
 
 
 def begin(plan: Plan, loaded: LoadedTables, out: Path, accepted_leaks: bool = False) -> RunRecord:
@@ -93,7 +93,7 @@ def begin(plan: Plan, loaded: LoadedTables, out: Path, accepted_leaks: bool = Fa
     return begun
 
 
-def _loaded(plan: Plan, inputs: Inputs) -> LoadedTables:
+def _load(plan: Plan, inputs: Inputs) -> LoadedTables:
     return load_tables(
         plan,
         inputs.data,
@@ -134,7 +134,7 @@ def party_widths(plan: Plan, inputs: Inputs) -> dict[str, int]:
     return encoded_widths(plan, inputs.data, inputs.id_columns, inputs.label_column, inputs.reading, inputs.testing)
 
 
-def _carried_out(plan: Plan, loaded: LoadedTables, out: Path, options: TrainingOptions) -> Run:
+def _train_or_resume(plan: Plan, loaded: LoadedTables, out: Path, options: TrainingOptions) -> Run:
     """From its beginning, or from where the same run was interrupted."""
     _refuse_engine(plan, options.engine)
     make_folder(out)
@@ -148,7 +148,7 @@ def _carried_out(plan: Plan, loaded: LoadedTables, out: Path, options: TrainingO
             progress.reached = checkpoint.step
             progress.say(f"resuming after step {checkpoint.step} (use --new to start over)")
         begun = begin(plan, loaded, out, options.accept_leaks)
-        spent = _booked(plan, loaded, out, is_resumed=checkpoint.step > 0)
+        spent = _book_rows(plan, loaded, out, is_resumed=checkpoint.step > 0)
         with _saying_how_to_go_on(checkpoint, progress), marked(begun, RunFolder(out), progress):
             trained = train(
                 plan, loaded.tables, engine=options.engine, jobs=options.jobs, progress=progress, checkpoint=checkpoint
@@ -156,10 +156,10 @@ def _carried_out(plan: Plan, loaded: LoadedTables, out: Path, options: TrainingO
         finished = assessed(trained, loaded.tables, loaded.test)
         finished = replace(finished, record=replace(finished.record, notes=[*finished.record.notes, *spent]))
         keep_rows(finished, loaded, RunFolder(out))
-        return _saved(finished, RunFolder(out), options.accept_leaks)
+        return _save(finished, RunFolder(out), options.accept_leaks)
 
 
-def _booked(plan: Plan, loaded: LoadedTables, out: Path, is_resumed: bool) -> list[str]:
+def _book_rows(plan: Plan, loaded: LoadedTables, out: Path, is_resumed: bool) -> list[str]:
     """What these rows have spent in the runs of this folder; in `clear` noise comes from a seed and is no promise."""
     if plan.noise != "rows" or plan.protocol == "clear":
         return []
@@ -193,7 +193,7 @@ def same_command() -> str:
     return shlex.join(["plumbob", *(word for word in sys.argv[1:] if word != "--new")])
 
 
-def _saved(finished: Run, folder: RunFolder, accepted_leaks: bool) -> Run:
+def _save(finished: Run, folder: RunFolder, accepted_leaks: bool) -> Run:
     """On the disk: what could make the run again, and the run before, are about to go."""
     finished = replace(finished, record=with_predictions(replace(finished.record, accepted_leaks=accepted_leaks)))
     finished.save(folder.path)

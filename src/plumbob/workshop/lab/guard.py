@@ -122,7 +122,7 @@ class Guard:
         elif scope["type"] == "http":
             answer = self.answer(scope)
             limit = self._body_of(scope["path"]).limit
-            await (answer or self.app)(scope, _limited(receive, limit), _with_headers(send))
+            await (answer or self.app)(scope, _limit(receive, limit), _with_headers(send))
         else:
             await send({"type": "websocket.close", "code": 1008})
 
@@ -132,7 +132,7 @@ class Guard:
         if headers.get("host") != self.gate.host:
             return PlainTextResponse(f"expected the host {self.gate.host}\n", 421)
         if path == "/" and method == "GET" and self.gate.is_token(scope["query_string"]):
-            return PlainTextResponse(f"{USED}\n", 403) if self._is_used else self._opened()
+            return PlainTextResponse(f"{USED}\n", 403) if self._is_used else self._open_lab()
         if not path.startswith(self.gate.home) or not self.gate.is_session(headers.get("cookie", "")):
             return PlainTextResponse(f"{CLOSED}\n", 403)
         if headers.get("sec-fetch-site") not in OWN_SITE:
@@ -142,7 +142,7 @@ class Guard:
     def _body_of(self, path: str) -> Body:
         return TABLE_BODY if path.startswith(self.gate.home + TABLES) else JSON_BODY
 
-    def _opened(self) -> Response:
+    def _open_lab(self) -> Response:
         """To the lab's page, so that the token does not stay in the address bar."""
         self._is_used = True
         answer = RedirectResponse(self.gate.home, 303)
@@ -163,7 +163,7 @@ class Guard:
         return None
 
 
-def _limited(receive: Receive, limit: int) -> Receive:
+def _limit(receive: Receive, limit: int) -> Receive:
     """Whatever length was announced, no more than the limit is read."""
     read = 0
 

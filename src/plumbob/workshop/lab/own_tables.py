@@ -147,11 +147,11 @@ class OwnTables:
         try:
             plan = _plan(names, encoding)
             with self._without_folder():
-                return self._counted(plan, reading)
+                return self._count(plan, reading)
         except PlumbobError as error:
             return TablesRead(mistake=str(error))
 
-    def _counted(self, plan: Plan, reading: TableReading) -> TablesRead:
+    def _count(self, plan: Plan, reading: TableReading) -> TablesRead:
         """Late imports: a lab without tables starts without pyarrow."""
         from plumbob.workshop.simulation import files
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from markupsafe import Markup
 
 from plumbob.checking.advice import ON_OPENED_WEIGHTS
+from plumbob.checking.attack_drawings import MOST_CELLS, AttackDrawing, Block
 from plumbob.checking.catalogue import entry_for
 from plumbob.checking.coalitions import JOINT, coalitions
 from plumbob.checking.explain import OUTSIDE_THE_CATALOGUE
 from plumbob.checking.figures import Figures
-from plumbob.checking.scenes import MOST_CELLS, AttackDrawing, Block
 from plumbob.plan import Plan
 from plumbob.report.markup import tag
 
@@ -41,10 +41,10 @@ def picture(plan: Plan, attack: str, by: str, target: str) -> Picture:
     name, (plan, by) = by, _as_one_party(plan, by)
     entry = entry_for(attack, plan.party(by).role, target)
     figures = Figures.of(plan)
-    scene = entry.scene(figures, by, target)
+    drawing = entry.draw(figures, by, target)
     if not figures.sees_sums:
-        scene = _unseen(scene, figures, attack, by)
-    return Picture(entry.story, _drawn(scene, f"{name} sees"), scene.conclusion)
+        drawing = _unseen(drawing, figures, attack, by)
+    return Picture(entry.story, _draw(drawing, f"{name} sees"), drawing.conclusion)
 
 
 def _as_one_party(plan: Plan, by: str) -> tuple[Plan, str]:
@@ -53,32 +53,34 @@ def _as_one_party(plan: Plan, by: str) -> tuple[Plan, str]:
     return (plan, by) if merged is None else (merged, JOINT)
 
 
-def _unseen(scene: AttackDrawing, figures: Figures, attack: str, by: str) -> AttackDrawing:
+def _unseen(drawing: AttackDrawing, figures: Figures, attack: str, by: str) -> AttackDrawing:
     """The same on shares, where what the attacker would start from is seen by nobody."""
-    *others, last = scene.blocks
+    *others, last = drawing.blocks
     hidden = replace(last, kind="unknown", mark="?", caption=("in shares:", "seen by nobody"), empty_from=None)
     opened = f"Only the weights opened at the end are seen: {figures.columns(by)} equations in the whole run."
     is_open = attack in ON_OPENED_WEIGHTS and figures.plan.open == "own"
     return AttackDrawing(
-        (*others, hidden), scene.signs, opened if is_open else "On shares there is nothing to work on."
+        (*others, hidden), drawing.signs, opened if is_open else "On shares there is nothing to work on."
     )
 
 
-def _drawn(scene: AttackDrawing, heading: str) -> str:
-    largest = max(max(block.down, block.across) for block in scene.blocks)
-    sizes = [(_cells(block.down, largest), _cells(block.across, largest)) for block in scene.blocks]
-    widths = [max(across * CELL, _caption_width(block)) for block, (_, across) in zip(scene.blocks, sizes, strict=True)]
+def _draw(drawing: AttackDrawing, heading: str) -> str:
+    largest = max(max(block.down, block.across) for block in drawing.blocks)
+    sizes = [(_cells(block.down, largest), _cells(block.across, largest)) for block in drawing.blocks]
+    widths = [
+        max(across * CELL, _caption_width(block)) for block, (_, across) in zip(drawing.blocks, sizes, strict=True)
+    ]
     tallest = max(down for down, _ in sizes) * CELL
     pieces: list[Markup] = []
     x = MARGIN
-    for place, (block, size, width) in enumerate(zip(scene.blocks, sizes, widths, strict=True)):
+    for place, (block, size, width) in enumerate(zip(drawing.blocks, sizes, widths, strict=True)):
         pieces += _block(block, size, x, width, tallest)
         x += width
-        if place < len(scene.signs):
-            pieces.append(_words(x + GAP / 2, TOP + tallest / 2 + 5, scene.signs[place], "sign"))
+        if place < len(drawing.signs):
+            pieces.append(_words(x + GAP / 2, TOP + tallest / 2 + 5, drawing.signs[place], "sign"))
             x += GAP
     width, height = x + MARGIN, TOP + tallest + 2 * LINE + 14
-    label = f"{heading}: {_spoken(scene)} {scene.conclusion}"
+    label = f"{heading}: {_description(drawing)} {drawing.conclusion}"
     box = f"0 0 {width:.0f} {height:.0f}"
     return str(tag("svg", *pieces, class_="scene", role="img", aria_label=label, viewBox=box, width=round(width)))
 
@@ -111,5 +113,5 @@ def _words(x: float, y: float, words: str, kind: str) -> Markup:
     return tag("text", words, class_=kind, x=x, y=y, text_anchor="middle")
 
 
-def _spoken(scene: AttackDrawing) -> str:
-    return "; ".join(f"{' '.join(block.caption)} ({block.kind})" for block in scene.blocks) + "."
+def _description(drawing: AttackDrawing) -> str:
+    return "; ".join(f"{' '.join(block.caption)} ({block.kind})" for block in drawing.blocks) + "."

@@ -161,7 +161,7 @@ class Lab:
         plan = self.checked.plan(request.path_params["hash"])
         page = await anyio.to_thread.run_sync(pages.findings, plan)
         is_saved = "download" in request.query_params
-        return _page(page, _attached(f"findings-{plan.hash()[:8]}.html") if is_saved else {})
+        return _page(page, _as_attachment(f"findings-{plan.hash()[:8]}.html") if is_saved else {})
 
     async def plan_summary(self, request: Request) -> Response:
         """The same on one side of paper."""
@@ -240,7 +240,7 @@ class Lab:
         """A run's page as it lies in its folder, apart from the lab's own origin."""
         name = request.path_params["name"]
         is_saved = "download" in request.query_params
-        return _page(self.runs.report(name), _attached(f"{name}-report.html") if is_saved else {})
+        return _page(self.runs.report(name), _as_attachment(f"{name}-report.html") if is_saved else {})
 
     async def summary(self, request: Request) -> Response:
         """One page of a run for whoever decides."""
@@ -249,7 +249,7 @@ class Lab:
     async def run_plan(self, request: Request) -> Response:
         """A run's plan, as its record has it."""
         name = request.path_params["name"]
-        return PlainTextResponse(self.runs.record(name).plan, headers=_attached(f"{name}-plan.toml"))
+        return PlainTextResponse(self.runs.record(name).plan, headers=_as_attachment(f"{name}-plan.toml"))
 
     @asynccontextmanager
     async def lifespan(self, _app: Starlette) -> AsyncIterator[None]:
@@ -355,6 +355,6 @@ def _page(page: str, more: dict[str, str] | None = None) -> Response:
     return Response(page, media_type="text/html", headers={"Content-Security-Policy": REPORT_POLICY, **(more or {})})
 
 
-def _attached(name: str) -> dict[str, str]:
+def _as_attachment(name: str) -> dict[str, str]:
     """Names are ours: digits, letters and dashes."""
     return {"Content-Disposition": f'attachment; filename="{name}"'}

@@ -150,13 +150,13 @@ def _card(claims: Sequence[PaperClaim]) -> Markup:
         "li",
         tag("span", words, class_=f"badge {look}"),
         tag("p", first.says, class_="say"),
-        *(_measured(claim, is_one_of_several=len(claims) > 1) for claim in claims),
+        *(_measurement(claim, is_one_of_several=len(claims) > 1) for claim in claims),
         tag("p", tag("small", f"{first.reference}. Counts as true: {first.needed}."), class_="more"),
         class_=f"verdict {look}",
     )
 
 
-def _measured(claim: PaperClaim, is_one_of_several: bool) -> Markup:
+def _measurement(claim: PaperClaim, is_one_of_several: bool) -> Markup:
     badge = tag("span", claim.verdict, class_=f"badge {LOOKS[claim.verdict]}") if is_one_of_several else NOTHING
     return tag("p", tag("strong", f"{claim.reading}: "), f"{claim.measured} ", badge, class_="more")
 

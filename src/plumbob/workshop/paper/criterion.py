@@ -32,7 +32,7 @@ ENDS = "Runs end after three times the printed steps: a curve at three times its
 def criterion(effort: Effort) -> ExperimentOutcome:
     """Corollary 4.5 and Theorem 4.6: the promised steps beside those in which every sign was right."""
     rates = _rates(effort)
-    long = [_tried(rate, "zero", effort, {}) for rate in rates]
+    long = [_try(rate, "zero", effort, {}) for rate in rates]
     growth = _growth_figure(effort)
     short = _short_rows(effort, "taylor", "Corollary 4.5, Theorem 4.6", "criterion")
     return ExperimentOutcome(
@@ -70,7 +70,7 @@ class Tried:
         return all(steps >= bound for steps, bound in zip(self.measured, self.printed, strict=True))
 
 
-def _tried(rate: float, start: str, effort: Effort, keys: dict[str, Any], sigmoid: str = "taylor") -> Tried:
+def _try(rate: float, start: str, effort: Effort, keys: dict[str, Any], sigmoid: str = "taylor") -> Tried:
     X, y = effort.credit(1000)
     allowed = bounds.minimax_safe_steps if sigmoid == "minimax" else bounds.safe_steps
     found = Tried([], [], [], 1.0)
@@ -80,11 +80,11 @@ def _tried(rate: float, start: str, effort: Effort, keys: dict[str, Any], sigmoi
         first = JointRun.of(Truth.of(trained(SPLIT, X, y, epochs=1, **common)))
         largest = first.largest_scores[0]
         printed = allowed(rate, largest)
-        course = JointRun.of(Truth.of(trained(SPLIT, X, y, epochs=max(1, 3 * printed), learning_rate=rate, **common)))
+        joint = JointRun.of(Truth.of(trained(SPLIT, X, y, epochs=max(1, 3 * printed), learning_rate=rate, **common)))
         found = Tried(
             [*found.promised, allowed(rate, largest, first.row_norm)],
             [*found.printed, printed],
-            [*found.measured, course.steps_without_failure()],
+            [*found.measured, joint.steps_without_failure()],
             first.row_norm,
         )
     return found
@@ -94,7 +94,7 @@ def _short_rows(effort: Effort, sigmoid: str, reference: str, name: str) -> Expe
     """Rows of norm 1, as the theorems assume."""
     rates, curves, kept = _rates(effort), list[Curve](), list[bool]()
     for start in ("zero", "xavier"):
-        found = [_tried(rate, start, effort, UNIT_ROWS, sigmoid) for rate in rates]
+        found = [_try(rate, start, effort, UNIT_ROWS, sigmoid) for rate in rates]
         curves.append(Curve.of(f"T_eps, {start}", rates, [one.promised for one in found], True))
         curves.append(Curve.of(f"measured, {start}", rates, [one.measured for one in found]))
         kept += [one.keeps_promise for one in found]
@@ -161,7 +161,7 @@ def _growth_claim(figure: Figure) -> PaperClaim:
     return PaperClaim(
         "growth",
         "Lemma 4.4",
-        "h_t = max abs(score) + 2 grows by at most 1 + eta / 4 a step.",
+        "h_t = max abs(score) + 2 grows by at most 1 + eta / 4 per step.",
         CREDIT_UNIT,
         f"never by more than {bounds.growth(GROWTH_RATE):g}",
         f"by {largest:.4f} at most",

@@ -108,13 +108,13 @@ def _run(study: Study, piece: EncryptedSample, split: tuple[int, int], tables: d
 
 def _course(run: Run) -> dict[str, Vector]:
     """After each step: accuracy on all rows, the share of all labels that the feature party read, and the norm."""
-    course = JointRun.of(Truth.of(run))
+    joint = JointRun.of(Truth.of(run))
     ends = np.concatenate([one.weights for one in run.transcripts.values()])
-    weights: Matrix = np.vstack([course.weights[1:], ends])
-    y = course.signs > 0
+    weights: Matrix = np.vstack([joint.weights[1:], ends])
+    y = joint.signs > 0
     return {
-        "accuracy": np.array([metrics.accuracy(y, course.X @ one) for one in weights]),
-        "attack": _labels_read(run, course.signs),
+        "accuracy": np.array([metrics.accuracy(y, joint.X @ one) for one in weights]),
+        "attack": _labels_read(run, joint.signs),
         "norm": np.linalg.norm(weights, axis=1),
     }
 

@@ -32,7 +32,7 @@ def merging(effort: Effort) -> ExperimentOutcome:
         Figure(
             "merging",
             "Epochs until the ratios of one column join into one group",
-            "batches an epoch",
+            "batches per epoch",
             "epochs",
             (Curve.of("promised, at most", counts, promised, True), Curve.of("measured", counts, taken)),
             f"Lemma 3.4 promises it with a probability of at least {chance:.9g}.",
@@ -41,7 +41,7 @@ def merging(effort: Effort) -> ExperimentOutcome:
         Figure(
             "merging-error",
             "Largest error of a value of that column, in standard deviations",
-            "batches an epoch",
+            "batches per epoch",
             "error",
             (Curve.of("largest error", counts, errors),),
             is_logarithmic=True,
@@ -145,7 +145,7 @@ def hardness(effort: Effort) -> ExperimentOutcome:
     sums = _sums(X, y)
     seen, hidden = [], []
     for angle in angles:
-        turned = _turned(X, np.deg2rad(angle))
+        turned = _turn(X, np.deg2rad(angle))
         seen.append(float(np.abs(_sums(turned, y) - sums).max() / np.abs(sums).max()))
         hidden.append(float(np.abs(turned - X).max()))
     figure = Figure(
@@ -169,7 +169,7 @@ def hardness(effort: Effort) -> ExperimentOutcome:
     return ExperimentOutcome((figure,), (claim,))
 
 
-def _turned(X: Matrix, angle: float) -> Matrix:
+def _turn(X: Matrix, angle: float) -> Matrix:
     """The last two columns, which are the feature party's, turned in their plane."""
     turned = X.copy()
     plane = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])

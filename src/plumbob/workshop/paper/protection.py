@@ -30,14 +30,14 @@ FEW = (4, 2)
 def packing(effort: Effort, key_bits: int = 2048) -> ExperimentOutcome:
     """Section 5.2: residuals that a feature party with two columns reads in a step, by batch size; really encrypted."""
     sizes = (8, 32, 64) if effort.is_quick else (2, 4, 8, 32, 64, 112, 160)
-    alone = [_determined(effort, size) for size in sizes]
+    alone = [_determined_share(effort, size) for size in sizes]
     kinds: dict[str, tuple[type[TrainingParty], str]] = {
         "Algorithm 2, whole replies": (AuxiliaryPacking, "paper"),
         "one-hot slots, whole replies": (OneHotPacking, "paper"),
         "cut replies": (TruncatedPacking, "packed"),
     }
     read = {
-        words: [_read(effort, size, party, replies, key_bits) for size in sizes]
+        words: [_share_read(effort, size, party, replies, key_bits) for size in sizes]
         for words, (party, replies) in kinds.items()
     }
     slots = bounds.slots(key_bits, 64)
@@ -78,8 +78,8 @@ def _cut_claim(curve: Curve) -> PaperClaim:
         "not in the paper",
         "Replies cut to the width of an honest one stop the packing attack.",
         'the same, replies = "packed"',
-        "fewer than 10 residuals a step, however large the batch",
-        f"at most {most:.0f} residuals a step",
+        "fewer than 10 residuals per step, however large the batch",
+        f"at most {most:.0f} residuals per step",
         judged(most < 10),
         {"most": most},
     )
@@ -91,12 +91,12 @@ def _data(effort: Effort, size: int) -> Samples:
     return X[:, : sum(FEW)], y
 
 
-def _determined(effort: Effort, size: int) -> float:
+def _determined_share(effort: Effort, size: int) -> float:
     """Without cheating: the share of residuals that own sums fix."""
     return float(label_rates(trained(FEW, *_data(effort, size), batch_size=size, epochs=1), LABEL_SIGN)["determined"])
 
 
-def _read(effort: Effort, size: int, party: type[TrainingParty], replies: str, key_bits: int) -> float:
+def _share_read(effort: Effort, size: int, party: type[TrainingParty], replies: str, key_bits: int) -> float:
     """The share of a batch's residuals that the attacker read in its best step, right to the last bit."""
     keys = {"protocol": "exchange", "batch_size": size, "epochs": 1, "replies": replies, "key_bits": key_bits}
     plan = Plan.for_columns(FEW, **(SMALL_STEPS | keys), test_only_keys=key_bits < 2048)

@@ -15,7 +15,7 @@ from plumbob.workshop.paper.effort import Effort
 from plumbob.workshop.paper.findings import Curve
 from plumbob.workshop.paper.readings import Setting, Study
 from plumbob.workshop.paper.released import Released, success
-from plumbob.workshop.paper.shelf import ResultStore
+from plumbob.workshop.paper.result_store import ResultStore
 from plumbob.workshop.simulation import Run, train
 from plumbob.workshop.simulation.quality import epoch_weights
 
@@ -34,8 +34,8 @@ Curves = dict[Setting, dict[str, Curve]]
 """For each setting and each of `METRICS`."""
 
 
-def curves_of(study: Study, settings: Sequence[Setting], shelf: ResultStore, effort: Effort) -> Curves:
-    """Every setting with every seed; what is on the shelf is not run again."""
+def curves_of(study: Study, settings: Sequence[Setting], results: ResultStore, effort: Effort) -> Curves:
+    """Every setting with every seed; what is in the store is not run again."""
     work = _StudyRuns(study, study.tables("train"), study.tables("test"))
     total, done = len(settings) * len(effort.all_seeds), 0
     found: Curves = {}
@@ -47,7 +47,7 @@ def curves_of(study: Study, settings: Sequence[Setting], shelf: ResultStore, eff
             effort.tell(f"{title} ({done} of {total})")
             plan = setting.plan(study, work.rows, seed)
             key = {"plan": plan.to_toml(), "study": study.identity, "metrics": list(METRICS)}
-            runs.append(shelf.recalled(title, key, partial(work.run, setting, seed)))
+            runs.append(results.get_or_run(title, key, partial(work.run, setting, seed)))
         epochs = range(1, study.epochs + 1)
         found[setting] = {
             name: Curve.of(setting.name, epochs, list(zip(*(run[name] for run in runs), strict=True)))

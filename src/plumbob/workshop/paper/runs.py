@@ -123,8 +123,8 @@ def column_errors(attack: Callable[[View], Any], view: View, truth: Vector) -> d
 
 def exact_readings(run: Run, by: str) -> list[NDArray[np.bool_]]:
     """For each reading of an active attacker, which of its values are what the honest peer encrypted, as integers."""
-    spy = run.parties[by]
-    if not isinstance(spy, AttackingParty):
+    attacker = run.parties[by]
+    if not isinstance(attacker, AttackingParty):
         raise DataError(f"{by}: expected a party that attacked, got an honest one")
     peer = View.of(next(transcript for name, transcript in run.transcripts.items() if name != by))
     unit = 2.0**peer.plan.residual_bits
@@ -134,4 +134,4 @@ def exact_readings(run: Run, by: str) -> list[NDArray[np.bool_]]:
         encoded = np.zeros(peer.rows)
         encoded[batch.rows] = np.rint(partial_residuals(scores, signs) * unit)
         released[batch.step] = encoded
-    return [np.rint(one.residuals * unit) == released[one.step][one.rows] for one in spy.readings]
+    return [np.rint(one.residuals * unit) == released[one.step][one.rows] for one in attacker.readings]

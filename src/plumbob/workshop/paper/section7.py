@@ -8,7 +8,7 @@ from plumbob.workshop.paper.encrypted import EncryptedSample, beside_clear
 from plumbob.workshop.paper.findings import Book, Chapter, Curve, ExperimentOutcome, Figure, Group, Headline, MeanPoint
 from plumbob.workshop.paper.quality import METRICS, curves_of, majority
 from plumbob.workshop.paper.readings import STARTS, Setting, Study, noise_of, settings_of
-from plumbob.workshop.paper.shelf import ResultStore
+from plumbob.workshop.paper.result_store import ResultStore
 from plumbob.workshop.paper.statements import ALMOST_ALL, Evidence, claims_of, first_epochs
 
 
@@ -117,16 +117,16 @@ def tables_of(evidence: Evidence) -> Iterator[Figure]:
 # The whole
 
 
-def book_of(study: Study, presets: Sequence[str], shelf: ResultStore, effort: Effort, piece: EncryptedSample) -> Book:
-    """Run what is not on the shelf yet, and judge."""
+def book_of(study: Study, presets: Sequence[str], results: ResultStore, effort: Effort, piece: EncryptedSample) -> Book:
+    """Run what is not in the store yet, and judge."""
     rows = len(study.tables("train")["label"])
     evidence = [
-        Evidence(study, preset, curves_of(study, settings_of(preset, effort.is_quick), shelf, effort), rows)
+        Evidence(study, preset, curves_of(study, settings_of(preset, effort.is_quick), results, effort), rows)
         for preset in presets
     ]
     effort.tell(f"{study.name}: a small piece, encrypted")
     key = {"study": study.identity, "piece": asdict(piece)}
-    stored = shelf.recalled(f"{study.name} encrypted", key, lambda: beside_clear(study, piece).to_dict())
+    stored = results.get_or_run(f"{study.name} encrypted", key, lambda: beside_clear(study, piece).to_dict())
     encrypted = ExperimentOutcome.from_dict(stored)
     claims = [claim for one in evidence for claim in claims_of(one)]
     tables = [table for one in evidence for table in tables_of(one)]

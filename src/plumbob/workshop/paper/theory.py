@@ -8,7 +8,7 @@ from typing import Any
 from plumbob.workshop.paper import criterion, features, labels, protection
 from plumbob.workshop.paper.effort import Effort
 from plumbob.workshop.paper.findings import Book, Chapter, ExperimentOutcome, Group, Headline
-from plumbob.workshop.paper.shelf import ResultStore
+from plumbob.workshop.paper.result_store import ResultStore
 
 
 @dataclass(frozen=True)
@@ -39,14 +39,14 @@ EXPERIMENTS = (
 )
 
 
-def book_of(shelf: ResultStore, effort: Effort, experiments: tuple[Experiment, ...] = EXPERIMENTS) -> Book:
-    """Run what is not on the shelf yet, and judge."""
+def book_of(results: ResultStore, effort: Effort, experiments: tuple[Experiment, ...] = EXPERIMENTS) -> Book:
+    """Run what is not in the store yet, and judge."""
     found = {}
     for place, experiment in enumerate(experiments, start=1):
         effort.tell(f"{experiment.name} ({place} of {len(experiments)})")
         settings = {"experiment": experiment.name, "seeds": len(effort.all_seeds), "quick": effort.is_quick}
         found[experiment] = ExperimentOutcome.from_dict(
-            shelf.recalled(f"attacks {experiment.name}", settings, partial(_stored, experiment, effort))
+            results.get_or_run(f"attacks {experiment.name}", settings, partial(_stored, experiment, effort))
         )
     return Book(
         "attacks",

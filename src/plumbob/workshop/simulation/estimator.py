@@ -148,7 +148,7 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         A plan that leaks above its tolerance is trained all the same, with a `LeakWarning`.
         """
         jobs, keep_bytes = self._jobs(), self._keeps_bytes()
-        checked, labels = self._checked(X, y)
+        checked, labels = self._check(X, y)
         self.classes_, coded = _two_classes(labels)
         self._owners = Owners.of(self.split, getattr(self, "feature_names_in_", None), self.n_features_in_)
         tables = self._tables(checked, coded)
@@ -165,7 +165,7 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         check_is_fitted(self)
         parts = self.model_.parts
         readings = [part.encoder.reading for part in parts.values()]
-        tables = self._tables(self._checked_again(X), None, readings)
+        tables = self._tables(self._check_again(X), None, readings)
         return self.model_.scores(dict(zip(parts, tables, strict=True)))
 
     def predict_proba(self, X: ArrayLike) -> Vector:
@@ -227,7 +227,7 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
             )
         return "with bins or categories a score is no sum over your columns; see `summary()`"
 
-    def _checked(self, X: Any, y: Any) -> tuple[Any, Any]:
+    def _check(self, X: Any, y: Any) -> tuple[Any, Any]:
         """X as numbers, or as the frame it is where it has texts; y as it came."""
         self._has_texts = has_texts(X)
         if not self._has_texts:
@@ -238,7 +238,7 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         check_consistent_length(X, labels)
         return X, labels
 
-    def _checked_again(self, X: Any) -> Any:
+    def _check_again(self, X: Any) -> Any:
         # Text where training had numbers is refused later, by column; scikit-learn's own message would quote a cell.
         if self._has_texts or has_texts(X):
             return validate_data(self, X, reset=False, skip_check_array=True)
@@ -275,7 +275,7 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         keys["seed"] = self._seed()
         if self.heuristic is not None:
             keys["heuristic"] = self.heuristic
-        plan = _named(Plan.for_columns(owners.widths, **keys), owners.parties)
+        plan = _with_names(Plan.for_columns(owners.widths, **keys), owners.parties)
         if plan.bins or self._has_texts:
             plan = plan.replace(features=[_encoded_width(table, plan) for table in tables])
         training_rows = len(tables[0]) - plan.held_out(len(tables[0]))
@@ -343,7 +343,7 @@ def _weight_line(name: str, weight: float, factor: float, deviation: float | Non
     return f"  {name:<32} {weight:>12.6g} {odds:>12.6g} {per_deviation:>14}".rstrip()
 
 
-def _named(plan: Plan, names: Sequence[str]) -> Plan:
+def _with_names(plan: Plan, names: Sequence[str]) -> Plan:
     """With the parties' own names, where the split has them; an arbiter keeps its."""
     if not names:
         return plan

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from plumbob.arrays import Vector
-from plumbob.data.encoding import stored_source
+from plumbob.data.stored_encodings import store_encoding
 from plumbob.errors import DataError
 from plumbob.protocol.part import ModelPart
 from plumbob.record import RunRecord
@@ -52,12 +52,12 @@ class LinearScores:
 def merged(model: JointModel) -> LinearScores:
     """All parts as one model, columns in the plan's order."""
     parts = list(model.parts.values())
-    return _joined(parts, model.classes)
+    return _join(parts, model.classes)
 
 
 def own_part(folder: Path, party: str) -> LinearScores:
     """One party's part, from its own folder."""
-    return _joined([ModelPart.load(RunFolder(folder).part_file(party))], None)
+    return _join([ModelPart.load(RunFolder(folder).part_file(party))], None)
 
 
 def export(
@@ -207,7 +207,7 @@ def _last_step(estimator: Any) -> Any:
     return estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
 
 
-def _joined(parts: Sequence[ModelPart], classes: tuple[Any, Any] | None) -> LinearScores:
+def _join(parts: Sequence[ModelPart], classes: tuple[Any, Any] | None) -> LinearScores:
     in_units = [part.in_input_units() for part in parts]
     fills = [part.encoder.fill for part in parts]
     return LinearScores(
@@ -222,7 +222,7 @@ def _joined(parts: Sequence[ModelPart], classes: tuple[Any, Any] | None) -> Line
         classes=classes,
         limits=_limits(parts),
         sources=tuple(
-            {"party": part.party, **stored_source(source)} for part in parts for source in part.encoder.sources
+            {"party": part.party, **store_encoding(source)} for part in parts for source in part.encoder.sources
         ),
         raw=raw_scores(parts, classes) if has_slots(parts) else None,
     )

@@ -22,9 +22,9 @@ from plumbob.data import (
     in_agreed_order,
     newest_rows,
     read_table,
-    shaped,
     steps_per_epoch,
     store,
+    with_slots,
 )
 from plumbob.data.encoder import Encoder, RareRows, fit_encoder
 from plumbob.data.ids import IdColumns, id_column_of, refuse_other_parties
@@ -59,7 +59,7 @@ class LoadedTables:
         common = min(map(len, self.tables.values()))
         if all(rows == common for rows in self.rows_read.values()):
             return ""
-        return f"{common} rows in common ({_listed(self.rows_read)}); the others are left out"
+        return f"{common} rows in common ({_enumerate_sizes(self.rows_read)}); the others are left out"
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def _load_files(
     test: dict[str, Table] = {}
     if testing.files:
         new = read_training_files(plan, _files(plan, testing.files), id_columns, label_column, reading)
-        test = _aligned(new, id_columns)
+        test = _align(new, id_columns)
         _refuse_other_classes(plan, aligned, test)
     return LoadedTables("files", aligned, test, sizes, has_ids=id_columns is not None)
 
@@ -135,7 +135,7 @@ def widths_of(plan: Plan, tables: Mapping[str, Table]) -> dict[str, int]:
     """How many columns each party's table gives after encoding."""
     widths = {}
     for party, table in tables.items():
-        with _said_by(party):
+        with _naming_party(party):
             widths[party] = len(fit_encoder(table, np.arange(len(table)), plan).names)
     return widths
 
@@ -173,14 +173,14 @@ def load_new_rows(
     files = _files(model.plan, given)
     refuse_other_parties(id_columns, files)
     for party, file in files.items():
-        with _said_by(party):
+        with _naming_party(party):
             reading = model.parts[party].encoder.reading
             tables[party] = read_table(
                 file, id_column_of(id_columns, party), choices=replace(reading, gaps=(*reading.gaps, *gaps))
             )
-    aligned = _aligned(tables, id_columns)
+    aligned = _align(tables, id_columns)
     for party, table in aligned.items():
-        with _said_by(party):
+        with _naming_party(party):
             if is_strict:
                 model.parts[party].encoder.refuse_unseen(table)
             _refuse_cells(table, model.parts[party].encoder)
@@ -245,13 +245,13 @@ def read_training_files(
     refuse_other_parties(id_columns, files)
     known = {}
     for party, file in files.items():
-        with _said_by(party):
+        with _naming_party(party):
             known[party] = column_names(file)
     _refuse_unknown(reading, {name for names in known.values() for name in names})
     tables = {}
     for party, file in files.items():
         own = reading.about(known[party])
-        with _said_by(party):
+        with _naming_party(party):
             if plan.party(party).role == "label":
                 tables[party] = read_table(file, id_column_of(id_columns, party), label_column, choices=own)
             else:
@@ -276,15 +276,16 @@ def _refuse_label_column(table: Table, label_column: str) -> None:
 def common_rows(plan: Plan, read: Mapping[str, Table], id_columns: IdColumns) -> dict[str, Table]:
     """The rows that all parties have, in one order."""
     # Shapes are those of the whole files, as between organisations, whose common rows are not known yet.
-    shaped_tables = {party: table if plan.version == 1 else shaped(table, plan) for party, table in read.items()}
-    return _aligned(shaped_tables, id_columns)
+    shaped_tables = {party: table if plan.version == 1 else with_slots(table, plan) for party, table in read.items()}
+    return _align(shaped_tables, id_columns)
 
 
-def _aligned(tables: Mapping[str, Table], id_columns: IdColumns) -> dict[str, Table]:
+def _align(tables: Mapping[str, Table], id_columns: IdColumns) -> dict[str, Table]:
     sizes = _sizes(tables)
     if id_columns is None and len(set(sizes.values())) > 1:
         raise DataError(
-            f"without --id rows are matched by their place, and the files differ in length: {_listed(sizes)} rows"
+            "without --id rows are matched by their place, and the files differ in length: "
+            f"{_enumerate_sizes(sizes)} rows"
         )
     if id_columns is None:
         return dict(tables)
@@ -295,14 +296,14 @@ def _sizes(tables: Mapping[str, Table]) -> dict[str, int]:
     return {name: len(table) for name, table in tables.items()}
 
 
-def _listed(sizes: Mapping[str, int]) -> str:
+def _enumerate_sizes(sizes: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {size}" for name, size in sizes.items())
 
 
 def refuse_unfit(plan: Plan, tables: Mapping[str, Table], id_columns: IdColumns) -> None:
     """Every party's columns as the plan wants them, and enough rows for one batch."""
     for name, table in tables.items():
-        with _said_by(name):
+        with _naming_party(name):
             encoder = fit_encoder(table, np.arange(len(table)), plan)
             _refuse_cells(table, encoder)
             _refuse_other_width(plan, name, table, len(encoder.names), id_columns)
@@ -338,7 +339,7 @@ def _refuse_other_width(plan: Plan, party: str, table: Table, width: int, id_col
 
 
 @contextmanager
-def _said_by(party: str) -> Iterator[None]:
+def _naming_party(party: str) -> Iterator[None]:
     """A complaint about a table begins with whose it is."""
     try:
         yield

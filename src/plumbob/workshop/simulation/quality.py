@@ -33,11 +33,11 @@ def assessed(run: Run, tables: Mapping[str, Table], test: Mapping[str, Table] | 
     """The same run with its quality in the record; `tables` are those it was trained on."""
     plan = run.model.plan
     training, held_out = _rows_of(run, tables)
-    trained_on = _taken(tables, training)
+    trained_on = _take(tables, training)
     if test:
         name, judged_on = TEST_PART, dict(test)
     elif len(held_out):
-        name, judged_on = HELD_OUT, _taken(tables, held_out)
+        name, judged_on = HELD_OUT, _take(tables, held_out)
     else:
         name, judged_on = TRAINING, trained_on
     y, some = _labels(plan, judged_on), _some(judged_on)
@@ -82,8 +82,8 @@ def baseline_scores(
     rows = len(judged_on[label_party])
     scores = {}
     for title, names in {"local-only": own, "pooled": everybody}.items():
-        decide = _fitted(model.plan, _encoded(model, trained_on, names, ALL_ROWS), y)
-        pieces = [decide(_encoded(model, judged_on, names, piece)) for piece in store.pieces(rows)]
+        decide = _fit(model.plan, _encode(model, trained_on, names, ALL_ROWS), y)
+        pieces = [decide(_encode(model, judged_on, names, piece)) for piece in store.pieces(rows)]
         scores[title] = np.concatenate(pieces)
     return scores
 
@@ -119,7 +119,7 @@ def _rows_of(run: Run, tables: Mapping[str, Table]) -> tuple[Any, Any]:
     return held_out_rows(table.ids, run.model.plan.held_out(len(table)), bytes.fromhex(run.record.seed))
 
 
-def _taken(tables: Mapping[str, Table], rows: Any) -> dict[str, Table]:
+def _take(tables: Mapping[str, Table], rows: Any) -> dict[str, Table]:
     return {name: table.take(rows) for name, table in tables.items()}
 
 
@@ -127,18 +127,18 @@ def _some(tables: Mapping[str, Table]) -> dict[str, Table]:
     """All rows, or as many as are enough."""
     rows = len(next(iter(tables.values())))
     chosen = np.arange(rows) if rows <= MANY_ROWS else np.linspace(0, rows - 1, MANY_ROWS).astype(np.intp)
-    return _taken(tables, chosen)
+    return _take(tables, chosen)
 
 
 def _labels(plan: Plan, tables: Mapping[str, Table]) -> Vector:
     return np.asarray(tables[plan.label_party.name].labels, dtype=np.float64)
 
 
-def _encoded(model: JointModel, tables: Mapping[str, Table], names: list[str], rows: Rows) -> Matrix:
+def _encode(model: JointModel, tables: Mapping[str, Table], names: list[str], rows: Rows) -> Matrix:
     return np.hstack([model.parts[name].encoder.encode(tables[name], rows) for name in names])
 
 
-def _fitted(plan: Plan, X: Matrix, y: Vector) -> Callable[[Matrix], Vector]:
+def _fit(plan: Plan, X: Matrix, y: Vector) -> Callable[[Matrix], Vector]:
     """How it scores rows; with the plan's intercept and class weights, the rest is scikit-learn's default."""
     if X.shape[1] == 0:
         # Without columns all that can be learnt is how frequent the classes are.

@@ -154,7 +154,7 @@ def _transformers(column: ColumnScore) -> tuple[list[tuple[str, Any, list[str]]]
     name = column.name
     if isinstance(column, SlopeScore):
         filled = SimpleImputer(strategy="constant", fill_value=0.0 if column.fill is None else column.fill)
-        number, slope, base = (filled, column.slope, 0.0) if column.limits is None else _clipped(filled, column)
+        number, slope, base = (filled, column.slope, 0.0) if column.limits is None else _clip(filled, column)
         as_it_is: tuple[str, Any, list[str]] = (f"{name} as it is", number, [name])
         if not column.at_gap:
             return [as_it_is], [slope], base
@@ -177,7 +177,7 @@ def _transformers(column: ColumnScore) -> tuple[list[tuple[str, Any, list[str]]]
     return steps, [*column.steps, column.gap - column.base], column.base
 
 
-def _clipped(filled: Any, column: SlopeScore) -> tuple[Any, float, float]:
+def _clip(filled: Any, column: SlopeScore) -> tuple[Any, float, float]:
     """(transformer, slope, base): what lies between the limits becomes a number in [0, 1]."""
     from sklearn.pipeline import Pipeline
     from sklearn.preprocessing import MinMaxScaler
@@ -252,7 +252,7 @@ class _Graph:
             return self.add("Add", [product, self.add("Where", [is_gap, mark, nothing], f"{at}_marked")], f"{at}_term")
         value = self.constant(f"{at}_base", [column.base])
         if column.cuts:
-            value = self._stepped(column, at, value)
+            value = self._steps_expression(column, at, value)
         return self.add("Where", [is_gap, self.constant(f"{at}_at_gap", [column.gap]), value], f"{at}_term")
 
     def _within(self, column: SlopeScore, at: str, number: str) -> str:
@@ -264,7 +264,7 @@ class _Graph:
         )
         return self.add("Clip", [number, low, high], f"{at}_within")
 
-    def _stepped(self, column: NumberScore, at: str, base: str) -> str:
+    def _steps_expression(self, column: NumberScore, at: str, base: str) -> str:
         from onnx import TensorProto
 
         cuts = self.constant(f"{at}_cuts", column.cuts, (1, len(column.cuts)))

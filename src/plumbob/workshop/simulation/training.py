@@ -144,7 +144,7 @@ def train(
         parties = _parties_at(participants, tables, progress, cast)
         tasks = {name: partial(run_to_its_quality, party) for name, party in parties.items()}
         results = run_together(tasks, participants)
-        run = _finished(plan, parties, [transcript for transcript, _ in results.values()])
+        run = _finish(plan, parties, [transcript for transcript, _ in results.values()])
     seconds = time.perf_counter() - started + (0.0 if checkpoint is None else checkpoint.seconds)
     return replace(run, record=replace(run.record, seconds=seconds, transcripts=run.transcripts))
 
@@ -195,7 +195,7 @@ def _parties_at(
     }
 
 
-def _finished(
+def _finish(
     plan: Plan, parties: dict[str, TrainingParty | Arbiter], results: Iterable[Transcript | ArbiterTranscript]
 ) -> Run:
     """What is left of a run in which everybody came to the end."""
@@ -224,11 +224,11 @@ def _with_journal(participant: Participant, checkpoint: Checkpoint) -> Participa
 def _keep_bytes(participants: Mapping[str, Participant]) -> None:
     for participant in participants.values():
         for channel in participant.channels.values():
-            channel.tape = []
+            channel.recording = []
 
 
 def _frames(participant: Participant) -> dict[str, list[bytes]]:
-    return {peer: channel.tape for peer, channel in participant.channels.items() if channel.tape is not None}
+    return {peer: channel.recording for peer, channel in participant.channels.items() if channel.recording is not None}
 
 
 def connected_participants(

@@ -15,8 +15,8 @@ from plumbob.workshop.attacks.active.chosen_rows import (
     ChosenRowsParty,
     ChosenRowsSharesParty,
     arm,
-    signs_in,
 )
+from plumbob.workshop.attacks.active.row_tactics import signs_in
 from tests.protocol.support import plan_for
 from tests.workshop.attacks.active.support import staged
 

@@ -16,7 +16,6 @@ from plumbob.crypto.paillier import PaillierPrivateKey, PaillierPublicKey
 from plumbob.data import Batch, Table
 from plumbob.party import training
 from plumbob.party.party_run import PartyRun
-from plumbob.party.training import JOURNAL
 from plumbob.plan import Plan
 from plumbob.protocol.cast import player
 from plumbob.protocol.exchange import ExchangeParty
@@ -24,6 +23,7 @@ from plumbob.protocol.handshake import Participant
 from plumbob.protocol.messages import decode
 from plumbob.protocol.party import AfterStep, TrainingParty
 from plumbob.protocol.sqlite_journal import SqliteJournal
+from plumbob.run_folder import JOURNAL
 from tests.crypto.owners import ciphertexts
 from tests.party.support import PATIENCE, Switchboard
 from tests.protocol.support import Played, made_up, outcomes, plan_for, played
@@ -65,9 +65,9 @@ class Owner(ExchangeParty):
 
     def answer(self, batch: Batch) -> None:
         (channel,) = self.participant.channels.values()
-        channel.tape = []
+        channel.recording = []
         super().answer(batch)
-        (self.replies[batch.step],) = ciphertexts(self.key.public, decode(channel.tape[0]).body)
+        (self.replies[batch.step],) = ciphertexts(self.key.public, decode(channel.recording[0]).body)
 
 
 class ChosenPrimes(Randomness):

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from plumbob.arrays import Vector
 from plumbob.data import Batch
 from plumbob.errors import DataError, PlumbobError, RemoteProtocolError
-from plumbob.party.training import JOURNAL
 from plumbob.protocol.exchange import ExchangeParty
 from plumbob.protocol.sqlite_journal import SqliteJournal
+from plumbob.run_folder import JOURNAL
 from tests.protocol.quick_keys import use_quick_keys
 from tests.protocol.support import plan_for, tables_for
 from tests.workshop.attacks.keys.support import on_network

@@ -38,7 +38,7 @@ class ZeroParty(ExchangeParty):
     labels: Vector | None = None
 
     def ask(self, batch: Batch, matrix: Encoded) -> list[list[int]]:
-        self._channel.tape = []
+        self._channel.recording = []
         learner = self._learners["label"]
         learner._receive_values(batch.step, len(matrix.values))
         replies = self._slots[self.participant.name].replies
@@ -50,8 +50,8 @@ class ZeroParty(ExchangeParty):
         p, q = factors_of(self._victim.n, int(gmpy2.invert(opened[0], self._victim.n)))
         assert p * q == self._victim.n
         stolen = PaillierPrivateKey(p, q, self._victim)
-        assert self._channel.tape is not None
-        lent = ciphertexts(self._victim, decode(self._channel.tape[0]).body)
+        assert self._channel.recording is not None
+        lent = ciphertexts(self._victim, decode(self._channel.recording[0]).body)
         residuals = decrypt_signed(stolen, EncryptedVector(self._victim, from_ints(lent, self._victim.ring.width)))
         self.labels = np.empty(len(batch))
         self.labels[batch.rows] = -np.sign([float(value) for value in residuals])

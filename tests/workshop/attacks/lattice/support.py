@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.crypto.lattice import ParameterSet, Small, TestedKey, reference, sets, wire
-from plumbob.crypto.lattice.interface import Packed, Pairs, Residues
+from plumbob.crypto.lattice.interface import Answered, Packed, ReplyKeys, Residues
 from plumbob.crypto.lattice.products import OwnerKey, polynomials
 from plumbob.crypto.lattice.reference import ReferenceEngine
 from plumbob.crypto.lattice.transform import forward, multiply
@@ -70,21 +70,13 @@ def untested(key: OwnerKey, residues: Residues) -> TestedKey:
 class WithoutZero(ReferenceEngine):
     """Replies without a fresh encryption of zero."""
 
-    def reply_slots(
-        self,
-        parameters: ParameterSet,
-        uniform: bytes,
-        packed: Packed,
-        values: Small,
-        key: tuple[Residues, bytes],
-        streams: tuple[bytes, bytes],
-    ) -> tuple[Packed, Pairs]:
+    def reply_slots(self, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: Small) -> Answered:
         sent = []
         for block, row in enumerate(values):
             plain = [reference._slots_plaintext(parameters, each) for each in row]
             total = np.zeros_like(plain[0])
             for term, factor in enumerate(plain):
-                expanded = reference._uniform(parameters, uniform, block * len(row) + term)
+                expanded = reference._uniform(parameters, keys.uniform, block * len(row) + term)
                 total = minus(parameters, total, times(parameters, expanded, factor))
             sent.append(wire.pack(total))
         return np.stack(sent), np.zeros((len(values), parameters.degree, 2), dtype=np.uint64)

@@ -52,9 +52,7 @@ def test_our_reply_is_not_read() -> None:
     c0, _ = lifted_request()
     evaluator = Evaluator(PrivateMatrix(ENGINE, LAYOUT, HIDDEN), admitted(KEY), EVALUATOR_SEED, Register())
     reply = evaluator.reply(SEED + wire.pack(c0).tobytes()).reply
-    width = LAYOUT.reply_bits // 8
-    packed = np.frombuffer(reply, dtype=np.uint8).reshape(1, 64, width)
-    every = np.arange(PARAMETERS.degree, dtype=np.uint32)
-    share = ENGINE.open(PARAMETERS, KEY.secret, packed, (LAYOUT.reply_bits, LAYOUT.output_bits), every)[0]
+    packed = np.frombuffer(reply, dtype=np.uint8).reshape(64, LAYOUT.reply_bits // 8)
+    share = reference._opened(LAYOUT, KEY.secret, wire.unpack_pairs(packed, LAYOUT.reply_bits))
     opened = [int(low) << (PARAMETERS.modulus_bits - LAYOUT.output_bits) for low in share[:, 0]]
     assert read_rate(opened, LIFTED) < 0.05

@@ -4,7 +4,7 @@ View: own sums (`exchange`, `arbiter`) or own opened weights (`shares`). Only th
 are multiplied with change, so no check of a ciphertext sees it, at any batch size and with every kind of reply. Cost:
 that of an honest step.
 
-Two ways to choose (`Tactic`):
+Two ways to choose (`row_tactics.Tactic`):
 
 - `OneTargetAColumn`: one person a column. A column with one row other than zero returns that row's residual itself.
   Here the residual stands in the low bits of the column's sum and the honest column above it, so that one sum carries
@@ -26,18 +26,16 @@ response are the defences; a random start leaves one label a column.
 """
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.arrays import Matrix, Vector
-from plumbob.crypto import Encoded, Encoding, EncryptedVector, PublicKey, Slots
+from plumbob.crypto import Encoded, EncryptedVector, PublicKey, Slots
 from plumbob.crypto.engines.interface import IntegerMatrix
-from plumbob.crypto.packing import centred
 from plumbob.data import Batch, batches
 from plumbob.plan import Plan
 from plumbob.privacy.randomised_response import label_scale
@@ -47,117 +45,18 @@ from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.shares import SharesParty, StepSize
 from plumbob.protocol.widths import columns_of
 from plumbob.workshop.attacks.active.attacking_parties import AttackingArbitratedParty, AttackingExchangeParty
-from plumbob.workshop.attacks.active.integers import exact_product, is_noisy, label_unit, narrow_residual
+from plumbob.workshop.attacks.active.integers import is_noisy, label_unit, narrow_residual
 from plumbob.workshop.attacks.active.interface import ActiveAttack, AttackingParty, Reading
 from plumbob.workshop.attacks.active.lattice_parties import DeviatingParty
+from plumbob.workshop.attacks.active.row_tactics import (
+    OneTargetAColumn,
+    Superincreasing,
+    Tactic,
+    powers_of_two,
+    signs_in,
+    spread,
+)
 from plumbob.workshop.attacks.interface import Condition, NotApplicable
-
-WIDEST_ENTRY = 61  # Bits of a matrix entry, sign included, that an engine takes.
-
-
-class Tactic(Protocol):
-    """What one step multiplies the peer's ciphertexts with, and what its sums then say."""
-
-    @property
-    def matrix(self) -> Encoded: ...
-
-    @property
-    def places(self) -> NDArray[np.intp]:
-        """Of the batch, in the order in which they are read."""
-
-    def read(self, sums: Sequence[int]) -> tuple[list[int], list[int] | None]:
-        """(residuals of the chosen rows, the honest sums as far as they can be had)."""
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class OneTargetAColumn:
-    """In column k the honest features, lifted above the residual of the k-th chosen place."""
-
-    matrix: Encoded
-    places: NDArray[np.intp]
-    low_bits: int
-    coarser: tuple[int, ...]
-    """For each used column, how many of the features' lowest bits were given up."""
-
-    @classmethod
-    def of(cls, honest: Encoded, places: NDArray[np.intp], residual: Encoding, sum_bits: int) -> "OneTargetAColumn":
-        """At most one place a column; a sum has `sum_bits` bits, sign included."""
-        values, coarser = honest.values.copy(), []
-        for column, place in enumerate(places):
-            spare = _spare_bits(honest.values[:, column], residual, sum_bits)
-            shift = max(0, -spare, honest.bits + residual.bits - WIDEST_ENTRY)
-            values[:, column] = _rounded_shift(honest.values[:, column], shift) << residual.bits
-            values[place, column] += 1
-            coarser.append(shift)
-        entries = Encoding(0, min(WIDEST_ENTRY, honest.bits + residual.bits) - 1)
-        return cls(Encoded(values, entries), places, residual.bits, tuple(coarser))
-
-    def read(self, sums: Sequence[int]) -> tuple[list[int], list[int]]:
-        residuals, honest = [], list(sums)
-        for column, shift in enumerate(self.coarser):
-            residuals.append(centred(sums[column], 1 << self.low_bits))
-            honest[column] = ((sums[column] - residuals[-1]) >> self.low_bits) << shift
-        return residuals, honest
-
-
-def _spare_bits(column: NDArray[np.int64], residual: Encoding, sum_bits: int) -> int:
-    """Bits that are left above a residual and the largest sum that this column can honestly have."""
-    largest = int(np.abs(column).sum()) << (residual.bits - 1)
-    return sum_bits - residual.bits - (largest.bit_length() + 1)
-
-
-def _rounded_shift(column: NDArray[np.int64], shift: int) -> NDArray[np.int64]:
-    return (column + (1 << shift >> 1)) >> shift
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class Superincreasing:
-    """The chosen places are spread over the columns, each with a power of two of its own."""
-
-    matrix: Encoded
-    honest: Encoded
-    places: NDArray[np.intp]
-    counts: tuple[int, ...]
-    """Places in each column."""
-    unit: int
-    """Every residual is this number or minus this number."""
-
-    @classmethod
-    def of(cls, honest: Encoded, places: NDArray[np.intp], unit: int, sum_bits: int) -> "Superincreasing":
-        """For all places of a batch, or the first ones of them that fit."""
-        per_column = min(sum_bits - unit.bit_length(), WIDEST_ENTRY - 1)
-        counts = spread(len(places), honest.values.shape[1], per_column)
-        values = powers_of_two(honest.values.shape, places, counts)
-        return cls(Encoded(values, Encoding(0, max(counts))), honest, places, counts, unit)
-
-    def read(self, sums: Sequence[int]) -> tuple[list[int], list[int] | None]:
-        columns = zip(sums, self.counts, strict=True)
-        residuals = [sign * self.unit for total, count in columns for sign in signs_in(total // self.unit, count)]
-        if len(residuals) < len(self.places):
-            return residuals, None
-        # In `minimax` the other terms are powers of scores, and these are all zero.
-        return residuals, exact_product(residuals, self.honest.values[self.places])
-
-
-def spread(places: int, columns: int, per_column: int) -> tuple[int, ...]:
-    """Places, as many as fit, over columns as evenly as possible."""
-    fitting = min(places, columns * per_column)
-    return tuple(fitting // columns + (column < fitting % columns) for column in range(columns))
-
-
-def powers_of_two(shape: tuple[int, ...], places: NDArray[np.intp], counts: Sequence[int]) -> IntegerMatrix:
-    """Place after place goes to one column until that is full; its entries there are 1, 2, 4, ..."""
-    values, used = np.zeros(shape, dtype=np.int64), 0
-    for column, count in enumerate(counts):
-        values[places[used : used + count], column] = 1 << np.arange(count, dtype=np.int64)
-        used += count
-    return values
-
-
-def signs_in(total: int, count: int) -> list[int]:
-    """The only signs with total = sum of sign_j 2**j."""
-    binary = (total + (1 << count) - 1) >> 1
-    return [1 if binary >> place & 1 else -1 for place in range(count)]
 
 
 class ChoosingParty(AttackingParty, TrainingParty):
@@ -214,21 +113,11 @@ class ChoosingParty(AttackingParty, TrainingParty):
     def conditions(self) -> tuple[Condition, ...]:
         is_bare = residuals_are_labels(self.plan, 1)
         most = max((len(reading.rows) for reading in self.readings), default=0)
+        name, needed = "steps whose residuals are labels and nothing else", "1, for more than one person per column"
+        more = f"more than the {self.columns} that gradients of own columns could tell apart"
         return (
-            Condition(
-                name="steps whose residuals are labels and nothing else",
-                value=float(is_bare),
-                needed="1, for more than one person a column",
-                is_met=is_bare,
-                reference="Theorem 4.1, and the first step of Theorem 4.6",
-            ),
-            Condition(
-                name="people read at once",
-                value=float(most),
-                needed=f"more than the {self.columns} that gradients of own columns could tell apart",
-                is_met=most > self.columns,
-                reference=CHOSEN_ROWS.reference,
-            ),
+            Condition(name, float(is_bare), needed, is_bare, "Theorem 4.1, and the first step of Theorem 4.6"),
+            Condition("people read at once", float(most), more, most > self.columns, CHOSEN_ROWS.reference),
         )
 
 
@@ -277,8 +166,63 @@ def room_for_a_sum(plan: Plan, key: PublicKey, slots: Slots) -> int:
     return key.reply_bits if plan.replies == "paper" and is_masked else slots.slot_bits
 
 
-class ChosenRowsSharesParty(ChoosingParty, SharesParty):
-    """`shares`: everything is read from the opened weights, once."""
+class ReadsOpenedWeights(ChoosingParty):
+    """In `shares` everything is read from the opened weights, once."""
+
+    @property
+    @abstractmethod
+    def first_rows(self) -> int:
+        """Rows in the first step."""
+
+    @property
+    @abstractmethod
+    def first_rate(self) -> float:
+        """By how much a residual of 1 moves a weight in the first step, times a feature of 1."""
+
+    @abstractmethod
+    def first_labels(self) -> Reading:
+        """Where the first residuals are labels and nothing else: what all columns say of them."""
+
+    @abstractmethod
+    def mean_residuals(self) -> Reading:
+        """Otherwise, for one target per column: the mean of its residuals."""
+
+    def finish(self) -> None:
+        super().finish()
+        if len(self.weights):
+            self.readings.append(self.first_labels() if self.is_bare else self.mean_residuals())
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether the first residuals are labels and nothing else."""
+        return residuals_are_labels(self.plan, 1) and self.plan.class_weight == "none"
+
+    def signs_of_columns(self, moved: Vector) -> list[int]:
+        """Of the labels, from how far each column's weight was moved by the first step."""
+        unit = self.label * self.first_rate * 2.0 ** (self.lowest_bit - self.plan.feature_bits)
+        # A sum of signed powers of two that begin with 1 is odd.
+        odd = (2 * round((total - 1) / 2) + 1 for total in (moved / unit).tolist())
+        return [sign for total, count in zip(odd, self.counts, strict=True) for sign in signs_in(total, count)]
+
+    @cached_property
+    def counts(self) -> tuple[int, ...]:
+        """People in each column."""
+        return spread(self.first_rows, self.columns, self.widths.features.bits - 1 - self.lowest_bit)
+
+    @property
+    def label(self) -> float:
+        """What a label alone makes of a residual."""
+        return self.sigmoid.label_weight * label_scale(self.plan.label_flip_epsilon)
+
+    @cached_property
+    def lowest_bit(self) -> int:
+        """Of a feature, so that it moves the opened weight by at least two of its last places."""
+        moved = self.label * self.first_rate
+        return max(0, math.ceil(self.plan.feature_bits - WEIGHTS.fraction_bits + 1 - math.log2(moved)))
+
+
+class ChosenRowsSharesParty(ReadsOpenedWeights, SharesParty):
+    """`shares` by Paillier."""
 
     def prepare(self) -> None:
         self._start = self.weights
@@ -286,12 +230,19 @@ class ChosenRowsSharesParty(ChoosingParty, SharesParty):
         super().prepare()
 
     @property
+    def first_rows(self) -> int:
+        return len(self._batches[0])
+
+    @property
+    def first_rate(self) -> float:
+        return exact_rate(self.plan, self.first_rows)
+
+    @property
     def wanted(self) -> NDArray[np.intp]:
         """From zero weights only the first batch can be read: an attacker without a list is after those who fit in."""
-        is_open_to_all = residuals_are_labels(self.plan, 1) and not self.chosen
-        if not is_open_to_all:
+        if not self.is_bare or self.chosen:
             return super().wanted
-        return self.by_preference[np.isin(self.by_preference, self._batches[0].rows)][: sum(self._counts)]
+        return self.by_preference[np.isin(self.by_preference, self._batches[0].rows)][: sum(self.counts)]
 
     def shared_scores(self, step: int, X: IntegerMatrix) -> Share:
         """As if own features were zero: what is read must not move with what was read."""
@@ -303,31 +254,21 @@ class ChosenRowsSharesParty(ChoosingParty, SharesParty):
     def dummies(self, batch: Batch) -> IntegerMatrix:
         """What stands in the place of own features in this step."""
         values = np.zeros((len(batch), self.columns), dtype=np.int64)
-        if not residuals_are_labels(self.plan, 1):
+        if not self.is_bare:
             for column, row in enumerate(self.wanted[: self.columns]):
                 values[batch.rows == row, column] = 1 << self.plan.feature_bits
         elif batch.step == 1:
-            values = powers_of_two(values.shape, self.wanted_first(batch), self._counts) << self._lowest_bit
+            values = powers_of_two(values.shape, self.wanted_first(batch), self.counts) << self.lowest_bit
         return values
 
-    def finish(self) -> None:
-        super().finish()
-        if len(self.weights):
-            self.readings.append(self._first_labels() if residuals_are_labels(self.plan, 1) else self._mean_residuals())
-
-    def _first_labels(self) -> Reading:
+    def first_labels(self) -> Reading:
         """Every weight is -rate * (sum of +-label_weight * 2**j), shrunk by the penalty of the later steps."""
         first = self._batches[0]
-        shrunk = (1 - self.plan.rate * self.plan.l2) ** (len(self._batches) - 1)
-        feature = 2.0 ** (self._lowest_bit - self.plan.feature_bits)
-        totals = -self.weights / (self._label * exact_rate(self.plan, len(first)) * feature * shrunk)
-        # A sum of signed powers of two that begin with 1 is odd.
-        odd = (2 * round((total - 1) / 2) + 1 for total in totals.tolist())
-        signs = [sign for total, count in zip(odd, self._counts, strict=True) for sign in signs_in(total, count)]
+        signs = self.signs_of_columns(-self.weights / (1 - self.plan.rate * self.plan.l2) ** (len(self._batches) - 1))
         rows = first.rows[self.wanted_first(first)[: len(signs)]]
-        return Reading(1, rows, self._label * np.array(signs, dtype=np.float64))
+        return Reading(1, rows, self.label * np.array(signs, dtype=np.float64))
 
-    def _mean_residuals(self) -> Reading:
+    def mean_residuals(self) -> Reading:
         """The weight of a target's column is the start minus the rates times the target's residuals, visit by visit."""
         wanted = self.wanted[: self.columns]
         rates = np.zeros(len(wanted))
@@ -337,36 +278,24 @@ class ChosenRowsSharesParty(ChoosingParty, SharesParty):
         is_visited = rates > 0
         return Reading(len(self._batches), wanted[is_visited], moved[is_visited] / rates[is_visited])
 
-    @cached_property
-    def _counts(self) -> tuple[int, ...]:
-        return spread(len(self._batches[0]), self.columns, self.widths.features.bits - 1 - self._lowest_bit)
 
-    @property
-    def _label(self) -> float:
-        return self.sigmoid.label_weight * label_scale(self.plan.label_flip_epsilon)
-
-    @cached_property
-    def _lowest_bit(self) -> int:
-        """Of a feature, so that it moves the opened weight by at least two of its last places."""
-        moved = self._label * exact_rate(self.plan, len(self._batches[0]))
-        return max(0, math.ceil(self.plan.feature_bits - WEIGHTS.fraction_bits + 1 - math.log2(moved)))
-
-
-class ChosenRowsLatticeParty(ChoosingParty, DeviatingParty):
+class ChosenRowsLatticeParty(ReadsOpenedWeights, DeviatingParty):
     """`shares` by lattices: one person per column in every pass, and the sign of each column's opened weight.
 
     From zero weights, superincreasing columns in the first pass and zeros after it.
     """
 
     @property
-    def is_bare(self) -> bool:
-        """Whether the first residuals are labels and nothing else."""
-        return residuals_are_labels(self.plan, 1) and self.plan.class_weight == "none"
+    def first_rows(self) -> int:
+        return len(self.shard)
+
+    @property
+    def first_rate(self) -> float:
+        return self.plan.rate / len(self.shard)
 
     @property
     def wanted(self) -> NDArray[np.intp]:
-        is_open_to_all = self.is_bare and not self.chosen
-        return self._places[: sum(self._counts)] if is_open_to_all else super().wanted
+        return self._places[: sum(self.counts)] if self.is_bare and not self.chosen else super().wanted
 
     def gradient_rows(self, number: int) -> Matrix:
         rows = np.zeros_like(self.shard.X)
@@ -374,7 +303,7 @@ class ChosenRowsLatticeParty(ChoosingParty, DeviatingParty):
             chosen = self.wanted[: self.columns]
             rows[chosen, np.arange(len(chosen))] = self._entry
         elif number == 1:
-            units = powers_of_two(rows.shape, self._places, self._counts) << self._lowest_bit
+            units = powers_of_two(rows.shape, self._places, self.counts) << self.lowest_bit
             rows = np.ldexp(units.astype(np.float64), -self.plan.feature_bits)
         return rows
 
@@ -386,41 +315,20 @@ class ChosenRowsLatticeParty(ChoosingParty, DeviatingParty):
         norm = self.plan.joint_norm * math.sqrt(self.columns / self.plan.columns)
         return math.floor(math.ldexp(norm, self.plan.feature_bits)) * 2.0**-self.plan.feature_bits
 
-    def finish(self) -> None:
-        super().finish()
-        if len(self.weights):
-            self.readings.append(self._first_labels() if self.is_bare else self._mean_residuals())
+    def first_labels(self) -> Reading:
+        """Every weight is the first step's sum of labels times powers of two, and what momentum makes of it later."""
+        signs = self.signs_of_columns(self.moved() / echo(self.plan))
+        return Reading(1, self._places[: len(signs)], self.label * np.array(signs, dtype=np.float64))
 
-    def _mean_residuals(self) -> Reading:
+    def mean_residuals(self) -> Reading:
         chosen = self.wanted[: self.columns]
         return Reading(self.plan.passes, chosen, self.moved()[: len(chosen)])
-
-    def _first_labels(self) -> Reading:
-        """Every weight is the first step's sum of labels times powers of two, and what momentum makes of it later."""
-        unit = self._label * self.plan.rate / len(self.shard) * 2.0 ** (self._lowest_bit - self.plan.feature_bits)
-        totals = self.moved() / (unit * echo(self.plan))
-        odd = (2 * round((total - 1) / 2) + 1 for total in totals.tolist())
-        signs = [sign for total, count in zip(odd, self._counts, strict=True) for sign in signs_in(total, count)]
-        return Reading(1, self._places[: len(signs)], self._label * np.array(signs, dtype=np.float64))
 
     @cached_property
     def _places(self) -> NDArray[np.intp]:
         """All rows, those that were chosen first, then the others in the order of preference."""
         chosen = np.array(self.chosen, dtype=np.intp)
         return np.concatenate([chosen, self.by_preference[~np.isin(self.by_preference, chosen)]])
-
-    @cached_property
-    def _counts(self) -> tuple[int, ...]:
-        return spread(len(self.shard), self.columns, self.widths.features.bits - 1 - self._lowest_bit)
-
-    @property
-    def _label(self) -> float:
-        return self.sigmoid.label_weight * label_scale(self.plan.label_flip_epsilon)
-
-    @cached_property
-    def _lowest_bit(self) -> int:
-        moved = self._label * self.plan.rate / len(self.shard)
-        return max(0, math.ceil(self.plan.feature_bits - WEIGHTS.fraction_bits + 1 - math.log2(moved)))
 
 
 def echo(plan: Plan) -> float:
@@ -455,8 +363,4 @@ def arm(plan: Plan, name: str) -> type[ChoosingParty] | NotApplicable:
     return parties[plan.protocol]
 
 
-CHOSEN_ROWS = ActiveAttack(
-    name="label-chosen-rows",
-    by="features",
-    arm=arm,
-)
+CHOSEN_ROWS = ActiveAttack("label-chosen-rows", "features", arm)

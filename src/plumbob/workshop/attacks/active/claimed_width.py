@@ -32,9 +32,8 @@ class ClaimedWidthParty(AttackingExchangeParty):
     """Sends sums for as many columns as the longest batch has rows, and reads its own gradient from the first ones."""
 
     def ask(self, batch: Batch, matrix: Encoded) -> list[list[int]]:
-        self._wider = np.hstack(
-            [matrix.values, self._random_columns(len(matrix.values), matrix.encoding.fraction_bits)]
-        )
+        random_columns = self._random_columns(len(matrix.values), matrix.encoding.fraction_bits)
+        self._wider = np.hstack([matrix.values, random_columns])
         wider = Encoded(self._wider, matrix.encoding)
         return [learner.ask(batch.step, wider) for learner in self.free_learners.values()]
 
@@ -55,15 +54,8 @@ class ClaimedWidthParty(AttackingExchangeParty):
         return claimed_columns(self.plan, len(self.shard), self.columns)
 
     def conditions(self) -> tuple[Condition, ...]:
-        return (
-            Condition(
-                name="columns that the helper believed",
-                value=self.claimed,
-                needed=f"at least the batch, {largest_batch(len(self.shard), self.plan)} rows",
-                is_met=True,
-                reference="section 5.2",
-            ),
-        )
+        needed = f"at least the batch, {largest_batch(len(self.shard), self.plan)} rows"
+        return (Condition("columns that the helper believed", self.claimed, needed, True, "section 5.2"),)
 
     def _random_columns(self, rows: int, fraction_bits: int) -> IntegerMatrix:
         generator = np.random.default_rng(int.from_bytes(self.participant.randomness.draw(16), "little"))

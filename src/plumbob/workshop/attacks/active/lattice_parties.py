@@ -107,16 +107,16 @@ class OffTheCircle(Stages):
         return np.concatenate(shares)
 
     def _first_factors(self, scores: Angles, piece: slice) -> Small:
-        return self._changed(super()._first_factors(scores, piece), scores, angles.FACTOR_BITS)
+        return self._falsify(super()._first_factors(scores, piece), scores, angles.FACTOR_BITS)
 
     def _turning_factors(self, scores: Angles) -> Small:
-        return self._changed(super()._turning_factors(scores), scores, angles.FACTOR_BITS)
+        return self._falsify(super()._turning_factors(scores), scores, angles.FACTOR_BITS)
 
     def _last_factors(self, scores: Angles, fraction_bits: int = angles.FACTOR_BITS) -> Small:
         # Sines come first there, cosines second.
-        return self._changed(super()._last_factors(scores, fraction_bits), scores, fraction_bits, sines_first=True)
+        return self._falsify(super()._last_factors(scores, fraction_bits), scores, fraction_bits, sines_first=True)
 
-    def _changed(self, factors: Small, scores: Angles, fraction_bits: int, sines_first: bool = False) -> Small:
+    def _falsify(self, factors: Small, scores: Angles, fraction_bits: int, sines_first: bool = False) -> Small:
         here = self.chosen - self._first_row
         here = here[(here >= 0) & (here < len(scores))]
         turned = HARMONICS[HARMONIC] * scores[here].astype(np.float64) * (2.0 * math.pi / 2**ANGLE_BITS)
@@ -190,16 +190,8 @@ class OffTheCircleParty(DeviatingParty):
         return factor_size(angles.FACTOR_BITS if self.company.is_pair else LAST_BITS)
 
     def conditions(self) -> tuple[Condition, ...]:
-        bits = len(self.weights) * WEIGHTS.bits
-        return (
-            Condition(
-                name="bits opened to it",
-                value=float(bits),
-                needed="more than 0",
-                is_met=bits > 0,
-                reference=OFF_THE_CIRCLE_BY_FEATURE_PARTY.reference,
-            ),
-        )
+        bits, reference = len(self.weights) * WEIGHTS.bits, OFF_THE_CIRCLE_BY_FEATURE_PARTY.reference
+        return (Condition("bits opened to it", float(bits), "more than 0", bits > 0, reference),)
 
 
 # Replies that are none.
@@ -259,18 +251,10 @@ class GarbageRepliesParty(DeviatingParty):
         )
 
     def conditions(self) -> tuple[Condition, ...]:
-        layout = self.products.layout(GRADIENTS, self.company.name)
-        withstood = layout.parameters.most_opened_bits
-        most = most_opened_bits(self.plan, len(self.shard))
-        return (
-            Condition(
-                name="bits opened to one party",
-                value=float(most),
-                needed=f"more than the {withstood} that the key withstands",
-                is_met=most > withstood,
-                reference=GARBAGE_REPLIES_BY_FEATURE_PARTY.reference,
-            ),
-        )
+        withstood = self.products.layout(GRADIENTS, self.company.name).parameters.most_opened_bits
+        most, reference = most_opened_bits(self.plan, len(self.shard)), GARBAGE_REPLIES_BY_FEATURE_PARTY.reference
+        needed = f"more than the {withstood} that the key withstands"
+        return (Condition("bits opened to one party", float(most), needed, most > withstood, reference),)
 
 
 def garbage(layout: Layout, unit: int) -> bytes:
@@ -335,17 +319,11 @@ def _without_openings(plan: Plan) -> NotApplicable | CarriedOut | None:
     if (plan.protocol, plan.scheme) != ("shares", "lattice"):
         return NotApplicable("there are no lattice products in this plan")
     if plan.open == "never":
-        return CarriedOut(0, 0, "No weight is opened to it, so it spoils the model and learns nothing from training.")
+        return CarriedOut(0, 0, "No weight is opened to it: it can spoil the model, but learns nothing from training.")
     return None
 
 
-OFF_THE_CIRCLE_BY_FEATURE_PARTY = ActiveAttack(
-    name="off-the-circle", by="features", target="scores", arm=arm_off_the_circle
-)
-OFF_THE_CIRCLE_BY_LABEL_PARTY = ActiveAttack(name="off-the-circle", by="label", target="scores", arm=arm_off_the_circle)
-GARBAGE_REPLIES_BY_FEATURE_PARTY = ActiveAttack(
-    name="garbage-replies", by="features", target="labels", arm=arm_garbage_replies
-)
-GARBAGE_REPLIES_BY_LABEL_PARTY = ActiveAttack(
-    name="garbage-replies", by="label", target="scores", arm=arm_garbage_replies
-)
+OFF_THE_CIRCLE_BY_FEATURE_PARTY = ActiveAttack("off-the-circle", "features", arm_off_the_circle, target="scores")
+OFF_THE_CIRCLE_BY_LABEL_PARTY = ActiveAttack("off-the-circle", "label", arm_off_the_circle, target="scores")
+GARBAGE_REPLIES_BY_FEATURE_PARTY = ActiveAttack("garbage-replies", "features", arm_garbage_replies, target="labels")
+GARBAGE_REPLIES_BY_LABEL_PARTY = ActiveAttack("garbage-replies", "label", arm_garbage_replies, target="scores")

@@ -134,26 +134,16 @@ class Cut:
 def whole_condition(key: PublicKey, slots: Slots, slot_bits: int, rows: int) -> Condition:
     """Section 5.2: the batch must fit into the slots of all replies."""
     count = (key.reply_bits - slots.slot_bits) // slot_bits
-    reach = count * slots.columns
-    return Condition(
-        name=f"hidden values a step ({count} slots of {slot_bits} bits in {slots.columns} replies)",
-        value=reach,
-        needed=f"at least the batch, {rows} rows",
-        is_met=reach >= rows,
-        reference="section 5.2",
-    )
+    reach, needed = count * slots.columns, f"at least the batch, {rows} rows"
+    name = f"hidden values per step ({count} slots of {slot_bits} bits in {slots.columns} replies)"
+    return Condition(name, reach, needed, reach >= rows, "section 5.2")
 
 
 def cut_condition(slots: Slots, residual_bits: int, rows: int) -> Condition:
     """What truncation leaves."""
-    bound = bounds.readable_residuals(slots.reply_bits, residual_bits)
-    return Condition(
-        name=f"residuals that {slots.reply_bits} bits of replies can carry, a step",
-        value=bound,
-        needed=f"at least the batch, {rows} rows",
-        is_met=bound >= rows,
-        reference='docs/protocol.md, "Replies"',
-    )
+    bound, needed = bounds.readable_residuals(slots.reply_bits, residual_bits), f"at least the batch, {rows} rows"
+    name = f"residuals that {slots.reply_bits} bits of replies can carry per step"
+    return Condition(name, bound, needed, bound >= rows, 'docs/protocol.md, "Replies"')
 
 
 class PackingParty(AttackingExchangeParty):

@@ -84,10 +84,10 @@ class SteeringParty(AttackingParty, TrainingParty):
 
     def change(self, batch: Batch, directions: int) -> Vector:
         """What to add to this step's sums, in each direction, so that the next step sees its push and no other."""
-        now, after = self._pushed(batch.step, directions), self._pushed(batch.step + 1, directions)
+        now, after = self._push_at(batch.step, directions), self._push_at(batch.step + 1, directions)
         return -(after - now) * len(batch) / (self.plan.rate * self.sigmoid.gradient_scale)
 
-    def _pushed(self, step: int, directions: int) -> Vector:
+    def _push_at(self, step: int, directions: int) -> Vector:
         """The push in effect at a step: none in the first epoch, then one direction for each epoch."""
         pushed = np.zeros(directions)
         if step > len(self.schedule):
@@ -151,15 +151,10 @@ class SteeringParty(AttackingParty, TrainingParty):
         return self.plan.passes > self.looks * self.peer_columns
 
     def conditions(self) -> tuple[Condition, ...]:
-        return (
-            Condition(
-                name=f"epochs after the first, of which {self.looks} read a column",
-                value=float(self.plan.passes - 1),
-                needed=f"{self.looks} for each of the peers' columns, {self.looks * self.peer_columns}",
-                is_met=self.is_complete,
-                reference="beyond the paper: opened sums are bound to nothing",
-            ),
-        )
+        name = f"epochs after the first, of which {self.looks} read a column"
+        needed = f"{self.looks} for each of the peers' columns, {self.looks * self.peer_columns}"
+        reference = "beyond the paper: opened sums are bound to nothing"
+        return (Condition(name, float(self.plan.passes - 1), needed, self.is_complete, reference),)
 
     @property
     def _peers(self) -> list[Party]:
@@ -190,10 +185,10 @@ class SteeringExchangeParty(SteeringParty, AttackingExchangeParty):
         offsets = iter(self.change(batch, self.peer_columns))
         for learner, helper in self._helpers.items():
             own = np.array([next(offsets) for _ in range(self.plan.party(learner).features)])
-            opened = self._moved(learner, helper.open(batch.step), own)
+            opened = self._shift_sums(learner, helper.open(batch.step), own)
             helper.hand_back(batch.step, self._hidden_among_helpers(learner, batch.step, opened))
 
-    def _moved(self, learner: str, opened: Sequence[int], offsets: Vector) -> list[int]:
+    def _shift_sums(self, learner: str, opened: Sequence[int], offsets: Vector) -> list[int]:
         unit = self.widths.coefficients.fraction_bits + self.widths.residuals.fraction_bits
         slots, changed = self._slots[learner], list(opened)
         for column, value in enumerate(offsets.tolist()):

@@ -17,7 +17,7 @@ const SAYINGS = {
     none: "",
     rows: "Protects whole rows, by this epsilon and delta. For shares.",
     std: "A given amount on every residual.",
-    heuristic: "The paper’s formula, which it calls heuristic itself.",
+    heuristic: "The paper’s formula, which the paper itself calls heuristic.",
     sound: "Protects single labels, by this epsilon and delta; nothing else.",
   },
   batches: {

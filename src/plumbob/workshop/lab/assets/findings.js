@@ -105,7 +105,7 @@ export class Findings {
   }
 
   idle(name, findings) {
-    const words = `${findings.length} ${findings.length === 1 ? "attack has" : "attacks have"} nothing to work on`;
+    const words = `${findings.length} ${findings.length === 1 ? "attack is" : "attacks are"} not applicable`;
     const remember = (event) => this.remember(name, event.target.open);
     return h("details", { class: "idle", open: this.open.has(name), ontoggle: remember },
       h("summary", {}, words), findings.map((one) => this.finding(one)));

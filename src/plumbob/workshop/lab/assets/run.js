@@ -141,7 +141,7 @@ export class RunPanel {
     this.status.textContent = `Attack ${told.number} of ${told.attacks}: ${told.name} …`;
   }
 
-  // The worst stays on top; what had nothing to work on is folded away.
+  // The worst stays on top; what is not applicable is folded away.
   result(told) {
     const share = number(100 * Math.max(0, told.advantage ?? 0), 0);
     const reached = told.advantage === null ? "" : `${share} % of what was unknown`;
@@ -152,7 +152,7 @@ export class RunPanel {
     if (told.verdict === "not applicable") {
       this.idle.append(item);
       this.idleFold.hidden = false;
-      this.idleCount.textContent = `${this.idle.children.length} had nothing to work on`;
+      this.idleCount.textContent = `${this.idle.children.length} not applicable`;
       return;
     }
     const rank = (element) => ORDER.indexOf(element.dataset.verdict);

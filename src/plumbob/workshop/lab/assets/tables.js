@@ -6,7 +6,7 @@ import { byId, fill, h, size } from "./dom.js";
 
 export const OWN = "own";
 const KINDS = ["as it is written", "number", "category", "boolean", "date"];
-const HEADS = ["use", "column", "read as", "different", "gaps", "gives", ""];
+const HEADS = ["use", "column", "read as", "distinct", "gaps", "encoded", ""];
 const NO_ID = "none: rows are matched by their place";
 
 export class Tables {

@@ -24,7 +24,7 @@ STORY = (
 REFERENCE = "docs/lattice.md, three and more parties: claims 1 and 3"
 
 
-def company_findings(figures: Figures) -> Iterator[Finding]:
+def masked_share_findings(figures: Figures) -> Iterator[Finding]:
     """By the label party, alone and in a coalition, about every other party's columns."""
     plan = figures.plan
     if not is_masked(plan):

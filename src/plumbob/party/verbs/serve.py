@@ -12,10 +12,12 @@ from typing import TypeVar
 
 from plumbob.callbacks import Tell
 from plumbob.errors import RemoteProtocolError, TransportError
-from plumbob.party import runs
 from plumbob.party.home import Home
 from plumbob.party.outcome import GivenPlan, plan_of
+from plumbob.party.plan_runs import PlanRuns
 from plumbob.party.rows import is_arbiter
+from plumbob.party.verbs.predict import PredictionOptions, predict
+from plumbob.party.verbs.train import train
 
 SECONDS_BETWEEN = (
     10.0  # After a session that failed: a port in use, or a peer that is not ready, need not be asked often.
@@ -29,7 +31,7 @@ Result = TypeVar("Result")
 class ServiceOptions:
     """As the command line has them."""
 
-    prediction: runs.PredictionOptions
+    prediction: PredictionOptions
     sessions: int | None = None
     """Of answers, after which it ends; None for as long as nobody stops it."""
 
@@ -38,9 +40,9 @@ def serve(folder: Path, given: GivenPlan, options: ServiceOptions, tell: Tell) -
     """Train once with everybody, unless that is done; then, at a feature party, answer."""
     home, plan = Home.open(folder), plan_of(given)
     events = _events(tell)
-    if not runs.has_finished_run(home, plan):
+    if not PlanRuns(home, plan).has_finished():
         events("ready to train")
-        trained = _repeated(lambda: runs.train(folder, given, False, quiet=True, tell=events), events)
+        trained = _repeat_until_done(lambda: train(folder, given, False, quiet=True, tell=events), events)
         events(f"trained: {trained['out']}")
     if home.identity.name == plan.label_party.name or is_arbiter(home, plan):
         return {
@@ -48,20 +50,20 @@ def serve(folder: Path, given: GivenPlan, options: ServiceOptions, tell: Tell) -
             "rows": 0,
             "lines": ["trained; this party answers no predictions, so there is no more to do"],
         }
-    return _answered(folder, given, options, events)
+    return _answer(folder, given, options, events)
 
 
-def _answered(folder: Path, given: GivenPlan, options: ServiceOptions, events: Tell) -> dict[str, object]:
+def _answer(folder: Path, given: GivenPlan, options: ServiceOptions, events: Tell) -> dict[str, object]:
     sessions = rows = 0
     events("ready to answer")
     while options.sessions is None or sessions < options.sessions:
-        told = _repeated(lambda: runs.predict(folder, given, options.prediction, events), events)
+        told = _repeat_until_done(lambda: predict(folder, given, options.prediction, events), events)
         sessions, rows = sessions + 1, rows + int(str(told["rows"]))
         events(str(told["lines"][-1]) if isinstance(told["lines"], list) else "answered")
     return {"sessions": sessions, "rows": rows, "lines": [f"answered {rows} rows in {sessions} sessions"]}
 
 
-def _repeated(work: Callable[[], Result], events: Tell) -> Result:
+def _repeat_until_done(work: Callable[[], Result], events: Tell) -> Result:
     """Until it succeeds: a peer that is away, not ready or interrupted is waited for."""
     while True:
         try:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from plumbob.crypto import engines
 from plumbob.data import Table, read_table
-from plumbob.data.shapes import EncodingChoices
+from plumbob.data.slots import EncodingChoices
 from plumbob.data.summary import summarise
 from plumbob.errors import SettingsError
 from plumbob.party.home import Home
@@ -42,7 +42,7 @@ def init(folder: Path, settings: HomeSettings, days: int) -> dict[str, object]:
     ]
     return {
         "home": str(folder),
-        **_described(home.identity.certificate),
+        **_certificate_fields(home.identity.certificate),
         "token": home.invitation().token(),
         "table": None if summary is None else summary.to_dict(),
         "label": None if label is None else asdict(label),
@@ -72,7 +72,7 @@ class Label:
     def line(self) -> str:
         return (
             f"label: {self.column}; the model predicts {self.positive} ({self.share:.1%} of the rows) against "
-            f"{self.negative}; --positive {self.negative} would turn it round"
+            f"{self.negative}; --positive {self.negative} predicts {self.negative} instead"
         )
 
 
@@ -101,13 +101,13 @@ def renew(folder: Path, days: int) -> dict[str, object]:
         "until they have joined the new invitation, your peers refuse you",
         "next: plumbob party invite; then each peer: plumbob party join TOKEN",
     ]
-    return {**_described(certificate), "lines": lines}
+    return {**_certificate_fields(certificate), "lines": lines}
 
 
 def invite(folder: Path) -> dict[str, object]:
     """Our own invitation, alone on its line."""
     invitation = Home.open(folder).invitation()
-    described = _described(invitation.certificate)
+    described = _certificate_fields(invitation.certificate)
     lines = [invitation.token(), *_fingerprint(invitation.certificate)]
     return {"token": invitation.token(), "address": invitation.address, **described, "lines": lines}
 
@@ -134,8 +134,8 @@ def join(folder: Path, token: str, address: str | None, may_replace: bool) -> di
     ]
     return {
         "renewed": is_renewal,
-        "peer": {**_described(invitation.certificate), "address": dialled},
-        "own": _described(home.identity.certificate),
+        "peer": {**_certificate_fields(invitation.certificate), "address": dialled},
+        "own": _certificate_fields(home.identity.certificate),
         "lines": lines,
     }
 
@@ -167,7 +167,7 @@ def doctor(
     return {"ready": is_ready, "checks": [asdict(check) for check in checks], "next": step}
 
 
-def _described(certificate: Certificate) -> dict[str, object]:
+def _certificate_fields(certificate: Certificate) -> dict[str, object]:
     return {
         "name": certificate.name,
         "fingerprint": certificate.fingerprint,

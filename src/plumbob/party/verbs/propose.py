@@ -12,20 +12,20 @@ from plumbob.data import ColumnChoices, Table, read_table
 from plumbob.data.encoder import choices_of
 from plumbob.data.summary import summarise
 from plumbob.errors import PlanError
-from plumbob.party import training
 from plumbob.party.home import Home
-from plumbob.party.proposal import Proposal, propose, refusals_told_at
+from plumbob.party.journals import open_journal
+from plumbob.party.proposal import Proposal, tell_refusals_at
+from plumbob.party.proposal import propose as propose_to_peers
 from plumbob.plan import Party, Plan, suggested_keys
-from plumbob.protocol.sqlite_journal import SqliteJournal
 
 
-def run(folder: Path, keys: Mapping[str, Any], reading: ColumnChoices, out: Path, tell: Tell) -> dict[str, object]:
+def propose(folder: Path, keys: Mapping[str, Any], reading: ColumnChoices, out: Path, tell: Tell) -> dict[str, object]:
     """The plan, its file, and what this party's own table gives under it."""
     home = Home.open(folder)
-    with refusals_told_at(home, tell):
+    with tell_refusals_at(home, tell):
         home = _with_choices(home, reading)
-        own, proposal = _brought(home, keys, out)
-    plan = _proposed(home, proposal, tell)
+        own, proposal = _prepare(home, keys, out)
+    plan = _agree_on_plan(home, proposal, tell)
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(plan.to_toml(), encoding="utf-8")
     summary = summarise(own, choices_of(plan))
@@ -38,7 +38,7 @@ def run(folder: Path, keys: Mapping[str, Any], reading: ColumnChoices, out: Path
     return {"plan": asdict(plan), "hash": plan.hash(), "out": str(out), "table": summary.to_dict(), "lines": lines}
 
 
-def _brought(home: Home, keys: Mapping[str, Any], out: Path) -> tuple[Table, Proposal]:
+def _prepare(home: Home, keys: Mapping[str, Any], out: Path) -> tuple[Table, Proposal]:
     """This party's table, and what it proposes with it."""
     if out.exists():
         raise PlanError(f"{out}: there is a file already; remove it, or choose another name with --out")
@@ -60,10 +60,10 @@ def _with_choices(home: Home, reading: ColumnChoices) -> Home:
     """What is said about the columns is kept for the commands that follow."""
     if reading == ColumnChoices():
         return home
-    return home.with_settings(replace(home.settings, reading=_said_over(reading, home.settings.reading)))
+    return home.with_settings(replace(home.settings, reading=_merge_choices(reading, home.settings.reading)))
 
 
-def _said_over(now: ColumnChoices, before: ColumnChoices) -> ColumnChoices:
+def _merge_choices(now: ColumnChoices, before: ColumnChoices) -> ColumnChoices:
     """Where nothing is said now, what was said before holds."""
     return ColumnChoices(
         now.columns or before.columns,
@@ -82,14 +82,11 @@ def _own_table(home: Home) -> Table:
     return read_table(home.data_file, settings.id_column, settings.label_column or None, choices=settings.reading)
 
 
-def _proposed(home: Home, proposal: Proposal, tell: Tell) -> Plan:
+def _agree_on_plan(home: Home, proposal: Proposal, tell: Tell) -> Plan:
     """A session leaves nothing behind: proposed again, everything is said again."""
     place = Path(tempfile.mkdtemp(prefix="propose-", dir=home.folder))
     try:
-        journal = SqliteJournal(place / training.JOURNAL)
-        try:
-            return propose(home, proposal, journal, tell)
-        finally:
-            journal.close()
+        with open_journal(place) as journal:
+            return propose_to_peers(home, proposal, journal, tell)
     finally:
         shutil.rmtree(place, ignore_errors=True)

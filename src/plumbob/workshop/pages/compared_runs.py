@@ -35,58 +35,58 @@ class ComparedRun:
     outcome: DefenceOutcome
 
 
-def page_of(title: str, about: str, sentences: Sequence[str], ways: Sequence[ComparedRun]) -> str:
+def page_of(title: str, about: str, sentences: Sequence[str], runs: Sequence[ComparedRun]) -> str:
     """All of them on one page: the cards first, then what they rest on."""
-    return render(title, list(sections_of(sentences, ways)), about)
+    return render(title, list(sections_of(sentences, runs)), about)
 
 
-def sections_of(sentences: Sequence[str], ways: Sequence[ComparedRun]) -> Iterator[Section]:
+def sections_of(sentences: Sequence[str], runs: Sequence[ComparedRun]) -> Iterator[Section]:
     """From what decides to what proves it."""
-    first = ways[0].record
-    warned = list(dict.fromkeys(line for way in ways for line in warnings(way.record)))
-    cards = tag("ul", *(_card(way) for way in ways), class_="ways")
-    yield Section("The verdict", warned, special=cards, charts=list(tradeoff_charts([way.outcome for way in ways])))
-    yield Section("Who could learn what", [LEDGER], charts=list(_ledger_chart(ways)))
-    table = badged_table([way.outcome for way in ways])
-    yield Section("What the attacks reached", table=table, charts=list(_epochs_chart(ways)))
-    for way in ways:
-        yield findings_section(way.record.findings, f"Findings: {way.name}")
+    first = runs[0].record
+    warned = list(dict.fromkeys(line for run in runs for line in warnings(run.record)))
+    cards = tag("ul", *(_card(run) for run in runs), class_="ways")
+    yield Section("The verdict", warned, special=cards, charts=list(tradeoff_charts([run.outcome for run in runs])))
+    yield Section("Who could learn what", [LEDGER], charts=list(_ledger_chart(runs)))
+    table = badged_table([run.outcome for run in runs])
+    yield Section("What the attacks reached", table=table, charts=list(_epochs_chart(runs)))
+    for run in runs:
+        yield findings_section(run.record.findings, f"Findings: {run.name}")
     yield from quality_sections(first)
     yield Section("How it was done", sentences)
     yield plan_section(first.parsed_plan, first.plan)
-    lines = [[f"{way.name}, {what}", value] for way in ways for what, value in receipt_lines(way.record)]
+    lines = [[f"{run.name}, {what}", value] for run in runs for what, value in receipt_lines(run.record)]
     yield Section("The receipt", table=PageTable(["what", "value"], lines))
-    limits = dict.fromkeys(line for way in ways for line in limits_of(way.record.parsed_plan))
+    limits = dict.fromkeys(line for run in runs for line in limits_of(run.record.parsed_plan))
     yield Section("What is not protected", special=bullets(limits))
 
 
-def _card(way: ComparedRun) -> Markup:
-    """A way's verdict about labels in one sentence, and its numbers."""
-    about_labels = [one for one in way.record.findings if one.target == "labels"]
+def _card(run: ComparedRun) -> Markup:
+    """A run's verdict about labels in one sentence, and its numbers."""
+    about_labels = [one for one in run.record.findings if one.target == "labels"]
     says = verdicts_of([worst(about_labels)])[0].says if about_labels else ""
-    verdict = way.outcome.verdicts[LABELS]
+    verdict = run.outcome.verdicts[LABELS]
     numbers = (
-        ("AUC", "-" if way.outcome.auc is None else f"{way.outcome.auc:.3f}"),
-        ("label leakage", shown(leakage(way.outcome, LABELS), "percent")),
-        ("columns", way.outcome.verdicts[VALUES]),
-        ("time", shown(way.outcome.seconds, "seconds")),
-        ("traffic", shown(way.outcome.bytes, "bytes")),
+        ("AUC", "-" if run.outcome.auc is None else f"{run.outcome.auc:.3f}"),
+        ("label leakage", shown(leakage(run.outcome, LABELS), "percent")),
+        ("columns", run.outcome.verdicts[VALUES]),
+        ("time", shown(run.outcome.seconds, "seconds")),
+        ("traffic", shown(run.outcome.bytes, "bytes")),
     )
     listed = (part for what, value in numbers for part in (tag("dt", what), tag("dd", value)))
     return tag(
         "li",
-        tag("h3", way.name),
+        tag("h3", run.name),
         badge(verdict),
         tag("p", tag("strong", says)),
-        tag("p", way.story[:1].upper(), way.story[1:], class_="story"),
+        tag("p", run.story[:1].upper(), run.story[1:], class_="story"),
         tag("dl", *listed),
         class_=f"way {verdict.replace(' ', '-')}",
     )
 
 
-def _ledger_chart(ways: Sequence[ComparedRun]) -> Iterator[Chart]:
-    """Independent equations about labels in each way, against the labels."""
-    curves = [(way.name, one) for way in ways for one in way.record.ledger if one.unknown == "labels"]
+def _ledger_chart(runs: Sequence[ComparedRun]) -> Iterator[Chart]:
+    """Independent equations about labels in each run, against the labels."""
+    curves = [(run.name, one) for run in runs for one in run.record.ledger if one.unknown == "labels"]
     if not curves:
         return
     longest = max((one for _, one in curves), key=lambda one: len(one.steps))
@@ -104,9 +104,9 @@ def _equations(name: str, one: LedgerCurve) -> str:
     return f"{name[:1].upper()}{name[1:]}: {one.independent[-1]:,} for {one.unknowns:,} labels."
 
 
-def _epochs_chart(ways: Sequence[ComparedRun]) -> Iterator[Chart]:
-    """The best attack on labels in each way, by epoch."""
-    best = [(way.name, one) for way in ways if (one := _best_curve(way.record.curves)) is not None]
+def _epochs_chart(runs: Sequence[ComparedRun]) -> Iterator[Chart]:
+    """The best attack on labels in each run, by epoch."""
+    best = [(run.name, one) for run in runs if (one := _best_curve(run.record.curves)) is not None]
     if not best or len(best[0][1].epochs) < 2:
         return
     attacks = ", ".join(f"{one.attack} against {name}" for name, one in best)

@@ -41,7 +41,9 @@ def label_sign(figures: Figures, by: str, _target: str) -> AttackDrawing:
     """One step's sums against one step's residuals."""
     rows, columns, rank = figures.batch, figures.columns(by), figures.rank(by)
     solved = "every residual is solved for" if rank >= rows else f"at most {rank / rows:.0%} of the residuals are fixed"
-    return _one_step(figures, by, "?", f"{rank} independent equations for {rows} residuals a step: {solved}.", columns)
+    return _one_step(
+        figures, by, "?", f"{rank} independent equations for {rows} residuals per step: {solved}.", columns
+    )
 
 
 def label_only(figures: Figures, by: str, _target: str) -> AttackDrawing:
@@ -65,7 +67,7 @@ def label_stacked(figures: Figures, by: str, _target: str) -> AttackDrawing:
     columns, steps = figures.columns(by), figures.steps
     unknown = Block("unknown", figures.rows, 1, (f"{figures.rows} labels", "unknown"), "?")
     own = Block("known", figures.rows, columns, ("own columns,", f"{steps} batches"))
-    sums = Block("known", steps, columns, (f"{steps} {TIMES} {columns} sums", "one line a step"))
+    sums = Block("known", steps, columns, (f"{steps} {TIMES} {columns} sums", "one line per step"))
     each = figures.equations_a_row(by)
     return AttackDrawing(
         (unknown, own, sums), (TIMES, "="), f"All steps together: {each:.3g} equations for each label."
@@ -75,7 +77,7 @@ def label_stacked(figures: Figures, by: str, _target: str) -> AttackDrawing:
 def label_average(figures: Figures, by: str, _target: str) -> AttackDrawing:
     """The same residual, seen with fresh noise in each epoch."""
     noise, visits = figures.noise_toward(by), figures.visits
-    seen = Block("noisy", figures.batch, visits, (f"{visits} looks at each", f"noise {noise:.3g} a look"), "~")
+    seen = Block("noisy", figures.batch, visits, (f"{visits} looks at each", f"noise {noise:.3g} per look"), "~")
     mean = Block("unknown", figures.batch, 1, ("their average", "unknown"), "?")
     left = noise / math.sqrt(visits)
     ends = f"The average keeps noise of {left:.3g} beside the label's 2." if noise else "There is no noise to average."
@@ -101,7 +103,7 @@ def label_chosen_rows(figures: Figures, by: str, _target: str) -> AttackDrawing:
     forged = Block("made-up", rows, columns, ("own columns, zero", "but for a few people"), empty_from=chosen)
     sums = Block("known", 1, columns, (f"{columns} sums", "about them alone"))
     return AttackDrawing(
-        (unknown, forged, sums), (TIMES, "="), f"{min(columns, rows)} chosen people a step, in batches of any size."
+        (unknown, forged, sums), (TIMES, "="), f"{min(columns, rows)} chosen people per step, in batches of any size."
     )
 
 
@@ -141,7 +143,7 @@ def peer_scores(figures: Figures, by: str, _target: str) -> AttackDrawing:
     """Before columns come the scores that they are worked out from."""
     rows, columns, rank = figures.batch, figures.columns(by), figures.rank(by)
     share = "every score shows" if rank >= rows else f"at most {rank / rows:.0%} of the peers' scores are fixed"
-    return _one_step(figures, by, "?", f"{rank} independent equations for {rows} residuals a step: {share}.", columns)
+    return _one_step(figures, by, "?", f"{rank} independent equations for {rows} residuals per step: {share}.", columns)
 
 
 def packing(figures: Figures, by: str, target: str) -> AttackDrawing:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from plumbob.workshop.paper.shelf import ResultStore
+from plumbob.workshop.paper.result_store import ResultStore
 
 
 def counted(calls: list[int]) -> dict[str, int]:
@@ -15,21 +15,21 @@ def counted(calls: list[int]) -> dict[str, int]:
 
 def test_work_is_done_once(tmp_path: Path) -> None:
     """The same settings give the stored result; other ones are worked out, and stored in its place."""
-    shelf, calls = ResultStore(tmp_path / "results"), list[int]()
-    assert shelf.recalled("a: b, c", {"seed": 1}, lambda: counted(calls)) == {"calls": 1}
-    assert ResultStore(tmp_path / "results").recalled("a: b, c", {"seed": 1}, lambda: counted(calls)) == {"calls": 1}
-    assert shelf.recalled("a: b, c", {"seed": 2}, lambda: counted(calls)) == {"calls": 2}
+    results, calls = ResultStore(tmp_path / "results"), list[int]()
+    assert results.get_or_run("a: b, c", {"seed": 1}, lambda: counted(calls)) == {"calls": 1}
+    assert ResultStore(tmp_path / "results").get_or_run("a: b, c", {"seed": 1}, lambda: counted(calls)) == {"calls": 1}
+    assert results.get_or_run("a: b, c", {"seed": 2}, lambda: counted(calls)) == {"calls": 2}
     assert len(list((tmp_path / "results").iterdir())) == 1
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"settings": {}}'])
 def test_a_broken_file_is_worked_out_again(tmp_path: Path, content: str) -> None:
     """Whatever stands in a file, only a whole result of the same settings is used."""
-    shelf = ResultStore(tmp_path)
-    shelf.recalled("a", {"seed": 1}, lambda: {"value": 1})
+    results = ResultStore(tmp_path)
+    results.get_or_run("a", {"seed": 1}, lambda: {"value": 1})
     (tmp_path / "a.json").write_text(content)
-    assert shelf.recalled("a", {"seed": 1}, lambda: {"value": 2}) == {"value": 2}
-    assert shelf.recalled("a", {"seed": 1}, lambda: {"value": 3}) == {"value": 2}
+    assert results.get_or_run("a", {"seed": 1}, lambda: {"value": 2}) == {"value": 2}
+    assert results.get_or_run("a", {"seed": 1}, lambda: {"value": 3}) == {"value": 2}
 
 
 def test_an_interrupted_piece_leaves_nothing(tmp_path: Path) -> None:
@@ -39,5 +39,5 @@ def test_an_interrupted_piece_leaves_nothing(tmp_path: Path) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        ResultStore(tmp_path).recalled("a", {}, work)
+        ResultStore(tmp_path).get_or_run("a", {}, work)
     assert ResultStore(tmp_path).result("a", {}) is None

@@ -1,6 +1,6 @@
 """What is decided about the columns of a table before training: how they become numbers, and how many each gives.
 
-A shape is found on all rows of a party's own file (`encoding.find_shapes`) and travels with the table when rows are
+Slots are found on all rows of a party's own file (`fitting.find_slots`) and travel with the table when rows are
 taken from it, so that the number of columns is the same before and after the parties have found their common rows.
 """
 
@@ -51,7 +51,7 @@ class ColumnSlots:
     """A number as it is, with a column beside it that marks its gaps."""
 
     @property
-    def slots(self) -> int:
+    def count(self) -> int:
         """Bins or levels, with those of the rare ones and of the gaps."""
         return (self.bins if self.levels is None else len(self.levels) + self.has_rare) + self.has_gaps
 
@@ -62,7 +62,7 @@ class ColumnSlots:
             return 2
         if self.is_monotone:
             return min(self.bins - 1, 1) + self.has_gaps
-        return max(self.slots - 1, 0)
+        return max(self.count - 1, 0)
 
 
 @dataclass(frozen=True, repr=False)

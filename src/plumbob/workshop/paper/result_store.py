@@ -22,7 +22,7 @@ class ResultStore:
 
     folder: Path
 
-    def recalled(self, name: str, settings: Mapping[str, Any], work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    def get_or_run(self, name: str, settings: Mapping[str, Any], work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """The stored result of these settings, or else the work's, which is stored."""
         stored = self.result(name, settings)
         if stored is not None:

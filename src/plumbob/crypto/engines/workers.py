@@ -1,0 +1,195 @@
+"""The workers of a Ray cluster, to which the engines `ray` of Paillier and of lattices give parts of large calls.
+
+Each worker does its part with the best engine of its own machine, on one thread. What outlives a call lies in the
+cluster's object store once and is kept by each worker under its digest. All of it is the party's own, and much of it
+secret: whoever can read the cluster's memory can read the keys and the columns.
+"""
+
+import importlib
+import logging
+import os
+import socket
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import cycle, pairwise
+from typing import Any
+
+from plumbob.errors import CryptoError
+
+LEAST_SECONDS = 0.05
+"""Of work in one task; less would be eaten up by sending it."""
+RETRIES = 3
+"""How often a task is given out again after its worker, or its node, was lost."""
+RESERVED = 0.001
+"""Of a processor, by each worker. With a whole one there would be none left for those that move to another node, and
+Ray puts a worker that reserves nothing anywhere, even all of them on one node."""
+PATIENCE = 10.0
+"""Seconds for a cluster to answer."""
+KEPT = 32
+"""Moduli, tables and matrices that a worker keeps; a party has about eight."""
+
+
+@dataclass(frozen=True, repr=False)
+class StoredValue:
+    """Where a worker finds what it does not have yet."""
+
+    digest: bytes
+    reference: Any
+
+
+@dataclass(frozen=True, repr=False)
+class Task:
+    """One part of a call: an engine's method, with what workers keep first, and then the arguments of this part."""
+
+    engine: Callable[[], Any]
+    """That of the worker's machine."""
+    operation: str
+    kept: tuple[StoredValue, ...]
+    arguments: tuple[Any, ...]
+
+
+# Here: the connection to the cluster.
+
+
+class Workers:
+    """One process for each processor of the cluster. All engines of this process share them, a call at a time."""
+
+    def __init__(self) -> None:
+        self._ray = _connected()
+        nodes = {node["NodeID"]: int(node["Resources"].get("CPU", 0)) for node in self._ray.nodes() if node["Alive"]}
+        self._places = [node for node, processors in nodes.items() for _ in range(processors)] or list(nodes)
+        """The node of each worker: one for each processor."""
+        self._lock = threading.Lock()
+        self._started: list[Any] = []
+
+    @property
+    def count(self) -> int:
+        return len(self._places)
+
+    def parts(self, length: int, seconds: float) -> list[slice]:
+        """Of that much work: as many as there are workers, or fewer, so that none is too little."""
+        count = min(self.count, length, int(seconds / LEAST_SECONDS) if LEAST_SECONDS else length)
+        ends = [length * part // max(count, 1) for part in range(count + 1)]
+        return [slice(start, end) for start, end in pairwise(ends)]
+
+    def parcel(self, digest: bytes, make: Callable[..., Any], *arguments: Any) -> StoredValue:
+        """What `make` makes of the arguments; they lie in the object store for as long as somebody here holds it."""
+        return StoredValue(digest, self._ray.put((make, arguments)))
+
+    def done(self, tasks: Sequence[Task]) -> list[Any]:
+        """All results, in the order of the tasks. ValueError where an engine refuses its arguments."""
+        results = self.map(carry_out, tasks)
+        for result in results:
+            if isinstance(result, ValueError):
+                raise result
+        return results
+
+    def map(self, work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
+        """`work` of each item, in the order of the items."""
+        with self._lock:
+            self._started = self._started or [self._start(node) for node in self._places]
+            results: dict[int, Any] = {}
+            for _ in range(1 + RETRIES):
+                self._try(work, {place: item for place, item in enumerate(items) if place not in results}, results)
+                if len(results) == len(items):
+                    return [results[place] for place in range(len(items))]
+        raise CryptoError(
+            f"engine 'ray': the cluster lost the same work {1 + RETRIES} times; look at it with `ray status`, then run "
+            "the same command again to resume"
+        )
+
+    def _try(self, work: Callable[[Any], Any], items: Mapping[int, Any], results: dict[int, Any]) -> None:
+        """Give each item to a worker. Those out of reach are replaced, and their items stay without a result."""
+        numbers = dict(zip(items, cycle(range(self.count)), strict=False))
+        given = {place: self._started[numbers[place]].do.remote(work, item) for place, item in items.items()}
+        lost: set[int] = set()
+        for place, reference in given.items():
+            try:
+                results[place] = self._ray.get(reference)
+            except (self._ray.exceptions.RayActorError, self._ray.exceptions.ObjectLostError):
+                lost.add(numbers[place])
+        self._replace(lost)
+
+    def _replace(self, lost: set[int]) -> None:
+        """By workers on nodes that answer, if any does."""
+        answering = [node for number, node in enumerate(self._places) if number not in lost] or self._places
+        for number, node in zip(sorted(lost), cycle(answering), strict=False):
+            self._ray.kill(self._started[number])
+            self._places[number], self._started[number] = node, self._start(node)
+
+    def _start(self, node: str) -> Any:
+        """A worker that Ray starts again if its process is lost, and gives its task again; the others continue."""
+        on_node = _module("ray.util.scheduling_strategies").NodeAffinitySchedulingStrategy(node, soft=True)
+        options = {"max_restarts": -1, "max_task_retries": RETRIES, "num_cpus": RESERVED}
+        return self._ray.remote(WorkerProcess).options(scheduling_strategy=on_node, **options).remote()
+
+
+@cache
+def workers() -> Workers:
+    """The cluster that this process is connected to."""
+    return Workers()
+
+
+def _connected() -> Any:
+    # Read when Ray is imported: nothing is reported to anybody.
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    ray = _module("ray")
+    if not ray.is_initialized():
+        try:
+            _knock(os.environ.get("RAY_ADDRESS", ""))
+            ray.init(address="auto", log_to_driver=False, logging_level=logging.ERROR)
+        except OSError:
+            raise CryptoError(
+                "engine 'ray': no cluster answers; start one with `ray start --head`, or name one in RAY_ADDRESS as "
+                "HOST:PORT"
+            ) from None
+    return ray
+
+
+def _module(name: str) -> Any:
+    """Of an extra that may not be installed."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise CryptoError("engine 'ray' is not installed: pip install 'plumbob[ray]'; or use 'auto'") from None
+
+
+def _knock(address: str) -> None:
+    """Ray itself waits for minutes where nobody listens."""
+    host, separator, port = address.rpartition(":")
+    if separator and port.isdigit():
+        socket.create_connection((host, int(port)), PATIENCE).close()
+
+
+# There: what a worker does.
+
+
+class WorkerProcess:
+    """One process of the cluster."""
+
+    def do(self, work: Callable[[Any], Any], item: Any) -> Any:
+        """What `map` gives out."""
+        return work(item)
+
+
+_kept: dict[bytes, Any] = {}
+
+
+def carry_out(task: Task) -> Any:
+    """One task, with what this worker kept of earlier ones."""
+    try:
+        return getattr(task.engine(), task.operation)(*map(_opened, task.kept), *task.arguments)
+    except ValueError as refusal:
+        return refusal  # Raised here, it would come back with the whole trace of this process in its message.
+
+
+def _opened(parcel: StoredValue) -> Any:
+    """A ring, a table or a matrix: kept, or made from what lies in the object store."""
+    if parcel.digest not in _kept:
+        while len(_kept) >= KEPT:
+            del _kept[next(iter(_kept))]
+        make, arguments = _module("ray").get(parcel.reference)
+        _kept[parcel.digest] = make(*arguments)
+    return _kept[parcel.digest]

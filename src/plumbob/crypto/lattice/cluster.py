@@ -1,0 +1,180 @@
+"""The engine `ray` for lattices: blocks of rows go to a cluster's workers, what is little work stays here.
+
+Blocks of rows are independent. A worker makes its part from the place of its first polynomial in the streams, so that
+the bytes are those of one process. It gets what the part takes: the secret of a key or the keys of a reply's streams,
+its rows of a vector, and, once, its rows of a matrix. All of that is the party's own: its cluster serves nobody else.
+"""
+
+import hashlib
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Any, TypeVar
+
+import numpy as np
+
+from plumbob.crypto.engines.workers import StoredValue, Task, workers
+from plumbob.crypto.lattice.engine import choose
+from plumbob.crypto.lattice.interface import (
+    Answered,
+    LatticeEngine,
+    Packed,
+    Pairs,
+    ReplyKeys,
+    RequestKeys,
+    Residues,
+    Small,
+)
+from plumbob.crypto.lattice.layout import Layout
+from plumbob.crypto.lattice.products import PrivateMatrix
+from plumbob.crypto.lattice.sets import ParameterSet
+
+ENCRYPTION, SLOT_TERM, TURN_TERM, OPENING, REPLY, ADDITION = 4, 5, 13, 5, 18, 5
+"""About how many transforms' time one of each takes."""
+
+Keys = TypeVar("Keys", RequestKeys, ReplyKeys)
+
+
+class RayLatticeEngine:
+    """Passes small calls to `local`, and cuts large ones up for the workers."""
+
+    name = "ray"
+
+    def __init__(self, local: LatticeEngine) -> None:
+        self._local, self._workers = local, workers()
+        # One polynomial each, or less work than sending their numbers.
+        self.secret, self.public_key, self.challenge = local.secret, local.public_key, local.challenge
+        self.unpack, self.transform, self.uniform = local.unpack, local.transform, local.uniform
+        self.combine, self.high_bits, self.waves = local.combine, local.high_bits, local.waves
+        self.own_scores, self.own_sums = local.own_scores, local.own_sums
+        self.add_up, self.hide = local.add_up, local.hide
+
+    def encrypt(self, parameters: ParameterSet, keys: RequestKeys, messages: Pairs, bits: int, seed: bytes) -> bytes:
+        return self._encrypted("encrypt", parameters, keys, messages, (bits,), seed)
+
+    def encrypt_slots(self, parameters: ParameterSet, keys: RequestKeys, values: Small, seed: bytes) -> bytes:
+        return self._encrypted("encrypt_slots", parameters, keys, values, (), seed)
+
+    def encrypt_wide_slots(self, parameters: ParameterSet, keys: RequestKeys, values: Pairs, seed: bytes) -> bytes:
+        return self._encrypted("encrypt_wide_slots", parameters, keys, values, (), seed)
+
+    def _encrypted(
+        self,
+        operation: str,
+        parameters: ParameterSet,
+        keys: RequestKeys,
+        values: Pairs | Small,
+        bits: tuple[int, ...],
+        seed: bytes,
+    ) -> bytes:
+        parts = self._parts(parameters, len(values), ENCRYPTION)
+        if len(parts) < 2:
+            request: bytes = getattr(self._local, operation)(parameters, keys, values, *bits, seed)
+            return request
+        pieces = [(parameters, _from_place(keys, part), values[part], *bits, b"") for part in parts]
+        return b"".join([seed, *self._done(operation, pieces)])
+
+    def reply(self, matrix: PrivateMatrix, keys: ReplyKeys, packed: Packed) -> Answered:
+        layout = matrix.layout
+        is_forward = layout.direction == "scores"
+        parts = self._parts(layout.parameters, layout.blocks, REPLY if is_forward else ADDITION + layout.groups)
+        if len(parts) < 2:
+            return self._local.reply(matrix, keys, packed)
+        sent = self._sent(matrix, parts)
+        if is_forward:
+            return _joined(self._done("reply", [(_from_place(keys, part), packed) for part in parts], sent))
+        sums = self._done("add_up", [(keys.uniform, part.start, packed[part]) for part in parts], sent)
+        # Residues have 50 bits: the sum of all workers' overflows nothing.
+        total = np.sum(sums, axis=0) % np.array(layout.parameters.primes, dtype=np.uint64)[:, None]
+        return self._local.hide(layout, keys, total)
+
+    def reply_slots(self, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: Small) -> Answered:
+        return self._replied("reply_slots", SLOT_TERM, parameters, keys, packed, values)
+
+    def reply_turns(self, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: Small) -> Answered:
+        return self._replied("reply_turns", TURN_TERM, parameters, keys, packed, values)
+
+    def _replied(
+        self, operation: str, cost: int, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: Small
+    ) -> Answered:
+        blocks, terms = values.shape[:2]
+        parts = self._parts(parameters, blocks, cost * terms)
+        pieces = [
+            (parameters, _from_place(keys, part), packed[part.start * terms : part.stop * terms], values[part])
+            for part in parts
+        ]
+        return _joined(self._done(operation, pieces))
+
+    def open(self, layout: Layout, secret: Residues, packed: Packed) -> Pairs:
+        parts = self._parts(layout.parameters, len(packed), OPENING)
+        return np.concatenate(self._done("open", [(layout, secret, packed[part]) for part in parts]))
+
+    def open_slots(self, parameters: ParameterSet, secret: Residues, packed: Packed) -> Pairs:
+        parts = self._parts(parameters, len(packed), OPENING)
+        return np.concatenate(self._done("open_slots", [(parameters, secret, packed[part]) for part in parts]))
+
+    def _parts(self, parameters: ParameterSet, length: int, transforms: int) -> list[slice]:
+        """Of as many items, each of which takes as long as that many transforms; all in one if that is not worth it."""
+        seconds = length * transforms * _seconds_per_transform(parameters)
+        return self._workers.parts(length, seconds) or [slice(0, length)]
+
+    def _sent(self, matrix: PrivateMatrix, parts: Sequence[slice]) -> list[StoredValue]:
+        """Each part's blocks of rows, for as long as the matrix is there."""
+        if self.name not in matrix.prepared:
+            matrix.prepared[self.name] = [self._parcel(matrix, part) for part in parts]
+        sent: list[StoredValue] = matrix.prepared[self.name]
+        return sent
+
+    def _parcel(self, matrix: PrivateMatrix, part: slice) -> StoredValue:
+        layout = matrix.layout
+        rows = matrix.entries[part.start * layout.rows_per_block : part.stop * layout.rows_per_block]
+        digest = hashlib.sha256(matrix.digest + repr((layout, part)).encode()).digest()
+        return self._workers.parcel(digest, _matrix, replace(layout, rows=len(rows)), rows)
+
+    def _done(
+        self, operation: str, pieces: Sequence[tuple[Any, ...]], sent: Sequence[StoredValue] | None = None
+    ) -> list[Any]:
+        """The results, in order; a single piece stays here."""
+        if len(pieces) == 1:
+            return [getattr(self._local, operation)(*pieces[0])]
+        kept = [(each,) for each in sent] if sent is not None else [()] * len(pieces)
+        return self._workers.done(
+            [Task(own_engine, operation, first, piece) for first, piece in zip(kept, pieces, strict=True)]
+        )
+
+
+def _from_place(keys: Keys, part: slice) -> Keys:
+    """The same keys, for a part."""
+    return replace(keys, first=keys.first + part.start)
+
+
+def _joined(answers: Sequence[Answered]) -> Answered:
+    if len(answers) == 1:
+        return answers[0]
+    replies, shares = zip(*answers, strict=True)
+    return np.concatenate(replies), np.concatenate(shares)
+
+
+@cache
+def _seconds_per_transform(parameters: ParameterSet) -> float:
+    """Of one polynomial, with one thread here. The best of a few counts: others at work here only make it slower."""
+    one, tried = np.ones((1, parameters.degree), dtype=np.int32), []
+    for _ in range(4):
+        started = time.perf_counter()
+        own_engine().transform(parameters, one)
+        tried.append(time.perf_counter() - started)
+    return min(tried)
+
+
+# There: what a worker does.
+
+
+def _matrix(layout: Layout, entries: Small) -> PrivateMatrix:
+    return PrivateMatrix(own_engine(), layout, entries)
+
+
+@cache
+def own_engine() -> LatticeEngine:
+    """The best one of this machine, on one thread."""
+    return choose("auto", threads=1)

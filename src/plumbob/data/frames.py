@@ -1,0 +1,261 @@
+"""Tables from data frames of any kind, also from many that follow one another, and from arrays."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import narwhals.stable.v1 as nw
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from plumbob.arrays import Texts
+from plumbob.data import store
+from plumbob.data.cells import ColumnChoices, as_values, refuse_total, type_flag, whole_ids, without_gaps
+from plumbob.data.frame_columns import read_column, read_ids, read_labels
+from plumbob.data.labels import code_labels
+from plumbob.data.tables import DATE, FLAG, NUMBER, ORDER, Column, Table
+from plumbob.errors import DataError
+from plumbob.plan import suggestion
+
+UNNAMED = re.compile(r"\(column \d+\)|Unnamed: \d+")
+
+
+def table_from(
+    data: Any,
+    id_column: str | None = None,
+    label_column: str | None = None,
+    columns: Sequence[str] | None = None,
+    labels: ArrayLike | None = None,
+    choices: ColumnChoices = ColumnChoices(),  # noqa: B008  # Frozen.
+) -> Table:
+    """A table from a pandas, polars or Arrow frame, or a two-dimensional array; without ids a row's place is its id."""
+    if isinstance(data, np.ndarray):
+        _require_columns((), [id_column, label_column, *(columns or ())])
+        return _with_labels(_row_numbers(len(data)), _array_columns(data), labels)
+    if columns is not None:
+        choices = replace(choices, columns=tuple(columns))
+    return assemble([_frame_of(data)], id_column, label_column, choices, labels=labels)
+
+
+def assemble(
+    frames: Iterable[Any],
+    id_column: str | None,
+    label_column: str | None,
+    choices: ColumnChoices,
+    has_decimal_commas: bool = False,
+    labels: ArrayLike | None = None,
+) -> Table:
+    """One table from frames that follow one another; there is one at least."""
+    ids: list[str] = []
+    label_parts: list[NDArray[Any]] = []
+    growing: _Columns | None = None
+    rows = 0
+    for data in frames:
+        frame = _frame_of(data)
+        if growing is None:
+            _require_columns(frame.columns, [id_column, label_column, *(choices.columns or ()), *choices.drop])
+            _require_columns(frame.columns, [*choices.types, *choices.stepped, *choices.monotone])
+            growing = _Columns(_features(frame.columns, id_column, label_column, choices))
+        seen = rows
+        rows += len(frame)
+        growing.add(frame)
+        ids += read_ids(frame[id_column], seen) if id_column is not None else ()
+        label_parts += [read_labels(frame[label_column], seen)] if label_column is not None else []
+    done = growing.done() if growing is not None else ()
+    # A frame without rows says nothing of what its labels are.
+    filled = [part for part in label_parts if len(part)] or label_parts[:1]
+    given = np.concatenate(filled) if filled else labels
+    names_of_rows = _check_ids(tuple(ids)) if id_column is not None else _row_numbers(rows)
+    types = dict(choices.types)
+    kept, left_out = _without_row_counts(_as_chosen(done, choices, types, has_decimal_commas))
+    table = _with_labels(names_of_rows, kept, given, choices.positive)
+    return replace(table, choices=replace(choices, types=types), left_out=left_out)
+
+
+def _require_columns(names: Sequence[str], wanted: Iterable[str | None]) -> None:
+    absent = [name for name in wanted if name is not None and name not in names]
+    if absent:
+        if len(names) == 1:
+            raise DataError(
+                f"no column {', '.join(map(repr, absent))}: this table has one column only; expected cells separated by"
+                " commas, semicolons, tabs or vertical bars, and the columns' names in the first line"
+            )
+        close = suggestion(absent[0], names) or "; name one that it has, for example with --id or --label"
+        raise DataError(f"no column {', '.join(map(repr, absent))} among the {len(names)} columns of this table{close}")
+
+
+def _features(
+    names: Sequence[str], id_column: str | None, label_column: str | None, choices: ColumnChoices
+) -> list[str]:
+    chosen = names if choices.columns is None else choices.columns
+    without = {*choices.drop, *((id_column, label_column) if choices.columns is None else ())}
+    return [name for name in chosen if name not in without]
+
+
+def _as_chosen(
+    columns: Iterable[Column], choices: ColumnChoices, types: dict[str, str], has_decimal_commas: bool
+) -> list[Column]:
+    """Every column as it is told; those that are refused are named together, so that one more try is enough."""
+    read, refusals = [], []
+    for column in columns:
+        try:
+            read.append(_column_as_chosen(column, choices, types, has_decimal_commas))
+        except DataError as refusal:
+            refusals.append(refusal)
+    if len(refusals) == 1:
+        raise refusals[0]
+    if refusals:
+        listed = "".join(f"\n  {refusal}" for refusal in refusals)
+        raise DataError(f"{len(refusals)} columns cannot be read as they are:{listed}")
+    return read
+
+
+def _column_as_chosen(
+    column: Column, choices: ColumnChoices, types: dict[str, str], has_decimal_commas: bool
+) -> Column:
+    """The column as its cells, or the party's choices, have it; what its cells say of its type is added to `types`."""
+    kind = choices.types.get(column.name)
+    values = column.values
+    if not column.is_text and kind == "category":
+        values = np.array([None if value != value else f"{value:g}" for value in values.tolist()], dtype=object)
+    elif column.is_text:
+        texts = without_gaps(values.astype(object, copy=False), choices.gaps)
+        values, kind = as_values(column.name, texts, kind, has_decimal_commas)
+        if kind is not None:
+            types[column.name] = kind
+    chosen = Column(
+        column.name,
+        values,
+        column.name in choices.stepped,
+        column.name in choices.monotone,
+        tuple(choices.ranges.get(column.name, ())),
+        column.meaning if kind is None else _meaning(kind),
+    )
+    if chosen.is_monotone and chosen.is_text:
+        raise DataError(
+            f"--monotone {chosen.name}: expected numbers, dates or levels in order, this column is text; name its"
+            f" levels in order with {type_flag(chosen.name, 'low<mid<high')}"
+        )
+    return chosen
+
+
+def _meaning(kind: str) -> str:
+    """What the numbers of a column of this kind stand for."""
+    if "<" in kind:
+        return ORDER
+    return {"boolean": FLAG, "date": DATE}.get(kind.partition(":")[0], NUMBER)
+
+
+def _without_row_counts(columns: Iterable[Column]) -> tuple[tuple[Column, ...], tuple[str, ...]]:
+    """(features, names left out): a column without a name that is empty or counts the rows is none of the features."""
+    kept: list[Column] = []
+    left_out: list[str] = []
+    for column in columns:
+        if not UNNAMED.fullmatch(column.name):
+            kept.append(column)
+        elif column.is_missing.all() or _counts_rows(column):
+            left_out.append(column.name)
+        elif column.name.startswith("("):
+            raise DataError(f"{column.name[1:-1]} has no name in the first line; give it one, or take it out")
+        else:
+            kept.append(column)
+    return tuple(kept), tuple(left_out)
+
+
+def _counts_rows(column: Column) -> bool:
+    """The index that pandas writes into its files: whole numbers, each once, in any order after a shuffle."""
+    if column.is_text or column.is_missing.any():
+        return False
+    values = column.values.astype(np.float64, copy=False)
+    return bool((values == np.floor(values)).all()) and len(np.unique(values)) == len(values)
+
+
+@dataclass(repr=False)
+class _Columns:
+    """Columns that are filled piece by piece; a piece without any value fits numbers and texts alike."""
+
+    names: list[str]
+    texts: dict[int, list[tuple[slice, Texts]]] = field(default_factory=dict)
+    meanings: dict[int, set[str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.numbers = store.GrowingColumns(len(self.names))
+
+    def add(self, frame: Any) -> None:
+        first = self.numbers.rows
+        numbers = np.full((len(self.names), len(frame)), np.nan)
+        for place, name in enumerate(self.names):
+            piece = read_column(name, frame[name])
+            if piece.is_text:
+                texts = piece.values.astype(object, copy=False)
+                self.texts.setdefault(place, []).append((slice(first, first + len(frame)), texts))
+            else:
+                numbers[place] = piece.values
+                if not piece.is_missing.all():
+                    self.meanings.setdefault(place, set()).add(piece.meaning)
+        self.numbers.add(numbers)
+
+    def done(self) -> tuple[Column, ...]:
+        numbers = self.numbers.done()
+        return tuple(
+            Column(name, self._texts(place) if place in self.texts else numbers[place], meaning=self._meaning_of(place))
+            for place, name in enumerate(self.names)
+        )
+
+    def _meaning_of(self, place: int) -> str:
+        found = self.meanings.get(place, set())
+        return found.pop() if len(found) == 1 else NUMBER
+
+    def _texts(self, place: int) -> Texts:
+        cells = np.full(self.numbers.rows, None, dtype=object)
+        for rows, texts in self.texts.pop(place):
+            cells[rows] = texts
+        return cells
+
+
+def _with_labels(
+    ids: tuple[str, ...], columns: tuple[Column, ...], labels: ArrayLike | None, positive: str | None = None
+) -> Table:
+    if labels is None:
+        return Table(ids, columns)
+    coded, classes = code_labels(np.asarray(labels), positive)
+    if len(coded) != len(ids):
+        raise DataError(f"expected one label for each of {len(ids)} rows, got {len(coded)}")
+    return Table(ids, columns, coded, classes)
+
+
+def _check_ids(ids: tuple[str, ...]) -> tuple[str, ...]:
+    if ids:
+        refuse_total(ids[-1], len(ids))
+    return whole_ids(ids)
+
+
+def _row_numbers(n_rows: int) -> tuple[str, ...]:
+    return tuple(str(row) for row in range(n_rows))
+
+
+def _array_columns(data: NDArray[Any]) -> tuple[Column, ...]:
+    if data.ndim != 2 or data.dtype.kind not in "buif":
+        raise DataError(f"expected a two-dimensional array of numbers, got {data.ndim} dimensions of {data.dtype}")
+    return tuple(Column(f"x{place}", column.astype(np.float64)) for place, column in enumerate(data.T))
+
+
+def _frame_of(data: Any) -> Any:
+    if isinstance(data, nw.DataFrame):
+        return data
+    is_pandas = hasattr(data, "set_axis")
+    names = list(data.columns if is_pandas else getattr(data, "column_names", ()))
+    if repeated := len(names) - len(set(names)):
+        raise DataError(f"{repeated} of {len(names)} columns repeat a name; give each its own")
+    if is_pandas:
+        # pandas numbers the columns that nobody named.
+        data = data.set_axis([str(name) for name in names], axis=1)
+    try:
+        return nw.from_native(data, eager_only=True)
+    except (TypeError, ValueError):
+        # The library's own message may print the frame.
+        kind = type(data).__name__
+        raise DataError(
+            f"expected a pandas, polars or Arrow frame with named columns, or an array, got {kind}"
+        ) from None

@@ -1,0 +1,134 @@
+"""Tables from CSV and Parquet files, some rows at a time: a file may be larger than memory."""
+
+import shlex
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plumbob.arrays import Texts, Vector
+from plumbob.data import store
+from plumbob.data.cells import ColumnChoices
+from plumbob.data.csv_files import TextAfterAllError, describe_error, find_layout, read_csv, readable_names
+from plumbob.data.frames import assemble
+from plumbob.data.quoting import plainly_quoted
+from plumbob.data.tables import Column, Table
+from plumbob.errors import DataError
+
+
+def read_table(
+    path: str | Path,
+    id_column: str | None = None,
+    label_column: str | None = None,
+    columns: Sequence[str] | None = None,
+    choices: ColumnChoices = ColumnChoices(),  # noqa: B008  # Frozen.
+) -> Table:
+    """A table from a .csv (also .csv.gz) or .parquet file; `columns` picks and orders the features."""
+    file = _existing(Path(path))
+    if columns is not None:
+        choices = replace(choices, columns=tuple(columns))
+    table = _read(file, id_column, label_column, choices)
+    _refuse_infinite(table.columns)
+    return table
+
+
+def column_names(path: str | Path) -> tuple[str, ...]:
+    """Of a file, without its rows."""
+    from pyarrow import parquet
+
+    file = _existing(Path(path))
+    with _readable(file):
+        if file.name.lower().endswith((".parquet", ".pq")):
+            return tuple(parquet.read_schema(file).names)
+        with plainly_quoted(file) as source:
+            return readable_names(find_layout(source).names)
+
+
+def _existing(file: Path) -> Path:
+    if not file.is_file():
+        raise DataError(
+            f"{file}: expected a file, this is a folder" if file.is_dir() else f"{file}: there is no such file"
+        )
+    return file
+
+
+def _read(file: Path, id_column: str | None, label_column: str | None, choices: ColumnChoices) -> Table:
+    name = file.name.lower()
+    if name.endswith((".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt")):
+        with _readable(file), plainly_quoted(file) as source:
+            return _read_csv(source, id_column, label_column, choices)
+    if name.endswith((".parquet", ".pq")):
+        with _readable(file):
+            return assemble(_release_after(_read_parquet(file)), id_column, label_column, choices)
+    raise DataError(f"{file}: expected a name that ends in .csv, .csv.gz or .parquet")
+
+
+def _read_csv(file: Path, id_column: str | None, label_column: str | None, choices: ColumnChoices) -> Table:
+    layout = find_layout(file)
+    # Ids are read as text: 007 must stay 007, as it is in the peer's table.
+    texts = {column for column in (id_column, label_column, *choices.types) if column is not None}
+
+    def read(texts: set[str]) -> Table:
+        frames = _release_after(read_csv(file, layout, texts, choices.gaps))
+        with _readable(file, layout.names):
+            return assemble(frames, id_column, label_column, choices, layout.separator != ",")
+
+    try:
+        return read(texts)
+    except TextAfterAllError as late:
+        # A column looked like numbers for many rows, and its texts are gone by then.
+        return read(texts | late.names)
+
+
+@contextmanager
+def _readable(file: Path, names: tuple[str, ...] = ()) -> Iterator[None]:
+    try:
+        yield
+    except DataError:
+        # It says what is wrong already.
+        raise
+    except (OSError, ValueError, NotImplementedError) as error:
+        raise DataError(f"{file}: could not be read as a table ({describe_error(error, names)})") from None
+
+
+def _release_after(source: Iterator[Any]) -> Iterator[Any]:
+    from pyarrow import default_memory_pool
+
+    yield from source
+    # Arrow keeps what it used for the next file, and there is none.
+    default_memory_pool().release_unused()
+
+
+def _read_parquet(file: Path) -> Iterator[Any]:
+    """Frames; an empty one first, so that there is one."""
+    from pyarrow import Table as ArrowTable
+    from pyarrow import parquet
+
+    # Mapped, because a row group is often the whole file.
+    with parquet.ParquetFile(file, memory_map=True) as reader:
+        yield reader.schema_arrow.empty_table()
+        for batch in reader.iter_batches(batch_size=store.ROWS_AT_ONCE):
+            yield ArrowTable.from_batches([batch])
+
+
+def _refuse_infinite(columns: Sequence[Column]) -> None:
+    """All such columns in one message, so that one correction is enough."""
+    found = [(column.name, where) for column in columns if (where := _infinite(column.values)).any()]
+    if not found:
+        return
+    told = [
+        f"column {name!r}: {int(where.sum())} of {len(where)} numbers {'are' if where.sum() > 1 else 'is'} infinite or"
+        f" too large, the first in row {int(np.argmax(where)) + 1}"
+        for name, where in found
+    ]
+    leave = "the column" if len(found) == 1 else "these columns"
+    dropped = shlex.quote(",".join(name for name, _ in found))
+    raise DataError(f"{'; '.join(told)}; correct them, or leave {leave} out with --drop {dropped}")
+
+
+def _infinite(values: Vector | Texts) -> NDArray[np.bool_]:
+    return np.isinf(values.astype(np.float64, copy=False)) if values.dtype != object else np.zeros(1, dtype=np.bool_)

@@ -1,0 +1,98 @@
+"""The folders of one plan's runs and sessions at a party, by number and by name.
+
+HOME/runs/
+  HASH, HASH-2, ...          runs, by the first characters of the plan's hash; see `plumbob.run_folder`
+  align-HASH[.NAME]          rows being aligned
+  predict-HASH               a prediction under way
+"""
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from plumbob.errors import DataError
+from plumbob.party.home import Home
+from plumbob.party.run_list import is_unstarted
+from plumbob.plan import Plan
+from plumbob.run_folder import RunFolder
+from plumbob.transport.identity import make_private_folder
+
+SHORT = 12  # Characters of a plan's hash in a folder's name.
+
+
+@dataclass(frozen=True)
+class PlanRuns:
+    """Which folder is meant; only those that are asked to make one do."""
+
+    home: Home
+    plan: Plan
+
+    def open_run(self, is_new: bool) -> RunFolder:
+        """The last run of this plan, or the next one; a run that no peer ever met does not count."""
+        runs = self._by_number()
+        if runs and not is_new:
+            return runs[max(runs)]
+        if runs and is_unstarted(runs[max(runs)].path):
+            shutil.rmtree(runs.pop(max(runs)).path)
+        return RunFolder(self._make(self._name(max(runs, default=0) + 1)))
+
+    def number(self, run: RunFolder) -> int:
+        """The same at every party."""
+        return int(run.path.name.removeprefix(self._short).removeprefix("-") or "1")
+
+    def renumber(self, run: RunFolder, number: int) -> RunFolder:
+        """Under the number that the parties agreed on; it is higher than that of any run here."""
+        return RunFolder(run.path.rename(run.path.with_name(self._name(number))))
+
+    def has_finished(self) -> bool:
+        """Whether some run of this plan finished here."""
+        return any(run.is_finished() for run in self._by_number().values())
+
+    def last_finished(self) -> RunFolder:
+        """DataError if none came to its end."""
+        runs = self._by_number()
+        for number in sorted(runs, reverse=True):
+            if runs[number].is_finished():
+                return runs[number]
+        raise DataError("no finished run of this plan here; run: plumbob party train PLAN")
+
+    def alignment_folder(self, list_name: str) -> Path:
+        """Not made: an alignment that meets nobody leaves none."""
+        return self.home.runs / f"align-{self._short}{f'.{list_name}' if list_name else ''}"
+
+    def make_prediction_folder(self) -> Path:
+        return self._make(f"predict-{self._short}")
+
+    @property
+    def _short(self) -> str:
+        return self.plan.hash()[:SHORT]
+
+    def _name(self, number: int) -> str:
+        return self._short if number == 1 else f"{self._short}-{number}"
+
+    def _make(self, name: str) -> Path:
+        return make_run_folder(self.home.runs / name)
+
+    def _by_number(self) -> dict[int, RunFolder]:
+        short = self._short
+        places = self.home.runs.glob(f"{short}*")
+        numbered = ((place.name.removeprefix(short).removeprefix("-") or "1", place) for place in places)
+        runs = {int(number): RunFolder(place) for number, place in numbered if number.isdigit()}
+        for run in runs.values():
+            self._refuse_other_plan(run)
+        return runs
+
+    def _refuse_other_plan(self, run: RunFolder) -> None:
+        """A folder's name is the beginning of a hash, and whoever writes two plans can make these alike."""
+        if run.plan_file.exists() and Plan.load(run.plan_file).hash() != self.plan.hash():
+            raise DataError(
+                f"{run.path}: holds a run of another plan whose hash begins like this one's, which does not happen by "
+                "chance; use the plan that was signed, and ask whoever sent this one"
+            )
+
+
+def make_run_folder(place: Path) -> Path:
+    """With the folder that all runs are in; both for their owner alone."""
+    make_private_folder(place.parent)
+    make_private_folder(place)
+    return place

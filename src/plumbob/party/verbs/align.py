@@ -1,0 +1,119 @@
+"""`party align`: the rows that all parties share, found with the peers and kept in this party's folder."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from plumbob.callbacks import Tell
+from plumbob.party import alignment
+from plumbob.party.conversation import AnyConnector
+from plumbob.party.home import Home
+from plumbob.party.journals import journaled_randomness, open_journal
+from plumbob.party.outcome import GivenPlan, plan_argument, plan_of
+from plumbob.party.party_run import PartyRun, party_run_at, refuse_strangers, tell_refusals_at
+from plumbob.party.plan_runs import PlanRuns, make_run_folder
+from plumbob.party.rows import choice_of_held_out, own_ids, own_table
+from plumbob.plan import Plan
+from plumbob.protocol.alignment import MOST_IDS, Alignment
+from plumbob.report.progress import StepProgress
+from plumbob.transport import Connection
+
+CHOSEN_BY_COLUMN = "all parties know which, and nothing else about the column that decided"
+
+
+@dataclass(frozen=True)
+class AlignmentOptions:
+    """As the command line has them."""
+
+    name: str = ""
+    data: Path | None = None
+    at_least: int | None = None
+    at_most: int = MOST_IDS
+    jobs: int | None = None
+    is_new: bool = False
+    split_by: str | None = None
+
+
+def align(folder: Path, given: GivenPlan, options: AlignmentOptions, quiet: bool, tell: Tell) -> dict[str, Any]:
+    """The rows that all parties have; with `at_least`, only if there are at least that many."""
+    home, plan = Home.open(folder), plan_of(given)
+    # Before there is a folder for the session: a refusal leaves none.
+    refuse_strangers(home, plan)
+    name = alignment.checked_list_name(options.name)
+    with tell_refusals_at(home, plan, "align", tell, name):
+        table = (own_ids if name else own_table)(home, plan, options.data)
+        choose = None if name else choice_of_held_out(home, plan, options.split_by, options.data)
+    place = PlanRuns(home, plan).alignment_folder(name)
+    if options.is_new:
+        shutil.rmtree(place, ignore_errors=True)
+    party_run = replace(party_run_at(home, plan, table, place, alignment.LARGEST_MESSAGE, tell), list_name=name)
+    with (
+        StepProgress("align", quiet) as progress,
+        _folder_if_met(party_run) as party_run,
+        open_journal(place) as journal,
+    ):
+        at_least = options.at_least
+        intersection = alignment.IntersectionOptions(
+            None if at_least is None else lambda size: size >= at_least,
+            options.jobs,
+            lambda done, steps: progress(_Chunk(done), steps),
+            most_ids=options.at_most,
+            holds_out=not name,
+            choose=choose,
+        )
+        found, peers_are_done = alignment.align(party_run, journal, journaled_randomness(journal), intersection)
+    # Before its journal goes: whoever is killed in between need not ask the peers again.
+    file = None if found.ids is None else alignment.keep(home, plan, found, name)
+    if peers_are_done:
+        shutil.rmtree(place)
+    result = {"size": found.size, "sizes": found.sizes, "order_hash": found.order_hash}
+    if file is None:
+        return {**result, "lines": [f"{_sizes(found)}; a party declined to continue, so no ids were revealed"]}
+    return {**result, "file": str(file), "lines": _lines(plan, found, file, plan_argument(given), options)}
+
+
+def _lines(plan: Plan, found: Alignment, file: Path, plan_file: str, options: AlignmentOptions) -> list[str]:
+    lines = [_sizes(found), f"hash of their order, the same at every party: {found.order_hash}", str(file)]
+    if found.held_out is not None:
+        lines.append(f"{plan.held_out_by} chose {len(found.held_out)} of them to be held out: {CHOSEN_BY_COLUMN}")
+    data = f" --data {options.data}" if options.data else ""
+    step = f"predict {plan_file} --name {options.name}{data}" if options.name else f"sign {plan_file}"
+    return [*lines, f"next, on all sides: plumbob party {step}"]
+
+
+def _sizes(found: Alignment) -> str:
+    sizes = ", ".join(f"{party} {size}" for party, size in found.sizes.items())
+    return f"{found.size} rows in common ({sizes})"
+
+
+@contextmanager
+def _folder_if_met(party_run: PartyRun) -> Iterator[PartyRun]:
+    """A session that ends before any peer was there leaves no folder: nobody could resume it, and it is no run."""
+    is_new = not party_run.folder.exists()
+    make_run_folder(party_run.folder)
+    peers_met: list[str] = []
+
+    def connector_for(on_connection: Callable[[Connection], None]) -> AnyConnector:
+        def attach(connection: Connection) -> None:
+            # From its greeting on, the peer knows this journal and wants no other.
+            peers_met.append(connection.peer)
+            on_connection(connection)
+
+        return party_run.connector_for(attach)
+
+    try:
+        yield replace(party_run, connector_for=connector_for)
+    except BaseException:
+        if is_new and not peers_met:
+            shutil.rmtree(party_run.folder)
+        raise
+
+
+class _Chunk:
+    """What the progress bar asks of a batch."""
+
+    def __init__(self, step: int) -> None:
+        self.step, self.epoch = step, 0

@@ -1,0 +1,166 @@
+"""`party predict`: scores of aligned rows at the label party; at the others, one session of answers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from plumbob.arrays import Vector
+from plumbob.callbacks import Tell
+from plumbob.data import Table, canonical_ids, held_out_rows, in_agreed_order, read_table
+from plumbob.errors import DataError
+from plumbob.model.links import log_odds
+from plumbob.party import alignment, prediction
+from plumbob.party.home import Home
+from plumbob.party.journals import journaled_randomness, one_session
+from plumbob.party.outcome import GivenPlan, plan_of
+from plumbob.party.party_run import PartyRun, party_run_at, refuse_strangers, tell_refusals_at
+from plumbob.party.plan_runs import PlanRuns
+from plumbob.party.scores import refuse_unwritable, threshold_of, unusual_lines, write_scores
+from plumbob.party.verbs.align import AlignmentOptions, align
+from plumbob.plan import Plan
+from plumbob.protocol.part import ModelPart
+from plumbob.protocol.prediction import RowLimit
+from plumbob.protocol.quality import measured
+from plumbob.protocol.sqlite_journal import SqliteJournal
+from plumbob.run_folder import RunFolder
+
+TEST = "test"  # The name under which test rows are aligned.
+NEW_ROWS = (
+    "for new rows type, on all sides: plumbob party align PLAN --name NAME --data FILE, then predict with the same "
+    "--name and --data"
+)
+
+
+@dataclass(frozen=True)
+class PredictionOptions:
+    """As the command line has them."""
+
+    ids: Sequence[str] = ()
+    name: str = ""
+    data: Path | None = None
+    most_rows: int | None = None
+    out: Path = Path("scores.csv")
+    threshold: str | None = None
+    cost: str | None = None
+    is_strict: bool = False
+    test: Path | None = None
+    """Rows of this party's own to judge the model on: they are aligned first."""
+
+
+def predict(folder: Path, given: GivenPlan, options: PredictionOptions, tell: Tell) -> dict[str, object]:
+    """Scores of aligned rows at the label party; at the others, one session of answers."""
+    home, plan = Home.open(folder), plan_of(given)
+    if options.test is None:
+        return _predict_aligned(home, plan, options, None, tell)
+    with tell_refusals_at(home, plan, "align", tell, TEST):
+        labels = _test_labels(home, plan, options)
+    tell(align(folder, given, AlignmentOptions(TEST, options.test, is_new=True), True, tell)["lines"][0])
+    return _predict_aligned(home, plan, replace(options, name=TEST, data=options.test), labels, tell)
+
+
+def _predict_aligned(
+    home: Home, plan: Plan, options: PredictionOptions, labels: dict[str, int] | None, tell: Tell
+) -> dict[str, object]:
+    """With the labels of test rows, by id, how good the scores are."""
+    name = alignment.checked_list_name(options.name)
+    is_asking = home.identity.name == plan.label_party.name
+    runs = PlanRuns(home, plan)
+    refuse_strangers(home, plan)
+    with tell_refusals_at(home, plan, "predict", tell, name):
+        run = runs.last_finished()
+        part = ModelPart.load(run.part_file(home.identity.name))
+        table = _table_to_predict(home, plan, part, options)
+        rows = _rows_asked(table, options.ids) if is_asking else []
+        threshold = threshold_of(options.threshold, options.cost, part)
+        if is_asking:
+            refuse_unwritable(options.out)
+    unseen, rare = part.encoder.unseen(table), part.encoder.counted_as_rare(table)
+    unusual = unusual_lines(home.identity.name, unseen, rare, len(table))
+    place = runs.make_prediction_folder()
+    party_run = replace(party_run_at(home, plan, table, place, prediction.largest_message(plan), tell), list_name=name)
+    with one_session(place) as journal:
+        if not is_asking:
+            limit = prediction.row_limit(plan, part.training_rows, options.most_rows or home.settings.most_rows)
+            result = _answer(party_run, journal, part, prediction.AnsweredRows.of(home, plan), limit)
+            return {**result, "lines": [*unusual, *result["lines"]]}
+        scores = prediction.ask(party_run, journal, journaled_randomness(journal), part, rows)
+    if part.classes is None:
+        raise DataError("the label party's part names no classes; was it saved by another version?")
+    # Ids with what is predicted of them: nobody else's business.
+    options.out.touch(mode=0o600)
+    ids = [table.ids[row] for row in rows]
+    written = write_scores(options.out, ids, scores, part.classes, unusual, threshold, plan, _held_out(home, plan, run))
+    return written if labels is None else {**written, **_quality(labels, ids, log_odds(plan, scores), written)}
+
+
+def _answer(
+    party_run: PartyRun,
+    journal: SqliteJournal,
+    part: ModelPart,
+    ledger: prediction.AnsweredRows,
+    limit: RowLimit | None,
+) -> dict[str, Any]:
+    served = prediction.answer(party_run, journal, journaled_randomness(journal), part, ledger, limit)
+    in_all = ledger.answered()
+    asker = party_run.plan.label_party.name
+    queries = "1 query" if served.queries == 1 else f"{served.queries} queries"
+    line = f"answered {served.rows} rows in {queries} of {asker}, {in_all} rows of this plan in all"
+    return {"queries": served.queries, "rows": served.rows, "rows_in_all": in_all, "lines": [line]}
+
+
+def _table_to_predict(home: Home, plan: Plan, part: ModelPart, options: PredictionOptions) -> Table:
+    """Only the model's columns: rows to predict need no label."""
+    reading = part.encoder.reading
+    gaps = tuple(dict.fromkeys([*reading.gaps, *home.settings.reading.gaps]))
+    file = options.data or home.data_file
+    table = read_table(file, home.settings.id_column, choices=replace(reading, gaps=gaps))
+    common = in_agreed_order(table, alignment.kept_for(home, plan, options.name).ids, NEW_ROWS)
+    if options.is_strict:
+        part.encoder.refuse_unseen(common)
+    return common
+
+
+def _rows_asked(table: Table, ids: Sequence[str]) -> list[int]:
+    if not ids:
+        return list(range(len(table)))
+    position = {identity: row for row, identity in enumerate(table.ids)}
+    if unknown := sum(identity not in position for identity in ids):
+        raise DataError(f"{unknown} of {len(ids)} ids are not among the {len(table)} aligned rows")
+    return [position[identity] for identity in ids]
+
+
+def _held_out(home: Home, plan: Plan, run: RunFolder) -> dict[str, bool]:
+    """Of every row that was aligned for training, whether the run held it out."""
+    aligned = alignment.kept_for(home, plan)
+    ids = aligned.ids
+    if plan.held_out_by and aligned.held_out is not None:
+        held_out = np.array(aligned.held_out, dtype=np.intp)
+    else:
+        _, held_out = held_out_rows(ids, plan.held_out(len(ids)), bytes.fromhex(run.record().seed))
+    return dict.fromkeys(ids, False) | dict.fromkeys((ids[row] for row in held_out.tolist()), True)
+
+
+def _test_labels(home: Home, plan: Plan, options: PredictionOptions) -> dict[str, int] | None:
+    """By id, at the label party; read before anybody is met, so that a file without labels is refused here."""
+    if options.name or options.data is not None or options.ids:
+        raise DataError("--test goes without --name, --data and --ids: all rows of that file are aligned and judged")
+    run = PlanRuns(home, plan).last_finished()
+    if home.identity.name != plan.label_party.name:
+        return None
+    reading = replace(home.settings.reading, columns=(), drop=(), types={}, stepped=(), monotone=(), ranges={})
+    table = read_table(
+        options.test or home.data_file, home.settings.id_column, home.settings.label_column, choices=reading
+    )
+    if table.labels is None or table.classes != ModelPart.load(run.part_file(home.identity.name)).classes:
+        raise DataError(f"--test {options.test}: its labels have other classes than those of training; correct them")
+    return dict(zip(canonical_ids(table.ids), table.labels.tolist(), strict=True))
+
+
+def _quality(labels: dict[str, int], ids: Sequence[str], odds: Vector, written: dict[str, Any]) -> dict[str, Any]:
+    """The model's quality on the user's own test rows."""
+    found = measured([labels[identity] for identity in ids], odds)
+    shown = ", ".join(f"{name.replace('_', ' ')} {value:.4f}" for name, value in found.items() if value is not None)
+    return {"quality": found, "lines": [*written["lines"], f"on the {len(ids)} test rows: {shown}"]}

@@ -1,0 +1,87 @@
+"""`party sign`: what a plan leaks and opens is shown, and then this party's word is given."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from plumbob.errors import UnsignedPlanError
+from plumbob.party import signature
+from plumbob.party.home import Home
+from plumbob.party.outcome import GivenPlan, plan_argument, plan_of
+from plumbob.party.party_run import refuse_strangers
+from plumbob.party.rows import aligned_rows, is_arbiter
+from plumbob.plan import Plan
+from plumbob.protocol.widths import ASSUMED_ROWS
+from plumbob.record import Finding
+
+NOT_ALIGNED_YET = (
+    f"These rows are not aligned yet, and the plan does not say how many there are: the findings assume "
+    f"{ASSUMED_ROWS:,}. Run `plumbob party align` and sign again to judge the real number."
+)
+
+
+def sign(
+    folder: Path,
+    given: GivenPlan,
+    accept_leaks: bool,
+    *,
+    is_verbose: bool = False,
+    ask: Callable[[list[str]], bool] | None = None,
+) -> dict[str, object]:
+    """This party's word for a plan; one that leaks needs its word for that too. `ask` shows the lines, and may say no.
+
+    Without `ask` the lines are among those of the result.
+    """
+    from plumbob.checking.check import check
+    from plumbob.checking.refusal import refuse_leaks
+
+    home, plan = Home.open(folder), plan_of(given)
+    refuse_strangers(home, plan)
+    rows = plan.rows or aligned_rows(home, plan) or None
+    refuse_leaks(plan, rows, accept_leaks)
+    findings, notes = check(plan, rows), _notes(plan, rows)
+    shown = [*_lines(plan, rows, findings, notes, is_verbose), ""]
+    if ask is not None and not ask(shown):
+        raise UnsignedPlanError("nothing was signed; to change the plan, agree on another one: plumbob party propose")
+    file = signature.sign(home, plan, accepts_leaks=accept_leaks)
+    leaks = " and accepted its leaks" if accept_leaks else ""
+    lines = [
+        *(shown if ask is None else []),
+        f"{home.identity.name} signed {plan.hash()}{leaks}",
+        _next(plan_argument(given), is_aligned=rows is not None or is_arbiter(home, plan)),
+    ]
+    return {
+        "plan_hash": plan.hash(),
+        "signature": str(file),
+        "accepted_leaks": accept_leaks,
+        "rows": rows or 0,
+        "findings": [asdict(finding) for finding in findings],
+        "notes": notes,
+        "lines": lines,
+    }
+
+
+def _next(file: str, *, is_aligned: bool) -> str:
+    """Rows are aligned before anybody trains; an arbiter has none."""
+    if is_aligned:
+        return f"next, once all parties have signed: plumbob party train {file}"
+    return f"next, on all sides: plumbob party align {file}; then plumbob party train {file}"
+
+
+def _notes(plan: Plan, rows: int | None) -> list[str]:
+    """All that `check` notes, and first what was assumed about rows that are not aligned yet."""
+    from plumbob.checking.check import notes
+
+    return notes(plan, rows) if rows is not None else [NOT_ALIGNED_YET, *notes(plan, ASSUMED_ROWS)]
+
+
+def _lines(
+    plan: Plan, rows: int | None, findings: Sequence[Finding], notes: Sequence[str], is_verbose: bool
+) -> list[str]:
+    """One screen; or everything that `check --verbose` shows."""
+    from plumbob.checking.consent import consent_lines
+    from plumbob.checking.findings import lines_of
+
+    if is_verbose:
+        return [*lines_of(findings), "", *(f"note: {note}" for note in notes)]
+    return consent_lines(plan, rows or ASSUMED_ROWS, findings, "" if rows else notes[0])

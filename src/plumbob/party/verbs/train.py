@@ -1,0 +1,137 @@
+"""`party train`: this party's part in a run, its page and its signed receipt."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from plumbob.callbacks import Tell
+from plumbob.data import Table
+from plumbob.errors import UnsafePlanError
+from plumbob.party import prediction, receipts, signature, training
+from plumbob.party.conversation import OtherNumber
+from plumbob.party.home import Home
+from plumbob.party.journals import journaled_randomness, open_journal
+from plumbob.party.label_budget import LabelBudget
+from plumbob.party.outcome import GivenPlan, plan_argument, plan_of
+from plumbob.party.party_run import PartyRun, party_run_at, refuse_strangers, tell_refusals_at
+from plumbob.party.plan_runs import PlanRuns
+from plumbob.party.rows import aligned_table, is_arbiter
+from plumbob.party.sizes import largest_message
+from plumbob.plan import Plan
+from plumbob.protocol.openings import most_scored_rows
+from plumbob.protocol.quality import shows_quality
+from plumbob.protocol.sqlite_journal import SqliteJournal
+from plumbob.record import RunRecord
+from plumbob.report.progress import StepProgress
+from plumbob.run_folder import RunFolder
+
+
+def train(
+    folder: Path, given: GivenPlan, is_new: bool, quiet: bool, tell: Tell, *, allow_test_keys: bool = False
+) -> dict[str, object]:
+    """This party's part in a run, from its beginning or from where it was interrupted."""
+    home, plan = Home.open(folder), plan_of(given)
+    refuse_strangers(home, plan)
+    with tell_refusals_at(home, plan, "train", tell):
+        _refuse_test_keys(plan, allow_test_keys)
+        signed = signature.own_signature(home, plan)
+        table = None if is_arbiter(home, plan) else aligned_table(home, plan)
+    if plan.seed:
+        tell(f"the plan fixes the seed ({plan.seed}): everybody knows batches and starting weights beforehand")
+    rows = len(table) if table is not None else plan.rows
+    runs = PlanRuns(home, plan)
+    run = runs.open_run(is_new)
+    party_run = replace(party_run_at(home, plan, table, run.path, largest_message(plan, rows), tell), signature=signed)
+    while True:
+        try:
+            record = _take_part(home, replace(party_run, folder=run.path, number=runs.number(run)), quiet, tell)
+            break
+        except OtherNumber as other:
+            # Nothing was sent yet; the journal is closed, and keeps its identity under the new name.
+            run = runs.renumber(run, other.number)
+            tell(f"this is run {other.number} of the plan on another side, so it is here too: {run.path}")
+    result = _report(home, plan, record, run)
+    # An arbiter takes no part in prediction.
+    if table is None:
+        return result
+    has_room = has_room_for_all(home, plan, rows, runs.number(run))
+    return {**result, "lines": [*result["lines"], *next_commands(plan, plan_argument(given), rows, has_room)]}
+
+
+def _refuse_test_keys(plan: Plan, are_allowed: bool) -> None:
+    """A plan is the peer's proposal as much as ours, so the word for short keys is given here and not in it."""
+    has_key_bits = plan.protocol != "clear" and plan.scheme != "lattice"
+    if plan.test_only_keys and has_key_bits and not are_allowed:
+        raise UnsafePlanError(
+            f"the plan has keys of {plan.key_bits} bits for tests only, which can be factored; set key_bits = 2048 and "
+            "test_only_keys = false, or, with made-up data, add --allow-test-keys"
+        )
+
+
+def _take_part(home: Home, party_run: PartyRun, quiet: bool, tell: Tell) -> RunRecord:
+    """From wherever its journal stands to the end."""
+    plan, place = party_run.plan, party_run.folder
+    RunFolder(place).plan_file.write_text(plan.to_toml(), encoding="utf-8")
+    with StepProgress(plan.protocol, quiet) as progress, open_journal(place) as journal:
+        if journal.resumed() is not None:
+            tell("resuming a run that was interrupted")
+        with party_run.tell_refusals("train"):
+            _book(home, plan, party_run.table, journal)
+        return training.train(party_run, journal, journaled_randomness(journal), progress)
+
+
+def _book(home: Home, plan: Plan, table: Table | None, journal: SqliteJournal) -> None:
+    """What the run will give away of this party's rows, before it does."""
+    if table is None:
+        return
+    if home.identity.name == plan.label_party.name:
+        LabelBudget.of(home).book(plan, journal.identity(), table.ids, home.settings.label_epsilon)
+    else:
+        prediction.book_held_out(home, plan, journal, len(table))
+
+
+def _report(home: Home, plan: Plan, record: RunRecord, run: RunFolder) -> dict[str, Any]:
+    """Its page and its signed receipt; what was signed once keeps its date."""
+    from plumbob.checking.filing import with_predictions
+    from plumbob.report.results import write_report
+
+    receipt = receipts.signature_of(run)
+    if receipt.is_valid:
+        again = f"this run was finished already, and signed on {receipt.date}; --new starts another run of the plan"
+        result = _result(record, run)
+        return {**result, "lines": [again, *result["lines"]]}
+    # One party alone cannot score an attack: its page shows what the plan alone says.
+    shown = with_predictions(record)
+    run.keep(shown)
+    write_report(shown, run.path)
+    receipts.sign_record(home, run, [party.name for party in plan.parties])
+    return _result(shown, run)
+
+
+def _result(record: RunRecord, run: RunFolder) -> dict[str, Any]:
+    from plumbob.report.results import lines_of
+
+    lines = [*lines_of(record, run.path), f"to see the signed receipt: plumbob receipt {run.path}"]
+    return {"out": str(run.path), "report": str(run.report_file), **record.to_dict(), "lines": lines}
+
+
+def has_room_for_all(home: Home, plan: Plan, rows: int, runs: int) -> bool:
+    """Whether every aligned row may still be scored, as far as this party knows: the label party keeps no count."""
+    is_asking = home.identity.name == plan.label_party.name
+    held_out = plan.held_out(rows) if shows_quality(plan, rows) else 0
+    used = held_out * runs if is_asking else prediction.AnsweredRows.of(home, plan).answered()
+    limit = prediction.row_limit(plan, rows - plan.held_out(rows), 0 if is_asking else home.settings.most_rows)
+    return limit is None or used + rows <= limit.rows
+
+
+def next_commands(plan: Plan, plan_file: str, rows: int, has_room: bool) -> list[str]:
+    """What the plan allows, and the commands that it leaves room for."""
+    limit = most_scored_rows(plan, rows - plan.held_out(rows))
+    held_out = f", the {plan.held_out(rows):,} held-out ones of each run included" if shows_quality(plan, rows) else ""
+    allowed = f"the plan allows {limit:,} scored rows in all{held_out}"
+    new_rows = (
+        f"next, on all sides, for new rows: plumbob party align {plan_file} --name NAME --data FILE, then "
+        f"plumbob party predict {plan_file} --name NAME --data FILE"
+    )
+    all_rows = f"; for the {rows:,} aligned rows: plumbob party predict {plan_file}" if has_room else ""
+    return [*([allowed] if limit else []), new_rows + all_rows]

@@ -1,0 +1,201 @@
+"""The engine `ray` for lattices on a real cluster of two nodes: the same bytes, also when a node is lost."""
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from plumbob.crypto.engines import workers
+from plumbob.crypto.lattice import (
+    Evaluator,
+    LatticeEngine,
+    Layout,
+    Owner,
+    PrivateMatrix,
+    Register,
+    SlotLayout,
+    choose,
+    sets,
+)
+from plumbob.crypto.lattice.layout import Direction
+from plumbob.errors import CiphertextRefusedError
+from plumbob.protocol.lattice_shares import LatticeParty
+from plumbob.workshop.simulation import Run
+from tests.crypto.lattice.support import (
+    EVALUATOR_SEED,
+    TINY,
+    TINY_SLOTS,
+    TINY_WIDE,
+    Played,
+    admitted,
+    make_key,
+    play,
+    play_shares,
+    play_slots,
+    random_entries,
+    random_pairs,
+)
+from tests.crypto.nodes import IGNORED_WARNINGS, homes_of_workers, seen_tasks, two_nodes
+from tests.crypto.support import seeded
+from tests.protocol.support import made_up, trained, weights_of
+from tests.protocol.test_lattice_shares import lattice_plan
+
+pytestmark = IGNORED_WARNINGS
+
+ROWS = sets.SLOTS.degree + 3000
+"""More than one block of slots holds."""
+
+
+@pytest.fixture(scope="module")
+def nodes() -> Iterator[Any]:
+    """For all tests of this file."""
+    with two_nodes() as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def spread(nodes: Any, monkeypatch: pytest.MonkeyPatch) -> list[workers.Task]:
+    """Everything travels, also what would be too little work; the tasks that were given out."""
+    monkeypatch.setattr(workers, "LEAST_SECONDS", 0.0)
+    return seen_tasks(monkeypatch)
+
+
+def product(direction: Direction) -> Callable[[LatticeEngine], Played]:
+    """With a matrix of several blocks of rows, the last one not full."""
+    parameters, bits = (TINY, (51, 32)) if direction == "scores" else (TINY_WIDE, (104, 88))
+    layout = Layout(parameters, direction, 100, 5, 3, *bits)
+    generator = np.random.default_rng(5)
+    entries, values = random_entries(generator, 100, 5), random_pairs(generator, layout.inputs, bits[0])
+    return lambda engine: play(engine, layout, entries, values)
+
+
+def slots(is_turn: bool) -> Callable[[LatticeEngine], Played]:
+    """Small numbers on both sides, in five blocks of rows."""
+    layout = SlotLayout(TINY_SLOTS, 300, 4, is_turn)
+    left, right = np.random.default_rng(6).integers(-(2**20), 2**20, (2, 4, 300)).astype(np.int32)
+    return lambda engine: play_slots(engine, layout, left, right)
+
+
+def shares() -> Callable[[LatticeEngine], Played]:
+    """Wide numbers on the owner's side."""
+    layout, generator = SlotLayout(TINY_SLOTS, 300, 4, is_turn=True), np.random.default_rng(7)
+    left = random_pairs(generator, 4 * 300, 107).reshape(4, 300, 2)
+    right = generator.integers(-(2**20), 2**20, (4, 300)).astype(np.int32)
+    return lambda engine: play_shares(engine, layout, left, right)
+
+
+PRODUCTS = {
+    "scores": (product("scores"), {"encrypt", "reply", "open"}),
+    "gradients": (product("gradients"), {"encrypt", "add_up", "open"}),
+    "inner products": (slots(is_turn=False), {"encrypt_slots", "reply_slots", "open_slots"}),
+    "complex products": (slots(is_turn=True), {"encrypt_slots", "reply_turns", "open_slots"}),
+    "products of shares": (shares(), {"encrypt_wide_slots", "reply_turns", "open_slots"}),
+}
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_products_are_those_of_one_process(spread: list[workers.Task], name: str) -> None:
+    """Requests, replies and both shares are the same bytes, and every step was spread."""
+    play_with, operations = PRODUCTS[name]
+    there, here = play_with(choose("ray", threads=1)), play_with(choose(threads=1))
+    assert (there.request, there.answer.reply) == (here.request, here.answer.reply)
+    np.testing.assert_array_equal(there.answer.share, here.answer.share)
+    np.testing.assert_array_equal(there.opened, here.opened)
+    assert {task.operation for task in spread} == operations
+
+
+@pytest.mark.usefixtures("nodes")
+def test_small_work_stays_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What takes less than two tasks' time is not sent; the bytes are those of one process all the same."""
+    sent = seen_tasks(monkeypatch)
+    for play_with, _ in PRODUCTS.values():
+        assert play_with(choose("ray", threads=1)).answer.reply == play_with(choose(threads=1)).answer.reply
+    assert sent == []
+
+
+@pytest.mark.usefixtures("spread")
+def test_a_matrix_is_sent_once() -> None:
+    """Its parts lie in the store for as long as the matrix is there: the second product sends none."""
+    evaluator, request = asked(choose("ray", threads=1))
+    first = evaluator.reply(request)
+    sent = evaluator.matrix.prepared["ray"]
+    assert evaluator.reply(request).reply == first.reply
+    assert evaluator.matrix.prepared["ray"] is sent
+    assert len(sent) == 2
+
+
+@pytest.mark.usefixtures("spread")
+def test_residues_out_of_range_are_refused() -> None:
+    """What a peer sent is refused as it is without a cluster, and the next product finds the workers in order."""
+    evaluator, request = asked(choose("ray", threads=1))
+    with pytest.raises(CiphertextRefusedError, match="outside its range"):
+        evaluator.reply(request[:-13] + b"\xff" * 13)
+    evaluator, request = asked(choose("ray", threads=1))
+    assert evaluator.reply(request).reply
+
+
+def asked(engine: LatticeEngine) -> tuple[Evaluator, bytes]:
+    """Somebody with a matrix of several blocks, and a request to it."""
+    layout, key = Layout(TINY, "scores", 100, 5, 3, 51, 32), make_key(engine, TINY)
+    matrix = PrivateMatrix(engine, layout, np.ones((100, 5), dtype=np.int64))
+    request = Owner(key, layout).request(random_pairs(np.random.default_rng(8), 5, 51))
+    return Evaluator(matrix, admitted(key), EVALUATOR_SEED, Register()), request
+
+
+def messages_of(run: Run) -> dict[str, dict[str, list[bytes]]]:
+    """All that each party received, byte for byte."""
+    return {name: transcript.frames for name, transcript in run.transcripts.items()}
+
+
+def shares_of(run: Run) -> dict[str, Any]:
+    """Each party's shares of all weights."""
+    return {name: party.held for name, party in run.parties.items() if isinstance(party, LatticeParty)}
+
+
+def train_with(engine: str, split: tuple[int, ...], progress: Any = None) -> Run:
+    """A run whose randomness is the same each time, with all its messages."""
+    plan = lattice_plan(split, epochs=2, seed=3)
+    randomness = {party.name: seeded(party.name) for party in plan.parties}
+    return trained(
+        plan,
+        made_up(ROWS, sum(split)),
+        engine=engine,
+        jobs=1,
+        randomness=randomness,
+        keep_bytes=True,
+        progress=progress,
+    )
+
+
+@cache
+def train_here(split: tuple[int, ...]) -> Run:
+    """The same run without a cluster."""
+    return train_with("auto", split)
+
+
+@pytest.mark.parametrize("split", [(2, 3), (2, 1, 2)], ids=["two parties", "three parties"])
+def test_a_run_is_that_of_one_process(spread: list[workers.Task], split: tuple[int, ...]) -> None:
+    """Weights, shares and every message of a whole run are the native engine's, and the row blocks were spread."""
+    there, here = train_with("ray", split), train_here(split)
+    assert there.record.engine == "ray"
+    assert messages_of(there) == messages_of(here)
+    assert shares_of(there) == shares_of(here)
+    np.testing.assert_array_equal(weights_of(there), weights_of(here))
+    assert {"encrypt", "reply", "add_up", "encrypt_slots"} <= {task.operation for task in spread}
+
+
+@pytest.mark.usefixtures("spread")
+def test_a_run_survives_the_loss_of_a_node(nodes: Any) -> None:
+    """Killed after the first pass, whatever it is doing then: weights and messages are those of one process."""
+    assert len(set(homes_of_workers())) == 2
+
+    def kill_once(batch: object, steps: int) -> None:
+        if getattr(batch, "step", 0) == 1:
+            nodes.remove_node(next(iter(nodes.worker_nodes)), allow_graceful=False)
+
+    there, here = train_with("ray", (2, 3), kill_once), train_here((2, 3))
+    assert len(set(homes_of_workers())) == 1
+    assert messages_of(there) == messages_of(here)
+    np.testing.assert_array_equal(weights_of(there), weights_of(here))

@@ -1,0 +1,128 @@
+"""A part of a request or of a reply, made by itself, has the bytes that it has in the whole."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from plumbob.crypto.lattice import LatticeEngine, Layout, PrivateMatrix, pairs
+from plumbob.crypto.lattice.interface import Answered, Packed, ReplyKeys, RequestKeys
+from plumbob.crypto.lattice.sets import ParameterSet
+from tests.crypto.lattice.support import TINY, TINY_SLOTS, TINY_WIDE, random_entries, random_pairs
+
+STREAMS = [bytes([number]) * 32 for number in range(6)]
+CUTS = [slice(0, 1), slice(1, 4), slice(4, 5)]
+"""Of five polynomials, or blocks of rows."""
+COUNT = CUTS[-1].stop
+
+
+def request_keys(engine: LatticeEngine, parameters: ParameterSet) -> RequestKeys:
+    """Those of one request."""
+    return RequestKeys(engine.secret(parameters, STREAMS[0]), STREAMS[1], STREAMS[2])
+
+
+def reply_keys(engine: LatticeEngine, parameters: ParameterSet) -> ReplyKeys:
+    """Those of its reply."""
+    return ReplyKeys(STREAMS[1], engine.uniform(parameters, STREAMS[3]), STREAMS[3], STREAMS[4], STREAMS[5])
+
+
+def joined(parts: list[Answered]) -> Answered:
+    """Replies and shares, one part after the other."""
+    replies, shares = zip(*parts, strict=True)
+    return np.concatenate(replies), np.concatenate(shares)
+
+
+def assert_same(parts: list[Answered], whole: Answered) -> None:
+    """Replies and shares, byte by byte."""
+    for part, expected in zip(joined(parts), whole, strict=True):
+        np.testing.assert_array_equal(part, expected)
+
+
+def packed(parameters: ParameterSet, request: bytes) -> Packed:
+    """A request's polynomials."""
+    return np.frombuffer(request, dtype=np.uint8).reshape(-1, len(parameters.primes), parameters.degree * 50 // 8)
+
+
+def test_requests_are_made_in_parts(lattice_engine: LatticeEngine) -> None:
+    """Polynomials of numbers, of small ones in slots and of wide ones in slots: the parts are the whole."""
+    generator, slots = np.random.default_rng(1), TINY_SLOTS
+    messages = random_pairs(generator, COUNT * 64, 51).reshape(COUNT, 64, 2)
+    small = generator.integers(-(2**20), 2**20, (COUNT, 64)).astype(np.int32)
+    wide = random_pairs(generator, COUNT * 64, 100).reshape(COUNT, 64, 2)
+    keys, slot_keys = request_keys(lattice_engine, TINY), request_keys(lattice_engine, slots)
+    made: dict[str, Callable[[slice, int], bytes]] = {
+        "numbers": lambda part, first: lattice_engine.encrypt(
+            TINY, replace(keys, first=first), messages[part], 51, b""
+        ),
+        "small": lambda part, first: lattice_engine.encrypt_slots(
+            slots, replace(slot_keys, first=first), small[part], b""
+        ),
+        "wide": lambda part, first: lattice_engine.encrypt_wide_slots(
+            slots, replace(slot_keys, first=first), wide[part], b""
+        ),
+    }
+    for encrypt in made.values():
+        assert b"".join(encrypt(part, part.start) for part in CUTS) == encrypt(slice(0, COUNT), 0)
+
+
+@pytest.mark.parametrize("is_turn", [False, True])
+def test_replies_in_slots_are_made_in_parts(lattice_engine: LatticeEngine, is_turn: bool) -> None:
+    """Blocks of rows, each with its terms: inner products, and complex ones."""
+    terms, slots = 2, TINY_SLOTS
+    generator = np.random.default_rng(2)
+    values = generator.integers(-(2**20), 2**20, (2, COUNT, terms, 64)).astype(np.int32)
+    request = lattice_engine.encrypt_slots(slots, request_keys(lattice_engine, slots), values[0].reshape(-1, 64), b"")
+    polynomials = packed(slots, request)
+    multiply = lattice_engine.reply_turns if is_turn else lattice_engine.reply_slots
+
+    def reply(part: slice) -> Answered:
+        keys = replace(reply_keys(lattice_engine, slots), first=part.start)
+        return multiply(slots, keys, polynomials[part.start * terms : part.stop * terms], values[1][part])
+
+    assert_same([reply(part) for part in CUTS], reply(slice(0, COUNT)))
+
+
+def matrix_of(engine: LatticeEngine, layout: Layout, entries: NDArray[np.int64], part: slice) -> PrivateMatrix:
+    """Some of a matrix' blocks of rows."""
+    rows = entries[part.start * layout.rows_per_block : part.stop * layout.rows_per_block]
+    return PrivateMatrix(engine, replace(layout, rows=len(rows)), rows)
+
+
+def test_scores_are_made_in_parts(lattice_engine: LatticeEngine) -> None:
+    """Each block of rows has its reply."""
+    layout = Layout(TINY, "scores", 64 // 3 * COUNT - 4, 5, 3, 51, 32)
+    generator = np.random.default_rng(3)
+    entries = random_entries(generator, layout.rows, layout.columns)
+    placed = layout.place_inputs(random_pairs(generator, layout.columns, 51))
+    keys = request_keys(lattice_engine, TINY)
+    polynomials = packed(TINY, lattice_engine.encrypt(TINY, keys, placed, layout.input_bits, b""))
+
+    def reply(part: slice) -> Answered:
+        keys = replace(reply_keys(lattice_engine, TINY), first=part.start)
+        return lattice_engine.reply(matrix_of(lattice_engine, layout, entries, part), keys, polynomials)
+
+    assert layout.replies == COUNT
+    assert_same([reply(part) for part in CUTS], reply(slice(0, COUNT)))
+
+
+def test_gradients_are_added_up_in_parts(lattice_engine: LatticeEngine) -> None:
+    """Blocks of rows are polynomials of the request: their sums, added up and hidden, are the reply."""
+    layout = Layout(TINY_WIDE, "gradients", 64 // 3 * COUNT - 4, 5, 3, 104, 88)
+    generator = np.random.default_rng(4)
+    entries = random_entries(generator, layout.rows, layout.columns)
+    placed = layout.place_inputs(pairs.reduce(random_pairs(generator, layout.rows, 128), 104))
+    request = lattice_engine.encrypt(TINY_WIDE, request_keys(lattice_engine, TINY_WIDE), placed, 104, b"")
+    polynomials, keys = packed(TINY_WIDE, request), reply_keys(lattice_engine, TINY_WIDE)
+    sums = [
+        lattice_engine.add_up(
+            matrix_of(lattice_engine, layout, entries, part), keys.uniform, part.start, polynomials[part]
+        )
+        for part in CUTS
+    ]
+    primes = np.array(TINY_WIDE.primes, dtype=np.uint64)[:, None]
+    total = sum(sums[1:], sums[0]) % primes
+    whole = lattice_engine.reply(matrix_of(lattice_engine, layout, entries, slice(0, COUNT)), keys, polynomials)
+    assert layout.requests == COUNT
+    assert_same([lattice_engine.hide(layout, keys, total)], whole)
