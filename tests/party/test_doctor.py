@@ -14,7 +14,7 @@ import pytest
 
 from plumbob import __version__
 from plumbob.errors import TransportError
-from plumbob.party import alignment
+from plumbob.party import aligned
 from plumbob.party.doctor import Check, examine, remedy
 from plumbob.party.home import Home
 from plumbob.party.settings import HomeSettings
@@ -315,7 +315,7 @@ def test_aligned_rows_alone_are_looked_at(homes: tuple[Home, Home]) -> None:
     fund, plan = homes[1], PLAN.replace(missing="refuse", batch_size=2)
     fund.data_file.write_text("id,d,e\n2,1,\n3,1,2\n4,5,6\n")
     assert not table_check(fund, plan).is_ok
-    alignment.keep(fund, plan, Alignment(("3", "4"), "", 2, {"bank": 2, "fund": 3}))
+    aligned.keep(fund, plan, Alignment(("3", "4"), "", 2, {"bank": 2, "fund": 3}))
     assert table_check(fund, plan).line == "ok       table: 2 columns, as the plan says; 2 common rows"
     fund.data_file.write_text("id,d,e\n3,1,2\n")
     assert "1 of 2 agreed ids are not in this table" in table_check(fund, plan).found

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from plumbob import cli
 from plumbob.crypto.paillier import PaillierPublicKey
 from plumbob.data import Table
-from plumbob.party import alignment, refusals, signature
+from plumbob.party import aligned, refusals, signature
 from plumbob.party.home import Home
 from plumbob.party.settings import HomeSettings
 from plumbob.plan import Plan
@@ -125,7 +125,7 @@ class Organisations:
 
     def _agree(self, home: Home) -> None:
         ids = next(iter(self.tables.values())).ids
-        alignment.keep(home, self.plan, Alignment(ids, "", len(ids), dict.fromkeys(self.tables, len(ids))))
+        aligned.keep(home, self.plan, Alignment(ids, "", len(ids), dict.fromkeys(self.tables, len(ids))))
         signature.sign(home, self.plan)
 
     def write_table(self, name: str, table: Table) -> Path:

@@ -25,10 +25,10 @@ from plumbob.plan import Plan
 from plumbob.protocol import prediction
 from plumbob.protocol.handshake import Participant, agree
 from plumbob.protocol.messages import Kind, Message
+from plumbob.protocol.openings import SCORE_PART
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.prediction import (
     MODULUS,
-    PARTIAL,
     SCORE_BYTES,
     Answerer,
     Asker,
@@ -188,7 +188,7 @@ def test_with_two_parties_an_answer_is_the_peers_part() -> None:
     wire = Wire()
     predicted(run, [range(NEW_ROWS)], wire)
     part = run.model.parts["features"].partial_scores(new_tables(run)["features"])
-    assert PARTIAL.decode([centred(value) for value in answers(wire, "features")]) == pytest.approx(part, abs=1e-9)
+    assert SCORE_PART.decode([centred(value) for value in answers(wire, "features")]) == pytest.approx(part, abs=1e-9)
 
 
 @pytest.mark.parametrize("split", [THREE, FIVE], ids=["three", "five"])
@@ -202,7 +202,7 @@ def test_with_more_parties_single_answers_are_uniform(split: tuple[int, ...]) ->
     for name in peers:
         assert uniformity(b"".join(wire.bodies(Kind.SCORE_SHARE, sender=name))) > 1e-7
         assert len(set(columns[name])) == 8 * NEW_ROWS
-    largest = len(peers) << (PARTIAL.bits - 1)
+    largest = len(peers) << (SCORE_PART.bits - 1)
     assert all(abs(centred(sum(row))) < largest for row in zip(*columns.values(), strict=True))
     for left_out in peers:
         others = [columns[name] for name in peers if name != left_out]

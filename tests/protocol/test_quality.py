@@ -9,8 +9,9 @@ from sklearn.linear_model import LogisticRegression
 
 from plumbob.model.newton import fit_logistic
 from plumbob.protocol.messages import Kind
+from plumbob.protocol.openings import shows_quality
 from plumbob.protocol.party import TrainingParty
-from plumbob.protocol.quality import _local_scores, judged_at_home, run_to_its_quality, shows_quality
+from plumbob.protocol.quality import _local_scores, judged_at_home, run_to_its_quality
 from plumbob.workshop.simulation.training import run_together
 from tests.protocol.support import Wire, made_up, plan_for, seated, tables_for
 from tests.protocol.test_lattice_shares import CURE

@@ -8,7 +8,7 @@ from plumbob.checking.findings import summary
 from plumbob.checking.refusal import worst
 from plumbob.checking.verdict_words import LEAKS
 from plumbob.plan import Plan
-from plumbob.protocol.quality import shows_quality
+from plumbob.protocol.openings import shows_quality
 from plumbob.record import Finding
 
 MORE = "--verbose shows all {count} findings, with their reasons, and what no finding covers."

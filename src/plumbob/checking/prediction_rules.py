@@ -9,8 +9,7 @@ from collections.abc import Iterator
 
 from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS
 from plumbob.plan import Plan
-from plumbob.protocol.openings import most_scored_rows, opened_bits, scored_bits
-from plumbob.protocol.prediction import PARTIAL
+from plumbob.protocol.openings import SCORE_PART, most_scored_rows, opened_bits, scored_bits
 from plumbob.record import Finding
 
 ATTACK = "prediction-equations"
@@ -68,7 +67,7 @@ def carried_in_words(plan: Plan, trained: int) -> str:
         return f"{label} can read {scored_bits(plan, 1)} bits of each row that is scored for it{in_all}"
     weights = max(opened_bits(plan, party.name) for party in plan.learners)
     return (
-        f"each can read at most {weights:,} bits in its opened weights, and {label} another {PARTIAL.bits} bits of "
+        f"each can read at most {weights:,} bits in its opened weights, and {label} another {SCORE_PART.bits} bits of "
         "each row that is scored for it"
     )
 

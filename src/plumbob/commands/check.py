@@ -99,7 +99,7 @@ def aligned_rows_in(folder: Path, plan: Plan) -> int:
     """Of a party's folder, for a plan that does not say how many rows there are; 0 where none were aligned."""
     if plan.rows or not folder.is_dir():
         return 0
-    from plumbob.party.alignment import rows_kept_in
+    from plumbob.party.aligned import rows_kept_in
 
     return rows_kept_in(folder, plan)
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from plumbob import __version__
 from plumbob.data import Table, build_shard, canonical_ids, read_table, steps_per_epoch
+from plumbob.data.encoder import encoded_width
 from plumbob.errors import (
     DataError,
     DeadlineError,
@@ -25,8 +26,9 @@ from plumbob.errors import (
     UnsafePlanError,
 )
 from plumbob.party import signature
+from plumbob.party.aligned import rows_kept_in
 from plumbob.party.home import Home
-from plumbob.party.rows import aligned_rows, aligned_table, encoded_width, own_table
+from plumbob.party.rows import aligned_table, own_table
 from plumbob.party.sizes import largest_message
 from plumbob.party.waiting import SECONDS_BETWEEN
 from plumbob.plan import Plan
@@ -92,7 +94,7 @@ def next_step(home: Home, plan: Plan | None, file: str | Path | None) -> str:
     """What to type when everything stands ready."""
     if plan is None:
         return "next, on all sides at once: plumbob party propose"
-    if plan.party(home.identity.name).role != "arbiter" and not aligned_rows(home, plan):
+    if plan.party(home.identity.name).role != "arbiter" and not rows_kept_in(home.folder, plan):
         return f"next, on all sides at once: plumbob party align {file}"
     try:
         signature.own_signature(home, plan)
@@ -164,7 +166,7 @@ def _table(home: Home, plan: Plan | None) -> Iterator[Check]:
 
 def _fitting(home: Home, plan: Plan, table: Table) -> Check:
     """Before anything is aligned, by all rows: which of them are common is not known yet."""
-    is_aligned = bool(aligned_rows(home, plan))
+    is_aligned = bool(rows_kept_in(home.folder, plan))
     if is_aligned:
         table = aligned_table(home, plan)
         rows = f"{len(table)} common rows"

@@ -21,10 +21,9 @@ from plumbob.party.home import Home
 from plumbob.party.party_run import PartyRun
 from plumbob.plan import Plan
 from plumbob.protocol.lattice_prediction import largest_reply
-from plumbob.protocol.openings import most_scored_rows
+from plumbob.protocol.openings import most_scored_rows, shows_quality
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.prediction import SCORE_BYTES, Answerer, Asker, RowLimit, Served, refuse_beyond
-from plumbob.protocol.quality import shows_quality
 from plumbob.protocol.shares_prediction import PREDICTED_AT_ONCE
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.transport.identity import write_over

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from plumbob.data import Table, in_agreed_order, newest_rows, read_table, with_slots
 from plumbob.data.cells import ColumnChoices
-from plumbob.data.encoder import choices_of, fit_encoder
+from plumbob.data.encoder import choices_of, encoded_width
 from plumbob.data.fitting import find_full_slots
 from plumbob.errors import DataError
-from plumbob.party import alignment
+from plumbob.party.aligned import kept_for
 from plumbob.party.home import Home
 from plumbob.plan import Plan
 
@@ -38,7 +38,7 @@ def own_ids(home: Home, plan: Plan, data: Path | None = None) -> Table:
 def aligned_table(home: Home, plan: Plan) -> Table:
     """The common rows of it; raises DataError before there are any."""
     whole = own_table(home, plan)
-    aligned = alignment.kept_for(home, plan)
+    aligned = kept_for(home, plan)
     common = in_agreed_order(whole, aligned.ids)
     if aligned.held_out is not None:
         common = replace(common, held_out=np.isin(np.arange(len(common)), aligned.held_out))
@@ -74,16 +74,6 @@ def choice_of_held_out(
         return newest_rows(times, plan.held_out(len(ids)))
 
     return chosen
-
-
-def aligned_rows(home: Home, plan: Plan) -> int:
-    """How many are known by now; 0 before the rows were aligned."""
-    return alignment.rows_kept_in(home.folder, plan)
-
-
-def encoded_width(table: Table, plan: Plan) -> int:
-    """How many columns training would see; raises DataError where it would refuse the values."""
-    return len(fit_encoder(table, np.arange(len(table)), plan).names)
 
 
 def is_arbiter(home: Home, plan: Plan) -> bool:

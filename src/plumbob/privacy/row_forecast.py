@@ -62,7 +62,7 @@ def expected_auc_loss(
     `row_norm` is what joint rows are clipped to, 0 for the square root of all columns.
     """
     norm = row_norm or math.sqrt(sum(columns))
-    home = _Home(rows, tuple(own for own in columns if own), epsilon, delta, is_whitened, are_ranges_stated)
+    home = _HomeNoise(rows, tuple(own for own in columns if own), epsilon, delta, is_whitened, are_ranges_stated)
     rate, noise = public_rate(len(columns)), gradient_noise(rows, columns, epsilon, delta, passes, norm)
     without = _followed(_directions(home.columns, home.gammas(is_noisy=False), norm), passes, rate, 0.0)
     with_noise = _followed(_directions(home.columns, home.gammas(is_noisy=True), norm), passes, rate, noise)
@@ -89,7 +89,7 @@ def gradient_noise(
 
 
 @dataclass(frozen=True)
-class _Home:
+class _HomeNoise:
     """What every party's scaling and whitening spend, and how far they can be trusted."""
 
     rows: int

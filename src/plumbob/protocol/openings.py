@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plumbob.arrays import Vector
+from plumbob.crypto import Encoding
 from plumbob.errors import RemoteProtocolError
 from plumbob.plan import Plan
 
@@ -20,6 +21,9 @@ RING_BITS = 192
 RING = 1 << RING_BITS
 
 Share = list[int]
+
+SCORE_PART = Encoding(32, 24)
+"""A part of a score that its party knows: below 2**24, to 2**-32."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +104,11 @@ def most_scored_rows(plan: Plan, trained: int) -> int:
     """How many rows the plan lets the label party have scored in all, of this many trained on; 0 for any number."""
     is_limited = plan.version > 1 and plan.protocol == "shares" and plan.open == "never"
     return plan.most_rows or (trained if is_limited else 0)
+
+
+def shows_quality(plan: Plan, rows: int) -> bool:
+    """Whether held-out rows of this many aligned ones are scored when training ends."""
+    return plan.version > 1 and plan.protocol != "clear" and plan.held_out(rows) > 0
 
 
 def scored_bits(plan: Plan, rows: int) -> int:

@@ -15,19 +15,17 @@ from dataclasses import dataclass
 from typing import NoReturn, Protocol
 
 from plumbob.arrays import Vector
-from plumbob.crypto import Encoding
 from plumbob.data import Table
 from plumbob.errors import BudgetExceededError, LocalProtocolError, PlanError, RemoteProtocolError
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.handshake import Participant, Session, agree, agree_pair_keys
 from plumbob.protocol.lattice_prediction import LatticePredictor
 from plumbob.protocol.messages import Kind
+from plumbob.protocol.openings import SCORE_PART
 from plumbob.protocol.pair_masks import zero_sum_mask
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.shares_prediction import SharesPredictor
 
-PARTIAL = Encoding(32, 24)
-"""A part of a score: below 2**24, to 2**-32."""
 # Far wider than a sum of parts, so that masks which do not cancel are noticed.
 MODULUS_BITS = 128
 MODULUS = 1 << MODULUS_BITS
@@ -284,14 +282,14 @@ class OpenedScoring:
             body = channel.receive(Kind.SCORE_SHARE, step, SCORE_BYTES * len(rows))
             total = [(a + b) % MODULUS for a, b in zip(total, _from_bytes(body), strict=True)]
         sums = [(value + MODULUS // 2) % MODULUS - MODULUS // 2 for value in total]
-        most = len(self._participant.data_peers) << (PARTIAL.bits - 1)
+        most = len(self._participant.data_peers) << (SCORE_PART.bits - 1)
         if any(abs(value) > most for value in sums):
             raise RemoteProtocolError("the answers do not add up to scores; do all parties answer the same rows?")
-        scores: Vector = self._own[list(rows)] + PARTIAL.decode(sums)
+        scores: Vector = self._own[list(rows)] + SCORE_PART.decode(sums)
         return scores
 
     def answer(self, step: int, rows: Sequence[int]) -> None:
-        own = PARTIAL.encode(self._own[list(rows)], "own parts of the scores").values.tolist()
+        own = SCORE_PART.encode(self._own[list(rows)], "own parts of the scores").values.tolist()
         hidden = [value + self._mask(step, row) for value, row in zip(own, rows, strict=True)]
         body = b"".join((value % MODULUS).to_bytes(SCORE_BYTES, "little") for value in hidden)
         self._participant.channels[self._asker].send(Kind.SCORE_SHARE, step, body)

@@ -14,8 +14,8 @@ from plumbob.data import split_rows, steps_per_epoch
 from plumbob.model import metrics
 from plumbob.model.links import log_odds
 from plumbob.model.newton import fit_logistic
-from plumbob.plan import Plan
 from plumbob.protocol.arbiter import Arbiter
+from plumbob.protocol.openings import shows_quality
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.prediction import OpenedScoring, Scoring, SharedScoring
 from plumbob.protocol.transcript import ArbiterTranscript, Transcript
@@ -29,11 +29,6 @@ def run_to_its_quality(party: TrainingParty | Arbiter) -> tuple[Transcript | Arb
     """The whole training, then the scores of held-out rows, which only the label party gets."""
     transcript = party.run()
     return transcript, _held_out_scores(party) if isinstance(party, TrainingParty) else None
-
-
-def shows_quality(plan: Plan, rows: int) -> bool:
-    """Whether held-out rows of this many aligned ones are scored when training ends."""
-    return plan.version > 1 and plan.protocol != "clear" and plan.held_out(rows) > 0
 
 
 def _held_out_scores(party: TrainingParty) -> Vector | None:

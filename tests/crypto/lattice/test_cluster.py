@@ -32,7 +32,6 @@ from tests.crypto.lattice.support import (
     admitted,
     make_key,
     play,
-    play_shares,
     play_slots,
     random_entries,
     random_pairs,
@@ -83,7 +82,7 @@ def shares() -> Callable[[LatticeEngine], Played]:
     layout, generator = SlotLayout(TINY_SLOTS, 300, 4, is_turn=True), np.random.default_rng(7)
     left = random_pairs(generator, 4 * 300, 107).reshape(4, 300, 2)
     right = generator.integers(-(2**20), 2**20, (4, 300)).astype(np.int32)
-    return lambda engine: play_shares(engine, layout, left, right)
+    return lambda engine: play_slots(engine, layout, left, right)
 
 
 PRODUCTS = {

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from plumbob.callbacks import Tell
-from plumbob.party import alignment
+from plumbob.party import aligned, alignment
 from plumbob.party.conversation import AnyConnector
 from plumbob.party.home import Home
 from plumbob.party.journals import journaled_randomness, open_journal
@@ -42,7 +42,7 @@ def align(folder: Path, given: GivenPlan, options: AlignmentOptions, quiet: bool
     home, plan = Home.open(folder), plan_of(given)
     # Before there is a folder for the session: a refusal leaves none.
     refuse_strangers(home, plan)
-    name = alignment.checked_list_name(options.name)
+    name = aligned.checked_list_name(options.name)
     with tell_refusals_at(home, plan, "align", tell, name):
         table = (own_ids if name else own_table)(home, plan, options.data)
         choose = None if name else choice_of_held_out(home, plan, options.split_by, options.data)
@@ -66,7 +66,7 @@ def align(folder: Path, given: GivenPlan, options: AlignmentOptions, quiet: bool
         )
         found, peers_are_done = alignment.align(party_run, journal, journaled_randomness(journal), intersection)
     # Before its journal goes: whoever is killed in between need not ask the peers again.
-    file = None if found.ids is None else alignment.keep(home, plan, found, name)
+    file = None if found.ids is None else aligned.keep(home, plan, found, name)
     if peers_are_done:
         shutil.rmtree(place)
     result = {"size": found.size, "sizes": found.sizes, "order_hash": found.order_hash}

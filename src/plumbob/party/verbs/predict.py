@@ -12,7 +12,8 @@ from plumbob.callbacks import Tell
 from plumbob.data import Table, canonical_ids, held_out_rows, in_agreed_order, read_table
 from plumbob.errors import DataError
 from plumbob.model.links import log_odds
-from plumbob.party import alignment, prediction
+from plumbob.party import prediction
+from plumbob.party.aligned import checked_list_name, kept_for
 from plumbob.party.home import Home
 from plumbob.party.journals import journaled_randomness, one_session
 from plumbob.party.outcome import GivenPlan, plan_of
@@ -65,7 +66,7 @@ def _predict_aligned(
     home: Home, plan: Plan, options: PredictionOptions, labels: dict[str, int] | None, tell: Tell
 ) -> dict[str, object]:
     """With the labels of test rows, by id, how good the scores are."""
-    name = alignment.checked_list_name(options.name)
+    name = checked_list_name(options.name)
     is_asking = home.identity.name == plan.label_party.name
     runs = PlanRuns(home, plan)
     refuse_strangers(home, plan)
@@ -117,7 +118,7 @@ def _table_to_predict(home: Home, plan: Plan, part: ModelPart, options: Predicti
     gaps = tuple(dict.fromkeys([*reading.gaps, *home.settings.reading.gaps]))
     file = options.data or home.data_file
     table = read_table(file, home.settings.id_column, choices=replace(reading, gaps=gaps))
-    common = in_agreed_order(table, alignment.kept_for(home, plan, options.name).ids, NEW_ROWS)
+    common = in_agreed_order(table, kept_for(home, plan, options.name).ids, NEW_ROWS)
     if options.is_strict:
         part.encoder.refuse_unseen(common)
     return common
@@ -134,7 +135,7 @@ def _rows_asked(table: Table, ids: Sequence[str]) -> list[int]:
 
 def _held_out(home: Home, plan: Plan, run: RunFolder) -> dict[str, bool]:
     """Of every row that was aligned for training, whether the run held it out."""
-    aligned = alignment.kept_for(home, plan)
+    aligned = kept_for(home, plan)
     ids = aligned.ids
     if plan.held_out_by and aligned.held_out is not None:
         held_out = np.array(aligned.held_out, dtype=np.intp)

@@ -6,10 +6,11 @@ from pathlib import Path
 
 from plumbob.errors import UnsignedPlanError
 from plumbob.party import signature
+from plumbob.party.aligned import rows_kept_in
 from plumbob.party.home import Home
 from plumbob.party.outcome import GivenPlan, plan_argument, plan_of
 from plumbob.party.party_run import refuse_strangers
-from plumbob.party.rows import aligned_rows, is_arbiter
+from plumbob.party.rows import is_arbiter
 from plumbob.plan import Plan
 from plumbob.protocol.widths import ASSUMED_ROWS
 from plumbob.record import Finding
@@ -37,7 +38,7 @@ def sign(
 
     home, plan = Home.open(folder), plan_of(given)
     refuse_strangers(home, plan)
-    rows = plan.rows or aligned_rows(home, plan) or None
+    rows = plan.rows or rows_kept_in(home.folder, plan) or None
     refuse_leaks(plan, rows, accept_leaks)
     findings, notes = check(plan, rows), _notes(plan, rows)
     shown = [*_lines(plan, rows, findings, notes, is_verbose), ""]

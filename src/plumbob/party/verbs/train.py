@@ -18,8 +18,7 @@ from plumbob.party.plan_runs import PlanRuns
 from plumbob.party.rows import aligned_table, is_arbiter
 from plumbob.party.sizes import largest_message
 from plumbob.plan import Plan
-from plumbob.protocol.openings import most_scored_rows
-from plumbob.protocol.quality import shows_quality
+from plumbob.protocol.openings import most_scored_rows, shows_quality
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.record import RunRecord
 from plumbob.report.progress import StepProgress

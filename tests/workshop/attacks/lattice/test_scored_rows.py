@@ -19,8 +19,7 @@ from plumbob.plan import Plan
 from plumbob.protocol.cast import player
 from plumbob.protocol.lattice_sets import WEIGHT_BITS, most_opened_bits
 from plumbob.protocol.lattice_shares import LatticeParty
-from plumbob.protocol.openings import opened_bits, scored_bits
-from plumbob.protocol.prediction import PARTIAL
+from plumbob.protocol.openings import SCORE_PART, opened_bits, scored_bits
 from plumbob.protocol.quality import run_to_its_quality
 from tests.protocol.support import made_up, outcomes, seated, tables_for
 from tests.protocol.test_lattice_shares import lattice_plan
@@ -76,6 +75,6 @@ def test_held_out_scores_show_a_column(open: str) -> None:
 def said_bits(plan: Plan, rows: int) -> int:
     """What this many scored rows may carry, by the words of `check`."""
     [said] = [note for note in notes(plan, ROWS) if "can spoil the model" in note]
-    each = scored_bits(plan, 1) or PARTIAL.bits
+    each = scored_bits(plan, 1) or SCORE_PART.bits
     assert f"{each} bits of each row scored for it" in said
     return opened_bits(plan, "label") + each * rows
