@@ -75,7 +75,7 @@ def test_how_strong_it_is_follows_from_the_plan(keys: dict[str, Any], words: str
 def test_shares_protect_against_all_others_together() -> None:
     """With two parties there is one other; with more, they may act together."""
     assert "from the other:" in decided().protected[0]
-    assert "from all the others, even if they act together" in decided(8, 5, 5).protected[0]
+    assert "from all the others together if they keep to the protocol" in decided(8, 5, 5).protected[0]
 
 
 def test_what_is_opened() -> None:

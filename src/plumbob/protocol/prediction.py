@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import NoReturn, Protocol
 
 from plumbob.arrays import Vector
+from plumbob.counting import counted
 from plumbob.data import Table
 from plumbob.errors import BudgetExceededError, LocalProtocolError, PlanError, RemoteProtocolError
 from plumbob.protocol.channel import Channel
@@ -96,7 +97,9 @@ class Asker:
             channel.send(Kind.QUERY_ROWS, self._step, b"".join(map(ROW.pack, rows)))
         if refusals := self._refusals():
             self.end(leaving_out=list(refusals))
-            raise BudgetExceededError(f"{len(rows) + to_follow:,} rows asked for; {'; '.join(refusals.values())}")
+            raise BudgetExceededError(
+                f"{counted(len(rows) + to_follow, 'row')} asked for; {'; '.join(refusals.values())}"
+            )
         scores = self._scoring.collect(self._step, rows)
         self.participant.finish_step(self._step, {}, {})
         return scores
@@ -235,9 +238,10 @@ class Answerer:
         """Both sides get the same numbers."""
         verdict, used = BEYOND_THE_PLAN if limit.is_planned else BEYOND_ITS_OWN, self._ledger.answered()
         self._channel.send(Kind.QUERY_VERDICT, step, VERDICT.pack(verdict, limit.rows, used))
-        counted = limit.in_words(used, self.participant.name)
+        words = limit.in_words(used, self.participant.name)
         cure = limit.cure("raise yours: --most-rows, or most_rows in party.toml")
-        raise BudgetExceededError(f"{self._asker} asked for {query.in_all:,} rows; {counted}; {cure}") from None
+        asked = counted(query.in_all, "row")
+        raise BudgetExceededError(f"{self._asker} asked for {asked}; {words}; {cure}") from None
 
     @property
     def _channel(self) -> Channel:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from plumbob.checking.masked_share_rules import is_masked
 from plumbob.checking.prediction_rules import answered_rows, carried_in_words
 from plumbob.checking.verdict_words import DEGRADES, LEAKS, ORDER
+from plumbob.counting import counted
 from plumbob.plan import Plan
 from plumbob.privacy.accounting import zcdp_epsilon
 from plumbob.privacy.rows import coin_flip_bound, odds_factor
@@ -115,12 +116,12 @@ def _decision(run: _Sources, plan_hash: str, version: str) -> Decision:
 def _about(run: _Sources) -> str:
     plan = run.plan
     theirs = sum(party.features for party in plan.feature_parties)
-    columns = f"{plan.label_party.features} columns" if plan.label_party.features else "no columns"
+    columns = counted(plan.label_party.features, "column") if plan.label_party.features else "no columns"
     rows = f"{run.rows:,} rows" if run.rows else "rows"
     hold = "holds" if len(plan.feature_parties) == 1 else "hold"
     return (
-        f"{run.label} holds the label and {columns}; {run.others} {hold} {theirs:,} columns. Together they "
-        f"train one logistic regression on {rows} that all of them have. The protocol is {plan.protocol}."
+        f"{run.label} holds the label and {columns}; {run.others} {hold} {counted(theirs, 'column')}. Together "
+        f"they train one logistic regression on {rows} that all of them have. The protocol is {plan.protocol}."
     )
 
 
@@ -164,9 +165,14 @@ def _protection_lines(run: _Sources) -> Iterator[str]:
         yield "Nothing, in this run: no number was encrypted. It shows what a model is worth, and what attacks reach."
         return
     if plan.protocol == "shares":
-        whom = "the other" if len(plan.learners) == 2 else "all the others, even if they act together"
+        is_pair = len(plan.learners) == 2
+        whom, they_see = (
+            ("the other", "it sees")
+            if is_pair
+            else ("all the others together if they keep to the protocol", "they see")
+        )
         yield (
-            f"Every organisation's columns, and {run.label}'s labels, from {whom}: during training the others see only "
+            f"Every organisation's columns, and {run.label}'s labels, from {whom}: during training {they_see} only "
             "encrypted numbers, and shares that look random."
         )
         return

@@ -23,7 +23,7 @@ def compared_streams(parties: Sequence[PartyRecord]) -> Iterator[dict[str, str]]
     received = {(peer, party.name): one for party in parties for peer, one in party.received_streams.items()}
     for sender, receiver in sorted(sent.keys() | received.keys()):
         ends = [end[sender, receiver] for end in (sent, received) if (sender, receiver) in end]
-        verdict = "this end only" if len(ends) == 1 else "same at both ends" if len(set(ends)) == 1 else "DIFFERS"
+        verdict = "one end only" if len(ends) == 1 else "same at both ends" if len(set(ends)) == 1 else "DIFFERS"
         yield {"from": sender, "to": receiver, "verdict": verdict, "hash": ends[0]}
 
 
