@@ -75,12 +75,12 @@ def played(ids: dict[str, list[str]]) -> list[bytes]:
 
     ends = linked_pair()
     channels = {SIDE: Channel(OTHER, ends[0]), OTHER: Channel(SIDE, ends[1])}
-    channels[SIDE].tape = tape = []
+    channels[SIDE].recording = recording = []
     participants = {name: desk_of(name, channel) for name, channel in channels.items()}
     parties = {name: AlignmentParty(participant, ids[name], jobs=1) for name, participant in participants.items()}
     results = run_together({name: party.run for name, party in parties.items()}, participants)
     assert results[SIDE].ids == results[OTHER].ids == tuple(sorted(set(ids[SIDE]) & set(ids[OTHER])))
-    return tape
+    return recording
 
 
 def desk_of(name: str, channel: Channel) -> Participant:

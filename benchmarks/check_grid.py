@@ -36,7 +36,7 @@ from plumbob.errors import DivergenceError
 from plumbob.plan import Plan
 from plumbob.record import Finding
 from plumbob.workshop.attacks import ACTIVE, PASSIVE, Attack, feature_geometry, label_only
-from plumbob.workshop.auditor.redteam import _on_opened_weights, acted_out, chosen
+from plumbob.workshop.auditor.redteam import _on_opened_weights, act_out, chosen
 from plumbob.workshop.auditor.score import scored
 from plumbob.workshop.auditor.truth import Truth
 from plumbob.workshop.simulation import train
@@ -244,7 +244,7 @@ def reached(cell: Cell, plan: Plan) -> list[Finding]:
         if cell.is_active:
             with_messages = Truth(plan, truth.views)
             for active in chosen(ACTIVE, view.role, None):
-                found += acted_out(active, name, with_messages)
+                found += act_out(active, name, with_messages)
     return [_on_opened_weights(plan, finding) for finding in found]
 
 

@@ -29,10 +29,10 @@ from plumbob.crypto import Randomness, engines
 from plumbob.data import Table, split_array
 from plumbob.party.party_run import PartyRun
 from plumbob.party.sizes import largest_message
-from plumbob.party.training import JOURNAL
 from plumbob.party.training import train as take_part
 from plumbob.plan import Plan
 from plumbob.protocol.sqlite_journal import SqliteJournal
+from plumbob.run_folder import JOURNAL
 from plumbob.transport.connector import Connection, Connector, Peer
 from plumbob.transport.identity import Identity, read_certificate
 from plumbob.workshop.simulation import train

@@ -51,8 +51,8 @@ def measure(file: Path) -> None:
     lap("the file is read")
     draft = Plan.for_columns((1, 1), bins=10, test_share=0)
     table = with_slots(table, draft)
-    assert table.shapes is not None
-    width = sum(shape.width for shape in table.shapes.by_name.values())
+    assert table.slots is not None
+    width = sum(own.width for own in table.slots.by_name.values())
     lap(f"columns are counted ({width})")
     build_shard(table, Plan.for_columns((width, 1), bins=10, test_share=0), draft.parties[0].name, b"key")
     lap("rows are binned, whitened and encoded")

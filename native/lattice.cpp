@@ -209,7 +209,6 @@ Lattice::Lattice(const LatticeCore& core, std::size_t degree, const Words64& pri
         const std::uint64_t divided = slot_primes_[j].degree_inverse.value;
         plain_scales_.push_back(make_factor(multiply_mod(inverse, divided, p), p));
         slot_scales_.push_back(make_factor(multiply_mod(scale, divided, p), p));
-        slot_bits_.push_back({make_factor(1, p), make_factor(power_mod(2, 50, p), p), make_factor(power_mod(2, 100, p), p)});
     }
     for (std::uint64_t p : primes) {
         Words64 rests, negatives;
@@ -220,6 +219,35 @@ Lattice::Lattice(const LatticeCore& core, std::size_t degree, const Words64& pri
         rests.push_back(negate_mod(static_cast<std::uint64_t>(slot_modulus_ % p), p));
         slot_rests_.push_back(rests);
         slot_negatives_.push_back(negatives);
+    }
+    if (has_slots()) fill_slot_tables();
+}
+
+void Lattice::fill_slot_tables() {
+    constexpr unsigned kDigit = 52;
+    slot_tables_.degree = degree_;
+    slot_tables_.parts = primes();
+    slot_tables_.modulus[0] = static_cast<std::uint64_t>(slot_modulus_);
+    slot_tables_.modulus[1] = static_cast<std::uint64_t>(slot_modulus_ >> 64);
+    for (std::size_t j = 0; j < kSlotPrimes; ++j) {
+        const std::uint64_t p = slot_primes_[j].value;
+        slot_tables_.primes[j] = slot_primes_[j];
+        slot_tables_.ones[j] = make_factor(1, p);
+        slot_tables_.words[j][0] = make_factor(power_mod(2, 50, p), p);
+        slot_tables_.words[j][1] = make_factor(power_mod(2, 100, p), p);
+        slot_tables_.rests[j][0] = static_cast<std::uint64_t>(slot_parts_[j]) & kLow52;
+        slot_tables_.rests[j][1] = static_cast<std::uint64_t>(slot_parts_[j] >> kDigit);
+        for (std::size_t i = 0; i < primes(); ++i) {
+            slot_tables_.wholes[i][j] = static_cast<std::uint64_t>(slot_modulus_ / primes_[i].value % p);
+        }
+    }
+    for (std::size_t i = 0; i < primes(); ++i) {
+        Wide remainder = slot_modulus_ % primes_[i].value;
+        for (std::uint64_t& digit : slot_tables_.fractions[i]) {
+            const Wide value = remainder << kDigit;
+            digit = static_cast<std::uint64_t>(value / primes_[i].value);
+            remainder = value % primes_[i].value;
+        }
     }
 }
 
@@ -460,42 +488,32 @@ void Lattice::encrypt(const RequestKeys& keys, std::size_t count, const std::uin
     });
 }
 
+void Lattice::slot_residues(const std::int32_t* values, std::size_t j, std::uint64_t* out) const {
+    core_.from_integers(slot_primes_[j], out, values);
+}
+
+void Lattice::slot_residues(const std::uint64_t* values, std::size_t j, std::uint64_t* out) const {
+    core_.slot_residues(slot_tables_, j, out, values);
+}
+
 // Coefficients of the polynomial with these slots, as weights modulo each slot prime.
-void Lattice::slot_weights(const std::int32_t* values, bool scaled_by_modulus, std::uint64_t* out) const {
+template <class Value>
+void Lattice::slot_weights(const Value* values, const std::vector<Factor>& scales, std::uint64_t* out) const {
     for (std::size_t j = 0; j < slot_primes_.size(); ++j, out += degree_) {
-        core_.from_integers(slot_primes_[j], out, values);
-        core_.inverse(slot_primes_[j], out, scaled_by_modulus ? slot_scales_[j] : plain_scales_[j]);
-    }
-}
-
-// A number below 2^128 modulo a slot prime.
-std::uint64_t Lattice::slot_residue(Wide value, std::size_t j) const {
-    const std::uint64_t p = slot_primes_[j].value;
-    std::uint64_t sum = times(static_cast<std::uint64_t>(value) & kLow50, slot_bits_[j][0], p);
-    sum += times(static_cast<std::uint64_t>(value >> 50) & kLow50, slot_bits_[j][1], p);
-    sum += times(static_cast<std::uint64_t>(value >> 100), slot_bits_[j][2], p);
-    return reduce_once(reduce_once(reduce_once(sum, 4 * p), 2 * p), p);
-}
-
-// As slot_weights with the modulus' scale, of numbers of two words.
-void Lattice::wide_slot_weights(const std::uint64_t* values, std::uint64_t* out) const {
-    for (std::size_t j = 0; j < slot_primes_.size(); ++j, out += degree_) {
-        for (std::size_t i = 0; i < degree_; ++i) {
-            out[i] = slot_residue(static_cast<Wide>(values[2 * i + 1]) << 64 | values[2 * i], j);
-        }
-        core_.inverse(slot_primes_[j], out, slot_scales_[j]);
+        slot_residues(values, j, out);
+        core_.inverse(slot_primes_[j], out, scales[j]);
     }
 }
 
 // floor(w q / t_j) = (w q - r) / t_j with r = w q modulo t_j: modulo p, which divides q, that is -r / t_j.
-template <class Weights>
-void Lattice::encrypt_weights(const RequestKeys& keys, std::size_t count, std::uint8_t* out, unsigned threads,
-                              Weights weights_of) const {
+template <class Value>
+void Lattice::encrypt_slots(const RequestKeys& keys, std::size_t count, const Value* values, std::uint8_t* out,
+                            unsigned threads) const {
     for_each_item(threads, count, (kSlotPrimes + 2) * degree_, [&](std::uint64_t* weights, std::size_t index) {
         std::uint64_t* data = weights + kSlotPrimes * degree_;
         std::int8_t* errors = reinterpret_cast<std::int8_t*>(data + degree_);
         small_errors(keys.errors, keys.first + index, errors);
-        weights_of(index, weights);
+        slot_weights(slots_at(values, index), slot_scales_, weights);
         const std::uint64_t* lefts[kSlotPrimes];
         for (std::size_t j = 0; j < kSlotPrimes; ++j) lefts[j] = weights + j * degree_;
         for (std::size_t part = 0; part < primes(); ++part) {
@@ -505,19 +523,8 @@ void Lattice::encrypt_weights(const RequestKeys& keys, std::size_t count, std::u
     });
 }
 
-void Lattice::encrypt_slots(const RequestKeys& keys, std::size_t count, const std::int32_t* values, std::uint8_t* out,
-                            unsigned threads) const {
-    encrypt_weights(keys, count, out, threads, [&](std::size_t index, std::uint64_t* weights) {
-        slot_weights(values + index * degree_, true, weights);
-    });
-}
-
-void Lattice::encrypt_wide_slots(const RequestKeys& keys, std::size_t count, const std::uint64_t* values,
-                                 std::uint8_t* out, unsigned threads) const {
-    encrypt_weights(keys, count, out, threads, [&](std::size_t index, std::uint64_t* weights) {
-        wide_slot_weights(values + 2 * index * degree_, weights);
-    });
-}
+template void Lattice::encrypt_slots(const RequestKeys&, std::size_t, const std::int32_t*, std::uint8_t*, unsigned) const;
+template void Lattice::encrypt_slots(const RequestKeys&, std::size_t, const std::uint64_t*, std::uint8_t*, unsigned) const;
 
 // The fraction x / q modulo 1 of one coefficient, in units of 2^-256, from x (q / p)^-1 modulo each prime p.
 void Lattice::fraction_of(const std::uint64_t* coefficients, std::size_t place, std::uint64_t out[4]) const {
@@ -654,9 +661,10 @@ bool Lattice::reply(const ReplyKeys& keys, const std::uint8_t* packed, std::size
     return true;
 }
 
-// The weights of small numbers in slots, and how many of them are taken as negative: t is subtracted for each.
-void Lattice::plain_weights(const std::int32_t* values, std::uint64_t* out) const {
-    slot_weights(values, false, out);
+// The weights of numbers in slots, and how many of them are taken as negative: t is subtracted for each.
+template <class Value>
+void Lattice::plain_weights(const Value* values, std::uint64_t* out) const {
+    slot_weights(values, plain_scales_, out);
     std::uint64_t* wraps = out + kSlotPrimes * degree_;
     std::memset(wraps, 0, 8 * degree_);
     for (std::size_t j = 0; j < kSlotPrimes; ++j) {
@@ -690,8 +698,9 @@ void Lattice::multiply_terms(const StreamKey& uniform_key, std::uint64_t first, 
     }
 }
 
+template <class Value>
 bool Lattice::reply_slots(const ReplyKeys& keys, const std::uint8_t* packed, std::size_t blocks, std::size_t terms,
-                          const std::int32_t* values, std::uint8_t* sent, std::uint64_t* shares,
+                          const Value* values, std::uint8_t* sent, std::uint64_t* shares,
                           unsigned threads) const {
     const std::size_t parts = primes(), all = words();
     std::atomic<std::uint64_t> refused{0};
@@ -704,7 +713,7 @@ bool Lattice::reply_slots(const ReplyKeys& keys, const std::uint8_t* packed, std
         for_each_item(threads, count * (terms + 1), 0, [&](std::uint64_t*, std::size_t item) {
             const std::size_t each = item % count, term = item / count;
             if (term < terms) {
-                plain_weights(values + ((first + each) * terms + term) * degree_,
+                plain_weights(slots_at(values, (first + each) * terms + term),
                               weights.data() + (each * terms + term) * kWeights * degree_);
             } else {
                 small_ternary(keys.secret, keys.first + first + each, u.data() + each * degree_);
@@ -742,8 +751,9 @@ bool Lattice::reply_slots(const ReplyKeys& keys, const std::uint8_t* packed, std
 }
 
 // One complex product for each turn: (x + i y) (c + i s) = (x c - y s) + i (x s + y c).
+template <class Value>
 bool Lattice::reply_turns(const ReplyKeys& keys, const std::uint8_t* packed, std::size_t blocks, std::size_t turns,
-                          const std::int32_t* values, std::uint8_t* sent, std::uint64_t* shares,
+                          const Value* values, std::uint8_t* sent, std::uint64_t* shares,
                           unsigned threads) const {
     const std::size_t parts = primes(), all = words(), terms = 2 * turns;
     std::atomic<std::uint64_t> refused{0};
@@ -757,7 +767,7 @@ bool Lattice::reply_turns(const ReplyKeys& keys, const std::uint8_t* packed, std
         std::uint64_t* room = own + 2 * all;
         std::int8_t* small = reinterpret_cast<std::int8_t*>(room + 10 * degree_);  // u, e2 of either reply
         for (std::size_t k = 0; k < 2; ++k) {
-            plain_weights(values + places[k] * degree_, weights + k * kWeights * degree_);
+            plain_weights(slots_at(values, places[k]), weights + k * kWeights * degree_);
             small_ternary(keys.secret, keys.first * terms + places[k], small + 2 * k * degree_);
             small_errors(keys.errors, keys.first * terms + places[k], small + (2 * k + 1) * degree_);
         }
@@ -800,46 +810,25 @@ bool Lattice::reply_turns(const ReplyKeys& keys, const std::uint8_t* packed, std
     return refused >> 63 == 0;
 }
 
+template bool Lattice::reply_slots(const ReplyKeys&, const std::uint8_t*, std::size_t, std::size_t, const std::int32_t*,
+                                   std::uint8_t*, std::uint64_t*, unsigned) const;
+template bool Lattice::reply_slots(const ReplyKeys&, const std::uint8_t*, std::size_t, std::size_t, const std::uint64_t*,
+                                   std::uint8_t*, std::uint64_t*, unsigned) const;
+template bool Lattice::reply_turns(const ReplyKeys&, const std::uint8_t*, std::size_t, std::size_t, const std::int32_t*,
+                                   std::uint8_t*, std::uint64_t*, unsigned) const;
+template bool Lattice::reply_turns(const ReplyKeys&, const std::uint8_t*, std::size_t, std::size_t, const std::uint64_t*,
+                                   std::uint8_t*, std::uint64_t*, unsigned) const;
+
 // From a polynomial modulo q, transformed, to the slots of round(t x / q) modulo t.
 void Lattice::slot_shares(std::uint64_t* value, std::uint64_t* shares) const {
     inverse_for_fractions(value);
     const Room slots(kSlotPrimes * degree_);
-    const std::uint64_t low = static_cast<std::uint64_t>(slot_modulus_), high = static_cast<std::uint64_t>(slot_modulus_ >> 64);
-    for (std::size_t i = 0; i < degree_; ++i) {
-        std::uint64_t f[4];
-        fraction_of(value, i, f);
-        // The product with t, 384 bits, of which the upper 128 are kept after adding a half.
-        std::uint64_t product[6] = {};
-        Wide carry = 0;
-        for (int k = 0; k < 4; ++k) {
-            carry += static_cast<Wide>(f[k]) * low;
-            product[k] = static_cast<std::uint64_t>(carry);
-            carry >>= 64;
-        }
-        product[4] = static_cast<std::uint64_t>(carry);
-        carry = 0;
-        for (int k = 0; k < 4; ++k) {
-            carry += static_cast<Wide>(f[k]) * high + product[k + 1];
-            product[k + 1] = static_cast<std::uint64_t>(carry);
-            carry >>= 64;
-        }
-        product[5] = static_cast<std::uint64_t>(carry);
-        const Wide rounded = (static_cast<Wide>(product[5]) << 64 | product[4]) + (product[3] >> 63);
-        for (std::size_t j = 0; j < kSlotPrimes; ++j) slots[j * degree_ + i] = slot_residue(rounded, j);
-    }
+    core_.slot_rounded(slot_tables_, slots.data(), value);
     for (std::size_t j = 0; j < kSlotPrimes; ++j) {
         core_.forward(slot_primes_[j], slots.data() + j * degree_);
         core_.scale(slot_primes_[j], slots.data() + j * degree_, slots.data() + j * degree_, slot_inverses_[j]);
     }
-    for (std::size_t i = 0; i < degree_; ++i) {
-        Wide sum = 0;
-        for (std::size_t j = 0; j < kSlotPrimes; ++j) sum += slots[j * degree_ + i] * slot_parts_[j];
-        for (int k = 0; k < 2; ++k) {
-            const Wide less = sum - slot_modulus_;
-            sum = less + (slot_modulus_ & (0 - (less >> 127)));
-        }
-        store_pair(shares + 2 * i, sum);
-    }
+    core_.slot_pairs(slot_tables_, shares, slots.data());
 }
 
 bool Lattice::open_slots(const std::uint64_t* secret, const std::uint8_t* packed, std::size_t count,

@@ -60,11 +60,10 @@ public:
 
     void encrypt(const RequestKeys& keys, std::size_t count, const std::uint64_t* messages, unsigned bits,
                  std::uint8_t* out, unsigned threads) const;
-    void encrypt_slots(const RequestKeys& keys, std::size_t count, const std::int32_t* values, std::uint8_t* out,
+    // Values in slots are small numbers, or numbers below t, two words each.
+    template <class Value>
+    void encrypt_slots(const RequestKeys& keys, std::size_t count, const Value* values, std::uint8_t* out,
                        unsigned threads) const;
-    // The same from numbers below t, two words each.
-    void encrypt_wide_slots(const RequestKeys& keys, std::size_t count, const std::uint64_t* values, std::uint8_t* out,
-                            unsigned threads) const;
 
     struct ReplyKeys {
         StreamKey uniform;
@@ -83,12 +82,14 @@ public:
     bool reply(const ReplyKeys& keys, const std::uint8_t* packed, std::size_t requests, const std::uint64_t* matrix,
                std::size_t replies, const std::uint64_t* sums, unsigned reply_bits, unsigned share_bits,
                const Places& answers, std::uint8_t* sent, std::uint64_t* shares, unsigned threads) const;
+    template <class Value>
     bool reply_slots(const ReplyKeys& keys, const std::uint8_t* packed, std::size_t blocks, std::size_t terms,
-                     const std::int32_t* values, std::uint8_t* sent, std::uint64_t* shares, unsigned threads) const;
-    // A request holds, for each block, `turns` real parts and then as many imaginary ones; values hold cosines and then
-    // sines. For each of them one reply: the real parts of the complex products first, then the imaginary ones.
+                     const Value* values, std::uint8_t* sent, std::uint64_t* shares, unsigned threads) const;
+    // A request and the values hold, for each block, `turns` real parts and then as many imaginary ones. For each of them
+    // one reply: the real parts of the complex products first, then the imaginary ones.
+    template <class Value>
     bool reply_turns(const ReplyKeys& keys, const std::uint8_t* packed, std::size_t blocks, std::size_t turns,
-                     const std::int32_t* values, std::uint8_t* sent, std::uint64_t* shares, unsigned threads) const;
+                     const Value* values, std::uint8_t* sent, std::uint64_t* shares, unsigned threads) const;
     void open(const std::uint64_t* secret, const std::uint8_t* packed, std::size_t replies, unsigned reply_bits,
               unsigned share_bits, const Places& answers, std::uint64_t* shares, unsigned threads) const;
     bool open_slots(const std::uint64_t* secret, const std::uint8_t* packed, std::size_t count, std::uint64_t* shares,
@@ -102,6 +103,7 @@ private:
     class UniformPieces;
 
     LatticePrime make_prime(std::uint64_t value, std::uint64_t root);
+    void fill_slot_tables();
     void uniform_part(const StreamKey& key, std::uint64_t index, std::size_t part, std::uint64_t* out) const;
     void inverse(std::size_t part, std::uint64_t* values) const;
     void inverse_for_fractions(std::uint64_t* values) const;
@@ -116,13 +118,14 @@ private:
     void multiply_terms(const StreamKey& uniform_key, std::uint64_t first, const std::uint8_t* packed, std::size_t count,
                         std::size_t part, const std::uint64_t* weights, std::uint64_t* sum, std::uint64_t* opposite,
                         std::uint64_t* room, std::atomic<std::uint64_t>& refused) const;
-    void slot_weights(const std::int32_t* values, bool scaled_by_modulus, std::uint64_t* out) const;
-    void wide_slot_weights(const std::uint64_t* values, std::uint64_t* out) const;
-    void plain_weights(const std::int32_t* values, std::uint64_t* out) const;
-    std::uint64_t slot_residue(unsigned __int128 value, std::size_t j) const;
-    template <class Weights>
-    void encrypt_weights(const RequestKeys& keys, std::size_t count, std::uint8_t* out, unsigned threads,
-                         Weights weights_of) const;
+    const std::int32_t* slots_at(const std::int32_t* values, std::size_t index) const { return values + index * degree_; }
+    const std::uint64_t* slots_at(const std::uint64_t* values, std::size_t index) const { return values + 2 * index * degree_; }
+    void slot_residues(const std::int32_t* values, std::size_t j, std::uint64_t* out) const;
+    void slot_residues(const std::uint64_t* values, std::size_t j, std::uint64_t* out) const;
+    template <class Value>
+    void slot_weights(const Value* values, const std::vector<Factor>& scales, std::uint64_t* out) const;
+    template <class Value>
+    void plain_weights(const Value* values, std::uint64_t* out) const;
     void fraction_of(const std::uint64_t* coefficients, std::size_t place, std::uint64_t out[4]) const;
     void slot_shares(std::uint64_t* coefficients, std::uint64_t* shares) const;
 
@@ -139,7 +142,7 @@ private:
     std::vector<Factor> slot_scales_;             // q (t / t_j)^-1 modulo t_j, divided by the degree
     std::vector<Words64> slot_rests_;             // t / t_j modulo p_i, and -t modulo p_i at the end
     std::vector<Words64> slot_negatives_;         // -1 / t_j modulo p_i
-    std::vector<std::vector<Factor>> slot_bits_;  // 1, 2^50 and 2^100 modulo t_j
+    SlotTables slot_tables_ = {};
     unsigned __int128 slot_modulus_ = 1;
     unsigned __int128 slot_parts_[kSlotPrimes] = {};  // t / t_j
 };

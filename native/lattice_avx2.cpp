@@ -222,6 +222,7 @@ void scale(const LatticePrime& prime, std::uint64_t* out, const std::uint64_t* v
 const LatticeCore avx2_lattice_core = {
     0, 4, forward, inverse, dot, linear, scale,
     from_bytes, from_integers, count_above, subtract, cut, pack_scalar, unpack_scalar, Cipher<Words8>::stream, waves_scalar,
+    slot_residues_scalar, slot_rounded_scalar, slot_pairs_scalar,
 };
 
 }  // namespace plumbob

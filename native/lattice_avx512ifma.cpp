@@ -372,11 +372,96 @@ void waves(const Wave& wave, std::int32_t* out, const std::uint32_t* angles, std
     waves_scalar(wave, out + whole, angles + whole, count - whole);
 }
 
+// Eight numbers of two words: their lower words, and their upper ones.
+inline Vector lower_words(Vector a, Vector b) { return pick(a, b, _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14)); }
+inline Vector upper_words(Vector a, Vector b) { return pick(a, b, _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15)); }
+
+void slot_residues(const SlotTables& tables, std::size_t j, std::uint64_t* out, const std::uint64_t* pairs) {
+    const Prime p(tables.primes[j].value);
+    const Vector four = _mm512_add_epi64(p.twice, p.twice), cut = all(kLow50);
+    const Factor &one = tables.ones[j], &first = tables.words[j][0], &second = tables.words[j][1];
+    const Vector w0 = all(one.value), q0 = all(one.quotient52), w1 = all(first.value), q1 = all(first.quotient52);
+    const Vector w2 = all(second.value), q2 = all(second.quotient52);
+    for (std::size_t i = 0; i < tables.degree; i += 8) {
+        const Vector a = load(pairs + 2 * i), b = load(pairs + 2 * i + 8);
+        const Vector low = lower_words(a, b), high = upper_words(a, b);
+        const Vector middle = _mm512_or_si512(_mm512_srli_epi64(low, 50), _mm512_slli_epi64(high, 14));
+        Vector sum = p.multiply(_mm512_and_si512(low, cut), w0, q0);
+        sum = _mm512_add_epi64(sum, p.multiply(_mm512_and_si512(middle, cut), w1, q1));
+        sum = _mm512_add_epi64(sum, p.multiply(_mm512_srli_epi64(high, 36), w2, q2));
+        store(out + i, reduce(reduce(reduce(sum, four), p.twice), p.value));
+    }
+}
+
+void slot_rounded(const SlotTables& tables, std::uint64_t* out, const std::uint64_t* scaled) {
+    const std::size_t degree = tables.degree;
+    const Vector low = all(kLow52), half = all(std::uint64_t{1} << 51);
+    const Prime primes[kSlotPrimes] = {Prime(tables.primes[0].value), Prime(tables.primes[1].value), Prime(tables.primes[2].value)};
+    for (std::size_t i = 0; i < degree; i += 8) {
+        Vector digits[4] = {_mm512_setzero_si512(), _mm512_setzero_si512(), _mm512_setzero_si512(), _mm512_setzero_si512()};
+        Sum sums[kSlotPrimes];
+        for (std::size_t part = 0; part < tables.parts; ++part) {
+            const Vector y = load(scaled + part * degree + i);
+            for (int k = 0; k < 3; ++k) {
+                const Vector fraction = all(tables.fractions[part][k]);
+                digits[k] = _mm512_madd52hi_epu64(digits[k], y, fraction);
+                digits[k + 1] = _mm512_madd52lo_epu64(digits[k + 1], y, fraction);
+            }
+            for (std::size_t j = 0; j < kSlotPrimes; ++j) sums[j].add(y, all(tables.wholes[part][j]));
+        }
+        const Vector tenths = _mm512_add_epi64(digits[1], _mm512_srli_epi64(digits[2], 52));
+        const Vector rounded = _mm512_add_epi64(digits[0], _mm512_srli_epi64(_mm512_add_epi64(tenths, half), 52));
+        for (std::size_t j = 0; j < kSlotPrimes; ++j) {
+            const Prime& p = primes[j];
+            const Factor &carry = tables.primes[j].carry, &one = tables.ones[j];
+            const Vector below = _mm512_add_epi64(sums[j].low, rounded);
+            const Vector above = _mm512_add_epi64(sums[j].high, _mm512_srli_epi64(below, 52));
+            const Vector value = _mm512_add_epi64(p.multiply(above, all(carry.value), all(carry.quotient52)),
+                                                  p.multiply(_mm512_and_si512(below, low), all(one.value), all(one.quotient52)));
+            store(out + j * degree + i, reduce(reduce(value, p.twice), p.value));
+        }
+    }
+}
+
+void slot_pairs(const SlotTables& tables, std::uint64_t* out, const std::uint64_t* weights) {
+    const std::size_t degree = tables.degree;
+    const Vector zero = _mm512_setzero_si512(), low52 = all(kLow52);
+    const Vector modulus_low = all(tables.modulus[0]), modulus_high = all(tables.modulus[1]);
+    const Vector first = _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11), second = _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15);
+    for (std::size_t i = 0; i < degree; i += 8) {
+        Vector digits[3] = {zero, zero, zero};  // of 52 bits, the lowest first
+        for (std::size_t j = 0; j < kSlotPrimes; ++j) {
+            const Vector weight = load(weights + j * degree + i);
+            for (int k = 0; k < 2; ++k) {
+                const Vector rest = all(tables.rests[j][k]);
+                digits[k] = _mm512_madd52lo_epu64(digits[k], weight, rest);
+                digits[k + 1] = _mm512_madd52hi_epu64(digits[k + 1], weight, rest);
+            }
+        }
+        const Vector middle = _mm512_add_epi64(digits[1], _mm512_srli_epi64(digits[0], 52));
+        const Vector top = _mm512_add_epi64(digits[2], _mm512_srli_epi64(middle, 52));
+        Vector low = _mm512_or_si512(_mm512_and_si512(digits[0], low52), _mm512_slli_epi64(middle, 52));
+        Vector high = _mm512_or_si512(_mm512_srli_epi64(_mm512_and_si512(middle, low52), 12), _mm512_slli_epi64(top, 40));
+        for (int k = 0; k < 2; ++k) {
+            const __mmask8 borrows = _mm512_cmplt_epu64_mask(low, modulus_low);
+            const Vector less_low = _mm512_sub_epi64(low, modulus_low);
+            const Vector difference = _mm512_sub_epi64(high, modulus_high);
+            const Vector less_high = _mm512_mask_sub_epi64(difference, borrows, difference, all(1));
+            const __mmask8 is_larger = _mm512_cmpge_epi64_mask(less_high, zero);
+            low = _mm512_mask_mov_epi64(low, is_larger, less_low);
+            high = _mm512_mask_mov_epi64(high, is_larger, less_high);
+        }
+        store(out + 2 * i, pick(low, high, first));
+        store(out + 2 * i + 8, pick(low, high, second));
+    }
+}
+
 }  // namespace
 
 const LatticeCore avx512ifma_lattice_core = {
     52, 8, forward, inverse, dot, linear, scale,
     from_bytes, from_integers, count_above, subtract, cut, pack, unpack, Cipher<Words16>::stream, waves,
+    slot_residues, slot_rounded, slot_pairs,
 };
 
 }  // namespace plumbob

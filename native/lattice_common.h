@@ -166,6 +166,63 @@ inline std::int64_t sine_of(std::uint32_t angle) {
     }
 }
 
+[[maybe_unused]] void slot_residues_scalar(const SlotTables& tables, std::size_t j, std::uint64_t* out,
+                                           const std::uint64_t* pairs) {
+    const std::uint64_t p = tables.primes[j].value;
+    const Factor &one = tables.ones[j], *words = tables.words[j];
+    const std::size_t degree = tables.degree;
+    for (std::size_t i = 0; i < degree; ++i) {
+        const std::uint64_t low = pairs[2 * i], high = pairs[2 * i + 1];
+        std::uint64_t sum = multiply_lazily(low & kLow50, one.value, one.quotient, p);
+        sum += multiply_lazily((low >> 50 | high << 14) & kLow50, words[0].value, words[0].quotient, p);
+        sum += multiply_lazily(high >> 36, words[1].value, words[1].quotient, p);
+        out[i] = reduce_once(reduce_once(reduce_once(sum, 4 * p), 2 * p), p);
+    }
+}
+
+[[maybe_unused]] void slot_rounded_scalar(const SlotTables& tables, std::uint64_t* out, const std::uint64_t* scaled) {
+    const std::size_t degree = tables.degree;
+    for (std::size_t i = 0; i < degree; ++i) {
+        std::uint64_t digits[4] = {};  // of the sum of fractions, from the whole part down
+        Wide sums[kSlotPrimes] = {};
+        for (std::size_t part = 0; part < tables.parts; ++part) {
+            const std::uint64_t y = scaled[part * degree + i];
+            for (int k = 0; k < 3; ++k) {
+                const Wide product = static_cast<Wide>(y) * tables.fractions[part][k];
+                digits[k] += static_cast<std::uint64_t>(product >> 52);
+                digits[k + 1] += static_cast<std::uint64_t>(product) & kLow52;
+            }
+            for (std::size_t j = 0; j < kSlotPrimes; ++j) sums[j] += static_cast<Wide>(y) * tables.wholes[part][j];
+        }
+        digits[1] += digits[2] >> 52;
+        const std::uint64_t rounded = digits[0] + ((digits[1] + (std::uint64_t{1} << 51)) >> 52);
+        for (std::size_t j = 0; j < kSlotPrimes; ++j) {
+            const LatticePrime& prime = tables.primes[j];
+            const Wide sum = sums[j] + rounded;
+            const std::uint64_t low = static_cast<std::uint64_t>(sum) & kLow52, high = static_cast<std::uint64_t>(sum >> 52);
+            const std::uint64_t value = multiply_lazily(high, prime.carry.value, prime.carry.quotient, prime.value) +
+                                        multiply_lazily(low, 1, tables.ones[j].quotient, prime.value);
+            out[j * degree + i] = reduce_once(reduce_once(value, 2 * prime.value), prime.value);
+        }
+    }
+}
+
+[[maybe_unused]] void slot_pairs_scalar(const SlotTables& tables, std::uint64_t* out, const std::uint64_t* weights) {
+    const std::size_t degree = tables.degree;
+    const Wide modulus = static_cast<Wide>(tables.modulus[1]) << 64 | tables.modulus[0];
+    Wide rests[kSlotPrimes];
+    for (std::size_t j = 0; j < kSlotPrimes; ++j) rests[j] = static_cast<Wide>(tables.rests[j][1]) << 52 | tables.rests[j][0];
+    for (std::size_t i = 0; i < degree; ++i) {
+        Wide sum = 0;
+        for (std::size_t j = 0; j < kSlotPrimes; ++j) sum += weights[j * degree + i] * rests[j];
+        for (int k = 0; k < 2; ++k) {
+            const Wide less = sum - modulus;
+            sum = less + (modulus & (0 - (less >> 127)));
+        }
+        out[2 * i] = static_cast<std::uint64_t>(sum), out[2 * i + 1] = static_cast<std::uint64_t>(sum >> 64);
+    }
+}
+
 // ChaCha20 with a block per lane. The compiler turns each operation into whatever the instruction set has.
 typedef std::uint32_t Words4 __attribute__((vector_size(16)));
 typedef std::uint32_t Words8 __attribute__((vector_size(32)));

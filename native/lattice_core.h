@@ -47,6 +47,19 @@ struct LatticePrime {
     Factor carry;  // 2^52 modulo the prime
 };
 
+// What takes numbers in slots apart and puts them together again: t is the product of the slot primes t_j, and q that of
+// the primes p_i.
+struct SlotTables {
+    std::size_t degree, parts;                      // how many p_i there are
+    LatticePrime primes[kSlotPrimes];               // t_j
+    Factor ones[kSlotPrimes];                       // 1 modulo t_j
+    Factor words[kSlotPrimes][2];                   // 2^50 and 2^100 modulo t_j
+    std::uint64_t wholes[kMostPrimes][kSlotPrimes]; // floor(t / p_i) modulo t_j
+    std::uint64_t fractions[kMostPrimes][3];        // t / p_i modulo 1, in units of 2^-52, 2^-104 and 2^-156
+    std::uint64_t rests[kSlotPrimes][2];            // t / t_j, in units of 1 and 2^52
+    std::uint64_t modulus[2];                       // t, in units of 1 and 2^64
+};
+
 struct LatticeCore {
     unsigned quotient_bits;  // 64 or 52; 0 if a quotient is the bits of the double w / p and a power is one of w
     unsigned lanes;          // strides below it are the tail's
@@ -79,6 +92,13 @@ struct LatticeCore {
     void (*stream)(const std::uint32_t key[8], const std::uint32_t nonce[3], std::uint32_t first, std::uint64_t* out,
                    std::size_t blocks);
     void (*waves)(const Wave&, std::int32_t* out, const std::uint32_t* angles, std::size_t count);
+    // Numbers of two words modulo one of the slot primes.
+    void (*slot_residues)(const SlotTables&, std::size_t j, std::uint64_t* out, const std::uint64_t* pairs);
+    // round(t x / q) modulo each slot prime, one array after the other, from x (q / p_i)^-1 modulo each p_i. What is cut off
+    // from t / p_i makes the result wrong only where t x / q is within 2^-100 of a half.
+    void (*slot_rounded)(const SlotTables&, std::uint64_t* out, const std::uint64_t* scaled);
+    // The numbers below t, two words each, that are the sum of weights[j] t / t_j modulo t.
+    void (*slot_pairs)(const SlotTables&, std::uint64_t* out, const std::uint64_t* weights);
 };
 
 extern const LatticeCore portable_lattice_core;

@@ -243,7 +243,7 @@ nb::bytes encrypt_wide_slots(const Handle& lattice, Numbers secret, const nb::by
     const Lattice::RequestKeys keys = request_keys(*lattice, secret, uniform, errors, first);
     require_pairs(*lattice, values);
     return make_request(*lattice, values.shape(0), prefix, [&](std::uint8_t* data) {
-        lattice->encrypt_wide_slots(keys, values.shape(0), values.data(), data, threads);
+        lattice->encrypt_slots(keys, values.shape(0), values.data(), data, threads);
     });
 }
 
@@ -322,12 +322,21 @@ nb::tuple hide(const Handle& lattice, const nb::bytes& uniform, Numbers b, const
                       threads);
 }
 
+void require_values(const Lattice& lattice, const Smalls& values) { require_smalls(lattice, values, 3); }
+
+void require_values(const Lattice& lattice, const Numbers& values) {
+    require(values.ndim() == 4 && values.shape(2) == lattice.degree() && values.shape(3) == 2,
+            "expected numbers of shape (blocks, terms, degree, 2)");
+}
+
+// Values are small numbers, or numbers below t.
+template <class Values>
 nb::tuple reply_slots(const Handle& lattice, const nb::bytes& uniform, Numbers b, const nb::bytes& a,
-                      const nb::bytes& secret, const nb::bytes& errors, std::uint64_t first, Bytes packed, Smalls values,
+                      const nb::bytes& secret, const nb::bytes& errors, std::uint64_t first, Bytes packed, Values values,
                       bool is_turn, unsigned threads) {
     require(lattice->has_slots(), "expected a lattice with slots");
     require_packed(*lattice, packed);
-    require_smalls(*lattice, values, 3);
+    require_values(*lattice, values);
     const std::size_t blocks = values.shape(0), terms = values.shape(1);
     require(!is_turn || terms % 2 == 0, "expected as many sines as cosines");
     require(packed.shape(0) == blocks * terms, "expected a polynomial for each block and term");
@@ -435,7 +444,8 @@ void add_lattice(nb::module_& module) {
     module.def("lattice_add_up", add_up);
     module.def("lattice_reply", reply);
     module.def("lattice_hide", hide);
-    module.def("lattice_reply_slots", reply_slots);
+    module.def("lattice_reply_slots", reply_slots<Smalls>);
+    module.def("lattice_reply_wide_slots", reply_slots<Numbers>);
     module.def("lattice_open", open);
     module.def("lattice_open_slots", open_slots);
     module.def("lattice_waves", waves);

@@ -47,6 +47,7 @@ void inverse(const LatticePrime& prime, std::uint64_t* values, const Factor& fac
 const LatticeCore portable_lattice_core = {
     64, 1, forward, inverse, dot_scalar, linear_scalar, scale_scalar,
     from_bytes, from_integers, count_above, subtract, cut, pack_scalar, unpack_scalar, Cipher<Words4>::stream, waves_scalar,
+    slot_residues_scalar, slot_rounded_scalar, slot_pairs_scalar,
 };
 
 }  // namespace plumbob

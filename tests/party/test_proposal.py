@@ -12,12 +12,13 @@ import pytest
 from plumbob.commands.table_flags import TableFlags
 from plumbob.commands.tables import chosen
 from plumbob.data import ColumnChoices
+from plumbob.data.encoder import encoded_width
 from plumbob.data.shards import build_shard
 from plumbob.errors import PlanError, PlumbobError, SettingsError
 from plumbob.party import aligned
 from plumbob.party.doctor import examine
 from plumbob.party.home import Home
-from plumbob.party.rows import aligned_table, encoded_width, own_table
+from plumbob.party.rows import aligned_table, own_table
 from plumbob.party.settings import HomeSettings
 from plumbob.party.verbs.propose import propose
 from plumbob.plan import Plan

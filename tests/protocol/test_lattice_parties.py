@@ -202,8 +202,7 @@ def test_who_sends_what() -> None:
     wire = Wire()
     played(plan, made_up(columns=6), wire)
     masked = Counter((source, target) for source, target, message in wire.log if message.kind is Kind.MASKED_SHARE)
-    # The second and third parties also lift what the third one's stage made.
-    assert masked == {("features", "label"): 6, ("features-2", "label"): 6, ("features-3", "label"): 4}
+    assert masked == dict.fromkeys([("features", "label"), ("features-2", "label"), ("features-3", "label")], 4)
     names = [party.name for party in plan.learners]
     pairs = {(one, other) for one in names for other in names if one != other}
     for kind in (Kind.LATTICE_KEYS, Kind.WEIGHT_SHARE, Kind.START_SHARE, Kind.PAIR_KEY):
@@ -211,12 +210,13 @@ def test_who_sends_what() -> None:
 
 
 def test_no_product_repeats_a_key() -> None:
-    """Every pass, kind and ordered pair has a key of its own, and none is left after the run."""
+    """Every pass, kind, owner and set of evaluators has a key of its own, and none is left after the run."""
     run = trained(lattice_plan(THREE, l2=0.01, epochs=2))
     parties = [party for party in run.parties.values() if isinstance(party, LatticeParty)]
     for party in parties:
         contexts = [product.context for product in party._listed_products()]
-        assert len(set(contexts)) == len(contexts) == 2 * 3 * 7 == party.shape.keys_in_all
+        # In each pass three kinds for every ordered pair, and one for the second and the third party's sines.
+        assert len(set(contexts)) == len(contexts) == 2 * (3 * 6 + 2) == party.shape.keys_in_all
         assert not party.products.keys.own
         assert not party.products.keys.tested
 
@@ -363,9 +363,10 @@ def test_the_bounds_of_the_page() -> None:
 
 def test_masks_that_show_too_much_are_refused() -> None:
     """A run with so many numbers that some mask would give one away is refused, with what to change."""
-    shape = LatticeShape(lattice_plan((1,) * 8, epochs=28), 250_000)
-    with pytest.raises(PlanError, match="leave masks that show something"):
+    shape = LatticeShape(lattice_plan((1,) * 8, epochs=28), 500_000)
+    with pytest.raises(PlanError, match=r"leave masks that show something.*set epochs = 20, or train on fewer rows"):
         shape.prove()
+    LatticeShape(lattice_plan((1,) * 8, epochs=20), 500_000).prove()
 
 
 def test_whole_shares_never_reach_the_ring() -> None:
@@ -379,14 +380,14 @@ def test_the_receipt_says_whom_it_holds_for(closed_run: Run) -> None:
     """Those that keep to the protocol, and how often a mask shows something; no bits for dishonest ones."""
     words = keys_in_words(closed_run.record)
     assert "for parties that keep to the protocol (honest-but-curious)" in words
-    assert "masks show something in at most one of 2**" in words
+    assert "masks reveal something in at most one of 2**" in words
     assert "dishonest" not in words
 
 
 @pytest.mark.parametrize(
-    ("parties", "rows"), [(2, MOST_ROWS), (3, MOST_ROWS), (4, 1_000_000), (5, 650_000), (8, 200_000)]
+    ("parties", "rows"), [(2, MOST_ROWS), (4, MOST_ROWS), (5, 1_700_000), (6, 1_100_000), (7, 570_000), (8, 360_000)]
 )
 def test_the_default_plan_is_not_refused_for_its_rows(parties: int, rows: int) -> None:
-    """Two and three parties train as many rows as a run takes, with the public rule's passes; more parties, fewer."""
+    """Two to four parties train as many rows as a run takes, with the public rule's passes; more parties, fewer."""
     plan = Plan.for_columns((10,) * parties, protocol="shares", rows=rows)
     LatticeShape(plan, rows).prove()

@@ -190,7 +190,7 @@ def lattice_words(parties: dict[str, Any], ends: set[str], trained: int, is_held
         "keys": lambda who: [
             one.parameters.polynomial_bytes
             for one in party._listed_products()
-            if one.ends == ends and one.context.owner == who
+            if one.is_between(*ends) and one.context.owner == who
         ],
         "request": lambda layout, who: SEED_BYTES + layout(who).request_bytes,
         "reply": lambda layout, who: layout(who).reply_bytes,
@@ -243,17 +243,18 @@ def test_only_who_may_speak_is_waited_for() -> None:
         ChannelOrder(heard(EXCHANGE, nobody, "features", "label")).take(Kind.RESIDUALS, 1)
 
 
-def test_a_stage_has_one_party_that_turns() -> None:
-    """Of four by lattices, parties ask those behind them in the plan; what is lifted goes to the label party alone."""
-    plan = lattice_plan((1, 1, 1, 1))
+def test_every_pair_meets_in_one_stage() -> None:
+    """Of five by lattices, parties ask those before them in the plan; what is lifted goes to the label party alone."""
+    plan = lattice_plan((1, 1, 1, 1, 1))
     table = order_for(plan, "train")
     assert table is not None
     places = {party.name: place for place, party in enumerate(plan.learners)}
     for sender, receiver in permutations(places, 2):
         staged = [turn for turn in heard(table, plan, sender, receiver).steps if turn.where == "step 2"]
-        kinds = [Kind.LATTICE_REQUEST if places[sender] < places[receiver] else Kind.LATTICE_REPLY]
-        stages = range(max(places[sender], 2), len(places)) if receiver == "label" else ()
-        assert [turn.kind for turn in staged] == [*kinds, *(Kind.MASKED_SHARE for _ in stages)]
+        kind = Kind.LATTICE_REQUEST if places[sender] > places[receiver] else Kind.LATTICE_REPLY
+        # The first three lift what they hold before the last stage, and all five what the last stage makes.
+        liftings = (2 if places[sender] < 3 else 1) if receiver == "label" else 0
+        assert [turn.kind for turn in staged] == [kind, *[Kind.MASKED_SHARE] * liftings]
 
 
 def test_only_the_label_party_drafts() -> None:

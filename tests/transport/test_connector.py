@@ -617,7 +617,7 @@ class OldestFirst(Strangers):
     def __init__(self) -> None:
         super().__init__(most=8)
 
-    def _sent_away(self) -> Stranger:
+    def _one_to_send_away(self) -> Stranger:
         return self._here.pop(0)
 
 

@@ -57,11 +57,11 @@ def lattice_cost(figures: Figures, engine: lattice.LatticeEngine) -> LatticeCost
 
 
 def key_memory(shape: LatticeShape) -> int:
-    """Of the keys of all passes, which are tested before the first one; each is kept at its owner and its evaluator."""
-    layouts: list[Layout | SlotLayout] = [*_matrices(shape), *_slots(shape)]
-    sets = [layout.parameters for layout in layouts]
-    each = (2 * (8 * len(one.primes) * one.degree + one.polynomial_bytes) for one in sets)
-    return shape.plan.passes * sum(each)
+    """Of the keys of all passes, all tested before the first one; each is kept at its owner and its evaluators."""
+    ends = [layout.parameters for layout in _matrices(shape)] * 2
+    for stage in shape.stages:
+        ends += [shape.profile[2]] * len(shape.pieces) * (len(stage.owners) + stage.pairs)
+    return shape.plan.passes * sum(8 * len(one.primes) * one.degree + one.polynomial_bytes for one in ends)
 
 
 def bytes_sent(shape: LatticeShape) -> int:
@@ -81,11 +81,11 @@ def _masked_bytes(shape: LatticeShape) -> int:
     if shape.parties == 2:
         return 0
     total = 0
-    for owners, is_turn in shape.stages[1:]:
+    for stage in (stage for stage in shape.stages if stage.is_masked):
         for piece in shape.pieces:
-            layout = shape.slots(piece, is_turn=is_turn)
-            opening = shape.staged(owners + 1, is_turn=is_turn)
-            total += owners * (HEADER.size + opening.size(layout.outputs * layout.rows))
+            layout = shape.slots(piece, is_turn=stage.is_turn)
+            numbers = HEADER.size + shape.staged(stage).size(layout.outputs * layout.rows)
+            total += (len(stage.holders) - 1) * numbers
     liftings = 2 if shape.has_penalty_products else 1
     sums = HEADER.size + shape.lifted_sums.size(sum(_columns(shape)))
     return total + liftings * (shape.parties - 1) * sums
@@ -122,10 +122,10 @@ def _matrices(shape: LatticeShape) -> list[Layout]:
 def _slots(shape: LatticeShape) -> list[SlotLayout]:
     """Every pair's product in every stage of the sigmoid."""
     return [
-        shape.slots(piece, is_turn=is_turn)
-        for owners, is_turn in shape.stages
+        shape.slots(piece, is_turn=stage.is_turn)
+        for stage in shape.stages
         for piece in shape.pieces
-        for _ in range(owners)
+        for _ in range(stage.pairs)
     ]
 
 

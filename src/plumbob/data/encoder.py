@@ -167,6 +167,11 @@ def choices_of(plan: Plan) -> EncodingChoices:
     )
 
 
+def encoded_width(table: Table, plan: Plan) -> int:
+    """How many columns training would see; raises DataError where it would refuse the values."""
+    return len(fit_encoder(table, np.arange(len(table)), plan).names)
+
+
 def fit_sources(table: Table, training_rows: NDArray[np.intp], choices: EncodingChoices) -> tuple[EncodedColumn, ...]:
     """How each column becomes numbers; refused is what cannot, by column and count."""
     for column in table.columns:

@@ -163,22 +163,19 @@ def _conf(tree: Tree) -> str | None:
     conf = fate_conf.unwrapped(tree)
     names = fate_conf.component_names(tree)
     models = [name for name in names if fate.kind_of(name) is None]
+    stems = {name.rstrip("0123456789").rstrip("_-") for name in names}
     is_bare = not any(isinstance(conf.get(section), Mapping) and conf[section] for section in fate_conf.SECTIONS)
     job = mapping(conf, "job_parameters")
     common = mapping(job, "common")
     if fate_conf.is_prediction(conf) or {"model_id", "model_version"} & {*job, *common}:
         return "the conf of a FATE 1.x prediction, which applies a trained model"
-    if not is_bare and names and set(_stems(names)) <= {"reader", "data_transform", "dataio", "evaluation", "args"}:
+    if not is_bare and names and stems <= {"reader", "data_transform", "dataio", "evaluation", "args"}:
         return "the conf of a FATE 1.x job without settings for a model (a prediction has such a conf)"
     return (
         f"the conf of a FATE 1.x job with another model: {_main(models)}"
         if models
         else "a FATE 1.x conf without a model"
     )
-
-
-def _stems(names: Sequence[str]) -> list[str]:
-    return [name.rstrip("0123456789").rstrip("_-") for name in names]
 
 
 def _dag(tree: Tree) -> str | None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from plumbob import __version__
 from plumbob.counting import counted
 from plumbob.data import Table, build_shard, canonical_ids, read_table, steps_per_epoch
+from plumbob.data.encoder import encoded_width
 from plumbob.errors import (
     DataError,
     DeadlineError,
@@ -28,7 +29,7 @@ from plumbob.errors import (
 from plumbob.party import signature
 from plumbob.party.aligned import rows_kept_in
 from plumbob.party.home import Home
-from plumbob.party.rows import aligned_table, encoded_width, own_table
+from plumbob.party.rows import aligned_table, own_table
 from plumbob.party.sizes import largest_message
 from plumbob.party.waiting import SECONDS_BETWEEN
 from plumbob.plan import Plan

@@ -19,11 +19,11 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from plumbob.data import Table
+from plumbob.data.encoder import encoded_width
 from plumbob.errors import DataError, PlanError, RemoteProtocolError, SettingsError
 from plumbob.party.conversation import AnyConnector, ConnectorFor, Topic, conversation
 from plumbob.party.home import Home
 from plumbob.party.refusals import tell_refusals
-from plumbob.party.rows import encoded_width
 from plumbob.plan import Party, Plan
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.messages import HEADER, LONGEST_TEXT, Kind

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from plumbob.data import Table, in_agreed_order, newest_rows, read_table, with_slots
 from plumbob.data.cells import ColumnChoices
-from plumbob.data.encoder import choices_of, fit_encoder
+from plumbob.data.encoder import choices_of, encoded_width
 from plumbob.data.fitting import find_full_slots
 from plumbob.errors import DataError
 from plumbob.party.aligned import kept_for
@@ -74,11 +74,6 @@ def choice_of_held_out(
         return newest_rows(times, plan.held_out(len(ids)))
 
     return chosen
-
-
-def encoded_width(table: Table, plan: Plan) -> int:
-    """How many columns training would see; raises DataError where it would refuse the values."""
-    return len(fit_encoder(table, np.arange(len(table)), plan).names)
 
 
 def is_arbiter(home: Home, plan: Plan) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from plumbob.errors import LocalProtocolError, RemoteProtocolError, TransportError
 from plumbob.protocol.journal import NO_JOURNAL, Journal
-from plumbob.protocol.messages import LONGEST_TEXT, Kind, Message, decode
+from plumbob.protocol.messages import HEADER, LONGEST_TEXT, Kind, Message, decode_header
 from plumbob.protocol.order import ChannelOrder
 from plumbob.protocol.turns import MessageOrder
 from plumbob.transport import Link
@@ -63,20 +63,28 @@ class Channel:
 
     def receive(self, kind: Kind, step: int, size: int | None) -> bytes:
         """The body of the message that is due; `size` None only where the body is text that is checked by itself."""
+        return self._received_message(kind, step, size)[HEADER.size :]
+
+    def receive_view(self, kind: Kind, step: int, size: int) -> memoryview:
+        """The same without a copy, for bodies of many megabytes."""
+        return memoryview(self._received_message(kind, step, size))[HEADER.size :]
+
+    def _received_message(self, kind: Kind, step: int, size: int | None) -> bytes:
+        """All of it, checked and written down."""
         self._refuse_undue(kind, step, size)
         replayed = self._journal.arrived(self.peer)
         data = self._next(kind) if replayed is None else replayed
-        message = self._decode(data)
-        due = Message(kind, step, self.traffic.messages_received, b"")
-        if (message.kind, message.step, message.sequence) != (due.kind, due.step, due.sequence):
-            raise RemoteProtocolError(f"{self.peer}: expected {_describe(due)}, got {_describe(message)}")
-        if size is None and len(message.body) > LONGEST_TEXT:
+        due, came = (kind, step, self.traffic.messages_received), self._header(data)
+        if came != due:
+            raise RemoteProtocolError(f"{self.peer}: expected {_describe(*due)}, got {_describe(*came)}")
+        length = len(data) - HEADER.size
+        if size is None and length > LONGEST_TEXT:
             raise RemoteProtocolError(
-                f"{self.peer}: expected {kind.name} with at most {LONGEST_TEXT} bytes, got {len(message.body)}"
+                f"{self.peer}: expected {kind.name} with at most {LONGEST_TEXT} bytes, got {length}"
             )
-        if size is not None and len(message.body) != size:
+        if size is not None and length != size:
             raise RemoteProtocolError(
-                f"{self.peer}: expected {kind.name} with {size} bytes, got {len(message.body)}; do the plans agree?"
+                f"{self.peer}: expected {kind.name} with {size} bytes, got {length}; do the plans agree?"
             )
         digest = digest_of(data)
         if replayed is None:
@@ -86,7 +94,7 @@ class Channel:
             self.recording.append(data)
         self.traffic.messages_received += 1
         self.traffic.bytes_received += len(data)
-        return message.body
+        return data
 
     def _refuse_undue(self, kind: Kind, step: int, size: int | None) -> None:
         """We must not wait for what the peer will not say, nor for another size than the table's."""
@@ -103,9 +111,9 @@ class Channel:
         finally:
             self.waiting_for = None
 
-    def _decode(self, data: bytes) -> Message:
+    def _header(self, data: bytes) -> tuple[Kind, int, int]:
         try:
-            return decode(data)
+            return decode_header(data)
         except RemoteProtocolError as error:
             raise RemoteProtocolError(f"{self.peer}: {error}") from None
 
@@ -128,8 +136,8 @@ class Channel:
         self._link.close()
 
 
-def _describe(message: Message) -> str:
-    return f"{message.kind.name} of step {message.step} as message {message.sequence}"
+def _describe(kind: Kind, step: int, sequence: int) -> str:
+    return f"{kind.name} of step {step} as message {sequence}"
 
 
 def digest_of(data: bytes) -> bytes:

@@ -89,7 +89,7 @@ def bind_lattice(
     name = participant.name
     channels = {peer: participant.channels[peer] for peer in held if peer != name}
     contexts = [Context(session.identity, *ends, KIND, 0) for peer in channels for ends in _ordered(name, peer)]
-    products = [KeyedProduct(context, shape.profile[0]) for context in contexts]
+    products = [KeyedProduct(context, shape.profile[0], (context.evaluator,)) for context in contexts]
     keys = agree_keys(participant, engine, channels, products)
     supplied = {
         peer: Owner(keys.own[Context(session.identity, name, peer, KIND, 0)], shape.scores(peer, 1)).request(

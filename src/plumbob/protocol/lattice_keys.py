@@ -35,15 +35,32 @@ COMMITMENT_BYTES = 32
 
 
 class KeyedProduct(NamedTuple):
-    """One product that needs a key of its own."""
+    """One product that needs a key of its own, with one evaluator or with several; each of them tests the key."""
 
     context: Context
     parameters: ParameterSet
+    evaluators: tuple[str, ...]
 
     @property
     def ends(self) -> set[str]:
-        """The two parties."""
-        return {self.context.owner, self.context.evaluator}
+        """All parties of the product."""
+        return {self.context.owner, *self.evaluators}
+
+    def is_between(self, one: str, other: str) -> bool:
+        owner = self.context.owner
+        return (one == owner and other in self.evaluators) or (other == owner and one in self.evaluators)
+
+
+def keyed_product(
+    session: bytes, kind: str, number: int, owner: str, evaluators: Sequence[str], parameters: ParameterSet
+) -> KeyedProduct:
+    """In the pass of that number."""
+    return KeyedProduct(product_context(session, kind, number, owner, evaluators), parameters, tuple(evaluators))
+
+
+def product_context(session: bytes, kind: str, number: int, owner: str, evaluators: Sequence[str]) -> Context:
+    """The evaluators' names stand together, because they share the key."""
+    return Context(session, owner, " & ".join(evaluators), kind, number)
 
 
 @dataclass(frozen=True, repr=False)
@@ -107,7 +124,9 @@ def _restored(engine: LatticeEngine, products: Sequence[KeyedProduct], name: str
     keys = Keys({}, {}, {}, {}, {})
     for number, data in needs.items():
         of_pass = (product for product in products if product.context.number == number)
-        for (context, parameters), found in zip(of_pass, msgspec.msgpack.decode(data, type=list[bytes]), strict=True):
+        for (context, parameters, _), found in zip(
+            of_pass, msgspec.msgpack.decode(data, type=list[bytes]), strict=True
+        ):
             if context.owner == name:
                 keys.seeds[context] = found
                 keys.own[context] = OwnerKey(engine, parameters, context, found)
@@ -132,11 +151,11 @@ def agree_keys(
 ) -> Keys:
     """Make ours, get the peers', and test all of them; what fails ends the run."""
     listed = list(products)
+    joint = _made(participant, engine, listed)
     talks = [
-        _agreed(participant, engine, channel, [one for one in listed if one.ends == {participant.name, peer}])
+        _agreed(participant, engine, channel, joint, [one for one in listed if one.is_between(participant.name, peer)])
         for peer, channel in channels.items()
     ]
-    joint = Keys({}, {}, {}, {}, {})
     while talks:
         talks = [talk for talk in talks if _goes_on(talk, joint)]
     return joint
@@ -152,23 +171,32 @@ def _goes_on(talk: Talk, joint: Keys) -> bool:
     return True
 
 
-def _agreed(participant: Participant, engine: LatticeEngine, channel: Channel, listed: Sequence[KeyedProduct]) -> Talk:
-    """With one peer."""
+def _made(participant: Participant, engine: LatticeEngine, listed: Sequence[KeyedProduct]) -> Keys:
+    """Our own."""
     mine = [product for product in listed if product.context.owner == participant.name]
-    theirs = [product for product in listed if product.context.owner != participant.name]
     seeds = {product.context: participant.randomness.draw(SEED_BYTES) for product in mine}
     own = {
         product.context: OwnerKey(engine, product.parameters, product.context, seeds[product.context])
         for product in mine
     }
-    own_public = {context: key.public_bytes() for context, key in own.items()}
+    return Keys(own, {}, seeds, {context: key.public_bytes() for context, key in own.items()}, {})
+
+
+def _agreed(
+    participant: Participant, engine: LatticeEngine, channel: Channel, made: Keys, listed: Sequence[KeyedProduct]
+) -> Talk:
+    """The peer's keys, and ours shown to it."""
+    mine = [product.context for product in listed if product.context.owner == participant.name]
+    theirs = [product for product in listed if product.context.owner != participant.name]
+    own = {context: made.own[context] for context in mine}
+    own_public = {context: made.own_public[context] for context in mine}
     channel.send(Kind.LATTICE_KEYS, 0, b"".join(own_public.values()))
     sizes = [product.parameters.polynomial_bytes for product in theirs]
     yield
     parts = _cut(channel.receive(Kind.LATTICE_KEYS, 0, sum(sizes)), sizes)
     peers_public = {product.context: part for product, part in zip(theirs, parts, strict=True)}
     tested = yield from _Tests(participant, engine, channel, own, own_public).run(theirs, peers_public)
-    return Keys(own, tested, seeds, own_public, peers_public)
+    return Keys({}, tested, {}, {}, peers_public)
 
 
 class _Tests:

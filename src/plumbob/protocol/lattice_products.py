@@ -4,10 +4,11 @@ A product has two ends. The owner encrypts numbers of its own, the evaluator mul
 keep shares of the result. Every product has a key of its own.
 """
 
-import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import partial, reduce
+
+import numpy as np
 
 from plumbob.crypto import lattice
 from plumbob.crypto.lattice import (
@@ -21,14 +22,14 @@ from plumbob.crypto.lattice import (
     SlotEvaluator,
     SlotLayout,
     SlotOwner,
-    Small,
     pairs,
 )
-from plumbob.crypto.lattice.context import SEED_BYTES, derive
+from plumbob.crypto.lattice.context import SEED_BYTES, derive, fingerprint
+from plumbob.crypto.lattice.interface import SlotValues
 from plumbob.protocol.handshake import PolynomialCounts, Session
 from plumbob.protocol.lattice_company import ColumnHolders, said_by
-from plumbob.protocol.lattice_keys import Keys
-from plumbob.protocol.lattice_sets import LatticeShape
+from plumbob.protocol.lattice_keys import Keys, product_context
+from plumbob.protocol.lattice_sets import LatticeShape, Stage
 from plumbob.protocol.messages import Kind
 
 SCORES, SIGMOID, GRADIENTS, PENALTIES = "scores", "sigmoid", "gradients", "penalties"
@@ -48,8 +49,8 @@ class Products:
     counts: PolynomialCounts = field(default_factory=PolynomialCounts)
     register: lattice.Register = field(default_factory=lattice.Register)
 
-    def context(self, kind: str, number: int, owner: str, evaluator: str) -> Context:
-        return Context(self.session.identity, owner, evaluator, kind, number)
+    def context(self, kind: str, number: int, owner: str, *evaluators: str) -> Context:
+        return product_context(self.session.identity, kind, number, owner, evaluators)
 
     # With a private matrix.
 
@@ -71,7 +72,7 @@ class Products:
 
     def _answered(self, kind: str, number: int, peer: str, matrix: PrivateMatrix) -> Pairs:
         channel = self.company.channels[peer]
-        request = channel.receive(Kind.LATTICE_REQUEST, number, SEED_BYTES + matrix.layout.request_bytes)
+        request = channel.receive_view(Kind.LATTICE_REQUEST, number, SEED_BYTES + matrix.layout.request_bytes)
         key = self.keys.tested[self.context(kind, number, peer, self.company.name)]
         evaluator = Evaluator(matrix, key, self.answering_key, self.register)
         answer = said_by(peer, lambda: evaluator.reply(request))
@@ -81,7 +82,9 @@ class Products:
 
     def _opened(self, number: int, peer: str, owner: Owner) -> Pairs:
         self.counts.decryptions += owner.layout.replies
-        return owner.open(self.company.channels[peer].receive(Kind.LATTICE_REPLY, number, owner.layout.reply_bytes))
+        return owner.open(
+            self.company.channels[peer].receive_view(Kind.LATTICE_REPLY, number, owner.layout.reply_bytes)
+        )
 
     def layout(self, kind: str, evaluator: str) -> Layout:
         """Of a product with that party's matrix."""
@@ -90,36 +93,39 @@ class Products:
 
     # In slots.
 
-    def ask_small(self, number: int, place: int, peer: str, layout: SlotLayout, factors: Small) -> Pairs:
-        """The owner's share of own small numbers times the peer's."""
-        owner = self._slot_owner(number, place, peer, layout)
-        return self._opened_slots(number, peer, owner, owner.request(factors))
+    def multiply_slots(self, number: int, piece: int, stage: Stage, layout: SlotLayout, values: SlotValues) -> Pairs:
+        """This party's share of a stage's products, with its own numbers on its side of them."""
+        owners, evaluators = (self._names_at(places) for places in (stage.owners, stage.evaluators))
+        if self.company.name in owners:
+            context = self.context(slot_kind(piece, stage), number, self.company.name, *evaluators)
+            shares = self._asked(number, SlotOwner(self.keys.own[context], layout), evaluators, values)
+        else:
+            contexts = {owner: self.context(slot_kind(piece, stage), number, owner, *evaluators) for owner in owners}
+            shares = (self._answered_slots(number, contexts[owner], layout, values) for owner in owners)
+        return reduce(partial(pairs.add_modulo, modulus=layout.parameters.slot_modulus), shares)
 
-    def ask_shares(self, number: int, place: int, peer: str, layout: SlotLayout, shares: Pairs) -> Pairs:
-        """The same of own shares modulo the slots' t."""
-        owner = self._slot_owner(number, place, peer, layout)
-        return self._opened_slots(number, peer, owner, owner.request_shares(shares))
+    def _names_at(self, places: range) -> list[str]:
+        return [self.company.names[place] for place in places]
 
-    def answer_slots(self, number: int, place: int, peer: str, layout: SlotLayout, factors: Small) -> Pairs:
+    def _asked(self, number: int, owner: SlotOwner, evaluators: Sequence[str], values: SlotValues) -> Iterator[Pairs]:
+        """One request for all evaluators; then the owner's share of each one's products."""
+        request, layout = owner.request(values), owner.layout
+        self.counts.encryptions += layout.blocks * layout.terms
+        for name in evaluators:
+            self.company.channels[name].send(Kind.LATTICE_REQUEST, number, request)
+        for name in evaluators:
+            self.counts.decryptions += layout.replies
+            yield owner.open(self.company.channels[name].receive_view(Kind.LATTICE_REPLY, number, layout.reply_bytes))
+
+    def _answered_slots(self, number: int, context: Context, layout: SlotLayout, values: SlotValues) -> Pairs:
         """The evaluator's share."""
-        channel = self.company.channels[peer]
-        request = channel.receive(Kind.LATTICE_REQUEST, number, SEED_BYTES + layout.request_bytes)
-        key = self.keys.tested[self.context(f"{SIGMOID} {place}", number, peer, self.company.name)]
-        evaluator = SlotEvaluator(self.engine, layout, key, self.answering_key, self.register)
-        answer = said_by(peer, lambda: evaluator.reply(request, factors))
+        channel = self.company.channels[context.owner]
+        request = channel.receive_view(Kind.LATTICE_REQUEST, number, SEED_BYTES + layout.request_bytes)
+        evaluator = SlotEvaluator(self.engine, layout, self.keys.tested[context], self.answering_key, self.register)
+        answer = said_by(context.owner, lambda: evaluator.reply(request, values))
         self.counts.randomisations += layout.replies
         channel.send(Kind.LATTICE_REPLY, number, answer.reply)
         return answer.share
-
-    def _slot_owner(self, number: int, place: int, peer: str, layout: SlotLayout) -> SlotOwner:
-        return SlotOwner(self.keys.own[self.context(f"{SIGMOID} {place}", number, self.company.name, peer)], layout)
-
-    def _opened_slots(self, number: int, peer: str, owner: SlotOwner, request: bytes) -> Pairs:
-        channel = self.company.channels[peer]
-        channel.send(Kind.LATTICE_REQUEST, number, request)
-        self.counts.encryptions += owner.layout.blocks * owner.layout.terms
-        self.counts.decryptions += owner.layout.replies
-        return owner.open(channel.receive(Kind.LATTICE_REPLY, number, owner.layout.reply_bytes))
 
     # Three and more parties.
 
@@ -131,7 +137,8 @@ class Products:
         label = self.company.label
         context = self.context(kind, number, self.company.name, label).encode(self.shape.profile[2])
         # Bound to what it hides: the same masks never serve two vectors.
-        key = derive(self.answering_key, "masks", context, hashlib.sha256(share.tobytes()).digest())
+        content = fingerprint(self.answering_key, b"masked " + context, np.ascontiguousarray(share, dtype="<u8"))
+        key = derive(self.answering_key, "masks", context, content)
         masks = opening.masks(key, len(share))
         self.company.channels[label].send(Kind.MASKED_SHARE, number, opening.to_bytes(opening.hidden(share, masks)))
         return pairs.negate(masks)
@@ -139,3 +146,8 @@ class Products:
     def _hidden_by(self, peer: str, number: int, opening: MaskedOpening, count: int) -> Pairs:
         body = self.company.channels[peer].receive(Kind.MASKED_SHARE, number, opening.size(count))
         return said_by(peer, partial(opening.from_bytes, body))
+
+
+def slot_kind(piece: int, stage: Stage) -> str:
+    """Of the products of one piece of the rows, in one stage of the sigmoid."""
+    return f"{SIGMOID} {piece} in stage {stage.number}"

@@ -10,10 +10,12 @@ the smallest ones.
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from plumbob.crypto.lattice import Layout, MaskedOpening, ParameterSet, SlotLayout, angles, sets
 from plumbob.data.whitening import PENALTY_BITS
 from plumbob.errors import PlanError
-from plumbob.model.sigmoid import HARMONICS
+from plumbob.model.sigmoid import AMPLITUDES, HARMONICS
 from plumbob.plan import Plan
 from plumbob.privacy.randomised_response import label_scale
 from plumbob.privacy.rows import RowCost
@@ -38,7 +40,7 @@ sixteen numbers per row: one of 2**38, so that the default plan holds for as man
 spoilt model, and shows nobody anything."""
 TURN_BITS = 22  # Fraction bits of a product of sines and cosines that goes into the next stage.
 LAST_BITS = 22
-"""Fraction bits of the last stage's factors: a residual is a sum of sixteen products with them, whose errors add up."""
+"""Fraction bits of the last party's factors: a residual is a sum of sixteen products with them, whose errors add up."""
 HIDING_BITS = 30
 STRAY_UNITS = 4
 """For each party. A sum's own low bits are dropped (one unit down), each peer's product is right to two units each way,
@@ -57,6 +59,53 @@ PROFILES = (
     (sets.SCORES_WIDEST, sets.GRADIENTS_WIDEST, sets.SLOTS),
 )
 """What a plan's `lattice_set` numbers, from 1: the sets for scores, gradients and the sigmoid."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Of the sigmoid: parties by their places in the plan. Owners encrypt, each once for all evaluators."""
+
+    number: int
+    owners: range
+    evaluators: range
+    is_turn: bool
+    """Whether every complex product is kept; in the last stage they are added up."""
+
+    @property
+    def holders(self) -> range:
+        """Who ends with a share."""
+        places = (*self.owners, *self.evaluators)
+        return range(min(places), max(places) + 1)
+
+    @property
+    def pairs(self) -> int:
+        return len(self.owners) * len(self.evaluators)
+
+    @property
+    def is_masked(self) -> bool:
+        """Two holders lift their shares alone."""
+        return len(self.holders) > 2
+
+    @property
+    def fraction_bits(self) -> int:
+        """Of a product."""
+        if self.number == 1:
+            return 2 * angles.FACTOR_BITS
+        return TURN_BITS + (angles.FACTOR_BITS if self.is_turn else LAST_BITS)
+
+
+def stages_of(parties: int) -> list[Stage]:
+    """One party after the other joins the label party, but the last two multiply by themselves; then both sides do.
+
+    Of three parties, the last one is a side alone. Two have one stage, in which the label party encrypts.
+    """
+    if parties == 2:
+        return [Stage(1, range(1), range(1, 2), is_turn=False)]
+    side, last = max(2, parties - 2), parties - 1
+    stages = [Stage(later, range(later, later + 1), range(later), is_turn=True) for later in range(1, side)]
+    if parties > 3:
+        stages.append(Stage(side, range(last, parties), range(side, last), is_turn=True))
+    return [*stages, Stage(len(stages) + 1, range(side, parties), range(side), is_turn=False)]
 
 
 @dataclass(frozen=True)
@@ -122,14 +171,13 @@ class LatticeShape:
         return len(self.plan.learners)
 
     @property
-    def stages(self) -> list[tuple[int, bool]]:
-        """Of the sigmoid, one for every party but the first: (how many owners take part, whether products turn)."""
-        return [(later, later < self.parties - 1) for later in range(1, self.parties)]
+    def stages(self) -> list[Stage]:
+        """Of the sigmoid."""
+        return stages_of(self.parties)
 
-    def staged(self, holders: int, *, is_turn: bool) -> MaskedOpening:
+    def staged(self, stage: Stage) -> MaskedOpening:
         """How products of a stage of the sigmoid are lifted; none of them reaches 2."""
-        fraction = TURN_BITS + (angles.FACTOR_BITS if is_turn else LAST_BITS)
-        return MaskedOpening(self.profile[2].slot_modulus, fraction + 1, holders)
+        return MaskedOpening(self.profile[2].slot_modulus, stage.fraction_bits + 1, len(stage.holders))
 
     @property
     def lifted_sums(self) -> MaskedOpening:
@@ -167,9 +215,10 @@ class LatticeShape:
     def keys_in_all(self) -> int:
         """Of a whole run, with those that prediction is bound to."""
         matrices = 3 if self.has_penalty_products else 2
-        bound = 2 if self.plan.open == "never" else 0
-        pairs = self.parties * (self.parties - 1) // 2
-        return pairs * (self.plan.passes * (2 * matrices + len(self.pieces)) + bound)
+        pairs = self.parties * (self.parties - 1)
+        slots = len(self.pieces) * sum(len(stage.owners) for stage in self.stages)
+        bound = pairs if self.plan.open == "never" else 0
+        return self.plan.passes * (pairs * matrices + slots) + bound
 
     def prove(self) -> None:
         """Refuse too many rows, and shares that are cut or lifted wrongly more often than is agreed."""
@@ -179,13 +228,18 @@ class LatticeShape:
         if self.failure_bits > -needed:
             raise PlanError(
                 f"shares: {self.rows} rows and {self.plan.passes} passes leave less than {needed} bits of safety "
-                "when shares are cut; choose fewer feature_bits or epochs"
+                f"when shares are cut; {self._remedy(self.failure_bits + needed)}"
             )
         if self.shown_bits > -HIDING_BITS:
             raise PlanError(
                 f"shares: {self.rows} rows, {self.plan.passes} passes and {self.parties} parties leave masks that show "
-                f"something in more than one of 2**{HIDING_BITS} runs; choose fewer epochs or parties"
+                f"something in more than one of 2**{HIDING_BITS} runs; {self._remedy(self.shown_bits + HIDING_BITS)}"
             )
+
+    def _remedy(self, excess: float) -> str:
+        """Where a bound is exceeded by so many bits: chances are proportional to the passes."""
+        most = math.floor(self.plan.passes * 2.0**-excess)
+        return f"set epochs = {most}, or train on fewer rows" if most else "train on fewer rows"
 
     def refuse_scores(self, held_out: int) -> None:
         """Held-out rows are scored when training ends, and count among the rows that the plan allows."""
@@ -212,12 +266,12 @@ class LatticeShape:
 
     @property
     def _failure_bits_of_stages(self) -> float:
-        """With three and more parties only products in slots can fail, and what the first two lift by themselves."""
-        chance = 0.0
-        for piece in self.pieces:
-            for owners, is_turn in self.stages:
-                largest = 1 << 2 * angles.FACTOR_BITS if owners == 1 else 0
-                chance += owners * self.slots(piece, is_turn=is_turn).failure_chance(largest)
+        """With three and more parties only products in slots can fail, and what two lift by themselves."""
+        chance = sum(
+            stage.pairs * self.slots(piece, is_turn=stage.is_turn).failure_chance(_lifted_alone(stage))
+            for piece in self.pieces
+            for stage in self.stages
+        )
         return math.log2(chance) + math.log2(self.plan.passes)
 
     @property
@@ -225,13 +279,10 @@ class LatticeShape:
         """The logarithm of the chance that a mask of the run shows anything; minus infinity where there are none."""
         if self.parties == 2:
             return -math.inf
-        turned = sum(owners > 1 and is_turn for owners, is_turn in self.stages) * TERMS
         sums = (2 if self.has_penalty_products else 1) * (self.plan.columns + 1)
-        odds = (
-            (self.rows * turned, self.staged(self.parties, is_turn=True)),
-            (self.rows, self.staged(self.parties, is_turn=False)),
-            (sums, self.lifted_sums),
-        )
+        odds = [(sums, self.lifted_sums)]
+        for stage in self._masked_stages:
+            odds.append((self.rows * (TERMS if stage.is_turn else 1), self.staged(stage)))
         chance = sum(count * 2.0**opening.shown_bits for count, opening in odds)
         return math.log2(chance) + math.log2(self.plan.passes)
 
@@ -240,8 +291,12 @@ class LatticeShape:
         """What one masked number tells about what it hides, at most, however large that is made; 0 between two."""
         if self.parties == 2:
             return 0
-        openings = (self.lifted_sums, *(self.staged(self.parties, is_turn=is_turn) for is_turn in (True, False)))
+        openings = (self.lifted_sums, *map(self.staged, self._masked_stages))
         return max(opening.most_bits for opening in openings)
+
+    @property
+    def _masked_stages(self) -> list[Stage]:
+        return [stage for stage in self.stages if stage.is_masked]
 
     @property
     def residual_bits(self) -> int:
@@ -279,6 +334,15 @@ def most_opened_bits(plan: Plan, rows: int) -> int:
         columns = [columns_of(plan, party.name) for party in plan.learners]
         return min(held, (sum(columns) if len(columns) == 2 else max(columns)) * WEIGHTS.bits)
     return min(held, (plan.most_rows or rows) * SCORES_BY_LATTICE.bits)
+
+
+def _lifted_alone(stage: Stage) -> float:
+    """How large the numbers are, on average, that the two holders of a stage lift; 0 where masks do it."""
+    if stage.is_masked:
+        return 0.0
+    # The label party's and the second one's are as large as 1, those of the last two as the last one's amplitudes.
+    size = 1.0 if stage.number == 1 else float(np.abs(AMPLITUDES).mean())
+    return math.ldexp(size, stage.fraction_bits)
 
 
 def _share_bits(plan: Plan) -> int:

@@ -4,10 +4,9 @@ One pass, with Z the rows of party k (21-bit numbers) and everything else in add
 
 1. scores      Z_k w_k, modulo one period of the sigmoid's series: each party multiplies every peer's encrypted share of
                its weights with its own rows. A score's share is an angle.
-2. residuals   the series of a sum of angles, in one stage for every party but the first: the earlier ones encrypt their
-               shares of the sines and cosines so far, the next one turns them by its own angle. In the last stage all
-               harmonics are added up. The label party comes first: its rows' weights are in its sines and cosines, and
-               it subtracts the labels.
+2. residuals   the series of a sum of angles, by stages: one party after the other encrypts its sines and cosines, and
+               those before it turn their shares by them. In the last stage all harmonics are added up. The label party
+               comes first: its rows' weights are in its sines and cosines, and it subtracts the labels.
 3. gradients   Z_k^T r, from every peer's encrypted share of the residuals.
 4. update      velocity = momentum velocity + rate (gradient + penalty), weights -= velocity: on own shares.
 
@@ -18,8 +17,8 @@ them behind masks, and then hold whole numbers, which each rounds off alone.
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import combinations
+from functools import cached_property, partial
+from itertools import permutations, product
 
 import msgspec
 import numpy as np
@@ -27,7 +26,7 @@ from numpy.typing import NDArray
 
 from plumbob.arrays import Vector
 from plumbob.crypto import lattice
-from plumbob.crypto.lattice import Context, angles, local, pairs
+from plumbob.crypto.lattice import angles, local, pairs
 from plumbob.crypto.lattice.context import SEED_BYTES
 from plumbob.crypto.lattice.interface import Angles
 from plumbob.data import Batch, store
@@ -38,8 +37,8 @@ from plumbob.protocol.handshake import agree_pair_keys
 from plumbob.protocol.journal import State
 from plumbob.protocol.lattice_bound import AnyBound, bind_lattice
 from plumbob.protocol.lattice_company import ColumnHolders, lattice_engine, zero_sum_masks
-from plumbob.protocol.lattice_keys import KeyedProduct, Keys, agree_keys, settled_keys
-from plumbob.protocol.lattice_products import GRADIENTS, PENALTIES, SCORES, SIGMOID, Products
+from plumbob.protocol.lattice_keys import KeyedProduct, Keys, agree_keys, keyed_product, settled_keys
+from plumbob.protocol.lattice_products import GRADIENTS, PENALTIES, SCORES, Products, slot_kind
 from plumbob.protocol.lattice_sets import (
     ANGLE_BITS,
     GRADIENT_RING,
@@ -131,18 +130,18 @@ class LatticeParty(TrainingParty):
 
     def _listed_products(self) -> Iterator[KeyedProduct]:
         """Everything that needs a key, in the order in which keys travel."""
-        slots = self.shape.profile[2]
-        names = self.company.names
+        names, make = self.company.names, partial(keyed_product, self.session.identity)
         for number in range(1, self.plan.passes + 1):
-            for first, second in combinations(names, 2):
-                for owner, evaluator in ((first, second), (second, first)):
-                    scores, gradients, _ = self.shape.sets_for(evaluator)
-                    yield KeyedProduct(self._context(SCORES, number, owner, evaluator), scores)
-                    yield KeyedProduct(self._context(GRADIENTS, number, owner, evaluator), gradients)
-                    if self.shape.has_penalty_products:
-                        yield KeyedProduct(self._context(PENALTIES, number, owner, evaluator), gradients)
-                for place in range(len(self.shape.pieces)):
-                    yield KeyedProduct(self._context(f"{SIGMOID} {place}", number, first, second), slots)
+            for owner, evaluator in permutations(names, 2):
+                scores, gradients, _ = self.shape.sets_for(evaluator)
+                yield make(SCORES, number, owner, [evaluator], scores)
+                yield make(GRADIENTS, number, owner, [evaluator], gradients)
+                if self.shape.has_penalty_products:
+                    yield make(PENALTIES, number, owner, [evaluator], gradients)
+            for stage, piece in product(self.shape.stages, range(len(self.shape.pieces))):
+                evaluators = [names[place] for place in stage.evaluators]
+                for place in stage.owners:
+                    yield make(slot_kind(piece, stage), number, names[place], evaluators, self.shape.profile[2])
 
     def step(self, batch: Batch) -> Vector:
         pulls = self._shared_penalties(batch.step)
@@ -361,9 +360,6 @@ class LatticeParty(TrainingParty):
     @cached_property
     def company(self) -> ColumnHolders:
         return ColumnHolders.at(self.participant)
-
-    def _context(self, kind: str, number: int, owner: str, evaluator: str) -> Context:
-        return Context(self.session.identity, owner, evaluator, kind, number)
 
 
 @dataclass(frozen=True)

@@ -1,24 +1,24 @@
 """The sigmoid of shared scores, by lattices: a sum of angles, one party's sines and cosines per stage.
 
 The series of z = z_1 + ... + z_p is the imaginary part of a sum of products of unit complex numbers, exp(i k z_1) ...
-exp(i k z_p). Two parties need one inner product. With more, the first party's numbers are turned by the second's angle,
-the result, which both share, by the third's, and so on: at every stage the earlier parties encrypt their shares and the
-next one turns them. Between stages shares are lifted and rounded off. The last stage adds up all harmonics, and keeps
-only the imaginary part.
+exp(i k z_p). Two parties need one inner product. With more, the second party encrypts its own numbers, and the first
+turns its own by them; then the third does, and the first two turn their shares of the product so far; and so on. From
+four parties on, the last two multiply theirs by themselves. In the last stage both sides' products are multiplied, all
+harmonics are added up, and only the imaginary part is kept. Between stages shares are lifted and rounded off. Each
+owner encrypts once for all evaluators of a stage.
 """
 
-from collections.abc import Iterable
-from functools import reduce
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plumbob.crypto.lattice import Pairs, SlotLayout, Small, angles, pairs
-from plumbob.crypto.lattice.interface import Angles
+from plumbob.crypto.lattice import Pairs, Small, angles, pairs
+from plumbob.crypto.lattice.interface import Angles, SlotValues
 from plumbob.errors import LocalProtocolError
 from plumbob.model.sigmoid import AMPLITUDES, HARMONICS
-from plumbob.protocol.lattice_products import SIGMOID, Products
-from plumbob.protocol.lattice_sets import LAST_BITS, SLOT_BITS, TURN_BITS
+from plumbob.protocol.lattice_products import Products, slot_kind
+from plumbob.protocol.lattice_sets import LAST_BITS, SLOT_BITS, TERMS, TURN_BITS, Stage
 
 RowWeights = NDArray[np.int64]
 
@@ -39,51 +39,46 @@ class Stages:
 
     def of_pair(self, place: int, piece: slice, scores: Angles) -> Pairs:
         """Of two parties."""
-        [peer] = self.company.peers
-        layout = self.shape.slots(piece)
-        if self.company.is_first:
-            share = self.products.ask_small(self.number, place, peer, layout, self._first_factors(scores, piece))
-        else:
-            share = self.products.answer_slots(self.number, place, peer, layout, self._last_factors(scores))
+        [stage], layout = self.shape.stages, self.shape.slots(piece)
+        factors = self._first_factors(scores, piece) if self.company.is_first else self._last_factors(scores)
+        share = self.products.multiply_slots(self.number, place, stage, layout, factors)
         return pairs.lift(share, layout.parameters.slot_modulus, self.company.is_first)
 
     def of_many(self, place: int, piece: slice, scores: Angles) -> Pairs:
-        """Of three and more; a party joins when its own factor comes in, and stays."""
+        """Of three and more; a party brings its own factors to its first stage, and what it holds to the others."""
         held: Pairs | None = None
-        for owners, is_turn in self.shape.stages:
-            if owners < self.company.place:
+        for stage in self.shape.stages:
+            if self.company.place not in stage.holders:
                 continue
-            layout, asked = self.shape.slots(piece, is_turn=is_turn), self.company.names[owners]
-            if owners == self.company.place:
-                shared = self._answered(place, layout, scores)
-            elif held is None:
-                factors = self._first_factors(scores, piece)
-                shared = self.products.ask_small(self.number, place, asked, layout, factors)
-            else:
-                shared = self.products.ask_shares(self.number, place, asked, layout, held)
-            held = self._rounded_off(place, owners, is_turn, shared)
+            values: SlotValues = self._own_factors(scores, piece) if held is None else held
+            if not stage.is_turn and self.company.place in stage.owners:
+                # An imaginary part is the sum of real ones times imaginary ones.
+                values = _halves_swapped(values)
+            layout = self.shape.slots(piece, is_turn=stage.is_turn)
+            shared = self.products.multiply_slots(self.number, place, stage, layout, values)
+            held = self._rounded_off(place, stage, shared)
         if held is None:
             raise LocalProtocolError("every party takes part in the last stage of the sigmoid")
-        return pairs.round_off(held, TURN_BITS + LAST_BITS - SLOT_BITS)
+        return held
 
-    def _answered(self, place: int, layout: SlotLayout, scores: Angles) -> Pairs:
-        """At the party whose factor comes in now: the sum of its shares toward all earlier ones."""
-        factors = self._turning_factors(scores) if layout.is_turn else self._last_factors(scores, LAST_BITS)
-        earlier = self.company.names[: self.company.place]
-        answers = (self.products.answer_slots(self.number, place, peer, layout, factors) for peer in earlier)
-        return _sum(answers, layout.parameters.slot_modulus)
-
-    def _rounded_off(self, place: int, owners: int, is_turn: bool, shared: Pairs) -> Pairs:
-        """Lifted and, but for the last stage, rounded off to what goes into the next one, modulo the slots' t again."""
+    def _rounded_off(self, place: int, stage: Stage, shared: Pairs) -> Pairs:
+        """Lifted and rounded off to what goes into the next stage, modulo the slots' t again; or to residuals."""
         modulus, flat = self.shape.profile[2].slot_modulus, shared.reshape(-1, 2)
-        if owners == 1:
-            # Two parties hold it, and they lift it alone.
-            lifted, dropped = pairs.lift(flat, modulus, self.company.is_first), 2 * angles.FACTOR_BITS - TURN_BITS
+        if stage.is_masked:
+            lifted = self.products.lift(self.number, slot_kind(place, stage), self.shape.staged(stage), flat)
         else:
-            kind = f"{SIGMOID} {place} of {owners + 1}"
-            lifted = self.products.lift(self.number, kind, self.shape.staged(owners + 1, is_turn=is_turn), flat)
-            dropped = angles.FACTOR_BITS
-        return pairs.modulo(pairs.round_off(lifted, dropped), modulus).reshape(shared.shape) if is_turn else lifted
+            lifted = pairs.lift(flat, modulus, self.company.place == stage.holders.start)
+        if not stage.is_turn:
+            return pairs.round_off(lifted, stage.fraction_bits - SLOT_BITS)
+        return pairs.modulo(pairs.round_off(lifted, stage.fraction_bits - TURN_BITS), modulus).reshape(shared.shape)
+
+    def _own_factors(self, scores: Angles, piece: slice) -> Small:
+        """Real parts first; the last party's have the amplitudes."""
+        if self.company.is_first:
+            return self._first_factors(scores, piece)
+        if self.company.place < self.shape.parties - 1:
+            return self._turning_factors(scores)
+        return _halves_swapped(self._last_factors(scores, LAST_BITS))
 
     def _first_factors(self, scores: Angles, piece: slice) -> Small:
         """The label party's cosines and sines, weighted by its rows' weights."""
@@ -94,10 +89,11 @@ class Stages:
         return angles.owner_factors(self.products.engine, scores, HARMONICS.astype(int).tolist())
 
     def _last_factors(self, scores: Angles, fraction_bits: int = angles.FACTOR_BITS) -> Small:
-        """With the amplitudes."""
+        """Sines and cosines, with the amplitudes."""
         harmonics, amplitudes = HARMONICS.astype(int).tolist(), AMPLITUDES.tolist()
         return angles.evaluator_factors(self.products.engine, scores, harmonics, amplitudes, fraction_bits)
 
 
-def _sum(shares: Iterable[Pairs], modulus: int) -> Pairs:
-    return reduce(lambda total, share: pairs.add_modulo(total, share, modulus), shares)
+def _halves_swapped(values: SlotValues) -> NDArray[Any]:
+    """Real and imaginary parts."""
+    return np.roll(values, TERMS // 2, axis=0)

@@ -89,6 +89,12 @@ class Message:
 
 def decode(data: bytes) -> Message:
     """Strict: anything that `encode` could not have written is refused."""
+    kind, step, sequence = decode_header(data)
+    return Message(kind, step, sequence, data[HEADER.size :])
+
+
+def decode_header(data: bytes) -> tuple[Kind, int, int]:
+    """The kind, the step and the sequence number; the whole message is checked, and its body not copied."""
     if len(data) < HEADER.size:
         raise RemoteProtocolError(f"expected a message of at least {HEADER.size} bytes, got {len(data)}")
     magic, version, kind, step, sequence, size = HEADER.unpack_from(data)
@@ -100,4 +106,4 @@ def decode(data: bytes) -> Message:
         raise RemoteProtocolError(f"message kind {kind} is unknown; is the peer running a different version?")
     if size != len(data) - HEADER.size:
         raise RemoteProtocolError(f"the header announces a body of {size} bytes, {len(data) - HEADER.size} came")
-    return Message(Kind(kind), step, sequence, data[HEADER.size :])
+    return Kind(kind), step, sequence

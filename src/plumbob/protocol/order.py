@@ -19,7 +19,7 @@ from functools import partial
 from plumbob.errors import LocalProtocolError
 from plumbob.plan import Plan
 from plumbob.protocol.exchange_order import ARBITER, EXCHANGE
-from plumbob.protocol.lattice_sets import has_penalty_products
+from plumbob.protocol.lattice_sets import Stage, has_penalty_products, stages_of
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.turns import (
     GREETING,
@@ -115,16 +115,16 @@ LIFTED_SUMS = Turn("feature party", "label party", Kind.MASKED_SHARE, "13 * all_
 LIFTED_PENALTIES = replace(LIFTED_SUMS, where="step 4")
 
 
-def _stages(parties: int) -> Iterator[Turn]:
-    """Step 2 of docs/protocol.md: in stage m, party m turns what those before it hold, and all of them lift it."""
-    for place in range(1, parties):
-        earlier, turning, slots = range(place), range(place, place + 1), "turned" if place < parties - 1 else "slots"
-        yield Turn(earlier, turning, Kind.LATTICE_REQUEST, f"request({slots}, rows)", "step 2", again="piece")
-        yield Turn(turning, earlier, Kind.LATTICE_REPLY, f"reply({slots}, rows)", "step 2", again="piece")
-        # Two holders lift their shares alone.
-        if place > 1:
-            numbers = "factors * rows" if slots == "turned" else "rows"
-            holders = range(1, place + 1)
+def _stages(stages: Sequence[Stage]) -> Iterator[Turn]:
+    """Step 2 of docs/protocol.md: in every stage the owners ask the evaluators, and all of them lift what they hold."""
+    for stage in stages:
+        slots = "turned" if stage.is_turn else "slots"
+        owners, evaluators = stage.owners, stage.evaluators
+        yield Turn(owners, evaluators, Kind.LATTICE_REQUEST, f"request({slots}, rows)", "step 2", again="piece")
+        yield Turn(evaluators, owners, Kind.LATTICE_REPLY, f"reply({slots}, rows)", "step 2", again="piece")
+        if stage.is_masked:
+            numbers = "factors * rows" if stage.is_turn else "rows"
+            holders = stage.holders[1:]
             yield Turn(holders, "label party", Kind.MASKED_SHARE, f"14 * {numbers}", "step 2", again="piece")
 
 
@@ -141,7 +141,7 @@ def _shares_of_many(parties: int) -> MessageOrder:
             PAIR_KEY,
             STREAM_HASHES,
         ),
-        steps=(*SCORES, *_stages(parties), *GRADIENTS, LIFTED_SUMS),
+        steps=(*SCORES, *_stages(stages_of(parties)), *GRADIENTS, LIFTED_SUMS),
     )
 
 

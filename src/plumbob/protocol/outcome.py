@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from plumbob import __version__
 from plumbob.crypto import Randomness
-from plumbob.crypto.keys import PrivateKey, PublicKey
+from plumbob.crypto.keys import PrivateKey
 from plumbob.data import steps_per_epoch
 from plumbob.plan import Plan
 from plumbob.protocol.handshake import Participant, PolynomialCounts
@@ -47,7 +47,7 @@ def unfinished_record(plan: Plan, rows: int, status: str, steps: int = 0, second
         plan_hash=plan.hash(),
         protocol=plan.protocol,
         engine="",
-        key_profile=_key_profile(plan),
+        key_profile="test-only" if plan.test_only_keys else str(plan.key_bits),
         randomness="kernel",
         seed="",
         rows=rows,
@@ -59,10 +59,6 @@ def unfinished_record(plan: Plan, rows: int, status: str, steps: int = 0, second
     )
 
 
-def _key_profile(plan: Plan) -> str:
-    return "test-only" if plan.test_only_keys else str(plan.key_bits)
-
-
 def party_record(
     plan: Plan, name: str, part: ModelPart | None = None, participant: Participant | None = None, noise_draws: int = 0
 ) -> PartyRecord:
@@ -71,6 +67,7 @@ def party_record(
     coefficients, offset = part.in_input_units() if part is not None and is_open else (None, 0.0)
     channels = {} if participant is None else participant.channels
     keys = [] if participant is None else participant.keys
+    public = [key.public if isinstance(key, PrivateKey) else key for key in keys]
     polynomials = PolynomialCounts() if participant is None else participant.polynomials
     return PartyRecord(
         name=name,
@@ -82,12 +79,8 @@ def party_record(
         bytes_sent=sum(channel.traffic.bytes_sent for channel in channels.values()),
         encryptions=sum(key.encryptions for key in keys if isinstance(key, PrivateKey)) + polynomials.encryptions,
         decryptions=sum(key.decryptions for key in keys if isinstance(key, PrivateKey)) + polynomials.decryptions,
-        randomisations=sum(_public(key).randomisations for key in keys) + polynomials.randomisations,
+        randomisations=sum(key.randomisations for key in public) + polynomials.randomisations,
         noise_draws=noise_draws,
         streams={peer: channel.stream_hashes[0] for peer, channel in channels.items()},
         received_streams={peer: channel.stream_hashes[1] for peer, channel in channels.items()},
     )
-
-
-def _public(key: PrivateKey | PublicKey) -> PublicKey:
-    return key.public if isinstance(key, PrivateKey) else key

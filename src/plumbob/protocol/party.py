@@ -161,7 +161,7 @@ class TrainingParty(ABC):
             start=self.start,
             sums=np.array(self.sums).reshape(len(self.sums), -1),
             weights=self.weights,
-            own_noise=self._own_noise(),
+            own_noise=np.array(self.returned_noise) if self.returned_noise else None,
             flipped=defences.flipped_labels(self.plan, self.shard.y, self._signs),
         )
 
@@ -266,9 +266,6 @@ class TrainingParty(ABC):
             return released.encoding.decode(released.values[: terms.shape[1]])
         own: Vector = terms[0]
         return own
-
-    def _own_noise(self) -> Matrix | None:
-        return np.array(self.returned_noise) if self.returned_noise else None
 
     def _noise(self, count: int) -> NDArray[np.int64]:
         self.noise_draws += count

@@ -117,14 +117,11 @@ def _about(run: _Sources) -> str:
     theirs = sum(party.features for party in plan.feature_parties)
     columns = counted(plan.label_party.features, "column") if plan.label_party.features else "no columns"
     rows = f"{run.rows:,} rows" if run.rows else "rows"
+    hold = "holds" if len(plan.feature_parties) == 1 else "hold"
     return (
-        f"{run.label} holds the label and {columns}; {run.others} {_hold(plan)} {counted(theirs, 'column')}. Together "
+        f"{run.label} holds the label and {columns}; {run.others} {hold} {counted(theirs, 'column')}. Together "
         f"they train one logistic regression on {rows} that all of them have. The protocol is {plan.protocol}."
     )
-
-
-def _hold(plan: Plan) -> str:
-    return "holds" if len(plan.feature_parties) == 1 else "hold"
 
 
 def _headline(run: _Sources, counts: Counter[str]) -> str:

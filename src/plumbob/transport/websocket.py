@@ -19,6 +19,7 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import Self
 
 from websockets.client import ClientProtocol
 from websockets.exceptions import PayloadTooBig, ProtocolError
@@ -133,10 +134,11 @@ class WebSocketConnection:
     def wait_until_ended(self) -> None:
         self._thread.join()
 
-    def start(self, events: Sequence[Event]) -> None:
+    def start(self, events: Sequence[Event]) -> Self:
         """Begin to move bytes; `events` came along with the handshake."""
         self._first_events = list(events)
         self._thread.start()
+        return self
 
     def _wait_until_taken_over(self) -> None:
         """Raises TransportError if the connection ends before the network has the whole message."""

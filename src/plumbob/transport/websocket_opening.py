@@ -2,7 +2,7 @@
 
 import socket
 import ssl
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from websockets.client import ClientProtocol
@@ -31,7 +31,7 @@ def dial(sock: ssl.SSLSocket, peer: str, largest: int, timeouts: Timeouts, deadl
             raise TransportError(
                 f"{peer} answered, but not as Plumbob does ({_http_reason(protocol)}); compare versions"
             )
-    return _start(WebSocketConnection(sock, protocol, peer, largest, timeouts), events[1:])
+    return WebSocketConnection(sock, protocol, peer, largest, timeouts).start(events[1:])
 
 
 def answer(sock: ssl.SSLSocket, peer: str, largest: int, timeouts: Timeouts, deadline: Deadline) -> WebSocketConnection:
@@ -46,12 +46,7 @@ def answer(sock: ssl.SSLSocket, peer: str, largest: int, timeouts: Timeouts, dea
         _flush(sock, protocol, deadline)
         if protocol.state is not OPEN:
             raise TransportError(f"{peer} connected but did not speak the Plumbob protocol; compare versions")
-    return _start(WebSocketConnection(sock, protocol, peer, largest, timeouts), events[1:])
-
-
-def _start(connection: WebSocketConnection, events: Sequence[Event]) -> WebSocketConnection:
-    connection.start(events)
-    return connection
+    return WebSocketConnection(sock, protocol, peer, largest, timeouts).start(events[1:])
 
 
 @contextmanager

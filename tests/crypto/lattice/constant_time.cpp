@@ -127,6 +127,9 @@ std::vector<Work> all_work(const LatticeCore& core, const Lattice& lattice, cons
     auto slot_numbers = [&](bool is_new) {
         for (auto& each : numbers) each = static_cast<std::int32_t>((random_word() >> 44) * is_new) - (1 << 19);
     };
+    auto wide_numbers = [&](bool is_new) {
+        for (auto& each : shares) each = (random_word() >> 24) * is_new;
+    };
     auto turns = [&](bool is_new) {
         for (auto& each : angles) each = static_cast<std::uint32_t>(random_word() >> 20) * is_new;
     };
@@ -143,6 +146,8 @@ std::vector<Work> all_work(const LatticeCore& core, const Lattice& lattice, cons
          [&] { core.waves({3, 1u << 30, 1 << 20, 40}, reinterpret_cast<std::int32_t*>(words), angles, kDegree); }},
         {"encryption", slot_numbers,
          [&] { lattice.encrypt_slots({secret, public_key, same_key, 0}, 1, numbers, request, 1); }},
+        {"wide-encryption", wide_numbers,
+         [&] { lattice.encrypt_slots({secret, public_key, same_key, 0}, 1, shares, request, 1); }},
         {"opened-slots", whole_secret, [&] { lattice.open_slots(secret, packed, 1, shares, 1); }},
         {"opened-shares", whole_secret, [=, &lattice] { lattice.open(secret, packed, 1, 96, 88, answers, shares, 1); }},
         {"branches", residues, [&] { reduce_with_branches(values, prime.value / 2); }},

@@ -28,7 +28,7 @@ from plumbob.crypto.lattice import (
     pairs,
     sets,
 )
-from plumbob.crypto.lattice.interface import Angles
+from plumbob.crypto.lattice.interface import Angles, SlotValues
 from plumbob.crypto.lattice.polynomial_sine import QUARTER
 
 TINY = sets.insecure_for_tests(64, 2)
@@ -82,22 +82,12 @@ def play(engine: LatticeEngine, layout: Layout, entries: NDArray[np.int64], valu
     return Played(request, answer, owner.open(answer.reply))
 
 
-def play_slots(engine: LatticeEngine, layout: SlotLayout, left: Small, right: Small) -> Played:
-    """Inner products, row by row."""
+def play_slots(engine: LatticeEngine, layout: SlotLayout, left: SlotValues, right: SlotValues) -> Played:
+    """Inner products, or complex ones, row by row."""
     key = make_key(engine, layout.parameters, "sigmoid")
     owner = SlotOwner(key, layout)
     evaluator = SlotEvaluator(engine, layout, admitted(key), EVALUATOR_SEED, Register())
     request = owner.request(left)
-    answer = evaluator.reply(request, right)
-    return Played(request, answer, owner.open(answer.reply))
-
-
-def play_shares(engine: LatticeEngine, layout: SlotLayout, left: Pairs, right: Small) -> Played:
-    """The same with numbers below the slot modulus on the owner's side."""
-    key = make_key(engine, layout.parameters, "sigmoid")
-    owner = SlotOwner(key, layout)
-    evaluator = SlotEvaluator(engine, layout, admitted(key), EVALUATOR_SEED, Register())
-    request = owner.request_shares(left)
     answer = evaluator.reply(request, right)
     return Played(request, answer, owner.open(answer.reply))
 

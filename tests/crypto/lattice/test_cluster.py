@@ -32,7 +32,6 @@ from tests.crypto.lattice.support import (
     admitted,
     make_key,
     play,
-    play_shares,
     play_slots,
     random_entries,
     random_pairs,
@@ -83,7 +82,7 @@ def shares() -> Callable[[LatticeEngine], Played]:
     layout, generator = SlotLayout(TINY_SLOTS, 300, 4, is_turn=True), np.random.default_rng(7)
     left = random_pairs(generator, 4 * 300, 107).reshape(4, 300, 2)
     right = generator.integers(-(2**20), 2**20, (4, 300)).astype(np.int32)
-    return lambda engine: play_shares(engine, layout, left, right)
+    return lambda engine: play_slots(engine, layout, left, right)
 
 
 PRODUCTS = {
@@ -155,8 +154,8 @@ def shares_of(run: Run) -> dict[str, Any]:
 
 
 def train_with(engine: str, split: tuple[int, ...], progress: Any = None) -> Run:
-    """A run whose randomness is the same each time, with all its messages."""
-    plan = lattice_plan(split, epochs=2, seed=3)
+    """A short run whose randomness is the same each time, with all its messages."""
+    plan = lattice_plan(split, epochs=2 if len(split) == 2 else 1, seed=3)
     randomness = {party.name: seeded(party.name) for party in plan.parties}
     return trained(
         plan,

@@ -14,7 +14,6 @@ from tests.crypto.lattice.support import (
     Played,
     admitted,
     make_key,
-    play_shares,
     play_slots,
     random_pairs,
     to_integers,
@@ -114,18 +113,36 @@ def test_turns_are_complex_products(rows: int, turns: int, seed: int) -> None:
 
 @pytest.mark.parametrize("is_turn", [False, True])
 def test_numbers_as_wide_as_the_modulus_are_multiplied_exactly(is_turn: bool) -> None:
-    """Shares modulo t times small numbers, modulo t."""
+    """Shares modulo t times small numbers, and times shares, modulo t."""
     layout, modulus = SlotLayout(TINY_SLOTS, 90, 4, is_turn=is_turn), TINY_SLOTS.slot_modulus
     numbers = [value % modulus for value in to_ints(random_pairs(np.random.default_rng(5), 4 * 90, 128))]
     numbers[:3] = [0, 1, modulus - 1]
     wide = np.array(numbers, dtype=object).reshape(4, 90)
     left = np.array([[value & (2**64 - 1), value >> 64] for value in numbers], dtype=np.uint64).reshape(4, 90, 2)
-    right = drawn(6, 4, 90)
-    played = play_shares(choose(threads=1), layout, left, right)
-    x, y, c, s = wide[:2], wide[2:], right[:2].astype(object), right[2:].astype(object)
-    exact = np.concatenate([x * c - y * s, x * s + y * c]) if is_turn else (wide * right).sum(axis=0)[None]
-    total = pairs.add_modulo(played.opened, played.answer.share, modulus).reshape(-1, 2)
-    assert to_ints(total) == [int(value) % modulus for value in exact.ravel()]
+    small = drawn(6, 4, 90)
+    for right, factors in ((small, small.astype(object)), (left[::-1], wide[::-1])):
+        played = play_slots(choose(threads=1), layout, left, right)
+        x, y, c, s = wide[:2], wide[2:], factors[:2], factors[2:]
+        exact = np.concatenate([x * c - y * s, x * s + y * c]) if is_turn else (wide * factors).sum(axis=0)[None]
+        total = pairs.add_modulo(played.opened, played.answer.share, modulus).reshape(-1, 2)
+        assert to_ints(total) == [int(value) % modulus for value in exact.ravel()]
+
+
+def test_one_request_serves_several_evaluators() -> None:
+    """Each multiplies it with its own numbers and its own randomness, and the owner opens every reply by itself."""
+    engine, layout = choose(threads=1), SlotLayout(TINY_SLOTS, 70, 2, is_turn=True)
+    key = make_key(engine, TINY_SLOTS)
+    owner, left, right = SlotOwner(key, layout), drawn(1, 2, 70), drawn(2, 2, 70)
+    request = owner.request(left)
+    answers = [
+        SlotEvaluator(engine, layout, admitted(key), bytes([own]) * 32, Register()).reply(request, right)
+        for own in range(2)
+    ]
+    assert answers[0].reply != answers[1].reply
+    (x, y), (c, s) = left.astype(np.int64), right.astype(np.int64)
+    for answer in answers:
+        played = Played(request, answer, owner.open(answer.reply))
+        assert (lifted(played, layout) == np.stack([x * c - y * s, x * s + y * c])).all()
 
 
 def test_half_a_turn_is_refused() -> None:
@@ -134,4 +151,4 @@ def test_half_a_turn_is_refused() -> None:
         SlotLayout(TINY_SLOTS, 4, 3, is_turn=True)
     owner = SlotOwner(make_key(choose(threads=1), TINY_SLOTS), SlotLayout(TINY_SLOTS, 4, 2, is_turn=True))
     with pytest.raises(CryptoError, match="expected numbers of shape"):
-        owner.request_shares(np.zeros((4, 2, 2), dtype=np.uint64))
+        owner.request(np.zeros((4, 2, 2), dtype=np.uint64))

@@ -113,6 +113,19 @@ def lattice_reply_slots(
     is_turn: bool,
     threads: int,
 ) -> tuple[Bytes, Limbs]: ...
+def lattice_reply_wide_slots(
+    lattice: Lattice,
+    uniform: bytes,
+    b: Limbs,
+    a: bytes,
+    secret: bytes,
+    errors: bytes,
+    first: int,
+    packed: Bytes,
+    values: Limbs,
+    is_turn: bool,
+    threads: int,
+) -> tuple[Bytes, Limbs]: ...
 def lattice_open(
     lattice: Lattice,
     secret: Limbs,

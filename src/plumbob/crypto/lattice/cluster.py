@@ -24,6 +24,7 @@ from plumbob.crypto.lattice.interface import (
     ReplyKeys,
     RequestKeys,
     Residues,
+    SlotValues,
     Small,
 )
 from plumbob.crypto.lattice.layout import Layout
@@ -89,20 +90,14 @@ class RayLatticeEngine:
         total = np.sum(sums, axis=0) % np.array(layout.parameters.primes, dtype=np.uint64)[:, None]
         return self._local.hide(layout, keys, total)
 
-    def reply_slots(self, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: Small | Pairs) -> Answered:
+    def reply_slots(self, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: SlotValues) -> Answered:
         return self._replied("reply_slots", SLOT_TERM, parameters, keys, packed, values)
 
-    def reply_turns(self, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: Small | Pairs) -> Answered:
+    def reply_turns(self, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: SlotValues) -> Answered:
         return self._replied("reply_turns", TURN_TERM, parameters, keys, packed, values)
 
     def _replied(
-        self,
-        operation: str,
-        cost: int,
-        parameters: ParameterSet,
-        keys: ReplyKeys,
-        packed: Packed,
-        values: Small | Pairs,
+        self, operation: str, cost: int, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: SlotValues
     ) -> Answered:
         blocks, terms = values.shape[:2]
         parts = self._parts(parameters, blocks, cost * terms)

@@ -49,16 +49,25 @@ def derive(local_key: bytes, label: str, *fields: bytes) -> bytes:
     return hmac.new(local_key, join(b"plumbob lattice", label.encode(), *fields), hashlib.sha256).digest()
 
 
-def fingerprint(local_key: bytes, context: bytes, data: NDArray[Any] | bytes) -> bytes:
+def fingerprint(local_key: bytes, context: bytes, data: NDArray[Any] | bytes | memoryview) -> bytes:
     """By which its holder tells two contents of one context apart: a Poly1305 tag under a key that nobody else has.
 
     Two contents of up to 2**27 bytes have the same one with probability below 2**-79, and nothing that is sent shows
     the key: docs/lattice.md. A hash that collides for nobody would take seven times as long.
     """
     key = derive(local_key, "fingerprint", context)
-    view = memoryview(data) if isinstance(data, bytes) else memoryview(data.data)
+    view = memoryview(data) if isinstance(data, bytes | memoryview) else memoryview(data.data)
     tag: bytes = _poly1305().generate_tag(key, view.cast("B") if view.nbytes else b"")
     return tag
+
+
+def chacha_stream(key: bytes, size: int) -> bytes:
+    """The first bytes of the ChaCha20 stream (RFC 8439) under a key that serves nothing else."""
+    # Late, as below.
+    from cryptography.hazmat.primitives.ciphers import Cipher
+    from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
+
+    return Cipher(ChaCha20(key, bytes(16)), mode=None).encryptor().update(bytes(size))
 
 
 @cache

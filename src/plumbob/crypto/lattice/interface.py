@@ -21,6 +21,8 @@ if TYPE_CHECKING:  # Both are made of the arrays that are named here.
 Residues = NDArray[np.uint64]
 Pairs = NDArray[np.uint64]
 Small = NDArray[np.int32]
+SlotValues = Small | Pairs
+"""Of an evaluator: small numbers, or numbers below the slot modulus, whose last axis then holds two limbs."""
 Packed = NDArray[np.uint8]
 Angles = NDArray[np.uint32]
 """In units of a turn / 2**32, so that sums wrap as angles do."""
@@ -99,14 +101,14 @@ class LatticeEngine(Protocol):
     def hide(self, layout: "Layout", keys: ReplyKeys, sums: Residues) -> Answered:
         """What `reply` returns, from the sums over a whole request."""
 
-    def reply_slots(self, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: Small) -> Answered:
+    def reply_slots(self, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: SlotValues) -> Answered:
         """For each block of `values` (blocks, terms, degree) one reply: the sum of its terms' products in slots."""
 
-    def reply_turns(self, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: Small) -> Answered:
-        """Complex products: what was encrypted, real parts and then imaginary ones, times cosines and sines.
+    def reply_turns(self, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: SlotValues) -> Answered:
+        """Complex products of what was encrypted with `values` (blocks, terms, degree).
 
-        `values` (blocks, terms, degree) hold half of the terms as cosines, then the sines. There is a reply for each
-        block and term, (blocks * terms, ...), in the same order of real and imaginary parts.
+        On both sides the first half of the terms are real parts, the second imaginary ones. There is a reply for each
+        block and term, (blocks * terms, ...), in the same order.
         """
 
     def open(self, layout: "Layout", secret: Residues, packed: Packed) -> Pairs:

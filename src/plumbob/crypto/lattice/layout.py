@@ -7,12 +7,12 @@ the answer for column j at x**(g - 1 - j). No other product lands there: docs/la
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plumbob.crypto.lattice.interface import Pairs, Small
+from plumbob.crypto.lattice.interface import Pairs, SlotValues, Small
 from plumbob.crypto.lattice.pairs import negate, reduce
 from plumbob.crypto.lattice.sets import LARGEST_ERROR, ParameterSet
 from plumbob.errors import CryptoError
@@ -243,8 +243,8 @@ class SlotLayout:
     def total_bytes(self) -> int:
         return self.request_bytes + self.reply_bytes
 
-    def failure_chance(self, largest: int) -> float:
-        """That one product gives any wrong share, if no inner product exceeds `largest`: see docs/lattice.md.
+    def failure_chance(self, largest: float) -> float:
+        """That one product gives any wrong share, if inner products are no larger than `largest`: see docs/lattice.md.
 
         One coefficient that is rounded the wrong way spoils a block, and one share that does not wrap spoils a row.
         """
@@ -253,31 +253,25 @@ class SlotLayout:
         rounding = self.replies * degree * noise * modulus / self.parameters.modulus
         return min(1.0, rounding + self.outputs * self.rows * largest / modulus)
 
-    def place(self, values: Small) -> Small:
-        """Numbers (terms, rows) as slots (blocks, terms, degree); slots without a row hold zero."""
-        placed = np.empty((self.blocks, self.terms, self.parameters.degree), dtype=np.int32)
-        self._place(placed, values)
-        return placed
-
-    def place_wide(self, values: Pairs) -> Pairs:
-        """The same for numbers (terms, rows, 2), as (blocks, terms, degree, 2)."""
-        placed = np.empty((self.blocks, self.terms, self.parameters.degree, 2), dtype=np.uint64)
-        self._place(placed, values)
-        return placed
-
-    def _place(self, placed: NDArray[np.generic], values: NDArray[np.generic]) -> None:
+    def place(self, values: SlotValues) -> NDArray[Any]:
+        """Numbers (terms, rows, ...) as slots (blocks, terms, degree, ...); slots without a row hold zero."""
         degree = self.parameters.degree
+        placed = np.empty((self.blocks, self.terms, degree, *values.shape[2:]), dtype=values.dtype)
         for block in range(self.blocks):
             part = values[:, block * degree : (block + 1) * degree]
             placed[block, :, : part.shape[1]] = part
             placed[block, :, part.shape[1] :] = 0
+        return placed
 
     def take(self, slots: Pairs) -> Pairs:
         """The rows' slots (rows, 2), or, where they turn, (terms, rows, 2)."""
         if not self.is_turn:
             return slots.reshape(-1, 2)[: self.rows]
-        shaped = slots.reshape(self.blocks, self.terms, self.parameters.degree, 2).transpose(1, 0, 2, 3)
-        return shaped.reshape(self.terms, -1, 2)[:, : self.rows]
+        degree, taken = self.parameters.degree, np.empty((self.terms, self.rows, 2), dtype=np.uint64)
+        for block, part in enumerate(slots.reshape(self.blocks, self.terms, degree, 2)):
+            rows = taken[:, block * degree : (block + 1) * degree]
+            rows[:] = part[:, : rows.shape[1]]
+        return taken
 
     @property
     def nothing(self) -> Pairs:

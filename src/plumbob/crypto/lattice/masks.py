@@ -7,7 +7,6 @@ each party can round its own off alone. One honest mask hides x from everybody e
 proof.
 """
 
-import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plumbob.crypto.lattice import pairs
+from plumbob.crypto.lattice.context import chacha_stream
 from plumbob.crypto.lattice.interface import Pairs
 from plumbob.errors import CiphertextRefusedError
 
@@ -52,7 +52,7 @@ class MaskedOpening:
 
     def masks(self, key: bytes, count: int) -> Pairs:
         """Uniform below 2**mask_bits, from a key that serves nothing else."""
-        stream = hashlib.shake_256(key).digest(16 * count)
+        stream = chacha_stream(key, 16 * count)
         return pairs.reduce(np.frombuffer(stream, dtype="<u8").reshape(count, 2), self.mask_bits)
 
     def hidden(self, share: Pairs, masks: Pairs) -> Pairs:
@@ -81,7 +81,7 @@ class MaskedOpening:
             total = pairs.add_modulo(total, each, self.modulus)
         # Masks are not negative and reach half of the modulus together: what comes near all of it is below zero.
         is_negative = ~pairs.is_below(total, self.modulus * 3 // 4)
-        return np.where(is_negative[:, None], pairs.add(total, pairs.from_whole(-self.modulus)), total)
+        return pairs.add_where(total, is_negative.astype(np.uint64), -self.modulus)
 
     @property
     def _element_bytes(self) -> int:

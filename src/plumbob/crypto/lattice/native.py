@@ -19,6 +19,7 @@ from plumbob.crypto.lattice.interface import (
     ReplyKeys,
     RequestKeys,
     Residues,
+    SlotValues,
     Small,
     Wave,
 )
@@ -47,7 +48,8 @@ class NativeLatticeEngine(KernelEngine):
         lattice = self._lattice(parameters)
         primes = np.array(parameters.primes, dtype=np.uint64)[:, None]
         noise, a = _kernel.lattice_errors(lattice, errors, 0), _kernel.lattice_uniform(lattice, uniform, 0)
-        return _kernel.lattice_pack(lattice, _kernel.lattice_combine(lattice, noise, a, (primes - secret) % primes))
+        opposite = _reduced(primes - secret, primes)
+        return _kernel.lattice_pack(lattice, _kernel.lattice_combine(lattice, noise, a, opposite))
 
     def unpack(self, parameters: ParameterSet, packed: Packed) -> Residues:
         shaped = packed.reshape(-1, *packed.shape[-2:])
@@ -82,17 +84,19 @@ class NativeLatticeEngine(KernelEngine):
         lattice = self._lattice(layout.parameters)
         return _kernel.lattice_hide(lattice, *_reply(keys), sums, *_widths(layout), self.threads)
 
-    def reply_slots(self, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: Small) -> Answered:
+    def reply_slots(self, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: SlotValues) -> Answered:
         return self._reply_slots(parameters, keys, packed, values, is_turn=False)
 
-    def reply_turns(self, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: Small) -> Answered:
+    def reply_turns(self, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: SlotValues) -> Answered:
         return self._reply_slots(parameters, keys, packed, values, is_turn=True)
 
     def _reply_slots(
-        self, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: Small, is_turn: bool
+        self, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: SlotValues, is_turn: bool
     ) -> Answered:
         lattice, contiguous = self._lattice(parameters), np.ascontiguousarray(values)
-        return _kernel.lattice_reply_slots(lattice, *_reply(keys), packed, contiguous, is_turn, self.threads)
+        multiply: Any = _kernel.lattice_reply_slots if values.ndim == 3 else _kernel.lattice_reply_wide_slots
+        answered: Answered = multiply(lattice, *_reply(keys), packed, contiguous, is_turn, self.threads)
+        return answered
 
     def open(self, layout: Layout, secret: Residues, packed: Packed) -> Pairs:
         return _kernel.lattice_open(self._lattice(layout.parameters), secret, packed, *_widths(layout), self.threads)
@@ -105,7 +109,7 @@ class NativeLatticeEngine(KernelEngine):
         u = _kernel.lattice_ternary(lattice, streams[0], 0)
         first, second = (_kernel.lattice_errors(lattice, stream, 0) for stream in streams[1:3])
         a, rho = (_kernel.lattice_uniform(lattice, stream, 0) for stream in (key[1], streams[3]))
-        hidden = (first + rho) % np.array(parameters.primes, dtype=np.uint64)[:, None]
+        hidden = _reduced(first + rho, np.array(parameters.primes, dtype=np.uint64)[:, None])
         x0, x1 = _kernel.lattice_combine(lattice, hidden, key[0], u), _kernel.lattice_combine(lattice, second, a, u)
         return np.stack([_kernel.lattice_pack(lattice, x0), _kernel.lattice_pack(lattice, x1)])
 
@@ -143,6 +147,12 @@ class NativeLatticeEngine(KernelEngine):
                 self.path, parameters.degree, primes, roots[0], slots, roots[1]
             )
         return self._prepared[parameters]
+
+
+def _reduced(values: Residues, primes: Residues) -> Residues:
+    """Of numbers below twice the prime: a difference that would be negative is huge, and the smaller one is right."""
+    reduced: Residues = np.minimum(values, values - primes)
+    return reduced
 
 
 # Arguments, as the kernel takes them.

@@ -95,8 +95,17 @@ def round_off(whole: Pairs, dropped: int) -> Pairs:
 
 def modulo(whole: Pairs, modulus: int) -> Pairs:
     """Signed whole numbers that are smaller than the modulus, in [0, modulus)."""
-    is_negative = (whole[..., 1] >> np.uint64(63)).astype(bool)
-    return np.where(is_negative[..., None], add(whole, from_whole(modulus)), whole)
+    return add_where(whole, whole[..., 1] >> np.uint64(63), modulus)
+
+
+def add_where(values: Pairs, is_added: NDArray[np.uint64], whole: int) -> Pairs:
+    """A whole number to those numbers for which there is a 1, modulo 2**128."""
+    low, high = from_whole(whole)
+    total = np.empty_like(values)
+    np.add(values[..., 0], low * is_added, out=total[..., 0])
+    np.add(values[..., 1], high * is_added, out=total[..., 1])
+    total[..., 1] += total[..., 0] < values[..., 0]
+    return total
 
 
 def add_modulo(left: Pairs, right: Pairs, modulus: int) -> Pairs:

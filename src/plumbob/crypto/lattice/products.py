@@ -13,7 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.crypto.lattice.context import SEED_BYTES, Context, derive, expand, fingerprint
-from plumbob.crypto.lattice.interface import LatticeEngine, Packed, Pairs, ReplyKeys, RequestKeys, Residues, Small
+from plumbob.crypto.lattice.interface import (
+    LatticeEngine,
+    Packed,
+    Pairs,
+    ReplyKeys,
+    RequestKeys,
+    Residues,
+    SlotValues,
+    Small,
+)
 from plumbob.crypto.lattice.layout import ENTRY_BITS, Layout, SlotLayout
 from plumbob.crypto.lattice.sets import PRIME_BITS, ParameterSet
 from plumbob.errors import CiphertextRefusedError, CryptoError, KeyRefusedError
@@ -22,6 +31,8 @@ LARGE_MATRIX = 1 << 28
 """Bytes of a transformed matrix that is not kept."""
 FACTOR_LIMIT = 1 << 23
 """Numbers in slots are smaller than this."""
+MessageBody = bytes | memoryview
+"""Of a message, as it came."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -115,7 +126,7 @@ class Owner:
 
         return make_request(self.key, placed, encrypt)
 
-    def open(self, reply: bytes) -> Pairs:
+    def open(self, reply: MessageBody) -> Pairs:
         """The owner's shares (outputs, 2) modulo 2**output_bits."""
         layout = self.layout
         check_length("reply", reply, layout.reply_bytes)
@@ -178,7 +189,7 @@ class Evaluator:
         check_same_set(key.parameters, matrix.layout.parameters)
         self.matrix, self.key, self._local_key, self._register = matrix, key, local_key, register
 
-    def reply(self, request: bytes) -> Answer:
+    def reply(self, request: MessageBody) -> Answer:
         """A fresh encryption of the owner's share, and the evaluator's share (outputs, 2) modulo 2**output_bits."""
         layout, engine = self.matrix.layout, self.matrix.engine
         seed, packed = read_request(layout.parameters, request, layout.requests)
@@ -192,35 +203,26 @@ class Evaluator:
 
 
 class SlotOwner:
-    """Encrypts small numbers in slots, and opens the reply."""
+    """Encrypts numbers in slots, for one evaluator or for several, and opens their replies."""
 
     def __init__(self, key: OwnerKey, layout: SlotLayout) -> None:
         check_same_set(key.parameters, layout.parameters)
         self.key, self.layout = key, layout
 
-    def request(self, values: Small) -> bytes:
-        """From numbers (terms, rows) below 2**23."""
-        check_factors(values, self.layout)
-        placed = self.layout.place(values).reshape(-1, self.layout.parameters.degree)
+    def request(self, values: SlotValues) -> bytes:
+        """From small numbers (terms, rows), or from numbers (terms, rows, 2) below the slot modulus t."""
+        check_values(values, self.layout)
+        blocks = self.layout.place(values)
+        placed = blocks.reshape(-1, *blocks.shape[2:])
 
         def encrypt(keys: RequestKeys, seed: bytes) -> bytes:
-            return self.key.engine.encrypt_slots(self.key.parameters, keys, placed, seed)
+            engine = self.key.engine
+            make = engine.encrypt_slots if values.ndim == 2 else engine.encrypt_wide_slots
+            return make(self.key.parameters, keys, placed, seed)
 
         return make_request(self.key, placed, encrypt)
 
-    def request_shares(self, values: Pairs) -> bytes:
-        """From numbers (terms, rows, 2) below the slot modulus t."""
-        layout = self.layout
-        if values.shape != (layout.terms, layout.rows, 2):
-            raise CryptoError(f"expected numbers of shape {(layout.terms, layout.rows, 2)}, got {values.shape}")
-        placed = layout.place_wide(values).reshape(-1, layout.parameters.degree, 2)
-
-        def encrypt(keys: RequestKeys, seed: bytes) -> bytes:
-            return self.key.engine.encrypt_wide_slots(self.key.parameters, keys, placed, seed)
-
-        return make_request(self.key, placed, encrypt)
-
-    def open(self, reply: bytes) -> Pairs:
+    def open(self, reply: MessageBody) -> Pairs:
         """The owner's shares (rows, 2), or (terms, rows, 2) where they turn, modulo the slot modulus t."""
         layout = self.layout
         check_length("reply", reply, layout.reply_bytes)
@@ -232,7 +234,7 @@ class SlotOwner:
 
 
 class SlotEvaluator:
-    """Multiplies its own small numbers with an owner's, row by row, and adds the terms, or turns them."""
+    """Multiplies its own numbers with an owner's, row by row, and adds the terms, or turns them."""
 
     def __init__(
         self, engine: LatticeEngine, layout: SlotLayout, key: TestedKey, local_key: bytes, register: Register
@@ -241,13 +243,13 @@ class SlotEvaluator:
         self.engine, self.layout, self.key = engine, layout, key
         self._local_key, self._register = local_key, register
 
-    def reply(self, request: bytes, values: Small) -> Answer:
+    def reply(self, request: MessageBody, values: SlotValues) -> Answer:
         """Fresh encryptions of the owner's shares, and the evaluator's, of the same shape, modulo t."""
         layout = self.layout
-        check_factors(values, layout)
+        check_values(values, layout)
         seed, packed = read_request(layout.parameters, request, layout.blocks * layout.terms)
         # The reply's randomness depends on the numbers too: the same request with others must not repeat it.
-        own = fingerprint(self._local_key, b"values", np.ascontiguousarray(values, dtype="<i4"))
+        own = fingerprint(self._local_key, b"values", np.ascontiguousarray(values, values.dtype.newbyteorder("<")))
         streams = admit(self._register, self.key, self._local_key, request, own)
         if not layout.blocks:
             return Answer(b"", layout.nothing)
@@ -280,23 +282,25 @@ def reply_keys(key: TestedKey, seed: bytes, streams: tuple[bytes, bytes]) -> Rep
     return ReplyKeys(request_stream(key.parameters, key.context, seed), key.residues, key.stream, *streams)
 
 
-def read_request(parameters: ParameterSet, request: bytes, count: int) -> tuple[bytes, Packed]:
+def read_request(parameters: ParameterSet, request: MessageBody, count: int) -> tuple[bytes, Packed]:
     """The seed and the polynomials."""
     check_length("request", request, SEED_BYTES + count * parameters.polynomial_bytes)
-    return request[:SEED_BYTES], polynomials(parameters, memoryview(request)[SEED_BYTES:], count)
+    return bytes(request[:SEED_BYTES]), polynomials(parameters, memoryview(request)[SEED_BYTES:], count)
 
 
-def polynomials(parameters: ParameterSet, data: bytes | memoryview, count: int) -> Packed:
+def polynomials(parameters: ParameterSet, data: MessageBody, count: int) -> Packed:
     """Bytes as (count, primes, bytes)."""
     width = parameters.degree * PRIME_BITS // 8
     return np.frombuffer(data, dtype=np.uint8).reshape(count, len(parameters.primes), width)
 
 
-def admit(register: Register, key: TestedKey, local_key: bytes, request: bytes, own: bytes) -> tuple[bytes, bytes]:
+def admit(
+    register: Register, key: TestedKey, local_key: bytes, request: MessageBody, own: bytes
+) -> tuple[bytes, bytes]:
     """Refuse what was answered otherwise before, and derive the streams of u and e2; `own` tells own numbers apart."""
     context = key.context.encode(key.parameters)
     content = fingerprint(local_key, b"request", request)
-    register.admit(context, request[:SEED_BYTES], hashlib.sha256(content + own).digest())
+    register.admit(context, bytes(request[:SEED_BYTES]), hashlib.sha256(content + own).digest())
     fields = (context, content, key.digest, own)
     return derive(local_key, "reply secret", *fields), derive(local_key, "reply errors", *fields)
 
@@ -307,17 +311,22 @@ def check_same_set(left: ParameterSet, right: ParameterSet) -> None:
         raise KeyRefusedError(f"a key of parameter set {left.number} for a product of set {right.number}: use its own")
 
 
-def check_length(what: str, data: bytes, expected: int) -> None:
+def check_length(what: str, data: MessageBody, expected: int) -> None:
     """The shape is public, so the length is known before a byte comes."""
     if len(data) != expected:
         raise CiphertextRefusedError(f"a {what} of {len(data)} bytes, expected {expected}: compare plans and versions")
 
 
-def check_factors(values: Small, layout: SlotLayout) -> None:
-    """Numbers that would wrap modulo t must not come as far as the slots."""
-    if values.shape != (layout.terms, layout.rows):
-        raise CryptoError(f"expected numbers of shape {(layout.terms, layout.rows)}, got {values.shape}")
-    if values.size and not (int(values.min()) > -FACTOR_LIMIT and int(values.max()) < FACTOR_LIMIT):
+def check_values(values: SlotValues, layout: SlotLayout) -> None:
+    """Small numbers that would wrap modulo t must not come as far as the slots; wide ones are taken modulo t."""
+    shape = (layout.terms, layout.rows)
+    if values.shape not in (shape, (*shape, 2)):
+        raise CryptoError(f"expected numbers of shape {shape}, or two limbs for each, got {values.shape}")
+    if (
+        values.ndim == 2
+        and values.size
+        and not (int(values.min()) > -FACTOR_LIMIT and int(values.max()) < FACTOR_LIMIT)
+    ):
         raise CryptoError(f"expected numbers below {FACTOR_LIMIT} in slots, got larger ones: use fewer fraction bits")
 
 

@@ -1,6 +1,7 @@
 """The readable engine: numpy and Python's integers. It defines the bytes that the native engine must give too."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from plumbob.crypto.lattice.interface import (
     ReplyKeys,
     RequestKeys,
     Residues,
+    SlotValues,
     Small,
     Wave,
 )
@@ -80,7 +82,7 @@ class ReferenceEngine:
             shares.append(_fraction_bits(parameters, own, layout.output_bits)[layout.answers])
         return np.stack(replies), np.stack(shares)
 
-    def reply_slots(self, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: Small) -> Answered:
+    def reply_slots(self, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: SlotValues) -> Answered:
         received = wire.unpack(parameters, packed).reshape(*values.shape[:2], len(parameters.primes), -1)
         terms = values.shape[1]
         replies, shares = [], []
@@ -93,7 +95,7 @@ class ReferenceEngine:
             shares.append(_slots_scaled_down(parameters, own))
         return np.stack(replies), np.stack(shares)
 
-    def reply_turns(self, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: Small) -> Answered:
+    def reply_turns(self, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: SlotValues) -> Answered:
         received = wire.unpack(parameters, packed)
         terms = values.shape[1]
         replies, shares = [], []
@@ -307,10 +309,11 @@ def _slots_scaled_up(parameters: ParameterSet, values: BigIntegers) -> BigIntege
     return total
 
 
-def _slots_plaintext(parameters: ParameterSet, values: Small) -> Residues:
+def _slots_plaintext(parameters: ParameterSet, values: NDArray[Any]) -> Residues:
     """A polynomial that is m modulo t, with coefficients between -1.5 t and 1.5 t."""
     total = np.zeros(parameters.degree, dtype=object)
-    for weight, prime in zip(_slot_weights(parameters, values.astype(object)), parameters.slot_primes, strict=True):
+    whole = _integers(values) if values.ndim == 2 else values.astype(object)
+    for weight, prime in zip(_slot_weights(parameters, whole), parameters.slot_primes, strict=True):
         centred = weight.astype(np.int64) - np.where(weight > prime // 2, prime, 0)
         total += centred.astype(object) * (parameters.slot_modulus // prime)
     return np.stack([forward((total % p).astype(np.uint64), p) for p in parameters.primes])

@@ -24,7 +24,7 @@ from plumbob.checking.filing import with_predictions
 from plumbob.checking.key_rules import KEYS as WEAK_KEYS
 from plumbob.checking.refusal import LeakWarning, unaccepted, warning_about
 from plumbob.data import ColumnChoices, Table
-from plumbob.data.encoder import fit_encoder
+from plumbob.data.encoder import encoded_width
 from plumbob.model.links import log_odds, odds_factor
 from plumbob.model.metrics import probabilities
 from plumbob.plan import KEYS, Heuristic, Plan
@@ -271,13 +271,13 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         """The plan that these parameters are; a batch larger than the data means all of it."""
         own = self.get_params(deep=False)
         keys = {key.name: _plain(own[key.name]) for key in KEYS if key.name in own}
-        keys = {name: None if _is_auto(value) else value for name, value in keys.items()}
+        keys = {name: None if isinstance(value, str) and value == AUTO else value for name, value in keys.items()}
         keys["seed"] = self._seed()
         if self.heuristic is not None:
             keys["heuristic"] = self.heuristic
         plan = _with_names(Plan.for_columns(owners.widths, **keys), owners.parties)
         if plan.bins or self._has_texts:
-            plan = plan.replace(features=[_encoded_width(table, plan) for table in tables])
+            plan = plan.replace(features=[encoded_width(table, plan) for table in tables])
         training_rows = len(tables[0]) - plan.held_out(len(tables[0]))
         if plan.batches != "full" and plan.batch_size > training_rows:
             return plan.replace(batches="full")
@@ -351,10 +351,6 @@ def _with_names(plan: Plan, names: Sequence[str]) -> Plan:
     return plan.replace(parties=(*renamed, *([plan.arbiter] if plan.arbiter is not None else [])))
 
 
-def _encoded_width(table: Table, plan: Plan) -> int:
-    return len(fit_encoder(table, np.arange(len(table)), plan).names)
-
-
 def _two_classes(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
     check_classification_targets(labels)
     classes, coded = np.unique(labels, return_inverse=True)
@@ -366,10 +362,6 @@ def _two_classes(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
             f"Only binary classification is supported. The type of the target is {kind}: {len(classes)} classes."
         )
     raise ValueError("expected two classes in y, got one class only; there is nothing to learn")
-
-
-def _is_auto(value: Any) -> bool:
-    return isinstance(value, str) and value == AUTO
 
 
 def _plain(value: Any) -> Any:

@@ -26,7 +26,7 @@ from plumbob.data import (
     store,
     with_slots,
 )
-from plumbob.data.encoder import Encoder, RareRows, fit_encoder
+from plumbob.data.encoder import Encoder, RareRows, encoded_width, fit_encoder
 from plumbob.data.ids import IdColumns, id_column_of, refuse_other_parties
 from plumbob.errors import DataError
 from plumbob.plan import Plan, suggestion
@@ -136,7 +136,7 @@ def widths_of(plan: Plan, tables: Mapping[str, Table]) -> dict[str, int]:
     widths = {}
     for party, table in tables.items():
         with _naming_party(party):
-            widths[party] = len(fit_encoder(table, np.arange(len(table)), plan).names)
+            widths[party] = encoded_width(table, plan)
     return widths
 
 

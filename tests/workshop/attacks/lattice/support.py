@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.crypto.lattice import ParameterSet, Small, TestedKey, reference, sets, wire
-from plumbob.crypto.lattice.interface import Answered, Packed, ReplyKeys, Residues
+from plumbob.crypto.lattice.interface import Answered, Packed, ReplyKeys, Residues, SlotValues
 from plumbob.crypto.lattice.products import OwnerKey, polynomials
 from plumbob.crypto.lattice.reference import ReferenceEngine
 from plumbob.crypto.lattice.transform import forward, multiply
@@ -70,7 +70,7 @@ def untested(key: OwnerKey, residues: Residues) -> TestedKey:
 class WithoutZero(ReferenceEngine):
     """Replies without a fresh encryption of zero."""
 
-    def reply_slots(self, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: Small) -> Answered:
+    def reply_slots(self, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: SlotValues) -> Answered:
         sent = []
         for block, row in enumerate(values):
             plain = [reference._slots_plaintext(parameters, each) for each in row]

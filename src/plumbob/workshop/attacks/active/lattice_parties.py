@@ -206,7 +206,7 @@ class GarbageRepliesParty(DeviatingParty):
         [(peer, channel)] = self.company.channels.items()
         layout = self.products.layout(GRADIENTS, self.company.name)
         theirs = self.products.layout(GRADIENTS, peer)
-        key = self.products.keys.own[self._context(GRADIENTS, number, self.company.name, peer)]
+        key = self.products.keys.own[self.products.context(GRADIENTS, number, self.company.name, peer)]
         owner = lattice.Owner(key, theirs)
         channel.send(Kind.LATTICE_REQUEST, number, owner.request(residuals))
         channel.receive(Kind.LATTICE_REQUEST, number, SEED_BYTES + layout.request_bytes)
