@@ -283,8 +283,9 @@ def _without_opened_weights(figures: Figures) -> Judgement | None:
         verdict = BLOCKED if most <= plan.tolerance_labels else DEGRADES
         return Judgement(
             verdict,
-            f"Weights are opened with noise: whatever a party does, its guess about one person's label gains at most "
-            f"{most:.2f} over a coin (epsilon {plan.epsilon:g}).",
+            f"Weights are opened with noise: whatever rows a party brings within its norm bound, its guess about one "
+            f"person's label gains at most {most:.2f} over a coin (epsilon {plan.epsilon:g}). Nobody can check that "
+            "it keeps to the bound.",
         )
     if (most := 1.0 - 2.0 * figures.flipped) <= plan.tolerance_labels:
         return blocked(f"Weights are opened, but {figures.flipped:.1%} of the labels are flipped at random first.")

@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterator, Sequence
 
 from plumbob.checking.prediction_rules import carried_in_words
+from plumbob.checking.row_notes import BOUND
 from plumbob.plan import Plan
 from plumbob.privacy.rows import RowCost
 from plumbob.protocol.defences import label_cost, noise_std
@@ -91,5 +92,6 @@ def _row_noise_in_words(plan: Plan, cost: RowCost) -> str:
         f"rows: rows clipped to {limits}; every party adds noise of {cost.std / cost.sensitivity:.4g} sensitivities"
         f" (sigma {cost.std}, Delta {cost.sensitivity} units) in each of {cost.passes} passes{at_home}; a row costs"
         f" epsilon {cost.epsilon(plan.delta):.3g} at delta {plan.delta:g} (zCDP, proved); a privacy loss distribution"
-        f" says {cost.unproved_epsilon(plan.delta):.3g}, which is not proved for what is drawn"
+        f" says {cost.unproved_epsilon(plan.delta):.3g}, which is not proved for what is drawn; the promise holds"
+        f" {BOUND}"
     )

@@ -174,8 +174,8 @@ def _book_rows(plan: Plan, loaded: LoadedTables, out: Path, is_resumed: bool) ->
     )
     return [
         f"With this run the rows have spent epsilon {zcdp_epsilon(spent, plan.delta):.3g} (delta {plan.delta:g}) in the"
-        f" runs of this folder, {ROW_BUDGET} counts them; between organisations every party keeps such a ledger and"
-        " refuses a run beyond its most_epsilon."
+        f" runs of this folder, {ROW_BUDGET} counts them; `plumbob runs` adds up the runs of several folders. Between"
+        " organisations every party keeps such a ledger and refuses a run beyond its most_epsilon."
     ]
 
 
