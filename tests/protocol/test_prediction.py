@@ -366,7 +366,7 @@ def test_what_another_run_counts_meanwhile_leaves_less_for_a_session() -> None:
 
     ledger = Busy()
     session = predicted(run_of(TWO), [[1, 2], [3]], limit=RowLimit(12), ledger=ledger)
-    assert "1 rows; features itself allows 12 scored rows, 12 are used" in str(session.ends["features"])
+    assert "1 row; features itself allows 12 scored rows, 12 are used" in str(session.ends["features"])
     assert "12 are used" in str(session.ends["label"])
     assert ledger.rows == 12
 
