@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 # More than there are cores: parties wait for each other, and for deadlines, during half of their tests.
 WORKERS ?= 3
-# Neighbours stay together, so that a module's browser, lab or site is made once, and who is done helps the others.
+# Neighbours stay together, so that a module's browser, lab or site is made once, and whoever is done helps the others.
 SHARING := --dist worksteal
 # `make LOCKED=--locked test` installs what requirements.lock has, by hash, or nothing.
 LOCKED ?=

@@ -4,11 +4,13 @@ import json
 import re
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from plumbob import cli
+from plumbob.commands import estimate_lattice
 from plumbob.commands.estimate import estimate
 from plumbob.commands.estimate_lattice import key_memory
 from plumbob.crypto import calibration
@@ -224,6 +226,16 @@ def test_bytes_of_lattices_are_exact_but_for_repeated_tests(split: tuple[int, ..
     sent = sum(party.bytes_sent for party in trained(plan).record.parties)
     repeated = sent - estimate(plan, rows=40).bytes_sent
     assert 0 <= repeated < 8 * 2 * sets.SLOTS.polynomial_bytes
+
+
+def test_a_busy_machine_slows_no_estimate_by_one_try(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of several tries the fastest counts, whenever it comes."""
+    lengths = [5.0, 2.0, 3.0, 9.0, 4.0]
+    clock = iter(moment for start, length in enumerate(lengths) for moment in (100.0 * start, 100.0 * start + length))
+    monkeypatch.setattr(estimate_lattice, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
+    tries: list[None] = []
+    assert estimate_lattice.fastest(lambda: tries.append(None)) == 2.0
+    assert len(tries) == estimate_lattice.TRIES == len(lengths)
 
 
 def test_estimate_of_three_parties() -> None:

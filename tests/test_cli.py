@@ -634,7 +634,7 @@ def test_attacks_that_do_not_exist(
     assert call(monkeypatch, "attack", str(runs / "clear"), "--only", "magic") == 1
     assert call(monkeypatch, *AUDIT, "--only", "magic", "--out", str(tmp_path / "run")) == 1
     printed = capsys.readouterr()
-    assert printed.err.count("no attack magic; expected some of label-toy, label-other") == 2
+    assert printed.err.count("there is no attack magic; choose from label-toy, label-other") == 2
     assert not (tmp_path / "run").exists()
     assert call(monkeypatch, "attack", str(runs / "clear"), str(runs / "shares")) == 2
 

@@ -9,7 +9,7 @@ import pytest
 
 from plumbob.errors import BudgetExceededError
 from plumbob.party.home import Home
-from plumbob.party.prediction import AnsweredRows, _Booking, book_held_out, row_limit
+from plumbob.party.prediction import AnsweredRows, book_held_out, row_limit
 from plumbob.party.scores import write_scores
 from plumbob.party.settings import HomeSettings
 from plumbob.party.verbs.train import has_room_for_all, next_commands
@@ -52,15 +52,18 @@ def test_new_runs_do_not_score_more_rows_than_the_plan_allows(tmp_path: Path) ->
 
 
 def test_a_run_that_begins_during_a_session_is_not_forgotten(tmp_path: Path) -> None:
-    """A session books its rows on top of whatever the ledger holds by then, not in its place."""
+    """A session books on top of whatever the ledger holds by then, and within the limit that is left by then."""
     home = Home.create(tmp_path / "fund", HomeSettings(name="fund"))
     plan = Plan.for_columns((2, 3), protocol="shares", test_share=0.25)
     ledger = AnsweredRows.of(home, plan)
-    session = _Booking(ledger, ledger.answered())
-    session.book(10)
+    ledger.add(10, limit=40)
     with closing(SqliteJournal(tmp_path / "journal")) as journal:
         book_held_out(home, plan, journal, 100)
-    session.book(12)
+    ledger.add(2, limit=40)
+    assert ledger.answered() == 37
+    for rows, announced in ((4, 4), (1, 4)):
+        with pytest.raises(BudgetExceededError, match="37 rows of this plan have been scored, 4 more exceed 40"):
+            ledger.add(rows, limit=40, announced=announced)
     assert ledger.answered() == 37
 
 

@@ -167,7 +167,7 @@ def test_ids_that_are_not_there_are_told_at_once(organisations: Organisations) -
     """Whoever asked names the mistake; those who waited to answer end with it and do not wait their patience out."""
     commands = predicted(organisations, asked=["--ids", "0", "--ids", "P4711"])
     assert [command.process.exitcode for command in commands.values()] == [1, 1, 1]
-    assert "1 of 2 ids are not among the 40 aligned rows" in commands["label"].complained
+    assert "of 2 ids asked for, 1 is not among the 40 aligned rows; for new rows" in commands["label"].complained
     for name in ("features", "features-2"):
         assert "label takes no part: 'it cannot use its own table as it is" in commands[name].complained
         assert "P4711" not in commands[name].complained
@@ -179,7 +179,7 @@ def test_nobody_is_there_to_hear_of_a_mistake(organisations: Organisations, tmp_
     """Then it is told here all the same, soon, and no session is left."""
     home = organisations.home("label")
     options = PredictionOptions(ids=["nobody"], out=tmp_path / "scores.csv")
-    with pytest.raises(DataError, match="1 of 1 ids are not among"):
+    with pytest.raises(DataError, match="of 1 id asked for, 1 is not among"):
         predict(home, organisations.plan_file, options, print)
     assert [run["run"] for run in told(home)] == [PLAN.hash()[:12]]
 

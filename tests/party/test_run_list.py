@@ -14,7 +14,9 @@ from plumbob.commands import runs
 from plumbob.errors import DataError
 from plumbob.party.run_list import runs_in, verdict_of
 from plumbob.plan import Plan
+from plumbob.privacy.accounting import zcdp_epsilon
 from plumbob.protocol.outcome import unfinished_record
+from plumbob.protocol.row_noise import rho_of_a_run
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.record import FINISHED, PartyRecord
 from plumbob.run_folder import JOURNAL, RunFolder
@@ -60,6 +62,20 @@ def test_runs_are_listed_by_date_with_title_and_verdict(tmp_path: Path) -> None:
     assert listed[0]["verdict"] == "nothing leaks (by the plan)"
     assert " leak (by the plan)" in listed[1]["verdict"]
     assert "Default within 12 months" in lines_of(result)
+
+
+def test_what_rows_have_spent_is_added_up(tmp_path: Path) -> None:
+    """Over runs with noise for whole rows that began, and only where there are several; `clear` promises nothing."""
+    noisy = PLAN.replace(noise="rows", epsilon=1.0, delta=1e-6)
+    put(tmp_path / "one", noisy)
+    clear = {"sigmoid": "fourier", "scale": "whitened", "batches": "full"}
+    put(tmp_path / "two", Plan.for_columns((11, 12), protocol="clear", noise="rows", **clear))
+    assert "whole rows" not in lines_of(runs.run([tmp_path], deletes_unstarted=False))
+    put(tmp_path / "three", noisy)
+    said = lines_of(runs.run([tmp_path], deletes_unstarted=False))
+    assert "2 of these runs promise something about whole rows" in said
+    twice = zcdp_epsilon(2 * rho_of_a_run(noisy), 1e-6)
+    assert f"all of them together cost epsilon {twice:.3g} at delta 1e-06" in said
 
 
 def test_what_attacks_found_goes_before_what_the_plan_says() -> None:

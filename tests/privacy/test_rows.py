@@ -85,6 +85,16 @@ def test_no_pair_of_rows_moves_the_gradient_further(seed: int) -> None:
     assert sum((one - other) ** 2 for one, other in zip(*moved, strict=True)) <= claimed.units**2
 
 
+def test_a_party_beyond_its_norm_is_not_bound() -> None:
+    """A label moves the sum of a column within its norm by less than the noise, of one 1,000 times too long by more."""
+    norms = [1.0, 1.0]
+    cost = rows.calibrated(1.0, 1e-6, Sensitivity.of(norms, BITS, 20).units, passes=6)
+    all_noise = cost.std * math.sqrt(len(norms))
+    moved_by_a_label = (1 << BITS) * (1 << 20)
+    assert moved_by_a_label < all_noise / 5
+    assert 1000 * moved_by_a_label > 5 * all_noise
+
+
 def test_weights_and_strays_widen_the_bound() -> None:
     """A class weight multiplies the residual's bound; rounding inside the products is added on top."""
     plain = Sensitivity.of([3.0], BITS, 20)

@@ -27,7 +27,16 @@ from plumbob.protocol.handshake import Participant, agree
 from plumbob.protocol.messages import Kind, Message
 from plumbob.protocol.openings import SCORE_PART
 from plumbob.protocol.part import ModelPart
-from plumbob.protocol.prediction import MODULUS, SCORE_BYTES, Answerer, Asker, OpenedScoring, RowLimit, Served
+from plumbob.protocol.prediction import (
+    MODULUS,
+    SCORE_BYTES,
+    Answerer,
+    Asker,
+    OpenedScoring,
+    RowLimit,
+    Served,
+    SessionLedger,
+)
 from plumbob.workshop.simulation import Run
 from tests.protocol.support import Wire, made_up, outcomes, plan_for, seated, tables_for, trained, uniformity
 
@@ -312,7 +321,7 @@ def test_a_limit_of_the_plan_is_told_as_such_to_both_sides() -> None:
 
 def test_all_rows_that_will_be_asked_for_are_announced() -> None:
     """A session in pieces is refused at its first one, with nothing booked, where the last would not fit."""
-    booked = list[int]()
+    ledger = SessionLedger()
 
     def in_pieces(participant: Participant, table: Table, part: ModelPart) -> Callable[[], list[Vector]]:
         def run() -> list[Vector]:
@@ -324,25 +333,42 @@ def test_all_rows_that_will_be_asked_for_are_announced() -> None:
 
         return run
 
-    session = predicted(run_of(TWO), [], cast={"label": in_pieces}, limit=RowLimit(3), book=booked.append)
+    session = predicted(run_of(TWO), [], cast={"label": in_pieces}, limit=RowLimit(3), ledger=ledger)
     assert str(session.ends["label"]).startswith("4 rows asked for; features refused: ")
     assert "label asked for 4 rows" in str(session.ends["features"])
-    assert not booked
-    session = predicted(run_of(TWO), [], cast={"label": in_pieces}, limit=RowLimit(4), book=booked.append)
+    assert ledger.answered() == 0
+    session = predicted(run_of(TWO), [], cast={"label": in_pieces}, limit=RowLimit(4), ledger=ledger)
     assert session.ends["features"] == Served(2, 4)
-    assert booked == [2, 4]
+    assert ledger.answered() == 4
 
 
 def test_what_is_answered_is_booked_before() -> None:
     """A sum is booked when nothing of it was promised yet, counts what went before, and is not booked when refused."""
     wire, booked = Wire(), list[tuple[int, int]]()
 
-    def book(answered: int) -> None:
-        booked.append((answered, len(wire.bodies(Kind.QUERY_VERDICT, "features"))))
+    class Watched(SessionLedger):
+        def add(self, rows: int, limit: int = 0, announced: int = 0) -> None:
+            super().add(rows, limit, announced)
+            booked.append((self.rows, len(wire.bodies(Kind.QUERY_VERDICT, "features"))))
 
-    session = predicted(run_of(TWO), [[1, 2], [3], [4, 5]], wire, limit=RowLimit(14), answered=10, book=book)
+    session = predicted(run_of(TWO), [[1, 2], [3], [4, 5]], wire, limit=RowLimit(14), ledger=Watched(10))
     assert booked == [(12, 0), (13, 1)]
     assert "2 rows; features itself allows 14 scored rows, 13 are used" in str(session.ends["features"])
+
+
+def test_what_another_run_counts_meanwhile_leaves_less_for_a_session() -> None:
+    """The limit is held against what the ledger says with each query, not against what it said at the beginning."""
+
+    class Busy(SessionLedger):
+        def add(self, rows: int, limit: int = 0, announced: int = 0) -> None:
+            super().add(rows, limit, announced)
+            self.rows += 10  # A training run that began after this query.
+
+    ledger = Busy()
+    session = predicted(run_of(TWO), [[1, 2], [3]], limit=RowLimit(12), ledger=ledger)
+    assert "1 row; features itself allows 12 scored rows, 12 are used" in str(session.ends["features"])
+    assert "12 are used" in str(session.ends["label"])
+    assert ledger.rows == 12
 
 
 def test_one_party_of_several_at_its_limit() -> None:

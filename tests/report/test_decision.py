@@ -36,8 +36,22 @@ def test_the_odds_are_those_of_the_proof() -> None:
     assert cost is not None
     (sentence,) = [line for line in decided(noise="rows", epsilon=2.0, delta=1e-5).protected if "odds" in line]
     assert f"a factor of at most {odds_factor(cost.epsilon(1e-5)):.3g} (e^2)" in sentence
-    assert "plus a chance of one in 100,000" in sentence
+    assert "apart from a chance of one in 100,000" in sentence
     assert "beyond what the guesser would believe without that person's row" in sentence
+
+
+def test_the_promise_has_an_example_and_its_conditions() -> None:
+    """A coin's bound in times out of 100, whom the promise does not bind, and what a second run makes of the factor."""
+    page = decided(noise="rows", epsilon=1.0, delta=1e-6, open="own")
+    assert "is right at most 73.1 times in 100" in " ".join(page.protected)
+    assumed = " ".join(page.assumed)
+    assert "the promise does not bind one that cheats" in assumed
+    assert "after a second run like this one, the factor is 4.2" in assumed
+    assert "one equation about labels per column" not in " ".join(page.not_protected)
+    without = decided(open="own")
+    assert "the promise" not in " ".join(without.assumed)
+    assert "what several runs tell adds up" in " ".join(without.assumed)
+    assert "one equation about labels per column" in " ".join(without.not_protected)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +75,7 @@ def test_how_strong_it_is_follows_from_the_plan(keys: dict[str, Any], words: str
 def test_shares_protect_against_all_others_together() -> None:
     """With two parties there is one other; with more, they may act together."""
     assert "from the other:" in decided().protected[0]
-    assert "from all the others, even if they act together" in decided(8, 5, 5).protected[0]
+    assert "from all the others together if they keep to the protocol" in decided(8, 5, 5).protected[0]
 
 
 def test_what_is_opened() -> None:

@@ -40,7 +40,9 @@ class Agreement:
 
 def predictions(plan: Plan, training_rows: int) -> list[Finding]:
     """What `check` says of a plan on this many rows, all of them for training, whatever else was held out."""
-    return check(plan.replace(test_share=0.0, rows=0, epochs=plan.fixed_epochs), training_rows)
+    return check(
+        plan.replace(test_share=0.0, rows=0, epochs=plan.fixed_epochs, row_norm=plan.fixed_row_norm), training_rows
+    )
 
 
 def agreements(predicted: Sequence[Finding], findings: Sequence[Finding]) -> list[Agreement]:

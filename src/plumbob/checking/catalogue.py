@@ -287,7 +287,7 @@ def entries_of(name: str) -> list[AttackEntry]:
     """Everything under one name; PlanError where no attack has it."""
     found = [entry for entry in CATALOGUE if entry.name == name]
     if not found:
-        raise PlanError(f"no attack {name}; expected one of {', '.join(names())}{suggestion(name, names())}")
+        raise PlanError(f"there is no attack {name}; choose from {', '.join(names())}{suggestion(name, names())}")
     return found
 
 

@@ -59,7 +59,12 @@ def figures_of(
     if runs < 1 or (rows is not None and rows < 1):
         raise PlanError(f"expected at least one run and one row, got {runs} and {rows}")
     # A plan must hold for the rows that it is asked about: a batch may be longer than all of them.
-    return Figures.of(plan if rows is None else plan.replace(rows=rows, epochs=plan.fixed_epochs), rows, runs, home)
+    return Figures.of(
+        plan if rows is None else plan.replace(rows=rows, epochs=plan.fixed_epochs, row_norm=plan.fixed_row_norm),
+        rows,
+        runs,
+        home,
+    )
 
 
 def _findings(figures: Figures) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ from plumbob.checking.check import assumptions, dishonest_notes, prices_of_noise
 from plumbob.checking.findings import summary
 from plumbob.checking.refusal import worst
 from plumbob.checking.verdict_words import LEAKS
+from plumbob.counting import counted
 from plumbob.plan import Plan
 from plumbob.protocol.openings import shows_quality
 from plumbob.record import Finding
@@ -33,7 +34,7 @@ def consent_lines(plan: Plan, rows: int, findings: Sequence[Finding], assumed: s
 
 def _first_line(plan: Plan, rows: int) -> str:
     title = f' "{plan.title}"' if plan.title else ""
-    widths = ", ".join(f"{party.name} {party.features} columns" for party in plan.learners)
+    widths = ", ".join(f"{party.name} {counted(party.features, 'column')}" for party in plan.learners)
     return f"plan{title}: {plan.protocol}, {widths}{f', {rows:,} rows' if rows else ''}"
 
 

@@ -7,6 +7,7 @@ from plumbob.checking.catalogue import entries_of
 from plumbob.checking.check import check, figures_of
 from plumbob.checking.figures import Figures
 from plumbob.checking.ledger import Account, Ledger, planned
+from plumbob.counting import counted
 from plumbob.plan import Plan
 from plumbob.record import Finding
 
@@ -34,9 +35,10 @@ def explain(plan: Plan, attack: str, runs: int = 1) -> list[str]:
 
 def _setting(figures: Figures) -> str:
     plan = figures.plan
-    parties = ", ".join(f"{party.name} {figures.columns(party.name)} columns" for party in plan.learners)
+    parties = ", ".join(f"{party.name} {counted(figures.columns(party.name), 'column')}" for party in plan.learners)
     rows = f"{figures.rows:,} training rows" + (" (assumed)" if figures.is_assumed else "")
-    batches = f"{plan.batches} batches of {figures.batch:,} rows, {figures.steps:,} steps in {plan.passes} epochs"
+    steps = f"{counted(figures.steps, 'step')} in {counted(plan.passes, 'epoch')}"
+    batches = f"{plan.batches} batches of {counted(figures.batch, 'row')}, {steps}"
     runs = f", {figures.runs} runs" if figures.runs > 1 else ""
     noise = {party.name: figures.noise_toward(party.name) for party in plan.learners}
     on = ", ".join(f"{value:.3g} toward {name}" for name, value in noise.items() if value)

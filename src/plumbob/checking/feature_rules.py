@@ -6,6 +6,7 @@ from plumbob.checking.figures import Figures
 from plumbob.checking.label_rules import hidden_room, without_replies
 from plumbob.checking.rules import Judgement, blocked, not_applicable, without_sums
 from plumbob.checking.verdict_words import DEGRADES, LEAKS
+from plumbob.counting import counted
 
 USUAL_SCORE = 0.3
 """The spread of a peer's part of the score, beside which noise is large or small."""
@@ -45,7 +46,7 @@ def geometry(figures: Figures, party: str) -> Judgement:
     if (reason := _without_residuals(figures, party)) is not None:
         return reason
     columns, visits, noise = figures.peer_columns(party), figures.visits, figures.noise_toward(party)
-    numbers = f"{_numbers(figures, party)}; {visits} visits per row against {columns} peer columns"
+    numbers = f"{_numbers(figures, party)}; {visits} visits per row against {counted(columns, 'peer column')}"
     if visits <= columns:
         return not_applicable(f"{numbers}: too few to tell the peers' columns apart.")
     if _is_drowned(noise / math.sqrt(visits)):
@@ -129,7 +130,7 @@ def steering(figures: Figures, party: str) -> Judgement:
     read = min(figures.steered_columns(party), width)
     numbers = (
         f"{party} can move its peers' weights by less than the limit of a step, and so read {people} chosen people's "
-        f"values in {read} of {width} columns"
+        f"values in {read} of {counted(width, 'column')}"
     )
     if _is_drowned(noise / math.sqrt(figures.visits)):
         return blocked(f"{numbers}, but noise of {noise:.3g} is on each residual.")
@@ -207,10 +208,10 @@ def _is_drowned(noise: float) -> bool:
 def _numbers(figures: Figures, party: str) -> str:
     rows, columns = figures.batch, figures.columns(party)
     if rows <= columns:
-        return f"Batches of {rows} rows against {columns} own columns fix every residual"
+        return f"Batches of {counted(rows, 'row')} against {counted(columns, 'own column')} fix every residual"
     return (
-        f"Batches of {rows} rows against {columns} own columns fix no residual in general, but that of a row which is "
-        "alone in a category they do"
+        f"Batches of {counted(rows, 'row')} against {counted(columns, 'own column')} fix no residual in "
+        "general, but that of a row which is alone in a category they do"
     )
 
 

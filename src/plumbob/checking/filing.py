@@ -21,7 +21,9 @@ def with_predictions(record: RunRecord) -> RunRecord:
 
 def planned_ledger(plan: Plan, training_rows: int) -> list[LedgerCurve]:
     """From the plan's numbers, on this many rows."""
-    accounts = ledger.planned(plan.replace(test_share=0.0, rows=0, epochs=plan.fixed_epochs), training_rows).accounts
+    accounts = ledger.planned(
+        plan.replace(test_share=0.0, rows=0, epochs=plan.fixed_epochs, row_norm=plan.fixed_row_norm), training_rows
+    ).accounts
     return [ledger_curve(account, is_planned=True) for account in accounts]
 
 

@@ -8,6 +8,7 @@ from plumbob.checking.figures import USUAL_AUC, Figures
 from plumbob.checking.forecast import Forecast, reading
 from plumbob.checking.rules import Judgement, blocked, not_applicable, without_sums
 from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS
+from plumbob.counting import counted
 
 BOX_REACH, LATTICE_REACH = 1.7, 5.0
 """Labels for each independent column that a box surely decodes, and that a lattice may."""
@@ -74,8 +75,9 @@ def label_stacked(figures: Figures, party: str) -> Judgement:
     per_step = figures.rank(party)
     known = figures.equations_a_row(party)
     numbers = (
-        f"{figures.fresh_visits} visits in freshly shuffled batches, with {per_step} independent equations per batch "
-        f"of {figures.batch:,} rows, make {known:.3g} equations per label"
+        f"{counted(figures.fresh_visits, 'visit')} in freshly shuffled batches, with "
+        f"{counted(per_step, 'independent equation')} per batch of {counted(figures.batch, 'row')}, "
+        f"{'makes' if figures.fresh_visits == 1 else 'make'} {known:.3g} equations per label"
     )
     if figures.plan.batches != "reshuffled":
         numbers += f' (batches = "{figures.plan.batches}" repeat the same equations)'
@@ -150,7 +152,10 @@ def label_chosen_rows(figures: Figures, party: str) -> Judgement:
         return not_applicable("clear is calculated in one place: there is no party that could choose its rows.")
     steps = figures.steps * figures.runs
     each, in_all = min(columns, figures.batch), min(columns * steps, figures.rows)
-    numbers = f"the residuals of {each} chosen people per step at any batch size, {in_all:,} people in {steps:,} steps"
+    numbers = (
+        f"the residuals of {counted(each, 'chosen person', 'chosen people')} per step at any batch size, "
+        f"{counted(in_all, 'person', 'people')} in {counted(steps, 'step')}"
+    )
     if figures.is_noisy:
         forecast = reading(figures, party, 1.0, figures.visits, judged=_sample(columns))
         numbers += f", each under noise of {figures.noise_toward(party):.3g} per visit"
@@ -217,17 +222,16 @@ class ReplyCapacity:
     share: float
     """Of all rows, those whose residual is read at least once."""
     is_every_step: bool
-    """Whether that goes on without a step's gradient being lost; otherwise it is done once."""
+    """Whether that works in every step without its gradient being lost; otherwise it is done once."""
     numbers: str
 
 
 def hidden_room(figures: Figures, party: str) -> ReplyCapacity:
     """From the widths that come back."""
     readable, rows = figures.readable_residuals(party), figures.batch
-    numbers = (
-        f"Replies of {sum(figures.reply_widths(party))} bits per step, meant for {figures.columns(party)} sums, have "
-        f"room for {readable} residuals of {rows:,} rows"
-    )
+    bits, sums = sum(figures.reply_widths(party)), counted(figures.columns(party), "sum")
+    room = f"{counted(readable, 'residual')} of {counted(rows, 'row')}"
+    numbers = f"Replies of {bits:,} bits per step, meant for {sums}, have room for {room}"
     if figures.plan.replies == "paper":
         return ReplyCapacity(min(1.0, readable / rows), True, numbers)
     # The other terms of minimax cannot be replayed, so a step's sums would be lost there.
@@ -279,8 +283,9 @@ def _without_opened_weights(figures: Figures) -> Judgement | None:
         verdict = BLOCKED if most <= plan.tolerance_labels else DEGRADES
         return Judgement(
             verdict,
-            f"Weights are opened with noise: whatever a party does, its guess about one person's label gains at most "
-            f"{most:.2f} over a coin (epsilon {plan.epsilon:g}).",
+            f"Weights are opened with noise: whatever rows a party brings within its norm bound, its guess about one "
+            f"person's label gains at most {most:.2f} over a coin (epsilon {plan.epsilon:g}). Nobody can check that "
+            "it keeps to the bound.",
         )
     if (most := 1.0 - 2.0 * figures.flipped) <= plan.tolerance_labels:
         return blocked(f"Weights are opened, but {figures.flipped:.1%} of the labels are flipped at random first.")
@@ -361,7 +366,8 @@ def _sentence(numbers: str) -> str:
 def _batch_numbers(figures: Figures, party: str) -> str:
     rank, columns = figures.rank(party), figures.columns(party)
     text = (
-        f"batches of {figures.batch:,} rows against {columns} own columns: rank {rank} fixes {rank / figures.batch:.1%}"
+        f"batches of {counted(figures.batch, 'row')} against {counted(columns, 'own column')}: rank {rank} fixes "
+        f"{rank / figures.batch:.1%}"
     )
     noise = figures.noise_toward(party)
     return f"{text} of the residuals" + (f", each with noise of {noise:.3g}" if noise else "")

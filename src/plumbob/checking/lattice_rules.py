@@ -62,7 +62,7 @@ def _without_openings(figures: Figures, party: str) -> Judgement | None:
     if (plan.protocol, plan.scheme) != ("shares", "lattice"):
         return not_applicable("There are no lattice products in this plan.")
     if plan.open == "never":
-        return blocked(f"No weight is opened to {party}: it can spoil the model, but learns nothing from training.")
+        return blocked(f"No weight is opened to {party}: this way it can spoil the model, but learns nothing.")
     if not figures.columns(party):
         return not_applicable(f"{party} has no columns, so no weight is opened to it.")
     return None

@@ -8,6 +8,7 @@ solving (Luo et al., Feature inference attack on model predictions in vertical f
 from collections.abc import Iterator
 
 from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS
+from plumbob.counting import counted
 from plumbob.plan import Plan
 from plumbob.protocol.openings import SCORE_PART, most_scored_rows, opened_bits, scored_bits
 from plumbob.record import Finding
@@ -79,11 +80,11 @@ def _is_shared(plan: Plan) -> bool:
 def _weights(plan: Plan, against: str, predicted: int) -> Finding:
     needed = unknown_weights(plan)
     if predicted < needed:
-        why = f"{predicted} scores are fewer equations than the {needed} unknown weights."
+        why = f"{counted(predicted, 'score')}: fewer equations than the {needed} unknown weights."
         return _finding(plan, against, "weights", BLOCKED, why)
     why = (
-        f"{predicted} scores: if {plan.label_party.name} knows the columns of {needed} of these rows from elsewhere, "
-        f"they give it the weights exactly. Fewer than {needed} rows never do."
+        f"{counted(predicted, 'score')}: if {plan.label_party.name} knows the columns of {needed} of these rows from "
+        f"elsewhere, they give it the weights exactly. Fewer than {needed} rows never do."
     )
     return _finding(plan, against, "weights", DEGRADES, why)
 
@@ -94,12 +95,14 @@ def _columns(plan: Plan, against: str, predicted: int) -> Finding:
         why = f"{against} has one column, and each score less the asker's own part is that column times one number."
         return _finding(plan, against, "features", LEAKS, why)
     if predicted < unknown_weights(plan):
-        why = f"{predicted} scores cannot fix the weights, and without weights a score says nothing about a column."
+        why = f"{counted(predicted, 'score')} cannot fix the weights, and without these no score tells a column."
         return _finding(plan, against, "features", BLOCKED, why)
     why = f"With the weights known, each score is one equation about {theirs} unknown columns of its row."
     if _is_shared(plan):
         one, in_all = scored_bits(plan, 1), scored_bits(plan, predicted)
-        why += f" A score carries at most {one} bits, whatever anybody sends: {in_all} for {predicted} rows."
+        why += (
+            f" A score carries at most {one} bits, whatever anybody sends: {in_all:,} for {counted(predicted, 'row')}."
+        )
     return _finding(plan, against, "features", DEGRADES, why)
 
 
@@ -107,15 +110,19 @@ def _altered_shares_finding(plan: Plan, against: str, predicted: int) -> Finding
     """One column of those that the party has, nearly exactly in every score."""
     label, columns = plan.label_party.name, plan.party(against).features
     why = (
-        f"If {label} breaks the protocol when training ends and shifts its share of one weight, each of {predicted} "
-        f"scores shows it one of the {columns} columns of {against} instead: at most {scored_bits(plan, 1)} bits per "
-        "score."
+        f"If {label} breaks the protocol when training ends and shifts its share of one weight, each score "
+        f"(here {predicted:,}) shows it {_one_of(columns)} of {against} instead: at most {scored_bits(plan, 1)} bits "
+        "per score."
     )
     return Finding(ALTERED, label, against, "features", LEAKS, why, ALTERED_REFERENCE, "", stage=PREDICTION)
 
 
+def _one_of(columns: int) -> str:
+    return "the only column" if columns == 1 else f"one of the {columns} columns"
+
+
 def _by_feature_party(plan: Plan, by: str, predicted: int) -> Finding:
-    why = f"{by} learns which {predicted} rows are scored, when and how often, but no score and no label."
+    why = f"{by} learns which of its rows are scored, when and how often, but no score and no label."
     return Finding(ATTACK, by, plan.label_party.name, "labels", BLOCKED, why, REFERENCE, "", stage=PREDICTION)
 
 

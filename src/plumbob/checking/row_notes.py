@@ -7,7 +7,8 @@ from plumbob.checking.figures import Figures
 from plumbob.model.sigmoid import SIGMOIDS
 from plumbob.plan import Plan
 from plumbob.privacy.noise_cost import BEARABLE, Slope, residual_noise_loss
-from plumbob.privacy.row_rule import RowRule, expected_auc_loss, row_rule
+from plumbob.privacy.row_forecast import expected_auc_loss, likely_auc_loss
+from plumbob.privacy.row_rule import RowRule, row_rule
 from plumbob.privacy.rows import RowCost, coin_flip_bound, odds_factor
 from plumbob.protocol.defences import noise_std
 from plumbob.protocol.row_noise import row_cost
@@ -17,6 +18,12 @@ LARGEST_SLOPE = 0.25
 
 LABEL_NOISE_OFFERED = {"noise": "sound", "epsilon": 1.0, "row_norm": 1.0}
 """What `checking.advice` proposes against label attacks."""
+
+BOUND = (
+    "whatever rows the others bring within their norm bounds, and even if they add no noise. A party that exceeds its"
+    " norm bound, or falsifies sines, shares or replies, is not bound by it, and nobody can notice"
+)
+"""Against whom the promise holds: the two facts about a coalition that its proof uses (docs/privacy.md)."""
 
 
 def noise_notes(figures: Figures) -> Iterator[str]:
@@ -66,6 +73,7 @@ def _promise(plan: Plan, cost: RowCost) -> Iterator[str]:
         f" of at most {odds_factor(epsilon):.3g} (e^{epsilon:.3g}, up to probability {plan.delta:g}) beyond what the"
         " guesser would believe without that person's row."
     )
+    yield f"This holds against all other parties together, {BOUND}."
     yield (
         f"A label drawn by a fair coin is named with probability {coin_flip_bound(epsilon, plan.delta):.3f} at most."
         " Labels that other people's rows predict are guessed as often as a model can: that is what a model is for."
@@ -84,13 +92,13 @@ def _at_home(cost: RowCost) -> str:
 
 
 def _price(plan: Plan, cost: RowCost, rows: int) -> Iterator[str]:
-    columns = [party.features for party in plan.learners]
-    loss = expected_auc_loss(rows, columns, plan.epsilon, plan.delta, cost.passes, is_whitened=plan.is_whitened)
+    loss = row_noise_loss(plan, rows, cost.passes)
+    low, high = likely_auc_loss(loss)
     yield (
-        f"The noise is expected to cost {_in_words(loss)} of AUC with {rows:,} training rows and {cost.passes} passes"
-        " (a forecast for a model of AUC .8; docs/privacy.md sets it beside runs)."
+        f"The noise is expected to cost {loss:.3f} of AUC with {rows:,} training rows and {cost.passes} passes"
+        f" ({low:.3f} to {high:.3f} on nine of ten tables, for a model of AUC .8; docs/privacy.md sets it beside runs)."
     )
-    rule = row_rule(rows, columns, plan.epsilon, plan.delta)
+    rule = row_rule(rows, [party.features for party in plan.learners], plan.epsilon, plan.delta)
     if loss > BEARABLE:
         yield "That is hardly worth training for: use more rows or fewer columns, or agree on a larger epsilon."
     elif rule.passes != cost.passes:
@@ -98,18 +106,30 @@ def _price(plan: Plan, cost: RowCost, rows: int) -> Iterator[str]:
 
 
 def _better(plan: Plan, rows: int, rule: RowRule, loss: float) -> str:
-    columns = [party.features for party in plan.learners]
-    with_rule = expected_auc_loss(rows, columns, plan.epsilon, plan.delta, rule.passes)
+    with_rule = row_noise_loss(plan, rows, rule.passes)
     return (
         f"For these numbers the public rule takes {rule.passes} passes (--epochs {rule.passes}), where the noise is"
         f" expected to cost {with_rule:.3f} instead of {loss:.3f}."
     )
 
 
+def row_noise_loss(plan: Plan, rows: int, passes: int) -> float:
+    """The forecast of what a promise about rows costs in AUC."""
+    return expected_auc_loss(
+        rows,
+        [party.features for party in plan.learners],
+        plan.epsilon,
+        plan.delta,
+        passes,
+        plan.joint_norm,
+        is_whitened=plan.is_whitened,
+        are_ranges_stated=plan.scale == "public",
+    )
+
+
 def _not_covered(plan: Plan) -> Iterator[str]:
     yield (
-        "Not covered: who takes part and how many; column names and categories; held-out rows and later predictions;"
-        " and a party that breaks its norm bound, sends sines off the circle or answers with garbage."
+        "Not covered: who takes part and how many; column names and categories; held-out rows and later predictions."
     )
     yield "Each further run on the same rows spends the budget again, and what is spent adds up."
     if plan.protocol == "clear":

@@ -59,7 +59,7 @@ def run(plan: Plan, options: CheckOptions, tell: Tell, job: "Job | None" = None)
     plan_hash, assumed = plan.hash(), []
     if options.aligned:
         # As `check` with rows: the number of passes may depend on them, and was agreed without.
-        plan = plan.replace(rows=options.aligned, epochs=plan.fixed_epochs)
+        plan = plan.replace(rows=options.aligned, epochs=plan.fixed_epochs, row_norm=plan.fixed_row_norm)
         assumed = [f"The plan does not say how many rows there are; {options.aligned:,} were aligned."]
     findings = _findings(plan, job, options)
     noted = [*_remarks(job), *assumed, *notes(plan, runs=runs)]

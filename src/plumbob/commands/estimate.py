@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from plumbob.checking.check import figures_of
 from plumbob.checking.figures import Figures
 from plumbob.commands.estimate_lattice import lattice_cost
+from plumbob.counting import counted
 from plumbob.crypto import PrivateKey, engines, lattice, okamoto_uchiyama, paillier, profiles
 from plumbob.crypto.calibration import Costs, measured
 from plumbob.crypto.engines import Engine, ProductShape
@@ -137,8 +138,8 @@ def _estimate(figures: Figures, engine: str, setup: float, step: float, sent: in
 def estimate_lines(cost: Estimate) -> list[str]:
     """For people."""
     return [
-        f"estimate for {cost.rows} training rows, all parties on this machine, engine {cost.engine}:",
-        f"  about {cost.minutes:.1f} minutes ({cost.steps} steps of {cost.step_seconds:.3g} s)",
+        f"estimate for {counted(cost.rows, 'training row')}, all parties on this machine, engine {cost.engine}:",
+        f"  about {cost.minutes:.1f} minutes ({counted(cost.steps, 'step')} of {cost.step_seconds:.3g} s)",
         f"  {cost.megabytes_sent:.1f} MB sent, all parties together",
         f"  about {cost.peak_memory_mib:.0f} MiB of memory at its peak{_files_beside(cost)}",
     ]

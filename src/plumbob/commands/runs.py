@@ -1,13 +1,16 @@
 """`runs`: every run in a folder with its date, title and verdict; those that never started can be deleted."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 from plumbob.errors import DataError
 from plumbob.party.run_list import ListedRun, runs_in
+from plumbob.privacy.accounting import zcdp_epsilon
 
 HEAD = ("run", "last written", "title", "protocol", "status", "verdict")
+USUAL_DELTA = 1e-6  # For sums over runs, whose plans may differ in it.
 UNTITLED = "(no title)"  # `party propose --title` gives one.
 NONE = "no runs here; name the folder that holds them, or begin with: plumbob demo"
 
@@ -26,7 +29,7 @@ def run(places: Sequence[Path], deletes_unstarted: bool) -> dict[str, object]:
     return {
         "runs": [_for_json(one) for one in kept],
         "deleted": [str(one.folder) for one in deleted],
-        "lines": [*_table(kept), *_lines(deleted, unstarted, deletes_unstarted)],
+        "lines": [*_table(kept), *_row_costs(kept), *_lines(deleted, unstarted, deletes_unstarted)],
     }
 
 
@@ -47,6 +50,19 @@ def _table(runs: Sequence[ListedRun]) -> list[str]:
     widths = [max(len(line[place]) for line in lines) for place in range(len(HEAD))]
     shown = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
     return [shown[0], *(line for run, row in zip(runs, shown[1:], strict=True) for line in (row, *_other_sides(run)))]
+
+
+def _row_costs(runs: Sequence[ListedRun]) -> list[str]:
+    """The sum over the runs, which no single report shows."""
+    spent = [run.row_rho for run in runs if run.row_rho]
+    if len(spent) < 2:
+        return []
+    together = zcdp_epsilon(math.fsum(spent), USUAL_DELTA)
+    return [
+        "",
+        f"{len(spent)} of these runs promise something about whole rows. Where they used the same rows, their costs "
+        f"add up: all of them together cost epsilon {together:.3g} at delta {USUAL_DELTA:g}.",
+    ]
 
 
 def _other_sides(run: ListedRun) -> list[str]:

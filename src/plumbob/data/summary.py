@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
+from plumbob.counting import counted
 from plumbob.data.dates import day_of, form_in_words
 from plumbob.data.fitting import find_slots
 from plumbob.data.slots import EncodingChoices, TableSlots
@@ -98,7 +99,7 @@ class TableSummary:
         table = [
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells
         ]
-        total = f"{self.rows} rows, {len(self.columns)} columns, {self.width} after encoding"
+        total = f"{counted(self.rows, 'row')}, {counted(len(self.columns), 'column')}, {self.width:,} after encoding"
         unnamed = (
             [f"left out, as they have no name and say nothing: {', '.join(self.left_out)}"] if self.left_out else []
         )

@@ -14,6 +14,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from plumbob import __version__
+from plumbob.counting import counted
 from plumbob.data import Table, build_shard, canonical_ids, read_table, steps_per_epoch
 from plumbob.data.encoder import encoded_width
 from plumbob.errors import (
@@ -158,7 +159,11 @@ def _table(home: Home, plan: Plan | None) -> Iterator[Check]:
             table = read_table(
                 home.data_file, settings.id_column, settings.label_column or None, choices=settings.reading
             )
-            yield Check("table", True, f"{len(table)} rows, {len(table.columns)} columns; no plan named to compare")
+            yield Check(
+                "table",
+                True,
+                f"{counted(len(table), 'row')}, {counted(len(table.columns), 'column')}; no plan named to compare",
+            )
     except (DataError, SettingsError) as error:
         todo = "correct the file, or `data`, `id_column` and `label_column` in party.toml"
         yield Check("table", False, str(error), todo)
@@ -173,7 +178,7 @@ def _fitting(home: Home, plan: Plan, table: Table) -> Check:
     else:
         # What `align` would refuse.
         canonical_ids(table.ids)
-        rows = f"{len(table)} rows, none aligned yet"
+        rows = f"{counted(len(table), 'row')}, none aligned yet"
     wanted = plan.party(home.identity.name).features
     try:
         found = encoded_width(table, plan)
@@ -182,7 +187,7 @@ def _fitting(home: Home, plan: Plan, table: Table) -> Check:
     except DataError as error:
         return Check("table", False, f"{error} ({rows})", "change the plan on all sides")
     if found == wanted:
-        return Check("table", True, f"{found} columns, as the plan says; {rows}")
+        return Check("table", True, f"{counted(found, 'column')}, as the plan says; {rows}")
     todo = f"change the table, or write features = {found} for {home.identity.name} into the plan on every side"
     return Check("table", False, f"the plan says {wanted} columns, this table gives {found} ({rows})", todo)
 
@@ -281,7 +286,9 @@ def _gather(
 def _absent(peer: Peer, connector: Connector, seconds: float) -> Check:
     reason = connector.why_not(peer.name)
     if reason is not None:
-        return Check("connection", False, str(reason), "", peer.name)
+        # One about certificates says what to do itself.
+        calls = f"let {peer.name} type plumbob party doctor at the same time, or correct its address in party.toml"
+        return Check("connection", False, str(reason), "" if isinstance(reason, IdentityError) else calls, peer.name)
     if peer.address is None:
         todo = (
             f"let {peer.name} type plumbob party doctor, and try from there whether our port is reached: "

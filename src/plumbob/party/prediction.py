@@ -23,7 +23,7 @@ from plumbob.plan import Plan
 from plumbob.protocol.lattice_prediction import largest_reply
 from plumbob.protocol.openings import most_scored_rows, shows_quality
 from plumbob.protocol.part import ModelPart
-from plumbob.protocol.prediction import SCORE_BYTES, Answerer, Asker, RowLimit, Served
+from plumbob.protocol.prediction import SCORE_BYTES, Answerer, Asker, RowLimit, Served, refuse_beyond
 from plumbob.protocol.shares_prediction import PREDICTED_AT_ONCE
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.transport.identity import write_over
@@ -72,9 +72,7 @@ def answer(
     """At a feature party: one session, until the label party ends it or the ledger is full."""
     with party_run.talk("predict", journal) as talk, _end_together(talk, journal):
         participant = party_run.participant(talk, journal, randomness)
-        before = ledger.answered()
-        book = _Booking(ledger, before).book
-        return Answerer(participant, _rows_of(party_run), part, limit, before, book).run()
+        return Answerer(participant, _rows_of(party_run), part, limit, ledger).run()
 
 
 @contextmanager
@@ -123,28 +121,16 @@ class AnsweredRows:
                 "the number that your last answer to predict printed"
             ) from None
 
-    def add(self, rows: int, limit: int = 0) -> None:
+    def add(self, rows: int, limit: int = 0, announced: int = 0) -> None:
         """Count these too, on the disk when it returns; BudgetExceededError, with nothing counted, beyond a limit.
 
-        What another process counts at the same time is not lost: training may begin while a session answers.
+        What another process counts at the same time is neither lost nor overlooked: training may begin while a session
+        answers.
         """
         with alone_at(self.file):
             before = self.answered()
-            if limit and before + rows > limit:
-                raise BudgetExceededError(f"{before} rows of this plan have been scored, {rows} more exceed {limit}")
+            refuse_beyond(limit, before, max(rows, announced))
             write_over(self.file, msgspec.json.encode(Count(before + rows)))
-
-
-@dataclass
-class _Booking:
-    """One session's part in the ledger: the protocol tells sums, the ledger takes what comes on top."""
-
-    ledger: AnsweredRows
-    counted: int
-
-    def book(self, answered: int) -> None:
-        self.ledger.add(answered - self.counted)
-        self.counted = answered
 
 
 def book_held_out(home: Home, plan: Plan, journal: SqliteJournal, rows: int) -> None:

@@ -12,6 +12,7 @@ from plumbob.party.conversation import MET
 from plumbob.party.home import RUNS
 from plumbob.party.status import read_status
 from plumbob.plan import Plan
+from plumbob.protocol.row_noise import rho_of_a_run
 from plumbob.protocol.sqlite_journal import read_contents
 from plumbob.record import Finding, RunRecord
 from plumbob.run_folder import EARLIER, JOURNAL, RECORD, STATUS, RunFolder
@@ -41,6 +42,8 @@ class ListedRun:
     """What all sides of a run have in common: its plan, its name and the seed that they drew together."""
     other_sides: tuple[tuple[str, Path], ...] = ()
     """The same run as other parties recorded it, with their names."""
+    row_rho: float = 0.0
+    """zCDP that it spent of each whole row; 0 where it promised nothing about rows."""
 
     @property
     def is_unstarted(self) -> bool:
@@ -103,13 +106,20 @@ def listed(folder: Path) -> ListedRun:
         plan = _plan_of(run)
         title, protocol = ("", "") if plan is None else (plan.title, plan.protocol)
         return ListedRun(folder, _date(folder), title, protocol, _status_of(folder), "")
-    status = UNSTARTED if is_unstarted(folder) else record.status
-    title = record.parsed_plan.title
-    found = ListedRun(folder, _date(run.record_file), title, record.protocol, status, verdict_of(record))
+    status, plan = UNSTARTED if is_unstarted(folder) else record.status, record.parsed_plan
+    spent = 0.0 if status == UNSTARTED else row_rho_of(plan)
+    found = ListedRun(
+        folder, _date(run.record_file), plan.title, record.protocol, status, verdict_of(record), row_rho=spent
+    )
     if folder.resolve().parent.name != RUNS or not record.seed:
         return found
     party = "+".join(one.name for one in record.parties)
     return replace(found, party=party, number=f"{record.plan_hash} {folder.name} {record.seed}")
+
+
+def row_rho_of(plan: Plan) -> float:
+    """What a run of this plan spends of each row, whether or not it finishes; `clear` promises nothing."""
+    return rho_of_a_run(plan) if plan.noise == "rows" and plan.protocol != "clear" else 0.0
 
 
 def is_unstarted(folder: Path) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plumbob.counting import counted
 from plumbob.data import store
 from plumbob.data.encoder import RareRows
 from plumbob.errors import DataError
@@ -105,7 +106,10 @@ def write_scores(
             writer.writerows(lines if held_out is None else ((*line, SAID[held_out.get(line[0])]) for line in lines))
     positives = int((odds > cut).sum())
     above = "" if threshold == 0.5 else f" (probability above {threshold:.4g})"
-    said = [*filter(None, remarks), f"{len(ids)} rows, {positives} predicted as {classes[1]}{above}: {out}"]
+    said = [
+        *filter(None, remarks),
+        f"{counted(len(ids), 'row')}, {positives:,} predicted as {classes[1]}{above}: {out}",
+    ]
     counts = {"rows": len(ids), "predicted_positive": positives, "threshold": threshold}
     return {"out": str(out), **counts, "lines": said}
 

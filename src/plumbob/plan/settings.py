@@ -25,6 +25,7 @@ USUAL_EPOCHS = 10
 MOST_EPOCHS_BY_RULE = 30
 FEWEST_ROW_PASSES, MOST_ROW_PASSES = 6, 20
 PASSES_AT_FULL_BURDEN = 0.13
+NORM_AT_FULL_BURDEN, LEAST_NORM = 0.12, 0.25
 
 
 @dataclass(frozen=True)
@@ -192,7 +193,7 @@ class PlanSettings:
     row_norm: float = key(
         "privacy",
         0.0,
-        'rows are clipped to this joint norm; 0 = not (noise = "rows": sqrt of all columns); other noise needs it',
+        'rows are clipped to this joint norm; 0 = not (noise = "rows": by a public rule); other noise needs it',
         low=0,
         most=LARGEST_FIGURE,
     )
@@ -263,8 +264,17 @@ class PlanSettings:
 
     @property
     def joint_norm(self) -> float:
-        """What rows are clipped to: `row_norm`, or sqrt of all columns under noise for whole rows; 0 = not at all."""
-        return self.row_norm or (math.sqrt(self.columns) if self.noise == "rows" else 0.0)
+        """What rows are clipped to: `row_norm`, or what the public rule says under noise for rows; 0 = not at all."""
+        if self.row_norm or self.noise != "rows":
+            return self.row_norm
+        if not self.rows:
+            return math.sqrt(self.columns)
+        return usual_row_norm(self.rows - self.held_out(self.rows), self.columns, self.epsilon, self.delta)
+
+    @property
+    def fixed_row_norm(self) -> float:
+        """What `row_norm` must say where `rows` is changed, for the same reason as `fixed_epochs`."""
+        return self.joint_norm if self.noise == "rows" else self.row_norm
 
     def held_out(self, rows: int) -> int:
         """How many of this many aligned rows are kept for testing."""
@@ -272,15 +282,29 @@ class PlanSettings:
 
 
 def row_passes(rows: int, columns: int, epsilon: float, delta: float) -> int:
-    """The public rule under noise for whole rows: each pass divides the budget, so fewer of them where noise is dear.
+    """The public rule under noise for whole rows: each pass divides the budget, so fewer where noise is dear."""
+    wanted = PASSES_AT_FULL_BURDEN / row_burden(rows, columns, epsilon, delta)
+    return round(min(MOST_ROW_PASSES, max(FEWEST_ROW_PASSES, wanted)))
+
+
+def usual_row_norm(rows: int, columns: int, epsilon: float, delta: float) -> float:
+    """The public rule for what rows are clipped to: noise grows with it, so where noise is dear, rows are shortened.
+
+    A row of whitened columns is about sqrt of their number long. Shorter ones keep their directions.
+    """
+    share = NORM_AT_FULL_BURDEN / math.sqrt(row_burden(rows, columns, epsilon, delta))
+    return math.sqrt(columns) * min(1.0, max(LEAST_NORM, share))
+
+
+def row_burden(rows: int, columns: int, epsilon: float, delta: float) -> float:
+    """How much noise for whole rows weighs: columns / (rows * sqrt of the budget).
 
     The square root of the budget is about what the usual conversion gives, with a smaller logarithm because the proved
     one is better.
     """
     logarithm = max(1.0, math.log(1.0 / delta) - 3.5)
     budget = math.sqrt(logarithm + epsilon) - math.sqrt(logarithm)
-    wanted = PASSES_AT_FULL_BURDEN * max(1, rows) * budget / max(1, columns)
-    return round(min(MOST_ROW_PASSES, max(FEWEST_ROW_PASSES, wanted)))
+    return max(1, columns) / (max(1, rows) * budget)
 
 
 KEYS: tuple[SettingKey, ...] = tuple(

@@ -121,17 +121,6 @@ def fit_whitening(
     return NoisyWhitening(scaling, norm, moments.mean, moments.whitening(least_gamma), rho)
 
 
-def fit_scaling(X: Matrix, known: Sequence[Range | None], rho: float, draw: Draw) -> Scaling:
-    """The ranges alone, for `rho` in all: what training without whitening needs."""
-    missing = sum(item is None for item in known)
-    return Scaling(
-        tuple(
-            noisy_range(values, rho / missing, draw) if item is None else item
-            for values, item in zip(X.T, known, strict=True)
-        )
-    )
-
-
 # Quantiles.
 
 

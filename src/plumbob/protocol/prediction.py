@@ -10,11 +10,12 @@ One session serves several queries, a step each, until the label party ends it o
 """
 
 import struct
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NoReturn, Protocol
 
 from plumbob.arrays import Vector
+from plumbob.counting import counted
 from plumbob.data import Table
 from plumbob.errors import BudgetExceededError, LocalProtocolError, PlanError, RemoteProtocolError
 from plumbob.protocol.channel import Channel
@@ -96,7 +97,9 @@ class Asker:
             channel.send(Kind.QUERY_ROWS, self._step, b"".join(map(ROW.pack, rows)))
         if refusals := self._refusals():
             self.end(leaving_out=list(refusals))
-            raise BudgetExceededError(f"{len(rows) + to_follow:,} rows asked for; {'; '.join(refusals.values())}")
+            raise BudgetExceededError(
+                f"{counted(len(rows) + to_follow, 'row')} asked for; {'; '.join(refusals.values())}"
+            )
         scores = self._scoring.collect(self._step, rows)
         self.participant.finish_step(self._step, {}, {})
         return scores
@@ -139,10 +142,40 @@ class Query:
     """With those of later queries, as the label party announces them."""
 
 
+class RowLedger(Protocol):
+    """Counts what a party has answered, in all sessions; others may count there at the same time."""
+
+    def answered(self) -> int:
+        """Rows so far."""
+
+    def add(self, rows: int, limit: int = 0, announced: int = 0) -> None:
+        """Count these; BudgetExceededError, with nothing counted, where they or those announced go beyond a limit."""
+
+
+@dataclass
+class SessionLedger:
+    """A ledger in memory, for a session of its own."""
+
+    rows: int = 0
+
+    def answered(self) -> int:
+        return self.rows
+
+    def add(self, rows: int, limit: int = 0, announced: int = 0) -> None:
+        refuse_beyond(limit, self.rows, max(rows, announced))
+        self.rows += rows
+
+
+def refuse_beyond(limit: int, before: int, rows: int) -> None:
+    """BudgetExceededError where this many more rows than before exceed a limit; 0 is none."""
+    if limit and before + rows > limit:
+        raise BudgetExceededError(f"{before} rows of this plan have been scored, {rows} more exceed {limit}")
+
+
 class Answerer:
     """A feature party of a session; `limit` is what it answers in all, None for any number.
 
-    `answered` is what it has answered before, and `book` hears of each sum before anything is answered.
+    The ledger is asked with every query, before anything is answered, because other sessions may have counted since.
     """
 
     def __init__(
@@ -151,24 +184,23 @@ class Answerer:
         table: Table,
         part: ModelPart,
         limit: RowLimit | None = None,
-        answered: int = 0,
-        book: Callable[[int], None] = lambda answered: None,
+        ledger: RowLedger | None = None,
     ) -> None:
         self.participant, self.table, self.part = participant, table, part
-        self._limit, self._answered, self._book = limit, answered, book
+        self._limit, self._ledger = limit, ledger or SessionLedger()
         self._asker = participant.plan.label_party.name
 
     def run(self) -> Served:
         """Answer until the label party ends the session; BudgetExceededError at the limit."""
         scoring = begun(self.participant, self.table, self.part)
-        queries, before = 0, self._answered
+        queries = rows = 0
         while (query := self._next_query(queries + 1)).rows:
             self._spend(queries + 1, query)
             scoring.answer(queries + 1, query.rows)
-            queries += 1
+            queries, rows = queries + 1, rows + len(query.rows)
             # What was answered need not be kept: a session that breaks off starts over.
             self.participant.finish_step(queries, {}, {})
-        return Served(queries, self._answered - before)
+        return Served(queries, rows)
 
     def _next_query(self, step: int) -> Query:
         """What is asked for; no rows at the end."""
@@ -189,20 +221,27 @@ class Answerer:
 
     def _spend(self, step: int, query: Query) -> None:
         """Say whether we will answer, before anything is calculated."""
-        if self._limit is not None and self._answered + query.in_all > self._limit.rows:
-            self._refuse(step, query, self._limit)
-        self._answered += len(query.rows)
         # First, so that a session that breaks off has counted too much rather than too little.
-        self._book(self._answered)
+        if self._limit is None:
+            self._ledger.add(len(query.rows))
+        else:
+            self._spend_within(self._limit, step, query)
         self._channel.send(Kind.QUERY_VERDICT, step, VERDICT.pack(WILL_ANSWER, 0, 0))
+
+    def _spend_within(self, limit: RowLimit, step: int, query: Query) -> None:
+        try:
+            self._ledger.add(len(query.rows), limit.rows, query.in_all)
+        except BudgetExceededError:
+            self._refuse(step, query, limit)
 
     def _refuse(self, step: int, query: Query, limit: RowLimit) -> NoReturn:
         """Both sides get the same numbers."""
-        verdict = BEYOND_THE_PLAN if limit.is_planned else BEYOND_ITS_OWN
-        self._channel.send(Kind.QUERY_VERDICT, step, VERDICT.pack(verdict, limit.rows, self._answered))
-        counted = limit.in_words(self._answered, self.participant.name)
+        verdict, used = BEYOND_THE_PLAN if limit.is_planned else BEYOND_ITS_OWN, self._ledger.answered()
+        self._channel.send(Kind.QUERY_VERDICT, step, VERDICT.pack(verdict, limit.rows, used))
+        words = limit.in_words(used, self.participant.name)
         cure = limit.cure("raise yours: --most-rows, or most_rows in party.toml")
-        raise BudgetExceededError(f"{self._asker} asked for {query.in_all:,} rows; {counted}; {cure}")
+        asked = counted(query.in_all, "row")
+        raise BudgetExceededError(f"{self._asker} asked for {asked}; {words}; {cure}") from None
 
     @property
     def _channel(self) -> Channel:

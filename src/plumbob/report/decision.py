@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from plumbob.checking.masked_share_rules import is_masked
 from plumbob.checking.prediction_rules import answered_rows, carried_in_words
 from plumbob.checking.verdict_words import DEGRADES, LEAKS, ORDER
+from plumbob.counting import counted
 from plumbob.plan import Plan
-from plumbob.privacy.rows import odds_factor
+from plumbob.privacy.accounting import zcdp_epsilon
+from plumbob.privacy.rows import coin_flip_bound, odds_factor
 from plumbob.protocol.defences import label_cost
 from plumbob.protocol.row_noise import row_cost
 from plumbob.record import Finding, RunRecord
@@ -114,12 +116,12 @@ def _decision(run: _Sources, plan_hash: str, version: str) -> Decision:
 def _about(run: _Sources) -> str:
     plan = run.plan
     theirs = sum(party.features for party in plan.feature_parties)
-    columns = f"{plan.label_party.features} columns" if plan.label_party.features else "no columns"
+    columns = counted(plan.label_party.features, "column") if plan.label_party.features else "no columns"
     rows = f"{run.rows:,} rows" if run.rows else "rows"
     hold = "holds" if len(plan.feature_parties) == 1 else "hold"
     return (
-        f"{run.label} holds the label and {columns}; {run.others} {hold} {theirs:,} columns. Together they "
-        f"train one logistic regression on {rows} that all of them have. The protocol is {plan.protocol}."
+        f"{run.label} holds the label and {columns}; {run.others} {hold} {counted(theirs, 'column')}. Together "
+        f"they train one logistic regression on {rows} that all of them have. The protocol is {plan.protocol}."
     )
 
 
@@ -163,9 +165,14 @@ def _protection_lines(run: _Sources) -> Iterator[str]:
         yield "Nothing, in this run: no number was encrypted. It shows what a model is worth, and what attacks reach."
         return
     if plan.protocol == "shares":
-        whom = "the other" if len(plan.learners) == 2 else "all the others, even if they act together"
+        is_pair = len(plan.learners) == 2
+        whom, they_see = (
+            ("the other", "it sees")
+            if is_pair
+            else ("all the others together if they keep to the protocol", "they see")
+        )
         yield (
-            f"Every organisation's columns, and {run.label}'s labels, from {whom}: during training the others see only "
+            f"Every organisation's columns, and {run.label}'s labels, from {whom}: during training {they_see} only "
             "encrypted numbers, and shares that look random."
         )
         return
@@ -195,7 +202,12 @@ def _encryption(plan: Plan) -> str:
 def _promise(plan: Plan) -> Iterator[str]:
     """The sentence that a lawyer understands: how far one person's row can move anybody's guess."""
     if (of_rows := row_cost(plan)) is not None:
-        yield _odds(of_rows.epsilon(plan.delta), plan.delta, "one person", "without that person's row")
+        epsilon = of_rows.epsilon(plan.delta)
+        yield _odds(epsilon, plan.delta, "one person", "without that person's row")
+        yield (
+            "For example: whoever would otherwise toss a coin about a person is right at most "
+            f"{100 * coin_flip_bound(epsilon, plan.delta):.1f} times in 100."
+        )
         if plan.protocol == "clear":
             yield "Here the noise comes from a seed: this is an experiment, and the promise protects nobody."
     elif plan.noise == "sound" and (of_labels := label_cost(plan)) is not None:
@@ -209,8 +221,9 @@ def _promise(plan: Plan) -> Iterator[str]:
 
 def _odds(epsilon: float, delta: float, whom: str, without: str) -> str:
     return (
-        f"In numbers: the odds of any guess about {whom} move by a factor of at most {odds_factor(epsilon):.3g} "
-        f"(e^{epsilon:.3g}), plus a chance of one in {1 / delta:,.0f}, beyond what the guesser would believe {without}."
+        f"In numbers: whatever the others saw, the odds of any guess about {whom} move by a factor of at most "
+        f"{odds_factor(epsilon):.3g} (e^{epsilon:.3g}), apart from a chance of one in {1 / delta:,.0f}, beyond what "
+        f"the guesser would believe {without}."
     )
 
 
@@ -241,7 +254,20 @@ def _assumption_lines(run: _Sources) -> Iterator[str]:
     yield "Each organisation's own machines, keys and staff can be trusted by that organisation."
     if plan.arbiter is not None:
         yield f"{_short(plan.arbiter.name)}, which holds the key, sides with nobody."
-    yield "These rows are used once: what several runs tell adds up."
+    if plan.noise == "rows":
+        yield (
+            "For the promise in numbers, each organisation shortens its rows as agreed and sends true messages. Nobody "
+            "can check this, and the promise does not bind one that cheats."
+        )
+    yield f"These rows are used once: {_twice(plan)}."
+
+
+def _twice(plan: Plan) -> str:
+    cost = row_cost(plan)
+    if cost is None:
+        return "what several runs tell adds up"
+    factor = odds_factor(zcdp_epsilon(2 * cost.rho, plan.delta))
+    return f"after a second run like this one, the factor is {factor:.3g}"
 
 
 def _deviating(run: _Sources) -> str:

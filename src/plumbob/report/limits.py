@@ -33,6 +33,11 @@ def _of_protocol(plan: Plan) -> Iterator[str]:
             "Encryption does not change that, and larger batches only slow it down."
         )
         yield "A party that sets all but a few of its rows to zero chooses whose labels it learns; nobody can notice."
+    elif plan.open == "own" and plan.noise == "rows":
+        yield (
+            "The weights opened at the end say something about single people, but no more than the promise in numbers "
+            "allows."
+        )
     elif plan.open == "own":
         yield (
             "The weights opened at the end give each party one equation about labels per column, and a party that "

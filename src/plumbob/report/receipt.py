@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterator, Sequence
 
 from plumbob.checking.prediction_rules import carried_in_words
+from plumbob.checking.row_notes import BOUND
 from plumbob.plan import Plan
 from plumbob.privacy.rows import RowCost
 from plumbob.protocol.defences import label_cost, noise_std
@@ -22,7 +23,7 @@ def compared_streams(parties: Sequence[PartyRecord]) -> Iterator[dict[str, str]]
     received = {(peer, party.name): one for party in parties for peer, one in party.received_streams.items()}
     for sender, receiver in sorted(sent.keys() | received.keys()):
         ends = [end[sender, receiver] for end in (sent, received) if (sender, receiver) in end]
-        verdict = "this end only" if len(ends) == 1 else "same at both ends" if len(set(ends)) == 1 else "DIFFERS"
+        verdict = "one end only" if len(ends) == 1 else "same at both ends" if len(set(ends)) == 1 else "DIFFERS"
         yield {"from": sender, "to": receiver, "verdict": verdict, "hash": ends[0]}
 
 
@@ -91,5 +92,6 @@ def _row_noise_in_words(plan: Plan, cost: RowCost) -> str:
         f"rows: rows clipped to {limits}; every party adds noise of {cost.std / cost.sensitivity:.4g} sensitivities"
         f" (sigma {cost.std}, Delta {cost.sensitivity} units) in each of {cost.passes} passes{at_home}; a row costs"
         f" epsilon {cost.epsilon(plan.delta):.3g} at delta {plan.delta:g} (zCDP, proved); a privacy loss distribution"
-        f" says {cost.unproved_epsilon(plan.delta):.3g}, which is not proved for what is drawn"
+        f" says {cost.unproved_epsilon(plan.delta):.3g}, which is not proved for what is drawn; the promise holds"
+        f" {BOUND}"
     )

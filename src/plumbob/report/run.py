@@ -8,6 +8,7 @@ from plumbob.checking.agreement import agreements
 from plumbob.checking.key_rules import KEYS as WEAK_KEYS
 from plumbob.checking.masked_share_rules import ATTACK as MASKED
 from plumbob.checking.verdict_words import NOT_APPLICABLE
+from plumbob.counting import counted
 from plumbob.model.links import link_in_words
 from plumbob.plan import KEYS, Plan, SettingKey
 from plumbob.record import Finding, PartyRecord, RunRecord
@@ -37,7 +38,7 @@ METRICS = {
     "majority": "majority",
 }
 LEDGER = (
-    "Every message that a party receives is an equation about something it does not know. Once it has as many "
+    "Every number that a party gets to read is an equation about something it does not know. Once it has as many "
     "independent equations as there are unknowns, nothing is left to guess, however well everything was encrypted. "
     "Noise removes no equation; it blurs them."
 )
@@ -126,7 +127,7 @@ def _utility(record: RunRecord) -> Iterator[tuple[str, str, str]]:
             if auc is not None:
                 yield name, f"{auc:.3f}", f"AUC on the {rows}"
     if record.seconds:
-        yield "Time", number(record.seconds, "seconds"), f"{record.steps:,} steps"
+        yield "Time", number(record.seconds, "seconds"), counted(record.steps, "step")
     sent = sum(party.bytes_sent for party in record.parties)
     if sent:
         whose = "all parties together" if len(record.parties) > 1 else f"sent by {record.parties[0].name}"
@@ -229,7 +230,8 @@ def _setting(value: object) -> str:
 
 def costs_section(record: RunRecord) -> Section:
     """Time, bytes, operations."""
-    took = f"{number(record.seconds, 'seconds')} for {record.steps:,} steps on this machine, engine {record.engine}."
+    steps = counted(record.steps, "step")
+    took = f"{number(record.seconds, 'seconds')} for {steps} on this machine, engine {record.engine}."
     return Section("Costs", [took], work_table(record), list(traffic_chart(record)))
 
 
@@ -261,8 +263,9 @@ def summary(record: RunRecord) -> str:
     if record.is_calculated:
         keys = ", calculated in the clear"
     engine = "" if record.engine in ("", "none") else f", engine {record.engine}"
+    steps = counted(record.steps, "step")
     return (
-        f"{record.protocol}{keys}{engine}: {record.status}, {record.rows:,} training rows, {record.steps:,} steps, "
+        f"{record.protocol}{keys}{engine}: {record.status}, {record.rows:,} training rows, {steps}, "
         f"{record.seconds:.1f} s"
     )
 

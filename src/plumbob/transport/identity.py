@@ -214,7 +214,9 @@ def refuse_loose(path: Path) -> None:
     try:
         status = path.stat()
     except OSError as error:
-        raise IdentityError(f"{path}: not there ({type(error).__name__}); type: plumbob party init NAME") from error
+        raise IdentityError(
+            f"{path}: cannot be opened ({type(error).__name__}); to set a party up: plumbob party init NAME"
+        ) from error
     if stat.S_IMODE(status.st_mode) & 0o077:
         mode = "700" if stat.S_ISDIR(status.st_mode) else "600"
         raise IdentityError(f"{path}: accessible to other users; run: chmod {mode} {shlex.quote(str(path))}")

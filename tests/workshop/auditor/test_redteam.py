@@ -73,7 +73,8 @@ def test_only() -> None:
     assert {one.attack for one in plumbob.audit(run, only="label-toy")} == {"label-toy"}
     assert plumbob.audit(run, only=[]) == []
     with pytest.raises(
-        DataError, match=r'no attack label-tyo; expected some of label-toy, feature-toy, arbiter-key; .* "label-toy"'
+        DataError,
+        match=r'there is no attack label-tyo; choose from label-toy, feature-toy, arbiter-key; .* "label-toy"',
     ):
         plumbob.audit(run, only=["label-tyo"])
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from plumbob.callbacks import Tell
+from plumbob.counting import counted
 from plumbob.party import aligned, alignment
 from plumbob.party.conversation import AnyConnector
 from plumbob.party.home import Home
@@ -86,7 +87,7 @@ def _lines(plan: Plan, found: Alignment, file: Path, plan_file: str, options: Al
 
 def _sizes(found: Alignment) -> str:
     sizes = ", ".join(f"{party} {size}" for party, size in found.sizes.items())
-    return f"{found.size} rows in common ({sizes})"
+    return f"{counted(found.size, 'row')} in common ({sizes})"
 
 
 @contextmanager

@@ -9,6 +9,7 @@ import numpy as np
 
 from plumbob.arrays import Vector
 from plumbob.callbacks import Tell
+from plumbob.counting import counted
 from plumbob.data import Table, canonical_ids, held_out_rows, in_agreed_order, read_table
 from plumbob.errors import DataError
 from plumbob.model.links import log_odds
@@ -107,8 +108,10 @@ def _answer(
     served = prediction.answer(party_run, journal, journaled_randomness(journal), part, ledger, limit)
     in_all = ledger.answered()
     asker = party_run.plan.label_party.name
-    queries = "1 query" if served.queries == 1 else f"{served.queries} queries"
-    line = f"answered {served.rows} rows in {queries} of {asker}, {in_all} rows of this plan in all"
+    queries = counted(served.queries, "query", "queries")
+    line = (
+        f"answered {counted(served.rows, 'row')} in {queries} of {asker}, {counted(in_all, 'row')} of this plan in all"
+    )
     return {"queries": served.queries, "rows": served.rows, "rows_in_all": in_all, "lines": [line]}
 
 
@@ -129,7 +132,11 @@ def _rows_asked(table: Table, ids: Sequence[str]) -> list[int]:
         return list(range(len(table)))
     position = {identity: row for row, identity in enumerate(table.ids)}
     if unknown := sum(identity not in position for identity in ids):
-        raise DataError(f"{unknown} of {len(ids)} ids are not among the {len(table)} aligned rows")
+        are = "is" if unknown == 1 else "are"
+        raise DataError(
+            f"of {counted(len(ids), 'id')} asked for, {unknown} {are} not among the {len(table):,} aligned rows; "
+            f"{NEW_ROWS}"
+        )
     return [position[identity] for identity in ids]
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from plumbob.callbacks import Tell
+from plumbob.counting import counted
 from plumbob.errors import RemoteProtocolError, TransportError
 from plumbob.party.home import Home
 from plumbob.party.outcome import GivenPlan, plan_of
@@ -60,7 +61,11 @@ def _answer(folder: Path, given: GivenPlan, options: ServiceOptions, events: Tel
         told = _repeat_until_done(lambda: predict(folder, given, options.prediction, events), events)
         sessions, rows = sessions + 1, rows + int(str(told["rows"]))
         events(str(told["lines"][-1]) if isinstance(told["lines"], list) else "answered")
-    return {"sessions": sessions, "rows": rows, "lines": [f"answered {rows} rows in {sessions} sessions"]}
+    return {
+        "sessions": sessions,
+        "rows": rows,
+        "lines": [f"answered {counted(rows, 'row')} in {counted(sessions, 'session')}"],
+    }
 
 
 def _repeat_until_done(work: Callable[[], Result], events: Tell) -> Result:

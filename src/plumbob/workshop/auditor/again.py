@@ -20,7 +20,9 @@ def plan_again(plan: Plan) -> Plan:
     # The public rate is for whitened columns, and these are, although the plan cannot say so again.
     rate = plan.rate if plan.joint_norm else plan.learning_rate
     as_they_are = {"missing": "refuse", "categorical": "refuse", "bins": 0, "test_share": 0.0, "rows": 0}
-    return plan.replace(**as_they_are, scale=scale, learning_rate=rate, epochs=plan.fixed_epochs)
+    return plan.replace(
+        **as_they_are, scale=scale, learning_rate=rate, epochs=plan.fixed_epochs, row_norm=plan.fixed_row_norm
+    )
 
 
 def tables_again(truth: Truth) -> dict[str, Table]:

@@ -97,7 +97,7 @@ def refuse_unknown(only: Sequence[str] | None) -> None:
     known = [*names(), ARBITER]
     if unknown := [name for name in only or () if name not in known]:
         close = suggestion(unknown[0], known)
-        raise DataError(f"no attack {', '.join(unknown)}; expected some of {', '.join(known)}{close}")
+        raise DataError(f"there is no attack {', '.join(unknown)}; choose from {', '.join(known)}{close}")
 
 
 def names() -> list[str]:

@@ -117,8 +117,10 @@ def drafted_plan(inputs: Inputs, keys: Mapping[str, Any]) -> Plan:
     files = dict(pair.split("=", 1) for pair in inputs.data if "=" in pair)
     holders = [party for party, file in files.items() if inputs.label_column in column_names(Path(file))]
     if len(holders) != 1:
-        found = "no file has" if not holders else "more than one file has"
-        raise DataError(f"--label {inputs.label_column or ''}: {found} the label's column; expected one")
+        if not inputs.label_column:
+            raise DataError("no plan, and no --label; name the column that holds the label, which one of the files has")
+        found = "none of the files has" if not holders else f"{' and '.join(holders)} have"
+        raise DataError(f"--label {inputs.label_column}: {found} this column; expected it in one file")
     names = [holders[0], *(party for party in files if party != holders[0])]
     has_own_test = bool(inputs.testing.files) or inputs.testing.split_by is not None
     chosen = {"test_share": 0.0, **keys} if has_own_test else keys
@@ -172,8 +174,8 @@ def _book_rows(plan: Plan, loaded: LoadedTables, out: Path, is_resumed: bool) ->
     )
     return [
         f"With this run the rows have spent epsilon {zcdp_epsilon(spent, plan.delta):.3g} (delta {plan.delta:g}) in the"
-        f" runs of this folder, {ROW_BUDGET} counts them; between organisations every party keeps such a ledger and"
-        " refuses a run beyond its most_epsilon."
+        f" runs of this folder, {ROW_BUDGET} counts them; `plumbob runs` adds up the runs of several folders. Between"
+        " organisations every party keeps such a ledger and refuses a run beyond its most_epsilon."
     ]
 
 

@@ -196,7 +196,7 @@ def split_dataset(plan: Plan, name: str, part: str = "train", data_dir: Path | N
     data = datasets.describe(name, part, data_dir)
     if data.X.shape[1] != plan.columns:
         counts = " + ".join(str(party.features) for party in plan.learners)
-        raise DataError(f"{name} has {data.X.shape[1]} columns, the plan's parties have {counts}; set --features")
+        raise DataError(f"{name} has {data.X.shape[1]} columns, the plan's parties have {counts}; correct --features")
     ids = tuple(str(row) for row in range(len(data.y)))
     columns = tuple(Column(title, values) for title, values in zip(data.columns, data.X.T, strict=True))
     tables = {}

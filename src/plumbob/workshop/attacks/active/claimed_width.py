@@ -71,7 +71,7 @@ def claimed_columns(plan: Plan, rows: int, own: int) -> int:
 def arm(plan: Plan, name: str) -> type[TrainingParty] | NotApplicable:
     """Against any helper that hands sums back; whether it believes the claim, the run shows."""
     if plan.protocol != "exchange":
-        return NotApplicable(f'protocol "{plan.protocol}": built against the helpers of "exchange" only')
+        return NotApplicable(f'protocol "{plan.protocol}": this attack works against "exchange" only')
     if not columns_of(plan, name):
         return NotApplicable("a party without columns gets no replies")
     if plan.sigmoid != "taylor":

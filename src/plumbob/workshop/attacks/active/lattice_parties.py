@@ -319,7 +319,7 @@ def _without_openings(plan: Plan) -> NotApplicable | CarriedOut | None:
     if (plan.protocol, plan.scheme) != ("shares", "lattice"):
         return NotApplicable("there are no lattice products in this plan")
     if plan.open == "never":
-        return CarriedOut(0, 0, "No weight is opened to it: it can spoil the model, but learns nothing from training.")
+        return CarriedOut(0, 0, "No weight is opened to it: this way it can spoil the model, but learns nothing.")
     return None
 
 
