@@ -1,10 +1,12 @@
 """What every test run says first: what is missing here, and so will be skipped."""
 
+import gc
 import importlib.util
 import os
 import shutil
 import signal
 import sys
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -28,6 +30,18 @@ def pytest_configure() -> None:
     # Every message that a journal keeps is an fsync: on a disk the tests of parties mostly wait for it.
     if has_room_in_memory():
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(IN_MEMORY))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Modules and tests stay to the end: no collection of garbage need look at them, now or later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.collect()
+        gc.freeze()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page, Request, expect, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Dialog, Error, Page, Request, expect, sync_playwright
 
 from tests.conftest import browser_path
 
@@ -39,6 +40,35 @@ class Tab:
             self.requests.remove(address)
         return self.page
 
+    def on_screen(self, width: int, height: int, scheme: Literal["light", "dark"]) -> "Tab":
+        """The same tab on a screen of this size, for whoever prefers these colours."""
+        self.page.set_viewport_size({"width": width, "height": height})
+        self.page.emulate_media(media="null", color_scheme=scheme, reduced_motion="null")
+        return self
+
+    def forget(self) -> None:
+        """Nothing stays of what a test did in it: no cookie, nothing kept, no other tab, no complaint."""
+        context = self.page.context
+        for other in context.pages:
+            if other is not self.page:
+                other.close()
+        where = urlsplit(self.page.url)
+        # A server may be closed by now; then nobody can come back to it either.
+        with suppress(Error):
+            # What a tab keeps for a server can be removed from that server's pages only; this one has no script.
+            if where.scheme == "http":
+                self.page.goto(f"http://{where.netloc}/no-such-page")
+                self.page.evaluate("sessionStorage.clear(); localStorage.clear()")
+        self.page.goto("about:blank")
+        context.clear_cookies()
+        self.page.unroute_all()
+        self.page.mouse.move(0, 0)
+        # Whoever left the last page by Tab left the window, and would come back to it first.
+        self.page.bring_to_front()
+        self.on_screen(**DESKTOP, scheme="light")
+        self.errors.clear()
+        self.requests.clear()
+
     @property
     def is_clean(self) -> bool:
         """Nothing was complained of, and nothing asked for."""
@@ -59,29 +89,42 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def new_tab(browser: Browser) -> Iterator[Callable[..., Tab]]:
-    """A function that opens a tab; its keywords are Playwright's: viewport, color_scheme, java_script_enabled."""
-    contexts = []
+    """A function that opens a tab; its keywords are Playwright's, such as java_script_enabled."""
+    tabs = []
 
     def opened(**options: Any) -> Tab:
-        context = browser.new_context(**({"viewport": DESKTOP} | options))
-        contexts.append(context)
-        page = context.new_page()
-        tab = Tab(page)
-        page.on("console", lambda message: _note_console(tab, message))
-        page.on("pageerror", lambda error: tab.errors.append(f"script: {error}"))
-        page.on("dialog", lambda dialog: _refuse_dialog(tab, dialog))
-        page.on("request", lambda request: _note_request(tab, request))
-        return tab
+        tabs.append(opened_in(browser, **options))
+        return tabs[-1]
 
     yield opened
-    for context in contexts:
-        context.close()
+    for tab in tabs:
+        tab.page.context.close()
+
+
+@pytest.fixture(scope="module")
+def one_tab(browser: Browser) -> Iterator[Tab]:
+    """Opened once for a module: a new one takes longer than most of what tests do in it."""
+    tab = opened_in(browser)
+    yield tab
+    tab.page.context.close()
 
 
 @pytest.fixture
-def tab(new_tab: Callable[..., Tab]) -> Tab:
-    """A tab of a desktop's size, in light colours."""
-    return new_tab()
+def tab(one_tab: Tab) -> Tab:
+    """A tab of a desktop's size, in light colours, that remembers nothing."""
+    one_tab.forget()
+    return one_tab
+
+
+def opened_in(browser: Browser, **options: Any) -> Tab:
+    """A tab of a desktop's size, unless its options say otherwise, that notes what should not happen."""
+    page = browser.new_context(**({"viewport": DESKTOP} | options)).new_page()
+    tab = Tab(page)
+    page.on("console", lambda message: _note_console(tab, message))
+    page.on("pageerror", lambda error: tab.errors.append(f"script: {error}"))
+    page.on("dialog", lambda dialog: _refuse_dialog(tab, dialog))
+    page.on("request", lambda request: _note_request(tab, request))
+    return tab
 
 
 def _note_console(tab: Tab, message: ConsoleMessage) -> None:

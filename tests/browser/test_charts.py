@@ -23,10 +23,9 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("viewport", [{"width": 1280, "height": 900}, PHONE], ids=["desktop", "phone"])
-def test_every_chart_is_drawn(new_tab: Callable[..., Tab], file: Path, viewport: dict[str, int]) -> None:
+def test_every_chart_is_drawn(tab: Tab, file: Path, viewport: dict[str, int]) -> None:
     """Each is an image named by its title, in sight, within the page's width; without a complaint or a request."""
-    tab = new_tab(viewport=viewport)
-    page = tab.open(file)
+    page = tab.on_screen(**viewport, scheme="light").open(file)
     for chart in CHARTS:
         image = page.get_by_role("img", name=chart.title, exact=True)
         expect(image).to_have_count(1)
@@ -64,14 +63,14 @@ def test_pointer_and_keys_show_values(tab: Tab, file: Path) -> None:
 
 
 @pytest.mark.parametrize("viewport", [{"width": 1280, "height": 900}, PHONE], ids=["desktop", "phone"])
-def test_dots_lie_on_the_line(new_tab: Callable[..., Tab], tmp_path: Path, viewport: dict[str, int]) -> None:
+def test_dots_lie_on_the_line(tab: Tab, tmp_path: Path, viewport: dict[str, int]) -> None:
     """What the script marks is where the value is drawn, at every width and on axes that make their own ends."""
     steps = [float(step) for step in range(1, 111)]
     equations = Series("equations", [4.55 * step for step in steps], steps)
     chart = Chart("Equations", "By step.", Axis("step"), Axis("equations"), [equations])
     file = tmp_path / "page.html"
     file.write_text(render("Dots", [Section("One", charts=[chart])]), encoding="utf-8")
-    page = new_tab(viewport=viewport).open(file)
+    page = tab.on_screen(**viewport, scheme="light").open(file)
     page.get_by_role("slider").press("End")
     dot, end = page.evaluate(DOT_AND_END)
     assert dot == pytest.approx(end, abs=1.0)

@@ -17,7 +17,7 @@ from plumbob.report.decision_page import summary_of, summary_page
 from plumbob.report.plan_page import findings_page
 from plumbob.workshop.pages import compared_runs, defences, paper
 from tests.browser.conftest import Tab
-from tests.browser.looks import SCHEMES, look_at, reachable, stops, violations
+from tests.browser.looks import look_at, reachable, stops, violations
 from tests.browser.support import QUALITY, noisy_record, own_side, three_ways
 from tests.workshop.pages.test_paper import BOOK
 
@@ -89,9 +89,7 @@ def test_every_page_at_every_width(tab: Tab, tmp_path: Path, name: str) -> None:
     file.write_text(pages()[name](), encoding="utf-8")
     page = tab.open(file)
     page.evaluate("for (const fold of document.querySelectorAll('details:not(.data)')) fold.open = true")
-    for scheme in SCHEMES:
-        page.emulate_media(color_scheme=scheme)
-        look_at(page)
+    look_at(page, turn=list(pages()).index(name))
     assert tab.is_clean, (tab.errors, tab.requests)
 
 

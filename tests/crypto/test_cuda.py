@@ -350,7 +350,7 @@ def test_a_round_comes_out_right(emulated: Callable[[Sequence[int]], CudaEngine]
     """Encrypt, multiply, pack, mask, randomise, decrypt: the sums, with keys whose every product was emulated."""
     engine = emulated([4, 16])
     generate = paillier.generate if scheme is paillier else okamoto_uchiyama.generate
-    key = generate(profiles.insecure_for_tests(768 if scheme is paillier else 960), engine)
+    key = generate(profiles.insecure_for_tests(512 if scheme is paillier else 960), engine)
     residuals, features = Encoding(6, 2), Encoding(5, 2)
     generator = np.random.default_rng()
     vector = residuals.encode(generator.uniform(-3, 3, 4))

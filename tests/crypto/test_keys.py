@@ -45,9 +45,9 @@ def toy_key(seed: str) -> PaillierPublicKey:
 def test_randomisers_are_uniform(seed: str) -> None:
     """Every n-th residue comes equally often, as with the reference rho**n."""
     assert len(NTH_RESIDUES) == 10 * 30
-    assert p_value(to_ints(toy_key(seed).randomisers(15000))) > SURPRISING
+    assert p_value(to_ints(toy_key(seed).randomisers(6000))) > SURPRISING
     randomness = seeded(seed)
-    assert p_value([pow(randomness.unit(TOY_N), TOY_N, TOY_N**2) for _ in range(15000)]) > SURPRISING
+    assert p_value([pow(randomness.unit(TOY_N), TOY_N, TOY_N**2) for _ in range(6000)]) > SURPRISING
 
 
 @pytest.mark.parametrize("digits", [1, 17], ids=["short exponents", "full-length exponents"])
@@ -57,7 +57,7 @@ def test_one_base_would_not_be(digits: int) -> None:
     ring = Ring(TOY_N, 2)
     base = pow(randomness.unit(TOY_N), TOY_N, TOY_N**2)
     table = window_table(PythonEngine(), ring, base, digits)
-    assert p_value(to_ints(PythonEngine().look_up(table, randomness.digits(15000, digits)))) < SURPRISING
+    assert p_value(to_ints(PythonEngine().look_up(table, randomness.digits(6000, digits)))) < SURPRISING
 
 
 def test_few_bases_would_not_be() -> None:
@@ -65,7 +65,7 @@ def test_few_bases_would_not_be() -> None:
     randomness = seeded("few")
     bases = from_ints([pow(randomness.unit(TOY_N), TOY_N, TOY_N**2) for _ in range(5)], 1)
     table = PythonEngine().table(Ring(TOY_N, 2), bases, 1)
-    assert p_value(to_ints(PythonEngine().look_up(table, randomness.digits(15000, 5) & np.uint8(1)))) < SURPRISING
+    assert p_value(to_ints(PythonEngine().look_up(table, randomness.digits(6000, 5) & np.uint8(1)))) < SURPRISING
 
 
 @pytest.mark.parametrize("profile", [profiles.STANDARD, profiles.LONG_TERM])

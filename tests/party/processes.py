@@ -42,17 +42,34 @@ def points(kinds: tuple[Kind, ...]) -> list[str]:
 
 # Processes that start from one in which everything is imported: an import takes longer than a run.
 IMPORTED_LATE = (
+    "cryptography.hazmat.backends.openssl.backend",
+    "encodings.idna",
+    "narwhals._arrow.dataframe",
+    "narwhals._arrow.namespace",
+    "narwhals._interchange.dataframe",
+    "narwhals.stable.v1._namespace",
     "pandas",  # By pyarrow, wherever it is installed.
     "plumbob.checking.check",
-    "plumbob.party.verbs.propose",
+    "plumbob.checking.consent",
+    "plumbob.commands.tables",
+    "plumbob.crypto.engines.native",
+    "plumbob.crypto.lattice.native",
     "plumbob.party.verbs.predict",
+    "plumbob.party.verbs.propose",
+    "plumbob.party.verbs.setup",
+    "plumbob.party.verbs.sign",
     "plumbob.party.verbs.train",
     "plumbob.report.page",
     "plumbob.workshop.commands.train",
     "pyarrow.compute",
     "pyarrow.csv",
+    "pyarrow.pandas_compat",
+    "pydantic.plugin._loader",
+    "rich._emoji_codes",
     "scipy.optimize",
     "typer._adapters",
+    "typer._click.decorators",
+    "tests.party.ready",  # Last: what is loaded by now stays as it is.
 )
 context = multiprocessing.get_context("forkserver")
 context.set_forkserver_preload(["tests.party.processes", "tests.party.verbs", *IMPORTED_LATE])

@@ -22,9 +22,9 @@ from tests.party.verbs import Organisations
 from tests.protocol.support import made_up, plan_for, tables_for
 
 IDS = {
-    "label": [f"P{number:03d}" for number in range(30)],
-    "features": [f"P{number:03d}" for number in range(45, 10, -1)],
-    "features-2": [f"P{number:03d}" for number in range(5, 40, 2)],
+    "label": [f"P{number:03d}" for number in range(15)],
+    "features": [f"P{number:03d}" for number in range(22, 5, -1)],
+    "features-2": [f"P{number:03d}" for number in range(3, 20, 2)],
 }
 
 
@@ -40,7 +40,7 @@ def aligned_by(
         go_on = None if at_least is None else lambda size: size >= at_least
         try:
             # Several chunks, so that there is a middle to die in.
-            options = alignment.IntersectionOptions(go_on, jobs=1, chunk=8)
+            options = alignment.IntersectionOptions(go_on, jobs=1, chunk=4)
             return alignment.align(party_run, journal, Randomness(journal.draw, is_kernel=True), options)[0]
         except Killed:
             continue

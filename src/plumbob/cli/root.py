@@ -3,6 +3,8 @@
 import errno
 import os
 import warnings
+from collections.abc import Callable
+from functools import cache
 from typing import Annotated, TextIO
 
 import typer
@@ -45,7 +47,7 @@ def main() -> None:
 
         completion_init()
     try:
-        app(prog_name="plumbob")
+        command()(prog_name="plumbob")
     except PlumbobError as error:
         typer.echo(f"plumbob: {error}", err=True)
         raise SystemExit(1) from None
@@ -57,6 +59,12 @@ def main() -> None:
     except MemoryError:
         typer.echo("plumbob: there is not enough memory for this; `plumbob check --estimate` says how much", err=True)
         raise SystemExit(1) from None
+
+
+@cache
+def command() -> Callable[..., None]:
+    """All verbs with their options, put together once: that takes longer than many verbs themselves."""
+    return typer.main.get_command(app)
 
 
 def show_warning(

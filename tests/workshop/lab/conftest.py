@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from plumbob.workshop.lab.choices import fitted_defaults
-from tests.browser.conftest import browser, new_tab, tab  # noqa: F401  # Fixtures are found by their names here.
+from tests.browser.conftest import browser, one_tab, tab  # noqa: F401  # Fixtures are found by their names here.
 
 ADDRESS = re.compile(r"http://127\.0\.0\.1:(\d+)/\?token=(\S+)")
 # The demo's plan: open enough to show what is at stake.

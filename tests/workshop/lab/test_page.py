@@ -18,7 +18,7 @@ from plumbob.record import Finding
 from plumbob.run_folder import RunFolder
 from tests.browser import looks
 from tests.browser.conftest import Tab
-from tests.browser.looks import SCHEMES, look_at, reachable, stops, violations
+from tests.browser.looks import look_at, reachable, stops, violations
 from tests.report.support import PAYLOADS
 from tests.workshop.lab.conftest import QUICK, OpenLab
 from tests.workshop.lab.test_own_tables import bank, fund
@@ -352,14 +352,12 @@ def test_a_run_can_be_cancelled_and_another_compared(tab: Tab, lab: OpenLab) -> 
     assert quiet(tab, lab)
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_it_fits_every_screen(new_tab: Callable[..., Tab], lab: OpenLab, scheme: str) -> None:
+def test_it_fits_every_screen(tab: Tab, lab: OpenLab) -> None:
     """With every fold open: nothing sideways, nothing that scrolls inside the page, and axe-core is silent."""
-    tab = new_tab(color_scheme=scheme)
     page = shown(tab, lab)
     page.evaluate("for (const fold of document.querySelectorAll('details')) fold.open = true")
     expect(page.locator("svg.scene").nth(5)).to_be_visible()
-    look_at(page, uncropped_from=looks.PHONE)
+    look_at(page, turn=0, uncropped_from=looks.PHONE)
     page.locator("#key-test_share").fill("2")
     expect(page.locator("#mistakes li").first).to_be_visible()
     assert violations(page) == []
@@ -421,15 +419,11 @@ def test_own_tables_are_read_checked_and_run(tab: Tab, open_lab: Callable[..., O
     assert quiet(tab, lab)
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_own_tables_fit_every_screen(
-    new_tab: Callable[..., Tab], lab: OpenLab, own_files: list[Path], scheme: str
-) -> None:
+def test_own_tables_fit_every_screen(tab: Tab, lab: OpenLab, own_files: list[Path]) -> None:
     """The tables' columns, and the list of runs, on a phone and on desktops."""
-    tab = new_tab(color_scheme=scheme)
     page = first_shown(tab, lab)
     with_own_tables(page, own_files)
-    look_at(page, uncropped_from=looks.PHONE)
+    look_at(page, turn=1, uncropped_from=looks.PHONE)
     expected = reachable(page)
     assert sorted(stops(page)) == sorted(expected)
     assert quiet(tab, lab)

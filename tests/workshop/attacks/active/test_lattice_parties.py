@@ -27,7 +27,7 @@ ON_LATTICES = ("off-the-circle", "garbage-replies")
 @cache
 def run_of(split: tuple[int, ...], open: str) -> Run:
     """An honest run, trained once for all tests."""
-    plan = lattice_plan(split, open=open, epochs=14)
+    plan = lattice_plan(split, open=open, epochs=5)
     return trained(plan, cut("breast-cancer", ROWS, plan.columns))
 
 
@@ -76,7 +76,7 @@ def test_weights_that_stay_shared_carry_nothing_out(attack: str, by: str) -> Non
     run = run_of(TWO, "never")
     for finding in (found(TWO, "never", attack, by), said(run.model.plan, attack, by)):
         assert finding.verdict == "blocked"
-        assert "spoils the model" in finding.why
+        assert "can spoil the model" in finding.why
 
 
 @pytest.mark.parametrize("by", ["label", "features"])
@@ -105,7 +105,7 @@ def test_garbage_reads_nobody(by: str) -> None:
     bits = opened_bits(run.model.plan, by)
     assert (finding.verdict, forecast.verdict) == ("blocked", "blocked")
     assert f"of the {bits} bits opened" in finding.why
-    assert "carry" in forecast.why
+    assert "can show" in forecast.why
     [condition] = finding.conditions
     assert not condition["is_met"]
 

@@ -75,7 +75,7 @@ def attacked(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> tuple[Attacker, Run
     attacker = Attacker()
     monkeypatch.setattr(angles, "evaluator_factors", attacker.factors)
     # The same shares each time: the nearer the attacker's own is to a quarter of the circle, the less a sine tells.
-    shares = {party.name: seeded(party.name) for party in plan.parties}
+    shares = {party.name: seeded(f"{party.name} off the circle") for party in plan.parties}
     return attacker, trained(plan, data(), randomness=shares)
 
 

@@ -1,0 +1,10 @@
+"""The last thing that the fork server imports: from here on it is only copied."""
+
+import gc
+
+from plumbob.cli import root
+
+# Each process would put all verbs together again, and each collection of garbage would copy pages to look at them.
+root.command()
+gc.collect()
+gc.freeze()
