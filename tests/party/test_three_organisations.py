@@ -28,7 +28,7 @@ def three_sides(folder: Path) -> list[Side]:
     """The bank has the label; bank and fund listen, the shop only dials. New people lie in files of their own."""
     generator = np.random.default_rng(5)
     risks = generator.normal(size=(ROWS + NEW, 3))
-    late = risks @ [1.0, 1.5, 1.2] + generator.normal(size=ROWS + NEW) > 0.5
+    late = risks @ [0.5, 2.0, 1.6] + generator.normal(size=ROWS + NEW) > 0.5
     names = ("bank", "fund", "shop")
     sides = [Side(name, folder / name, "people.csv", ["--id", "id"]) for name in names]
     for place, side in enumerate(sides):

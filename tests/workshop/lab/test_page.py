@@ -36,6 +36,8 @@ def shown(tab: Tab, lab: OpenLab) -> Page:
     page.get_by_label("Epochs, exactly").fill("5")
     expect(page.locator("#bar")).to_have_attribute("data-worst", "leaks")
     expect(finding(page, "label-sign")).to_have_attribute("data-verdict", "leaks")
+    # The answer to the last number typed: whatever comes before it is drawn again.
+    expect(finding(page, "label-stacked")).to_contain_text("5 visits")
     return page
 
 
