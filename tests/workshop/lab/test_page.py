@@ -342,10 +342,13 @@ def test_a_run_can_be_cancelled_and_another_compared(tab: Tab, lab: OpenLab) -> 
     page.locator("#cancel").click()
     expect(page.locator("#run-status")).to_have_text("The run was cancelled.", timeout=SECONDS)
     assert RunFolder(lab.out / name).record().status.startswith("interrupted")
+    boxes = page.locator("#runs tbody input")
+    expect(page.locator(f"[data-run='{name}']")).to_be_visible()
+    before = boxes.count()
     page.locator("input[value='calculated']").check()
     page.locator("#start").click()
-    expect(page.locator("#run-status a").first).to_be_visible(timeout=SECONDS)
-    for box in page.locator("#runs tbody input").all()[-2:]:
+    expect(boxes).to_have_count(before + 1, timeout=SECONDS)
+    for box in boxes.all()[-2:]:
         box.check()
     differing = page.locator("#differences tbody tr")
     expect(differing.filter(has_text="epochs")).to_contain_text("5000")
