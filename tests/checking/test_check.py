@@ -253,6 +253,14 @@ def test_flips_bound_what_opened_weights_say() -> None:
     assert labels(plan_of(protocol="shares", open="own", label_flip_epsilon=0.05), "label-chosen-rows") == BLOCKED
 
 
+def test_noise_for_rows_blocks_nobody_who_exceeds_its_norm() -> None:
+    """A small epsilon blocks whoever brings its own rows; whoever may choose them can go beyond the bound unnoticed."""
+    plan = Plan.for_columns((8, 22), rows=455, open="own", noise="rows", epsilon=0.05)
+    assert labels(plan, "label-counts") == BLOCKED
+    assert labels(plan, "label-chosen-rows") == DEGRADES
+    assert labels(plan.replace(open="never"), "label-chosen-rows") == BLOCKED
+
+
 @pytest.mark.parametrize(
     ("keys", "readable"),
     [

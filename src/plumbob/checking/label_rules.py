@@ -245,7 +245,7 @@ def hidden_room(figures: Figures, party: str) -> ReplyCapacity:
 
 def _counts_on_opened_weights(figures: Figures, party: str) -> Judgement:
     """`shares`: one difference of rates for each column with two values, from an honest run's weights."""
-    if (reason := _without_opened_weights(figures)) is not None:
+    if (reason := _without_opened_weights(figures, keeps_its_norm=True)) is not None:
         return reason
     equations = figures.columns(party) * figures.runs
     return Judgement(
@@ -257,7 +257,7 @@ def _counts_on_opened_weights(figures: Figures, party: str) -> Judgement:
 
 def _chosen_on_opened_weights(figures: Figures, party: str) -> Judgement:
     """`shares`: the party fills its columns with zeros except for its targets, and reads them from its weights."""
-    if (reason := _without_opened_weights(figures)) is not None:
+    if (reason := _without_opened_weights(figures, keeps_its_norm=False)) is not None:
         return reason
     readable = figures.labels_in_opened_weights(party)
     is_one = readable <= figures.columns(party) * figures.runs
@@ -272,17 +272,20 @@ def _chosen_on_opened_weights(figures: Figures, party: str) -> Judgement:
     )
 
 
-def _without_opened_weights(figures: Figures) -> Judgement | None:
-    """Weights that stay shared say nothing, and noise or flips bound what opened ones say."""
+def _without_opened_weights(figures: Figures, keeps_its_norm: bool) -> Judgement | None:
+    """Weights that stay shared say nothing, and noise or flips bound what opened ones say.
+
+    Noise for whole rows blocks nobody who may exceed its norm bound.
+    """
     plan = figures.plan
     if plan.open == "never":
         return blocked("No sums are seen, and the weights are never opened.")
     if plan.noise == "rows":
         # For a label drawn by a fair coin: at most this much more than guessing (docs/privacy.md).
         most = math.tanh(plan.epsilon / 2.0)
-        verdict = BLOCKED if most <= plan.tolerance_labels else DEGRADES
+        is_bound = keeps_its_norm and most <= plan.tolerance_labels
         return Judgement(
-            verdict,
+            BLOCKED if is_bound else DEGRADES,
             f"Weights are opened with noise: whatever rows a party brings within its norm bound, its guess about one "
             f"person's label gains at most {most:.2f} over a coin (epsilon {plan.epsilon:g}). Nobody can check that "
             "it keeps to the bound.",
