@@ -148,7 +148,7 @@ def test_refusals_end_with_1_and_a_sentence(
     for words, sentence in [
         (["init", "bank", "--home", bank], "there is an identity already"),
         (["init", "b@nk", "--home", str(tmp_path / "odd")], "name: expected"),
-        (["invite", "--home", str(tmp_path / "nowhere")], "type: plumbob party init NAME"),
+        (["invite", "--home", str(tmp_path / "nowhere")], "to set a party up: plumbob party init NAME"),
         (["join", token[:-5], "--home", bank], "paste it again"),
         (["join", token, "--home", fund], "our own invitation"),
         (["join", other, "--home", bank], "--replace"),

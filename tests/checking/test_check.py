@@ -333,6 +333,25 @@ def test_three_parties_in_shares_must_keep_to_the_protocol() -> None:
     assert any("Whatever it sends" in finding.why for finding in check(two) if finding.attack == "label-chosen-rows")
 
 
+@pytest.mark.parametrize(("split", "per_row"), [((3, 3, 4), 1), ((3, 3, 2, 2), 1), ((2, 2, 2, 2, 2), 17)])
+def test_every_number_behind_a_mask_is_counted(split: tuple[int, ...], per_row: int) -> None:
+    """The sums for ten columns and the intercept, and the sigmoid's products: from five parties on, of each stage."""
+    plan = plan_of(split=split, protocol="shares")
+    [first, *_] = [one for one in check(plan) if one.attack == "masked-shares"]
+    assert f" sees {27_000 * per_row + 11:,} masked numbers in each of {plan.passes} passes" in first.why
+
+
+@pytest.mark.parametrize("attack", ["off-the-circle", "garbage-replies"])
+def test_masked_numbers_show_a_cheating_label_party_something(attack: str) -> None:
+    """With weights that are never opened, two parties are safe from it; among three it is the label party's way."""
+    two, three = (plan_of(split=split, protocol="shares") for split in ((5, 5), (3, 3, 4)))
+    assert {one.verdict for one in check(two) if one.attack == attack} == {BLOCKED}
+    verdicts = {one.by: one.verdict for one in check(three) if one.attack == attack}
+    label = three.label_party.name
+    assert {by: verdict for by, verdict in verdicts.items() if label in by.split("+")}.keys() >= {label}
+    assert all(verdict == (DEGRADES if label in by.split("+") else BLOCKED) for by, verdict in verdicts.items())
+
+
 def test_what_masks_do_not_hide_from_a_cheating_label_party_is_a_finding() -> None:
     """Among three or more parties nothing is clean: the label party's finding says what its word is worth."""
     assert not [one for one in check(plan_of(protocol="shares")) if one.attack == "masked-shares"]

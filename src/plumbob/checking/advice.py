@@ -11,8 +11,8 @@ FEATURE_NOISE = "--noise std --noise-std {std:g} --row-norm 1"
 ON_OPENED_WEIGHTS = ("label-counts", "label-chosen-rows")
 HONEST_BUT_CURIOUS = (
     "shares between three or more parties is for parties that keep to the protocol: all but one together learn nothing "
-    "but what is opened. A party that breaks it can read more than the bits counted here; masked-shares is the one way "
-    "we know."
+    "but what is opened. A party that breaks it can read more than the bits counted here: masked-shares counts what "
+    "masked numbers can tell."
 )
 
 

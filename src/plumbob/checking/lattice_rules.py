@@ -20,7 +20,8 @@ FEW_PEOPLE = 3
 
 def off_the_circle(figures: Figures, party: str) -> Judgement:
     """Sines and cosines of no angle, so that a chosen person's score stands in an opened weight."""
-    if (reason := _without_openings(figures, party)) is not None:
+    shown = "falsified sines stick out of the masks as a scaled factor does (masked-shares)"
+    if (reason := _without_openings(figures, party, shown)) is not None:
         return reason
     people, bits = min(figures.columns(party), figures.rows), figures.opened_bits(party)
     numbers = (
@@ -38,9 +39,11 @@ def off_the_circle(figures: Figures, party: str) -> Judgement:
 
 def garbage_replies(figures: Figures, party: str) -> Judgement:
     """Replies that are no products, so that a peer's key stands in opened weights."""
-    if (reason := _without_openings(figures, party)) is not None:
+    columns = figures.columns(party)
+    shown = f"garbage in its replies shows it about {columns} coefficients of a peer's key per pass; the key stands"
+    if (reason := _without_openings(figures, party, shown)) is not None:
         return reason
-    columns, bits = figures.columns(party), figures.opened_bits(party)
+    bits = figures.opened_bits(party)
     if not figures.is_between_two:
         return Judgement(
             DEGRADES,
@@ -57,10 +60,15 @@ def garbage_replies(figures: Figures, party: str) -> Judgement:
     )
 
 
-def _without_openings(figures: Figures, party: str) -> Judgement | None:
+def _without_openings(figures: Figures, party: str, shown_behind_masks: str) -> Judgement | None:
+    """Where no weight is opened. Among three or more, the label party still sees masked numbers."""
     plan = figures.plan
     if (plan.protocol, plan.scheme) != ("shares", "lattice"):
         return not_applicable("There are no lattice products in this plan.")
+    if plan.open == "never" and not figures.is_between_two and party == plan.label_party.name:
+        return Judgement(
+            DEGRADES, f"No weight is opened, but {party} adds up numbers behind masks: {shown_behind_masks}."
+        )
     if plan.open == "never":
         return blocked(f"No weight is opened to {party}: this way it can spoil the model, but learns nothing.")
     if not figures.columns(party):

@@ -4,7 +4,9 @@ Between two parties nothing is opened in training. Among more, products are lift
 label party sees c = x + masks, modulo m. An honest x is far smaller than the masks. Nothing binds how large x is: a
 label party that scales its own factor up, so that x fills the modulus, sees its leading bits. The masks have M bits
 each, so c tells at most log2(m) - M bits about x, whatever anybody sends, because that is all the room there is beside
-the masks' own entropy. In every pass it is one number per row, about scores of weights whose shares it may move first.
+the masks' own entropy. In every pass these are the sums for all columns and, for each row, one number (from five
+parties on sixteen more for each party beyond four), about scores of weights whose shares it may move first. A residual
+share that is made large shows that person's columns in the sums.
 """
 
 from collections.abc import Iterator
@@ -30,12 +32,13 @@ def masked_share_findings(figures: Figures) -> Iterator[Finding]:
     if not is_masked(plan):
         return
     label = plan.label_party.name
-    bits = LatticeShape(plan, figures.rows).most_bits_behind_a_mask
+    shape = LatticeShape(plan, figures.rows)
+    bits, numbers = shape.most_bits_behind_a_mask, shape.masked_numbers
     why = (
-        f"{{by}} sees a masked number for each of {figures.rows} rows in each of {plan.passes} passes. The other "
-        "verdicts are for parties that keep to the protocol. If {by} does not, it can move shared weights and scale "
-        f"what the masks hide: up to {bits} bits of each number, about one column per pass, at the price of the model. "
-        "The red team does not act this out."
+        f"{{by}} sees {numbers:,} masked numbers in each of {plan.passes} passes over {figures.rows:,} rows. The other "
+        "verdicts are for parties that keep to the protocol. If {by} does not, it can move shared weights or scale "
+        f"what the masks hide: up to {bits} bits of each number, about one column or one person's columns per pass, at "
+        "the price of the model. The red team does not act this out."
     )
     for party in plan.feature_parties:
         if party.features:

@@ -8,6 +8,7 @@ the smallest ones.
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -279,12 +280,19 @@ class LatticeShape:
         """The logarithm of the chance that a mask of the run shows anything; minus infinity where there are none."""
         if self.parties == 2:
             return -math.inf
-        sums = (2 if self.has_penalty_products else 1) * (self.plan.columns + 1)
-        odds = [(sums, self.lifted_sums)]
-        for stage in self._masked_stages:
-            odds.append((self.rows * (TERMS if stage.is_turn else 1), self.staged(stage)))
-        chance = sum(count * 2.0**opening.shown_bits for count, opening in odds)
+        chance = sum(count * 2.0**opening.shown_bits for count, opening in self._masked_numbers())
         return math.log2(chance) + math.log2(self.plan.passes)
+
+    @property
+    def masked_numbers(self) -> int:
+        """How many numbers the label party sees behind masks in a pass; none between two."""
+        return 0 if self.parties == 2 else sum(count for count, _ in self._masked_numbers())
+
+    def _masked_numbers(self) -> Iterator[tuple[int, MaskedOpening]]:
+        """Sums of gradients and penalties, and products of the sigmoid's stages for every row."""
+        yield (2 if self.has_penalty_products else 1) * (self.plan.columns + 1), self.lifted_sums
+        for stage in self._masked_stages:
+            yield self.rows * (TERMS if stage.is_turn else 1), self.staged(stage)
 
     @property
     def most_bits_behind_a_mask(self) -> int:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 from collections.abc import Iterator, Sequence
 
 from plumbob.checking.prediction_rules import carried_in_words
@@ -53,20 +54,19 @@ def _lattice_in_words(plan: Plan, rows: int) -> str:
         f"lattice profile {shape.number} (parameter sets {numbers}, 128 bits); rests on RLWE with ternary secrets, by "
         f"the table of Bossuat et al. (2024); {shape.keys_in_all} keys, each tested before use; Fourier series of "
         f"period 64 with 8 harmonics; {_trust_in_words(shape)}; rounding shares goes wrong in at most "
-        f"one of 2**{-shape.failure_bits:.0f} runs"
+        f"one of 2**{math.floor(-shape.failure_bits)} runs"
     )
 
 
 def _trust_in_words(shape: LatticeShape) -> str:
     """What a dishonest party can reach between two; what is assumed of everybody among more."""
-    opened = most_opened_bits(shape.plan, shape.rows)
     if shape.parties == 2:
-        carried = carried_in_words(shape.plan, shape.rows)
+        carried, opened = carried_in_words(shape.plan, shape.rows), most_opened_bits(shape.plan, shape.rows)
         return f"{carried}, if dishonest; keys withstand the {opened:,} bits that can depend on one"
     return (
-        f"for parties that keep to the protocol (honest-but-curious): {opened} bits are opened to one party at most, "
-        f"and masks reveal something in at most one of 2**{-shape.shown_bits:.0f} runs; a label party that breaks "
-        f"it can read up to {shape.most_bits_behind_a_mask} bits of each masked number"
+        f"for parties that keep to the protocol (honest-but-curious): masks reveal something in at most one of "
+        f"2**{math.floor(-shape.shown_bits)} runs; a label party that breaks it can read up to "
+        f"{shape.most_bits_behind_a_mask} bits of each of {shape.masked_numbers:,} masked numbers per pass"
     )
 
 

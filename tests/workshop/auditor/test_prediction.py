@@ -71,7 +71,7 @@ def test_check_counts_the_bits_of_a_score() -> None:
     """What an opened score can carry, for one row and for all."""
     plan = Plan.for_columns((5, 6), rows=1000)
     assert (
-        "at most 22 bits, whatever anybody sends: 2200 for 100 rows"
+        "at most 22 bits, whatever anybody sends: 2,200 for 100 rows"
         in about(check(plan, predicted=100), "features").why
     )
 

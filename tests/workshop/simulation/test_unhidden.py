@@ -47,7 +47,7 @@ def test_an_active_attack_reaches_the_same(attack: ActiveAttack, replies: str, m
     truth = Truth.of(trained(plan, DATA))
     by = "label" if attack.by == "label" else "features"
     unhidden = redteam.act_out(attack, by, truth)
-    monkeypatch.setattr(redteam, "stage", lambda _: "auto")
+    monkeypatch.setattr(redteam, "engine_for", lambda _: "auto")
     hidden = redteam.act_out(attack, by, truth)
     assert [(one.verdict, one.target, one.n) for one in unhidden] == [
         (one.verdict, one.target, one.n) for one in hidden

@@ -76,5 +76,5 @@ def said_bits(plan: Plan, rows: int) -> int:
     """What this many scored rows may carry, by the words of `check`."""
     [said] = [note for note in notes(plan, ROWS) if "can spoil the model" in note]
     each = scored_bits(plan, 1) or SCORE_PART.bits
-    assert f"{each} bits of each row scored for it" in said
+    assert f"{each} bits of each row that is scored for it" in said
     return opened_bits(plan, "label") + each * rows
