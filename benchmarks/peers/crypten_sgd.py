@@ -13,15 +13,16 @@ import types
 
 import numpy as np
 import torch
+from judged import auc, log_loss
 
 converter = types.ModuleType("crypten.nn.onnx_converter")
 for name in ("from_onnx", "from_pytorch", "from_tensorflow", "TF_AND_TF2ONNX"):
     setattr(converter, name, None)
 sys.modules["crypten.nn.onnx_converter"] = converter
 
-import crypten  # noqa: E402
-import crypten.communicator as communicator  # noqa: E402
-import crypten.mpc as mpc  # noqa: E402
+import crypten  # noqa: E402  # Needs the empty module above.
+import crypten.communicator as communicator  # noqa: E402  # Needs the empty module above.
+import crypten.mpc as mpc  # noqa: E402  # Needs the empty module above.
 
 BATCH, RATE = 1024, 0.1
 
@@ -53,16 +54,6 @@ def train(file: str, epochs: int) -> tuple[list[float], float]:
             weights = weights - batch.transpose(0, 1).matmul(residuals) * (RATE / BATCH)
     sent = communicator.get().get_communication_stats()["bytes"]
     return weights.get_plain_text().tolist(), sent / 1e6
-
-
-def auc(y: np.ndarray, scores: np.ndarray) -> float:
-    ranks = scores.argsort().argsort() + 1
-    positives = int((y == 1).sum())
-    return float((ranks[y == 1].sum() - positives * (positives + 1) / 2) / (positives * (len(y) - positives)))
-
-
-def log_loss(y: np.ndarray, scores: np.ndarray) -> float:
-    return float(np.logaddexp(0, np.where(y == 1, -scores, scores)).mean())
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 import spu
 import spu.utils.simulation as simulation
+from judged import auc, log_loss
 
 BATCH, RATE = 1024, 0.1
 
@@ -40,16 +41,6 @@ def epoch(X: jax.Array, y: jax.Array, weights: jax.Array) -> jax.Array:
         rows, labels = X[start : start + BATCH], y[start : start + BATCH]
         weights = weights - RATE / BATCH * (rows.T @ (jax.nn.sigmoid(rows @ weights) - labels))
     return weights
-
-
-def auc(y: np.ndarray, scores: np.ndarray) -> float:
-    ranks = scores.argsort().argsort() + 1
-    positives = int((y == 1).sum())
-    return float((ranks[y == 1].sum() - positives * (positives + 1) / 2) / (positives * (len(y) - positives)))
-
-
-def log_loss(y: np.ndarray, scores: np.ndarray) -> float:
-    return float(np.logaddexp(0, np.where(y == 1, -scores, scores)).mean())
 
 
 if __name__ == "__main__":

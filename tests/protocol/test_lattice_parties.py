@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import re
 from collections import Counter
 from functools import partial
 from pathlib import Path
@@ -377,8 +378,16 @@ def test_whole_shares_never_reach_the_ring() -> None:
 
 
 def test_the_receipt_says_whom_it_holds_for(closed_run: Run) -> None:
-    """Those that keep to the protocol, and how often a mask shows something; no bits for dishonest ones."""
-    words = keys_in_words(closed_run.record)
+    """Those that keep to the protocol, how seldom a mask shows something, and what a cheating label party may read.
+
+    No number of opened bits: between three or more, none is proved.
+    """
+    words, plan = keys_in_words(closed_run.record), closed_run.model.plan
+    shape = LatticeShape(plan, closed_run.record.rows)
+    exponents = [int(found) for found in re.findall(r"2\*\*(\d+) runs", words)]
+    assert exponents == [math.floor(-shape.shown_bits), math.floor(-shape.failure_bits)]
+    assert f"{shape.most_bits_behind_a_mask} bits of each of {shape.masked_numbers:,} masked numbers per pass" in words
+    assert "bits are opened" not in words
     assert "for parties that keep to the protocol (honest-but-curious)" in words
     assert "masks reveal something in at most one of 2**" in words
     assert "dishonest" not in words
