@@ -170,3 +170,11 @@ def test_no_cluster_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:9")
     with pytest.raises(CryptoError, match="ray start --head"):
         engines.choose("ray")
+
+
+def test_no_cluster_is_joined_by_chance(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that runs on this machine may be another user's: it must be named."""
+    leave_cluster()
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    with pytest.raises(CryptoError, match="RAY_ADDRESS names no cluster"):
+        engines.choose("ray")

@@ -137,9 +137,16 @@ def _connected() -> Any:
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     ray = _module("ray")
     if not ray.is_initialized():
+        address = os.environ.get("RAY_ADDRESS", "")
+        if not address:
+            # Ray would join whatever cluster runs on this machine, another user's too, with the party's secrets.
+            raise CryptoError(
+                "engine 'ray': RAY_ADDRESS names no cluster; set it to your own cluster's HOST:PORT (docs/scale.md "
+                "shows how to start one), or use 'auto'"
+            )
         try:
-            _knock(os.environ.get("RAY_ADDRESS", ""))
-            ray.init(address="auto", log_to_driver=False, logging_level=logging.ERROR)
+            _knock(address)
+            ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
         except OSError:
             raise CryptoError(
                 "engine 'ray': no cluster answers; start one with `ray start --head`, or name one in RAY_ADDRESS as "
