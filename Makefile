@@ -12,12 +12,13 @@ EXTRAS := test export lab ray docs wheel
 # Several test workers, each with a linear algebra library that takes both cores, get in each other's way tenfold.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: help demo picture test soak fuzz check format docs reference bench results bench-peers wheel test-wheel sanitize clean
+.PHONY: help demo picture test freeze soak fuzz check format docs reference bench results bench-peers wheel test-wheel sanitize clean
 
 help:
 	@echo "make demo         the main job on bundled data; writes demo/"
 	@echo "make picture      the README's picture of the demo's report"
 	@echo "make test         the whole test suite"
+	@echo "make freeze       write the messages and verdicts that a test compares with, after a change that was meant"
 	@echo "make soak         tests that take long"
 	@echo "make fuzz         any bytes, and any order of events: a million inputs, five thousand sessions"
 	@echo "make check        format, lint and types"
@@ -43,6 +44,10 @@ picture: demo
 test:
 	@$(PYTHON) tools/env.py $(LOCKED) $(EXTRAS)
 	@$(BIN)/python -m pytest -n $(WORKERS) $(SHARING)
+
+freeze:
+	@$(PYTHON) tools/env.py test
+	@$(BIN)/python -m tests.frozen.files
 
 soak:
 	@$(PYTHON) tools/env.py $(LOCKED) $(EXTRAS)

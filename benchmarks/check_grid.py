@@ -27,11 +27,10 @@ from typing import Any
 import numpy as np
 
 from plumbob import datasets
-from plumbob.arrays import Matrix, Vector
+from plumbob.arrays import Labels, Matrix, Vector
 from plumbob.checking.at_home import AtHome, at_home
 from plumbob.checking.check import check
 from plumbob.data import Table, split_array
-from plumbob.datasets import Labels
 from plumbob.errors import DivergenceError
 from plumbob.plan import Plan
 from plumbob.record import Finding
@@ -170,7 +169,7 @@ FRESH_NOISE = ("none", "none", "none", "none", "std 0.5", "std 2", "sound 1")
 
 def fresh_cells(seed: int, passive: int = 7) -> list[Cell]:
     """Plans drawn at random: for each data set some that are trained in `clear`, one of `exchange`, one of `shares`."""
-    draw, found = np.random.default_rng(seed), []
+    draw, found = np.random.default_rng(seed), list[Cell]()
 
     def split_of(columns: int) -> tuple[int, int]:
         ours = int(draw.choice([1, columns // 4, columns // 2, 3 * columns // 4, columns - 1]))

@@ -31,7 +31,7 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
-from plumbob.crypto import Randomness, engines
+from plumbob.crypto import engines
 from plumbob.errors import DeadlineError, PlumbobError, TransportError
 from plumbob.party.conversation import Conversation
 from plumbob.party.party_run import PartyRun
@@ -340,7 +340,7 @@ def live(name: str, folder: Path, adversary: Adversary, fate: Fate) -> RunRecord
             name, PLAN, table, folder, adversary.connector(name), engines.choose("auto", 1), patience, PARTING
         )
         try:
-            return train(party_run, journal, Randomness(journal.draw, is_kernel=True))
+            return train(party_run, journal, journal.draws())
         except Killed:
             continue
         finally:

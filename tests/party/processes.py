@@ -11,7 +11,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
-from plumbob.crypto import Randomness, engines
+from plumbob.crypto import engines
 from plumbob.data import Table
 from plumbob.party.party_run import PartyRun
 from plumbob.party.sizes import largest_message
@@ -138,36 +138,20 @@ def take_part(
 
     mortal = Mortal(dies_at)
     journal = PointedJournal(folder / name / JOURNAL, mortal)
-    if seeded:
-        journal._source = lambda count: stream(name, journal.drawn, count)
     mortal.watch_channels()
     party_run = PartyRun(
         name, plan, table, folder / name, connector_for, engines.choose("auto", 1), PATIENCE, lingering=2.0
     )
-    train(party_run, journal, Randomness(journal.draw, is_kernel=True))
+    train(party_run, journal, journal.draws(root_of(name) if seeded else None))
 
 
 def _address(ports: dict[str, int], name: str, other: str, names: list[str]) -> str | None:
     return f"127.0.0.1:{ports[other]}" if names.index(name) > names.index(other) else None
 
 
-def stream(name: str, position: int, count: int) -> bytes:
-    """Random-looking bytes that can be read from any place again."""
-    first, last = position // 32, (position + count) // 32
-    blocks = (sha256(f"{name} {block}".encode()).digest() for block in range(first, last + 1))
-    return b"".join(blocks)[position - 32 * first :][:count]
-
-
-def source_of(name: str) -> Randomness:
-    """What a party draws in the simulation: the stream that its networked self draws from."""
-    position = 0
-
-    def read(count: int) -> bytes:
-        nonlocal position
-        position += count
-        return stream(name, position - count, count)
-
-    return Randomness(read)
+def root_of(name: str) -> bytes:
+    """What a party draws from in the simulation and on the network alike."""
+    return sha256(name.encode()).digest()
 
 
 class Mortal:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
-from plumbob.crypto import Randomness, engines
+from plumbob.crypto import engines
 from plumbob.data import Table
 from plumbob.errors import DeadlineError, JournalError, TransportError
 from plumbob.party.party_run import PartyRun
@@ -145,17 +145,15 @@ def keep_starting(
     folder: Path,
     board: Switchboard,
     journal_class: Callable[[Path, str], SqliteJournal],
-    source_for: Callable[[SqliteJournal], Callable[[int], bytes]] | None = None,
+    roots: Mapping[str, bytes] | None = None,
 ) -> RunRecord:
     """A party that is started again whenever it was killed, or its disk failed."""
     while True:
         folder.mkdir(mode=0o700, exist_ok=True)
         journal = journal_class(folder / JOURNAL, name)
-        if source_for is not None:
-            journal._source = source_for(journal)
         party_run = PartyRun(name, plan, table, folder, board.connector(name), engines.choose("auto", 1), PATIENCE, 0.5)
         try:
-            return train(party_run, journal, Randomness(journal.draw, is_kernel=True))
+            return train(party_run, journal, journal.draws((roots or {}).get(name)))
         except (Killed, JournalError):
             continue
         finally:

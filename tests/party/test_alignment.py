@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from plumbob import cli
-from plumbob.crypto import Randomness, engines
+from plumbob.crypto import engines
 from plumbob.data import Table
 from plumbob.party import alignment
 from plumbob.party.party_run import PartyRun
@@ -41,7 +41,7 @@ def aligned_by(
         try:
             # Several chunks, so that there is a middle to die in.
             options = alignment.IntersectionOptions(go_on, jobs=1, chunk=4)
-            return alignment.align(party_run, journal, Randomness(journal.draw, is_kernel=True), options)[0]
+            return alignment.align(party_run, journal, journal.draws(), options)[0]
         except Killed:
             continue
         finally:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from plumbob.crypto import Randomness, engines
+from plumbob.crypto import Draws, engines
 from plumbob.errors import BudgetExceededError, DataError, PlumbobError
 from plumbob.party import prediction
 from plumbob.party.party_run import PartyRun
@@ -45,7 +45,7 @@ def session(
     board = Switchboard(meddle)
     tables = tables_for(PLAN, *ROWS)
 
-    def ended(name: str, work: Callable[[PartyRun, SqliteJournal, Randomness], Any]) -> Any:
+    def ended(name: str, work: Callable[[PartyRun, SqliteJournal, Draws], Any]) -> Any:
         place = folder / name
         place.mkdir(mode=0o700, exist_ok=True)
         (place / JOURNAL).unlink(missing_ok=True)
@@ -54,19 +54,19 @@ def session(
             name, PLAN, tables[name], place, board.connector(name), engines.choose("auto", 1), PATIENCE
         )
         try:
-            return work(party_run, journal, Randomness(journal.draw, is_kernel=True))
+            return work(party_run, journal, journal.draws())
         except PlumbobError as error:
             return error
         finally:
             journal.close()
 
-    def ask(party_run: PartyRun, journal: SqliteJournal, randomness: Randomness) -> Any:
-        return prediction.ask(party_run, journal, randomness, run.model.parts[party_run.name], range(rows))
+    def ask(party_run: PartyRun, journal: SqliteJournal, draws: Draws) -> Any:
+        return prediction.ask(party_run, journal, draws, run.model.parts[party_run.name], range(rows))
 
-    def answer(party_run: PartyRun, journal: SqliteJournal, randomness: Randomness) -> Any:
+    def answer(party_run: PartyRun, journal: SqliteJournal, draws: Draws) -> Any:
         ledger = AnsweredRows(party_run.folder / "answered" / "count.json")
         limit = RowLimit(limits[party_run.name]) if party_run.name in limits else None
-        return prediction.answer(party_run, journal, randomness, run.model.parts[party_run.name], ledger, limit)
+        return prediction.answer(party_run, journal, draws, run.model.parts[party_run.name], ledger, limit)
 
     works = {name: ask if name == "label" else answer for name in tables}
     return run_parties({name: partial(ended, name, work) for name, work in works.items()})
@@ -197,7 +197,7 @@ def test_what_a_killed_session_leaves_is_told(organisations: Organisations) -> N
     waiting.wait()
     [left] = place.glob(f"*/{JOURNAL}")
     with closing(SqliteJournal(left)) as journal:
-        journal.draw(32)
+        journal.draws()
         journal.flush()
     status = next(run for run in told(home) if run["run"] == place.name)
     assert status["keeps_secrets"] is True

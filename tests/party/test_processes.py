@@ -66,7 +66,7 @@ def seeded_run(plan: Plan, rows: int = 40) -> Run:
     return trained(
         plan,
         made_up(rows, plan.columns),
-        randomness={party.name: processes.source_of(party.name) for party in plan.parties},
+        roots={party.name: processes.root_of(party.name) for party in plan.parties},
     )
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from plumbob.crypto import Randomness, engines
+from plumbob.crypto import engines
 from plumbob.data import Batch, Table
 from plumbob.errors import (
     DataError,
@@ -93,7 +93,7 @@ class Runs:
         def work() -> RunRecord:
             journal = SqliteJournal(place / JOURNAL)
             try:
-                return train(party_run, journal, Randomness(journal.draw, is_kernel=True), die)
+                return train(party_run, journal, journal.draws(), die)
             finally:
                 journal.close()
 

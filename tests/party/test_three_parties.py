@@ -13,11 +13,11 @@ from plumbob.plan import Plan
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.part import ModelPart
 from plumbob.transport.reliable import MESSAGE
-from tests.party.processes import Company, points, source_of
+from tests.party.processes import Company, points, root_of
 from tests.party.support import PATIENCE, Switchboard
 from tests.party.test_processes import assert_same, company_of, seeded_run
 from tests.party.test_refusals import Change, Cheat, Runs, failure, message_of, rewritten, shorter
-from tests.party.test_training import LATTICE, KillList, networked, part_numbers, seekable
+from tests.party.test_training import LATTICE, KillList, networked, part_numbers
 from tests.protocol.support import made_up, plan_for, tables_for, trained
 
 MESSAGES = (Kind.LATTICE_REQUEST, Kind.LATTICE_REPLY, Kind.MASKED_SHARE)
@@ -91,14 +91,15 @@ def test_what_is_drawn_is_drawn_once(victim: str, tmp_path: Path) -> None:
     """Killed among keys, starting shares, passes, openings or the last scores: the same numbers and the same bytes."""
     plan = plan_of(epochs=1, open="own", l2=0.01)
     data = made_up(columns=plan.columns)
-    run = trained(plan, data, randomness={party.name: source_of(party.name) for party in plan.parties})
+    roots = {party.name: root_of(party.name) for party in plan.parties}
+    run = trained(plan, data, roots=roots)
     expected = {name: part_numbers(part) for name, part in run.model.parts.items()}
     for number in (20, 45, 70):
         kills = KillList()
         kills.arm(victim, number)
         folder = tmp_path / f"{number}"
         folder.mkdir()
-        records = networked(plan, tables_for(plan, *data), folder, kills.journal, seekable)
+        records = networked(plan, tables_for(plan, *data), folder, kills.journal, roots)
         assert kills.has_struck
         for name, numbers in expected.items():
             assert part_numbers(ModelPart.load(folder / name / "parties" / name / "part.json")) == numbers

@@ -4,7 +4,7 @@ import os
 import shutil
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from plumbob.crypto import Randomness, engines
+from plumbob.crypto import engines
 from plumbob.data import Table, batches
 from plumbob.errors import DataError, JournalError
 from plumbob.party import training
@@ -30,7 +30,7 @@ from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.protocol.transcript import Transcript
 from plumbob.record import RunRecord
 from plumbob.run_folder import JOURNAL, RunFolder
-from tests.party.processes import source_of, stream
+from tests.party.processes import root_of
 from tests.party.support import Killed, Switchboard, keep_starting, run_parties
 from tests.party.verbs import Organisations
 from tests.protocol.support import Tables, made_up, plan_for, tables_for, trained, weights_of
@@ -41,7 +41,7 @@ def networked(
     tables: Tables,
     folder: Path,
     journal_class: Callable[[Path, str], SqliteJournal],
-    source_for: Callable[[SqliteJournal], Callable[[int], bytes]] | None = None,
+    roots: Mapping[str, bytes] | None = None,
 ) -> dict[str, RunRecord]:
     """Every party of the plan, in a folder of its own."""
     board = Switchboard()
@@ -54,7 +54,7 @@ def networked(
             folder / party.name,
             board,
             journal_class,
-            source_for,
+            roots,
         )
         for party in plan.parties
     }
@@ -186,8 +186,8 @@ def test_what_is_drawn_is_drawn_once(split: tuple[int, ...], keys: dict[str, Any
     """With the same source of randomness, shares and noise too end bit for bit as in the simulation, killed or not."""
     plan = plan_for(split, epochs=1, batch_size=20, **keys)
     X, y = made_up(columns=plan.columns)
-    sources = {party.name: source_of(party.name) for party in plan.parties}
-    run = trained(plan, (X, y), randomness=sources)
+    roots = {party.name: root_of(party.name) for party in plan.parties}
+    run = trained(plan, (X, y), roots=roots)
     expected = {name: part_numbers(part) for name, part in run.model.parts.items()}
     for number in (None, 13, 17, 21, 24):
         kills = KillList()
@@ -195,7 +195,7 @@ def test_what_is_drawn_is_drawn_once(split: tuple[int, ...], keys: dict[str, Any
             kills.arm("label", number)
         folder = tmp_path / f"{number}"
         folder.mkdir()
-        records = networked(plan, tables_for(plan, X, y), folder, kills.journal, seekable)
+        records = networked(plan, tables_for(plan, X, y), folder, kills.journal, roots)
         assert kills.has_struck == (number is not None)
         for name, numbers in expected.items():
             assert part_numbers(ModelPart.load(folder / name / "parties" / name / "part.json")) == numbers
@@ -207,12 +207,6 @@ def test_what_is_drawn_is_drawn_once(split: tuple[int, ...], keys: dict[str, Any
 def part_numbers(part: ModelPart) -> Any:
     """Weights, or shares of them, to compare exactly."""
     return part.shares if part.weights is None else part.weights.tobytes()
-
-
-def seekable(journal: SqliteJournal) -> Callable[[int], bytes]:
-    """Goes on where the journal says that the last start stopped drawing."""
-    name = journal.path.parent.name
-    return lambda count: stream(name, journal.drawn, count)
 
 
 def test_a_full_disk_stops_cleanly_and_the_run_goes_on(tmp_path: Path) -> None:
@@ -383,7 +377,7 @@ def test_secrets_kept_for_a_peer_that_is_gone(tmp_path: Path, monkeypatch: pytes
             name, plan, tables[name], place, board.connector(name), engines.choose("auto", 1), 30.0, 0.5
         )
         try:
-            return training.train(party_run, journal, Randomness(journal.draw, is_kernel=True))
+            return training.train(party_run, journal, journal.draws())
         finally:
             journal.close()
 

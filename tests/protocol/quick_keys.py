@@ -44,7 +44,7 @@ def binding(name: str) -> str:
 
 def _make_key(participant: Participant, name: str) -> PrivateKey:
     made = made_key(name, participant.plan)
-    public = PaillierPublicKey(made.public.n, made.public.profile, participant.engine, participant.randomness)
+    public = PaillierPublicKey(made.public.n, made.public.profile, participant.engine, participant.draws.of("own key"))
     key = PaillierPrivateKey(int(made._p), int(made._q), public)
     vars(key)["_own_bases"] = made._own_bases
     participant.keys.append(key)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from plumbob import datasets
 from plumbob.arrays import Matrix, Vector
-from plumbob.crypto import SYSTEM_RANDOMNESS, Randomness, engines
+from plumbob.crypto import Draws, engines
 from plumbob.data import Table, split_array
 from plumbob.plan import Plan
 from plumbob.protocol.arbiter import Arbiter
@@ -130,9 +130,9 @@ class TappedLink:
 
 
 def seated(
-    plans: Plan | Mapping[str, Plan], wire: Wire | None = None, randomness: Mapping[str, Randomness] | None = None
+    plans: Plan | Mapping[str, Plan], wire: Wire | None = None, draws: Mapping[str, Draws] | None = None
 ) -> dict[str, Participant]:
-    """A participant for every party, each with a plan and randomness of its own if the test wants that."""
+    """A participant for every party, each with a plan and draws of its own if the test wants that."""
     plan_of = plans if isinstance(plans, Mapping) else {party.name: plans for party in plans.parties}
     names = list(plan_of)
     channels: dict[str, dict[str, Channel]] = {name: {} for name in names}
@@ -143,7 +143,7 @@ def seated(
         channels[second][first] = Channel(first, TappedLink(there, tap, second, first), PATIENCE)
     engine = engines.choose(threads=1)
     return {
-        name: Participant(name, plan_of[name], channels[name], engine, (randomness or {}).get(name, SYSTEM_RANDOMNESS))
+        name: Participant(name, plan_of[name], channels[name], engine, (draws or {}).get(name) or Draws.begin())
         for name in names
     }
 
@@ -189,13 +189,13 @@ def played(
     plan: Plan,
     data: tuple[Matrix, Labels] | None = None,
     wire: Wire | None = None,
-    randomness: Mapping[str, Randomness] | None = None,
+    draws: Mapping[str, Draws] | None = None,
     cast: Mapping[str, type[TrainingParty]] = MappingProxyType({}),
 ) -> Played:
     """All parties of a plan, each in its thread, over tapped links; `cast` as in a simulation."""
     X, y = data or made_up(columns=plan.columns)
     tables, tap = tables_for(plan, X, y), wire or Wire()
-    participants = seated(plan, tap, randomness)
+    participants = seated(plan, tap, draws)
     parties = {
         name: player(participant, tables.get(name), None, cast.get(name)) for name, participant in participants.items()
     }

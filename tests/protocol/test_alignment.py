@@ -5,7 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plumbob.crypto import SYSTEM_RANDOMNESS, Randomness
+from plumbob.crypto import Draws, Randomness
 from plumbob.crypto.curve import ORDER, Scalar, hashed_points, split
 from plumbob.data import canonical
 from plumbob.errors import DataError, LocalProtocolError, PlumbobError, RemoteProtocolError
@@ -272,21 +272,27 @@ def interrupted_run(participant: Participant, ids: Sequence[str], stops: Iterato
 def test_interrupted_after_any_step(plan: Plan, go_on: Any, steps: int) -> None:
     """One party is cut off after every single step; nobody notices, and nothing is drawn a second time."""
     ids = {party.name: [f"{n}" for n in range(2 * place, 10)] for place, party in enumerate(plan.learners)}
-    draws: list[int] = []
-
-    def draw(count: int) -> bytes:
-        draws.append(count)
-        return SYSTEM_RANDOMNESS.draw(count)
-
-    participants = seated(plan, randomness={"label": Randomness(draw)})
+    draws = CountedDraws.begin()
+    participants = seated(plan, draws={"label": draws})
     options = {"chunk": 4, "jobs": 1, "go_on": go_on}
     tasks: dict[str, Callable[[], Any]] = {
         name: AlignmentParty(participant, ids[name], **options).run for name, participant in participants.items()
     }
     tasks["label"] = partial(interrupted_run, participants["label"], ids["label"], iter(range(1, steps + 1)), **options)
     check_agreement(outcomes(tasks, participants), ids)
-    # The nonce, the scalar and the seed, once.
-    assert draws == [32, 32, 32]
+    assert draws.purposes == ["nonce", "scalar", "order of ids"]
+
+
+class CountedDraws(Draws):
+    """Says what was drawn."""
+
+    @cached_property
+    def purposes(self) -> list[str]:
+        return []
+
+    def of(self, purpose: str, peer: str = "") -> Randomness:
+        self.purposes.append(purpose)
+        return super().of(purpose, peer)
 
 
 class Replay:
@@ -309,14 +315,8 @@ class Replay:
 @pytest.mark.parametrize("from_step", [0, 1, 2, 4])
 def test_the_same_draws_and_messages_give_the_same_bytes(from_step: int) -> None:
     """What a journal relies on: replayed from any checkpoint a party sends again exactly what it had sent."""
-    draws: list[bytes] = []
-
-    def draw(count: int) -> bytes:
-        draws.append(SYSTEM_RANDOMNESS.draw(count))
-        return draws[-1]
-
-    wire = Wire()
-    participants = seated(TWO, wire, {"label": Randomness(draw)})
+    wire, root = Wire(), bytes(32)
+    participants = seated(TWO, wire, {"label": Draws.begin(root)})
     tape: list[bytes] = []
     participants["label"].channels["features"].recording = tape
     ids = {"label": ANNA, "features": BERT}
@@ -333,10 +333,7 @@ def test_the_same_draws_and_messages_give_the_same_bytes(from_step: int) -> None
     replay = Replay(tape[steps_before(tape) :])
     channel = Channel("features", replay)
     channel.traffic.messages_sent, channel.traffic.messages_received = steps_before(sent), steps_before(tape)
-    again = iter(draws if not from_step else [])
-    participant = Participant(
-        "label", TWO, {"features": channel}, participants["label"].engine, Randomness(lambda _count: next(again))
-    )
+    participant = Participant("label", TWO, {"features": channel}, participants["label"].engine, Draws.begin(root))
     party = AlignmentParty(participant, ANNA, chunk=4, jobs=1)
     party.restore(msgspec.msgpack.encode(msgspec.msgpack.decode(state)[:from_step]))
     assert party.run().order_hash == ends["label"].order_hash

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from plumbob.crypto import SYSTEM_RANDOMNESS, Randomness
+from plumbob.crypto import SYSTEM_RANDOMNESS, Draws
 from plumbob.errors import KeyRefusedError, PlumbobError, RemoteProtocolError, TransportError
 from plumbob.plan import Plan
 from plumbob.protocol.handshake import Session, admit_key, agree, agree_pair_keys, greet, make_key, offer_key
@@ -79,12 +79,12 @@ def test_a_plans_seed_is_everybodys_seed() -> None:
 def test_the_purpose_is_part_of_the_identity() -> None:
     """From the same nonces, a session to predict is another one than a session to train."""
 
-    def constant(byte: int) -> Randomness:
-        return Randomness(lambda count: bytes([byte]) * count)
+    def constant(byte: int) -> Draws:
+        return Draws.begin(bytes([byte]) * 32)
 
     identities = set()
     for purpose in ("train", "predict", "align"):
-        participants = seated(TWO, randomness={"label": constant(1), "features": constant(2)})
+        participants = seated(TWO, draws={"label": constant(1), "features": constant(2)})
         ends = outcomes(
             {name: partial(agree, participant, IDS, purpose) for name, participant in participants.items()},
             participants,
@@ -96,12 +96,12 @@ def test_the_purpose_is_part_of_the_identity() -> None:
 def test_every_share_moves_the_seed() -> None:
     """One party's draw alone changes the joint seed: nobody chooses it alone."""
 
-    def constant(byte: int) -> Randomness:
-        return Randomness(lambda count: bytes([byte]) * count)
+    def constant(byte: int) -> Draws:
+        return Draws.begin(bytes([byte]) * 32)
 
     seeds = set()
     for draws in ((1, 2), (1, 3), (4, 2)):
-        participants = seated(TWO, randomness={"label": constant(draws[0]), "features": constant(draws[1])})
+        participants = seated(TWO, draws={"label": constant(draws[0]), "features": constant(draws[1])})
         seeds.add(
             outcomes(
                 {name: partial(agree, participant, IDS) for name, participant in participants.items()}, participants
@@ -235,8 +235,7 @@ def test_an_echo_confirms_nothing() -> None:
 
 def test_one_nonce_for_two_parties_is_refused() -> None:
     """A party that repeats another's nonce is not let in: the session would not be fresh for both."""
-    stuck = Randomness(lambda count: b"\x01" * count)
-    participants = seated(TWO, randomness={"label": stuck, "features": stuck})
+    participants = seated(TWO, draws={name: Draws.begin(bytes(32)) for name in ("label", "features")})
     ends = outcomes(
         {name: partial(agree, participant, IDS) for name, participant in participants.items()}, participants
     )

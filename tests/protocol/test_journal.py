@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from plumbob.errors import JournalError
 from plumbob.protocol.bodies import LONG
 from plumbob.protocol.channel import digest_of
 from plumbob.protocol.sqlite_journal import SqliteJournal
@@ -18,17 +19,19 @@ def traces(path: Path, secret: bytes) -> list[str]:
 
 
 def drawn_and_finished(path: Path, steps: int = 6) -> list[bytes]:
-    """A journal in use: each step draws, sends, and is finished; the last step is under way."""
-    journal, drawn = SqliteJournal(path, os.urandom), []
+    """A journal in use: each step sends and is finished, the last one is under way; the links, the set-up's first."""
+    journal = SqliteJournal(path)
+    draws = journal.draws()
+    links = [draws.link]
     for step in range(1, steps + 1):
         journal.begin(step)
-        drawn.append(journal.draw(64))
+        draws.leave_set_up(b"")
         journal.sending("peer", b"a message")
-        journal.finish(step, {}, {"state": bytes(8)})
+        journal.finish(step, {}, {"draws": draws.advance(b"")})
+        links.append(draws.link)
     journal.begin(steps + 1)
-    drawn.append(journal.draw(64))
     journal.sending("peer", b"the last message")
-    return drawn
+    return links
 
 
 def test_finished_draws_are_erased(tmp_path: Path) -> None:
@@ -98,7 +101,7 @@ def test_what_a_step_needs_vanishes_with_it(tmp_path: Path) -> None:
     journal = SqliteJournal(path)
     journal.sending("peer", b"setting up")
     journal.begin_keys()
-    drawn, needs = journal.draw(64), {1: os.urandom(32), 2: os.urandom(32)}
+    drawn, needs = journal.draws().link, {1: os.urandom(32), 2: os.urandom(32)}
     journal.sending("peer", b"keys")
     assert traces(path, drawn)
     journal.hand_on({"channel": b"after the keys"}, needs)
@@ -119,27 +122,12 @@ def test_what_a_step_needs_vanishes_with_it(tmp_path: Path) -> None:
     journal.close()
 
 
-def test_a_journal_of_the_first_format_is_taken_up(tmp_path: Path) -> None:
-    """Its messages are where they were, and it takes long ones from now on."""
+def test_a_journal_of_another_format_is_refused(tmp_path: Path) -> None:
+    """It is neither taken up nor written over."""
     path = tmp_path / "journal.db"
+    SqliteJournal(path).close()
     with closing(sqlite3.connect(path)) as database:
-        database.executescript(FIRST_FORMAT)
-    journal = SqliteJournal(path)
-    assert journal.link_state("peer").unconfirmed == [b"old"]
-    journal.begin(1)
-    assert journal.sending("peer", bytes(LONG))
-    assert journal.link_state("peer").unconfirmed == [b"old", bytes(LONG)]
-    journal.close()
-
-
-FIRST_FORMAT = """
-CREATE TABLE facts (name TEXT PRIMARY KEY, value BLOB NOT NULL);
-CREATE TABLE draws (id INTEGER PRIMARY KEY, step INTEGER NOT NULL, data BLOB NOT NULL);
-CREATE TABLE sent (peer TEXT, number INTEGER, step INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (peer, number));
-CREATE TABLE received (
-    peer TEXT, number INTEGER, step INTEGER NOT NULL, digest BLOB NOT NULL, data BLOB, PRIMARY KEY (peer, number));
-CREATE TABLE results (step INTEGER PRIMARY KEY, data BLOB NOT NULL);
-INSERT INTO facts VALUES ('format', CAST('1' AS BLOB));
-INSERT INTO facts VALUES ('sent/peer', CAST('1' AS BLOB));
-INSERT INTO sent VALUES ('peer', 0, 0, CAST('old' AS BLOB));
-"""
+        database.execute("UPDATE facts SET value = CAST('2' AS BLOB) WHERE name = 'format'")
+        database.commit()
+    with pytest.raises(JournalError, match="another version"):
+        SqliteJournal(path)

@@ -62,8 +62,8 @@ def test_weights_are_those_of_clear(split: tuple[int, ...], keys: dict[str, Any]
     data[1][:30] = 0
     plan = lattice_plan(split, **keys)
     # The same shares each time: how far rounding goes depends on them, in some runs beyond this limit.
-    shares = {party.name: seeded(party.name) for party in plan.parties}
-    encrypted = weights_of(trained(plan, data, randomness=shares))
+    roots = {party.name: seeded(party.name).draw(32) for party in plan.parties}
+    encrypted = weights_of(trained(plan, data, roots=roots))
     clear = weights_of(trained(in_clear(plan), data))
     if plan.label_flip_epsilon:
         assert 0 < np.abs(encrypted).max() < 20

@@ -10,6 +10,7 @@ docs/protocol.md says what each step hides and from whom.
 
 from plumbob.crypto import engines, lattice, okamoto_uchiyama, paillier, profiles
 from plumbob.crypto.admission import admit_paillier, admit_trusted_okamoto_uchiyama
+from plumbob.crypto.draws import Draws
 from plumbob.crypto.fixed_point import Encoded, Encoding, sum_bits
 from plumbob.crypto.keys import PrivateKey, PublicKey
 from plumbob.crypto.packing import Slots
@@ -19,6 +20,7 @@ from plumbob.crypto.vector import EncryptedVector, Sendable, admit
 
 __all__ = [
     "SYSTEM_RANDOMNESS",
+    "Draws",
     "Encoded",
     "Encoding",
     "EncryptedVector",

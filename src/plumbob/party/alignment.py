@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.callbacks import Progress
-from plumbob.crypto import Randomness
+from plumbob.crypto import Draws
 from plumbob.crypto.curve import POINT_BYTES
 from plumbob.errors import DataError
 from plumbob.party.party_run import PartyRun
@@ -37,7 +37,7 @@ class IntersectionOptions:
 
 
 def align(
-    party_run: PartyRun, journal: SqliteJournal, randomness: Randomness, options: IntersectionOptions
+    party_run: PartyRun, journal: SqliteJournal, draws: Draws, options: IntersectionOptions
 ) -> tuple[Alignment, bool]:
     """From wherever the journal stands to the common ids; and whether the peers have all that they need from here.
 
@@ -45,14 +45,14 @@ def align(
     """
     status = Status("align")
     with party_run.talk("align", journal, status) as talk:
-        participant = party_run.participant(talk, journal, randomness)
+        participant = party_run.participant(talk, journal, draws)
         if party_run.table is None:
             raise DataError("an arbiter has no rows to align")
 
         def after_step(done: int, steps: int) -> None:
             # A step is a message or two: what it left is all that a restart needs.
             participant.finish_step(done, {"piece": party.chunk_state(done - 1)}, {})
-            journal.begin(done + 1)
+            participant.begin_step(done + 1)
             status.step, status.steps = done, steps
             if options.progress is not None:
                 options.progress(done, steps)
@@ -69,7 +69,7 @@ def align(
         resumed = participant.take_up()
         for result in [] if resumed is None else resumed.results:
             party.restore_chunk(result["piece"])
-        journal.begin(1 if resumed is None else resumed.step + 1)
+        participant.begin_step(1 if resumed is None else resumed.step + 1)
         found = _with_held_out(participant, party.run(), options)
         journal.flush()
         if late := talk.leave():

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from plumbob.crypto import Randomness
 from plumbob.protocol.sqlite_journal import JournalContents, SqliteJournal, read_contents
 from plumbob.run_folder import JOURNAL, RunFolder
 
@@ -32,11 +31,6 @@ def one_session(place: Path) -> Iterator[SqliteJournal]:
                 yield fresh
         finally:
             shutil.rmtree(place, ignore_errors=True)
-
-
-def journaled_randomness(journal: SqliteJournal) -> Randomness:
-    """The kernel's, written down, so that a run that is resumed draws the same."""
-    return Randomness(journal.draw, is_kernel=True)
 
 
 def journal_contents(place: Path) -> JournalContents:

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from plumbob.callbacks import Tell
-from plumbob.crypto import SYSTEM_RANDOMNESS, Randomness, engines
+from plumbob.crypto import SYSTEM_RANDOMNESS, Draws, engines
 from plumbob.crypto.engines.interface import Engine
 from plumbob.data import Table
 from plumbob.errors import IdentityError, SettingsError
@@ -82,12 +82,10 @@ class PartyRun:
         peers = peers_of(self.plan, self.name, purpose)
         return tell_refusals(topic_of(self.plan, purpose, self.list_name), peers, self.connector_for, self.tell)
 
-    def participant(self, talk: Conversation, journal: SqliteJournal, randomness: Randomness) -> Participant:
+    def participant(self, talk: Conversation, journal: SqliteJournal, draws: Draws) -> Participant:
         """What the protocol's party works with."""
         spend = partial(self._spend_rows, journal)
-        return Participant(
-            self.name, self.plan, talk.channels, self.engine, randomness, journal=journal, spend_rows=spend
-        )
+        return Participant(self.name, self.plan, talk.channels, self.engine, draws, journal=journal, spend_rows=spend)
 
     def _spend_rows(self, journal: SqliteJournal, rho: float) -> None:
         """Book the run under a name that its journal keeps, so that a restart does not pay again."""

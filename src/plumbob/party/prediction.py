@@ -11,7 +11,7 @@ import numpy as np
 
 from plumbob.arrays import Vector
 from plumbob.callbacks import Progress
-from plumbob.crypto import Randomness
+from plumbob.crypto import Draws
 from plumbob.data import Table
 from plumbob.errors import BudgetExceededError, DataError
 from plumbob.party import sizes
@@ -43,14 +43,14 @@ def largest_message(plan: Plan) -> int:
 def ask(
     party_run: PartyRun,
     journal: SqliteJournal,
-    randomness: Randomness,
+    draws: Draws,
     part: ModelPart,
     rows: Sequence[int],
     progress: Progress = lambda done, rows: None,
 ) -> Vector:
     """At the label party: the joint scores of these rows of the aligned table."""
     with party_run.talk("predict", journal) as talk, _end_together(talk, journal):
-        asker = Asker(party_run.participant(talk, journal, randomness), _rows_of(party_run), part)
+        asker = Asker(party_run.participant(talk, journal, draws), _rows_of(party_run), part)
         asker.begin()
         scores = []
         for start in range(0, len(rows), ROWS_AT_ONCE):
@@ -64,14 +64,14 @@ def ask(
 def answer(
     party_run: PartyRun,
     journal: SqliteJournal,
-    randomness: Randomness,
+    draws: Draws,
     part: ModelPart,
     ledger: "AnsweredRows",
     limit: RowLimit | None,
 ) -> Served:
     """At a feature party: one session, until the label party ends it or the ledger is full."""
     with party_run.talk("predict", journal) as talk, _end_together(talk, journal):
-        participant = party_run.participant(talk, journal, randomness)
+        participant = party_run.participant(talk, journal, draws)
         return Answerer(participant, _rows_of(party_run), part, limit, ledger).run()
 
 

@@ -3,7 +3,7 @@
 import time
 from dataclasses import replace
 
-from plumbob.crypto import Randomness
+from plumbob.crypto import Draws
 from plumbob.data import Batch
 from plumbob.errors import DataError, DivergenceError, TransportError
 from plumbob.party.conversation import Conversation
@@ -25,9 +25,7 @@ PARTED = "parted"  # and that every peer has what it needs from here;
 LATE = "late"  # until then, who did not say so.
 
 
-def train(
-    party_run: PartyRun, journal: SqliteJournal, randomness: Randomness, progress: AfterStep | None = None
-) -> RunRecord:
+def train(party_run: PartyRun, journal: SqliteJournal, draws: Draws, progress: AfterStep | None = None) -> RunRecord:
     """From wherever the journal stands to the end. Returns when the peers have what they need, or do not ask for it."""
     with party_run.tell_refusals("train"):
         _refuse_changed_data(party_run, journal)
@@ -36,7 +34,7 @@ def train(
         started = time.perf_counter()
         status = Status("train")
         with party_run.talk("train", journal, status) as talk:
-            record, absurd = _train(party_run, talk, journal, randomness, _follow(status, progress))
+            record, absurd = _train(party_run, talk, journal, draws, _follow(status, progress))
             folder.keep(replace(record, seconds=time.perf_counter() - started))
             folder.settle()
             journal.note(OVER, b"")
@@ -87,13 +85,13 @@ def _leave(party_run: PartyRun, talk: Conversation, journal: SqliteJournal) -> N
 
 
 def _train(
-    party_run: PartyRun, talk: Conversation, journal: SqliteJournal, randomness: Randomness, progress: AfterStep
+    party_run: PartyRun, talk: Conversation, journal: SqliteJournal, draws: Draws, progress: AfterStep
 ) -> tuple[RunRecord, DivergenceError | None]:
     folder = RunFolder(party_run.folder)
     if party_run.signature is not None:
         for name, signature in swap_signatures(talk.channels, party_run.signature, party_run.plan).items():
             folder.keep_signature(name, signature)
-    participant = party_run.participant(talk, journal, randomness)
+    participant = party_run.participant(talk, journal, draws)
     party = player(participant, party_run.table, progress)
     transcript, scores = run_to_its_quality(party)
     part = party.model_part() if isinstance(party, TrainingParty) else None
@@ -107,7 +105,7 @@ def _train(
         part.save(folder.part_file(party_run.name))
     # An arbiter hears how many rows there are, and never the seed of their order.
     rows, seed = (party.training_rows, b"") if isinstance(party, Arbiter) else (len(party.shard), party.session.seed)
-    record = run_record(party_run.plan, participant.engine.name, randomness, [shown], rows, seed)
+    record = run_record(party_run.plan, participant.engine.name, draws, [shown], rows, seed)
     absurd = _divergence(party)
     notes = record.notes if absurd is None else [*record.notes, str(absurd)]
     accepted = party_run.signature is not None and party_run.signature.accepts_leaks

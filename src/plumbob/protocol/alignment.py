@@ -197,8 +197,8 @@ class AlignmentParty:
     def _open(self, _step: int) -> bytes:
         identity, _ = greet_peers(self.participant, None, "align")
         # All draws of the session: what follows is calculated.
-        scalar = 1 + self.participant.randomness.below(ORDER - 1)
-        seed = self.participant.randomness.draw(SEED_BYTES)
+        scalar = 1 + self.participant.draws.of("scalar").below(ORDER - 1)
+        seed = self.participant.draws.of("order of ids").draw(SEED_BYTES)
         ours = AlignmentTerms(len(self.ids), self._chunk, self._go_on is not None)
         self.participant.send_all(Kind.ALIGNMENT_OPENING, msgspec.json.encode(ours))
         sizes = {self.participant.name: len(self.ids)}

@@ -121,7 +121,7 @@ class Arbiter:
         resumed = self.participant.take_up()
         results = [] if resumed is None else resumed.results
         for step in range(len(results) + 1, steps_per_epoch(training_rows, self.plan) * self.plan.passes + 1):
-            self.participant.journal.begin(step)
+            self.participant.begin_step(step)
             read = {}
             for name, layout in slots.items():
                 opened = self._open(key, layout, name, step)
@@ -129,7 +129,7 @@ class Arbiter:
                     read[name] = widths.decode_sums(layout.unpack(opened, public_mask(layout))).tobytes()
             self.participant.finish_step(step, read, {})
             results.append(read)
-        self.participant.journal.begin(len(results) + 1)
+        self.participant.begin_step(len(results) + 1)
         sums = {name: np.array([np.frombuffer(read[name]) for read in results]) for name in results[-1]}
         return ArbiterTranscript(self.participant.name, self.plan.to_toml(), sums)
 

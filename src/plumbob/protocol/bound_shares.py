@@ -69,8 +69,10 @@ def public_key(
     n = int.from_bytes(data[:size], "little")
     if participant.plan.scheme == "okamoto-uchiyama":
         g = int.from_bytes(data[size:], "little")
-        return okamoto_uchiyama.OkamotoUchiyamaPublicKey(n, g, profile, participant.engine, participant.randomness)
-    return paillier.PaillierPublicKey(n, profile, participant.engine, participant.randomness)
+        return okamoto_uchiyama.OkamotoUchiyamaPublicKey(
+            n, g, profile, participant.engine, participant.draws.of("peer's key")
+        )
+    return paillier.PaillierPublicKey(n, profile, participant.engine, participant.draws.of("peer's key"))
 
 
 def _with_counter(participant: Participant, key: PrivateKey) -> PrivateKey:

@@ -122,6 +122,16 @@ class Channel:
         """Over all bytes sent and all bytes received: ours of what we sent is the peer's of what it received."""
         return self._sent.hex(), self._received.hex()
 
+    @property
+    def sent_hash(self) -> bytes:
+        """Over all bytes sent."""
+        return self._sent
+
+    @property
+    def received_hash(self) -> bytes:
+        """Over all bytes received."""
+        return self._received
+
     def state(self) -> bytes:
         """Everything that the next message depends on."""
         traffic = self.traffic

@@ -14,10 +14,10 @@ import msgspec
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 
 from plumbob.crypto import (
+    Draws,
     PrivateKey,
     ProofContext,
     PublicKey,
-    Randomness,
     admit_paillier,
     admit_trusted_okamoto_uchiyama,
     okamoto_uchiyama,
@@ -73,19 +73,30 @@ class PolynomialCounts:
 
 @dataclass(frozen=True, repr=False)
 class Participant:
-    """What a party works with: its name, the plan, a channel to each peer, an engine and its randomness."""
+    """What a party works with: its name, the plan, a channel to each peer, an engine and what it draws from."""
 
     name: str
     plan: Plan
     channels: Mapping[str, Channel]
     engine: Engine
-    randomness: Randomness
+    draws: Draws
     keys: list[PrivateKey | PublicKey] = field(default_factory=list)
     """Every key that this party made or admitted, for the receipt; lattice keys are only counted."""
     polynomials: PolynomialCounts = field(default_factory=PolynomialCounts)
     journal: Journal = NO_JOURNAL
     spend_rows: Callable[[float], None] = lambda rho: None
     """Hears what a run costs for each row, before anything that depends on one leaves; it may refuse the run."""
+
+    def __post_init__(self) -> None:
+        self.draws.heard = self._heard
+
+    def _heard(self) -> bytes:
+        """Hashes of what came from every peer so far, in the order of their names."""
+        return b"".join(self.channels[peer].received_hash for peer in sorted(self.channels))
+
+    def _carried(self) -> bytes:
+        """The same, with those of what was sent."""
+        return b"".join(self.channels[peer].sent_hash for peer in sorted(self.channels)) + self._heard()
 
     @property
     def data_peers(self) -> dict[str, Channel]:
@@ -106,10 +117,25 @@ class Participant:
     def receive_all(self, kind: Kind, size: int) -> dict[str, bytes]:
         return {peer: channel.receive(kind, 0, size) for peer, channel in self.data_peers.items()}
 
+    def begin_step(self, step: int) -> None:
+        """From now on, messages and draws are those of this step."""
+        self.journal.begin(step)
+        self.draws.leave_set_up(self._carried())
+
+    def begin_keys(self) -> None:
+        """The same for keys, which are agreed on between the set-up and the first step."""
+        self.journal.begin_keys()
+        self.draws.leave_set_up(self._carried())
+
+    def hand_on(self, needs: Mapping[int, bytes]) -> None:
+        """The keys are there: for each later step, what it needs of them."""
+        self.journal.hand_on({**self.channel_states(), "draws": self.draws.advance(self._carried())}, needs)
+
     def finish_step(self, step: int, result: State, state: State) -> None:
         """Into the journal: what the step left, and everything that the next one depends on."""
         counters = b"".join(key.counters() for key in self.keys)
-        self.journal.finish(step, result, {**state, **self.channel_states(), "counters": counters})
+        kept = {**state, **self.channel_states(), "counters": counters, "draws": self.draws.advance(self._carried())}
+        self.journal.finish(step, result, kept)
 
     def take_up(self) -> Resumed | None:
         """Where the last start left off, with channels and counters as they were; None if no step was finished."""
@@ -127,9 +153,10 @@ class Participant:
         return {f"channel/{peer}": channel.state() for peer, channel in self.channels.items()}
 
     def restore_channels(self, state: State) -> None:
-        """The inverse of `channel_states`."""
+        """Where each channel was, and what is drawn from."""
         for peer, channel in self.channels.items():
             channel.restore(state[f"channel/{peer}"])
+        self.draws.restore(state["draws"])
 
 
 @dataclass(frozen=True, repr=False)
@@ -171,7 +198,7 @@ def greet_peers(
     participant: Participant, rows: int | None, purpose: SessionPurpose
 ) -> tuple[bytes, dict[str, int | None]]:
     """The session's identity, and the rows that each peer names. An arbiter takes part in training only."""
-    nonces = {participant.name: participant.randomness.draw(NONCE_BYTES).hex()}
+    nonces = {participant.name: participant.draws.of("nonce").draw(NONCE_BYTES).hex()}
     plan_hash = participant.plan.hash()
     channels = participant.channels if purpose == "train" else participant.data_peers
     ours = Hello(1, participant.name, purpose, plan_hash, rows, nonces[participant.name])
@@ -220,7 +247,7 @@ def _draw_seed(participant: Participant, identity: bytes) -> bytes:
     """Commit, then reveal: who sees the others' shares can no longer change its own."""
     if participant.plan.seed:
         return seed_from_int(participant.plan.seed)
-    shares = {participant.name: participant.randomness.draw(NONCE_BYTES)}
+    shares = {participant.name: participant.draws.of("share of the seed").draw(NONCE_BYTES)}
     participant.send_all(Kind.SEED_COMMITMENT, _commitment(identity, participant.name, shares[participant.name]))
     commitments = participant.receive_all(Kind.SEED_COMMITMENT, HASH_BYTES)
     participant.send_all(Kind.SEED_SHARE, shares[participant.name])
@@ -256,7 +283,7 @@ def profile_of(plan: Plan) -> Profile:
 def make_key(participant: Participant) -> PrivateKey:
     """A new key of the plan's scheme."""
     generate = paillier.generate if participant.plan.scheme == "paillier" else okamoto_uchiyama.generate
-    key = generate(profile_of(participant.plan), participant.engine, participant.randomness)
+    key = generate(profile_of(participant.plan), participant.engine, participant.draws.of("own key"))
     key.prepare()
     participant.keys.append(key)
     return key
@@ -288,22 +315,22 @@ def _admit_paillier(participant: Participant, session: Session, peer: str, known
     size = profile.key_bits // 8
     body = participant.channels[peer].receive(Kind.PUBLIC_KEY, 0, size * (1 + ROOTS))
     context = ProofContext(session.identity, peer, participant.name)
+    randomness = participant.draws.of("peer's key", peer)
     return admit_paillier(
-        body[:size], body[size:], context, profile, participant.engine, known=known, randomness=participant.randomness
+        body[:size], body[size:], context, profile, participant.engine, known=known, randomness=randomness
     )
 
 
 def _admit_trusted(participant: Participant, _session: Session, peer: str, known: Collection[int]) -> PublicKey:
     profile = profile_of(participant.plan)
     body = participant.channels[peer].receive(Kind.PUBLIC_KEY, 0, 2 * profile.key_bits // 8)
-    return admit_trusted_okamoto_uchiyama(
-        body, profile, participant.engine, known=known, randomness=participant.randomness
-    )
+    randomness = participant.draws.of("peer's key", peer)
+    return admit_trusted_okamoto_uchiyama(body, profile, participant.engine, known=known, randomness=randomness)
 
 
 def agree_pair_keys(participant: Participant, session: Session) -> dict[str, bytes]:
     """A secret key with each peer, for the masks that hide one helper's answer among all of them."""
-    secret = X25519PrivateKey.from_private_bytes(participant.randomness.draw(32))
+    secret = X25519PrivateKey.from_private_bytes(participant.draws.of("pair key").draw(32))
     participant.send_all(Kind.PAIR_KEY, secret.public_key().public_bytes_raw())
     keys = {}
     for peer, body in participant.receive_all(Kind.PAIR_KEY, 32).items():

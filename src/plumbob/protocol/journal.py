@@ -1,12 +1,11 @@
 """What lets a party die at any moment and resume as if it had not.
 
-A step is a function of the state before it, of what was drawn and of what the peers sent. The journal keeps these
-three, and every message that left, on disk before it leaves. After a restart the step is calculated again from the
-same draws and the same messages: the same bytes come out, nothing is drawn twice, and what was sent is not sent in
-another form. A finished step leaves its result and its state, and its log is forgotten.
+A step is a function of the state before it, of the link that it draws from and of what the peers sent. The journal
+keeps these three, and every message that left, on disk before it leaves. After a restart the step is calculated again
+from the same link and the same messages: the same bytes come out, and what was sent is not sent in another form. A
+finished step leaves its result and its state, which has the next link; its own link and its log are forgotten.
 
     begin(step)      from now on the log belongs to this step; 0 is everything before the first one, kept to the end
-    draw             random bytes, those of the log first
     sending          durable before it returns; False if the message is one that was sent before the restart
     arrived, keep    a message of the log, or one that came just now
     finish           the step's result and the state after it; durable with the next message that leaves
@@ -17,7 +16,7 @@ this part has a log of its own, which is forgotten as soon as the keys are there
     begin_keys       from now on the log is that of the keys
     hand_on          the state after it, and for each later step what it needs, which vanishes when it is finished
 
-All of it is as secret as the keys: draws are what keys, masks and noise are made of.
+All of it is as secret as the keys: links are what keys, masks and noise are made of.
 """
 
 from collections.abc import Mapping

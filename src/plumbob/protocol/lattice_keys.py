@@ -107,10 +107,10 @@ def settled_keys(
         state, needs = found
         participant.restore_channels(state)
         return _restored(engine, listed, participant.name, needs)
-    journal.begin_keys()
+    participant.begin_keys()
     keys = agree(listed)
     passes = sorted({product.context.number for product in listed})
-    journal.hand_on(participant.channel_states(), {number: _needed(listed, keys, number) for number in passes})
+    participant.hand_on({number: _needed(listed, keys, number) for number in passes})
     return keys
 
 
@@ -174,7 +174,9 @@ def _goes_on(talk: Talk, joint: Keys) -> bool:
 def _made(participant: Participant, engine: LatticeEngine, listed: Sequence[KeyedProduct]) -> Keys:
     """Our own."""
     mine = [product for product in listed if product.context.owner == participant.name]
-    seeds = {product.context: participant.randomness.draw(SEED_BYTES) for product in mine}
+    seeds = {
+        product.context: participant.draws.of("key", product.context.in_words).draw(SEED_BYTES) for product in mine
+    }
     own = {
         product.context: OwnerKey(engine, product.parameters, product.context, seeds[product.context])
         for product in mine
@@ -238,7 +240,7 @@ class _Tests:
         """What has to be proved, and tested, once more."""
         tests = [self._test(product, public[product.context]) for product in testing]
         proofs = [
-            KeyProof(key, self.own_public[key.context], self.participant.randomness.draw(SEED_BYTES)) for key in proving
+            KeyProof(key, self.own_public[key.context], self._draw("proof of a key", key.context)) for key in proving
         ]
         sizes = [2 * key.parameters.polynomial_bytes for key in proving]
         challenges = yield from self._swap(Kind.KEY_CHALLENGES, number, [test.challenge() for test in tests], sizes)
@@ -264,11 +266,15 @@ class _Tests:
         return again, [product for product in testing if product.context not in tested]
 
     def _test(self, product: KeyedProduct, public: bytes) -> KeyTest:
-        sigma = self.participant.randomness.draw(SEED_BYTES)
+        sigma = self._draw("test of a key", product.context)
         try:
             return KeyTest(self.engine, product.parameters, product.context, public, sigma)
         except CiphertextRefusedError as error:
             raise KeyRefusedError(f"{self.channel.peer}: {error}") from None
+
+    def _draw(self, purpose: str, context: Context) -> bytes:
+        place = f"{self.channel.peer}, {context.in_words}"
+        return self.participant.draws.of(purpose, place).draw(SEED_BYTES)
 
     def _finished(self, test: KeyTest, nonce: bytes) -> TestedKey:
         try:

@@ -114,7 +114,7 @@ class LatticePredictor:
         matrix = lattice.PrivateMatrix(self.engine, self.shape.scores(self.company.name, len(X)), entries)
         for peer, channel in self.company.channels.items():
             # Drawn for these rows alone: randomness that hid others must not hide them too.
-            answering_key = self.participant.randomness.draw(SEED_BYTES)
+            answering_key = self.participant.draws.of("answers", peer).draw(SEED_BYTES)
             evaluator = Evaluator(matrix, self._tested_keys[peer], answering_key, Register())
             answer = evaluator.reply(self.ends[peer].received)
             channel.send(Kind.LATTICE_REPLY, step, answer.reply)

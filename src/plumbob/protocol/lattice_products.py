@@ -44,8 +44,8 @@ class Products:
     shape: LatticeShape
     engine: lattice.LatticeEngine
     keys: Keys
-    answering_key: bytes
-    """What replies and masks are drawn from."""
+    answering_key: bytes = b""
+    """What the replies and masks of a pass are drawn from; a new one for each."""
     counts: PolynomialCounts = field(default_factory=PolynomialCounts)
     register: lattice.Register = field(default_factory=lattice.Register)
 

@@ -81,13 +81,12 @@ class LatticeParty(TrainingParty):
         self.shape = LatticeShape(self.plan, len(self.shard))
         self.shape.prove()
         self.shape.refuse_scores(self.plan.held_out(len(self.table)))
-        answering_key = self.participant.randomness.draw(SEED_BYTES)
         self.row_noise = self._drawn_noise()
         self.pair_keys = {} if self.company.is_pair else agree_pair_keys(self.participant, self.session)
         self.share_start()
         keys = settled_keys(self.participant, self.engine, self._listed_products(), self._agreed_keys)
         counts = self.participant.polynomials
-        self.products = Products(self.company, self.session, self.shape, self.engine, keys, answering_key, counts)
+        self.products = Products(self.company, self.session, self.shape, self.engine, keys, counts=counts)
 
     def _agreed_keys(self, products: Sequence[KeyedProduct]) -> Keys:
         return agree_keys(self.participant, self.engine, self.company.channels, products)
@@ -107,15 +106,15 @@ class LatticeParty(TrainingParty):
             return None
         columns = sum(map(self.company.columns, self.company.names))
         self.noise_draws = cost.passes * columns
-        return whole_noise_of_a_run(cost, columns, self.participant.randomness.draw)
+        return whole_noise_of_a_run(cost, columns, self.participant.draws.of("noise").draw)
 
     def share_start(self) -> None:
         """A random vector to each peer; what is left of the starting weights stays here."""
         left = [round(math.ldexp(weight, WEIGHT_BITS)) for weight in self.weights]
         # Whole numbers hide the start if they are many bits wider; those of a ring are uniform in it.
         bound = local.RING if self.company.is_pair else 1 << START_BITS
-        for channel in self.company.channels.values():
-            given = self.participant.randomness.many_below(bound, len(left))
+        for peer, channel in self.company.channels.items():
+            given = self.participant.draws.of("share of the start", peer).many_below(bound, len(left))
             channel.send(Kind.START_SHARE, 0, to_bytes(given))
             left = [value - share for value, share in zip(left, given, strict=True)]
         self.held = {name: self._start_of(name, left) for name in self.company.names}
@@ -144,6 +143,7 @@ class LatticeParty(TrainingParty):
                     yield make(slot_kind(piece, stage), number, names[place], evaluators, self.shape.profile[2])
 
     def step(self, batch: Batch) -> Vector:
+        self.products.answering_key = self.participant.draws.of("answers").draw(SEED_BYTES)
         pulls = self._shared_penalties(batch.step)
         residuals = self._shared_residuals(batch.step, self._shared_scores(batch.step))
         sums = self._shared_sums(batch.step, residuals)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from plumbob import __version__
-from plumbob.crypto import Randomness
+from plumbob.crypto import Draws
 from plumbob.crypto.keys import PrivateKey
 from plumbob.data import steps_per_epoch
 from plumbob.plan import Plan
@@ -19,23 +19,23 @@ NOT_PRIVATE = "Noise, or flipped labels, came from a seed: an experiment, not pr
 
 
 def run_record(
-    plan: Plan, engine: str, randomness: Randomness, parties: Sequence[PartyRecord], rows: int, seed: bytes
+    plan: Plan, engine: str, draws: Draws, parties: Sequence[PartyRecord], rows: int, seed: bytes
 ) -> RunRecord:
     """Of a run that finished, on this many training rows."""
     return replace(
         unfinished_record(plan, rows, FINISHED, steps_per_epoch(rows, plan) * plan.passes),
         engine=engine,
-        randomness="kernel" if randomness.is_kernel else "test source",
+        randomness="kernel" if draws.is_kernel else "test source",
         seed=seed.hex(),
         parties=list(parties),
-        notes=[NOT_PRIVATE] if _is_seeded_defence(plan, randomness) else [],
+        notes=[NOT_PRIVATE] if _is_seeded_defence(plan, draws) else [],
     )
 
 
-def _is_seeded_defence(plan: Plan, randomness: Randomness) -> bool:
+def _is_seeded_defence(plan: Plan, draws: Draws) -> bool:
     """Whether noise or flipped labels came from where anybody can draw them again."""
     has_draws = plan.noise != "none" or plan.label_flip_epsilon > 0
-    return has_draws and (plan.protocol == "clear" or not randomness.is_kernel)
+    return has_draws and (plan.protocol == "clear" or not draws.is_kernel)
 
 
 def unfinished_record(plan: Plan, rows: int, status: str, steps: int = 0, seconds: float = 0.0) -> RunRecord:

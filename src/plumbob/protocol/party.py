@@ -72,12 +72,12 @@ class TrainingParty(ABC):
             if batch.step <= finished:
                 self.spend(batch)
                 continue
-            self.participant.journal.begin(batch.step)
+            self.participant.begin_step(batch.step)
             self.sums.append(self.step(batch))
             self.participant.finish_step(batch.step, self.result(), self.state())
             if self._progress is not None:
                 self._progress(batch, steps)
-        self.participant.journal.begin(steps + 1)
+        self.participant.begin_step(steps + 1)
         self.finish()
         return self.transcript()
 
@@ -86,7 +86,9 @@ class TrainingParty(ABC):
         self.session = agree(self.participant, self.table.ids, about=self._choice_of_rows())
         if self.plan.noise == "rows":
             self.participant.spend_rows(row_noise.rho_of_a_run(self.plan))
-        treatment = row_noise.treatment(self.plan, self.participant.name, self.participant.randomness.draw)
+        treatment = row_noise.treatment(
+            self.plan, self.participant.name, self.participant.draws.of("noise at home").draw
+        )
         self.shard = build_shard(self.table, self.plan, self.participant.name, self.session.seed, treatment)
         self._refuse_steep_rate()
         self.widths = widths_for(self.plan, len(self.shard))
@@ -208,7 +210,11 @@ class TrainingParty(ABC):
         """Flipped once, whatever is done with them afterwards."""
         if self.shard.y is None:
             return None
-        drawn = self.participant.randomness.draw(8 * len(self.shard)) if self.plan.label_flip_epsilon else b""
+        drawn = (
+            self.participant.draws.of("flipped labels").draw(8 * len(self.shard))
+            if self.plan.label_flip_epsilon
+            else b""
+        )
         return defences.flipped_signs(logistic.signs_of(self.shard.y), self.plan.label_flip_epsilon, drawn)
 
     def own_scores(self, batch: Batch) -> Vector:
@@ -270,7 +276,8 @@ class TrainingParty(ABC):
     def _noise(self, count: int) -> NDArray[np.int64]:
         self.noise_draws += count
         variance = Fraction(defences.whole_units(self.noise_std, self.plan.residual_bits)) ** 2
-        draws = (discrete_gaussian.sample(variance, self.participant.randomness.below) for _ in range(count))
+        below = self.participant.draws.of("noise").below
+        draws = (discrete_gaussian.sample(variance, below) for _ in range(count))
         return np.fromiter(draws, dtype=np.int64, count=count)
 
 
@@ -296,7 +303,9 @@ def own_start(participant: Participant, session: Session, columns: int) -> Vecto
     if plan.seed:
         generator = stream(session.seed, "starting weights")
     else:
-        generator = np.random.Generator(np.random.Philox(int.from_bytes(participant.randomness.draw(32), "little")))
+        generator = np.random.Generator(
+            np.random.Philox(int.from_bytes(participant.draws.of("start").draw(32), "little"))
+        )
     before = sum(party.features for party in plan.learners[: [p.name for p in plan.learners].index(participant.name)])
     weights = np.zeros(columns)
     own = plan.party(participant.name).features

@@ -91,7 +91,7 @@ class Asker:
         """
         self._refuse(rows)
         self._step += 1
-        self.participant.journal.begin(self._step)
+        self.participant.begin_step(self._step)
         for channel in self.participant.data_peers.values():
             channel.send(Kind.QUERY, self._step, QUERY.pack(len(rows), len(rows) + to_follow))
             channel.send(Kind.QUERY_ROWS, self._step, b"".join(map(ROW.pack, rows)))
@@ -204,7 +204,7 @@ class Answerer:
 
     def _next_query(self, step: int) -> Query:
         """What is asked for; no rows at the end."""
-        self.participant.journal.begin(step)
+        self.participant.begin_step(step)
         count, in_all = QUERY.unpack(self._channel.receive(Kind.QUERY, step, QUERY.size))
         if count > len(self.table):
             raise RemoteProtocolError(f"{self._asker}: it asks for {count} rows of {len(self.table)}, so some repeat")

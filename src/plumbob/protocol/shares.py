@@ -58,7 +58,7 @@ class SharesParty(ShareHolder, TrainingParty):
     def share_start(self) -> None:
         """Step 0: a random vector to the peer; what is left of the starting weights stays here."""
         start = [round(math.ldexp(weight, WEIGHT_BITS)) for weight in self.weights]
-        given = [self.participant.randomness.below(RING) for _ in start]
+        given = self.participant.draws.of("share of the start").many_below(RING, len(start))
         self._channel.send(Kind.START_SHARE, 0, to_bytes(given))
         self.own = [(value - share) % RING for value, share in zip(start, given, strict=True)]
         self.peers = from_bytes(self._channel.receive(Kind.START_SHARE, 0, share_bytes(self._peer_columns)))

@@ -12,20 +12,21 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from plumbob.crypto import Draws
 from plumbob.errors import ROOM_ADVICE, JournalError, LocalProtocolError
 from plumbob.protocol.bodies import LONG, Bodies, Place
 from plumbob.protocol.journal import Resumed, State
 
-FORMAT = 2
+FORMAT = 3
 REMEMBERED = 64  # Digests of messages from each peer, to tell a repeated message from a changed one.
 SETUP = 0
 KEYS = -1  # The log between the set-up and the first step.
-SECRET = ("draws", "sent", "received", "results", "handed_on")  # Tables; and the facts "state" and "keys".
+SECRET = ("sent", "received", "results", "handed_on")  # Tables,
+SECRET_FACTS = ("state", "keys", "leaf", "link")  # and facts.
 Found = TypeVar("Found")
 
 TABLES = f"""
 CREATE TABLE facts (name TEXT PRIMARY KEY, value BLOB NOT NULL);
-CREATE TABLE draws (id INTEGER PRIMARY KEY, step INTEGER NOT NULL, data BLOB NOT NULL);
 CREATE TABLE sent (
     peer TEXT, number INTEGER, step INTEGER NOT NULL, data BLOB NOT NULL, place BLOB, PRIMARY KEY (peer, number));
 CREATE TABLE received (
@@ -35,12 +36,6 @@ CREATE TABLE results (step INTEGER PRIMARY KEY, data BLOB NOT NULL);
 CREATE TABLE handed_on (step INTEGER PRIMARY KEY, data BLOB NOT NULL);
 INSERT INTO facts VALUES ('format', CAST('{FORMAT}' AS BLOB));
 """  # noqa: S608  # The number is the one above.
-FROM_FORMAT_1 = f"""
-ALTER TABLE sent ADD COLUMN place BLOB;
-ALTER TABLE received ADD COLUMN place BLOB;
-CREATE TABLE handed_on (step INTEGER PRIMARY KEY, data BLOB NOT NULL);
-UPDATE facts SET value = CAST('{FORMAT}' AS BLOB) WHERE name = 'format';
-"""  # noqa: S608  # As above.
 
 
 @dataclass(frozen=True, repr=False)
@@ -68,8 +63,6 @@ class JournalContents:
 class _Replay:
     """The log of one step, as far as it goes."""
 
-    draws: bytes = b""
-    position: int = 0
     sent: dict[str, deque[bytes]] = field(default_factory=dict)
     received: dict[str, deque[bytes]] = field(default_factory=dict)
 
@@ -77,17 +70,13 @@ class _Replay:
 class SqliteJournal:
     """A file of one party and one conversation, open in one process at a time.
 
-    `source` gives the random bytes. A write that fails, a full disk for example, is a JournalError: nothing has left,
+    A write that fails, a full disk for example, is a JournalError: nothing has left,
     and the next start resumes from what is on the disk.
     """
 
-    def __init__(self, path: Path, source: Callable[[int], bytes] = os.urandom) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
-        self.drawn = 0
-        """Bytes drawn so far, over all starts of the run."""
-        self._source = source
         self._step = SETUP
-        self._pending = bytearray()
         self._replay = _Replay()
         self._sent: dict[str, int] = {}
         self._received: dict[str, int] = {}
@@ -123,9 +112,6 @@ class SqliteJournal:
                 # All or nothing: a journal without its format could never be opened again.
                 database.executescript(f"BEGIN; {TABLES} COMMIT;")
             found = database.execute("SELECT value FROM facts WHERE name = 'format'").fetchone()
-            if found == (b"1",):
-                database.executescript(f"BEGIN; {FROM_FORMAT_1} COMMIT;")
-                found = (str(FORMAT).encode(),)
         except sqlite3.Error as error:
             raise JournalError(f"{self.path}: the journal cannot be opened ({error}); {ROOM_ADVICE}") from None
         if found != (str(FORMAT).encode(),):
@@ -149,7 +135,6 @@ class SqliteJournal:
             name.removeprefix("sent/"): int(value)
             for name, value in self._select("SELECT name, value FROM facts WHERE name LIKE 'sent/%'")
         }
-        self.drawn = int(self.fact("drawn") or b"0")
 
     def identity(self) -> str:
         """Drawn once: by it a peer knows that this is the same run, and not with a new one."""
@@ -170,21 +155,29 @@ class SqliteJournal:
         self._commit()
 
     def begin(self, step: int) -> None:
-        # What was drawn since the last message belongs to the step that ends here.
-        self._store_draws()
         self._step = step
         sent = self._select("SELECT peer, data, place FROM sent WHERE step = ? ORDER BY number", step)
         received = self._select("SELECT peer, data, place FROM received WHERE step = ? ORDER BY number", step)
-        draws = self._select("SELECT data FROM draws WHERE step = ? ORDER BY id", step)
-        joined = b"".join(data for (data,) in draws)
-        self._replay = _Replay(joined, 0, self._by_peer(sent), self._by_peer(received))
+        self._replay = _Replay(self._by_peer(sent), self._by_peer(received))
+
+    def draws(self, root: bytes | None = None) -> Draws:
+        """What this session draws from: as an earlier start had it, or from a new root, which a test may give.
+
+        On the disk before the first message. Of the set-up, which every start repeats, only the leaf stays there.
+        """
+        leaf = self.fact("leaf")
+        if leaf is not None:
+            return Draws(leaf, self.fact("link"), is_kernel=root is None)
+        draws = Draws.begin(root)
+        self._write("INSERT INTO facts VALUES ('leaf', ?)", draws.leaf)
+        self._write("INSERT INTO facts VALUES ('link', ?)", draws.link)
+        return draws
 
     def begin_keys(self) -> None:
         self.begin(KEYS)
 
     def hand_on(self, state: State, needs: Mapping[int, bytes]) -> None:
         """The log of the keys is forgotten with the next message that leaves."""
-        self._store_draws()
         for step, data in needs.items():
             self._write("INSERT INTO handed_on VALUES (?, ?)", step, data)
         self._write("INSERT OR REPLACE INTO facts VALUES ('keys', ?)", msgspec.msgpack.encode(state))
@@ -193,19 +186,6 @@ class SqliteJournal:
     def handed_on(self) -> tuple[State, dict[int, bytes]] | None:
         state = self.fact("keys")
         return None if state is None else (_decode(state), dict(self._select("SELECT step, data FROM handed_on")))
-
-    def draw(self, count: int) -> bytes:
-        replay = self._replay
-        if replay.position < len(replay.draws):
-            data = replay.draws[replay.position : replay.position + count]
-            replay.position += count
-            if len(data) == count:
-                return data
-            raise LocalProtocolError(f"{self.path}: {CHANGED}")
-        data = self._source(count)
-        self.drawn += count
-        self._pending += data
-        return data
 
     def sending(self, peer: str, data: bytes) -> bool:
         if self._replay.sent.get(peer):
@@ -232,7 +212,6 @@ class SqliteJournal:
         self._received[peer] = number + 1
 
     def finish(self, step: int, result: State, state: State) -> None:
-        self._store_draws()
         self._write("INSERT INTO results VALUES (?, ?)", step, msgspec.msgpack.encode(result))
         self._write("INSERT OR REPLACE INTO facts VALUES ('state', ?)", msgspec.msgpack.encode(state))
         self._write("DELETE FROM handed_on WHERE step <= ?", step)
@@ -240,7 +219,7 @@ class SqliteJournal:
 
     def _forget_log(self, step: int) -> None:
         """Of every step up to this one but the set-up: its calculation is compared with its log at every start."""
-        self._write("DELETE FROM draws WHERE step <> 0 AND step <= ?", step)
+        self._write("DELETE FROM facts WHERE name = 'link'")
         self._write("UPDATE received SET data = NULL, place = NULL WHERE step <> 0 AND step <= ?", step)
         for peer, count in self._received.items():
             self._write("DELETE FROM received WHERE step <> 0 AND peer = ? AND number < ?", peer, count - REMEMBERED)
@@ -286,14 +265,15 @@ class SqliteJournal:
         """Once nobody needs anything more from here: what keys, masks and noise were made of leaves the disk."""
         for table in SECRET:
             self._write(f"DELETE FROM {table}")  # noqa: S608  # The names are those above.
-        self._write("DELETE FROM facts WHERE name IN ('state', 'keys')")
+        for name in SECRET_FACTS:
+            self._write("DELETE FROM facts WHERE name = ?", name)
         self._commit()
         self._on_disk(self._bodies.erase)
         self._execute("VACUUM")
         self._execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def close(self) -> None:
-        """Without a commit: what was not sent is drawn again."""
+        """Without a commit: what was not sent is calculated again."""
         self._database.close()
         self._bodies.close()
         os.close(self._lock)
@@ -319,19 +299,12 @@ class SqliteJournal:
         rows = self._select("SELECT place FROM sent UNION ALL SELECT place FROM received")
         return {Place.from_bytes(place).file for (place,) in rows if place is not None}
 
-    def _store_draws(self) -> None:
-        if self._pending:
-            self._write("INSERT INTO draws (step, data) VALUES (?, ?)", self._step, bytes(self._pending))
-            self._write("INSERT OR REPLACE INTO facts VALUES ('drawn', ?)", str(self.drawn).encode())
-            self._pending.clear()
-
     def _write(self, statement: str, *values: object) -> None:
         if not self._database.in_transaction:
             self._execute("BEGIN")
         self._execute(statement, values)
 
     def _commit(self) -> None:
-        self._store_draws()
         if self._database.in_transaction:
             self._on_disk(self._bodies.sync)
             self._execute("COMMIT")
@@ -339,7 +312,7 @@ class SqliteJournal:
         self._stored = dict(self._received)
 
     def _erase(self) -> None:
-        """After a step: its draws were still in the log beside the file, which is written back and cut to nothing."""
+        """After a step: its link was still in the log beside the file, which is written back and cut to nothing."""
         if self._erasable:
             self._erasable = False
             self._execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -381,7 +354,7 @@ def read_contents(path: Path) -> JournalContents:
             ]
     except sqlite3.Error:
         return JournalContents(True, {})
-    return JournalContents("state" in facts or any(rows), facts)
+    return JournalContents(any(name in facts for name in SECRET_FACTS) or any(rows), facts)
 
 
 CHANGED = (

@@ -14,7 +14,7 @@ import pytest
 from scipy.stats import beta
 
 from plumbob.arrays import Vector
-from plumbob.crypto import Randomness, engines
+from plumbob.crypto import Draws, engines
 from plumbob.data import Batch, build_shard, split_array
 from plumbob.errors import BudgetExceededError
 from plumbob.plan import Plan
@@ -39,10 +39,10 @@ def plan_for(**keys: Any) -> Plan:
     return Plan.for_columns((2, 1), **(common | noise | keys))
 
 
-def label_party(plan: Plan, label: int, randomness: Randomness) -> ExchangeParty:
+def label_party(plan: Plan, label: int, draws: Draws) -> ExchangeParty:
     """The label party's own code, at the point where training begins; the target's label is given."""
     table, _ = split_array(X, np.array([label, 0, 1]), (2, 1))
-    party = ExchangeParty(Participant("label", plan, {}, engines.choose(threads=1), randomness), table)
+    party = ExchangeParty(Participant("label", plan, {}, engines.choose(threads=1), draws), table)
     party.shard = build_shard(table, plan, "label", b"")
     party.widths = widths_for(plan, len(table))
     start(party)
@@ -74,7 +74,7 @@ def released_sum(party: ExchangeParty) -> float:
 
 def statistics(plan: Plan, label: int) -> Vector:
     """Of many runs, from a source of randomness that is the same in every test run."""
-    party = label_party(plan, label, Randomness(np.random.default_rng(label).bytes))
+    party = label_party(plan, label, Draws.begin(bytes([label]) * 32))
     found = []
     for _ in range(RUNS):
         start(party)
@@ -134,7 +134,7 @@ def test_a_broken_sampler_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_budget_is_for_so_many_visits() -> None:
     """Nothing is released of a label whose budget is spent: the attack cannot go on for longer than was claimed."""
-    party = label_party(plan_for(), 1, Randomness(np.random.default_rng(0).bytes))
+    party = label_party(plan_for(), 1, Draws.begin(bytes(32)))
     released_sum(party)
     with pytest.raises(BudgetExceededError):
         released_sum(party)

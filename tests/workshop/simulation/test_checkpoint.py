@@ -6,13 +6,14 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from plumbob.crypto import Randomness, engines
+from plumbob.crypto import engines
 from plumbob.crypto.keys import PrivateKey
 from plumbob.data import Batch
 from plumbob.errors import DataError, DivergenceError, JournalError, LocalProtocolError
@@ -24,7 +25,6 @@ from plumbob.record import RunRecord
 from plumbob.run_folder import JOURNAL, UNFINISHED
 from plumbob.workshop.simulation import Run, checkpoint, train
 from plumbob.workshop.simulation.checkpoint import unfinished
-from tests.crypto.support import seeded
 from tests.party.test_full_disk import files_up_to
 from tests.protocol.support import Tables, made_up, plan_for, tables_for, weights_of
 
@@ -77,14 +77,14 @@ def tables_of(plan: Plan) -> Tables:
     return tables_for(plan, *made_up(columns=plan.columns))
 
 
-def seeds(plan: Plan, seed: str) -> dict[str, Randomness]:
+def roots(plan: Plan, seed: str) -> dict[str, bytes]:
     """Each party draws from a seed of its own."""
-    return {party.name: seeded(seed + party.name) for party in plan.parties}
+    return {party.name: sha256(f"{seed} {party.name}".encode()).digest() for party in plan.parties}
 
 
 def whole(plan: Plan, seed: str = "first", engine: str = "auto") -> Run:
     """Without any interruption."""
-    return train(plan, tables_of(plan), engine=engine, randomness=seeds(plan, seed))
+    return train(plan, tables_of(plan), engine=engine, roots=roots(plan, seed))
 
 
 def started(plan: Plan, out: Path, seed: str, stop_after: int = 0, engine: str = "auto") -> Run:
@@ -96,7 +96,7 @@ def started(plan: Plan, out: Path, seed: str, stop_after: int = 0, engine: str =
             raise StoppedError
 
     with unfinished(out, plan, tables) as kept:
-        return train(plan, tables, engine=engine, randomness=seeds(plan, seed), progress=stop, checkpoint=kept)
+        return train(plan, tables, engine=engine, roots=roots(plan, seed), progress=stop, checkpoint=kept)
 
 
 def assert_same(one: Run, other: Run) -> None:
@@ -287,19 +287,19 @@ def test_a_new_run_forgets_the_old_one(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("every_step")
 def test_a_damaged_set_up_is_noticed(tmp_path: Path) -> None:
-    """Draws that are too few or too many for the set-up are not those of this run."""
+    """A root that is too short or too long is not the one that the run began with."""
     plan = PLANS["exchange"]
     with pytest.raises(StoppedError):
         started(plan, tmp_path, "first", 2)
-    for change in ("substr(value, 1, 100)", "value || x'00'"):
+    for change in ("substr(value, 1, 16)", "value || x'00'"):
         with sqlite3.connect(tmp_path / UNFINISHED / JOURNAL) as database:
-            (before,) = database.execute("SELECT value FROM facts WHERE name = 'draws/label'").fetchone()
-            changed = f"UPDATE facts SET value = CAST({change} AS BLOB) WHERE name = 'draws/label'"  # noqa: S608  # Ours.
+            (before,) = database.execute("SELECT value FROM facts WHERE name = 'root/label'").fetchone()
+            changed = f"UPDATE facts SET value = CAST({change} AS BLOB) WHERE name = 'root/label'"  # noqa: S608  # Ours.
             database.execute(changed)
         with pytest.raises(LocalProtocolError, match="start a new run"):
             started(plan, tmp_path, "second")
         with sqlite3.connect(tmp_path / UNFINISHED / JOURNAL) as database:
-            database.execute("UPDATE facts SET value = ? WHERE name = 'draws/label'", (before,))
+            database.execute("UPDATE facts SET value = ? WHERE name = 'root/label'", (before,))
         database.close()
     assert_same(started(plan, tmp_path, "second"), whole(plan))
 
@@ -364,7 +364,7 @@ def test_a_slow_disk_slows_no_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
             write(step, states)
 
         monkeypatch.setattr(kept, "_write", slow)
-        journal = kept.journal("label", seeded("any"))
+        journal = kept.journal("label")
         journal.begin(1)
         for step in range(1, 121):
             clock.now += 0.25

@@ -2,7 +2,6 @@
 
 import _thread
 import gc
-import random
 import re
 import threading
 import time
@@ -16,7 +15,6 @@ import numpy as np
 import pytest
 
 import plumbob
-from plumbob.crypto import SYSTEM_RANDOMNESS, Randomness
 from plumbob.crypto.keys import PrivateKey
 from plumbob.errors import DataError, DivergenceError, TransportError
 from plumbob.plan import Plan
@@ -97,7 +95,7 @@ class Knowledge:
 def run_parties(plan: Plan) -> tuple[Parties, dict[str, Transcript | ArbiterTranscript]]:
     """A run whose parties are kept, through the simulation's own links."""
     tables = tables_for(plan, *made_up(columns=plan.columns))
-    participants = connected_participants(plan, "auto", 1, SYSTEM_RANDOMNESS)
+    participants = connected_participants(plan, "auto", 1, {})
     parties: Parties = {
         name: PROTOCOLS[plan.protocol](participant, tables[name]) if name in tables else Arbiter(participant)
         for name, participant in participants.items()
@@ -245,7 +243,7 @@ def test_a_failing_arbiter_ends_the_parties(monkeypatch: pytest.MonkeyPatch) -> 
 def test_the_cause_is_raised_and_not_its_echo() -> None:
     """Of several failures, the first that is not only a lost peer is raised; of lost peers only, the first."""
     plan = plan_for((1, 1), protocol="exchange")
-    participants = connected_participants(plan, "auto", 1, SYSTEM_RANDOMNESS)
+    participants = connected_participants(plan, "auto", 1, {})
 
     def lost() -> None:
         participants["label"].channels["features"]._link.receive(30)
@@ -256,7 +254,7 @@ def test_the_cause_is_raised_and_not_its_echo() -> None:
 
     with pytest.raises(Broken, match="the cause"):
         run_together({"label": lost, "features": broken}, participants)
-    again = connected_participants(plan, "auto", 1, SYSTEM_RANDOMNESS)
+    again = connected_participants(plan, "auto", 1, {})
     again["features"].channels["label"].close()
     with pytest.raises(TransportError, match="closed"):
         run_together({"label": lambda: again["label"].channels["features"]._link.receive(30)}, again)
@@ -264,7 +262,7 @@ def test_the_cause_is_raised_and_not_its_echo() -> None:
 
 def test_ctrl_c_ends_all_parties() -> None:
     """An interrupt is raised on, and the parties that wait for one another end at once."""
-    participants = connected_participants(plan_for((1, 1), protocol="exchange"), "auto", 1, SYSTEM_RANDOMNESS)
+    participants = connected_participants(plan_for((1, 1), protocol="exchange"), "auto", 1, {})
     ended: list[str] = []
 
     def wait(name: str, peer: str) -> None:
@@ -362,15 +360,8 @@ def test_the_record_counts_what_happened() -> None:
 
 def test_a_tests_randomness_is_recorded() -> None:
     """A run that did not draw from the kernel says so: nothing in it was secret."""
-    generator = np.random.default_rng(1)
-    lock = threading.Lock()
-
-    def source(count: int) -> bytes:
-        with lock:
-            return generator.bytes(count)
-
     plan = plan_for((1, 1), protocol="exchange", epochs=1, batches="full")
-    assert trained(plan, randomness=Randomness(source)).record.randomness == "test source"
+    assert trained(plan, roots={"label": bytes(32), "features": bytes([1]) * 32}).record.randomness == "test source"
     assert trained(plan).record.randomness == "kernel"
 
 
@@ -417,15 +408,15 @@ def test_every_party_learns_of_divergence() -> None:
 
 
 @pytest.mark.parametrize(
-    ("protocol", "randomness", "is_stamped"),
+    ("protocol", "roots", "is_stamped"),
     [
-        ("clear", SYSTEM_RANDOMNESS, True),
-        ("exchange", SYSTEM_RANDOMNESS, False),
-        ("exchange", Randomness(random.Random(1).randbytes), True),
+        ("clear", {}, True),
+        ("exchange", {}, False),
+        ("exchange", {"label": bytes(32), "features": bytes([1]) * 32}, True),
     ],
 )
-def test_seeded_noise_is_stamped(protocol: str, randomness: Randomness, is_stamped: bool) -> None:
+def test_seeded_noise_is_stamped(protocol: str, roots: dict[str, bytes], is_stamped: bool) -> None:
     """Noise that anybody can draw again is for experiments, and the record says that the run is not private."""
     plan = plan_for((2, 3), protocol=protocol, noise="std", noise_std=1.0, row_norm=1.0, epochs=1)
-    notes = trained(plan, randomness=randomness).record.notes
+    notes = trained(plan, roots=roots).record.notes
     assert any("not private" in note for note in notes) == is_stamped

@@ -29,6 +29,11 @@ class Context:
     number: int
     """The pass."""
 
+    @property
+    def in_words(self) -> str:
+        """Everything but the session."""
+        return f"{self.kind}, pass {self.number}, {self.owner} to {self.evaluator}"
+
     def encode(self, parameters: ParameterSet) -> bytes:
         fields = (self.session, self.owner.encode(), self.evaluator.encode(), self.kind.encode())
         return join(struct.pack("<IIQ", parameters.number, parameters.degree, self.number), *fields)

@@ -12,7 +12,7 @@ from plumbob.counting import counted
 from plumbob.party import aligned, alignment
 from plumbob.party.conversation import AnyConnector
 from plumbob.party.home import Home
-from plumbob.party.journals import journaled_randomness, open_journal
+from plumbob.party.journals import open_journal
 from plumbob.party.outcome import GivenPlan, plan_argument, plan_of
 from plumbob.party.party_run import PartyRun, party_run_at, refuse_strangers, tell_refusals_at
 from plumbob.party.plan_runs import PlanRuns, make_run_folder
@@ -65,7 +65,7 @@ def align(folder: Path, given: GivenPlan, options: AlignmentOptions, quiet: bool
             holds_out=not name,
             choose=choose,
         )
-        found, peers_are_done = alignment.align(party_run, journal, journaled_randomness(journal), intersection)
+        found, peers_are_done = alignment.align(party_run, journal, journal.draws(), intersection)
     # Before its journal goes: whoever is killed in between need not ask the peers again.
     file = None if found.ids is None else aligned.keep(home, plan, found, name)
     if peers_are_done:

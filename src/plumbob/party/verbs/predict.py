@@ -16,7 +16,7 @@ from plumbob.model.links import log_odds
 from plumbob.party import prediction
 from plumbob.party.aligned import checked_list_name, kept_for
 from plumbob.party.home import Home
-from plumbob.party.journals import journaled_randomness, one_session
+from plumbob.party.journals import one_session
 from plumbob.party.outcome import GivenPlan, plan_of
 from plumbob.party.party_run import PartyRun, party_run_at, refuse_strangers, tell_refusals_at
 from plumbob.party.plan_runs import PlanRuns
@@ -88,7 +88,7 @@ def _predict_aligned(
             limit = prediction.row_limit(plan, part.training_rows, options.most_rows or home.settings.most_rows)
             result = _answer(party_run, journal, part, prediction.AnsweredRows.of(home, plan), limit)
             return {**result, "lines": [*unusual, *result["lines"]]}
-        scores = prediction.ask(party_run, journal, journaled_randomness(journal), part, rows)
+        scores = prediction.ask(party_run, journal, journal.draws(), part, rows)
     if part.classes is None:
         raise DataError("the label party's part names no classes; was it saved by another version?")
     # Ids with what is predicted of them: nobody else's business.
@@ -105,7 +105,7 @@ def _answer(
     ledger: prediction.AnsweredRows,
     limit: RowLimit | None,
 ) -> dict[str, Any]:
-    served = prediction.answer(party_run, journal, journaled_randomness(journal), part, ledger, limit)
+    served = prediction.answer(party_run, journal, journal.draws(), part, ledger, limit)
     in_all = ledger.answered()
     asker = party_run.plan.label_party.name
     queries = counted(served.queries, "query", "queries")

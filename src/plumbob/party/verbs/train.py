@@ -10,7 +10,7 @@ from plumbob.errors import UnsafePlanError
 from plumbob.party import prediction, receipts, signature, training
 from plumbob.party.conversation import OtherNumber
 from plumbob.party.home import Home
-from plumbob.party.journals import journaled_randomness, open_journal
+from plumbob.party.journals import open_journal
 from plumbob.party.label_budget import LabelBudget
 from plumbob.party.outcome import GivenPlan, plan_argument, plan_of
 from plumbob.party.party_run import PartyRun, party_run_at, refuse_strangers, tell_refusals_at
@@ -76,7 +76,7 @@ def _take_part(home: Home, party_run: PartyRun, quiet: bool, tell: Tell) -> RunR
             tell("resuming a run that was interrupted")
         with party_run.tell_refusals("train"):
             _book(home, plan, party_run.table, journal)
-        return training.train(party_run, journal, journaled_randomness(journal), progress)
+        return training.train(party_run, journal, journal.draws(), progress)
 
 
 def _book(home: Home, plan: Plan, table: Table | None, journal: SqliteJournal) -> None:

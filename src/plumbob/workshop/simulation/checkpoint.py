@@ -3,28 +3,27 @@
 On a network every party keeps a journal of its own, with each message in it, because its peers continue without it.
 Parties in one process stop together. So they go back together, to the last step that all had finished and that is on
 the disk, and no message needs to be kept. What was drawn before the first step (keys, the seed, flipped labels) is
-drawn again from what is kept. What a lost step drew is drawn again: it never left this process.
+drawn again from the root that is kept, and so is what a lost step drew: it never left this process.
 """
 
-import io
 import os
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 
 from plumbob import __version__
-from plumbob.crypto import Randomness
+from plumbob.crypto import Draws
 from plumbob.data import Table
-from plumbob.errors import DataError, DivergenceError, LocalProtocolError
+from plumbob.errors import DataError, DivergenceError
 from plumbob.plan import Plan
 from plumbob.protocol.handshake import hash_fields
 from plumbob.protocol.journal import NoJournal, Resumed, State
-from plumbob.protocol.sqlite_journal import CHANGED, SqliteJournal, locked
+from plumbob.protocol.sqlite_journal import SqliteJournal, locked
 from plumbob.run_folder import JOURNAL, RunFolder
 from plumbob.transport.identity import make_private_folder
 
@@ -42,7 +41,7 @@ class Checkpoint:
         self._about = about
         self._lock = threading.Lock()
         self._parties = 0
-        self._draws: dict[str, bytes] = {}
+        self._roots: dict[str, bytes] = {}
         self._waiting: dict[int, dict[str, tuple[State, State]]] = {}
         self._results: dict[str, list[State]] = {}
         """Of every step since the last write."""
@@ -54,15 +53,16 @@ class Checkpoint:
         self.seconds = 0.0 if found is None else float(found.state[SECONDS])
         """What earlier starts spent on it."""
 
-    def journal(self, name: str, randomness: Randomness) -> "PartyJournal":
+    def journal(self, name: str) -> "PartyJournal":
         """One for each party, before any of them begins."""
         self._parties += 1
-        return PartyJournal(name, self, randomness.draw, self._store.fact(f"draws/{name}") if self.step else None)
+        return PartyJournal(name, self)
 
-    def keep_draws(self, name: str, draws: bytes) -> None:
-        """Of everything before the first step."""
-        with self._lock:
-            self._draws[name] = draws
+    def draws(self, name: str, fresh: Draws) -> Draws:
+        """What a party draws from: where the run goes on, as it was begun."""
+        root = self._store.fact(f"root/{name}") if self.step else None
+        self._roots[name] = root or fresh.link
+        return fresh if root is None else Draws.begin(root, fresh.is_kernel)
 
     def finish(self, name: str, step: int, result: State, state: State) -> None:
         """One party's step is over; the last one to say so completes it."""
@@ -98,13 +98,13 @@ class Checkpoint:
 
     def _write(self, step: int, states: State) -> None:
         # First, because a step without them is of no use.
-        for name, draws in self._draws.items():
-            self._store.note(f"draws/{name}", draws)
+        for name, root in self._roots.items():
+            self._store.note(f"root/{name}", root)
         seconds = self.seconds + time.monotonic() - self._started
         results = {name: _encode(several) for name, several in self._results.items()}
         self._store.finish(step, results, {**states, **self._about, SECONDS: str(seconds).encode()})
         self._store.flush()
-        self._draws.clear()
+        self._roots.clear()
         self._results.clear()
         self.step = step
 
@@ -112,36 +112,9 @@ class Checkpoint:
 class PartyJournal(NoJournal):
     """One party's side of a checkpoint; of messages it remembers nothing."""
 
-    def __init__(self, name: str, checkpoint: Checkpoint, source: Callable[[int], bytes], kept: bytes | None) -> None:
+    def __init__(self, name: str, checkpoint: Checkpoint) -> None:
         self._name = name
         self._checkpoint = checkpoint
-        self._source = source
-        self._kept = None if kept is None else io.BytesIO(kept)
-        self._drawn = bytearray()
-        self._is_set_up = False
-
-    def draw(self, count: int) -> bytes:
-        """Random bytes; before the first step those that were kept, or that will be."""
-        if self._is_set_up:
-            return self._source(count)
-        if self._kept is not None:
-            data = self._kept.read(count)
-            if len(data) != count:
-                raise LocalProtocolError(f"{self._name}: {CHANGED}")
-            return data
-        data = self._source(count)
-        self._drawn += data
-        return data
-
-    def begin(self, step: int) -> None:
-        if self._is_set_up:
-            return
-        self._is_set_up = True
-        if self._kept is None:
-            self._checkpoint.keep_draws(self._name, bytes(self._drawn))
-            self._drawn.clear()
-        elif self._kept.read(1):
-            raise LocalProtocolError(f"{self._name}: {CHANGED}")
 
     def finish(self, step: int, result: State, state: State) -> None:
         self._checkpoint.finish(self._name, step, result, state)

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from plumbob.arrays import Vector
-from plumbob.crypto import SYSTEM_RANDOMNESS, Randomness, engines
+from plumbob.crypto import Draws, engines
 from plumbob.crypto.engines.interface import Engine
 from plumbob.data import Table, seed_from_int
 from plumbob.errors import DataError, TransportError
@@ -118,7 +118,7 @@ def train(
     *,
     engine: str | Engine = "auto",
     jobs: int | None = None,
-    randomness: Randomness | Mapping[str, Randomness] = SYSTEM_RANDOMNESS,
+    roots: Mapping[str, bytes] = MappingProxyType({}),
     progress: AfterStep | None = None,
     cast: Mapping[str, type[TrainingParty]] = MappingProxyType({}),
     keep_bytes: bool = False,
@@ -127,16 +127,16 @@ def train(
     """Train as the plan says. `tables` are aligned: the same ids in the same order.
 
     `cast` gives a party's part to another class, one that overrides a step: that is what an active attack is.
-    `randomness` may be one for each party, where a test wants each to draw the same again.
+    `roots` gives what a party's draws begin from, where a test wants it to draw the same again; the record says so.
     `keep_bytes` keeps every message, ciphertexts included, in the transcripts' `frames`.
     `checkpoint` is where an interrupted run is taken up, and where this one can be.
     """
     _refuse_unaligned(plan, tables)
     started = time.perf_counter()
     if plan.protocol == "clear":
-        run = _train_clear(plan, tables, _own(randomness, plan.label_party.name), progress, checkpoint)
+        run = _train_clear(plan, tables, Draws.begin(roots.get(plan.label_party.name)), progress, checkpoint)
     else:
-        participants = connected_participants(plan, engine, jobs, randomness)
+        participants = connected_participants(plan, engine, jobs, roots)
         if keep_bytes:
             _keep_bytes(participants)
         if checkpoint is not None:
@@ -160,16 +160,14 @@ def _refuse_unaligned(plan: Plan, tables: Mapping[str, Table]) -> None:
 def _train_clear(
     plan: Plan,
     tables: Mapping[str, Table],
-    randomness: Randomness,
+    draws: Draws,
     progress: AfterStep | None,
     checkpoint: Checkpoint | None,
 ) -> Run:
     # One journal for all of them: they are calculated in one place.
-    journal = None if checkpoint is None else checkpoint.journal(plan.label_party.name, randomness)
-    draw = randomness.draw if journal is None else journal.draw
-    seed = seed_from_int(plan.seed) if plan.seed else draw(32)
-    if journal is not None:
-        journal.begin(1)
+    journal = None if checkpoint is None else checkpoint.journal(plan.label_party.name)
+    draws = draws if checkpoint is None else checkpoint.draws(plan.label_party.name, draws)
+    seed = seed_from_int(plan.seed) if plan.seed else draws.of("seed").draw(32)
     transcripts, shards = train_clear(plan, tables, seed, progress, journal)
     named = {transcript.party: transcript for transcript in transcripts}
     parts = {
@@ -178,7 +176,7 @@ def _train_clear(
     }
     label = named[plan.label_party.name]
     records = [party_record(plan, name, part) for name, part in parts.items()]
-    record = run_record(plan, "none", randomness, records, len(label.X), label.seed)
+    record = run_record(plan, "none", draws, records, len(label.X), label.seed)
     return Run(record, named, JointModel(plan, parts))
 
 
@@ -212,13 +210,13 @@ def _finish(
     ]
     label = transcripts[plan.label_party.name]
     reporter = parties[label.party].participant
-    record = run_record(plan, reporter.engine.name, reporter.randomness, records, len(label.X), label.seed)
+    record = run_record(plan, reporter.engine.name, reporter.draws, records, len(label.X), label.seed)
     return Run(record, transcripts, JointModel(plan, parts), arbiter, parties)
 
 
 def _with_journal(participant: Participant, checkpoint: Checkpoint) -> Participant:
-    journal = checkpoint.journal(participant.name, participant.randomness)
-    return replace(participant, journal=journal, randomness=Randomness(journal.draw, participant.randomness.is_kernel))
+    draws = checkpoint.draws(participant.name, participant.draws)
+    return replace(participant, journal=checkpoint.journal(participant.name), draws=draws)
 
 
 def _keep_bytes(participants: Mapping[str, Participant]) -> None:
@@ -232,7 +230,7 @@ def _frames(participant: Participant) -> dict[str, list[bytes]]:
 
 
 def connected_participants(
-    plan: Plan, engine: str | Engine, jobs: int | None, randomness: Randomness | Mapping[str, Randomness]
+    plan: Plan, engine: str | Engine, jobs: int | None, roots: Mapping[str, bytes]
 ) -> dict[str, Participant]:
     """A participant for every party, with a channel to every other one; the cores are shared out among them."""
     names = [party.name for party in plan.parties]
@@ -247,11 +245,7 @@ def connected_participants(
     def own_engine() -> Engine:
         return engines.choose(engine, threads, shape) if isinstance(engine, str) else engine
 
-    return {name: Participant(name, plan, channels[name], own_engine(), _own(randomness, name)) for name in names}
-
-
-def _own(randomness: Randomness | Mapping[str, Randomness], name: str) -> Randomness:
-    return randomness if isinstance(randomness, Randomness) else randomness[name]
+    return {name: Participant(name, plan, channels[name], own_engine(), Draws.begin(roots.get(name))) for name in names}
 
 
 def run_together(
@@ -301,7 +295,7 @@ def scores_on_shares(model: JointModel, tables: Mapping[str, Table]) -> Vector:
     """Scores from weights that stay shared: the protocol's prediction, which opens scores to the label party only."""
     if not len(tables[model.plan.label_party.name]):
         return np.zeros(0)
-    participants = connected_participants(model.plan, "auto", None, SYSTEM_RANDOMNESS)
+    participants = connected_participants(model.plan, "auto", None, {})
     parties = {name: predictor(participant, tables[name]) for name, participant in participants.items()}
     results = run_together(
         {name: partial(party.predict, model.parts[name]) for name, party in parties.items()}, participants

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from plumbob.crypto import Encoded, Randomness, Sendable, engines
+from plumbob.crypto import Draws, Encoded, Randomness, Sendable, engines
 from plumbob.crypto.paillier import PaillierPrivateKey, PaillierPublicKey
 from plumbob.data import Batch, Table
 from plumbob.party import training
@@ -70,15 +70,23 @@ class Owner(ExchangeParty):
         (self.replies[batch.step],) = ciphertexts(self.key.public, decode(channel.recording[0]).body)
 
 
-class ChosenPrimes(Randomness):
+class ChosenPrimes(Draws):
     """The kernel's randomness, but for the two primes of a key."""
 
-    def __init__(self, *primes: int) -> None:
-        super().__init__()
-        self._primes = list(primes)
+    _primes: tuple[int, ...]
 
-    def prime(self, bits: int) -> Any:
-        return self._primes.pop() if self._primes else super().prime(bits)
+    @classmethod
+    def of_key(cls, *primes: int) -> "ChosenPrimes":
+        draws = cls.begin()
+        draws._primes = primes
+        return draws
+
+    def of(self, purpose: str, peer: str = "") -> Randomness:
+        randomness = super().of(purpose, peer)
+        if purpose == "own key":
+            chosen = list(self._primes)
+            vars(randomness)["prime"] = lambda bits: chosen.pop()
+        return randomness
 
 
 def victim_on(kind: type[PaillierPublicKey]) -> type[ExchangeParty]:
@@ -117,12 +125,12 @@ def score(parties: Mapping[str, object], guesses: Mapping[int, Sequence[int]]) -
 
 
 def against(
-    attacker: type[ExchangeParty], victim: type[PaillierPublicKey], plan: Plan, randomness: Randomness | None = None
+    attacker: type[ExchangeParty], victim: type[PaillierPublicKey], plan: Plan, draws: Draws | None = None
 ) -> Played:
     """The label party attacks a feature party that uses its key through `victim`."""
-    own = {} if randomness is None else {"label": randomness}
+    own = {} if draws is None else {"label": draws}
     cast = {"label": attacker, "features": victim_on(victim)}
-    return played(plan, made_up(ROWS, plan.columns), randomness=own, cast=cast)
+    return played(plan, made_up(ROWS, plan.columns), draws=own, cast=cast)
 
 
 # The same through journals and links that outlive their connections.
@@ -150,7 +158,7 @@ def on_network(
             engine = engines.choose("auto", 1)
             party_run = PartyRun(name, plan, tables[name], folder / name, board.connector(name), engine, PATIENCE, 0.2)
             try:
-                return training.train(party_run, journal, Randomness(journal.draw, is_kernel=True))
+                return training.train(party_run, journal, journal.draws())
             finally:
                 journal.close()
 

@@ -87,7 +87,7 @@ def attack(
         if participant.name != "label":
             return make_honest_key(participant)
         n, profile = math.prod(group.small) * group.prime, profiles.insecure_for_tests(PLAN.key_bits)
-        return MalformedKey(group, PaillierPublicKey(n, profile, participant.engine, participant.randomness))
+        return MalformedKey(group, PaillierPublicKey(n, profile, participant.engine, participant.draws.of("own key")))
 
     monkeypatch.setattr(exchange, "make_key", make_key)
 

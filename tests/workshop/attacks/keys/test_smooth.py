@@ -34,7 +34,7 @@ def attack(smooth: SmoothKey, victim: type[PaillierPublicKey], epochs: int) -> S
             roots = [1] * ROWS if batch.step == 1 else smooth.roots()
             return with_chosen_randomness(self.key, released.values.tolist(), roots)
 
-    run = against(SmoothOwner, victim, PLAN.replace(epochs=epochs), ChosenPrimes(*smooth.primes))
+    run = against(SmoothOwner, victim, PLAN.replace(epochs=epochs), ChosenPrimes.of_key(*smooth.primes))
     owner = run.parties["label"]
     assert isinstance(owner, SmoothOwner)
     # The key was admitted: this is no attack that a check of keys could stop.

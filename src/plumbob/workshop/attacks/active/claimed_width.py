@@ -58,7 +58,7 @@ class ClaimedWidthParty(AttackingExchangeParty):
         return (Condition("columns that the helper believed", self.claimed, needed, True, "section 5.2"),)
 
     def _random_columns(self, rows: int, fraction_bits: int) -> IntegerMatrix:
-        generator = np.random.default_rng(int.from_bytes(self.participant.randomness.draw(16), "little"))
+        generator = np.random.default_rng(int.from_bytes(self.participant.draws.of("attack").draw(16), "little"))
         limit = 1 << fraction_bits
         return generator.integers(-limit, limit, (rows, self.claimed - self.columns))
 

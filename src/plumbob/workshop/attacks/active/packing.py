@@ -222,7 +222,7 @@ class AuxiliaryPacking(PackingParty):
 
     @cached_property
     def _generator(self) -> np.random.Generator:
-        return np.random.default_rng(int.from_bytes(self.participant.randomness.draw(16), "little"))
+        return np.random.default_rng(int.from_bytes(self.participant.draws.of("attack").draw(16), "little"))
 
 
 class TruncatedPacking(AttackingExchangeParty):

@@ -1,0 +1,107 @@
+"""Everything that a party draws in one session: a chain of links, a leaf for each phase, streams by purpose and peer.
+
+A session has phases: the set-up, agreeing on keys, and each step. A phase draws from its leaf, and the next phase's
+link depends on this one and on everything that was heard until then:
+
+    leaf     = HMAC(link, "draws")
+    next     = HMAC(link, "next", hashes of everything that was sent and received so far)
+    stream   = ChaCha20 under HMAC(leaf, purpose, peer, hashes of everything that was received so far)
+
+No draw depends on the order of calls for different purposes. Whoever has a link cannot calculate an earlier one, so a
+link that is erased with its phase takes the phase's keys, masks and noise with it. A party that was put back to an old
+copy of its disk, and hears other messages than the first time, draws other numbers.
+"""
+
+import hashlib
+import hmac
+import os
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Self
+
+from plumbob.crypto.lattice.context import join
+from plumbob.crypto.randomness import Randomness
+from plumbob.errors import LocalProtocolError
+
+LINK_BYTES = 32
+
+
+class Draws:
+    """One party's, in one session."""
+
+    def __init__(self, leaf: bytes, link: bytes | None, is_kernel: bool = True) -> None:
+        self.is_kernel = is_kernel
+        """Whether the root came from the kernel; if not, nothing that was drawn is secret."""
+        self.heard: Callable[[], bytes] = bytes
+        """Hashes of everything received so far; the participant says."""
+        self._leaf = leaf
+        self._link = link
+        self._is_set_up = False
+        self._streams: dict[bytes, Any] = {}
+
+    @classmethod
+    def begin(cls, root: bytes | None = None, is_kernel: bool = False) -> Self:
+        """A new session's; a root is given by a test, or where a simulation goes on."""
+        link = os.urandom(LINK_BYTES) if root is None else root
+        if len(link) != LINK_BYTES:
+            raise LocalProtocolError(f"expected {LINK_BYTES} bytes to draw from, got {len(link)}; start a new run")
+        return cls(_leaf_of(link), link, is_kernel=root is None or is_kernel)
+
+    def __repr__(self) -> str:
+        return "Draws()"
+
+    @property
+    def leaf(self) -> bytes:
+        """Of this phase: all that a restart in it needs."""
+        return self._leaf
+
+    @property
+    def link(self) -> bytes:
+        """Of this phase: what the next one follows from."""
+        if self._link is None:
+            raise LocalProtocolError("the journal lost what the next phase draws from; start a new run")
+        return self._link
+
+    def of(self, purpose: str, peer: str = "") -> Randomness:
+        """The stream for one purpose, toward one peer if it is for one; in each phase it begins anew."""
+        return Randomness(partial(self._read, purpose, peer), self.is_kernel)
+
+    def leave_set_up(self, carried: bytes) -> None:
+        """To the first phase after it; nothing where a restart is beyond it already."""
+        if not self._is_set_up:
+            self.advance(carried)
+
+    def advance(self, carried: bytes) -> bytes:
+        """To the next phase; its link, to be kept in place of this one's."""
+        following = _derived(self.link, b"next", carried)
+        self.restore(following)
+        return following
+
+    def restore(self, link: bytes) -> None:
+        """Where an earlier start was."""
+        self._link, self._leaf, self._is_set_up = link, _leaf_of(link), True
+        self._streams.clear()
+
+    def _read(self, purpose: str, peer: str, count: int) -> bytes:
+        # With what was heard in the name: the same bytes never hide two answers to different questions.
+        name = join(purpose.encode(), peer.encode(), self.heard())
+        if name not in self._streams:
+            self._streams[name] = _keystream(_derived(self._leaf, b"stream", name))
+        stream: bytes = self._streams[name].update(bytes(count))
+        return stream
+
+
+def _leaf_of(link: bytes) -> bytes:
+    return _derived(link, b"draws")
+
+
+def _derived(key: bytes, *fields: bytes) -> bytes:
+    return hmac.new(key, join(b"plumbob draws", *fields), hashlib.sha256).digest()
+
+
+def _keystream(key: bytes) -> Any:
+    # Late: importing this package must not load more than numpy and gmpy2.
+    from cryptography.hazmat.primitives.ciphers import Cipher
+    from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
+
+    return Cipher(ChaCha20(key, bytes(16)), mode=None).encryptor()

@@ -1,0 +1,55 @@
+"""Streams by purpose, phase and peer: none depends on another, and a later link shows no earlier draw."""
+
+import pytest
+
+from plumbob.crypto import Draws
+from plumbob.errors import LocalProtocolError
+
+ROOT = bytes(range(32))
+
+
+def test_the_order_of_calls_does_not_matter() -> None:
+    """What is drawn for one purpose and peer is the same whatever was drawn before for others."""
+    one, other = Draws.begin(ROOT), Draws.begin(ROOT)
+    first = one.of("mask", "bank").draw(32), one.of("noise").draw(8), one.of("mask", "fund").draw(32)
+    last = other.of("mask", "fund").draw(32), other.of("noise").draw(8), other.of("mask", "bank").draw(32)
+    assert first == tuple(reversed(last))
+    assert len(set(first)) == 3
+
+
+def test_a_stream_goes_on_where_it_was() -> None:
+    """Asked for again, a purpose's stream continues: nothing is drawn twice in a phase."""
+    draws = Draws.begin(ROOT)
+    halves = draws.of("mask").draw(16) + draws.of("mask").draw(16)
+    assert halves == Draws.begin(ROOT).of("mask").draw(32)
+
+
+def test_a_phase_has_draws_of_its_own() -> None:
+    """A later link gives the later draws again, and none of the earlier ones."""
+    draws = Draws.begin(ROOT)
+    before = draws.of("mask").draw(32)
+    link = draws.advance(b"")
+    after = draws.of("mask").draw(32)
+    stolen = Draws.begin(link)
+    assert before != after == stolen.of("mask").draw(32)
+
+
+def test_whoever_hears_something_else_draws_something_else() -> None:
+    """A party that was put back to an old copy of its disk must not hide two answers behind the same numbers."""
+    drawn = []
+    for heard in (b"first", b"second"):
+        draws = Draws.begin(ROOT)
+        draws.heard = heard.strip
+        drawn += [draws.of("mask").draw(32), draws.advance(heard)]
+    assert len(set(drawn)) == 4
+
+
+def test_a_lost_link_is_an_error() -> None:
+    """With the set-up's leaf alone, as a finished run leaves it, no later phase can be drawn."""
+    with pytest.raises(LocalProtocolError, match="start a new run"):
+        Draws(bytes(32), None).advance(b"")
+
+
+def test_it_shows_nothing() -> None:
+    """Neither the link nor the leaf is in what is printed."""
+    assert repr(Draws.begin(ROOT)) == "Draws()"

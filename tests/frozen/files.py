@@ -1,0 +1,32 @@
+"""The frozen files and what they must hold: `python -m tests.frozen.files` writes them anew, `make freeze` calls it."""
+
+from pathlib import Path
+
+from tests.frozen import messages, verdicts
+
+FOLDER = Path(__file__).parent
+MESSAGES, VERDICTS, JOBS = (FOLDER / f"{name}.txt" for name in ("messages", "verdicts", "jobs"))
+HEADING = "## "
+
+
+def message_text(kinds: tuple[str, ...] = messages.KINDS) -> str:
+    """Every kind of session under its heading."""
+    return "".join(f"{HEADING}{kind}\n" + "".join(f"{line}\n" for line in messages.lines(kind)) for kind in kinds)
+
+
+def frozen_messages() -> dict[str, list[str]]:
+    """The lines of the file, by kind of session."""
+    sections = MESSAGES.read_text(encoding="utf-8").split(HEADING)[1:]
+    return {kind: lines for kind, *lines in (section.splitlines() for section in sections)}
+
+
+def main() -> None:
+    """Write all files; other systems' jobs only where they are at hand."""
+    MESSAGES.write_text(message_text(), encoding="utf-8")
+    VERDICTS.write_text("".join(f"{line}\n" for line in verdicts.of_plans()), encoding="utf-8")
+    if (folder := verdicts.real_jobs()) is not None:
+        JOBS.write_text("".join(f"{line}\n" for line in verdicts.of_jobs(folder)), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

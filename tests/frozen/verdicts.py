@@ -1,0 +1,103 @@
+"""What `check` says about a fixed set of plans and about other systems' jobs: one line for each finding, in a file."""
+
+import io
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import plumbob
+from benchmarks.check_grid import cells
+from plumbob import cli
+from plumbob.plan import Plan
+
+TRAINED_ROWS = 27000
+HEADING = "## "
+
+
+def _grid() -> Iterator[tuple[str, Plan, int]]:
+    """The plans of benchmarks/check_grid.py, and those of several parties, openings and noises."""
+    for cell in cells():
+        yield f"grid {cell.number}: {cell.name}", cell.plan, cell.rows
+    for name, (split, keys) in MORE.items():
+        yield name, Plan.for_columns(split, **keys), TRAINED_ROWS
+
+
+MORE: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {
+    "default": ((11, 12), {}),
+    "default, held out": ((11, 12), {"test_share": 0.2}),
+    "default, opened": ((11, 12), {"open": "own"}),
+    "default, few rows scored": ((11, 12), {"most_rows": 10}),
+    "default, opened, penalty": ((11, 12), {"open": "own", "l2": 0.01}),
+    "default, flipped labels": ((11, 12), {"label_flip_epsilon": 1.0}),
+    "default, rows 1": ((11, 12), {"noise": "rows", "epsilon": 1.0}),
+    "default, rows 4, opened": ((11, 12), {"noise": "rows", "epsilon": 4.0, "open": "own"}),
+    "default of three": ((7, 8, 8), {}),
+    "default of three, opened": ((7, 8, 8), {"open": "own"}),
+    "default of five": ((3, 5, 5, 5, 5), {}),
+    "default, one column each": ((1, 1), {}),
+    "default, label party without columns": ((0, 23), {}),
+    "exchange": ((11, 12), {"protocol": "exchange"}),
+    "exchange of three": ((7, 8, 8), {"protocol": "exchange"}),
+    "exchange, sound 1": ((11, 12), {"protocol": "exchange", "noise": "sound", "row_norm": 1.0}),
+    "exchange, heuristic": ((11, 12), {"protocol": "exchange", "noise": "heuristic", "row_norm": 1.0, "epsilon": 0.5}),
+    "exchange, whole replies": ((11, 12), {"protocol": "exchange", "replies": "paper"}),
+    "exchange, short keys": ((11, 12), {"protocol": "exchange", "key_bits": 1024, "test_only_keys": True}),
+    "arbiter": ((11, 12), {"protocol": "arbiter"}),
+    "arbiter, unmasked": ((11, 12), {"protocol": "arbiter", "unmasked_gradients_for_the_arbiter": True}),
+    "arbiter of three": ((7, 8, 8), {"protocol": "arbiter"}),
+    "clear": ((11, 12), {"protocol": "clear"}),
+    "clear, minimax": ((11, 12), {"protocol": "clear", "sigmoid": "minimax", "row_norm": 1.0}),
+    "clear, exact": ((11, 12), {"protocol": "clear", "sigmoid": "exact"}),
+    "clear, piecewise": ((11, 12), {"protocol": "clear", "sigmoid": "piecewise"}),
+}
+
+
+def of_plans() -> list[str]:
+    """Every finding of every plan."""
+    lines = []
+    for name, plan, rows in _grid():
+        lines.append(f"{HEADING}{name}")
+        lines += [
+            f"{found.attack} {found.by} {found.against} {found.target} {found.stage}: {found.verdict}"
+            for found in plumbob.check(plan, rows=rows)
+        ]
+    return lines
+
+
+def real_jobs() -> Path | None:
+    """Other systems' job files, beside the data that PLUMBOB_DATA names; None where they are not."""
+    data = os.environ.get("PLUMBOB_DATA")
+    folder = None if data is None else Path(data).resolve().parent / "real-jobs"
+    return folder if folder is not None and folder.is_dir() else None
+
+
+def of_jobs(folder: Path) -> list[str]:
+    """What `check --from-*` ends with for each file, and each of its findings."""
+    files = sorted(file for file in folder.rglob("*") if file.is_file())
+    return [line for file in files for line in _of_job(file, str(file.relative_to(folder)))]
+
+
+def _of_job(file: Path, name: str) -> Iterator[str]:
+    system = "--from-secretflow" if "secret" in name else "--from-fate"
+    printed = io.StringIO()
+    with redirect_stdout(printed), redirect_stderr(io.StringIO()):
+        code = _exit_code(["check", system, str(file), "--rows", str(TRAINED_ROWS), "--json", "--quiet"])
+    yield f"{HEADING}{name}: exit {code}"
+    for found in json.loads(printed.getvalue())["findings"] if code not in (1, 2) else []:
+        yield f"{found['attack']} {found['by']} {found['against']} {found['target']}: {found['verdict']}"
+
+
+def _exit_code(words: list[str]) -> int:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["plumbob", *words])
+        try:
+            cli.main()
+        except SystemExit as end:
+            return end.code if isinstance(end.code, int) else 0
+    return 0
