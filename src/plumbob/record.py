@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from plumbob.errors import DataError, PlanError
-from plumbob.plan import Plan
+from plumbob.plan import PROTOCOLS, Plan
 
 FORMAT = 2
 FINISHED = "finished"
@@ -186,11 +186,11 @@ class RunRecord:
     @property
     def is_calculated(self) -> bool:
         """Whether the views of an encrypted protocol were calculated without its cryptography."""
-        return self.protocol != "clear" and self.engine == "none"
+        return PROTOCOLS[self.protocol].is_encrypted and self.engine == "none"
 
     @property
     def is_encrypted(self) -> bool:
-        return self.protocol != "clear" and not self.is_calculated
+        return PROTOCOLS[self.protocol].is_encrypted and not self.is_calculated
 
     def to_json(self) -> str:
         return json.dumps(self.to_dict(), indent=2, allow_nan=False)

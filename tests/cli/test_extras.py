@@ -18,9 +18,7 @@ from tests.protocol.support import trained
 ASKED_FOR = (
     "plumbob.workshop.lab",
     "plumbob.workshop.paper",
-    "plumbob.crypto.engines.cluster",
     "plumbob.crypto.engines.workers",
-    "plumbob.crypto.engines.cuda",
     "plumbob.crypto.lattice.cluster",
     "plumbob.jobs",
 )
@@ -51,11 +49,10 @@ def test_what_nobody_asked_for_is_not_loaded(tmp_path: Path) -> None:
     [
         ("lab", "starlette", ("lab",)),
         ("ray", "ray", (*TRAIN, "--engine", "ray")),
-        ("cuda", "cupy", (*TRAIN, "--engine", "cuda")),
         ("jobs", "yaml", ("check", "--from-fate", "job.yaml")),
         ("export", "skops", ("export", "run", "--to", "skops")),
     ],
-    ids=["lab", "ray", "cuda", "jobs", "export"],
+    ids=["lab", "ray", "jobs", "export"],
 )
 def test_an_absent_extra_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, extra: str, absent: str, words: tuple[str, ...]
@@ -68,7 +65,6 @@ def test_an_absent_extra_is_named(
         trained(Plan.for_columns((2, 3), protocol="clear", epochs=1, batches="full")).save(tmp_path / "run")
     # As if it were not installed; our module that imports it may be there already.
     monkeypatch.setitem(sys.modules, absent, None)
-    monkeypatch.delitem(sys.modules, "plumbob.crypto.engines.cuda.cupy_device", raising=False)
     ended = CliRunner().invoke(app, list(words))
     assert isinstance(ended.exception, PlumbobError)
     assert f"plumbob[{extra}]" in str(ended.exception)

@@ -5,7 +5,7 @@ import pytest
 from plumbob.crypto import PrivateKey, engines, okamoto_uchiyama, paillier, profiles
 from plumbob.crypto.engines.interface import Engine
 from plumbob.crypto.okamoto_uchiyama import OkamotoUchiyamaPrivateKey
-from plumbob.crypto.paillier import PaillierPrivateKey
+from plumbob.crypto.paillier import PrivateKey
 from tests.crypto.support import seeded
 
 # Okamoto-Uchiyama has a third of the key for plaintexts, and a mask and a gap in it: 768 bits would hold one slot.
@@ -22,7 +22,7 @@ def engine(request: pytest.FixtureRequest) -> Engine:
 
 
 @pytest.fixture(scope="session")
-def paillier_key(engine: Engine) -> PaillierPrivateKey:
+def paillier_key(engine: Engine) -> PrivateKey:
     """A short Paillier key with reproducible randomness."""
     return paillier.generate(profiles.TEST_ONLY, engine, seeded("paillier"))
 
@@ -36,7 +36,7 @@ def okamoto_uchiyama_key(engine: Engine) -> OkamotoUchiyamaPrivateKey:
 @pytest.fixture(scope="session", params=["paillier", "okamoto_uchiyama"])
 def key(
     request: pytest.FixtureRequest,
-    paillier_key: PaillierPrivateKey,
+    paillier_key: PrivateKey,
     okamoto_uchiyama_key: OkamotoUchiyamaPrivateKey,
 ) -> PrivateKey:
     """A short key of each scheme in turn."""
@@ -44,6 +44,6 @@ def key(
 
 
 @pytest.fixture(scope="session")
-def standard_key(engine: Engine) -> PaillierPrivateKey:
+def standard_key(engine: Engine) -> PrivateKey:
     """A Paillier key of the default length."""
     return paillier.generate(profiles.STANDARD, engine, seeded("standard"))

@@ -14,7 +14,7 @@ from gmpy2 import mpz
 from plumbob.crypto import PrivateKey, ProofContext, okamoto_uchiyama, paillier, profiles, proof, prove
 from plumbob.crypto.admission import SMALLEST_FACTOR
 from plumbob.crypto.engines.python import PythonEngine
-from plumbob.crypto.paillier import PaillierPrivateKey
+from plumbob.crypto.paillier import PrivateKey
 from plumbob.crypto.profiles import Profile
 from tests.crypto.support import seeded
 
@@ -34,7 +34,7 @@ class Offer:
 
 
 @cache
-def honest_key(number: int = 0, profile: Profile = PROFILE) -> PaillierPrivateKey:
+def honest_key(number: int = 0, profile: Profile = PROFILE) -> PrivateKey:
     """A key as `generate` makes it, different for each number."""
     return paillier.generate(profile, ENGINE, seeded(f"honest {number}"))
 

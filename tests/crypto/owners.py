@@ -24,7 +24,7 @@ from plumbob.crypto import PublicKey, Randomness, Sendable
 from plumbob.crypto.engines.python import PythonEngine
 from plumbob.crypto.limbs import Limbs, from_ints
 from plumbob.crypto.packing import centred
-from plumbob.crypto.paillier import PaillierPrivateKey, PaillierPublicKey
+from plumbob.crypto.paillier import PrivateKey, PublicKey
 from plumbob.crypto.profiles import Profile
 
 
@@ -34,7 +34,7 @@ def ciphertexts(key: PublicKey, data: bytes) -> list[int]:
     return [int.from_bytes(data[start : start + size], "little") for start in range(0, len(data), size)]
 
 
-def with_chosen_randomness(owner: PaillierPrivateKey, plaintexts: Sequence[int], roots: Sequence[int]) -> Sendable:
+def with_chosen_randomness(owner: PrivateKey, plaintexts: Sequence[int], roots: Sequence[int]) -> Sendable:
     """Honest-looking encryptions whose randomness is not random. They are admitted like any other."""
     n = owner.public.n
     chosen = (
@@ -44,7 +44,7 @@ def with_chosen_randomness(owner: PaillierPrivateKey, plaintexts: Sequence[int],
     return Sendable(owner.public, from_ints(chosen, owner.public.ring.width))
 
 
-def randomness_root(owner: PaillierPrivateKey, ciphertext: int) -> int:
+def randomness_root(owner: PrivateKey, ciphertext: int) -> int:
     """The owner divides the message out of a reply and takes the n-th root of what is left."""
     n = owner.public.n
     vector = Sendable(owner.public, from_ints([ciphertext], owner.public.ring.width))
@@ -156,7 +156,7 @@ class SmoothKey:
     M has room for `rows` features of `width` bits, sign included.
     """
 
-    private: PaillierPrivateKey
+    private: PrivateKey
     groups: tuple[SmoothGroup, SmoothGroup]
     rows: int
     width: int
@@ -171,9 +171,9 @@ class SmoothKey:
         half = profile.key_bits // 2
         p, q = (prime_between(3 << (half - 2), 1 << half, math.prod(small), randomness) for _ in range(2))
         assert p != q
-        public = PaillierPublicKey(p * q, profile, PythonEngine(), randomness)
+        public = PublicKey(p * q, profile, PythonEngine(), randomness)
         groups = SmoothGroup(p, tuple(small)), SmoothGroup(q, tuple(small))
-        return cls(PaillierPrivateKey(p, q, public), groups, rows, width)
+        return cls(PrivateKey(p, q, public), groups, rows, width)
 
     @property
     def order(self) -> int:
@@ -216,14 +216,14 @@ def prime_between(lowest: int, highest: int, order: int, randomness: Randomness)
 # Weakened keys, as a learner might hold them. No code of the package has a way to any of them.
 
 
-class BareKey(PaillierPublicKey):
+class BareKey(PublicKey):
     """A build that adds no randomness to what goes back."""
 
     def randomisers(self, count: int) -> Limbs:
         return from_ints([1] * count, self.ring.width)
 
 
-class OneBaseKey(PaillierPublicKey):
+class OneBaseKey(PublicKey):
     """A build that randomises with powers of one secret base, as fast libraries do."""
 
     @property
@@ -249,7 +249,7 @@ class OneBaseFullLengthKey(OneBaseKey):
         return self.profile.key_bits + 128
 
 
-class ShortMaskKey(PaillierPublicKey):
+class ShortMaskKey(PublicKey):
     """A build whose masks are 80 bits longer than an honest sum, and no longer."""
 
     spare_bits = 80

@@ -10,7 +10,7 @@ from plumbob.crypto import (
     profiles,
     prove,
 )
-from plumbob.crypto.paillier import PaillierPublicKey
+from plumbob.crypto.paillier import PublicKey
 from plumbob.crypto.profiles import Profile
 from plumbob.errors import KeyRefusedError
 from tests.crypto.malformed import ENGINE, KEYS, PROFILE, SIZE, Forger, Offer, honest_key
@@ -20,7 +20,7 @@ CONTEXT = ProofContext(session=b"session 1", prover="bank", verifier="shop")
 FORGER = Forger(CONTEXT)
 
 
-def accept(offer: Offer, profile: Profile = PROFILE) -> PaillierPublicKey:
+def accept(offer: Offer, profile: Profile = PROFILE) -> PublicKey:
     """The verifier's side."""
     return admit_paillier(offer.key, offer.proof, CONTEXT, profile, ENGINE, known=offer.known)
 

@@ -31,7 +31,7 @@ from plumbob.crypto import (
 from plumbob.crypto.engines.interface import Engine
 from plumbob.crypto.engines.python import PythonEngine
 from plumbob.crypto.limbs import to_ints
-from plumbob.crypto.paillier import PaillierPrivateKey, PaillierPublicKey
+from plumbob.crypto.paillier import PrivateKey, PublicKey
 from tests.crypto.owners import (
     SMALL_PRIMES,
     BareKey,
@@ -56,7 +56,7 @@ def test_equal_plaintexts_give_different_bytes(key: PrivateKey) -> None:
     assert len(set(seen)) == len(seen)
 
 
-def test_nothing_travels_without_randomness(paillier_key: PaillierPrivateKey) -> None:
+def test_nothing_travels_without_randomness(paillier_key: PrivateKey) -> None:
     """(c - 1) modulo n, which is 0 for a ciphertext without randomness, is never 0 for what has bytes."""
     public = paillier_key.public
     zeros = [0] * 60
@@ -152,7 +152,7 @@ def reply(key: PublicKey, request: Sendable, X: Encoded) -> int:
     return ciphertext
 
 
-def request(owner: PaillierPrivateKey, roots: list[int]) -> Sendable:
+def request(owner: PrivateKey, roots: list[int]) -> Sendable:
     """Some plaintexts with chosen randomness."""
     return with_chosen_randomness(owner, [17 * row + 1 for row in range(len(roots))], roots)
 
@@ -171,7 +171,7 @@ def right(guesses: list[int], X: Encoded) -> int:
 # Attack 1: small primes as randomness.
 
 
-def attack_with_small_primes(owner: PaillierPrivateKey, learner: PublicKey, replies: int) -> tuple[float, int]:
+def attack_with_small_primes(owner: PrivateKey, learner: PublicKey, replies: int) -> tuple[float, int]:
     """The share of features read right, and the number of replies of which the attacker is sure."""
     found, sure = 0, 0
     for seed in range(replies):
@@ -183,14 +183,14 @@ def attack_with_small_primes(owner: PaillierPrivateKey, learner: PublicKey, repl
     return found / (replies * len(SMALL_PRIMES)), sure
 
 
-def test_without_fresh_randomness_features_are_read(paillier_key: PaillierPrivateKey) -> None:
+def test_without_fresh_randomness_features_are_read(paillier_key: PrivateKey) -> None:
     """A masked sum that was not randomised gives the whole column away, through a perfect mask."""
     public = paillier_key.public
     learner = BareKey(public.n, public.profile, public.engine, public.randomness)
     assert attack_with_small_primes(paillier_key, learner, replies=5) == (1.0, 5)
 
 
-def test_the_reply_carries_nothing_of_the_senders_randomness(paillier_key: PaillierPrivateKey) -> None:
+def test_the_reply_carries_nothing_of_the_senders_randomness(paillier_key: PrivateKey) -> None:
     """The same attacker reads the shipped reply no better than guessing one value in fifteen."""
     share, sure = attack_with_small_primes(paillier_key, paillier_key.public, replies=30)
     assert share < 2.5 / 15
@@ -218,7 +218,7 @@ def features_read(attacker: SmoothKey, learner: PublicKey, replies: int) -> list
     return found
 
 
-def admitted(attacker: SmoothKey) -> PaillierPublicKey:
+def admitted(attacker: SmoothKey) -> PublicKey:
     """The attacker's key as the learner takes it: with a valid proof."""
     context = ProofContext(b"session", "attacker", "learner")
     data, proof = attacker.private.public.to_bytes(), prove(attacker.private, context)

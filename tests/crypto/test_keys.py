@@ -16,10 +16,10 @@ from scipy import stats
 from plumbob.crypto import EncryptedVector, PrivateKey, PublicKey, Slots, engines, okamoto_uchiyama, paillier, profiles
 from plumbob.crypto.engines.interface import Digits, Engine, Ring
 from plumbob.crypto.engines.python import PowerTable, PythonEngine
-from plumbob.crypto.keys import OwnBase, window_table
+from plumbob.crypto.paillier import OwnBase, window_table
 from plumbob.crypto.limbs import Limbs, from_ints, to_ints
 from plumbob.crypto.okamoto_uchiyama import OkamotoUchiyamaPrivateKey
-from plumbob.crypto.paillier import PaillierPrivateKey, PaillierPublicKey
+from plumbob.crypto.paillier import PrivateKey, PublicKey
 from plumbob.crypto.profiles import Profile
 from tests.crypto.support import decrypt_signed, integers, seeded
 
@@ -36,9 +36,9 @@ def p_value(drawn: list[int]) -> float:
     return float(stats.chisquare([counts[residue] for residue in NTH_RESIDUES]).pvalue)
 
 
-def toy_key(seed: str) -> PaillierPublicKey:
+def toy_key(seed: str) -> PublicKey:
     """The shipped key class on the toy modulus: the same tables and look-ups."""
-    return PaillierPublicKey(TOY_N, TOY, PythonEngine(), seeded(seed))
+    return PublicKey(TOY_N, TOY, PythonEngine(), seeded(seed))
 
 
 @pytest.mark.parametrize("seed", ["a", "b", "c"])
@@ -71,7 +71,7 @@ def test_few_bases_would_not_be() -> None:
 @pytest.mark.parametrize("profile", [profiles.STANDARD, profiles.LONG_TERM])
 def test_bases_are_as_many_as_the_proof_needs(profile: Profile) -> None:
     """At least 272 independent bases, and 128 bits more than the key has."""
-    key = PaillierPublicKey((1 << profile.key_bits) - 1, profile, PythonEngine())
+    key = PublicKey((1 << profile.key_bits) - 1, profile, PythonEngine())
     assert key._bases >= 272
     assert key._bases * 8 >= profile.key_bits + 128
 
@@ -96,7 +96,7 @@ def test_bases_are_independent_and_exponents_full() -> None:
     """Every base is an n-th power of its own, drawn once; every randomiser uses all of them with fresh whole digits."""
     private = paillier.generate(profiles.TEST_ONLY, PythonEngine(), seeded("recorded"))
     engine = RecordingEngine()
-    key = PaillierPublicKey(private.public.n, profiles.TEST_ONLY, engine, seeded("recorded bases"))
+    key = PublicKey(private.public.n, profiles.TEST_ONLY, engine, seeded("recorded bases"))
     key.randomisers(40)
     key.randomisers(40)
     assert len(set(engine.bases)) == len(engine.bases) == key._bases
@@ -122,7 +122,7 @@ def is_nth_residue(key: PrivateKey, value: int) -> bool:
     """By the factors: the part of order p (and of order q) of an n-th power is trivial."""
     p = mpz(vars(key)["_p"])
     n = key.public.n
-    primes = [p, n // p] if isinstance(key, PaillierPrivateKey) else [p]
+    primes = [p, n // p] if isinstance(key, PrivateKey) else [p]
     return all(gmpy2.powmod(value, prime - 1, prime**2) == 1 for prime in primes)
 
 
@@ -133,7 +133,7 @@ def test_own_randomness_encrypts_zero(key: PrivateKey) -> None:
     assert len(set(drawn)) == 50
 
 
-def test_randomisers_at_the_default_length(standard_key: PaillierPrivateKey) -> None:
+def test_randomisers_at_the_default_length(standard_key: PrivateKey) -> None:
     """At 2048 bits too, randomisers are different n-th residues."""
     drawn = to_ints(standard_key.public.randomisers(4))
     assert len(set(drawn)) == 4
@@ -184,7 +184,7 @@ def test_layouts_print_no_key(key: PrivateKey) -> None:
 def test_the_default_is_2048_bits(scheme: object, monkeypatch: pytest.MonkeyPatch) -> None:
     """A key that was not asked to be anything else has the default length and engine."""
     monkeypatch.setattr(engines, "choose", PythonEngine)
-    generated: PaillierPrivateKey | OkamotoUchiyamaPrivateKey = scheme.generate()  # type: ignore[attr-defined]
+    generated: PrivateKey | OkamotoUchiyamaPrivateKey = scheme.generate()  # type: ignore[attr-defined]
     public: PublicKey = generated.public
     assert public.profile is profiles.STANDARD
     assert public.n.bit_length() == 2048

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from plumbob.crypto import Encoding, PrivateKey, PublicKey, Slots, admit, sum_bits
 from plumbob.crypto.packing import centred, per_reply
-from plumbob.crypto.paillier import PaillierPrivateKey
+from plumbob.crypto.paillier import PrivateKey
 from plumbob.errors import EncodingError, RemoteProtocolError
 from tests.crypto.support import LIGHT, decrypt_signed, seeded
 
@@ -131,7 +131,7 @@ def test_packing_needs_no_mask_to_be_right(key: PrivateKey) -> None:
     assert decrypt_signed(key, slots.pack(key.encrypt(sums))) == expected
 
 
-def test_only_the_slots_used_come_back(paillier_key: PaillierPrivateKey) -> None:
+def test_only_the_slots_used_come_back(paillier_key: PrivateKey) -> None:
     """A truncated reply has the width of its own sums; the paper's form has room for all of n."""
     public = paillier_key.public
     full = per_reply(public, SLOT_BITS)
@@ -143,7 +143,7 @@ def test_only_the_slots_used_come_back(paillier_key: PaillierPrivateKey) -> None
 
 
 @pytest.mark.parametrize(("most", "per_reply"), [(0, 19), (1, 1), (4, 4), (19, 19), (20, 19)])
-def test_a_reply_has_as_many_slots_as_asked_for(paillier_key: PaillierPrivateKey, most: int, per_reply: int) -> None:
+def test_a_reply_has_as_many_slots_as_asked_for(paillier_key: PrivateKey, most: int, per_reply: int) -> None:
     """Fewer slots in a reply mean more replies and the same bits in all; more than fit are never taken."""
     key = paillier_key.public
     bits = key.reply_bits // 19
@@ -189,7 +189,7 @@ def test_the_widest_sums_are_exact(key: PrivateKey, layout: Layout) -> None:
 
 @LIGHT
 @given(st.integers(1, 4096), st.integers(1, 30), st.integers(1, 30))
-def test_plans_widths_fit_or_are_refused(paillier_key: PaillierPrivateKey, rows: int, left: int, right: int) -> None:
+def test_plans_widths_fit_or_are_refused(paillier_key: PrivateKey, rows: int, left: int, right: int) -> None:
     """For every plan, packed extremes of the derived width stay 100 bits below n."""
     bits = sum_bits(rows, Encoding(left, 2), Encoding(right, 2))
     slots = Slots.packed(paillier_key.public, 500, bits)

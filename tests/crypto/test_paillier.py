@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from plumbob.crypto import EncryptedVector, admit, paillier, profiles
 from plumbob.crypto.engines.interface import Engine
 from plumbob.crypto.limbs import from_ints, to_ints
-from plumbob.crypto.paillier import PaillierPrivateKey
+from plumbob.crypto.paillier import PrivateKey
 from plumbob.crypto.profiles import Profile
 from plumbob.errors import CryptoError
 from tests.crypto.support import LIGHT, decrypt_signed, integers, plain_product, seeded
@@ -24,21 +24,21 @@ phe = pytest.importorskip("phe.paillier", reason="phe, the oracle of the known-a
 VECTORS = {768: 1000, 2048: 60}
 
 
-def phe_pair(key: PaillierPrivateKey) -> tuple[Any, Any]:
+def phe_pair(key: PrivateKey) -> tuple[Any, Any]:
     """phe's public and private key from the same primes."""
-    public = phe.PaillierPublicKey(key.public.n)
-    return public, phe.PaillierPrivateKey(public, int(key._p), int(key._q))
+    public = phe.PublicKey(key.public.n)
+    return public, phe.PrivateKey(public, int(key._p), int(key._q))
 
 
 @pytest.fixture(params=[768, 2048])
 def oracle_key(
-    request: pytest.FixtureRequest, paillier_key: PaillierPrivateKey, standard_key: PaillierPrivateKey
-) -> PaillierPrivateKey:
+    request: pytest.FixtureRequest, paillier_key: PrivateKey, standard_key: PrivateKey
+) -> PrivateKey:
     """A short key for many vectors, and one of the default length for some."""
     return paillier_key if request.param == 768 else standard_key
 
 
-def known_plaintexts(key: PaillierPrivateKey) -> list[int]:
+def known_plaintexts(key: PrivateKey) -> list[int]:
     """Edges of the plaintext space, then random ones of every magnitude."""
     n, randomness = key.public.n, seeded("known answers")
     edges = [0, 1, 2, n - 1, n - 2, n // 2, n // 2 + 1, int(key._p), int(key._q)]
@@ -46,7 +46,7 @@ def known_plaintexts(key: PaillierPrivateKey) -> list[int]:
     return [*edges, *(randomness.below(n) >> randomness.below(n.bit_length()) for _ in range(count))]
 
 
-def test_we_decrypt_what_phe_encrypts(oracle_key: PaillierPrivateKey) -> None:
+def test_we_decrypt_what_phe_encrypts(oracle_key: PrivateKey) -> None:
     """More than a thousand ciphertexts of phe decrypt to what phe encrypted."""
     public, _ = phe_pair(oracle_key)
     plaintexts = known_plaintexts(oracle_key)
@@ -56,14 +56,14 @@ def test_we_decrypt_what_phe_encrypts(oracle_key: PaillierPrivateKey) -> None:
     assert oracle_key.decrypt(admit(oracle_key.public, data, len(theirs))) == plaintexts
 
 
-def test_phe_decrypts_what_we_encrypt(oracle_key: PaillierPrivateKey) -> None:
+def test_phe_decrypts_what_we_encrypt(oracle_key: PrivateKey) -> None:
     """More than a thousand of our ciphertexts, by the owner, decrypt under phe to what we encrypted."""
     _, private = phe_pair(oracle_key)
     plaintexts = known_plaintexts(oracle_key)
     assert [private.raw_decrypt(value) for value in to_ints(oracle_key.encrypt(plaintexts).limbs)] == plaintexts
 
 
-def test_phe_decrypts_what_a_peer_encrypts(paillier_key: PaillierPrivateKey) -> None:
+def test_phe_decrypts_what_a_peer_encrypts(paillier_key: PrivateKey) -> None:
     """More than a thousand of our ciphertexts under somebody else's key decrypt under phe."""
     _, private = phe_pair(paillier_key)
     plaintexts = known_plaintexts(paillier_key)
@@ -71,7 +71,7 @@ def test_phe_decrypts_what_a_peer_encrypts(paillier_key: PaillierPrivateKey) -> 
     assert [private.raw_decrypt(value) for value in ours] == plaintexts
 
 
-def test_arithmetic_is_phes_bit_for_bit(oracle_key: PaillierPrivateKey) -> None:
+def test_arithmetic_is_phes_bit_for_bit(oracle_key: PrivateKey) -> None:
     """Sums, differences and multiples of ciphertexts are the very residues that phe calculates."""
     public, _ = phe_pair(oracle_key)
     vector = oracle_key.encrypt([*range(-10, 10)])
@@ -87,7 +87,7 @@ def test_arithmetic_is_phes_bit_for_bit(oracle_key: PaillierPrivateKey) -> None:
         assert same(vector * factor, [value * factor for value in theirs])
 
 
-def test_products_are_phes_bit_for_bit(oracle_key: PaillierPrivateKey) -> None:
+def test_products_are_phes_bit_for_bit(oracle_key: PrivateKey) -> None:
     """A vector times a signed matrix is the very residue that phe gets from its sums of multiples."""
     public, _ = phe_pair(oracle_key)
     values = [-7, 0, 3, 1 << 40, -(1 << 40), 1]
@@ -104,7 +104,7 @@ def test_products_are_phes_bit_for_bit(oracle_key: PaillierPrivateKey) -> None:
 
 @LIGHT
 @given(data=st.data())
-def test_signed_numbers_come_back(paillier_key: PaillierPrivateKey, data: st.DataObject) -> None:
+def test_signed_numbers_come_back(paillier_key: PrivateKey, data: st.DataObject) -> None:
     """Any abs(m) < 2**capacity_bits decrypts to itself, whoever encrypted it."""
     limit = (1 << paillier_key.public.capacity_bits) - 1
     values = [*data.draw(st.lists(st.integers(-limit, limit), max_size=5)), limit, -limit, 0, -1]
@@ -112,7 +112,7 @@ def test_signed_numbers_come_back(paillier_key: PaillierPrivateKey, data: st.Dat
     assert decrypt_signed(paillier_key, paillier_key.public.encrypt(values)) == values
 
 
-def test_decrypt_gives_residues(paillier_key: PaillierPrivateKey) -> None:
+def test_decrypt_gives_residues(paillier_key: PrivateKey) -> None:
     """What is handed on lies in [0, n), so that truncation acts on a number whose range is public."""
     n = paillier_key.public.n
     assert paillier_key.decrypt(paillier_key.encrypt([-1, 0, 1, n, n + 5])) == [n - 1, 0, 1, 0, 5]
@@ -137,21 +137,21 @@ def test_two_keys_differ(engine: Engine) -> None:
     assert gmpy2.gcd(first.public.n, second.public.n) == 1
 
 
-def test_nth_roots_are_roots(paillier_key: PaillierPrivateKey) -> None:
+def test_nth_roots_are_roots(paillier_key: PrivateKey) -> None:
     """The owner's root, raised to n, is the number again."""
     n, randomness = paillier_key.public.n, seeded("roots")
     for value in (1, n - 1, *(randomness.unit(n) for _ in range(20))):
         assert gmpy2.powmod(paillier_key.nth_root(value), n, n) == value
 
 
-def test_another_keys_ciphertexts_are_refused(paillier_key: PaillierPrivateKey, engine: Engine) -> None:
+def test_another_keys_ciphertexts_are_refused(paillier_key: PrivateKey, engine: Engine) -> None:
     """A secret key is never applied to ciphertexts of another modulus."""
     other = paillier.generate(profiles.TEST_ONLY, engine, seeded("other"))
     with pytest.raises(CryptoError, match="belong to another one"):
         paillier_key.decrypt(other.encrypt([1]))
 
 
-def test_masks_are_uniform_modulo_n(paillier_key: PaillierPrivateKey) -> None:
+def test_masks_are_uniform_modulo_n(paillier_key: PrivateKey) -> None:
     """A mask covers all of [0, n), however narrow the sum that it hides."""
     n = paillier_key.public.n
     masks = paillier_key.public.random_mask(400, bits=20)
@@ -161,7 +161,7 @@ def test_masks_are_uniform_modulo_n(paillier_key: PaillierPrivateKey) -> None:
     assert len(set(masks)) == 400
 
 
-def test_sums_too_wide_to_mask_are_refused(paillier_key: PaillierPrivateKey) -> None:
+def test_sums_too_wide_to_mask_are_refused(paillier_key: PrivateKey) -> None:
     """A sum that could wrap around n under its mask is refused before it is masked."""
     public = paillier_key.public
     assert public.reply_bits == public.profile.key_bits - 101
@@ -169,7 +169,7 @@ def test_sums_too_wide_to_mask_are_refused(paillier_key: PaillierPrivateKey) -> 
         public.random_mask(1, public.reply_bits + 1)
 
 
-def test_decrypting_zero_would_factor_n(paillier_key: PaillierPrivateKey) -> None:
+def test_decrypting_zero_would_factor_n(paillier_key: PrivateKey) -> None:
     """Past the admission, ciphertext 0 opens to (p + q)**-1 modulo n: this is why no such vector can be received."""
     public = paillier_key.public
     unchecked = EncryptedVector(public, from_ints([0], public.ring.width))
@@ -178,7 +178,7 @@ def test_decrypting_zero_would_factor_n(paillier_key: PaillierPrivateKey) -> Non
     assert {(prime_sum + root) // 2, (prime_sum - root) // 2} == {paillier_key._p, paillier_key._q}
 
 
-def test_neighbours_share_no_factor(paillier_key: PaillierPrivateKey) -> None:
+def test_neighbours_share_no_factor(paillier_key: PrivateKey) -> None:
     """Ciphertexts of neighbouring messages are unrelated: their quotients are all different."""
     modulus = paillier_key.public.ring.modulus
     drawn = to_ints(paillier_key.encrypt(list(range(50))).limbs)

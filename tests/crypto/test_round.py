@@ -24,7 +24,7 @@ from plumbob.crypto import (
 )
 from plumbob.crypto.engines.interface import Engine
 from plumbob.crypto.engines.python import PythonEngine
-from plumbob.crypto.paillier import PaillierPrivateKey, PaillierPublicKey
+from plumbob.crypto.paillier import PrivateKey, PublicKey
 from plumbob.crypto.profiles import Profile
 from tests.crypto.support import decrypt_signed, integers, plain_product, seeded
 
@@ -46,7 +46,7 @@ def play(name: str, profile: Profile, engine: Engine, seed: str = "round") -> di
     opened = slots.to_bytes(slots.truncate(key.decrypt(admit(key.public, reply, slots.replies))))
     return {
         "key": key.public.to_bytes().hex(),
-        "proof": digest(prove(key, CONTEXT)) if isinstance(key, PaillierPrivateKey) else "",
+        "proof": digest(prove(key, CONTEXT)) if isinstance(key, PrivateKey) else "",
         "request": request.hex(),
         "reply": reply.hex(),
         "opened": opened.hex(),
@@ -93,7 +93,7 @@ def test_frozen_ciphertexts_still_open(engine: Engine) -> None:
     """Ciphertexts from the past decrypt today: the key, its byte order and the scheme are what they were."""
     frozen = json.loads(FROZEN.read_text())["ciphertexts"]
     p, q = int(frozen["p"], 16), int(frozen["q"], 16)
-    key = PaillierPrivateKey(p, q, PaillierPublicKey(p * q, profiles.insecure_for_tests(512), engine))
+    key = PrivateKey(p, q, PublicKey(p * q, profiles.insecure_for_tests(512), engine))
     data = bytes.fromhex(frozen["data"])
     assert decrypt_signed(key, admit(key.public, data, len(frozen["plaintexts"]))) == frozen["plaintexts"]
 

@@ -13,7 +13,7 @@ from plumbob.crypto import EncryptedVector, PrivateKey, Sendable, admit, engines
 from plumbob.crypto.engines.interface import Engine, IntegerMatrix, Ring
 from plumbob.crypto.engines.python import PythonEngine
 from plumbob.crypto.limbs import from_ints, is_less, to_ints
-from plumbob.crypto.paillier import PaillierPrivateKey, PaillierPublicKey
+from plumbob.crypto.paillier import PrivateKey, PublicKey
 from plumbob.errors import CiphertextRefusedError, CryptoError
 from tests.crypto.malformed import CIPHERTEXTS, PAILLIER_CIPHERTEXTS
 from tests.crypto.support import LIGHT, CountingEngine, decrypt_signed, integers, plain_product, seeded
@@ -144,9 +144,9 @@ def counted(private: PrivateKey) -> tuple[PrivateKey, CountingEngine]:
     """The same key on an engine that counts."""
     counting = CountingEngine(private.public.engine)
     public = private.public
-    if isinstance(private, PaillierPrivateKey):
-        again = PaillierPublicKey(public.n, public.profile, counting, public.randomness)
-        return PaillierPrivateKey(int(private._p), int(private._q), again), counting
+    if isinstance(private, PrivateKey):
+        again = PublicKey(public.n, public.profile, counting, public.randomness)
+        return PrivateKey(int(private._p), int(private._q), again), counting
     assert isinstance(private, okamoto_uchiyama.OkamotoUchiyamaPrivateKey)
     p, q = int(private._p), private.public.n // int(private._p) ** 2
     twin = okamoto_uchiyama.OkamotoUchiyamaPublicKey(
@@ -185,7 +185,7 @@ def test_a_bad_one_among_many_never_reaches_the_key(key: PrivateKey, place: int)
 
 
 @pytest.mark.parametrize("name", PAILLIER_CIPHERTEXTS)
-def test_multiples_of_n_never_reach_the_key(paillier_key: PaillierPrivateKey, name: str) -> None:
+def test_multiples_of_n_never_reach_the_key(paillier_key: PrivateKey, name: str) -> None:
     """Multiples of n, which open to something about the factors, are refused before anything is calculated."""
     refused_without_secret(
         paillier_key, PAILLIER_CIPHERTEXTS[name](paillier_key, paillier_key.encrypt([1, 2, 3]).to_bytes())

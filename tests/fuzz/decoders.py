@@ -19,7 +19,7 @@ import msgspec
 import numpy as np
 
 from plumbob.crypto import ProofContext, Slots, admit, admit_paillier, engines, paillier, profiles, prove
-from plumbob.crypto.paillier import PaillierPrivateKey
+from plumbob.crypto.paillier import PrivateKey
 from plumbob.data import split_array
 from plumbob.errors import PlumbobError
 from plumbob.jobs import judge, plan_to_check, plan_to_move, read_job
@@ -171,7 +171,7 @@ def frame_seeds() -> list[bytes]:
 
 
 @cache
-def key() -> PaillierPrivateKey:
+def key() -> PrivateKey:
     """A short one."""
     return paillier.generate(PROFILE, engines.choose("python"))
 

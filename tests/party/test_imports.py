@@ -27,7 +27,7 @@ sys.addaudithook(_note)
 """
 PROGRAM = "from plumbob.cli import main; main()"
 # The packages of every extra, as they are imported where that differs from the name they are installed by.
-IMPORTED_AS = {"cupy-cuda13x": "cupy", "pyyaml": "yaml", "pytest-timeout": "pytest_timeout", "pytest-xdist": "xdist"}
+IMPORTED_AS = {"pyyaml": "yaml", "pytest-timeout": "pytest_timeout", "pytest-xdist": "xdist"}
 
 
 def packages_of_extras() -> set[str]:
@@ -44,8 +44,6 @@ FORBIDDEN = {"flint", "sklearn", *packages_of_extras()} - {"pandas"}
 UPSTAIRS = (
     "plumbob.workshop",
     "plumbob.attacks",
-    "plumbob.crypto.engines.cluster",
-    "plumbob.crypto.engines.cuda",
     "plumbob.jobs",
 )
 PLANS = {

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob import cli
-from plumbob.crypto.paillier import PaillierPublicKey
+from plumbob.crypto.paillier import PublicKey
 from plumbob.data import Table
 from plumbob.party import aligned, refusals, signature
 from plumbob.party.home import Home
@@ -211,7 +211,7 @@ def run_command(words: list[str], place: Path, circumstances: Circumstances) -> 
 def keep_secrets(folder: Path) -> None:
     """From now on, what this process must not show lies in this folder too."""
     folder.mkdir(exist_ok=True)
-    random_mask, noise_of = PaillierPublicKey.random_mask, TrainingParty._noise
+    random_mask, noise_of = PublicKey.random_mask, TrainingParty._noise
 
     def keep(name: str, data: bytes) -> None:
         with (folder / name).open("ab") as handle:
@@ -222,7 +222,7 @@ def keep_secrets(folder: Path) -> None:
         keep("draws", data)
         return data
 
-    def mask(key: PaillierPublicKey, count: int, bits: int) -> list[int]:
+    def mask(key: PublicKey, count: int, bits: int) -> list[int]:
         masks = random_mask(key, count, bits)
         keep("masks", "".join(f"{value}\n" for value in masks).encode())
         return masks
@@ -234,5 +234,5 @@ def keep_secrets(folder: Path) -> None:
 
     SqliteJournal.__init__.__defaults__ = (draw,)
     # A checker cannot see that these are the same functions, with a copy.
-    setattr(PaillierPublicKey, "random_mask", mask)  # noqa: B010  # A checker would refuse the assignment.
+    setattr(PublicKey, "random_mask", mask)  # noqa: B010  # A checker would refuse the assignment.
     setattr(TrainingParty, "_noise", noise)  # noqa: B010  # The same.

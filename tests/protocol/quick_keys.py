@@ -9,18 +9,18 @@ from typing import Any
 import pytest
 
 from plumbob.crypto import PrivateKey, engines, paillier
-from plumbob.crypto.keys import PublicKey
-from plumbob.crypto.paillier import PaillierPrivateKey, PaillierPublicKey
+from plumbob.crypto.paillier import PublicKey
+from plumbob.crypto.paillier import PrivateKey, PublicKey
 from plumbob.plan import Plan
 from plumbob.protocol import arbiter, bound_shares, exchange, shares
 from plumbob.protocol.handshake import Participant, profile_of
 from tests.crypto.support import seeded
 
-MADE: dict[tuple[str, int], PaillierPrivateKey] = {}
+MADE: dict[tuple[str, int], PrivateKey] = {}
 TABLES: dict[int, Any] = {}
 
 
-def made_key(name: str, plan: Plan) -> PaillierPrivateKey:
+def made_key(name: str, plan: Plan) -> PrivateKey:
     """A party's key under a plan of this length."""
     if (name, plan.key_bits) not in MADE:
         key = paillier.generate(profile_of(plan), engines.choose(threads=1), seeded(name))
@@ -44,8 +44,8 @@ def binding(name: str) -> str:
 
 def _make_key(participant: Participant, name: str) -> PrivateKey:
     made = made_key(name, participant.plan)
-    public = PaillierPublicKey(made.public.n, made.public.profile, participant.engine, participant.draws.of("own key"))
-    key = PaillierPrivateKey(int(made._p), int(made._q), public)
+    public = PublicKey(made.public.n, made.public.profile, participant.engine, participant.draws.of("own key"))
+    key = PrivateKey(int(made._p), int(made._q), public)
     vars(key)["_own_bases"] = made._own_bases
     participant.keys.append(key)
     return key

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from plumbob.plan import Plan
-from plumbob.plan.rules import MOST_SHARING
+from plumbob.plan.protocols import MOST_SHARING
 
 LABEL_NOISE = "--noise sound --epsilon 1 --row-norm 1"
 FEATURE_NOISE = "--noise std --noise-std {std:g} --row-norm 1"
@@ -20,8 +20,8 @@ def fix_for(plan: Plan, attack: str, target: str) -> str:
     """Flags that stop it; empty where no flag does."""
     if attack in ("packing", "claimed-width") and plan.replies == "paper":
         return "--replies packed"
-    if plan.protocol == "shares":
-        return "--open never" if plan.open == "own" else ""
+    if not plan.kind.shows_gradients:
+        return "--open never" if plan.opens_weights else ""
     noise = _noise(plan, target)
     if len(plan.learners) > MOST_SHARING:
         return noise
@@ -54,9 +54,9 @@ def _noise(plan: Plan, target: str) -> str:
 
 def notes_for(plan: Plan) -> Iterator[str]:
     """What the audit does not judge, one sentence each."""
-    if plan.protocol != "shares" or plan.open != "never":
+    if not plan.is_closed:
         yield "The finished model is not judged: a party's final weights depend on everybody's data."
-    if plan.protocol == "shares" and len(plan.learners) > 2:
+    if plan.kind.has_lattices and not plan.is_between_two:
         yield HONEST_BUT_CURIOUS
     yield from prediction_notes(plan)
     if plan.held_out_by:
@@ -89,7 +89,7 @@ def prediction_notes(plan: Plan) -> Iterator[str]:
     """
     asker, others = plan.label_party.name, [party.name for party in plan.feature_parties]
     theirs = sum(party.features for party in plan.feature_parties)
-    if plan.protocol == "shares" and plan.open == "never":
+    if plan.is_closed:
         weights, whose = plan.columns, "the joint weights"
         yield f"The weights are never opened: each prediction shows {asker} one joint score and nobody's part of it."
     elif len(others) == 1:

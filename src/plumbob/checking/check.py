@@ -130,7 +130,7 @@ def _assumptions(figures: Figures) -> Iterator[str]:
 
 def _lattice_notes(figures: Figures) -> Iterator[str]:
     """What the products rest on, and what a party gains that does not keep to the protocol."""
-    if figures.plan.protocol != "shares" or figures.plan.scheme != "lattice":
+    if not figures.plan.kind.has_lattices:
         return
     yield (
         "Lattice products rest on RLWE with ternary secrets: 128 bits by the table of Bossuat et al. (2024). Every key "
@@ -142,9 +142,9 @@ def _lattice_notes(figures: Figures) -> Iterator[str]:
 
 def dishonest_notes(plan: Plan, trained: int) -> Iterator[str]:
     """What a party that does not keep to the protocol can gain over shares of this many rows to train on."""
-    if plan.protocol == "shares" and plan.scheme == "lattice" and len(plan.learners) == 2:
+    if plan.kind.has_lattices and plan.is_between_two:
         yield f"A dishonest party can spoil the model, and {carried_in_words(plan, trained)}."
-    if plan.protocol == "shares" and plan.scheme == "lattice" and plan.open == "never" and plan.test_share:
+    if plan.kind.has_lattices and plan.is_closed and plan.test_share:
         yield (
             f"Held-out rows are scored when training ends. If {plan.label_party.name} breaks the protocol, "
             "their scores can show it one of a peer's columns instead: at most 22 bits per row (altered-shares; "

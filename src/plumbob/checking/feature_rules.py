@@ -142,7 +142,7 @@ def steering(figures: Figures, party: str) -> Judgement:
 def _without_pushes(figures: Figures, party: str) -> Judgement | None:
     if not figures.sees_sums:
         return blocked("In shares nobody sees a residual, so a push shows nothing.")
-    if figures.plan.protocol == "clear":
+    if not figures.plan.kind.is_encrypted:
         return not_applicable("clear is calculated in one place: no party could push another's weights.")
     if (reason := without_sums(figures, party)) is not None:
         return reason
@@ -156,7 +156,7 @@ def _without_pushes(figures: Figures, party: str) -> Judgement | None:
 def _is_enough(figures: Figures, party: str, people: int, read: int) -> bool:
     """Columns, or with an arbiter inner products with people's rows, of which a rotation of them needs nearly all."""
     width = figures.peer_columns(party)
-    if figures.plan.protocol == "arbiter":
+    if figures.plan.kind.has_arbiter:
         return read >= min(width, people)
     return read >= (1.0 if figures.plan.row_norm else ENOUGH_COLUMNS) * width
 
@@ -167,9 +167,9 @@ def _is_steady(figures: Figures, party: str) -> bool:
     if plan.sigmoid != "taylor":
         return False
     if plan.batches == "full":
-        return figures.is_still(party) or (len(plan.learners) == 2 and not plan.row_norm) or plan.protocol == "arbiter"
+        return figures.is_still(party) or (len(plan.learners) == 2 and not plan.row_norm) or plan.kind.has_arbiter
     # In other batches the row that an arbiter's attacker pushes along is not there to be read.
-    return plan.protocol == "exchange" and figures.is_still(party)
+    return plan.kind.lends_keys and figures.is_still(party)
 
 
 def _without_residuals(figures: Figures, party: str) -> Judgement | None:

@@ -10,8 +10,7 @@ import numpy as np
 from plumbob.arrays import Vector
 from plumbob.checking.at_home import AtHome
 from plumbob.checking.coalitions import JOINT
-from plumbob.crypto.keys import SLACK_BITS
-from plumbob.crypto.okamoto_uchiyama import GAP_BITS, MASK_BITS
+from plumbob.crypto.paillier import SLACK_BITS
 from plumbob.data import largest_batch, steps_per_epoch
 from plumbob.model.sigmoid import LINEAR, SIGMOIDS
 from plumbob.model.starts import uniform_reach
@@ -85,7 +84,7 @@ class Figures:
     @property
     def sees_sums(self) -> bool:
         """Whether parties see their gradients."""
-        return self.plan.protocol != "shares"
+        return self.plan.kind.shows_gradients
 
     def columns(self, name: str) -> int:
         """Own columns, the intercept among them: equations a step."""
@@ -282,8 +281,6 @@ class Figures:
     @property
     def plaintext_bits(self) -> int:
         """The widest sum that a reply can carry under its mask."""
-        if self.plan.scheme == "okamoto-uchiyama":
-            return -(-self.plan.key_bits // 3) - 2 - GAP_BITS - MASK_BITS - 1
         return self.plan.key_bits - 1 - SLACK_BITS
 
     @property
@@ -298,7 +295,7 @@ class Figures:
         if self.plan.replies == "paper":
             return [self.plan.key_bits] * columns
         room = max(1, self.plaintext_bits // self.slot_bits)
-        per_reply = 1 if self.plan.replies == "single" else min(self.plan.reply_slots or room, room)
+        per_reply = min(self.plan.reply_slots or room, room)
         return [min(per_reply, columns - start) * self.slot_bits for start in range(0, columns, per_reply)]
 
     def readable_residuals(self, name: str) -> int:

@@ -1,9 +1,9 @@
-"""Keys that protect nothing, or whose protection nobody proved: one finding for the whole plan."""
+"""Keys that protect nothing: one finding for the whole plan."""
 
 from collections.abc import Iterator
 
 from plumbob.checking.figures import Figures
-from plumbob.checking.verdict_words import DEGRADES, LEAKS
+from plumbob.checking.verdict_words import LEAKS
 from plumbob.plan import Plan
 from plumbob.record import Finding
 
@@ -11,28 +11,20 @@ KEYS = "keys"
 """In the place of an attack's name: no party needs to do anything for it."""
 STORY = (
     "Everything that travels is only as secret as the key that encrypted it. A short key can be factored by "
-    "anyone who recorded the messages, and a key without a proof of its form may have a back door."
+    "anyone who recorded the messages."
 )
 REFERENCE = "crypto/profiles.py, crypto/proof.py"
 
 
 def key_findings(figures: Figures) -> Iterator[Finding]:
-    """For keys too short to protect anything, and for keys without a proof of their form."""
+    """For keys too short to protect anything."""
     plan = figures.plan
-    if plan.protocol == "clear" or plan.scheme == "lattice":
-        return
-    if plan.test_only_keys:
+    if plan.kind.has_key_bits and plan.test_only_keys:
         why = (
             f"Keys of {plan.key_bits} bits are for tests only: anyone who sees the messages can factor such keys with "
             "enough patience, and then read every label, score and column that was encrypted."
         )
         yield _finding(plan, LEAKS, why, "--no-test-only-keys --key-bits 2048")
-    elif plan.scheme == "okamoto-uchiyama":
-        why = (
-            "Okamoto-Uchiyama keys come without a proof of their form: a party that makes a malformed key may read "
-            "more than its sums, and no message shows it."
-        )
-        yield _finding(plan, DEGRADES, why, "--scheme paillier")
 
 
 def _finding(plan: Plan, verdict: str, why: str, fix: str) -> Finding:

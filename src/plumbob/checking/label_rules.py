@@ -148,7 +148,7 @@ def label_chosen_rows(figures: Figures, party: str) -> Judgement:
     plan, columns = figures.plan, figures.columns(party)
     if not figures.sees_sums:
         return _chosen_on_opened_weights(figures, party)
-    if plan.protocol == "clear":
+    if not plan.kind.is_encrypted:
         return not_applicable("clear is calculated in one place: there is no party that could choose its rows.")
     steps = figures.steps * figures.runs
     each, in_all = min(columns, figures.batch), min(columns * steps, figures.rows)
@@ -160,7 +160,7 @@ def label_chosen_rows(figures: Figures, party: str) -> Judgement:
         forecast = reading(figures, party, 1.0, figures.visits, judged=_sample(columns))
         numbers += f", each under noise of {figures.noise_toward(party):.3g} per visit"
         return _judge_forecast(figures, party, forecast, numbers)
-    if plan.start == "zero" or (plan.protocol == "exchange" and figures.has_labels_alone):
+    if plan.start == "zero" or (plan.kind.lends_keys and figures.has_labels_alone):
         bits = min(figures.slot_bits - plan.residual_bits - 2, 60)
         readable = min(figures.batch, columns * bits)
         numbers += f"; columns of powers of two read {readable} of {figures.batch:,} labels in the first step alone"
@@ -196,8 +196,6 @@ def claimed_width(figures: Figures, party: str) -> Judgement:
     """More columns than agreed."""
     if (reason := without_replies(figures, party)) is not None:
         return reason
-    if figures.plan.sigmoid != "taylor":
-        return not_applicable("Each row has three terms here; packing reads them with less effort.")
     return blocked(
         f"Widths are agreed: the plan's hash fixes {figures.columns(party)} columns, and any other number of sums ends "
         "the run; the columns that were agreed need not be real, so they all count here."
@@ -208,7 +206,7 @@ def without_replies(figures: Figures, party: str) -> Judgement | None:
     """Hidden values need somebody who hands opened sums back."""
     if not figures.sees_sums:
         return blocked("In shares no sums are handed back, so nothing can be hidden in them.")
-    if figures.plan.protocol == "clear":
+    if not figures.plan.kind.is_encrypted:
         return not_applicable("clear is calculated in one place: nobody hands opened sums back.")
     if figures.plan.unmasked_gradients_for_the_arbiter:
         return not_applicable("Replies have no masks: the arbiter would see what is hidden in them.")
@@ -234,8 +232,7 @@ def hidden_room(figures: Figures, party: str) -> ReplyCapacity:
     numbers = f"Replies of {bits:,} bits per step, meant for {sums}, have room for {room}"
     if figures.plan.replies == "paper":
         return ReplyCapacity(min(1.0, readable / rows), True, numbers)
-    # The other terms of minimax cannot be replayed, so a step's sums would be lost there.
-    if readable < rows or figures.widths.terms > 1:
+    if readable < rows:
         return ReplyCapacity(min(readable, rows) / figures.rows, False, numbers)
     in_longest = figures.longest_batch / figures.rows if figures.longest_batch > readable else 0.0
     return ReplyCapacity(
@@ -278,7 +275,7 @@ def _without_opened_weights(figures: Figures, keeps_its_norm: bool) -> Judgement
     Noise for whole rows blocks nobody who may exceed its norm bound.
     """
     plan = figures.plan
-    if plan.open == "never":
+    if plan.is_closed:
         return blocked("No sums are seen, and the weights are never opened.")
     if plan.noise == "rows":
         # For a label drawn by a fair coin: at most this much more than guessing (docs/privacy.md).

@@ -63,13 +63,13 @@ def garbage_replies(figures: Figures, party: str) -> Judgement:
 def _without_openings(figures: Figures, party: str, shown_behind_masks: str) -> Judgement | None:
     """Where no weight is opened. Among three or more, the label party still sees masked numbers."""
     plan = figures.plan
-    if (plan.protocol, plan.scheme) != ("shares", "lattice"):
+    if not plan.kind.has_lattices:
         return not_applicable("There are no lattice products in this plan.")
-    if plan.open == "never" and not figures.is_between_two and party == plan.label_party.name:
+    if plan.is_closed and not figures.is_between_two and party == plan.label_party.name:
         return Judgement(
             DEGRADES, f"No weight is opened, but {party} adds up numbers behind masks: {shown_behind_masks}."
         )
-    if plan.open == "never":
+    if plan.is_closed:
         return blocked(f"No weight is opened to {party}: this way it can spoil the model, but learns nothing.")
     if not figures.columns(party):
         return not_applicable(f"{party} has no columns, so no weight is opened to it.")

@@ -122,7 +122,7 @@ def batch_lengths(figures: Figures) -> Counts:
 def opened_weights(figures: Figures, steps: int, columns: int) -> Counts:
     """In `shares`: nothing but the weights at the end of each run, if they are opened."""
     equations = np.zeros(steps, dtype=np.int64)
-    if figures.plan.open == "own":
+    if figures.plan.opens_weights:
         equations[figures.steps - 1 :: figures.steps] = columns
     return equations
 
@@ -169,7 +169,7 @@ def gains(figures: Figures) -> Iterator[Gain]:
             continue
         if party.role == "features":
             yield from _decoding_gains(figures, party.name, columns)
-        if plan.protocol == "exchange":
+        if plan.kind.lends_keys:
             yield _reply_gain(figures, party.name, columns)
     if plan.arbiter is not None and plan.unmasked_gradients_for_the_arbiter:
         columns = sum(figures.columns(party.name) for party in plan.learners)
@@ -177,7 +177,7 @@ def gains(figures: Figures) -> Iterator[Gain]:
 
 
 def _opened_gain(figures: Figures, party: str, columns: int) -> Iterator[Gain]:
-    if figures.plan.open == "own" and party != figures.plan.label_party.name:
+    if figures.plan.opens_weights and party != figures.plan.label_party.name:
         equations = columns * figures.runs
         yield Gain(
             party, "opened weights", "labels", equations, f"{columns} equations per run about everybody's labels"

@@ -50,7 +50,7 @@ def masked_share_findings(figures: Figures) -> Iterator[Finding]:
 
 def is_masked(plan: Plan) -> bool:
     """Whether a run has numbers behind masks."""
-    return plan.protocol == "shares" and plan.scheme == "lattice" and len(plan.learners) > 2
+    return plan.kind.has_lattices and not plan.is_between_two
 
 
 def _finding(by: str, against: str, why: str) -> Finding:

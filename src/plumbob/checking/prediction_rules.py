@@ -74,7 +74,7 @@ def carried_in_words(plan: Plan, trained: int) -> str:
 
 
 def _is_shared(plan: Plan) -> bool:
-    return plan.protocol == "shares" and plan.open == "never"
+    return plan.is_closed
 
 
 def _weights(plan: Plan, against: str, predicted: int) -> Finding:

@@ -33,7 +33,7 @@ def noise_notes(figures: Figures) -> Iterator[str]:
         yield from row_notes(plan, figures.rows)
     elif plan.noise != "none":
         yield f"The noise is expected to cost {_in_words(label_noise_loss(figures))} of AUC; it protects no whole row."
-    elif plan.protocol in ("exchange", "arbiter"):
+    elif plan.kind.is_encrypted and plan.kind.shows_gradients:
         offered = replace(figures, plan=plan.replace(**LABEL_NOISE_OFFERED))
         yield (
             "Noise for labels, --noise sound --epsilon 1 --row-norm 1, is expected to cost"
@@ -132,5 +132,5 @@ def _not_covered(plan: Plan) -> Iterator[str]:
         "Not covered: who takes part and how many; column names and categories; held-out rows and later predictions."
     )
     yield "Each further run on the same rows spends the budget again, and what is spent adds up."
-    if plan.protocol == "clear":
+    if not plan.kind.is_encrypted:
         yield "In clear the noise comes from a seed: this is an experiment and protects nobody."

@@ -33,7 +33,7 @@ LabelColumn = Annotated[
 ]
 EngineOption = Annotated[
     str,
-    typer.Option(help="Arithmetic backend; `ray` uses a cluster, `cuda` a GPU.", metavar="auto|native|python|ray|cuda"),
+    typer.Option(help="Arithmetic backend; `ray` uses a cluster, for shares.", metavar="auto|native|python|ray"),
 ]
 Jobs = Annotated[int | None, typer.Option(help="Number of cores to use (default: all).", min=1)]
 AcceptLeaks = Annotated[

@@ -14,15 +14,13 @@ from plumbob.checking.check import figures_of
 from plumbob.checking.figures import Figures
 from plumbob.commands.estimate_lattice import lattice_cost
 from plumbob.counting import counted
-from plumbob.crypto import PrivateKey, engines, lattice, okamoto_uchiyama, paillier, profiles
+from plumbob.crypto import PrivateKey, engines, lattice, paillier, profiles
 from plumbob.crypto.calibration import Costs, measured
 from plumbob.crypto.engines import Engine, ProductShape
 from plumbob.data import store
 from plumbob.plan import Plan
 from plumbob.protocol.messages import HEADER
-from plumbob.protocol.openings import RING_BITS, WEIGHTS
-from plumbob.protocol.shares import share_bytes
-from plumbob.protocol.widths import replies_for, slots_for, usual_shape
+from plumbob.protocol.widths import slots_for
 
 MEBIBYTE = 2**20
 CLEAR_STEP_SECONDS = 2e-4
@@ -77,7 +75,7 @@ class Trials:
 
     def key(self, plan: Plan, engine: Engine) -> tuple[PrivateKey, float, float]:
         """A key as the plan wants it, with the seconds and the bytes that making it took."""
-        kind = (engine.name, plan.scheme, plan.key_bits, plan.test_only_keys)
+        kind = (engine.name, plan.key_bits, plan.test_only_keys)
         if kind not in self._keys:
             before, started = _resident(), time.perf_counter()
             key = _key(plan, engine)
@@ -95,16 +93,16 @@ class Trials:
 def estimate(plan: Plan, rows: int | None = None, jobs: int | None = None, trials: Trials | None = None) -> Estimate:
     """Measured on this machine: now, unless earlier `trials` have it."""
     figures = figures_of(plan, rows)
-    if plan.protocol == "clear":
+    if not plan.kind.is_encrypted:
         step = CLEAR_STEP_SECONDS + CLEAR_ENTRY_SECONDS * figures.batch * plan.columns
         return _estimate(figures, "none", 0.0, step, 0, 0.0)
-    if (plan.protocol, plan.scheme) == ("shares", "lattice"):
+    if plan.kind.has_lattices:
         native = lattice.choose("auto", jobs)
         cost = lattice_cost(figures, native)
         return _estimate(
             figures, native.name, cost.setup_seconds, cost.step_seconds, cost.bytes_sent, float(cost.key_memory)
         )
-    engine = engines.choose("auto", jobs or engines.cores(), usual_shape(plan))
+    engine = engines.choose("auto", jobs or engines.cores())
     trials = trials or Trials()
     key, setup, memory = trials.key(plan, engine)
     products = list(products_of(figures, key, figures.batch))
@@ -159,22 +157,11 @@ def products_of(figures: Figures, key: PrivateKey, rows: int) -> Iterator[Produc
         columns = figures.columns(learner.name)
         if not columns:
             continue
-        if plan.protocol == "shares":
-            yield from _shared_products(figures, key, columns, rows)
-            continue
         slots = slots_for(plan, figures.widths, key.public, columns, figures.rows)
-        terms = rows * figures.widths.terms
-        helpers = 1 if plan.protocol == "arbiter" else len(plan.learners) - 1
+        terms = rows
+        helpers = 1 if plan.kind.has_arbiter else len(plan.learners) - 1
         for _ in range(helpers):
             yield ProductCost(terms, columns, slots.replies, slots.opened_bytes)
-
-
-def _shared_products(figures: Figures, key: PrivateKey, columns: int, rows: int) -> Iterator[ProductCost]:
-    """The peer's share of own weights times own rows, then its share of the residuals times own columns."""
-    longest = max(figures.longest_batch, *(figures.columns(party.name) for party in figures.plan.learners))
-    bits = RING_BITS + figures.widths.features.bits + longest.bit_length() + 2
-    for terms, sums in ((columns, rows), (rows, columns)):
-        yield ProductCost(terms, sums, replies_for(figures.plan, key.public, sums, bits).replies, 0)
 
 
 def bytes_sent(figures: Figures, key: PrivateKey) -> int:
@@ -182,20 +169,12 @@ def bytes_sent(figures: Figures, key: PrivateKey) -> int:
     steps = figures.steps // figures.plan.passes
     usual = _bytes_of_step(figures, key, figures.batch)
     last = _bytes_of_step(figures, key, figures.longest_batch)
-    sent = (usual * (steps - 1) + last) * figures.plan.passes
-    if figures.plan.protocol == "shares":
-        columns = [figures.columns(party.name) for party in figures.plan.learners]
-        sent += sum(HEADER.size + share_bytes(count) for count in columns)
-        if figures.plan.open == "own":
-            sent += sum(HEADER.size + WEIGHTS.size(count) for count in columns)
-        else:
-            sent += sum(HEADER.size + count * key.public.ciphertext_bytes for count in columns)
-    return sent
+    return (usual * (steps - 1) + last) * figures.plan.passes
 
 
 def _bytes_of_step(figures: Figures, key: PrivateKey, rows: int) -> int:
     plan, size = figures.plan, key.public.ciphertext_bytes
-    if plan.protocol == "arbiter":
+    if plan.kind.has_arbiter:
         # Scores to the label party and joint residuals back, for each feature party; then everybody's sums.
         vectors = 2 * len(plan.feature_parties) * (HEADER.size + rows * size)
         return vectors + sum(
@@ -218,16 +197,14 @@ def step_seconds(figures: Figures, products: list[ProductCost], costs: Costs) ->
     seconds = OVERHEAD_SECONDS + sum(
         product.terms * product.sums * costs.entry + product.replies * per_reply for product in products
     )
-    if figures.plan.protocol == "arbiter":
+    if figures.plan.kind.has_arbiter:
         # Everybody encrypts under a key of which only the arbiter has the secret. Then the label party randomises the
         # joint residuals for each of the others, on its part of the cores, while they wait.
         learners = len(figures.plan.learners)
         joint = (learners - 1) * learners * costs.randomisation
         return seconds + figures.batch * (learners * costs.foreign_encryption + joint)
-    if figures.plan.protocol == "shares":
-        return seconds + sum(product.terms for product in products) * costs.encryption
     # One encryption serves all learners.
-    return seconds + len(figures.plan.learners) * figures.batch * figures.widths.terms * costs.encryption
+    return seconds + len(figures.plan.learners) * figures.batch * costs.encryption
 
 
 def _shape(figures: Figures, products: list[ProductCost]) -> ProductShape:
@@ -238,8 +215,7 @@ def _shape(figures: Figures, products: list[ProductCost]) -> ProductShape:
 def _key(plan: Plan, engine: Engine) -> PrivateKey:
     test_only = plan.test_only_keys
     profile = profiles.insecure_for_tests(plan.key_bits) if test_only else profiles.for_key_bits(plan.key_bits)
-    make = okamoto_uchiyama.generate if plan.scheme == "okamoto-uchiyama" else paillier.generate
-    key: PrivateKey = make(profile, engine)
+    key = paillier.generate(profile, engine)
     # Both make their tables on first use.
     key.encrypt([0])
     key.public.randomisers(1)
@@ -255,8 +231,8 @@ def peak_memory(figures: Figures) -> float:
     in_memory = sum(size for size in data_bytes(figures) if size < store.MAPPED_FROM)
     data = COPIES_OF_DATA * in_memory + BYTES_OF_IDS * figures.rows * len(plan.learners)
     sums = 8.0 * figures.steps * (plan.columns + 1)
-    size = plan.key_bits / 4 if plan.scheme == "paillier" else plan.key_bits / 8
-    ciphertexts = 0.0 if plan.protocol == "clear" else len(plan.learners) * figures.longest_batch * size
+    size = plan.key_bits / 4 if plan.kind.is_encrypted else 0.0
+    ciphertexts = len(plan.learners) * figures.longest_batch * size
     return _resident() + LIBRARIES + data + sums + COPIES_OF_CIPHERTEXTS * ciphertexts
 
 

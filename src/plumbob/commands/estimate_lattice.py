@@ -94,7 +94,7 @@ def _masked_bytes(shape: LatticeShape) -> int:
 def _end_bytes(shape: LatticeShape) -> int:
     """Opened weights, or what prediction is bound to."""
     others = shape.parties - 1
-    if shape.plan.open == "own":
+    if shape.plan.opens_weights:
         return others * sum(HEADER.size + WEIGHTS.size(columns) for columns in _columns(shape))
     bound = [shape.scores(party.name, 1) for party in shape.plan.learners]
     requests = sum(HEADER.size + SEED_BYTES + layout.request_bytes + _key_bytes(layout) for layout in bound)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from plumbob.errors import PlanError
-from plumbob.plan import KEYS, VERSION, Plan, SettingKey, default_of
+from plumbob.plan import KEYS, Plan, SettingKey, default_of
 
 PANEL = "Keys of the plan (a flag wins over the file)"
 RARE_PANEL = "Other keys of the plan"
@@ -43,7 +43,6 @@ RARE = {
     "intercept": "Train an intercept",
     "class_weight": "Weight of the classes; balanced works with shares and clear only",
     "seed": "Seed of batches and starting weights, for experiments; 0 = drawn by all parties together",
-    "scheme": "Encryption scheme: lattice for shares only; okamoto-uchiyama only for parties that keep to the protocol",
     "key_bits": "Length of Paillier and Okamoto-Uchiyama keys; fewer than 2048 only with --test-only-keys",
     "test_only_keys": "Allow keys too short to protect anything, for experiments",
     "trust_peer_keys": "Accept keys without a proof, as okamoto-uchiyama needs",
@@ -138,7 +137,7 @@ def _meaning(key: SettingKey) -> str:
 
 def _default(key: SettingKey) -> str:
     """As it is typed; where it depends on the protocol, both."""
-    values = [default_of(key, VERSION, protocol, None) for protocol in ("shares", "exchange")]
+    values = [default_of(key, protocol) for protocol in ("shares", "exchange")]
     shares, others = (str(value).lower() if isinstance(value, bool) else str(value) or "none" for value in values)
     return shares if shares == others else f"{shares} with shares, else {others}"
 

@@ -43,7 +43,7 @@ def _draft(keys: Mapping[str, Any], origin: Origin) -> tuple[Plan, list[str]]:
 
 def _with_lattice_set(plan: Plan) -> Plan:
     """The parameter set that the run would take; left open where it depends on a number of rows that nobody gave."""
-    if plan.protocol != "shares" or plan.scheme != "lattice" or plan.lattice_set:
+    if not plan.kind.has_lattices or plan.lattice_set:
         return plan
     from plumbob.protocol.lattice_sets import MOST_ROWS, LatticeShape
 

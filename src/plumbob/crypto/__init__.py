@@ -8,12 +8,12 @@
 docs/protocol.md says what each step hides and from whom.
 """
 
-from plumbob.crypto import engines, lattice, okamoto_uchiyama, paillier, profiles
-from plumbob.crypto.admission import admit_paillier, admit_trusted_okamoto_uchiyama
+from plumbob.crypto import engines, lattice, paillier, profiles
+from plumbob.crypto.admission import admit_paillier
 from plumbob.crypto.draws import Draws
 from plumbob.crypto.fixed_point import Encoded, Encoding, sum_bits
-from plumbob.crypto.keys import PrivateKey, PublicKey
 from plumbob.crypto.packing import Slots
+from plumbob.crypto.paillier import PrivateKey, PublicKey
 from plumbob.crypto.proof import ProofContext, prove
 from plumbob.crypto.randomness import SYSTEM_RANDOMNESS, Randomness
 from plumbob.crypto.vector import EncryptedVector, Sendable, admit
@@ -32,10 +32,8 @@ __all__ = [
     "Slots",
     "admit",
     "admit_paillier",
-    "admit_trusted_okamoto_uchiyama",
     "engines",
     "lattice",
-    "okamoto_uchiyama",
     "paillier",
     "profiles",
     "prove",

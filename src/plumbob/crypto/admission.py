@@ -7,8 +7,7 @@ import gmpy2
 from gmpy2 import mpz
 
 from plumbob.crypto.engines.interface import Engine
-from plumbob.crypto.okamoto_uchiyama import OkamotoUchiyamaPublicKey
-from plumbob.crypto.paillier import PaillierPublicKey
+from plumbob.crypto.paillier import PublicKey
 from plumbob.crypto.profiles import Profile
 from plumbob.crypto.proof import ProofContext, verify
 from plumbob.crypto.randomness import SYSTEM_RANDOMNESS, Randomness
@@ -26,30 +25,11 @@ def admit_paillier(
     *,
     known: Collection[int] = (),
     randomness: Randomness = SYSTEM_RANDOMNESS,
-) -> PaillierPublicKey:
+) -> PublicKey:
     """A peer's Paillier key. `known` holds the moduli that it must not repeat: our own, and those of other peers."""
     n = _modulus(data, profile, known)
     verify(n, profile.key_bits, proof, context)
-    return PaillierPublicKey(n, profile, engine, randomness)
-
-
-def admit_trusted_okamoto_uchiyama(
-    data: bytes,
-    profile: Profile,
-    engine: Engine,
-    *,
-    known: Collection[int] = (),
-    randomness: Randomness = SYSTEM_RANDOMNESS,
-) -> OkamotoUchiyamaPublicKey:
-    """A peer's Okamoto-Uchiyama key. Its owner is trusted to have made it honestly: no proof is possible."""
-    size = profile.key_bits // 8
-    if len(data) != 2 * size:
-        raise KeyRefusedError(f"key: expected {2 * size} bytes, got {len(data)}")
-    n = _modulus(data[:size], profile, known)
-    g = int.from_bytes(data[size:], "little")
-    if not 1 < g < n - 1 or gmpy2.gcd(g, n) != 1:
-        raise KeyRefusedError("key: the base g is not a unit in (1, n - 1)")
-    return OkamotoUchiyamaPublicKey(n, g, profile, engine, randomness)
+    return PublicKey(n, profile, engine, randomness)
 
 
 def _modulus(data: bytes, profile: Profile, known: Collection[int]) -> int:

@@ -1,24 +1,20 @@
-"""What the operations of a step cost with one engine on this machine: measured on a sample, for the choice of an engine
-and for estimates alike.
+"""What the operations of a step cost on this machine: measured on a sample, for estimates.
 
 Every step does the same operations on public shapes, so that a few of each, timed once, give all of them.
 """
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
 
-from plumbob.crypto import engines, paillier
 from plumbob.crypto.engines import ProductShape
 from plumbob.crypto.fixed_point import Encoded, Encoding
-from plumbob.crypto.keys import PrivateKey
-from plumbob.crypto.profiles import STANDARD, Profile
-from plumbob.errors import CryptoError
+from plumbob.crypto.paillier import PrivateKey
 
 Result = TypeVar("Result")
 
@@ -41,11 +37,6 @@ class Costs:
     entry: float
     randomisation: float
     decryption: float
-
-    def of_direction(self, shape: ProductShape) -> float:
-        """One direction of Protocol 1 in one step, its sums in a single reply."""
-        product = shape.rows * shape.columns * self.entry
-        return shape.rows * self.encryption + product + self.randomisation + self.decryption
 
 
 def measured(key: PrivateKey, shape: ProductShape, budget: float = BUDGET) -> Costs:
@@ -86,19 +77,3 @@ def _best(work: Callable[[], Result]) -> tuple[float, Result]:
         result = work()
         best = min(best, time.perf_counter() - started)
     return best, result
-
-
-@cache
-def fastest(names: Sequence[str], threads: int | None, shape: ProductShape, profile: Profile = STANDARD) -> str:
-    """The name of the engine that does a step of this shape in the least time; measured once in a process."""
-    seconds = {name: _seconds_of_step(name, threads, shape, profile, BUDGET / len(names)) for name in names}
-    return min(seconds, key=seconds.__getitem__)
-
-
-def _seconds_of_step(name: str, threads: int | None, shape: ProductShape, profile: Profile, budget: float) -> float:
-    try:
-        key = paillier.generate(profile, engines.choose(name, threads))
-    except CryptoError:
-        # It looked usable and is not: a driver that is too old, a device that is taken.
-        return math.inf
-    return measured(key, shape, budget).of_direction(shape)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from plumbob.crypto.keys import PublicKey
+from plumbob.crypto.paillier import PublicKey
 from plumbob.crypto.vector import EncryptedVector
 from plumbob.errors import EncodingError, RemoteProtocolError
 
@@ -30,12 +30,6 @@ class Slots:
         """As many sums in a ciphertext as fit below the mask, or `most`; only their own bits come back."""
         room = per_reply(key, slot_bits)
         return cls._truncated(columns, slot_bits, min(most, room) if most else room)
-
-    @classmethod
-    def single(cls, key: PublicKey, columns: int, slot_bits: int) -> "Slots":
-        """One sum in a ciphertext; only its own bits come back."""
-        per_reply(key, slot_bits)
-        return cls._truncated(columns, slot_bits, 1)
 
     @classmethod
     def paper(cls, key: PublicKey, columns: int, slot_bits: int) -> "Slots":

@@ -1,67 +1,163 @@
 """Paillier's cryptosystem: sums and integer multiples of plaintexts modulo n, on ciphertexts modulo n**2.
 
 Encryption is (1 + m n) r with r an n-th power. The owner draws r modulo p**2 and q**2; everybody else from tables of
-independent n-th powers (`keys.PublicKey.randomisers`).
+independent n-th powers (`PublicKey.randomisers`). A key carries the engine and the randomness that it works with. Key
+classes print nothing of what they hold.
 """
 
+import struct
+from collections.abc import Sequence
 from functools import cached_property
 
 import gmpy2
 from gmpy2 import mpz
 
 from plumbob.crypto import engines
-from plumbob.crypto.engines.interface import Engine, Integers, Ring
-from plumbob.crypto.keys import SLACK_BITS, OwnBase, PrivateKey, PublicKey
-from plumbob.crypto.limbs import Limbs, to_ints
+from plumbob.crypto.engines.interface import Engine, Integers, PreparedPowers, Ring
+from plumbob.crypto.fixed_point import Encoded
+from plumbob.crypto.limbs import Limbs, from_ints, to_ints
 from plumbob.crypto.profiles import STANDARD, Profile
 from plumbob.crypto.randomness import SYSTEM_RANDOMNESS, Randomness
+from plumbob.crypto.vector import EncryptedVector, Sendable
 from plumbob.errors import CryptoError
 
+WINDOW = 8  # Bits of an exponent's digit: one random byte.
+SPARE_BITS = 128  # Exponents are this much longer than the group's order, so that they are uniform modulo it.
+FEWEST_BASES = 272  # For a distance of 2**-56 from uniform over all n-th residues, whatever n is.
+COUNTER, COUNTERS = struct.Struct("<Q"), struct.Struct("<QQ")
+SLACK_BITS = 100  # A masked sum wraps around n with probability 2**-100 at most.
 
-class PaillierPublicKey(PublicKey):
-    """n, with the engine and the randomness to use it. A peer's n comes in through `admission` only."""
+
+class PublicKey:
+    """n: encrypts, and randomises what goes back to the key's owner so that it hides from the owner too.
+
+    A peer's n comes in through `admission` only.
+    """
 
     def __init__(self, n: int, profile: Profile, engine: Engine, randomness: Randomness = SYSTEM_RANDOMNESS) -> None:
-        super().__init__(n, profile, engine, randomness)
+        self.n = n
         self.ring = Ring(n, 2)
+        self.profile = profile
+        self.engine = engine
+        self.randomness = randomness
+        self.randomisations = 0  # How many were made, for the receipt.
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.profile.name}, {self.profile.key_bits} bits)"
 
     @property
     def capacity_bits(self) -> int:
+        """Any plaintext with abs(m) < 2**capacity_bits decrypts to itself."""
         return self.profile.key_bits - 2
 
     @property
     def reply_bits(self) -> int:
+        """The widest sum, sign included, that `random_mask` hides and that comes back right."""
         return self.profile.key_bits - 1 - SLACK_BITS
 
     @property
     def whole_reply(self) -> int:
+        """A power of two that cuts nothing off a plaintext: a reply is handed back whole (the paper's form)."""
         return 1 << self.profile.key_bits
 
     def random_mask(self, count: int, bits: int) -> list[int]:
-        """Uniform modulo n: perfect, whatever the helper sent."""
+        """For sums of `bits` bits, sign included. Uniform modulo n: perfect, whatever the helper sent."""
         if bits > self.reply_bits:
             raise CryptoError(f"expected sums of at most {self.reply_bits} bits to mask, got {bits}")
         return self.randomness.many_below(self.n, count)
 
-    def embed(self, values: Integers, bits: int) -> Limbs:
+    def embed(self, values: Integers) -> Limbs:
+        """Ciphertexts without randomness."""
         return self.engine.embed(self.ring, values)
 
     def to_bytes(self) -> bytes:
+        """In fixed width."""
         return self.n.to_bytes(self.profile.key_bits // 8, "little")
 
-
-class PaillierPrivateKey(PrivateKey):
-    """The factors of n."""
-
-    public: PaillierPublicKey
-
-    def __init__(self, p: int, q: int, public: PaillierPublicKey) -> None:
-        super().__init__(public, (Ring(p, 2), Ring(q, 2)))
-        self._p, self._q = mpz(p), mpz(q)
-
     @property
-    def factors(self) -> tuple[int, int]:
-        return int(self._p), int(self._q)
+    def ciphertext_bytes(self) -> int:
+        return self.ring.width * 8
+
+    def prepare(self) -> None:
+        """Draw the bases now, that would otherwise be drawn at the first use."""
+        _ = self._table
+
+    def counters(self) -> bytes:
+        """What was counted so far, in a form that `restore_counters` takes up again."""
+        return COUNTER.pack(self.randomisations)
+
+    def restore_counters(self, data: bytes) -> bytes:
+        """Takes its own from the front and returns the rest."""
+        (self.randomisations,) = COUNTER.unpack_from(data)
+        return data[COUNTER.size :]
+
+    def encrypt(self, values: Encoded | Sequence[int]) -> Sendable:
+        """Under this key, by somebody who does not own it."""
+        return EncryptedVector(self, self.embed(plaintexts(values))).randomised()
+
+    def randomisers(self, count: int) -> Limbs:
+        """Encryptions of 0, statistically uniform for every admitted n: products of powers of independent n-th powers.
+
+        One base, or short exponents, would be read by an owner whose p - 1 is smooth.
+        """
+        self.randomisations += count
+        digits = self.randomness.digits(count, self._bases)
+        return self.engine.look_up(self._table, digits)
+
+    @cached_property
+    def _bases(self) -> int:
+        """Together their exponents have 128 bits more than n, and they are never fewer than the proof needs."""
+        return max(FEWEST_BASES, -(-(self.profile.key_bits + SPARE_BITS) // WINDOW))
+
+    @cached_property
+    def _table(self) -> PreparedPowers:
+        roots = from_ints((self.randomness.unit(self.n) for _ in range(self._bases)), self.ring.width)
+        return self.engine.table(self.ring, self.engine.power(self.ring, roots, self.n), WINDOW)
+
+
+class PrivateKey:
+    """Encrypts fast, through the factors that only it knows, and decrypts."""
+
+    def __init__(self, p: int, q: int, public: PublicKey) -> None:
+        self.public = public
+        self._rings = Ring(p, 2), Ring(q, 2)
+        self._p, self._q = mpz(p), mpz(q)
+        self.encryptions = 0  # How many were made, for the receipt.
+        self.decryptions = 0
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.public.profile.name}, {self.public.profile.key_bits} bits)"
+
+    def prepare(self) -> None:
+        """Draw the bases now, that would otherwise be drawn at the first use."""
+        _ = self._own_bases
+
+    def counters(self) -> bytes:
+        """What was counted so far, in a form that `restore_counters` takes up again."""
+        return COUNTERS.pack(self.encryptions, self.decryptions) + self.public.counters()
+
+    def restore_counters(self, data: bytes) -> bytes:
+        """Takes its own from the front and returns the rest."""
+        self.encryptions, self.decryptions = COUNTERS.unpack_from(data)
+        return self.public.restore_counters(data[COUNTERS.size :])
+
+    def encrypt(self, values: Encoded | Sequence[int]) -> Sendable:
+        """Under one's own key, with full-length fresh randomness drawn modulo the two factors."""
+        key = self.public
+        plain = plaintexts(values)
+        # Randomness comes first: an engine that works beside us is busy with it while the messages are embedded.
+        drawn = [base.draw(key.randomness, len(plain)) for base in self._own_bases]
+        fresh = key.engine.join(*self._rings, *drawn)
+        message = key.embed(plain)
+        self.encryptions += len(message)
+        return Sendable(key, key.engine.multiply(key.ring, message, fresh))
+
+    def decrypt(self, vector: EncryptedVector) -> list[int]:
+        """The plaintexts in [0, n)."""
+        if vector.key.n != self.public.n:
+            raise CryptoError("expected ciphertexts under this key; these belong to another one")
+        self.decryptions += len(vector)
+        return self._open(vector.limbs)
 
     def _open(self, ciphertexts: Limbs) -> list[int]:
         """c**(p-1) = 1 + (p-1) q m p modulo p**2, and (p-1) q m = -q m modulo p; likewise modulo q."""
@@ -94,7 +190,7 @@ class PaillierPrivateKey(PrivateKey):
         return gmpy2.invert(self._q, self._p)
 
     @cached_property
-    def _own_bases(self) -> list[OwnBase]:
+    def _own_bases(self) -> "list[OwnBase]":
         key = self.public
         # An n-th power modulo p**2 is a p-th power: p - 1 of them, and q cannot be told from the result.
         bases = [gmpy2.powmod_sec(key.randomness.unit(ring.root), ring.root, ring.modulus) for ring in self._rings]
@@ -102,12 +198,40 @@ class PaillierPrivateKey(PrivateKey):
         return [OwnBase(key.engine, ring, int(base), bits) for ring, base in zip(self._rings, bases, strict=True)]
 
 
+class OwnBase:
+    """Uniform powers of one base modulo a secret prime or its square: the owner's randomness, hidden from others only.
+
+    The base's powers base**(256**j) are tabulated once, so an exponentiation has no squarings.
+    """
+
+    def __init__(self, engine: Engine, ring: Ring, base: int, exponent_bits: int) -> None:
+        self._engine = engine
+        self._digits = -(-(exponent_bits + SPARE_BITS) // WINDOW)
+        self._table = window_table(engine, ring, base, self._digits)
+
+    def draw(self, randomness: Randomness, count: int) -> Limbs:
+        return self._engine.look_up(self._table, randomness.digits(count, self._digits))
+
+
+def window_table(engine: Engine, ring: Ring, base: int, digits: int) -> PreparedPowers:
+    """For powers of one base whose exponents are cut into digits, lowest first."""
+    powers = [mpz(base)]
+    while len(powers) < digits:
+        powers.append(gmpy2.powmod(powers[-1], 1 << WINDOW, ring.modulus))
+    return engine.table(ring, from_ints(powers, ring.width), WINDOW)
+
+
+def plaintexts(values: Encoded | Sequence[int]) -> Integers:
+    """As plain integers."""
+    return values.values if isinstance(values, Encoded) else values
+
+
 def generate(
     profile: Profile = STANDARD, engine: Engine | None = None, randomness: Randomness = SYSTEM_RANDOMNESS
-) -> PaillierPrivateKey:
+) -> PrivateKey:
     """A new key; both primes have the same length, so n-th powers permute the units modulo n."""
     while True:
         p, q = (randomness.prime(profile.key_bits // 2) for _ in range(2))
         if p != q:
-            public = PaillierPublicKey(int(p * q), profile, engine or engines.choose(), randomness)
-            return PaillierPrivateKey(int(p), int(q), public)
+            public = PublicKey(int(p * q), profile, engine or engines.choose(), randomness)
+            return PrivateKey(int(p), int(q), public)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import gmpy2
 from gmpy2 import mpz
 
-from plumbob.crypto.paillier import PaillierPrivateKey
+from plumbob.crypto.paillier import PrivateKey
 from plumbob.errors import KeyRefusedError
 
 ROOTS = 11
@@ -27,7 +27,7 @@ class ProofContext:
     verifier: str
 
 
-def prove(key: PaillierPrivateKey, context: ProofContext) -> bytes:
+def prove(key: PrivateKey, context: ProofContext) -> bytes:
     """The n-th roots of the context's challenges, each in n's width."""
     public = key.public
     size = public.profile.key_bits // 8

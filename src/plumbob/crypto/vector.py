@@ -17,7 +17,7 @@ from plumbob.crypto.limbs import Limbs, from_bytes, from_ints, is_less, to_bytes
 from plumbob.errors import CiphertextRefusedError, CryptoError
 
 if TYPE_CHECKING:
-    from plumbob.crypto.keys import PublicKey
+    from plumbob.crypto.paillier import PublicKey
 
 Plain = Sequence[int]
 FEW = 16  # Numbers that are multiplied one after the other.
@@ -46,7 +46,7 @@ class EncryptedVector:
 
     def __add__(self, other: Union["EncryptedVector", Plain]) -> "EncryptedVector":
         self._refuse_mismatch(other)
-        right = other.limbs if isinstance(other, EncryptedVector) else self.key.embed(other, self.key.capacity_bits)
+        right = other.limbs if isinstance(other, EncryptedVector) else self.key.embed(other)
         return EncryptedVector(self.key, self.key.engine.multiply(self.key.ring, self._limbs, right))
 
     def __neg__(self) -> "EncryptedVector":

@@ -162,9 +162,7 @@ def raw_numbers(table: Table, sources: Sequence[EncodedColumn], rows: NDArray[np
 
 def choices_of(plan: Plan) -> EncodingChoices:
     """What a plan says about how columns become numbers."""
-    return EncodingChoices(
-        plan.missing, plan.categorical, plan.bins, plan.rare, plan.version == 1, plan.scale == "public"
-    )
+    return EncodingChoices(plan.missing, plan.categorical, plan.bins, plan.rare, plan.scale == "public")
 
 
 def encoded_width(table: Table, plan: Plan) -> int:

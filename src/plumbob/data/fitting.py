@@ -19,18 +19,12 @@ def find_slots(table: Table, choices: EncodingChoices) -> TableSlots:
     return TableSlots({name: slots for name, slots in found.items() if slots is not None}, choices)
 
 
-def find_full_slots(table: Table, choices: EncodingChoices) -> TableSlots:
-    """For plans of version 1: every category of this table, although rows taken from it may lack some."""
-    texts = {column.name: _categories(column) for column in table.columns if column.is_text}
-    return TableSlots({name: ColumnSlots(levels=levels, is_full=True) for name, levels in texts.items()}, choices)
-
-
 def _categories(column: Column) -> tuple[str, ...]:
     return tuple(sorted({text for text in column.texts if text is not None}))
 
 
 def _slots_of(column: Column, choices: EncodingChoices) -> ColumnSlots | None:
-    if column.is_text and not choices.is_full and not choices.refuses_texts:
+    if column.is_text and not choices.refuses_texts:
         return _slots_of_levels(column, choices.rare)
     if not column.is_text and choices.bins and choices.is_public:
         return ColumnSlots(
@@ -60,8 +54,6 @@ def fit_encoding(
     """A column's source: cuts, shares and the reference from the training rows."""
     if slots is None:
         return PlainColumn(column.name, _categories(column) if column.is_text else None)
-    if slots.is_full:
-        return PlainColumn(column.name, slots.levels)
     training = Column(column.name, column.values[training_rows])
     if slots.is_marked:
         return Marked(column.name, float(training.is_missing.mean()) if len(training_rows) else 0.0)

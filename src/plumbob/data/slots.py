@@ -17,8 +17,6 @@ class EncodingChoices:
     categorical: str = "refuse"
     bins: int = 0
     rare: int = DEFAULT_RARE
-    is_full: bool = False
-    """One column for every level, none left out and none grouped: what plans of version 1 mean."""
     is_public: bool = False
     """Bins lie where the party stated them, and there is one for gaps, whatever the rows hold."""
 
@@ -43,8 +41,6 @@ class ColumnSlots:
     levels: tuple[str, ...] | None = None
     has_rare: bool = False
     has_gaps: bool = False
-    is_full: bool = False
-    """Every level has a column, as plans of version 1 have it."""
     is_monotone: bool = False
     """The bins share one rising column."""
     is_marked: bool = False

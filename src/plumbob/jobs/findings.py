@@ -64,7 +64,7 @@ def _about_keys(job: Job, plan: Plan, finding: Finding) -> Iterator[Finding]:
 
 
 def _arbiter_findings(job: Job, plan: Plan) -> Iterator[Finding]:
-    if not job.has_arbiter or plan.protocol != "arbiter":
+    if not job.has_arbiter or not plan.kind.has_arbiter:
         return
     if not (job.parties.is_stated and job.parties.arbiter):
         yield from _unnamed_arbiter(job, plan)

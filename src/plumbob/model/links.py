@@ -21,7 +21,7 @@ LOG_ODDS = ("exact", "fourier")
 
 def log_odds(plan: Plan, scores: Vector) -> Vector:
     """What the scores of this plan's model say as log-odds; earlier plans' scores were taken for log-odds as such."""
-    if plan.version == 1 or plan.sigmoid in LOG_ODDS:
+    if plan.sigmoid in LOG_ODDS:
         return scores
     edge = _score_at_edge(plan.sigmoid)
     inside = np.clip(scores, -edge, edge)
@@ -33,7 +33,7 @@ def log_odds(plan: Plan, scores: Vector) -> Vector:
 
 def link_in_words(plan: Plan) -> str:
     """How scores were turned into probabilities, for the report."""
-    if plan.version == 1 or plan.sigmoid in LOG_ODDS:
+    if plan.sigmoid in LOG_ODDS:
         return "Probabilities are the sigmoid of the score."
     formula = {"taylor": "1/2 + score / 4", "minimax": "1/2 + the cubic of the score", "piecewise": "1/2 + score"}
     return f'Probabilities are {formula[plan.sigmoid]}, the link that "{plan.sigmoid}" fits, cut off near 2 % and 98 %.'
@@ -41,7 +41,7 @@ def link_in_words(plan: Plan) -> str:
 
 def odds_factor(plan: Plan, positive_share: float | None) -> float:
     """By what a weight is multiplied before it is an exponent of odds, around the share of positives in training."""
-    if plan.version == 1 or plan.sigmoid in LOG_ODDS or positive_share is None or not 0 < positive_share < 1:
+    if plan.sigmoid in LOG_ODDS or positive_share is None or not 0 < positive_share < 1:
         return 1.0
     sigmoid = SIGMOIDS[plan.sigmoid]
     slope = {"taylor": 1.0, "minimax": LINEAR, "piecewise": 1.0}[plan.sigmoid] / (2.0 * sigmoid.label_weight)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from plumbob.arrays import Matrix, Vector
 from plumbob.errors import DivergenceError
-from plumbob.model.sigmoid import CUBIC, Sigmoid, minimax_curve
+from plumbob.model.sigmoid import Sigmoid
 
 ROWS_AT_ONCE = 1 << 16
 WEIGHT_BITS = 20  # Fraction bits of a row's weight.
@@ -25,20 +25,6 @@ def signs_of(y: ArrayLike) -> Vector:
 def partial_residuals(scores: Vector, signs: Vector | None = None) -> Vector:
     """One party's part of Taylor's residuals (the paper's SV): own scores, minus 2y at the label party."""
     return scores if signs is None else scores - 2.0 * signs
-
-
-def minimax_terms(scores: Vector, signs: Vector | None = None) -> Matrix:
-    """What one party of two releases for the minimax residual: three rows, curve(b) (minus y/2), b^2 and b."""
-    own = minimax_curve(scores) if signs is None else minimax_curve(scores) - 0.5 * signs
-    return np.stack([own, scores**2, scores])
-
-
-def minimax_multipliers(scores: Vector) -> Matrix:
-    """What the other one multiplies those three rows with, having own scores a: 1, 3 CUBIC a, 3 CUBIC a^2.
-
-    `minimax_terms(a, signs)[0] + (minimax_multipliers(a) * minimax_terms(b)).sum(axis=0)` is the residual at a + b.
-    """
-    return np.stack([np.ones_like(scores), 3.0 * CUBIC * scores, 3.0 * CUBIC * scores**2])
 
 
 def residual_sums(X: Matrix, own_residuals: Vector, helper_sums: Vector | float = 0.0) -> Vector:

@@ -24,7 +24,6 @@ from plumbob.protocol.lattice_prediction import largest_reply
 from plumbob.protocol.openings import most_scored_rows, shows_quality
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.prediction import SCORE_BYTES, Answerer, Asker, RowLimit, Served, refuse_beyond
-from plumbob.protocol.shares_prediction import PREDICTED_AT_ONCE
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.transport.identity import write_over
 
@@ -34,10 +33,8 @@ ROWS_AT_ONCE = 4096  # Of one query.
 
 
 def largest_message(plan: Plan) -> int:
-    """Bytes: a query, its answers, or, where weights stay shared, ciphertexts for some rows or columns."""
-    ciphertexts = max(PREDICTED_AT_ONCE, plan.columns + 1) * 2 * plan.key_bits // 8
-    lattices = largest_reply(plan) if plan.scheme == "lattice" else 0
-    return sizes.ROOM + max(ciphertexts, lattices, ROWS_AT_ONCE * SCORE_BYTES)
+    """Bytes: a query, its answers, or, where weights stay shared, products for some rows."""
+    return sizes.ROOM + max(largest_reply(plan) if plan.is_closed else 0, ROWS_AT_ONCE * SCORE_BYTES)
 
 
 def ask(

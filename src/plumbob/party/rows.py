@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from plumbob.data import Table, in_agreed_order, newest_rows, read_table, with_slots
 from plumbob.data.cells import ColumnChoices
-from plumbob.data.encoder import choices_of, encoded_width
-from plumbob.data.fitting import find_full_slots
 from plumbob.errors import DataError
 from plumbob.party.aligned import kept_for
 from plumbob.party.home import Home
@@ -42,10 +40,6 @@ def aligned_table(home: Home, plan: Plan) -> Table:
     common = in_agreed_order(whole, aligned.ids)
     if aligned.held_out is not None:
         common = replace(common, held_out=np.isin(np.arange(len(common)), aligned.held_out))
-    choices = choices_of(plan)
-    if choices.is_full and encoded_width(common, plan) != plan.party(home.identity.name).features:
-        # The plan may count categories that no common row has; they stay, as constant columns.
-        return replace(common, slots=find_full_slots(whole, choices))
     return common
 
 

@@ -119,7 +119,7 @@ def listed(folder: Path) -> ListedRun:
 
 def row_rho_of(plan: Plan) -> float:
     """What a run of this plan spends of each row, whether or not it finishes; `clear` promises nothing."""
-    return rho_of_a_run(plan) if plan.noise == "rows" and plan.protocol != "clear" else 0.0
+    return rho_of_a_run(plan) if plan.noise == "rows" and plan.kind.is_encrypted else 0.0
 
 
 def is_unstarted(folder: Path) -> bool:

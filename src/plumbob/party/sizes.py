@@ -4,7 +4,6 @@ from plumbob.data import largest_batch
 from plumbob.plan import Plan
 from plumbob.protocol.lattice_sets import LatticeShape
 from plumbob.protocol.messages import HEADER, LONGEST_TEXT
-from plumbob.protocol.widths import MINIMAX_TERMS
 
 ROOM = 65536  # bytes for the handshake's keys and proofs, and for what carries messages
 
@@ -16,11 +15,10 @@ def largest_message(plan: Plan, rows: int = 0) -> int:
     with `batches = "full"` that needs the rows.
     """
     rows = rows or plan.rows
-    if (plan.protocol, plan.scheme) == ("shares", "lattice"):
+    if plan.kind.has_lattices:
         return LatticeShape(plan, max(rows, 1)).largest_message + HEADER.size + LONGEST_TEXT + ROOM
-    # A Paillier ciphertext is twice as long as its key, and no other is longer.
+    # A Paillier ciphertext is twice as long as its key.
     ciphertext = 2 * plan.key_bits // 8
     longest = largest_batch(rows, plan) if rows else 2 * plan.batch_size
-    terms = MINIMAX_TERMS if plan.sigmoid == "minimax" else 1
     columns = plan.columns + len(plan.parties)
-    return max(longest * terms, columns) * ciphertext + HEADER.size + LONGEST_TEXT + ROOM
+    return max(longest, columns) * ciphertext + HEADER.size + LONGEST_TEXT + ROOM

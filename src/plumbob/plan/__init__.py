@@ -8,14 +8,17 @@ with the reason.
 from plumbob.plan.defaults import SUGGESTED_BINS, default_of, suggested_keys
 from plumbob.plan.keys import SettingKey, suggestion
 from plumbob.plan.plan import Plan
+from plumbob.plan.protocols import OURS, PROTOCOLS, Protocol
 from plumbob.plan.rules import PARTY_NAME, PROFILE_BITS
 from plumbob.plan.settings import KEYS, ROLES, SECTIONS, VERSION, Heuristic, Party
 from plumbob.plan.writing import toml_value
 
 __all__ = [
     "KEYS",
+    "OURS",
     "PARTY_NAME",
     "PROFILE_BITS",
+    "PROTOCOLS",
     "ROLES",
     "SECTIONS",
     "SUGGESTED_BINS",
@@ -23,6 +26,7 @@ __all__ = [
     "Heuristic",
     "Party",
     "Plan",
+    "Protocol",
     "SettingKey",
     "default_of",
     "suggested_keys",

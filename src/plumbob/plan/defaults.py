@@ -1,16 +1,13 @@
-"""What a plan that says nothing gets: what fits its protocol, or, in version 1, what every plan got.
-
-`shares` has defaults of its own; every other protocol gets the paper's.
-"""
+"""What a plan that says nothing gets: what fits its protocol. `shares` has defaults of its own, others the paper's."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
 from plumbob.plan.keys import SettingKey
+from plumbob.plan.protocols import PROTOCOLS
 from plumbob.plan.settings import KEYS
 
-SCHEME_OF_SHARES = "lattice"
 SUGGESTED_BINS = 10
 """Of a plan that is drafted from tables: real tables have text and gaps, and bins take both."""
 SUGGESTED_TEST_SHARE = 0.2
@@ -22,13 +19,10 @@ THE_PAPERS: Mapping[str, Any] = MappingProxyType(
         "batches": "reshuffled",
         "momentum": 0.0,
         "learning_rate": 0.1,
-        "scheme": "paillier",
         "feature_bits": 16,
         "open": "own",
     }
 )
-# Version 1 had no groups of rare levels and no momentum, and always ten epochs.
-VERSION_1: Mapping[str, Any] = MappingProxyType({**THE_PAPERS, "epochs": 10, "rare": 0})
 
 
 def suggested_keys(keys: Mapping[str, Any]) -> dict[str, Any]:
@@ -41,24 +35,15 @@ def suggested_keys(keys: Mapping[str, Any]) -> dict[str, Any]:
     return {**encoding, "test_share": SUGGESTED_TEST_SHARE, **keys}
 
 
-def default_of(key: SettingKey, version: int, protocol: str, scheme: str | None) -> Any:
-    """The key's default in a plan of this version, protocol and scheme."""
-    if version == 1:
-        return VERSION_1.get(key.name, key.default)
-    if not key.is_fitted:
-        return key.default
-    if protocol != "shares":
-        return THE_PAPERS[key.name]
-    if key.name == "scheme":
-        return SCHEME_OF_SHARES
-    # What is not opened is not opened, whatever the products are made with.
-    is_own = key.name == "open" or (scheme or SCHEME_OF_SHARES) == "lattice"
+def default_of(key: SettingKey, protocol: str) -> Any:
+    """The key's default in a plan of this protocol."""
+    is_own = not key.is_fitted or (protocol in PROTOCOLS and PROTOCOLS[protocol].has_lattices)
     return key.default if is_own else THE_PAPERS[key.name]
 
 
-def with_defaults(values: Mapping[str, Any], version: int) -> dict[str, Any]:
-    """The same values, with the defaults of their version, protocol and scheme where nothing was said."""
-    protocol, scheme = values.get("protocol", "shares"), values.get("scheme")
+def with_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The same values, with the defaults of their protocol where nothing was said."""
+    protocol = values.get("protocol", "shares")
     unsaid = {key.name for key in KEYS if key.is_fitted and values.get(key.name) is None}
     said = {name: value for name, value in values.items() if name not in unsaid}
-    return {key.name: default_of(key, version, protocol, scheme) for key in KEYS} | said
+    return {key.name: default_of(key, protocol) for key in KEYS} | said

@@ -27,7 +27,7 @@ class SettingKey:
     least: float = -math.inf  # what can be calculated with: these two are said only to those who go beyond them
     most: float = math.inf
     is_fitted: bool = False  # the default depends on the protocol
-    since: int = 1  # the version of plans that has it first
+    also: tuple[str, ...] = ()  # further choices, which no file and no flag may name
 
     @property
     def in_file(self) -> str:
@@ -62,7 +62,7 @@ class SettingKey:
         if isinstance(self.default, bool):
             return True
         if isinstance(self.default, str):
-            return value in self.choices if self.choices else value.isprintable()
+            return value in (*self.choices, *self.also) if self.choices else value.isprintable()
         # A longer whole number is none that a plan could mean, and does not fit where it is calculated with.
         fits = isinstance(value, float) or abs(value) < LARGEST_NUMBER
         is_calculable = self.least <= value <= self.most
@@ -82,7 +82,7 @@ def key(section: str, default: Any, comment: str = "", **limits: float) -> Any:
     return _field({"section": section, "default": default, "comment": comment, **limits})
 
 
-def one_of(section: str, choices: str, comment: str = "", **more: float) -> Any:
+def one_of(section: str, choices: str, comment: str = "", **more: Any) -> Any:
     """A field of the plan with named choices, the first of which is the default."""
     words = tuple(choices.split())
     stated = {"section": section, "default": words[0], "comment": comment or " | ".join(words), "choices": words}

@@ -9,9 +9,10 @@ from plumbob.errors import PlanError
 from plumbob.plan import writing
 from plumbob.plan.defaults import default_of, with_defaults
 from plumbob.plan.keys import SettingKey, suggestion
+from plumbob.plan.protocols import PROTOCOLS
 from plumbob.plan.reading import flatten, named_parties, parse, read_heuristic, read_text, unknown_flags
-from plumbob.plan.rules import needs_version_2, rule_mistakes, value_mistakes
-from plumbob.plan.settings import FIELD_NAMES, KEYS, VERSION, Party, PlanSettings
+from plumbob.plan.rules import rule_mistakes, value_mistakes
+from plumbob.plan.settings import FIELD_NAMES, KEYS, Party, PlanSettings
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class Plan(PlanSettings):
     """A validated plan; an invalid one cannot be built. Raises PlanError with one line per mistake."""
 
     def __post_init__(self) -> None:
-        for name, value in with_defaults(vars(self), self.version).items():
+        for name, value in with_defaults(vars(self)).items():
             object.__setattr__(self, name, value)
         _raise_if_any(value_mistakes(vars(self)).values())
         for key in KEYS:
@@ -39,31 +40,35 @@ class Plan(PlanSettings):
 
     @classmethod
     def from_toml(cls, text: str) -> Self:
-        """From a file's text; one that does not name its version is of version 1."""
+        """From a file's text, which names its version."""
         return cls.from_dict(parse(text))
 
     @classmethod
     def from_dict(cls, tree: Mapping[str, Any]) -> Self:
-        """From the file's own shape: `{"parties": {...}, "model": {...}, ...}`; of version 2, unless it says 1."""
+        """From the file's own shape: `{"parties": {...}, "model": {...}, ...}`; it needs no version."""
         values, mistakes = flatten(tree)
         return cls._from_values(values, mistakes)
 
     @classmethod
     def for_columns(cls, features: Sequence[int], **keys: Any) -> Self:
         """A plan from flags: parties called `label`, `features`, `features-2`, ... and, where needed, `arbiter`."""
-        with_arbiter = keys.get("protocol") == "arbiter"
-        return cls._from_values({"parties": named_parties(features, with_arbiter), **keys}, unknown_flags(keys))
+        return cls._from_values(_with_parties(features, keys), unknown_flags(keys))
+
+    @classmethod
+    def of_job(cls, features: Sequence[int], **keys: Any) -> Self:
+        """The same, of another system's job, whose protocol may be one that only `check` knows."""
+        return cls._from_values(_with_parties(features, keys), [])
 
     @classmethod
     def _from_values(cls, values: dict[str, Any], mistakes: list[str]) -> Self:
         """All mistakes at once; a rule between keys is tried only where its keys are right by themselves."""
-        values = with_defaults(values, values.get("version", VERSION))
+        values = with_defaults(values)
         if isinstance(values.get("heuristic"), Mapping):
             values = {**values, "heuristic": read_heuristic(values["heuristic"], mistakes)}
         wrong = value_mistakes(values)
         trial = {name: value for name, value in values.items() if name in FIELD_NAMES and name not in wrong}
         # Rules are tried on settings that never passed validation, with defaults where a value is wrong.
-        settings = with_defaults(trial, trial.get("version", VERSION))
+        settings = with_defaults(trial)
         blank = PlanSettings(**{"parties": named_parties((1, 1), with_arbiter=False), **settings})
         between = [text for keys, text in rule_mistakes(blank) if not keys & wrong.keys()]
         _raise_if_any([*mistakes, *wrong.values(), *between])
@@ -72,17 +77,14 @@ class Plan(PlanSettings):
     def replace(self, **changes: Any) -> Self:
         """The same plan with other values, by flat names; `features=(11, 12)` changes the parties' columns.
 
-        With another protocol or scheme, what was only the old one's default becomes the new one's.
+        With another protocol, what was only the old one's default becomes the new one's.
         """
         mistakes = unknown_flags(changes)
         values = {item.name: getattr(self, item.name) for item in fields(self)}
-        if needs_version_2(changes):
-            values["version"] = VERSION
-        if {"protocol", "scheme"} & changes.keys():
+        if changes.get("protocol", self.protocol) != self.protocol:
             values |= {key.name: None for key in KEYS if key.is_fitted and self._is_default(key)}
-            if changes.get("protocol", "shares") != "shares" or changes.get("scheme", "lattice") != "lattice":
-                # `plan new` writes the set's number out; without lattices it means nothing.
-                values["lattice_set"] = 0
+            # `plan new` writes the set's number out; in another protocol it means nothing.
+            values["lattice_set"] = 0
         values |= changes
         if "features" in values:
             values["parties"] = self._with_widths(values.pop("features"))
@@ -99,7 +101,7 @@ class Plan(PlanSettings):
 
     def default(self, key: SettingKey) -> Any:
         """What this plan would have had, had it not said anything about the key."""
-        return default_of(key, self.version, self.protocol, self.scheme)
+        return default_of(key, self.protocol)
 
     def _is_default(self, key: SettingKey) -> bool:
         return bool(getattr(self, key.name) == self.default(key))
@@ -119,6 +121,11 @@ class Plan(PlanSettings):
     def to_toml(self) -> str:
         """The whole plan with every default written out and explained; reads back as the same plan."""
         return writing.to_toml(self)
+
+
+def _with_parties(features: Sequence[int], keys: Mapping[str, Any]) -> dict[str, Any]:
+    protocol = PROTOCOLS.get(keys.get("protocol", ""))
+    return {"parties": named_parties(features, protocol is not None and protocol.has_arbiter), **keys}
 
 
 def _raise_if_any(mistakes: Iterable[str]) -> None:

@@ -12,6 +12,13 @@ from plumbob.plan.keys import shown, suggestion
 from plumbob.plan.settings import FIELD_NAMES, KEYS, SECTIONS, VERSION, Heuristic, Party
 
 TOP = ("version", "title")
+REMOVED_KEYS = {
+    "scheme": "there is one for each protocol now, lattices for shares and Paillier for the others; leave it out",
+    "trust_peer_keys": "every key is proved or tested now; leave it out",
+}
+REMOVED_VALUES = {
+    ("replies", "single"): 'crypto.replies: "single" was removed; write "packed", which sends less',
+}
 
 
 def read_text(path: str | Path) -> str:
@@ -28,13 +35,13 @@ def read_text(path: str | Path) -> str:
 
 
 def parse(text: str) -> dict[str, Any]:
-    """TOML as nested tables; a file that does not name its version is one of version 1."""
+    """TOML as nested tables; a file names its version."""
     try:
         tree = tomllib.loads(text)
     # Besides its own error the parser lets through what Python says of endless numbers and of endless nesting.
     except (ValueError, RecursionError) as error:
         raise PlanError(f"not valid TOML: {error}") from error
-    return {"version": 1, **tree}
+    return {"version": None, **tree}
 
 
 def flatten(tree: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
@@ -53,15 +60,17 @@ def flatten(tree: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
         else:
             values.update(_read_section(name, content, mistakes))
     values["version"] = _read_version(values.get("version", VERSION), mistakes)
-    return values, mistakes
+    return values, [*mistakes, *_unusable(values)]
 
 
 def _read_version(version: object, mistakes: list[str]) -> int:
-    if type(version) is int and version in range(1, VERSION + 1):
-        return version
-    mistakes.append(
-        f"version: expected 1 or {VERSION}, got {shown(version)}; a later plan needs a later version of plumbob"
-    )
+    if version is None:
+        mistakes.append(f"version: the file names none; write version = {VERSION} at its top if it is a plan of today")
+    elif type(version) is not int or version != VERSION:
+        mistakes.append(
+            f"version: expected {VERSION}, got {shown(version)}; a later plan needs a later version of plumbob, an "
+            "earlier one is drafted again with `plumbob plan new`"
+        )
     return VERSION
 
 
@@ -69,7 +78,9 @@ def _read_section(section: str, content: Mapping[str, Any], mistakes: list[str])
     known = {key.in_file: key.name for key in KEYS if key.section == section}
     values: dict[str, Any] = {}
     for name, value in content.items():
-        if name in known:
+        if name in REMOVED_KEYS:
+            mistakes.append(f"{section}.{name}: {REMOVED_KEYS[name]}")
+        elif name in known:
             values[known[name]] = value
         elif (section, name) == ("privacy", "heuristic"):
             values["heuristic"] = value
@@ -119,7 +130,21 @@ def _unknown(name: str, section: str, known: Sequence[str]) -> str:
 def unknown_flags(changes: Mapping[str, Any]) -> list[str]:
     """A line for each name that is no key of the plan."""
     known = (*FIELD_NAMES, "features")
-    return [f"{name}: unknown key{suggestion(name, known)}" for name in changes if name not in known]
+    removed = [f"{name}: {REMOVED_KEYS[name]}" for name in changes if name in REMOVED_KEYS]
+    unknown = [name for name in changes if name not in known and name not in REMOVED_KEYS]
+    return [*removed, *(f"{name}: unknown key{suggestion(name, known)}" for name in unknown), *_unusable(changes)]
+
+
+def _unusable(values: Mapping[str, Any]) -> list[str]:
+    """Values that there were, or that only another system's job may have."""
+    also = {key.name: key.also for key in KEYS if key.also}
+    foreign = [
+        f"{key.path}: {shown(values[key.name])} is another system's, which only `check --from-...` judges; write "
+        f'"{key.default}"'
+        for key in KEYS
+        if values.get(key.name) in also.get(key.name, ())
+    ]
+    return [*foreign, *(text for (name, value), text in REMOVED_VALUES.items() if values.get(name) == value)]
 
 
 def _far_suggestion(name: str) -> str:

@@ -2,10 +2,9 @@
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from plumbob.plan.defaults import VERSION_1
 from plumbob.plan.keys import SettingKey, shown, suggestion
 from plumbob.plan.settings import (
     KEYS,
@@ -21,21 +20,9 @@ from plumbob.plan.settings import (
 PARTY_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
 PROFILE_BITS = (2048, 3072)
 LEAST_L2_OF_LONG_RUNS = 0.01
-MOST_SHARING = 8  # Parties in `shares`: products grow with the square of their number.
 # Of a number in a lattice product's matrix, without its sign: before the point, and in all.
 MOST_INTEGER_BITS, MOST_ENTRY_BITS = 7, 20
 BOUNDED_SIGMOIDS = ("fourier", "exact", "piecewise")
-# What version 1 would have refused, so that no earlier plan can say it.
-CHOICES_OF_VERSION_2: Mapping[str, tuple[object, ...]] = {
-    "scale": ("whitened", "public"),
-    "missing": ("indicator",),
-    "sigmoid": ("fourier",),
-    "epochs": (0,),
-    "learning_rate": (0,),
-    "scheme": ("lattice",),
-    "noise": ("rows",),
-}
-
 Mistakes = Iterator[tuple[set[str], str]]
 """The keys concerned, and the line to print."""
 
@@ -106,34 +93,12 @@ def _one_party_mistakes(party: Party) -> Iterator[str]:
 
 def rule_mistakes(plan: PlanSettings) -> Mistakes:
     """What the protocol cannot carry."""
-    yield from _version_mistakes(plan)
     yield from _data_mistakes(plan)
     yield from _protocol_mistakes(plan)
     yield from _descent_mistakes(plan)
-    yield from _scheme_mistakes(plan)
+    yield from _lattice_mistakes(plan)
     yield from _key_mistakes(plan)
     yield from _noise_mistakes(plan)
-
-
-def needs_version_2(values: Mapping[str, Any]) -> bool:
-    """Whether a plan with these values cannot be one of version 1."""
-    return any(key.name in values and _is_later(key, values[key.name]) for key in KEYS)
-
-
-def _version_mistakes(plan: PlanSettings) -> Mistakes:
-    if plan.version > 1:
-        return
-    for key in KEYS:
-        if _is_later(key, value := getattr(plan, key.name)):
-            yield (
-                {key.name},
-                f"{key.path}: {shown(value)} needs version 2 of the plan; write version = 2 at the top of the file",
-            )
-
-
-def _is_later(key: SettingKey, value: object) -> bool:
-    is_later_key = key.since > 1 and value != VERSION_1.get(key.name, key.default)
-    return is_later_key or value in CHOICES_OF_VERSION_2.get(key.name, ())
 
 
 def _data_mistakes(plan: PlanSettings) -> Mistakes:
@@ -158,50 +123,45 @@ def _data_mistakes(plan: PlanSettings) -> Mistakes:
 
 
 def _protocol_mistakes(plan: PlanSettings) -> Mistakes:
-    protocol, n_learners = plan.protocol, len(plan.learners)
-    if (reason := _sigmoid_reason(plan)) is not None:
+    protocol, kind, n_learners = plan.protocol, plan.kind, len(plan.learners)
+    if plan.sigmoid not in kind.sigmoids:
         yield (
-            {"sigmoid", "protocol", "parties", "scheme"},
-            f'model.sigmoid: "{plan.sigmoid}" over "{protocol}": {reason}',
+            {"sigmoid", "protocol"},
+            f'model.sigmoid: "{plan.sigmoid}" over "{protocol}", which carries {_listed(kind.sigmoids)}; use that, or'
+            ' protocol = "clear"',
         )
-    if protocol == "shares" and n_learners > MOST_SHARING:
+    if n_learners > kind.most_parties:
         yield (
             {"protocol", "parties"},
-            f'crypto.protocol: "shares" is for two to {MOST_SHARING} parties, got {n_learners}; leave some out, or set'
-            ' protocol = "exchange"',
+            f'crypto.protocol: "{protocol}" is for two to {kind.most_parties} parties, got {n_learners}; leave some'
+            ' out, or set protocol = "exchange"',
         )
-    if protocol == "shares" and plan.scheme != "lattice" and n_learners > 2:
-        yield (
-            {"protocol", "parties", "scheme"},
-            f'crypto.scheme: "{plan.scheme}" in "shares" is for two parties, got {n_learners}; set "lattice"',
-        )
-    if (protocol == "arbiter") != (plan.arbiter is not None):
+    if kind.has_arbiter != (plan.arbiter is not None) and not kind.is_foreign:
         text = (
             '"arbiter" needs a party with role arbiter, the plan has none'
-            if protocol == "arbiter"
+            if kind.has_arbiter
             else f'"{protocol}" has no arbiter, but the plan names one; remove it or set protocol = "arbiter"'
         )
         yield {"protocol", "parties"}, f"crypto.protocol: {text}"
-    is_lattice = (protocol, plan.scheme) == ("shares", "lattice")
-    if plan.class_weight != "none" and is_lattice and plan.learning_rate:
+    if plan.class_weight != "none" and kind.has_lattices and plan.learning_rate:
         yield (
-            {"class_weight", "protocol", "scheme", "learning_rate"},
+            {"class_weight", "protocol", "learning_rate"},
             f'model.class_weight: "{plan.class_weight}" over "shares" needs the public rate, learning_rate = 0: no row'
             " then weighs more than 1",
         )
-    if plan.class_weight != "none" and protocol != "clear" and not is_lattice:
+    if plan.class_weight != "none" and not kind.carries_class_weights:
         yield (
             {"class_weight", "protocol"},
             f'model.class_weight: "{plan.class_weight}" over "{protocol}": the weights depend on the labels, and the'
-            ' second encrypted vector that they need leaks by itself; set protocol = "shares" with scheme = "lattice",'
-            ' which carries them, or "none" and balance at prediction with --threshold balanced or --cost',
+            ' second encrypted vector that they need leaks by itself; set protocol = "shares", which carries them, or'
+            ' "none" and balance at prediction with --threshold balanced or --cost',
         )
-    if plan.open == "never" and protocol != "shares":
+    if plan.open == "never" and kind.shows_gradients:
         yield (
             {"open", "protocol"},
             f'crypto.open: "never" over "{protocol}": each party holds its own weights there; it needs "shares"',
         )
-    if plan.unmasked_gradients_for_the_arbiter and protocol != "arbiter":
+    if plan.unmasked_gradients_for_the_arbiter and not kind.has_arbiter:
         yield (
             {"unmasked_gradients_for_the_arbiter", "protocol"},
             f'crypto.unmasked_gradients_for_the_arbiter: there is no arbiter over "{protocol}"; set it to false',
@@ -215,30 +175,15 @@ def _protocol_mistakes(plan: PlanSettings) -> Mistakes:
         yield {"replies", "protocol", "parties"}, f'crypto.replies: "paper" over "{protocol}": {reason}'
 
 
-def _sigmoid_reason(plan: PlanSettings) -> str | None:
-    if plan.protocol == "clear":
-        return None
-    if plan.sigmoid == "fourier":
-        return None if plan.scheme == "lattice" else 'its sines need scheme = "lattice" in "shares"; use "taylor"'
-    if plan.sigmoid == "taylor":
-        is_lattice = (plan.protocol, plan.scheme) == ("shares", "lattice")
-        return 'with scheme = "lattice" it is "fourier"' if is_lattice else None
-    if plan.sigmoid != "minimax":
-        return 'it is not a polynomial, so it cannot be computed under encryption; use "taylor" or protocol = "clear"'
-    if plan.protocol != "exchange":
-        return 'only two-party "exchange" carries encrypted powers of the score; use "taylor"'
-    if len(plan.learners) > 2:
-        return f'powers of a sum of {len(plan.learners)} scores need products between peers; use "taylor"'
-    return None
+def _listed(names: Iterable[str]) -> str:
+    return " and ".join(f'"{name}"' for name in sorted(names))
 
 
 def _paper_replies_reason(plan: PlanSettings) -> str | None:
-    if plan.protocol == "shares":
-        return 'nothing is handed back there; use "packed" or "single"'
-    if plan.protocol == "exchange" and len(plan.learners) > 2:
-        return 'the helpers\' masks cancel only in replies cut to their public width; use "packed" or "single"'
-    if plan.protocol != "clear" and plan.scheme == "okamoto-uchiyama":
-        return 'a whole okamoto-uchiyama plaintext can give the secret key away; use "packed" or "single"'
+    if not plan.kind.shows_gradients:
+        return 'nothing is handed back there; use "packed"'
+    if plan.kind.lends_keys and not plan.is_between_two:
+        return 'the helpers\' masks cancel only in replies cut to their public width; use "packed"'
     return None
 
 
@@ -250,13 +195,13 @@ def _descent_mistakes(plan: PlanSettings) -> Mistakes:
             'model.learning_rate: 0 is the public rate, which needs scale = "whitened" and batches = "full"; set a'
             " rate, such as 0.1",
         )
-    if plan.momentum and plan.protocol not in ("clear", "shares"):
+    if plan.momentum and not plan.kind.carries_momentum:
         yield (
             {"momentum", "protocol"},
             f'model.momentum: "{plan.protocol}" has none, as in the paper, got {plan.momentum:g}; set it to 0',
         )
     if (
-        plan.protocol == "shares"
+        plan.kind.has_lattices
         and plan.momentum
         and plan.passes > MOST_EPOCHS_BY_RULE
         and plan.l2 < LEAST_L2_OF_LONG_RUNS
@@ -268,29 +213,16 @@ def _descent_mistakes(plan: PlanSettings) -> Mistakes:
         )
 
 
-def _scheme_mistakes(plan: PlanSettings) -> Mistakes:
-    if plan.scheme == "lattice" and plan.protocol in ("exchange", "arbiter"):
+def _lattice_mistakes(plan: PlanSettings) -> Mistakes:
+    if plan.kind.has_lattices and plan.batches != "full":
         yield (
-            {"scheme", "protocol"},
-            f'crypto.scheme: "lattice" over "{plan.protocol}": its products end in shares; set "paillier", or'
-            ' protocol = "shares"',
+            {"protocol", "batches"},
+            f'model.batches: "{plan.batches}" over "shares": small batches waste its large products; set "full"',
         )
-    if plan.scheme == "lattice" and plan.batches != "full":
+    if plan.lattice_set and not plan.kind.has_lattices:
         yield (
-            {"scheme", "batches"},
-            f'model.batches: "{plan.batches}" with scheme = "lattice": small batches waste its large products; set'
-            ' "full", or scheme = "paillier"',
-        )
-    if plan.lattice_set and plan.scheme != "lattice":
-        yield (
-            {"lattice_set", "scheme"},
-            f'crypto.lattice_set: used with scheme = "lattice" only, got {plan.lattice_set} with "{plan.scheme}"',
-        )
-    if plan.l2 and plan.is_whitened and plan.protocol == "shares" and plan.scheme != "lattice":
-        yield (
-            {"l2", "scale", "scheme", "protocol"},
-            f'model.l2: whitened columns make it one more private product, which scheme = "{plan.scheme}" does not'
-            ' carry; set it to 0, or scale = "standard"',
+            {"lattice_set", "protocol"},
+            f'crypto.lattice_set: used in "shares" only, got {plan.lattice_set} with "{plan.protocol}"',
         )
 
 
@@ -302,33 +234,20 @@ def _key_mistakes(plan: PlanSettings) -> Mistakes:
         )
     elif plan.key_bits % 64:
         yield {"key_bits", "test_only_keys"}, f"crypto.key_bits: expected a multiple of 64, got {plan.key_bits}"
-    if plan.scheme == "okamoto-uchiyama" and plan.protocol != "clear" and not plan.trust_peer_keys:
-        yield (
-            {"scheme", "trust_peer_keys", "protocol"},
-            'crypto.scheme: "okamoto-uchiyama" keys cannot be proved, so it is for honest-but-curious parties only;'
-            ' set trust_peer_keys = true if that is what they are, or scheme = "paillier"',
-        )
 
 
 def _row_mistakes(plan: PlanSettings) -> Mistakes:
     """A promise about whole rows that would be false is not made (docs/privacy.md)."""
-    if plan.protocol in ("exchange", "arbiter"):
+    if "rows" not in plan.kind.noises:
         yield (
             {"noise", "protocol"},
             f'privacy.noise: "rows" over "{plan.protocol}": each party gets gradients from released residuals of'
             ' single rows there, so only labels can be protected; set "sound", or protocol = "shares"',
         )
         return
-    if (plan.protocol, plan.scheme) == ("shares", "paillier"):
-        yield (
-            {"noise", "protocol", "scheme"},
-            'privacy.noise: "rows" with scheme = "paillier": its residuals have no bound, so one row could move the'
-            ' model without limit; set scheme = "lattice"',
-        )
-        return
     longest = plan.joint_norm * math.sqrt(max(party.features for party in plan.learners) / max(1, plan.columns))
     room = 2.0 ** min(MOST_INTEGER_BITS, MOST_ENTRY_BITS - plan.feature_bits)
-    if plan.protocol == "shares" and longest >= room:
+    if plan.kind.has_lattices and longest >= room:
         yield (
             {"noise", "row_norm", "feature_bits", "parties"},
             f'privacy.row_norm: with noise = "rows" a party\'s rows may be {longest:.3g} long, and products carry'
@@ -397,11 +316,11 @@ def _noise_mistakes(plan: PlanSettings) -> Mistakes:
         yield from _row_mistakes(plan)
     if plan.noise in ("none", "rows"):
         return
-    if plan.protocol == "shares":
+    if plan.noise not in plan.kind.noises:
         yield (
             {"noise", "protocol"},
-            f'privacy.noise: "{plan.noise}" over "shares": no residual is released there, so there is nothing to add'
-            ' noise to; set "none" or another protocol',
+            f'privacy.noise: "{plan.noise}" over "{plan.protocol}": no residual is released there, so there is nothing'
+            ' to add noise to; set "none" or another protocol',
         )
     if plan.row_norm == 0:
         yield (

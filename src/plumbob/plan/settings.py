@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass, field, fields
 
 from plumbob.plan.keys import SettingKey, key, one_of
+from plumbob.plan.protocols import OTHER_SYSTEMS, PROTOCOLS, Protocol
 
 VERSION = 2
 ROLES = ("label", "features", "arbiter")
@@ -81,9 +82,8 @@ class PlanSettings:
         "quantile bins per numeric column; above 0, categories are encoded and gaps get a bin of their own",
         low=0,
         most=LARGEST_BINS,
-        since=2,
     )
-    rare: int = key("data", 30, "levels with fewer training rows are grouped", low=0, since=2)
+    rare: int = key("data", 30, "levels with fewer training rows are grouped", low=0)
     test_share: float = key(
         "data", 0.0, "rows held out for quality, by a keyed hash of the id, the same at every party", low=0, below=1
     )
@@ -92,13 +92,12 @@ class PlanSettings:
         "",
         "party that chooses them instead, such as the newest rows (party align --split-by); empty = the hash does",
         is_rare=True,
-        since=2,
     )
 
     sigmoid: str = one_of(
         "model",
         "fourier taylor minimax piecewise exact",
-        "fourier (shares, clear) | taylor | minimax | piecewise | exact",
+        "fourier (shares, clear) | taylor | minimax, piecewise, exact (clear)",
         is_fitted=True,
     )
     start: str = one_of("model", "zero xavier kaiming small normal")
@@ -124,7 +123,6 @@ class PlanSettings:
         low=0,
         high=LARGEST_MOMENTUM,
         is_fitted=True,
-        since=2,
     )
     remainder: str = one_of("model", "merge drop", "merge into the last batch | drop")
     learning_rate: float = key(
@@ -140,12 +138,8 @@ class PlanSettings:
     class_weight: str = one_of("model", "none balanced", "none | balanced (clear and shares)")
     seed: int = key("model", 0, "experiments only; 0 = drawn jointly by commit and reveal", low=0, high=2**63 - 1)
 
-    protocol: str = one_of("crypto", "shares clear exchange arbiter", "clear | exchange | arbiter | shares")
-    scheme: str = one_of(
-        "crypto",
-        "lattice paillier okamoto-uchiyama",
-        "lattice (shares) | paillier | okamoto-uchiyama (honest-but-curious parties only, trust_peer_keys = true)",
-        is_fitted=True,
+    protocol: str = one_of(
+        "crypto", "shares clear exchange arbiter", "clear | exchange | arbiter | shares", also=OTHER_SYSTEMS
     )
     key_bits: int = key(
         "crypto",
@@ -155,11 +149,10 @@ class PlanSettings:
         most=LARGEST_KEY_BITS,
     )
     test_only_keys: bool = key("crypto", False, "keys too short to protect anything: experiments and tests only")
-    trust_peer_keys: bool = key("crypto", False, "accept keys that carry no proof, as okamoto-uchiyama needs")
     replies: str = one_of(
         "crypto",
-        "packed single paper",
-        "packed | single | paper (whole plaintexts handed back: what the packing attack needs)",
+        "packed paper",
+        "exchange, arbiter: packed | paper (whole plaintexts handed back, as in the paper)",
     )
     reply_slots: int = key("crypto", 0, "most sums in a packed reply, 0 = all that fit", low=0, is_rare=True)
     feature_bits: int = key("crypto", 13, "fraction bits", low=1, high=40, is_fitted=True)
@@ -176,9 +169,8 @@ class PlanSettings:
         "rows ever scored for the label party, held-out ones included; 0 = as many as were trained on if weights are "
         "never opened, else any number",
         low=0,
-        since=2,
     )
-    lattice_set: int = key("crypto", 0, "numbered parameter set; 0 = the smallest that allows the plan", low=0, since=2)
+    lattice_set: int = key("crypto", 0, "numbered parameter set; 0 = the smallest that allows the plan", low=0)
     unmasked_gradients_for_the_arbiter: bool = key("crypto", False)
 
     noise: str = one_of(
@@ -205,6 +197,26 @@ class PlanSettings:
     tolerance_features: float = key("tolerance", 0.05, low=0, high=1)
 
     version: int = VERSION
+
+    @property
+    def kind(self) -> Protocol:
+        """The protocol by its properties: what everything asks that depends on it."""
+        return PROTOCOLS[self.protocol]
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether weights stay shared for good, so that prediction works on shares."""
+        return not self.kind.shows_gradients and self.open == "never"
+
+    @property
+    def opens_weights(self) -> bool:
+        """Whether shares of weights are opened when training ends, to the party whose columns they are of."""
+        return not self.kind.shows_gradients and self.open == "own"
+
+    @property
+    def is_between_two(self) -> bool:
+        """Whether two parties have columns."""
+        return len(self.learners) == 2
 
     @property
     def is_whitened(self) -> bool:
@@ -245,7 +257,7 @@ class PlanSettings:
             return self.epochs
         if self.noise == "rows" and self.rows:
             return row_passes(self.rows - self.held_out(self.rows), self.columns, self.epsilon, self.delta)
-        if self.protocol != "shares":
+        if not self.kind.has_lattices:
             return USUAL_EPOCHS
         return min(MOST_EPOCHS_BY_RULE, round(10 * math.sqrt(len(self.learners))))
 

@@ -14,8 +14,7 @@ HASH_PREFIX = "plumbob plan {version}\n"
 def hashed(settings: PlanSettings) -> str:
     """Hex SHA-256 over all values, defaults included but for rare keys; layout and the order of keys do not matter.
 
-    The order of the parties does: it says whose columns come first. A plan of version 1 has the hash that it had
-    before there were keys of version 2.
+    The order of the parties does: it says whose columns come first.
     """
     unsaid = _unsaid(settings) | {"version"}
     said = {name: value for name, value in asdict(settings).items() if name not in unsaid}
@@ -25,9 +24,8 @@ def hashed(settings: PlanSettings) -> str:
 
 
 def _unsaid(settings: PlanSettings) -> set[str]:
-    """Rare keys at their default, and keys that the plan's version does not have."""
-    rare = {key.name for key in KEYS if key.is_rare and getattr(settings, key.name) == key.default}
-    return rare | {key.name for key in KEYS if key.since > settings.version}
+    """Rare keys at their default."""
+    return {key.name for key in KEYS if key.is_rare and getattr(settings, key.name) == key.default}
 
 
 def to_toml(settings: PlanSettings) -> str:
@@ -48,8 +46,7 @@ def to_toml(settings: PlanSettings) -> str:
 
 
 def _head(settings: PlanSettings) -> str:
-    version = f"version = {settings.version}\n" if settings.version > 1 else ""
-    return f"{version}title = {toml_value(settings.title)}\n"
+    return f"version = {settings.version}\ntitle = {toml_value(settings.title)}\n"
 
 
 def _party_items(party: Party) -> dict[str, Any]:

@@ -37,7 +37,7 @@ class ArbitratedParty(TrainingParty):
     def step(self, batch: Batch) -> Vector:
         scores = self.own_scores(batch)
         own = logistic.partial_residuals(scores, self.signs(batch))
-        released = self.encode_released(batch, own[None, :])
+        released = self.encode_released(batch, own)
         sums = self.opened_sums(batch, self.joint_residuals(batch, released))
         if len(sums):
             own_sums = released.encoding.decode(released.values) @ self.shard.X[batch.rows]

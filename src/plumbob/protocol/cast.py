@@ -1,18 +1,16 @@
 """Which class plays which party: by the plan's protocol, and by whether there are rows."""
 
 from plumbob.data import Table
-from plumbob.plan import Plan
 from plumbob.protocol.arbiter import Arbiter, ArbitratedParty
 from plumbob.protocol.exchange import ExchangeParty
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.lattice_shares import LatticeParty
 from plumbob.protocol.party import AfterStep, TrainingParty
-from plumbob.protocol.shares import SharesParty
 
 PROTOCOLS: dict[str, type[TrainingParty]] = {
     "exchange": ExchangeParty,
     "arbiter": ArbitratedParty,
-    "shares": SharesParty,
+    "shares": LatticeParty,
 }
 
 
@@ -25,9 +23,4 @@ def player(
     """The party at this participant; without a table it is the arbiter. `instead` is a class that overrides a step."""
     if table is None:
         return Arbiter(participant)
-    return (instead or _class_for(participant.plan))(participant, table, progress)
-
-
-def _class_for(plan: Plan) -> type[TrainingParty]:
-    is_lattice = (plan.protocol, plan.scheme) == ("shares", "lattice")
-    return LatticeParty if is_lattice else PROTOCOLS[plan.protocol]
+    return (instead or PROTOCOLS[participant.plan.protocol])(participant, table, progress)

@@ -9,7 +9,7 @@ from plumbob.arrays import Vector
 from plumbob.data import stream
 from plumbob.model.sigmoid import SIGMOIDS
 from plumbob.plan import Plan
-from plumbob.privacy.accounting import LabelCost, calibrated_std, proved_std
+from plumbob.privacy.accounting import LabelCost, proved_std
 from plumbob.privacy.heuristic import HeuristicNoise
 from plumbob.privacy.randomised_response import flips, label_scale
 
@@ -23,8 +23,7 @@ def noise_std(plan: Plan, role: str) -> float:
         return noise.label_party_std() if role == "label" else noise.feature_party_std()
     if plan.noise == "sound" and role == "label":
         # The label party's noise alone protects the labels; that is all that this mode promises.
-        # A plan of version 1 was agreed on with the analytic figure, and keeps it.
-        calibrate = calibrated_std if plan.version == 1 else proved_std
+        calibrate = proved_std
         return calibrate(plan.epsilon, plan.delta, label_sensitivity(plan), plan.passes)
     return 0.0
 
@@ -62,7 +61,7 @@ def updates_with_released_noise(plan: Plan, role: str) -> bool:
 def own_noise_returns(plan: Plan, role: str) -> bool:
     """Whether a party's own draws are in the sums that it gets; it knows them, and can take them out again."""
     # Through an arbiter everybody's sums come from one vector, to which all have added their noise.
-    through_arbiter = plan.protocol == "arbiter" and noise_std(plan, role) > 0
+    through_arbiter = plan.kind.has_arbiter and noise_std(plan, role) > 0
     return through_arbiter or updates_with_released_noise(plan, role)
 
 

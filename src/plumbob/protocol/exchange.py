@@ -3,7 +3,7 @@
 Line numbers are those of Protocol 1, in which B helps A; here everybody does both at once. Lines 5 to 11 are in
 primitive.py, and exchange_order.py has who sends what in a table.
 
-    1-4   every helper computes its part of the residuals and encrypts it     `own_terms`, `lend`
+    1-4   every helper computes its part of the residuals and encrypts it     `encode_released`, `lend`
     5     and sends it                                                        `lend`
     6-8   the learner multiplies it with its own columns                      `ask`
     9-10  masks the sums and sends them                                       `ask`
@@ -13,8 +13,7 @@ primitive.py, and exchange_order.py has who sends what in a table.
 
 In a step every party is a helper to all others and a learner toward all others. With three and more, a learner gets
 only the sum over its helpers: each helper adds a mask that cancels against the other helpers', so that the view is the
-same as with one helper, also for a learner that cheats. `minimax` (two parties) sends three vectors instead of one:
-(a + b)**3 is linear in b, b**2 and b**3.
+same as with one helper, also for a learner that cheats.
 """
 
 from collections.abc import Sequence
@@ -22,7 +21,7 @@ from functools import cached_property
 
 import numpy as np
 
-from plumbob.arrays import Matrix, Vector
+from plumbob.arrays import Vector
 from plumbob.crypto import Encoded, PrivateKey, PublicKey, Slots
 from plumbob.data import Batch
 from plumbob.model import logistic
@@ -52,36 +51,22 @@ class ExchangeParty(TrainingParty):
     def step(self, batch: Batch) -> Vector:
         # Lines 1 to 4.
         scores = self.own_scores(batch)
-        terms = self.own_terms(scores, batch)
-        released = self.encode_released(batch, terms)
+        residuals = logistic.partial_residuals(scores, self.signs(batch))
+        released = self.encode_released(batch, residuals)
         # Line 5.
         self.lend(batch, released)
         # Lines 6 to 10.
-        masks = self.ask(batch, self.coefficients(batch, scores))
+        masks = self.ask(batch, self.encoded_features(batch))
         # Line 11.
         self.answer(batch)
         # Line 12.
         helper_sums = self.collect(batch, masks)
         self.refuse_steering(batch, scores, helper_sums)
-        own = self.own_part(terms, released)
+        own = self.own_part(residuals, released)
         sums = logistic.residual_sums(self.shard.X[batch.rows], own, helper_sums)
         # Last, because both gradients of a step must see the same weights.
         self.descend(batch, scores, sums)
         return sums
-
-    def own_terms(self, scores: Vector, batch: Batch) -> Matrix:
-        """This party's part of the residuals; in `minimax` also the powers that the peer needs."""
-        if self.plan.sigmoid == "minimax":
-            return logistic.minimax_terms(scores, self.signs(batch))
-        return logistic.partial_residuals(scores, self.signs(batch))[None, :]
-
-    def coefficients(self, batch: Batch, scores: Vector) -> Encoded:
-        """What the helpers' terms are multiplied with: own features, in `minimax` times powers of own scores."""
-        if self.plan.sigmoid != "minimax":
-            return self.encoded_features(batch)
-        X = self.shard.X[batch.rows]
-        scaled = [X * multiplier[:, None] for multiplier in logistic.minimax_multipliers(scores)]
-        return self.widths.coefficients.encode(np.vstack(scaled), "features times powers of own scores")
 
     def lend(self, batch: Batch, released: Encoded) -> None:
         """One encryption and one draw of noise, the same ciphertexts to every learner."""

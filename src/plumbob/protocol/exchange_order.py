@@ -1,7 +1,7 @@
 """The messages of `exchange`, with the lines of the paper's Protocol 1, and of `arbiter`.
 
-In sizes: `rows` of the batch; `columns` of a party; `terms`, 3 with minimax and otherwise 1; `ciphertext`, bytes of
-one; `replies(n)`, ciphertexts that carry n sums; `opened(n)`, bytes of these sums when they come back.
+In sizes: `rows` of the batch; `columns` of a party; `ciphertext`, bytes of one; `replies(n)`, ciphertexts that carry n
+sums; `opened(n)`, bytes of these sums when they come back.
 """
 
 from plumbob.protocol.messages import Kind
@@ -10,7 +10,7 @@ from plumbob.protocol.turns import GREETING, HELD_OUT, PAIR_KEY, PUBLIC_KEY, STR
 EXCHANGE = MessageOrder(
     outside=(*GREETING, PUBLIC_KEY, PAIR_KEY, PAIR_KEY, STREAM_HASHES),
     steps=(
-        Turn("helper", "learner", Kind.RESIDUALS, "rows * terms * ciphertext", "line 5"),
+        Turn("helper", "learner", Kind.RESIDUALS, "rows * ciphertext", "line 5"),
         Turn("learner", "helper", Kind.MASKED_SUMS, "replies(columns(sender)) * ciphertext", "line 10"),
         Turn("helper", "learner", Kind.OPENED_SUMS, "opened(columns(receiver))", "line 11"),
         HELD_OUT,

@@ -19,8 +19,6 @@ from plumbob.crypto import (
     ProofContext,
     PublicKey,
     admit_paillier,
-    admit_trusted_okamoto_uchiyama,
-    okamoto_uchiyama,
     paillier,
     prove,
 )
@@ -281,9 +279,8 @@ def profile_of(plan: Plan) -> Profile:
 
 
 def make_key(participant: Participant) -> PrivateKey:
-    """A new key of the plan's scheme."""
-    generate = paillier.generate if participant.plan.scheme == "paillier" else okamoto_uchiyama.generate
-    key = generate(profile_of(participant.plan), participant.engine, participant.draws.of("own key"))
+    """A new Paillier key."""
+    key = paillier.generate(profile_of(participant.plan), participant.engine, participant.draws.of("own key"))
     key.prepare()
     participant.keys.append(key)
     return key
@@ -292,17 +289,14 @@ def make_key(participant: Participant) -> PrivateKey:
 def offer_key(participant: Participant, identity: bytes, own: PrivateKey) -> None:
     """Our public key to every peer, with a proof made for that peer and this session."""
     for peer, channel in participant.channels.items():
-        body = own.public.to_bytes()
-        if isinstance(own, paillier.PaillierPrivateKey):
-            body += prove(own, ProofContext(identity, participant.name, peer))
-        channel.send(Kind.PUBLIC_KEY, 0, body)
+        proof = prove(own, ProofContext(identity, participant.name, peer))
+        channel.send(Kind.PUBLIC_KEY, 0, own.public.to_bytes() + proof)
 
 
 def admit_key(participant: Participant, session: Session, peer: str, known: Collection[int]) -> PublicKey:
     """A peer's key, if it passes every check; `known` are moduli that it must not repeat."""
-    admitted = _admit_paillier if participant.plan.scheme == "paillier" else _admit_trusted
     try:
-        key = admitted(participant, session, peer, known)
+        key = _admit_paillier(participant, session, peer, known)
     except KeyRefusedError as error:
         raise KeyRefusedError(f"{peer}: {error}") from None
     key.prepare()
@@ -319,13 +313,6 @@ def _admit_paillier(participant: Participant, session: Session, peer: str, known
     return admit_paillier(
         body[:size], body[size:], context, profile, participant.engine, known=known, randomness=randomness
     )
-
-
-def _admit_trusted(participant: Participant, _session: Session, peer: str, known: Collection[int]) -> PublicKey:
-    profile = profile_of(participant.plan)
-    body = participant.channels[peer].receive(Kind.PUBLIC_KEY, 0, 2 * profile.key_bits // 8)
-    randomness = participant.draws.of("peer's key", peer)
-    return admit_trusted_okamoto_uchiyama(body, profile, participant.engine, known=known, randomness=randomness)
 
 
 def agree_pair_keys(participant: Participant, session: Session) -> dict[str, bytes]:

@@ -23,7 +23,7 @@ from plumbob.protocol.lattice_bound import BoundLattice, BoundLattices, ends_of
 from plumbob.protocol.lattice_company import ColumnHolders, lattice_engine, zero_sum_masks
 from plumbob.protocol.lattice_sets import ANGLE_BITS, SCORE_FRACTION, LatticeShape
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.openings import SCORES_BY_LATTICE
+from plumbob.protocol.openings import OPENED_SCORES
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.widths import columns_of
 
@@ -93,16 +93,16 @@ class LatticePredictor:
         if not self._is_label:
             hidden = self._hidden(step, rows.tolist(), cut)
             channel = self.company.channels[self.company.label]
-            channel.send(Kind.SCORE_SHARE, step, SCORES_BY_LATTICE.to_bytes(hidden))
+            channel.send(Kind.SCORE_SHARE, step, OPENED_SCORES.to_bytes(hidden))
             return None
         for peer, channel in self.company.channels.items():
-            body = channel.receive(Kind.SCORE_SHARE, step, SCORES_BY_LATTICE.size(len(rows)))
-            cut = [a + b for a, b in zip(cut, SCORES_BY_LATTICE.from_bytes(body, peer), strict=True)]
-        return SCORES_BY_LATTICE.opened(cut, [0] * len(cut))
+            body = channel.receive(Kind.SCORE_SHARE, step, OPENED_SCORES.size(len(rows)))
+            cut = [a + b for a, b in zip(cut, OPENED_SCORES.from_bytes(body, peer), strict=True)]
+        return OPENED_SCORES.opened(cut, [0] * len(cut))
 
     def _hidden(self, step: int, rows: list[int], cut: list[int]) -> list[int]:
         """Among the shares of the other feature parties: masks that cancel in their sum, if all answered these rows."""
-        modulus, name, label = 1 << SCORES_BY_LATTICE.bits, self.company.name, self.company.label
+        modulus, name, label = 1 << OPENED_SCORES.bits, self.company.name, self.company.label
         zero = zero_sum_masks(self.pair_keys, self.session, name, label, step, rows, modulus)
         return [(value + mask) % modulus for value, mask in zip(cut, zero, strict=True)]
 
@@ -130,13 +130,13 @@ class LatticePredictor:
 
         A share modulo 2**32 becomes one modulo 2**22: what wraps there wraps here, so any number of parties can do it.
         """
-        dropped = SCORE_FRACTION - SCORES_BY_LATTICE.fraction_bits
+        dropped = SCORE_FRACTION - OPENED_SCORES.fraction_bits
         values = (int(value) % (1 << ANGLE_BITS) for value in shared.tolist())
         if not self.company.is_pair:
-            return [((value + (1 << dropped >> 1)) >> dropped) % (1 << SCORES_BY_LATTICE.bits) for value in values]
+            return [((value + (1 << dropped >> 1)) >> dropped) % (1 << OPENED_SCORES.bits) for value in values]
         if self._is_label:
-            return [(value >> dropped) % (1 << SCORES_BY_LATTICE.bits) for value in values]
-        return [-(-value % (1 << ANGLE_BITS) >> dropped) % (1 << SCORES_BY_LATTICE.bits) for value in values]
+            return [(value >> dropped) % (1 << OPENED_SCORES.bits) for value in values]
+        return [-(-value % (1 << ANGLE_BITS) >> dropped) % (1 << OPENED_SCORES.bits) for value in values]
 
     @property
     def _is_label(self) -> bool:

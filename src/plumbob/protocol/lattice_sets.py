@@ -20,7 +20,7 @@ from plumbob.model.sigmoid import AMPLITUDES, HARMONICS
 from plumbob.plan import Plan
 from plumbob.privacy.randomised_response import label_scale
 from plumbob.privacy.rows import RowCost
-from plumbob.protocol.openings import SCORES_BY_LATTICE, WEIGHTS
+from plumbob.protocol.openings import OPENED_SCORES, WEIGHTS
 from plumbob.protocol.row_noise import SumUnits, norms, row_cost
 from plumbob.protocol.widths import LATTICE_BITS, columns_of
 
@@ -137,7 +137,7 @@ class LatticeShape:
     def sets_for(self, evaluator: str) -> tuple[ParameterSet, ParameterSet, ParameterSet]:
         """Of the keys under which this party multiplies; the label party's need not withstand any opening to others."""
         owners = [party.name for party in self.plan.learners if party.name != evaluator]
-        return PROFILES[0] if owners == [self.plan.label_party.name] and self.plan.open == "never" else self.profile
+        return PROFILES[0] if owners == [self.plan.label_party.name] and self.plan.is_closed else self.profile
 
     @property
     def input_bits(self) -> int:
@@ -218,7 +218,7 @@ class LatticeShape:
         matrices = 3 if self.has_penalty_products else 2
         pairs = self.parties * (self.parties - 1)
         slots = len(self.pieces) * sum(len(stage.owners) for stage in self.stages)
-        bound = pairs if self.plan.open == "never" else 0
+        bound = pairs if self.plan.is_closed else 0
         return self.plan.passes * (pairs * matrices + slots) + bound
 
     def prove(self) -> None:
@@ -245,7 +245,7 @@ class LatticeShape:
     def refuse_scores(self, held_out: int) -> None:
         """Held-out rows are scored when training ends, and count among the rows that the plan allows."""
         most = self.plan.most_rows or self.rows
-        if self.plan.open == "never" and most < held_out:
+        if self.plan.is_closed and most < held_out:
             raise PlanError(
                 f"crypto.most_rows: {most} rows may be scored, and {held_out} are held out to be scored when training "
                 "ends; hold out fewer rows (test_share), or raise most_rows"
@@ -338,10 +338,10 @@ def most_opened_bits(plan: Plan, rows: int) -> int:
     parties are taken for honest. What is opened of rows is another number: `checking.prediction_rules`.
     """
     held = (plan.columns + 1) * _share_bits(plan)
-    if plan.open == "own":
+    if plan.opens_weights:
         columns = [columns_of(plan, party.name) for party in plan.learners]
         return min(held, (sum(columns) if len(columns) == 2 else max(columns)) * WEIGHTS.bits)
-    return min(held, (plan.most_rows or rows) * SCORES_BY_LATTICE.bits)
+    return min(held, (plan.most_rows or rows) * OPENED_SCORES.bits)
 
 
 def _lifted_alone(stage: Stage) -> float:
@@ -360,20 +360,20 @@ def _share_bits(plan: Plan) -> int:
 
 def _withstood(plan: Plan, profile: tuple[ParameterSet, ...]) -> int:
     """Opened bits; keys for the sigmoid count where something is opened to a party that evaluates under one."""
-    exposed = profile[:2] if plan.open == "never" and len(plan.learners) == 2 else profile
+    exposed = profile[:2] if plan.is_closed and plan.is_between_two else profile
     return min(each.most_opened_bits for each in exposed)
 
 
 def _too_much(plan: Plan, opened: int) -> str:
     most = _withstood(plan, PROFILES[-1])
-    if plan.open == "never":
-        rows, columns = most // SCORES_BY_LATTICE.bits, most // _share_bits(plan) - 1
+    if plan.is_closed:
+        rows, columns = most // OPENED_SCORES.bits, most // _share_bits(plan) - 1
         accepted = f"most_rows = {rows} scored rows, or {columns} columns in all with any number of rows"
     else:
         whose = "in all" if len(plan.learners) == 2 else "of one party"
         accepted = f'{most // WEIGHTS.bits - 1} columns {whose}, or open = "never"'
     return (
-        f'crypto.scheme: "lattice": {opened} bits may be opened to one party, and its keys withstand {most}; accepted '
+        f'crypto.protocol: "shares": {opened} bits may be opened to one party, and its keys withstand {most}; accepted '
         f"would be {accepted}"
     )
 

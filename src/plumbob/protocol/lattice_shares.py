@@ -315,7 +315,7 @@ class LatticeParty(TrainingParty):
 
     def finish(self) -> None:
         """`open = "own"`: each party gets the missing shares of its own weights, cut to an honest weight's width."""
-        if self.plan.open == "never":
+        if self.plan.is_closed:
             self.weights = np.zeros(0)
             self.bound = bind_lattice(self.participant, self.engine, self.session, self.shape, self.held)
             return
@@ -349,7 +349,7 @@ class LatticeParty(TrainingParty):
     def model_part(self) -> ModelPart:
         """With weights that were never opened, the shares take their place."""
         part = super().model_part()
-        if self.plan.open == "own":
+        if self.plan.opens_weights:
             return part
         return replace(part, weights=None, shares=dict(self.held), bound=self.bound)
 

@@ -1,9 +1,9 @@
 """Opening a shared number: no more bits leave than an honest number has.
 
-A number x with `fraction` bits after the point is shared modulo 2**192. To open it, each side cuts its own share: it
-drops the low bits that nobody needs and reduces what is left modulo 2**K, K being the public width of an honest number.
-The sender hands over K bits and the receiver adds its own. Whatever the receiver did before, these K bits are all that
-this message can carry out (docs/protocol.md, section 10, has the argument).
+To open a shared number, each side cuts its own share: it drops the low bits that nobody needs and reduces what is left
+modulo 2**K, K being the public width of an honest number. The sender hands over K bits and the receiver adds its own.
+Whatever the receiver did before, these K bits are all that this message can carry out (docs/protocol.md, section 10,
+has the argument).
 """
 
 import math
@@ -16,9 +16,6 @@ from plumbob.arrays import Vector
 from plumbob.crypto import Encoding
 from plumbob.errors import RemoteProtocolError
 from plumbob.plan import Plan
-
-RING_BITS = 192
-RING = 1 << RING_BITS
 
 Share = list[int]
 
@@ -47,11 +44,6 @@ class OpenedWidth:
         """Bytes of a message with this many cut shares."""
         return count * self._bytes
 
-    def cut(self, share: Sequence[int], fraction: int, *, rounds_down: bool) -> Share:
-        """A share without its low bits and modulo 2**K; one of the two parties rounds down, the other one up."""
-        shift = fraction - self.fraction_bits
-        return [truncated(value, shift, rounds_down=rounds_down) % (1 << self.bits) for value in share]
-
     def opened(self, cut: Sequence[int], missing: Sequence[int]) -> Vector:
         """The numbers that two cut shares add up to, each right to one unit in its last place."""
         modulus = 1 << self.bits
@@ -78,22 +70,13 @@ class OpenedWidth:
 
 WEIGHTS = OpenedWidth(integer_bits=6, fraction_bits=20)
 """A weight in the units of training: below 64, to 2**-20."""
-SCORES = OpenedWidth(integer_bits=10, fraction_bits=16)
-"""A score: below 1024, where the guard of `model.logistic` takes a run for diverged, and to 2**-16."""
-
-
-SCORES_BY_LATTICE = OpenedWidth(integer_bits=5, fraction_bits=16)
-"""The same where scores are shared modulo one period of the sigmoid's series, 64: below 32."""
-
-
-def truncated(share: int, shift: int, *, rounds_down: bool) -> int:
-    """One party rounds its share down, the other one up, so that the two still add up."""
-    return share >> shift if rounds_down else -((-share % RING) >> shift)
+OPENED_SCORES = OpenedWidth(integer_bits=5, fraction_bits=16)
+"""A score, which is shared modulo one period of the sigmoid's series, 64: below 32, to 2**-16."""
 
 
 def opened_bits(plan: Plan, name: str) -> int:
     """Bits about the peer that this party's opened weights can carry in one run of `shares`, if it deviates."""
-    if plan.protocol != "shares" or plan.open == "never":
+    if not plan.opens_weights:
         return 0
     party = plan.party(name)
     columns = party.features + (1 if plan.intercept and party.role == "label" else 0)
@@ -102,17 +85,14 @@ def opened_bits(plan: Plan, name: str) -> int:
 
 def most_scored_rows(plan: Plan, trained: int) -> int:
     """How many rows the plan lets the label party have scored in all, of this many trained on; 0 for any number."""
-    is_limited = plan.version > 1 and plan.protocol == "shares" and plan.open == "never"
-    return plan.most_rows or (trained if is_limited else 0)
+    return plan.most_rows or (trained if plan.is_closed else 0)
 
 
 def shows_quality(plan: Plan, rows: int) -> bool:
     """Whether held-out rows of this many aligned ones are scored when training ends."""
-    return plan.version > 1 and plan.protocol != "clear" and plan.held_out(rows) > 0
+    return plan.kind.is_encrypted and plan.held_out(rows) > 0
 
 
 def scored_bits(plan: Plan, rows: int) -> int:
     """Bits about the feature party that this many scores, opened from shares, can carry to the label party."""
-    if plan.protocol != "shares" or plan.open != "never":
-        return 0
-    return rows * (SCORES_BY_LATTICE if plan.scheme == "lattice" else SCORES).bits
+    return rows * OPENED_SCORES.bits if plan.is_closed else 0

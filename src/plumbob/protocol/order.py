@@ -25,7 +25,6 @@ from plumbob.protocol.turns import (
     GREETING,
     HELD_OUT,
     PAIR_KEY,
-    PUBLIC_KEY,
     STREAM_HASHES,
     TEXT,
     MessageOrder,
@@ -37,31 +36,9 @@ from plumbob.protocol.widths import columns_of
 
 WEIGHT_SHARE = Turn("party", "party", Kind.WEIGHT_SHARE, "4 * columns(receiver)", "step 5")
 # Where weights are never opened, rows are scored in pieces, when training ends and in every session of prediction.
-SCORED_BY_PAILLIER = (
-    Turn("party", "party", Kind.MASKED_SUMS, "replies(rows) * ciphertext", "step 1", again="scored piece"),
-    Turn("feature party", "label party", Kind.SCORE_SHARE, "4 * rows", again="scored piece"),
-)
-SCORED_BY_LATTICE = (
+SCORED_ON_SHARES = (
     Turn("party", "party", Kind.LATTICE_REPLY, "reply(scores, sender)", "step 1", again="scored piece"),
     Turn("feature party", "label party", Kind.SCORE_SHARE, "3 * rows", again="scored piece"),
-)
-BOUND_BY_PAILLIER = (PUBLIC_KEY, Turn("party", "party", Kind.BOUND_SHARE, "columns(receiver) * ciphertext", "step 5"))
-
-SHARES_BY_PAILLIER = MessageOrder(
-    outside=(
-        *GREETING,
-        PUBLIC_KEY,
-        Turn("party", "party", Kind.START_SHARE, "columns(sender) * element", "step 0"),
-        WEIGHT_SHARE,
-        *BOUND_BY_PAILLIER,
-        STREAM_HASHES,
-    ),
-    steps=(
-        Turn("party", "party", Kind.RESIDUALS, "columns(receiver) * ciphertext", "step 1"),
-        Turn("party", "party", Kind.MASKED_SUMS, "replies(rows) * ciphertext", "step 1"),
-        Turn("party", "party", Kind.RESIDUALS, "rows * ciphertext", "step 3"),
-        Turn("party", "party", Kind.MASKED_SUMS, "replies(columns(sender)) * ciphertext", "step 3"),
-    ),
 )
 
 
@@ -146,8 +123,7 @@ def _shares_of_many(parties: int) -> MessageOrder:
 
 
 PREDICTION = MessageOrder(
-    # A part of an earlier version binds its shares now, where all parts are in one process.
-    outside=(*GREETING, PAIR_KEY, *BOUND_BY_PAILLIER, STREAM_HASHES),
+    outside=(*GREETING, PAIR_KEY, STREAM_HASHES),
     steps=(
         Turn("label party", "feature party", Kind.QUERY, 16),
         Turn("label party", "feature party", Kind.QUERY_ROWS, "8 * rows"),
@@ -191,10 +167,8 @@ def order_for(plan: Plan, purpose: str) -> MessageOrder | None:
         return ALIGNMENT
     if purpose == "predict":
         return replace(PREDICTION, steps=(*PREDICTION.steps, *_scoring_turns(plan)))
-    if plan.protocol != "shares":
+    if not plan.kind.has_lattices:
         return {"exchange": EXCHANGE, "arbiter": ARBITER}.get(plan.protocol)
-    if plan.scheme != "lattice":
-        return replace(SHARES_BY_PAILLIER, steps=(*SHARES_BY_PAILLIER.steps, *_scoring_turns(plan)))
     table = SHARES_BY_LATTICE if len(plan.learners) == 2 else _shares_of_many(len(plan.learners))
     penalties = PENALTIES if len(plan.learners) == 2 else (*PENALTIES, LIFTED_PENALTIES)
     return replace(
@@ -203,9 +177,7 @@ def order_for(plan: Plan, purpose: str) -> MessageOrder | None:
 
 
 def _scoring_turns(plan: Plan) -> tuple[Turn, ...]:
-    if plan.protocol != "shares" or plan.open != "never":
-        return (HELD_OUT,)
-    return SCORED_BY_LATTICE if plan.scheme == "lattice" else SCORED_BY_PAILLIER
+    return SCORED_ON_SHARES if plan.is_closed else (HELD_OUT,)
 
 
 def heard(table: MessageOrder, plan: Plan, sender: str, receiver: str) -> MessageOrder:

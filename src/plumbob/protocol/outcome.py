@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from plumbob import __version__
 from plumbob.crypto import Draws
-from plumbob.crypto.keys import PrivateKey
+from plumbob.crypto.paillier import PrivateKey
 from plumbob.data import steps_per_epoch
 from plumbob.plan import Plan
 from plumbob.protocol.handshake import Participant, PolynomialCounts
@@ -35,7 +35,7 @@ def run_record(
 def _is_seeded_defence(plan: Plan, draws: Draws) -> bool:
     """Whether noise or flipped labels came from where anybody can draw them again."""
     has_draws = plan.noise != "none" or plan.label_flip_epsilon > 0
-    return has_draws and (plan.protocol == "clear" or not draws.is_kernel)
+    return has_draws and (not plan.kind.is_encrypted or not draws.is_kernel)
 
 
 def unfinished_record(plan: Plan, rows: int, status: str, steps: int = 0, seconds: float = 0.0) -> RunRecord:

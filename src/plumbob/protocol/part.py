@@ -20,11 +20,9 @@ from plumbob.data.stored_encodings import restore_encoding, store_encoding
 from plumbob.data.whitening import CLIP, Whitening, penalties_of
 from plumbob.errors import DataError
 from plumbob.plan import Party
-from plumbob.protocol.bound_shares import BoundShares
 from plumbob.protocol.lattice_bound import AnyBound, BoundLattice, BoundLattices
 
 FORMAT = 3
-EARLIER = 2  # Its sources were numbers and full sets of categories only.
 NEVER_OPENED = (
     'the weights were never opened (open = "never"), so there are none to show or export; score rows with `predict`,'
     ' or train with open = "own" after `plumbob check` has judged it'
@@ -51,7 +49,7 @@ class ModelPart:
     """Of the training rows, at the label party: with calibrated probabilities, balanced accuracy is largest there."""
     balanced_threshold: float | None = None
     """At the label party: the probability at which balanced accuracy was largest on scores that it saw anyway."""
-    bound: BoundShares | AnyBound | None = None
+    bound: AnyBound | None = None
     """What prediction on shares works with, fixed when training ended; None where weights are opened."""
 
     @classmethod
@@ -162,12 +160,12 @@ class ModelPart:
         try:
             data = path.read_bytes()
             written = msgspec.json.decode(data, type=_Format).format
-            if written not in (EARLIER, FORMAT):
+            if written != FORMAT:
                 raise DataError(f"{path}: expected a model part of format {FORMAT}, got {written}")
             stored = msgspec.json.decode(data, type=_StoredPart)
             sources = tuple(_source(source) for source in stored.sources)
             shares = {name: [int(value) for value in share] for name, share in stored.shares.items()}
-            kept = stored.bound or stored.bound_lattice or stored.bound_lattices
+            kept = stored.bound_lattice or stored.bound_lattices
             bound = None if kept is None else kept.read()
         except DataError:
             raise
@@ -219,25 +217,6 @@ class _Format(msgspec.Struct):
     format: int
 
 
-class _StoredBound(msgspec.Struct, forbid_unknown_fields=True):
-    """Bound shares; whole numbers and ciphertexts are texts."""
-
-    factors: tuple[str, str]
-    own_key: str
-    peers_key: str
-    supplied: str
-    received: str
-    hash: str
-
-    def read(self) -> BoundShares:
-        """ValueError where they are not what their hash says."""
-        data = (bytes.fromhex(text) for text in (self.own_key, self.peers_key, self.supplied, self.received))
-        bound = BoundShares((int(self.factors[0]), int(self.factors[1])), *data)
-        if bound.hash() != self.hash:
-            raise ValueError("the bound shares do not have their hash")
-        return bound
-
-
 class _StoredBoundLattice(msgspec.Struct, forbid_unknown_fields=True):
     """The same by lattices."""
 
@@ -269,10 +248,8 @@ class _StoredBoundLattices(msgspec.Struct, forbid_unknown_fields=True):
         return BoundLattices({peer: end.read() for peer, end in self.ends.items()}, self.hash)
 
 
-def _stored_bound(bound: BoundShares | AnyBound) -> dict[str, Any]:
+def _stored_bound(bound: AnyBound) -> dict[str, Any]:
     """By the name of their field."""
-    if isinstance(bound, BoundShares):
-        return {"bound": _stored_paillier(bound)}
     if isinstance(bound, BoundLattices):
         ends = {peer: _stored_lattice(end) for peer, end in bound.ends.items()}
         return {"bound_lattices": {"ends": ends, "hash": bound.hash()}}
@@ -283,17 +260,6 @@ def _stored_lattice(bound: BoundLattice) -> dict[str, Any]:
     names = ("seed", "own_key", "peers_key", "supplied", "received")
     texts = {name: base64.b64encode(getattr(bound, name)).decode() for name in names}
     return {"session": bound.session.hex(), "lattice_set": bound.lattice_set, **texts, "hash": bound.hash()}
-
-
-def _stored_paillier(bound: BoundShares) -> dict[str, Any]:
-    return {
-        "factors": [str(factor) for factor in bound.factors],
-        "own_key": bound.own_key.hex(),
-        "peers_key": bound.peers_key.hex(),
-        "supplied": bound.supplied.hex(),
-        "received": bound.received.hex(),
-        "hash": bound.hash(),
-    }
 
 
 def _stored_whitening(whitening: Whitening) -> dict[str, Any]:
@@ -341,6 +307,5 @@ class _StoredPart(msgspec.Struct, forbid_unknown_fields=True):
     gaps: tuple[str, ...] = ()
     positive_share: float | None = None
     balanced_threshold: float | None = None
-    bound: _StoredBound | None = None
     bound_lattice: _StoredBoundLattice | None = None
     bound_lattices: _StoredBoundLattices | None = None

@@ -31,9 +31,8 @@ from plumbob.protocol.part import ModelPart
 from plumbob.protocol.transcript import Transcript
 from plumbob.protocol.widths import Widths, columns_of, widths_for
 
-LARGEST_SCORE = (
-    32.0  # ModelPart of a score that one party has in a run that converges; the sigmoid is flat long before.
-)
+# One party's part of a score stays below this in a run that converges; the sigmoid is flat long before.
+LARGEST_SCORE = 32.0
 NOISE_REACH = 9.0  # Standard deviations: beyond them once in 10**18 draws.
 
 AfterStep = Callable[[Batch, int], None]
@@ -112,7 +111,7 @@ class TrainingParty(ABC):
         Not under a promise for whole rows: peers see whether a run begins, and one row could decide that.
         """
         plan = self.plan
-        if plan.version == 1 or plan.protocol != "shares" or plan.batches != "full" or not plan.learning_rate:
+        if plan.kind.shows_gradients or not plan.learning_rate:
             return
         if plan.noise == "rows":
             return
@@ -248,30 +247,29 @@ class TrainingParty(ABC):
         logistic.stop_if_diverging(scores, gradient, self.sigmoid, batch.step)
         self.weights = logistic.updated(self.weights, gradient, self.plan.rate, self.penalties)
 
-    def encode_released(self, batch: Batch, terms: Matrix) -> Encoded:
-        """What leaves encrypted: own terms, one row each; noise falls on the first, which carries the labels.
+    def encode_released(self, batch: Batch, residuals: Vector) -> Encoded:
+        """What leaves encrypted: this party's part of the residuals, with its noise.
 
         Noise is added to the integers, so that no floating-point number stands between the sampler and the cipher. The
         budget is spent first: what was refused must not have left.
         """
         encoding = self.widths.residuals
-        values = encoding.encode(terms, "own residuals").values
+        values = encoding.encode(residuals, "own residuals").values
         self.spend(batch)
         if self.noise_std > 0:
-            drawn = self._noise(values.shape[1])
-            values[0] += drawn
+            drawn = self._noise(len(values))
+            values += drawn
             if defences.own_noise_returns(self.plan, self.plan.party(self.participant.name).role):
                 self.returned_noise.append(encoding.decode(drawn) @ self.shard.X[batch.rows])
             if np.abs(values).max() >= 1 << (encoding.bits - 1):
                 raise EncodingError("a noisy residual is wider than agreed; this happens about once in 10**15 draws")
-        return Encoded(values.ravel(), encoding)
+        return Encoded(values, encoding)
 
-    def own_part(self, terms: Matrix, released: Encoded) -> Vector:
+    def own_part(self, residuals: Vector, released: Encoded) -> Vector:
         """Residuals as this party updates with them: exact (Algorithm 3), or as released where soundness needs it."""
         if defences.updates_with_released_noise(self.plan, self.plan.party(self.participant.name).role):
-            return released.encoding.decode(released.values[: terms.shape[1]])
-        own: Vector = terms[0]
-        return own
+            return released.encoding.decode(released.values)
+        return residuals
 
     def _noise(self, count: int) -> NDArray[np.int64]:
         self.noise_draws += count

@@ -4,7 +4,7 @@ Opened weights: each feature party answers with its part of the scores. With thr
 cancel in the sum over all of them, so that the label party gets that sum and nothing of a single one. A mask belongs to
 its row: whoever asks two parties for different rows gets nothing. With two parties the sum is the peer's part.
 
-Weights that were never opened stay shared (`shares`, two parties); what is opened is the joint score.
+Weights that were never opened stay shared (`shares`); what is opened is the joint score.
 
 One session serves several queries, a step each, until the label party ends it or a feature party's limit is reached.
 """
@@ -25,7 +25,6 @@ from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import SCORE_PART
 from plumbob.protocol.pair_masks import zero_sum_mask
 from plumbob.protocol.part import ModelPart
-from plumbob.protocol.shares_prediction import SharesPredictor
 
 # Far wider than a sum of parts, so that masks which do not cancel are noticed.
 MODULUS_BITS = 128
@@ -251,12 +250,8 @@ class Answerer:
 def begun(participant: Participant, table: Table, part: ModelPart) -> "Scoring":
     """A session on the same plan and aligned rows, and the way in which this plan's scores are opened in it."""
     session = agree(participant, table.ids, "predict", part.model)
-    is_shared = participant.plan.protocol == "shares" and participant.plan.open == "never"
-    return (
-        SharedScoring(participant, session, table, part)
-        if is_shared
-        else OpenedScoring(participant, session, table, part)
-    )
+    make = SharedScoring if participant.plan.is_closed else OpenedScoring
+    return make(participant, session, table, part)
 
 
 class Scoring(Protocol):
@@ -308,33 +303,11 @@ class OpenedScoring:
         return self._participant.plan.label_party.name
 
 
-class Predictor(Protocol):
-    """One of two parties that score rows on shares."""
-
-    def predict(self, part: ModelPart) -> Vector | None:
-        """All rows of the table, in a session of their own."""
-
-    def prepare_prediction(self, part: ModelPart, session: Session) -> None:
-        """Before the first rows are scored."""
-
-    def open_scores(self, step: int, rows: Sequence[int]) -> Vector | None:
-        """At the label party, the scores."""
-
-
-def predictor(participant: Participant, table: Table) -> Predictor:
-    """By the scheme that the shares were made with."""
-    return (
-        LatticePredictor(participant, table)
-        if participant.plan.scheme == "lattice"
-        else SharesPredictor(participant, table)
-    )
-
-
 class SharedScoring:
-    """From weights that nobody has: two parties, each with a share of both."""
+    """From weights that nobody has, each party with a share of all of them."""
 
     def __init__(self, participant: Participant, session: Session, table: Table, part: ModelPart) -> None:
-        self._party = predictor(participant, table)
+        self._party = LatticePredictor(participant, table)
         self._party.prepare_prediction(part, session)
 
     def collect(self, step: int, rows: Sequence[int]) -> Vector:

@@ -1,7 +1,7 @@
 """How good a run between organisations is: its held-out rows are scored at the end, for the label party alone.
 
 Their scores count like any prediction. The label party puts them beside what it could have done alone, with a model of
-its own columns that it fits at home. Plans of version 1 agreed to no such message, and none is sent.
+its own columns that it fits at home.
 """
 
 from dataclasses import asdict
@@ -46,8 +46,7 @@ def _held_out_scores(party: TrainingParty) -> Vector | None:
 
 
 def _scoring(party: TrainingParty) -> Scoring:
-    is_shared = party.plan.protocol == "shares" and party.plan.open == "never"
-    make = SharedScoring if is_shared else OpenedScoring
+    make = SharedScoring if party.plan.is_closed else OpenedScoring
     return make(party.participant, party.session, party.table, party.model_part())
 
 

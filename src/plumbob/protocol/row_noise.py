@@ -47,7 +47,7 @@ def row_cost(plan: Plan, units: SumUnits | None = None) -> rows.RowCost | None:
 
 def failure_of(plan: Plan) -> float:
     """What may go wrong in a run's arithmetic, which delta pays for."""
-    has_many_parties = plan.protocol == "shares" and len(plan.learners) > 2
+    has_many_parties = plan.kind.has_lattices and not plan.is_between_two
     return rows.FAILURE_OF_MANY if has_many_parties else rows.FAILURE
 
 

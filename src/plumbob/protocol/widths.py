@@ -11,19 +11,16 @@ import numpy as np
 
 from plumbob.arrays import Vector
 from plumbob.crypto import Encoding, PublicKey, Slots
-from plumbob.crypto.engines import ProductShape
 from plumbob.data import largest_batch
 from plumbob.data.whitening import CLIP, gamma_for
-from plumbob.errors import PlanError, RemoteProtocolError
+from plumbob.errors import RemoteProtocolError
 from plumbob.plan import Plan
 from plumbob.protocol.defences import largest_released
 
 UNSCALED_BITS = 7  # Without scaling or clipping, features must stay below 128.
 LATTICE_BITS = 7  # Integer bits of an entry of a lattice product's matrix.
-SCORE_BITS = 10  # Beyond 1024 a run has diverged, and the guard of `model.logistic` stops it.
-MINIMAX_BITS = 24  # Fraction bits of a feature times a power of a party's own score.
 ASSUMED_ROWS = 10_000  # Where a plan does not say; used for nothing that travels.
-MINIMAX_TERMS = 3  # Vectors that two-party minimax sends: the curve, the square, the score.
+SCORE_BITS = 10  # Beyond 1024 a run has diverged, and the guard of `model.logistic` stops it.
 
 
 @dataclass(frozen=True)
@@ -31,18 +28,16 @@ class Widths:
     """Encodings of the learner's matrix and of the helper's vector, and the rows that one sum may run over."""
 
     features: Encoding
-    coefficients: Encoding
     residuals: Encoding
-    terms: int
 
     def sums(self, rows: int, helpers: int) -> int:
         """Bits, sign included, of a sum over a batch and over all helpers."""
-        magnitude = (self.coefficients.bits - 1) + (self.residuals.bits - 1)
-        return magnitude + (rows * self.terms * helpers).bit_length() + 1
+        magnitude = (self.features.bits - 1) + (self.residuals.bits - 1)
+        return magnitude + (rows * helpers).bit_length() + 1
 
     def decode_sums(self, sums: Sequence[int]) -> Vector:
         """The numbers that integer sums stand for."""
-        scale = 2.0 ** -(self.coefficients.fraction_bits + self.residuals.fraction_bits)
+        scale = 2.0 ** -(self.features.fraction_bits + self.residuals.fraction_bits)
         try:
             return np.array([float(value) for value in sums]) * scale
         except OverflowError:
@@ -57,23 +52,12 @@ def widths_for(plan: Plan, training_rows: int) -> Widths:
     integer_bits = feature_integer_bits(plan, training_rows)
     features = Encoding(plan.feature_bits, integer_bits)
     residuals = Encoding(plan.residual_bits, _residual_integer_bits(plan))
-    if plan.sigmoid == "minimax":
-        # A score is at most 7 where the cubic still converges, so 3 * 0.004 * score**2 is below 1.
-        return Widths(features, Encoding(max(MINIMAX_BITS, plan.feature_bits), integer_bits), residuals, MINIMAX_TERMS)
-    return Widths(features, features, residuals, 1)
-
-
-def usual_shape(plan: Plan) -> ProductShape:
-    """What an engine is asked for most in a step, as far as the plan says before the rows are counted."""
-    rows = plan.rows or ASSUMED_ROWS
-    batch = rows if plan.batches == "full" else plan.batch_size
-    widest = max(party.features for party in plan.learners)
-    return ProductShape(batch, max(widest, 1), plan.feature_bits + feature_integer_bits(plan, rows) + 1)
+    return Widths(features, residuals)
 
 
 def feature_integer_bits(plan: Plan, training_rows: int) -> int:
     """A standardised column of n rows stays within sqrt(n - 1), a clipped row within its norm; the intercept is 1."""
-    if (plan.protocol, plan.scheme) == ("shares", "lattice"):
+    if plan.kind.has_lattices:
         return LATTICE_BITS
     if plan.joint_norm > 0:
         bound = plan.joint_norm
@@ -118,7 +102,4 @@ def replies_for(plan: Plan, key: PublicKey, sums: int, bits: int) -> Slots:
     """This many sums of this many bits, in replies as the plan wants them."""
     if plan.replies == "packed":
         return Slots.packed(key, sums, bits, plan.reply_slots)
-    make = {"single": Slots.single, "paper": Slots.paper}.get(plan.replies)
-    if make is None:
-        raise PlanError(f"replies = {plan.replies!r}: expected packed, single or paper")
-    return make(key, sums, bits)
+    return Slots.paper(key, sums, bits)

@@ -161,10 +161,10 @@ def _worst_sentences(run: _Sources) -> list[str]:
 
 def _protection_lines(run: _Sources) -> Iterator[str]:
     plan = run.plan
-    if plan.protocol == "clear" or (run.record is not None and run.record.is_calculated):
+    if not plan.kind.is_encrypted or (run.record is not None and run.record.is_calculated):
         yield "Nothing, in this run: no number was encrypted. It shows what a model is worth, and what attacks reach."
         return
-    if plan.protocol == "shares":
+    if not plan.kind.shows_gradients:
         is_pair = len(plan.learners) == 2
         whom, they_see = (
             ("the other", "it sees")
@@ -186,13 +186,13 @@ def _protection_lines(run: _Sources) -> Iterator[str]:
 def _strength(run: _Sources) -> Iterator[str]:
     if run.record is not None:
         yield from warnings(run.record)
-    if run.plan.protocol != "clear":
+    if run.plan.kind.is_encrypted:
         yield _encryption(run.plan)
     yield from _promise(run.plan)
 
 
 def _encryption(plan: Plan) -> str:
-    if plan.scheme == "lattice":
+    if plan.kind.has_lattices:
         return "Breaking the encryption is rated at 2^128 operations: more than all computers together can do."
     if plan.test_only_keys:
         return "The keys are for tests only: they are too short to protect anything."
@@ -208,7 +208,7 @@ def _promise(plan: Plan) -> Iterator[str]:
             "For example: whoever would otherwise toss a coin about a person is right at most "
             f"{100 * coin_flip_bound(epsilon, plan.delta):.1f} times in 100."
         )
-        if plan.protocol == "clear":
+        if not plan.kind.is_encrypted:
             yield "Here the noise comes from a seed: this is an experiment, and the promise protects nobody."
     elif plan.noise == "sound" and (of_labels := label_cost(plan)) is not None:
         epsilon = of_labels.zcdp_epsilon(plan.delta)
@@ -232,11 +232,11 @@ def _odds(epsilon: float, delta: float, whom: str, without: str) -> str:
 
 def _opening_lines(run: _Sources) -> Iterator[str]:
     plan = run.plan
-    if plan.protocol == "shares" and plan.open == "never":
+    if plan.is_closed:
         yield "No weights: they stay in shares, also after training."
     else:
         yield "At the end, to each organisation: the weights of its own columns."
-    if plan.protocol in ("exchange", "arbiter"):
+    if plan.kind.is_encrypted and plan.kind.shows_gradients:
         yield "In every step, to each organisation: the gradient of its own columns."
     yield f"To {run.label}: the score of every row that it asks for, {_limit(run)}."
     yield "To everyone: who takes part, and how many rows, columns and steps there are."
@@ -276,7 +276,7 @@ def _deviating(run: _Sources) -> str:
     if is_masked(plan):
         label = plan.label_party.name
         return f"One that cheats can learn more ({label}: others' columns, bit by bit), and spoil the model."
-    if plan.protocol == "shares" and len(plan.learners) == 2:
+    if plan.kind.has_lattices and plan.is_between_two:
         return f"One that cheats can spoil the model, and {carried_in_words(plan, max(run.rows, 1))}."
     return "One that cheats can learn more, and spoil the model."
 

@@ -25,20 +25,20 @@ def decided_limits_of(plan: Plan) -> Iterator[str]:
 
 
 def _of_protocol(plan: Plan) -> Iterator[str]:
-    if plan.protocol == "clear":
+    if not plan.kind.is_encrypted:
         yield "Nothing was encrypted: clear is for research and protects nobody."
-    elif plan.protocol != "shares":
+    elif plan.kind.shows_gradients:
         yield (
             "Every party gets its own gradient in every step, and each gradient is an equation about labels. "
             "Encryption does not change that, and larger batches only slow it down."
         )
         yield "A party that sets all but a few of its rows to zero chooses whose labels it learns; nobody can notice."
-    elif plan.open == "own" and plan.noise == "rows":
+    elif plan.opens_weights and plan.noise == "rows":
         yield (
             "The weights opened at the end say something about single people, but no more than the promise in numbers "
             "allows."
         )
-    elif plan.open == "own":
+    elif plan.opens_weights:
         yield (
             "The weights opened at the end give each party one equation about labels per column, and a party that "
             "chooses its rows chooses whose labels these are about."

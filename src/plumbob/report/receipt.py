@@ -36,14 +36,14 @@ def transcript_hash(parties: Sequence[PartyRecord]) -> str:
 
 def keys_in_words(record: RunRecord) -> str:
     """Scheme and length."""
-    if record.protocol == "clear":
+    if not record.parsed_plan.kind.is_encrypted:
         return "none: clear uses no cryptography and protects nothing"
     if record.is_calculated:
         return "none: calculated in the clear"
     plan = record.parsed_plan
-    if plan.scheme == "lattice":
+    if plan.kind.has_lattices:
         return _lattice_in_words(plan, record.rows)
-    return f"{plan.scheme}, {plan.key_bits} bits, profile {record.key_profile}"
+    return f"{plan.kind.keys}, {plan.key_bits} bits, profile {record.key_profile}"
 
 
 def _lattice_in_words(plan: Plan, rows: int) -> str:

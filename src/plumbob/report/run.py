@@ -54,7 +54,7 @@ RECEIPT = (
 ROLES = {"label": "holds the label", "features": "holds columns only", "arbiter": "holds the key"}
 LARGEST_SHOWN = 1e5  # A larger number says nothing in digits.
 PUBLIC_RULE = "by the public rule"
-ALWAYS_TOLD = ("protocol", "scheme", "epochs", "batches", "noise", "open")
+ALWAYS_TOLD = ("protocol", "epochs", "batches", "noise", "open")
 WARNING_TEST_KEYS = "The keys were for tests only: too short to protect anything."
 WARNING_CALCULATED = (
     "Calculated in the clear: nothing was encrypted and nothing was sent. What the parties see, and the weights, are "
@@ -204,7 +204,7 @@ def plan_section(plan: Plan, text: str) -> Section:
 def _is_told(plan: Plan, key: SettingKey) -> bool:
     if key.name == "key_bits":
         # A lattice has parameter sets, which the receipt names; `clear` has no keys.
-        return plan.protocol != "clear" and plan.scheme != "lattice"
+        return plan.kind.has_key_bits
     if key.name == "batch_size":
         return plan.batches != "full"
     return key.name in ALWAYS_TOLD or (key.name != "title" and getattr(plan, key.name) != plan.default(key))
@@ -258,7 +258,7 @@ def receipt_lines(record: RunRecord) -> list[list[str]]:
 def summary(record: RunRecord) -> str:
     """One line: what ran, on how much, how long."""
     plan = record.parsed_plan
-    named = "lattice keys" if plan.scheme == "lattice" else f"{plan.key_bits}-bit keys"
+    named = "lattice keys" if plan.kind.has_lattices else f"{plan.key_bits}-bit keys"
     keys = f", {named}" if record.is_encrypted else ""
     if record.is_calculated:
         keys = ", calculated in the clear"

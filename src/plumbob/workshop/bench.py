@@ -26,7 +26,6 @@ RESIDUALS = Encoding(fraction_bits=20, integer_bits=4)
 ROWS = 256
 COLUMNS = (392, 12)
 PROCESSOR = "processor"  # Seconds of all cores together; on a busy machine they say more than the clock.
-SCHEMES = {"paillier": crypto.paillier.generate, "okamoto-uchiyama": crypto.okamoto_uchiyama.generate}
 
 
 @dataclass
@@ -56,11 +55,10 @@ class ExchangeDirection:
         engine: Engine,
         columns: int,
         rows: int = ROWS,
-        scheme: str = "paillier",
         profile: Profile = profiles.STANDARD,
     ) -> None:
         generator = np.random.default_rng(0)
-        self.key = SCHEMES[scheme](profile, engine)
+        self.key = crypto.paillier.generate(profile, engine)
         self.residuals = RESIDUALS.encode(generator.uniform(-2.5, 2.5, rows))
         self.features = FEATURES.encode(np.clip(generator.normal(size=(rows, columns)), -3.99, 3.99))
         self.slots = Slots.packed(self.key.public, columns, crypto.sum_bits(rows, FEATURES, RESIDUALS))
@@ -104,8 +102,6 @@ def run(quick: bool, progress: Callable[[str], None]) -> dict[str, object]:
         for columns in COLUMNS:
             progress(f"{engine.name}: {ROWS} rows, {columns} columns, 2048 bits")
             direction = ExchangeDirection(engine, columns)
-            if engine.name == "cuda":
-                direction.run(Stopwatch())  # Its kernels are compiled, or loaded, when they are first used.
             measured.setdefault(engine.name, {})[str(columns)] = iteration_seconds(direction, rounds)
     passes = bench_lattice.measure(rounds, progress)
     best = min(measured, key=lambda name: measured[name]["392"]["total"])
@@ -146,7 +142,7 @@ def _processor() -> str:
 
 
 def _installed_engines() -> list[Engine]:
-    usable = {"native": engines.native_is_built(), "python": True, "cuda": engines.cuda_is_usable()}
+    usable = {"native": engines.native_is_built(), "python": True}
     return [engines.choose(name) for name, is_usable in usable.items() if is_usable]
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from plumbob.crypto import engines
-from plumbob.crypto.keys import PrivateKey
+from plumbob.crypto.paillier import PrivateKey
 from plumbob.data import Batch
 from plumbob.errors import DataError, DivergenceError, JournalError, LocalProtocolError
 from plumbob.plan import Plan

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import plumbob
-from plumbob.crypto.keys import PrivateKey
+from plumbob.crypto.paillier import PrivateKey
 from plumbob.errors import DataError, DivergenceError, TransportError
 from plumbob.plan import Plan
 from plumbob.protocol.arbiter import Arbiter

@@ -26,7 +26,7 @@ PreparedPowers = Any  # Made by `Engine.table` and understood by the same engine
 
 @dataclass(frozen=True, repr=False)
 class Ring:
-    """Integers modulo root**degree. Paillier calculates modulo n**2 and p**2, Okamoto-Uchiyama modulo n, p**2 and q."""
+    """Integers modulo root**degree. Paillier calculates modulo n**2, p**2 and q**2."""
 
     root: int
     degree: Literal[1, 2]
@@ -127,8 +127,4 @@ class KernelEngine:
         self.threads = cores() if threads is None else threads
         if self.threads < 1:
             raise ValueError(f"expected at least one thread, got {self.threads}: leave it out for all cores")
-
-    @property
-    def name(self) -> str:
-        """With the path."""
-        return f"native-{self.path}"
+        self.name = f"native-{self.path}"

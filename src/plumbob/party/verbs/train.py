@@ -59,8 +59,7 @@ def train(
 
 def _refuse_test_keys(plan: Plan, are_allowed: bool) -> None:
     """A plan is the peer's proposal as much as ours, so the word for short keys is given here and not in it."""
-    has_key_bits = plan.protocol != "clear" and plan.scheme != "lattice"
-    if plan.test_only_keys and has_key_bits and not are_allowed:
+    if plan.test_only_keys and plan.kind.has_key_bits and not are_allowed:
         raise UnsafePlanError(
             f"the plan has keys of {plan.key_bits} bits for tests only, which can be factored; set key_bits = 2048 and "
             "test_only_keys = false, or, with made-up data, add --allow-test-keys"

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from plumbob.arrays import Matrix, Vector
 from plumbob.data import Batch
 from plumbob.protocol import defences
-from plumbob.protocol.widths import MINIMAX_BITS
 from plumbob.workshop.attacks.interface import View
 
 USUAL_RESIDUAL = 2.0
@@ -82,15 +81,11 @@ def solve(X: Matrix, sums: Vector, sum_error: float) -> Solution:
 def sum_error(view: View, X: Matrix) -> float:
     """How far a sum over these rows is off, as a standard deviation.
 
-    In a `clear` run that is floating-point arithmetic alone. Encrypted, residuals are rounded before they are summed,
-    and minimax rounds features times scores too; taking each sum as rounded by itself errs on the safe side.
+    In a `clear` run that is floating-point arithmetic alone. Encrypted, residuals are rounded before they are summed.
     """
     size = float(np.linalg.norm(X)) if X.size else 0.0
     arithmetic = 4.0 * np.finfo(np.float64).eps * USUAL_RESIDUAL * max(size, 1.0)
-    coefficients = 0.0
-    if view.plan.protocol != "clear" and view.plan.sigmoid == "minimax":
-        coefficients = 2.0**-MINIMAX_BITS * USUAL_RESIDUAL * math.sqrt(len(X))
-    return math.hypot(arithmetic, view.residual_rounding, coefficients)
+    return math.hypot(arithmetic, view.residual_rounding)
 
 
 def noise_on_residuals(view: View) -> float:
@@ -110,7 +105,7 @@ def why_no_sums(view: View) -> str | None:
     """Why a feature party's attack on labels has nothing to work on, or None."""
     if view.is_label_party:
         return "the label party knows the labels"
-    if view.plan.protocol == "shares":
+    if not view.plan.kind.shows_gradients:
         return "in shares nobody sees a gradient"
     if not view.has_sums:
         return "this party has no columns, so it received no sums"

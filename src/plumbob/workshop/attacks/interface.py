@@ -97,7 +97,7 @@ class View:
     @property
     def has_sums(self) -> bool:
         """Whether this party saw its gradients; not so in `shares`, and not without columns."""
-        return self.plan.protocol != "shares" and self.X.shape[1] > 0
+        return self.plan.kind.shows_gradients and self.X.shape[1] > 0
 
     @property
     def rows(self) -> int:
@@ -123,7 +123,7 @@ class View:
     @property
     def residual_rounding(self) -> float:
         """The standard deviation with which encoding changed each residual of another party; 0 in `clear`."""
-        if self.plan.protocol == "clear":
+        if not self.plan.kind.is_encrypted:
             return 0.0
         return 2.0**-self.plan.residual_bits * float(np.sqrt((len(self.plan.learners) - 1) / 12))
 

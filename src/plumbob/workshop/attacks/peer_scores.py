@@ -82,7 +82,7 @@ def score_history(view: View) -> ScoreHistory | NotApplicable:
     if not view.has_sums:
         return NotApplicable(
             f'{view.party} sees no sums: "shares" reveals none during training'
-            if view.plan.protocol == "shares"
+            if not view.plan.kind.shows_gradients
             else f"{view.party} has no columns, so it gets no sums"
         )
     visits = _SolvedVisits.of(view)

@@ -22,13 +22,13 @@ SECONDS_BETWEEN_LINES = 5.0
 
 def engine_for(plan: Plan) -> str | Engine:
     """What an active attack's own run calculates with: where nothing but time depends on it, nothing is hidden."""
-    is_unhidden = plan.protocol == "exchange" and plan.scheme == "paillier"
+    is_unhidden = plan.kind.lends_keys
     return UnhiddenEngine() if is_unhidden else "auto"
 
 
 def epochs_within(plan: Plan, rows: int) -> int:
     """As many of the plan's epochs as an active attack may act out, at least one."""
-    is_cheap = plan.scheme == "lattice" or isinstance(engine_for(plan), UnhiddenEngine)
+    is_cheap = plan.kind.has_lattices or isinstance(engine_for(plan), UnhiddenEngine)
     cells = rows * plan.columns * (1 if is_cheap else ENCRYPTED_COST)
     return max(1, min(plan.passes, CELLS // max(1, cells)))
 

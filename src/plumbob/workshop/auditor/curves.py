@@ -90,7 +90,7 @@ def _plan_until(plan: Plan, epoch: int) -> Plan:
     if plan.noise == "sound":
         cost = LabelCost(noise_std(plan, "label"), label_sensitivity(plan), epoch)
         # The epsilon that this version's noise was made from.
-        spent = cost.analytic_epsilon(plan.delta) if plan.version == 1 else cost.zcdp_epsilon(plan.delta)
+        spent = cost.zcdp_epsilon(plan.delta)
         # So much noise may be there that the first epochs cost nothing; a plan's epsilon is above 0 all the same.
         return plan.replace(epochs=epoch, epsilon=max(spent, SMALLEST_EPSILON))
     return plan.replace(epochs=epoch)

@@ -226,9 +226,9 @@ def as_seen_under(plan: Plan, run: Run) -> Run:
 
 def _as_seen(plan: Plan, transcript: Transcript) -> Transcript:
     seen = replace(transcript, plan=plan.to_toml())
-    if plan.protocol != "shares":
+    if plan.kind.shows_gradients:
         return seen
-    weights = transcript.weights if plan.open == "own" else np.zeros(0)
+    weights = transcript.weights if plan.opens_weights else np.zeros(0)
     return replace(seen, sums=np.zeros((len(transcript.sums), 0)), weights=weights)
 
 

@@ -25,7 +25,7 @@ from plumbob.data import Table
 from plumbob.errors import LocalProtocolError
 from plumbob.model import intervals
 from plumbob.plan import Plan
-from plumbob.protocol.openings import SCORES, scored_bits
+from plumbob.protocol.openings import OPENED_SCORES, scored_bits
 from plumbob.record import Finding
 from plumbob.workshop.attacks import Attack, NotApplicable, ValueClaim
 from plumbob.workshop.attacks.active.altered_shares import COLUMN, AlteredSharesParty, believed
@@ -87,11 +87,11 @@ def _scores_of(truth: Truth, plan: Plan, against: str, answered: int) -> ScoredR
     own, theirs = truth.features(label_party), truth.features(against)
     weights = np.concatenate([truth.views[name].weights for name in against.split(" + ")])
     parts: Vector = theirs[:answered] @ weights
-    if plan.protocol != "shares" or plan.open != "never":
+    if not plan.is_closed:
         return ScoredRows(parts, own[:, :0], theirs, weights)
     view = truth.views[label_party]
     joint: Vector = view.X[:answered] @ view.weights + parts
-    unit = 2.0**SCORES.fraction_bits
+    unit = 2.0**OPENED_SCORES.fraction_bits
     return ScoredRows(np.rint(joint * unit) / unit, own, theirs, weights)
 
 
@@ -136,7 +136,7 @@ def altered_shares_audit(truth: Truth, predicted: int, plan: Plan, tables: Mappi
 
     `plan` and `tables` make the run again. Only lattices are acted out; of Paillier's shares `check` says the same.
     """
-    is_closed = (plan.protocol, plan.scheme, plan.open) == ("shares", "lattice", "never")
+    is_closed = plan.is_closed
     if not is_closed or not any(party.features for party in plan.feature_parties):
         return []
     label = plan.label_party.name

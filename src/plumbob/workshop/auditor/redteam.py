@@ -65,7 +65,7 @@ def audit(
         tell=lambda line: _tell(progress, line),
     )
     findings += findings_together(truth, attacks)
-    if truth.plan.protocol == "arbiter" and (only is None or ARBITER in only):
+    if truth.plan.kind.has_arbiter and (only is None or ARBITER in only):
         again = plan_again(truth.plan), tables_again(truth)
         findings += arbiter_audit(truth, *again, lambda line: _tell(progress, line))
     if only is None:
@@ -88,7 +88,7 @@ def audit(
 
 def not_run(only: Sequence[str] | None, plan: Plan) -> list[str]:
     """The names of the attacks that `only` leaves out: what they would have found, nobody knows."""
-    known = [*names(), ARBITER] if plan.protocol == "arbiter" else names()
+    known = [*names(), ARBITER] if plan.kind.has_arbiter else names()
     return [] if only is None else [name for name in known if name not in only]
 
 
@@ -170,9 +170,9 @@ def _reach(finding: Finding) -> tuple[int, float]:
 
 def _on_opened_weights(plan: Plan, finding: Finding) -> Finding:
     """In `shares` no sums are seen, only the weights opened at the end: say so; the verdict is what was reached."""
-    if plan.protocol != "shares" or finding.attack not in ON_OPENED_WEIGHTS:
+    if plan.kind.shows_gradients or finding.attack not in ON_OPENED_WEIGHTS:
         return finding
-    if plan.open == "never":
+    if plan.is_closed:
         return replace(finding, verdict=BLOCKED, why="No sums were seen, and the weights were never opened.", fix="")
     if finding.verdict == NOT_APPLICABLE:
         return finding

@@ -145,7 +145,7 @@ def _train(job: LabRequest, loaded: LoadedTables, emit: Emit) -> Run:
 
 def _as_calculated(plan: Plan, run: Run) -> Run:
     """With the plan's own views. In `shares` nobody could follow the epochs."""
-    epochs = [] if plan.protocol == "shares" else run.record.epochs
+    epochs = [] if not plan.kind.shows_gradients else run.record.epochs
     return as_seen_under(plan, replace(run, record=replace(run.record, epochs=epochs)))
 
 
@@ -155,7 +155,7 @@ def _tell_epoch(emit: Emit, epoch: int, metrics: Mapping[str, float | None] | Me
 
 def _attack(job: LabRequest, finished: Run, emit: Emit) -> Sequence[Finding]:
     """One attack after the other, each told when it is scored."""
-    chosen = passive_names() if job.is_calculated or job.plan.protocol == "clear" else names()
+    chosen = passive_names() if job.is_calculated or not job.plan.kind.is_encrypted else names()
     findings: list[Finding] = []
     for number, name in enumerate(chosen, start=1):
         emit("attack", name=name, number=number, attacks=len(chosen))

@@ -163,7 +163,7 @@ def _train_or_resume(plan: Plan, loaded: LoadedTables, out: Path, options: Train
 
 def _book_rows(plan: Plan, loaded: LoadedTables, out: Path, is_resumed: bool) -> list[str]:
     """What these rows have spent in the runs of this folder; in `clear` noise comes from a seed and is no promise."""
-    if plan.noise != "rows" or plan.protocol == "clear":
+    if plan.noise != "rows" or not plan.kind.is_encrypted:
         return []
     ledger, ids = RowBudget(out / ROW_BUDGET), loaded.tables[plan.label_party.name].ids
     # Here nobody is to be refused: all parties' rows are in one process, and an experiment may be repeated.
@@ -207,7 +207,7 @@ def _save(finished: Run, folder: RunFolder, accepted_leaks: bool) -> Run:
 
 def _refuse_engine(plan: Plan, name: str) -> None:
     """One that is not here is refused before the folder is touched; `auto` is always there."""
-    if plan.protocol != "clear" and name != "auto":
+    if plan.kind.is_encrypted and name != "auto":
         engines.choose(name)
 
 

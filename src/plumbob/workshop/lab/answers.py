@@ -8,7 +8,7 @@ from typing import Any
 from plumbob.checking.check import check, notes
 from plumbob.checking.findings import summary
 from plumbob.errors import DataError, PlanError
-from plumbob.plan import KEYS, Party, Plan
+from plumbob.plan import KEYS, PROTOCOLS, Party, Plan
 from plumbob.protocol.lattice_sets import LatticeShape
 from plumbob.record import Finding
 from plumbob.workshop.lab.choices import LARGEST_COLUMNS, LARGEST_OF_KEYS, LARGEST_ROWS, SHAPES
@@ -86,10 +86,10 @@ def checked(draft: PlanDraft) -> dict[str, Any]:
 
 def keys_in_short(plan: Plan) -> str:
     """What a run's numbers are encrypted with: a lattice has parameter sets where others have a length."""
-    if plan.protocol == "clear":
+    if not plan.kind.is_encrypted:
         return ""
-    if plan.scheme != "lattice":
-        return f"{plan.scheme} keys of {plan.key_bits} bits"
+    if plan.kind.has_key_bits:
+        return f"{plan.kind.keys} keys of {plan.key_bits} bits"
     profile = LatticeShape(plan, max(plan.rows, 1)).profile
     return f"lattice parameter sets {', '.join(str(one.number) for one in profile)}"
 
@@ -113,7 +113,7 @@ def _keys(flags: Sequence[tuple[str, str]]) -> dict[str, Any]:
     keys = {name: kinds[name](value) for name, value in named.items() if value} | switched_off
     if keys.get("noise", "std") != "std":
         keys.setdefault("noise_std", 0.0)
-    if keys.get("protocol", "arbiter") != "arbiter":
+    if not PROTOCOLS[keys.get("protocol", "arbiter")].has_arbiter:
         keys["unmasked_gradients_for_the_arbiter"] = False
     return keys
 

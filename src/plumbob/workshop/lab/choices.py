@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from plumbob.datasets import CREDIT_FILE
-from plumbob.plan import KEYS, Party, Plan, SettingKey
+from plumbob.plan import KEYS, OURS, Party, Plan, SettingKey
 from plumbob.plan.defaults import default_of
-from plumbob.plan.settings import VERSION
 from plumbob.workshop.lab.own_tables import TableReading
 
 ELSEWHERE = {"mnist-01": "mnist", "credit": CREDIT_FILE}
@@ -72,21 +71,10 @@ def _control(key: SettingKey) -> dict[str, Any]:
     }
 
 
-def fitted_defaults() -> dict[str, dict[str, dict[str, Any]]]:
-    """By protocol and scheme ("" for the protocol's own): what a plan gets where it says nothing."""
+def fitted_defaults() -> dict[str, dict[str, Any]]:
+    """By protocol: what a plan gets where it says nothing."""
     fitted = [key for key in KEYS if key.is_fitted]
-    protocols, schemes = (_choices_of(name) for name in ("protocol", "scheme"))
-    return {
-        protocol: {
-            scheme: {key.name: default_of(key, VERSION, protocol, scheme or None) for key in fitted}
-            for scheme in ("", *schemes)
-        }
-        for protocol in protocols
-    }
-
-
-def _choices_of(name: str) -> tuple[str, ...]:
-    return next(key.choices for key in KEYS if key.name == name)
+    return {protocol: {key.name: default_of(key, protocol) for key in fitted} for protocol in OURS}
 
 
 def chosen(plan: Plan, rows: int, data: str) -> dict[str, Any]:

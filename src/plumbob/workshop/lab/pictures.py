@@ -58,7 +58,7 @@ def _unseen(drawing: AttackDrawing, figures: Figures, attack: str, by: str) -> A
     *others, last = drawing.blocks
     hidden = replace(last, kind="unknown", mark="?", caption=("in shares:", "seen by nobody"), empty_from=None)
     opened = f"Only the weights opened at the end are seen: {figures.columns(by)} equations in the whole run."
-    is_open = attack in ON_OPENED_WEIGHTS and figures.plan.open == "own"
+    is_open = attack in ON_OPENED_WEIGHTS and figures.plan.opens_weights
     return AttackDrawing(
         (*others, hidden), drawing.signs, opened if is_open else "On shares there is nothing to work on."
     )

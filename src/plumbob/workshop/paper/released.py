@@ -36,7 +36,7 @@ class Released:
     def of(cls, run: Run) -> "Released":
         """Of a run in the clear between two parties; refuses one whose residuals do not give its own sums."""
         truth = Truth.of(run)
-        if truth.plan.protocol != "clear" or len(truth.views) != 2:
+        if truth.plan.kind.is_encrypted or len(truth.views) != 2:
             raise DataError("expected a run in the clear between two parties")
         own = truth.views[truth.plan.feature_parties[0].name]
         y = truth.views[truth.plan.label_party.name].y

@@ -69,7 +69,6 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         intercept: bool = True,
         l2: float = 0.0,
         class_weight: str = "none",
-        scheme: str = "auto",
         key_bits: int = 2048,
         test_only_keys: bool = False,
         trust_peer_keys: bool = False,
@@ -115,7 +114,6 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         self.intercept = intercept
         self.l2 = l2
         self.class_weight = class_weight
-        self.scheme = scheme
         self.key_bits = key_bits
         self.test_only_keys = test_only_keys
         self.trust_peer_keys = trust_peer_keys

@@ -276,7 +276,7 @@ def _refuse_label_column(table: Table, label_column: str) -> None:
 def common_rows(plan: Plan, read: Mapping[str, Table], id_columns: IdColumns) -> dict[str, Table]:
     """The rows that all parties have, in one order."""
     # Shapes are those of the whole files, as between organisations, whose common rows are not known yet.
-    shaped_tables = {party: table if plan.version == 1 else with_slots(table, plan) for party, table in read.items()}
+    shaped_tables = {party: with_slots(table, plan) for party, table in read.items()}
     return _align(shaped_tables, id_columns)
 
 

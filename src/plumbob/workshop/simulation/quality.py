@@ -91,7 +91,7 @@ def baseline_scores(
 def epoch_scores(run: Run, tables: Mapping[str, Table]) -> Iterator[Vector]:
     """Joint scores after each epoch; none where no party knew its weights before the end."""
     plan, parts = run.model.plan, run.model.parts
-    if plan.protocol == "shares":
+    if not plan.kind.shows_gradients:
         return
     encoded = {name: part.encode(tables[name]) for name, part in parts.items()}
     weights = {name: list(epoch_weights(plan, run.transcripts[name], parts[name].penalties(plan.l2))) for name in parts}

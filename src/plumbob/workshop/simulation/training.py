@@ -28,13 +28,12 @@ from plumbob.protocol.cast import player
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.clear import train_clear
 from plumbob.protocol.handshake import Participant
+from plumbob.protocol.lattice_prediction import LatticePredictor
 from plumbob.protocol.outcome import party_record, run_record
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.party import AfterStep, TrainingParty
-from plumbob.protocol.prediction import predictor
 from plumbob.protocol.quality import run_to_its_quality
 from plumbob.protocol.transcript import ArbiterTranscript, Transcript
-from plumbob.protocol.widths import usual_shape
 from plumbob.record import RunRecord
 from plumbob.run_folder import RunFolder
 from plumbob.transport import linked_pair
@@ -133,7 +132,7 @@ def train(
     """
     _refuse_unaligned(plan, tables)
     started = time.perf_counter()
-    if plan.protocol == "clear":
+    if not plan.kind.is_encrypted:
         run = _train_clear(plan, tables, Draws.begin(roots.get(plan.label_party.name)), progress, checkpoint)
     else:
         participants = connected_participants(plan, engine, jobs, roots)
@@ -240,10 +239,9 @@ def connected_participants(
         channels[first][second] = Channel(second, ends[0])
         channels[second][first] = Channel(first, ends[1])
     threads = max(1, (jobs or engines.cores()) // len(plan.learners))
-    shape = usual_shape(plan)
 
     def own_engine() -> Engine:
-        return engines.choose(engine, threads, shape) if isinstance(engine, str) else engine
+        return engines.choose(engine, threads) if isinstance(engine, str) else engine
 
     return {name: Participant(name, plan, channels[name], own_engine(), Draws.begin(roots.get(name))) for name in names}
 
@@ -296,7 +294,7 @@ def scores_on_shares(model: JointModel, tables: Mapping[str, Table]) -> Vector:
     if not len(tables[model.plan.label_party.name]):
         return np.zeros(0)
     participants = connected_participants(model.plan, "auto", None, {})
-    parties = {name: predictor(participant, tables[name]) for name, participant in participants.items()}
+    parties = {name: LatticePredictor(participant, tables[name]) for name, participant in participants.items()}
     results = run_together(
         {name: partial(party.predict, model.parts[name]) for name, party in parties.items()}, participants
     )

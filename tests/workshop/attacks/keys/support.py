@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from plumbob.crypto import Draws, Encoded, Randomness, Sendable, engines
-from plumbob.crypto.paillier import PaillierPrivateKey, PaillierPublicKey
+from plumbob.crypto.paillier import PrivateKey, PublicKey
 from plumbob.data import Batch, Table
 from plumbob.party import training
 from plumbob.party.party_run import PartyRun
@@ -42,7 +42,7 @@ def attack_plan(**keys: Any) -> Plan:
 class Owner(ExchangeParty):
     """The label party; it chooses what it lends, and keeps the ciphertexts that came back."""
 
-    key: PaillierPrivateKey
+    key: PrivateKey
 
     @cached_property
     def replies(self) -> dict[int, int]:
@@ -89,7 +89,7 @@ class ChosenPrimes(Draws):
         return randomness
 
 
-def victim_on(kind: type[PaillierPublicKey]) -> type[ExchangeParty]:
+def victim_on(kind: type[PublicKey]) -> type[ExchangeParty]:
     """An honest party that uses its peers' keys through a weakened class."""
 
     class Victim(ExchangeParty):
@@ -125,7 +125,7 @@ def score(parties: Mapping[str, object], guesses: Mapping[int, Sequence[int]]) -
 
 
 def against(
-    attacker: type[ExchangeParty], victim: type[PaillierPublicKey], plan: Plan, draws: Draws | None = None
+    attacker: type[ExchangeParty], victim: type[PublicKey], plan: Plan, draws: Draws | None = None
 ) -> Played:
     """The label party attacks a feature party that uses its key through `victim`."""
     own = {} if draws is None else {"label": draws}

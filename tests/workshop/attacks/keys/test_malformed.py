@@ -16,7 +16,7 @@ import pytest
 from plumbob.crypto import Encoded, Sendable, admission, profiles
 from plumbob.crypto.limbs import from_ints
 from plumbob.crypto.packing import centred
-from plumbob.crypto.paillier import PaillierPrivateKey, PaillierPublicKey
+from plumbob.crypto.paillier import PrivateKey, PublicKey
 from plumbob.data import Batch
 from plumbob.errors import KeyRefusedError, PlumbobError
 from plumbob.protocol import exchange
@@ -35,10 +35,10 @@ WIDTH = widths_for(PLAN, ROWS).features.bits
 SMALL_BITS = 24  # Of each p_i: far above every factor that is looked for, and a logarithm takes 4096 steps.
 
 
-class MalformedKey(PaillierPrivateKey):
+class MalformedKey(PrivateKey):
     """Its proof is the best that its factors allow. It cannot decrypt, and need not."""
 
-    def __init__(self, group: SmoothGroup, public: PaillierPublicKey) -> None:
+    def __init__(self, group: SmoothGroup, public: PublicKey) -> None:
         super().__init__(public.n // group.prime, group.prime, public)
         self.group = group
 
@@ -87,7 +87,7 @@ def attack(
         if participant.name != "label":
             return make_honest_key(participant)
         n, profile = math.prod(group.small) * group.prime, profiles.insecure_for_tests(PLAN.key_bits)
-        return MalformedKey(group, PaillierPublicKey(n, profile, participant.engine, participant.draws.of("own key")))
+        return MalformedKey(group, PublicKey(n, profile, participant.engine, participant.draws.of("own key")))
 
     monkeypatch.setattr(exchange, "make_key", make_key)
 

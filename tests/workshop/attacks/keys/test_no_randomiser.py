@@ -4,7 +4,7 @@ Stopped by `EncryptedVector.randomised`, the only way to something that has byte
 """
 
 from plumbob.crypto import Encoded, Sendable
-from plumbob.crypto.paillier import PaillierPublicKey
+from plumbob.crypto.paillier import PublicKey
 from plumbob.data import Batch
 from tests.crypto.owners import (
     SMALL_PRIMES,
@@ -52,6 +52,6 @@ def test_without_randomness_every_feature_is_read() -> None:
 
 def test_the_shipped_sums_show_nothing() -> None:
     """The same owner is never sure, and right no more often than somebody who guesses a value near the middle."""
-    found, sure = read(against(SmallPrimesOwner, PaillierPublicKey, attack_plan(feature_bits=3, epochs=8)))
+    found, sure = read(against(SmallPrimesOwner, PublicKey, attack_plan(feature_bits=3, epochs=8)))
     assert sure == 0
     assert found.rate < 0.25

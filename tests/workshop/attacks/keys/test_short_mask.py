@@ -5,7 +5,7 @@ Stopped by masks that are uniform modulo n, whatever was lent.
 
 from plumbob.crypto import Encoded, Sendable
 from plumbob.crypto.limbs import from_ints
-from plumbob.crypto.paillier import PaillierPublicKey
+from plumbob.crypto.paillier import PublicKey
 from plumbob.data import Batch
 from tests.crypto.owners import ShortMaskKey, signed_digits
 from tests.crypto.support import decrypt_signed
@@ -52,6 +52,6 @@ def test_above_a_short_mask_every_feature_is_read() -> None:
 
 def test_above_a_uniform_mask_there_is_nothing() -> None:
     """Under the shipped mask the same numbers open to uniform ones; a run may end early, so there are three."""
-    rights = [read(against(HugeValuesOwner, PaillierPublicKey, PLAN)) for _ in range(3)]
+    rights = [read(against(HugeValuesOwner, PublicKey, PLAN)) for _ in range(3)]
     assert sum(found.of for found in rights) >= 3 * ROWS
     assert sum(found.right for found in rights) <= 1

@@ -7,7 +7,7 @@ whatever the group is.
 import pytest
 
 from plumbob.crypto import Encoded, Sendable, profiles
-from plumbob.crypto.paillier import PaillierPublicKey
+from plumbob.crypto.paillier import PublicKey
 from plumbob.data import Batch
 from plumbob.protocol.widths import widths_for
 from tests.crypto.owners import OneBaseFullLengthKey, OneBaseKey, SmoothKey, with_chosen_randomness
@@ -24,7 +24,7 @@ def smooth_key() -> SmoothKey:
     return SmoothKey.make(seeded("smooth"), profiles.insecure_for_tests(PLAN.key_bits), ROWS, WIDTH)
 
 
-def attack(smooth: SmoothKey, victim: type[PaillierPublicKey], epochs: int) -> Score:
+def attack(smooth: SmoothKey, victim: type[PublicKey], epochs: int) -> Score:
     """The first step shows the victim's base, every later one a column."""
 
     class SmoothOwner(Owner):
@@ -52,6 +52,6 @@ def test_one_base_gives_every_feature_away(smooth_key: SmoothKey, weak: type[One
 
 def test_independent_bases_give_nothing_away(smooth_key: SmoothKey) -> None:
     """From the shipped replies the same owner reads nothing of numbers with half a million values."""
-    found = attack(smooth_key, PaillierPublicKey, epochs=6)
+    found = attack(smooth_key, PublicKey, epochs=6)
     assert found.of == 60
     assert found.right <= 1

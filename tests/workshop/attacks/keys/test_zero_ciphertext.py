@@ -15,7 +15,7 @@ import pytest
 from plumbob.arrays import Vector
 from plumbob.crypto import Encoded, vector
 from plumbob.crypto.limbs import from_ints
-from plumbob.crypto.paillier import PaillierPrivateKey, PaillierPublicKey
+from plumbob.crypto.paillier import PrivateKey, PublicKey
 from plumbob.crypto.vector import EncryptedVector
 from plumbob.data import Batch
 from plumbob.errors import CiphertextRefusedError, RemoteProtocolError, TransportError
@@ -49,7 +49,7 @@ class ZeroParty(ExchangeParty):
         opened = self._learners["label"].collect(batch.step)
         p, q = factors_of(self._victim.n, int(gmpy2.invert(opened[0], self._victim.n)))
         assert p * q == self._victim.n
-        stolen = PaillierPrivateKey(p, q, self._victim)
+        stolen = PrivateKey(p, q, self._victim)
         assert self._channel.recording is not None
         lent = ciphertexts(self._victim, decode(self._channel.recording[0]).body)
         residuals = decrypt_signed(stolen, EncryptedVector(self._victim, from_ints(lent, self._victim.ring.width)))
@@ -58,9 +58,9 @@ class ZeroParty(ExchangeParty):
         return np.zeros(self.columns)
 
     @property
-    def _victim(self) -> PaillierPublicKey:
+    def _victim(self) -> PublicKey:
         key = self.peer_keys["label"]
-        assert isinstance(key, PaillierPublicKey)
+        assert isinstance(key, PublicKey)
         return key
 
     @property

@@ -65,10 +65,6 @@ class AttackingExchangeParty(AttackingParty, ExchangeParty):
         pairs = zip(zip(*replies, strict=True), zip(*masks, strict=True), self.slots.moduli, strict=True)
         return [centred(sum(values) - sum(hidden), modulus) for values, hidden, modulus in pairs]
 
-    def first_wanted(self, batch: Batch) -> int:
-        """Where the interesting ciphertexts begin: labels are in the first term, `minimax` has scores as its third."""
-        return (self.widths.terms - 1) * len(batch) if self.shard.y is not None else 0
-
     def keep(self, batch: Batch, places: RowNumbers, residuals: Sequence[int]) -> None:
         """Remember what was read at some places of a batch."""
         values = self.widths.residuals.decode([float(value) for value in residuals])

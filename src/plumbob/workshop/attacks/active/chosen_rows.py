@@ -35,14 +35,12 @@ from numpy.typing import NDArray
 
 from plumbob.arrays import Matrix, Vector
 from plumbob.crypto import Encoded, EncryptedVector, PublicKey, Slots
-from plumbob.crypto.engines.interface import IntegerMatrix
-from plumbob.data import Batch, batches
+from plumbob.data import Batch
 from plumbob.plan import Plan
 from plumbob.privacy.randomised_response import label_scale
 from plumbob.protocol.lattice_sets import has_penalty_products
-from plumbob.protocol.openings import WEIGHTS, Share
+from plumbob.protocol.openings import WEIGHTS
 from plumbob.protocol.party import TrainingParty
-from plumbob.protocol.shares import SharesParty, StepSize
 from plumbob.protocol.widths import columns_of
 from plumbob.workshop.attacks.active.attacking_parties import AttackingArbitratedParty, AttackingExchangeParty
 from plumbob.workshop.attacks.active.integers import is_noisy, label_unit, narrow_residual
@@ -126,7 +124,7 @@ def residuals_are_labels(plan: Plan, step: int) -> bool:
     if is_noisy(plan):
         return False
     is_first = step == 1 and plan.start == "zero"
-    is_lone = plan.protocol == "exchange" and len(plan.learners) == 2 and not columns_of(plan, plan.label_party.name)
+    is_lone = plan.kind.lends_keys and plan.is_between_two and not columns_of(plan, plan.label_party.name)
     return is_first or is_lone
 
 
@@ -221,64 +219,6 @@ class ReadsOpenedWeights(ChoosingParty):
         return max(0, math.ceil(self.plan.feature_bits - WEIGHTS.fraction_bits + 1 - math.log2(moved)))
 
 
-class ChosenRowsSharesParty(ReadsOpenedWeights, SharesParty):
-    """`shares` by Paillier."""
-
-    def prepare(self) -> None:
-        self._start = self.weights
-        self._batches = list(batches(self.session.seed, len(self.shard), self.plan))
-        super().prepare()
-
-    @property
-    def first_rows(self) -> int:
-        return len(self._batches[0])
-
-    @property
-    def first_rate(self) -> float:
-        return exact_rate(self.plan, self.first_rows)
-
-    @property
-    def wanted(self) -> NDArray[np.intp]:
-        """From zero weights only the first batch can be read: an attacker without a list is after those who fit in."""
-        if not self.is_bare or self.chosen:
-            return super().wanted
-        return self.by_preference[np.isin(self.by_preference, self._batches[0].rows)][: sum(self.counts)]
-
-    def shared_scores(self, step: int, X: IntegerMatrix) -> Share:
-        """As if own features were zero: what is read must not move with what was read."""
-        return super().shared_scores(step, np.zeros_like(X))
-
-    def shared_gradients(self, step: int, X: IntegerMatrix, residuals: Share) -> tuple[Share, Share]:
-        return super().shared_gradients(step, self.dummies(self._batches[step - 1]), residuals)
-
-    def dummies(self, batch: Batch) -> IntegerMatrix:
-        """What stands in the place of own features in this step."""
-        values = np.zeros((len(batch), self.columns), dtype=np.int64)
-        if not self.is_bare:
-            for column, row in enumerate(self.wanted[: self.columns]):
-                values[batch.rows == row, column] = 1 << self.plan.feature_bits
-        elif batch.step == 1:
-            values = powers_of_two(values.shape, self.wanted_first(batch), self.counts) << self.lowest_bit
-        return values
-
-    def first_labels(self) -> Reading:
-        """Every weight is -rate * (sum of +-label_weight * 2**j), shrunk by the penalty of the later steps."""
-        first = self._batches[0]
-        signs = self.signs_of_columns(-self.weights / (1 - self.plan.rate * self.plan.l2) ** (len(self._batches) - 1))
-        rows = first.rows[self.wanted_first(first)[: len(signs)]]
-        return Reading(1, rows, self.label * np.array(signs, dtype=np.float64))
-
-    def mean_residuals(self) -> Reading:
-        """The weight of a target's column is the start minus the rates times the target's residuals, visit by visit."""
-        wanted = self.wanted[: self.columns]
-        rates = np.zeros(len(wanted))
-        for batch in self._batches:
-            rates += np.isin(wanted, batch.rows) * exact_rate(self.plan, len(batch))
-        moved = self._start[: len(wanted)] - self.weights[: len(wanted)]
-        is_visited = rates > 0
-        return Reading(len(self._batches), wanted[is_visited], moved[is_visited] / rates[is_visited])
-
-
 class ChosenRowsLatticeParty(ReadsOpenedWeights, DeviatingParty):
     """`shares` by lattices: one person per column in every pass, and the sign of each column's opened weight.
 
@@ -341,24 +281,16 @@ def echo(plan: Plan) -> float:
     return moved
 
 
-def exact_rate(plan: Plan, rows: int) -> float:
-    """learning_rate / (4 s) as the integers of `shares` have it."""
-    size = StepSize.of(plan, rows)
-    return math.ldexp(size.gradient_factor, 2 * plan.feature_bits - size.shift)
-
-
 def arm(plan: Plan, name: str) -> type[ChoosingParty] | NotApplicable:
     """Wherever a sum or a weight comes back."""
-    if plan.protocol == "shares" and plan.open == "never":
+    if plan.is_closed:
         return NotApplicable('shares with open = "never": no sum and no weight ever comes back')
-    if plan.protocol == "clear":
+    if not plan.kind.is_encrypted:
         return NotApplicable("clear is calculated in one place: there is no party to cast")
-    if (plan.protocol, plan.scheme) == ("shares", "lattice"):
-        return ChosenRowsLatticeParty
     parties: dict[str, type[ChoosingParty]] = {
         "exchange": ChosenRowsParty,
         "arbiter": ChosenRowsArbitratedParty,
-        "shares": ChosenRowsSharesParty,
+        "shares": ChosenRowsLatticeParty,
     }
     return parties[plan.protocol]
 

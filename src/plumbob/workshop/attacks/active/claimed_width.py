@@ -39,7 +39,7 @@ class ClaimedWidthParty(AttackingExchangeParty):
 
     def collect(self, batch: Batch, masks: Sequence[Sequence[int]]) -> Vector:
         sums = self.slots.unpack(self.joint_replies(batch, masks), [0] * self.slots.replies)
-        residuals = solve_exactly(self._wider, sums) if self.widths.terms == 1 else None
+        residuals = solve_exactly(self._wider, sums)
         if residuals is not None:
             self.keep(batch, range(len(residuals)), residuals)
         return self.widths.decode_sums(sums[: self.columns])
@@ -70,12 +70,10 @@ def claimed_columns(plan: Plan, rows: int, own: int) -> int:
 
 def arm(plan: Plan, name: str) -> type[TrainingParty] | NotApplicable:
     """Against any helper that hands sums back; whether it believes the claim, the run shows."""
-    if plan.protocol != "exchange":
+    if not plan.kind.lends_keys:
         return NotApplicable(f'protocol "{plan.protocol}": this attack works against "exchange" only')
     if not columns_of(plan, name):
         return NotApplicable("a party without columns gets no replies")
-    if plan.sigmoid != "taylor":
-        return NotApplicable(f'sigmoid "{plan.sigmoid}": three terms a row; packing reads them with less effort')
     return ClaimedWidthParty
 
 

@@ -310,15 +310,15 @@ def arm_garbage_replies(plan: Plan, name: str) -> type[GarbageRepliesParty] | No
     """The same, between two parties and without noise that would cover the digits."""
     if plan.noise == "rows":
         return NotApplicable("acted out without noise only; what it can carry out is counted in the plan's bits")
-    if plan.protocol == "shares" and len(plan.learners) > 2:
+    if plan.kind.has_lattices and not plan.is_between_two:
         return NotApplicable("acted out between two parties: the findings about all but one together are that")
     return _without_openings(plan) or GarbageRepliesParty
 
 
 def _without_openings(plan: Plan) -> NotApplicable | CarriedOut | None:
-    if (plan.protocol, plan.scheme) != ("shares", "lattice"):
+    if not plan.kind.has_lattices:
         return NotApplicable("there are no lattice products in this plan")
-    if plan.open == "never":
+    if plan.is_closed:
         return CarriedOut(0, 0, "No weight is opened to it: this way it can spoil the model, but learns nothing.")
     return None
 

@@ -91,7 +91,7 @@ class Compression:
 def stacked(values: EncryptedVector, replies: int, per_reply: int, slot_bits: int) -> EncryptedVector:
     """Each `per_reply` ciphertexts one above the other in one; what is missing at the end is filled with zeros."""
     key = values.key
-    zeros = key.embed([0] * (replies * per_reply - len(values)), 1)
+    zeros = key.embed([0] * (replies * per_reply - len(values)))
     limbs = concatenate([values.limbs, zeros])
     return EncryptedVector(key, key.engine.pack(key.ring, limbs, per_reply, slot_bits))
 
@@ -109,8 +109,7 @@ class Cut:
         """As wide as any residual can be if the batch fits then, otherwise as narrow as labels allow."""
         narrowest = narrow_residual(plan).bits
         choices = [cls(slots.moduli, bits, True) for bits in range(widths.residuals.bits, narrowest - 1, -1)]
-        # Three terms a row (`minimax`) make no honest sums out of one.
-        fitting = (choice for choice in choices if widths.terms == 1 and sum(choice.counts) >= rows)
+        fitting = (choice for choice in choices if sum(choice.counts) >= rows)
         return next(fitting, cls(slots.moduli, narrowest, False))
 
     @property
@@ -163,12 +162,11 @@ class PackingParty(AttackingExchangeParty):
         """The residuals, from what came back."""
 
     def ask(self, batch: Batch, matrix: Encoded) -> list[list[int]]:
-        first, compression = self.first_wanted(batch), self.compression(len(batch))
+        compression = self.compression(len(batch))
         self._matrix = matrix
 
         def lay(received: EncryptedVector) -> EncryptedVector:
-            wanted = received[first : first + len(batch)]
-            return compression.compress(received @ matrix, self.hide(wanted)[: compression.hidden])
+            return compression.compress(received @ matrix, self.hide(received)[: compression.hidden])
 
         return self.ask_for(batch, len(matrix.values), compression.bits, lay)
 
@@ -216,8 +214,6 @@ class AuxiliaryPacking(PackingParty):
         return enc_wanted @ Encoded(self._auxiliary, AUXILIARY)
 
     def uncover(self, matrix: Encoded, honest: list[int], hidden: list[int]) -> list[int] | None:
-        if self.widths.terms > 1:  # The honest sums of `minimax` are about other terms too.
-            return solve_exactly(self._auxiliary, hidden)
         return solve_exactly(np.hstack([matrix.values, self._auxiliary]), honest + hidden)
 
     @cached_property
@@ -226,16 +222,16 @@ class AuxiliaryPacking(PackingParty):
 
 
 class TruncatedPacking(AttackingExchangeParty):
-    """`packed`, `single`: residuals in place of the honest sums, because nothing comes back beside these."""
+    """`packed`: residuals in place of the honest sums, because nothing comes back beside these."""
 
     def ask(self, batch: Batch, matrix: Encoded) -> list[list[int]]:
-        cut, first = self.cut(batch), self.first_wanted(batch)
+        cut = self.cut(batch)
         if not cut.attacks_in(batch.step):
             return super().ask(batch, matrix)
         self._matrix = matrix
 
         def lay(received: EncryptedVector) -> EncryptedVector:
-            return cut.lay(received[first : first + len(batch)])
+            return cut.lay(received)
 
         return self.ask_for(batch, len(matrix.values), self.slots.masked_bits, lay)
 
@@ -292,13 +288,13 @@ class ArbitratedPacking(AttackingArbitratedParty):
 
 def arm(plan: Plan, name: str) -> type[TrainingParty] | NotApplicable:
     """One-hot slots: above the honest sums where replies come back whole, instead of them where they are cut."""
-    if plan.protocol not in ("exchange", "arbiter"):
+    if not (plan.kind.is_encrypted and plan.kind.shows_gradients):
         return NotApplicable(f'protocol "{plan.protocol}": nobody hands opened sums back')
     if not columns_of(plan, name):
         return NotApplicable("a party without columns gets no replies")
     if plan.unmasked_gradients_for_the_arbiter:
         return NotApplicable("replies have no masks: the arbiter would see what is hidden in them")
-    if plan.protocol == "arbiter":
+    if plan.kind.has_arbiter:
         return ArbitratedPacking
     return OneHotPacking if plan.replies == "paper" else TruncatedPacking
 

@@ -95,7 +95,6 @@ class Superincreasing:
         residuals = [sign * self.unit for total, count in columns for sign in signs_in(total // self.unit, count)]
         if len(residuals) < len(self.places):
             return residuals, None
-        # In `minimax` the other terms are powers of scores, and these are all zero.
         return residuals, exact_product(residuals, self.honest.values[self.places])
 
 

@@ -168,9 +168,9 @@ class SteeringExchangeParty(SteeringParty, AttackingExchangeParty):
     def push(self) -> float:
         return super().push * (1.0 if self.looks == 1 else AGAINST_DRIFT)
 
-    def encode_released(self, batch: Batch, terms: Matrix) -> Encoded:
+    def encode_released(self, batch: Batch, residuals: Vector) -> Encoded:
         """Nothing, so that the peers' weights move by the pushes alone."""
-        return Encoded(np.zeros(terms.size, dtype=np.int64), self.widths.residuals)
+        return Encoded(np.zeros(len(residuals), dtype=np.int64), self.widths.residuals)
 
     def ask(self, batch: Batch, matrix: Encoded) -> list[list[int]]:
         return super().ask(batch, self.one_hot(batch, matrix))
@@ -189,7 +189,7 @@ class SteeringExchangeParty(SteeringParty, AttackingExchangeParty):
             helper.hand_back(batch.step, self._hidden_among_helpers(learner, batch.step, opened))
 
     def _shift_sums(self, learner: str, opened: Sequence[int], offsets: Vector) -> list[int]:
-        unit = self.widths.coefficients.fraction_bits + self.widths.residuals.fraction_bits
+        unit = self.widths.features.fraction_bits + self.widths.residuals.fraction_bits
         slots, changed = self._slots[learner], list(opened)
         for column, value in enumerate(offsets.tolist()):
             reply, place = divmod(column, slots.per_reply)
@@ -209,7 +209,7 @@ class SteeringArbitratedParty(SteeringParty, AttackingArbitratedParty):
 
     left_open = "rotation"
 
-    def encode_released(self, batch: Batch, terms: Matrix) -> Encoded:
+    def encode_released(self, batch: Batch, residuals: Vector) -> Encoded:
         """Nothing but the push, which moves all peers' weights along one target's row."""
         values = np.zeros(len(batch))
         change = self.change(batch, len(self.targets()))
@@ -250,7 +250,7 @@ def looks_needed(plan: Plan, name: str) -> int:
 
 def arm(plan: Plan, name: str) -> type[TrainingParty] | NotApplicable:
     """Where sums or residuals of a peer can be moved, and single residuals be read."""
-    if plan.protocol not in ("exchange", "arbiter"):
+    if not (plan.kind.is_encrypted and plan.kind.shows_gradients):
         return NotApplicable(f'protocol "{plan.protocol}": nobody contributes to a sum that a peer then sees')
     if not columns_of(plan, name):
         return NotApplicable("a party without columns gets no replies")
@@ -260,7 +260,7 @@ def arm(plan: Plan, name: str) -> type[TrainingParty] | NotApplicable:
         return NotApplicable(f'sigmoid "{plan.sigmoid}": built against residuals that are sums of the parties\' parts')
     if plan.passes < 2:
         return NotApplicable("one epoch only: nobody comes back after a push")
-    if plan.protocol == "exchange":
+    if plan.kind.lends_keys:
         return SteeringExchangeParty
     if plan.batches != "full":
         return NotApplicable(f'batches = "{plan.batches}": the person who is pushed along is not in the next batch')

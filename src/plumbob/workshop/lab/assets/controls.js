@@ -105,17 +105,14 @@ export class Controls {
     this.alongside(before, moved.map((name) => `${name} = ${held[name]}`));
   }
 
-  // With another protocol or scheme, what was only the old one's default becomes the new one's, as in a plan's file.
+  // With another protocol, what was only the old one's default becomes the new one's, as in a plan's file.
   along(keys) {
     const held = this.state.keys;
-    if (!("protocol" in keys) && !("scheme" in keys)) return {};
-    const old = this.fitted[held.protocol][held.scheme];
-    const protocol = keys.protocol ?? held.protocol;
-    const isOldDefault = held.scheme === this.fitted[held.protocol][""].scheme;
-    const scheme = keys.scheme ?? ("protocol" in keys && isOldDefault ? this.fitted[protocol][""].scheme : held.scheme);
-    const changed = { scheme };
-    for (const [name, value] of Object.entries(this.fitted[protocol][scheme])) {
-      if (name !== "scheme" && held[name] === old[name]) changed[name] = value;
+    if (!("protocol" in keys)) return {};
+    const old = this.fitted[held.protocol];
+    const changed = {};
+    for (const [name, value] of Object.entries(this.fitted[keys.protocol])) {
+      if (held[name] === old[name]) changed[name] = value;
     }
     return changed;
   }
