@@ -52,9 +52,9 @@ def receipt(
     """Show which protections a run really used, or compare two parties' records of it."""
     from plumbob.commands import receipt as work
     from plumbob.party.home import Home
-    from plumbob.party.receipts import Known
+    from plumbob.party.receipts import KnownCertificates
 
-    known = Known.given(None if home is None else Home.open(home), fingerprint or [])
+    known = KnownCertificates.given(None if home is None else Home.open(home), fingerprint or [])
     result = work.run(folders[0], known) if len(folders) == 1 else work.compare(folders, known)
     show(result, as_json)
     if not result["consistent"] or (fingerprint and not result["verified"]):

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from plumbob.counting import counted
-from plumbob.party.receipts import NOBODY, NOT_SIGNED, Known, Signed, signature_of
+from plumbob.party.receipts import NOBODY, NOT_SIGNED, KnownCertificates, Signed, signature_of
 from plumbob.plan import Plan
 from plumbob.protocol.defences import noise_std
 from plumbob.protocol.openings import opened_bits
@@ -23,7 +23,7 @@ from plumbob.run_folder import RunFolder
 CHANNEL = "{from} -> {to}: {verdict}  {hash}"
 
 
-def run(folder: Path, known: Known = NOBODY) -> dict[str, object]:
+def run(folder: Path, known: KnownCertificates = NOBODY) -> dict[str, object]:
     """Everything that the record says about protection; see the module for `consistent` and `verified`."""
     record, signed = RunFolder(folder).record(), signature_of(RunFolder(folder))
     plan = record.parsed_plan
@@ -66,7 +66,7 @@ def run(folder: Path, known: Known = NOBODY) -> dict[str, object]:
     }
 
 
-def compare(folders: Sequence[Path], known: Known = NOBODY) -> dict[str, object]:
+def compare(folders: Sequence[Path], known: KnownCertificates = NOBODY) -> dict[str, object]:
     """Several parties' records of one run: the same plan, the same bytes at both ends, the same certificates."""
     records, signatures = (
         [RunFolder(folder).record() for folder in folders],
@@ -97,7 +97,10 @@ def compare(folders: Sequence[Path], known: Known = NOBODY) -> dict[str, object]
 
 
 def _differences(
-    records: Sequence[RunRecord], signatures: Sequence[Signed], channels: Sequence[dict[str, str]], known: Known
+    records: Sequence[RunRecord],
+    signatures: Sequence[Signed],
+    channels: Sequence[dict[str, str]],
+    known: KnownCertificates,
 ) -> Iterator[str]:
     if len({record.plan_hash for record in records}) > 1:
         yield "the plans: these are not records of the same run"
@@ -117,7 +120,7 @@ def _differences(
         yield f"the certificate of {name}: the parties do not name the same fingerprint"
 
 
-def _signature_mistakes(record: RunRecord, signed: Signed, known: Known) -> Iterator[str]:
+def _signature_mistakes(record: RunRecord, signed: Signed, known: KnownCertificates) -> Iterator[str]:
     """What speaks against a signature; a record without one has none."""
     if signed is not NOT_SIGNED and not signed.is_valid:
         yield f"a signature: {signed.says}"
@@ -130,7 +133,7 @@ def _signature_mistakes(record: RunRecord, signed: Signed, known: Known) -> Iter
         )
 
 
-def _signature_in_words(signed: Signed, known: Known) -> str:
+def _signature_in_words(signed: Signed, known: KnownCertificates) -> str:
     """Who signed, as far as the reader can know."""
     if signed.certificate is None:
         return signed.says

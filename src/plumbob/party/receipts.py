@@ -55,7 +55,7 @@ class Signed:
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownCertificates:
     """The certificates that the reader of a receipt has compared: a party's own and pinned ones, or fingerprints."""
 
     certificates: Mapping[str, Certificate]
@@ -83,7 +83,7 @@ class Known:
         return pinned is not None and (pinned == one or pinned.renews(one) or one.renews(pinned))
 
 
-NOBODY = Known({})
+NOBODY = KnownCertificates({})
 
 
 def _parsed(fingerprint: str) -> str:
