@@ -47,7 +47,7 @@ def failure_chance(degree: int) -> float:
     """
     spread = math.sqrt(2 * degree * sets.ERROR_COINS / 2 * 2 / 3 + sets.ERROR_COINS / 2)
     carried = spread * math.sqrt(2 / math.pi) / 2 ** key_test.dropped_bits(sets.ParameterSet(0, degree, 1))
-    return 1 - (1 - carried) ** degree
+    return 1 - math.pow(1 - carried, degree)
 
 
 def heavy_secret_bits(degree: int) -> float:
