@@ -19,6 +19,13 @@ IdColumnWords = Annotated[
         metavar="[PARTY=]COLUMN",
     ),
 ]
+IsByPlace = Annotated[
+    bool,
+    typer.Option(
+        "--by-place",
+        help="Instead of --id: pair rows by their place in the files, which must all be in the same order.",
+    ),
+]
 DataDir = Annotated[
     Path | None, typer.Option("--data-dir", help="Folder of the larger data sets (default: PLUMBOB_DATA).")
 ]

@@ -70,7 +70,7 @@ class TrainingOptions:
 
 def run(plan: Plan, inputs: Inputs, out: Path, options: TrainingOptions) -> dict[str, object]:
     """Train, compare, save, report. A plan that leaks is refused before anything is written, unless it is accepted."""
-    loaded = _load(plan, inputs)
+    loaded = load(plan, inputs)
     # All data are here already: short keys give nothing away that this machine does not have.
     refuse_leaks(plan, len(loaded.tables[plan.label_party.name]), options.accept_leaks, but=[KEYS])
     return shown(_train_or_resume(plan, loaded, out, options).record, inputs, out)
@@ -78,7 +78,7 @@ def run(plan: Plan, inputs: Inputs, out: Path, options: TrainingOptions) -> dict
 
 def carry_out(plan: Plan, inputs: Inputs, out: Path, options: TrainingOptions) -> Run:
     """The run, with its folder written; whatever the plan leaks."""
-    return _train_or_resume(plan, _load(plan, inputs), out, options)
+    return _train_or_resume(plan, load(plan, inputs), out, options)
 
 
 def begin(plan: Plan, loaded: LoadedTables, out: Path, accepted_leaks: bool = False) -> RunRecord:
@@ -88,12 +88,15 @@ def begin(plan: Plan, loaded: LoadedTables, out: Path, accepted_leaks: bool = Fa
     folder.set_finished_run_aside()
     rows = len(loaded.tables[plan.label_party.name])
     rows -= plan.held_out(rows)
-    begun = replace(unfinished_record(plan, rows, "running"), accepted_leaks=accepted_leaks)
+    begun = replace(
+        unfinished_record(plan, rows, "running"), accepted_leaks=accepted_leaks, by_place=loaded.is_by_place
+    )
     folder.save_record(begun)
     return begun
 
 
-def _load(plan: Plan, inputs: Inputs) -> LoadedTables:
+def load(plan: Plan, inputs: Inputs) -> LoadedTables:
+    """All parties' tables, aligned, as the command line names them."""
     return load_tables(
         plan,
         inputs.data,
@@ -156,7 +159,8 @@ def _train_or_resume(plan: Plan, loaded: LoadedTables, out: Path, options: Train
                 plan, loaded.tables, engine=options.engine, jobs=options.jobs, progress=progress, checkpoint=checkpoint
             )
         finished = assessed(trained, loaded.tables, loaded.test)
-        finished = replace(finished, record=replace(finished.record, notes=[*finished.record.notes, *spent]))
+        noted = replace(finished.record, notes=[*finished.record.notes, *spent], by_place=loaded.is_by_place)
+        finished = replace(finished, record=noted)
         keep_rows(finished, loaded, RunFolder(out))
         return _save(finished, RunFolder(out), options.accept_leaks)
 
