@@ -46,7 +46,9 @@ Jobs = Annotated[int | None, typer.Option(help="Number of cores to use (default:
 AcceptLeaks = Annotated[
     bool, typer.Option("--accept-leaks", help="Accept the plan's known leaks (noted in the run record).")
 ]
-IsNew = Annotated[bool, typer.Option("--new", help="Start over and discard any interrupted run.")]
+IsNew = Annotated[
+    bool, typer.Option("--new", help="Start over and replace the run, finished or interrupted, in this folder.")
+]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 4 if nothing leaks but something degrades.")]
 Predicted = Annotated[
     int,

@@ -10,7 +10,7 @@ from plumbob.plan import Plan
 from plumbob.report import results
 from plumbob.report.page import as_text
 from plumbob.report.run import WARNING_BY_PLACE
-from plumbob.run_folder import REPORT
+from plumbob.run_folder import RunFolder
 from plumbob.workshop.auditor.defences import DefenceComparison, DefenceOutcome, compare
 from plumbob.workshop.auditor.redteam import not_run, refuse_unknown
 from plumbob.workshop.commands import train
@@ -28,6 +28,8 @@ def run(
 ) -> dict[str, object]:
     """Train and attack under each defence; the findings at the top are those of the plan as it is."""
     refuse_unknown(only)
+    if not options.is_new:
+        train.refuse_finished(out)
     loaded = train.load(plan, inputs)
     if loaded.left_out:
         tell(loaded.left_out)
@@ -36,8 +38,11 @@ def run(
         loaded.tables, loaded.test, encrypted, only, options.engine, options.jobs, _cost_with(options.jobs), tell
     )
     outcomes = compare(plan, workshop)
+    # Only now: until here it may fail, and what lay there before is still in its place.
+    folder = RunFolder(out)
+    folder.set_finished_run_aside()
     warned = [WARNING_BY_PLACE] if loaded.is_by_place else []
-    report = out / REPORT
+    report = folder.report_file
     report.write_text(page_of(plan.title or "Defences side by side", outcomes, warned), encoding="utf-8")
     result = {
         "out": str(out),
@@ -50,7 +55,8 @@ def run(
         "defences": [one.to_dict() for one in outcomes],
         "notes": [*warned, *sentences(outcomes)],
     }
-    (out / "defences.json").write_text(json.dumps(result, indent=2, allow_nan=False), encoding="utf-8")
+    folder.comparison_file.write_text(json.dumps(result, indent=2, allow_nan=False), encoding="utf-8")
+    folder.earlier.remove_run()
     return {**result, "lines": [*warned, *lines_of(outcomes, report)]}
 
 

@@ -31,7 +31,7 @@ from plumbob.protocol.row_noise import rho_of_a_run
 from plumbob.record import RunRecord
 from plumbob.report.progress import StepProgress
 from plumbob.report.results import lines_of, make_folder, write_report
-from plumbob.run_folder import RunFolder
+from plumbob.run_folder import JOURNAL, RunFolder
 from plumbob.workshop.simulation import Run, train
 from plumbob.workshop.simulation.checkpoint import Checkpoint, unfinished
 from plumbob.workshop.simulation.files import LoadedTables, Testing, encoded_widths, load_tables
@@ -65,11 +65,12 @@ class TrainingOptions:
     accept_leaks: bool = False
     quiet: bool = False
     is_new: bool = False
-    """Whether to start over where an interrupted run could resume."""
+    """Whether to start over where an interrupted run could resume, and to replace a finished one."""
 
 
 def run(plan: Plan, inputs: Inputs, out: Path, options: TrainingOptions) -> dict[str, object]:
     """Train, compare, save, report. A plan that leaks is refused before anything is written, unless it is accepted."""
+    _refuse_replacing(out, options)
     loaded = load(plan, inputs)
     # All data are here already: short keys give nothing away that this machine does not have.
     refuse_leaks(plan, len(loaded.tables[plan.label_party.name]), options.accept_leaks, but=[KEYS])
@@ -78,7 +79,20 @@ def run(plan: Plan, inputs: Inputs, out: Path, options: TrainingOptions) -> dict
 
 def carry_out(plan: Plan, inputs: Inputs, out: Path, options: TrainingOptions) -> Run:
     """The run, with its folder written; whatever the plan leaks."""
+    _refuse_replacing(out, options)
     return _train_or_resume(plan, load(plan, inputs), out, options)
+
+
+def refuse_finished(out: Path) -> None:
+    """A finished run cannot be made again where its weights were never opened: nothing replaces it unasked."""
+    if found := RunFolder(out).finished_work():
+        raise DataError(f"{out}: this folder holds {found}; choose another --out, or add --new to replace it")
+
+
+def _refuse_replacing(out: Path, options: TrainingOptions) -> None:
+    """Before any table is read. What lies there to be resumed is looked into later."""
+    if not options.is_new and not (RunFolder(out).unfinished / JOURNAL).exists():
+        refuse_finished(out)
 
 
 def begin(plan: Plan, loaded: LoadedTables, out: Path, accepted_leaks: bool = False) -> RunRecord:
@@ -147,6 +161,9 @@ def _train_or_resume(plan: Plan, loaded: LoadedTables, out: Path, options: Train
         unfinished(out, plan, loaded.tables, options.is_new) as checkpoint,
         StepProgress(plan.protocol, options.quiet) as progress,
     ):
+        if not checkpoint.step and not options.is_new:
+            # A start that was killed before its first step left a journal with nothing to resume from.
+            refuse_finished(out)
         if loaded.left_out:
             progress.say(loaded.left_out)
         if checkpoint.step:
@@ -202,8 +219,9 @@ def same_command() -> str:
 def _save(finished: Run, folder: RunFolder, accepted_leaks: bool) -> Run:
     """On the disk: what could make the run again, and the run before, are about to go."""
     finished = replace(finished, record=with_predictions(replace(finished.record, accepted_leaks=accepted_leaks)))
-    finished.save(folder.path)
+    # First the pages: once run.json says `finished`, nothing is missing and nothing replaces the run unasked.
     write_report(finished.record, folder.path)
+    finished.save(folder.path)
     folder.settle()
     folder.earlier.remove_run()
     return finished
