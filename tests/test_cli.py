@@ -777,7 +777,10 @@ def test_files_without_a_party_are_explained(
     """`--data bank.csv fund.csv` looks like two plans, and the error says what was meant."""
     monkeypatch.setenv("COLUMNS", "200")
     assert call(monkeypatch, "train", "joint.toml", "--data", "bank.csv", "fund.csv", "--out", str(tmp_path)) == 2
-    assert "got joint.toml, fund.csv; files with data are given as PARTY=FILE" in capsys.readouterr().err
+    assert (
+        "bank.csv, fund.csv: whose table is it? files with data are given as PARTY=FILE, such as bank=bank.csv"
+        in capsys.readouterr().err
+    )
 
 
 def test_too_little_memory_is_said_in_a_sentence(

@@ -139,3 +139,54 @@ def test_an_id_and_no_id_together_are_refused(
     file.write_text("\n".join(file.read_text().splitlines()[:-1]))
     assert call(monkeypatch, *train) == 1
     assert "the files differ in length, bank 120, fund 119 rows" in capsys.readouterr().err
+
+
+BANK, FUND = "client,income,late", "client,debt"
+PEOPLE = [f"c{row},{row * 7 % 11},{row % 2}" for row in range(60)]
+SUMS = [f"c{row},{row * 5 % 13}" for row in range(60)]
+ODD_FILES = {
+    "no rows of columns": (PEOPLE, [], "fund: the file has a line with the columns' names and no rows"),
+    "no rows of labels": ([], SUMS, "bank: the file has a line with the columns' names and no rows"),
+    "one constant column": (
+        PEOPLE,
+        [f"c{row},7" for row in range(60)],
+        "fund: column 'debt' has the same value in every row, so there is nothing to learn from",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ODD_FILES)
+def test_odd_files_have_a_sentence_of_their_own(
+    case: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """It names the party and what is wrong with its file, not a key of a plan that nobody wrote."""
+    bank, fund, message = ODD_FILES[case]
+    given = [written(tmp_path, "bank", BANK, bank), written(tmp_path, "fund", FUND, fund)]
+    train = ["train", "--data", *given, "--id", "client", "--label", "late", "--out", str(tmp_path / "run")]
+    assert call(monkeypatch, *train) == 1
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
+def test_one_party_alone_has_a_sentence_of_its_own(
+    files: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Joint training takes two."""
+    train = ["train", "--data", files[0], "--id", "client", "--label", "late", "--out", str(tmp_path / "run")]
+    assert call(monkeypatch, *train) == 1
+    assert "--data names one party only, bank; expected two at least" in capsys.readouterr().err
+
+
+def test_files_without_a_party_have_a_sentence_of_their_own(
+    files: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Whether they come after one --data or two, and for every verb: never taken for a plan."""
+    monkeypatch.setenv("COLUMNS", "400")
+    monkeypatch.chdir(tmp_path)
+    for words in (
+        ["train", "--data", "bank.csv", "fund.csv"],
+        ["audit", "--data", "bank.csv", "--data", "fund.csv"],
+        ["predict", "run", "--data", "bank.csv", "fund.csv"],
+    ):
+        assert call(monkeypatch, *words, "--id", "client") == 2
+        assert "bank.csv, fund.csv: whose table is it? files with data are given as PARTY" in capsys.readouterr().err

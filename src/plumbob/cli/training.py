@@ -21,7 +21,7 @@ from plumbob.cli.options import (
 from plumbob.cli.output import ending_at_ctrl_c, show
 from plumbob.cli.root import app
 from plumbob.cli.training_flags import TrainingFlags
-from plumbob.cli.words import told_apart
+from plumbob.cli.words import refuse_nameless, told_apart
 from plumbob.commands.flags import with_plan_flags
 from plumbob.commands.table_flags import TableFlags
 
@@ -83,6 +83,7 @@ def predict(
     Its columns are id, score, probability and predicted class.
     """
     folders, pairs = told_apart(words)
+    refuse_nameless([*data, *folders])
     if len(folders) != 1:
         raise typer.BadParameter(f"expected one folder of a run, got {', '.join(folders) or 'none'}")
     from plumbob.commands.tables import pairing_of

@@ -20,7 +20,7 @@ from plumbob.cli.options import (
     SplitBy,
     TestFiles,
 )
-from plumbob.cli.words import one_plan, told_apart
+from plumbob.cli.words import one_plan, refuse_nameless, told_apart
 from plumbob.commands.table_flags import TableFlags
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ class TrainingFlags:
         from plumbob.workshop.commands.train import Inputs, TrainingOptions, plan_for
         from plumbob.workshop.simulation.files import Testing
 
+        refuse_nameless([*self.data, *files])
         data = [*self.data, *told_apart(self.words or [])[1]]
         testing = Testing(self.test, self.split_by)
         ids = pairing_of(self.id_columns, self.is_by_place)

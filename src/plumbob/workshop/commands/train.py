@@ -138,6 +138,10 @@ def drafted_plan(inputs: Inputs, keys: Mapping[str, Any]) -> Plan:
             raise DataError("no plan, and no --label; name the column that holds the label, which one of the files has")
         found = "none of the files has" if not holders else f"{' and '.join(holders)} have"
         raise DataError(f"--label {inputs.label_column}: {found} this column; expected it in one file")
+    if len(files) == 1:
+        raise DataError(
+            f"--data names one party only, {holders[0]}; expected two at least: add PARTY=FILE for each of the others"
+        )
     names = [holders[0], *(party for party in files if party != holders[0])]
     has_own_test = bool(inputs.testing.files) or inputs.testing.split_by is not None
     chosen = {"test_share": 0.0, **keys} if has_own_test else keys

@@ -29,6 +29,7 @@ from plumbob.data import (
     with_slots,
 )
 from plumbob.data.encoder import Encoder, RareRows, encoded_width, fit_encoder
+from plumbob.data.frames import NO_ROWS
 from plumbob.data.ids import BY_PLACE, IdColumns, id_column_of, is_named_like_an_id, refuse_other_parties
 from plumbob.errors import DataError
 from plumbob.plan import Plan, suggestion
@@ -150,7 +151,18 @@ def widths_of(plan: Plan, tables: Mapping[str, Table]) -> dict[str, int]:
     for party, table in tables.items():
         with _naming_party(party):
             widths[party] = encoded_width(table, plan)
+            if not widths[party] and plan.party(party).role != "label":
+                _refuse_nothing_to_learn_from(table)
     return widths
+
+
+def _refuse_nothing_to_learn_from(table: Table) -> None:
+    """Only the label party may come without columns."""
+    names = [repr(column.name) for column in table.columns]
+    if not names:
+        raise DataError("its file has no column to learn from beside the id; expected one at least")
+    told = f"column {names[0]} has" if len(names) == 1 else f"each of its {len(names)} columns has"
+    raise DataError(f"{told} the same value in every row, so there is nothing to learn from; add a column that varies")
 
 
 def _newest(files: Mapping[str, Path], id_columns: IdColumns, column: str, ids: Sequence[str]) -> NDArray[np.bool_]:
@@ -191,6 +203,7 @@ def load_new_rows(
             tables[party] = read_table(
                 file, id_column_of(id_columns, party), choices=replace(reading, gaps=(*reading.gaps, *gaps))
             )
+            _refuse_no_rows(tables[party])
     aligned = _align(tables, id_columns)
     for party, table in aligned.items():
         with _naming_party(party):
@@ -268,6 +281,7 @@ def read_training_files(
             else:
                 tables[party] = read_table(file, id_column_of(id_columns, party), choices=replace(own, positive=None))
                 _refuse_label_column(tables[party], label_column)
+            _refuse_no_rows(tables[party])
     return tables
 
 
@@ -304,6 +318,11 @@ def _refuse_unknown(reading: ColumnChoices, known: Collection[str]) -> None:
     if absent := [name for name in wanted if name not in known]:
         close = suggestion(absent[0], sorted(known))
         raise DataError(f"no column {', '.join(map(repr, absent))} in any party's file{close}")
+
+
+def _refuse_no_rows(table: Table) -> None:
+    if not len(table):
+        raise DataError(NO_ROWS)
 
 
 def _refuse_label_column(table: Table, label_column: str) -> None:
