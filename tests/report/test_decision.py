@@ -10,7 +10,7 @@ from plumbob.checking.consent import consent_lines
 from plumbob.checking.prediction_rules import carried_in_words
 from plumbob.plan import Plan
 from plumbob.privacy.rows import odds_factor
-from plumbob.protocol.row_noise import row_cost
+from plumbob.protocol.row_promise import promised_cost
 from plumbob.record import RunRecord
 from plumbob.report.decision import Decision, decision_on_plan, decision_on_run
 from plumbob.report.decision_page import summary_of, summary_page
@@ -30,14 +30,15 @@ def record() -> RunRecord:
 
 
 def test_the_odds_are_those_of_the_proof() -> None:
-    """The factor is e to the proved epsilon, the chance is delta, and both are set against that person's absence."""
+    """The factor is e to the proved epsilon, the chance is delta, and both are set against other values in that row."""
     plan = Plan.for_columns((8, 22), rows=455, noise="rows", epsilon=2.0, delta=1e-5)
-    cost = row_cost(plan)
+    cost = promised_cost(plan, 455)
     assert cost is not None
     (sentence,) = [line for line in decided(noise="rows", epsilon=2.0, delta=1e-5).protected if "odds" in line]
     assert f"a factor of at most {odds_factor(cost.epsilon(1e-5)):.3g} (e^2)" in sentence
     assert "apart from a chance of one in 100,000" in sentence
-    assert "beyond what the guesser would believe without that person's row" in sentence
+    assert "from what the guesser would believe with any other values in this person's row" in sentence
+    assert "That this person is in the table is not hidden" in sentence
 
 
 def test_the_promise_has_an_example_and_its_conditions() -> None:
