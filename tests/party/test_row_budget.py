@@ -2,16 +2,19 @@
 
 import hashlib
 import multiprocessing
+import os
 import sqlite3
+import threading
 from collections.abc import Sequence
-from contextlib import closing
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
 import pytest
 
-from plumbob.crypto import engines
+from plumbob.crypto import SYSTEM_RANDOMNESS, engines
 from plumbob.data import split_array
 from plumbob.errors import BudgetExceededError, DataError
 from plumbob.party.epsilon_limit import EpsilonLimit
@@ -119,6 +122,34 @@ def test_runs_that_begin_at_once_share_a_fresh_ledger(tmp_path: Path) -> None:
     assert [booked[ledger] for ledger in range(LEDGERS)] == [2] * LEDGERS
     spent = [RowBudget(tmp_path / f"{ledger}.sqlite").spent(["a"]) for ledger in range(LEDGERS)]
     assert spent == [PART + PART] * LEDGERS
+
+
+def test_nobody_looks_at_a_ledger_that_another_run_is_making(
+    budget: RowBudget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever draws the ledger's key waits for all the others to look: they must wait for it instead, and two fit.
+
+    A run that has looked before it is alone would draw a key of its own, under which nobody has spent anything.
+    """
+    everybody = threading.Barrier(RUNS)
+
+    def wait_and_draw(randomness: object, count: int) -> bytes:
+        with suppress(threading.BrokenBarrierError):
+            everybody.wait(timeout=1)
+        return os.urandom(count)
+
+    monkeypatch.setattr(type(SYSTEM_RANDOMNESS), "draw", wait_and_draw)
+
+    def is_booked(run: int) -> bool:
+        try:
+            budget.book(f"run {run}", ["a", "b"], PART, up_to(0.05))
+        except BudgetExceededError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(RUNS) as runs:
+        assert sum(runs.map(is_booked, range(RUNS))) == 2
+    assert budget.spent(["a"]) == PART + PART
 
 
 # Ledgers of earlier versions.
