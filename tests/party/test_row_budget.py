@@ -18,8 +18,10 @@ from plumbob.crypto import SYSTEM_RANDOMNESS, engines
 from plumbob.data import split_array
 from plumbob.errors import BudgetExceededError, DataError
 from plumbob.party.epsilon_limit import EpsilonLimit
-from plumbob.party.party_run import PartyRun
+from plumbob.party.home import Home
+from plumbob.party.party_run import PartyRun, party_run_at
 from plumbob.party.row_budget import RowBudget
+from plumbob.party.settings import HomeSettings
 from plumbob.plan import Plan
 from plumbob.privacy.rows import RowSpending
 from plumbob.protocol.row_promise import spending_of_a_run
@@ -271,3 +273,19 @@ def test_plans_with_deltas_of_their_own_share_one_limit(tmp_path: Path) -> None:
             spend(party_run, tmp_path / f"{delta}.db")
     ids = party_run.table.ids if party_run.table else ()
     assert RowBudget(tmp_path / "row-budget.db").spent(ids).epsilon(1e-6) <= 2
+
+
+def test_the_limit_is_what_the_party_s_own_file_says(tmp_path: Path) -> None:
+    """most_epsilon and most_delta of party.toml decide: at a smaller delta the plan's epsilon is too much."""
+    peer = Home.create(tmp_path / "features", HomeSettings(name="features"))
+    written = HomeSettings(name="label").to_toml()
+    assert "most_delta = 1e-06" in written
+    Home.create(tmp_path / "label", HomeSettings(name="label"))
+    (tmp_path / "label" / "party.toml").write_text(
+        written.replace("most_epsilon = 0.0", "most_epsilon = 1.0").replace("most_delta = 1e-06", "most_delta = 1e-9")
+    )
+    Home.open(tmp_path / "label").join(peer.invitation())
+    home, example = Home.open(tmp_path / "label"), seat_of(tmp_path)
+    party_run = party_run_at(home, example.plan, example.table, tmp_path, 1000, lambda words: None)
+    with pytest.raises(BudgetExceededError, match=r"most_epsilon = 1 in party\.toml is the most at most_delta = 1e-09"):
+        spend(party_run, tmp_path / "first.db")

@@ -4,7 +4,7 @@ How often the arithmetic of a run fails, or a mask of it shows something, follow
 columns and passes. delta pays for it (docs/privacy.md, Lemma 10).
 """
 
-from plumbob.errors import PlanError
+from plumbob.errors import PlanError, PrivacyError
 from plumbob.plan import Plan
 from plumbob.plan.rules import delta_mistake
 from plumbob.privacy.rows import RowCost, RowSpending
@@ -29,6 +29,14 @@ def promised_cost(plan: Plan, rows: int) -> RowCost | None:
     PrivacyError where the plan promises more than such a run keeps.
     """
     return row_cost(plan, run_failure(plan, rows)) if plan.noise == "rows" else None
+
+
+def kept_cost(plan: Plan, rows: int) -> RowCost | None:
+    """The same for a report, which must show a run of an earlier version that promised too much: None there as well."""
+    try:
+        return promised_cost(plan, rows)
+    except PrivacyError:
+        return None
 
 
 def spending_of_a_run(plan: Plan, rows: int) -> RowSpending:

@@ -15,7 +15,7 @@ from plumbob.counting import counted
 from plumbob.plan import Plan
 from plumbob.privacy.rows import coin_flip_bound, odds_factor
 from plumbob.protocol.defences import label_cost
-from plumbob.protocol.row_promise import promised_cost
+from plumbob.protocol.row_promise import kept_cost
 from plumbob.record import Finding, RunRecord
 from plumbob.report.limits import decided_limits_of
 from plumbob.report.markup import shortened
@@ -201,7 +201,7 @@ def _encryption(plan: Plan) -> str:
 
 def _promise(plan: Plan, rows: int) -> Iterator[str]:
     """The sentence that a lawyer understands: how far one person's row can move anybody's guess."""
-    if (of_rows := promised_cost(plan, rows)) is not None:
+    if (of_rows := kept_cost(plan, rows)) is not None:
         epsilon = of_rows.epsilon(plan.delta)
         yield _odds(epsilon, plan.delta, "one person", "any other values in this person's row")
         yield (
@@ -265,7 +265,7 @@ def _assumption_lines(run: _Sources) -> Iterator[str]:
 
 
 def _twice(plan: Plan, rows: int) -> str:
-    cost = promised_cost(plan, rows)
+    cost = kept_cost(plan, rows)
     if cost is None:
         return "what several runs tell adds up"
     epsilon = (cost.spending + cost.spending).epsilon(plan.delta)

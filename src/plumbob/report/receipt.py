@@ -12,7 +12,7 @@ from plumbob.privacy.rows import RowCost
 from plumbob.protocol.defences import label_cost, noise_std
 from plumbob.protocol.lattice_sets import LatticeShape, most_opened_bits
 from plumbob.protocol.row_noise import norms
-from plumbob.protocol.row_promise import promised_cost
+from plumbob.protocol.row_promise import kept_cost
 from plumbob.record import PartyRecord, RunRecord
 
 
@@ -78,8 +78,10 @@ def noise_in_words(plan: Plan, rows: int = 0) -> str:
     """
     if plan.noise == "none":
         return "none"
-    if (of_rows := promised_cost(plan, rows)) is not None:
+    if (of_rows := kept_cost(plan, rows)) is not None:
         return _row_noise_in_words(plan, of_rows)
+    if plan.noise == "rows":
+        return "rows: the arithmetic of this run fails too often for its delta to pay for, so that nothing is promised"
     stds = ", ".join(f"{party.name} std {noise_std(plan, party.role):.4g}" for party in plan.learners)
     cost = label_cost(plan)
     if cost is None:
