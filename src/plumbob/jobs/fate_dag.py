@@ -19,7 +19,9 @@ def dag_of(tree: Tree) -> Tree:
 
 
 def is_dag(tree: Tree) -> bool:
-    """Whether this is a 2.x DAG."""
+    """Whether this is a 2.x DAG; one of another interface (BFIA) looks alike and has other rules."""
+    if str(tree.get("kind", "")).lower() == "bfia":
+        return False
     tasks = mapping(dag_of(tree), "tasks").values()
     return any(isinstance(task, Mapping) and "component_ref" in task for task in tasks)
 

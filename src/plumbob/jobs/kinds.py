@@ -179,6 +179,8 @@ def _conf(tree: Tree) -> str | None:
 
 
 def _dag(tree: Tree) -> str | None:
+    if str(tree.get("kind", "")).lower() == "bfia":
+        return "a job of another interface (BFIA), which is not read yet"
     if not fate_dag.is_dag(tree):
         return None
     names = fate_dag.component_names(tree)
