@@ -254,6 +254,13 @@ def test_unknown_names_are_ignored_as_fate_ignores_them(check: Any) -> None:
     assert any("init_method" in line and "ignores it" in line for line in found.result["ignored"])
 
 
+def test_no_penalty_is_a_strength_of_zero(check: Any) -> None:
+    """It is among what was read, like any other strength, and so is how batches are drawn."""
+    found = check("fate", conf({"penalty": None, "alpha": 0.3, "batch_size": 50}))
+    assert (found.read("l2"), found.read("batches")) == ((0.0, "file"), ("reshuffled", "default"))
+    assert check("secretflow", SGD).read("l2") == (0.0, "default")
+
+
 # Flags, files and advice.
 
 

@@ -227,6 +227,7 @@ def _read_penalty(draft: JobDraft) -> None:
         draft.keys["l2"] = number("l2", settings.take("l2", "alpha", "optimizer.alpha"))
     else:
         draft.keys["l2"] = 0.0
+        settings.read.append(Read("l2", 0.0, settings.read[-1].source, "follows from penalty"))
         # Without a penalty its strength means nothing.
         settings.peek("alpha")
         settings.peek("optimizer.alpha")
@@ -286,6 +287,7 @@ def _read_batches(draft: JobDraft) -> None:
     strategy = str(settings.take("batch_strategy", "batch_strategy")).lower()
     is_shuffled = flag(settings.take("shuffle", "shuffle")) or rate > 0 or strategy == "random"
     draft.keys["batches"] = "reshuffled" if is_shuffled else "fixed"
+    settings.read.append(Read("batches", draft.keys["batches"], settings.read[-1].source, "follows from shuffle"))
     draft.decoys = max(rate, 0.0)
     if strategy == "random":
         draft.remarks.append(

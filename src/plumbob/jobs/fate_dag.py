@@ -108,9 +108,10 @@ def _parties(dag: Tree) -> Parties:
 
 
 def _version(tree: Tree, stated: SystemVersion | None) -> Read:
-    if stated is not None:
-        return Read("version", ".".join(map(str, stated)), "file", "--job-version")
     schema = tree.get("schema_version")
+    if stated is not None:
+        said = f"; the file says {shown(schema)}, judged with this because you said so" if schema else ""
+        return Read("version", ".".join(map(str, stated)), "file", f"--job-version{said}")
     try:
         parse_version(str(schema))
     except PlanError:

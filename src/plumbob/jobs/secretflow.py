@@ -153,6 +153,7 @@ def _penalty(settings: JobSettings) -> float:
     penalty = str(settings.take("penalty", "penalty")).lower()
     if penalty.endswith("l2"):
         return number("l2", settings.take("l2", "l2_norm"))
+    settings.read.append(Read("l2", 0.0, settings.read[-1].source, "follows from penalty"))
     settings.peek("l2_norm")
     return 0.0
 

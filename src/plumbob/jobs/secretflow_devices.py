@@ -79,8 +79,8 @@ def device_of(tables: Iterable[Mapping[str, Any]]) -> SecureDevice:
             spus.append((protocol, dealer))
         keys = mapping(table, "he_parameters")
         size = mapping(mapping(keys, "key_pair"), "generate").get("bit_size", table.get("key_size"))
-        if isinstance(size, int | str) and str(size).isdigit():
-            bits.append(int(size))
+        if (known := _number(size)) is not None:
+            bits.append(known)
         is_mock = is_mock or "mock" in (keys.get("schema"), table.get("schema"))
     protocol, dealer = min(spus, default=(None, 0))
     name = "" if protocol is None else PROTOCOLS[protocol]
@@ -89,8 +89,16 @@ def device_of(tables: Iterable[Mapping[str, Any]]) -> SecureDevice:
 
 def _place(names: tuple[str, ...], given: Any, first: int, takes_numbers: bool) -> int | None:
     """Where a name stands, which may come as a number or with a prefix: `ProtocolKind.REF2K`."""
-    word = str(given).rsplit(".", 1)[-1]
-    if takes_numbers and word.isdigit() and first <= int(word) < first + len(names):
-        return int(word) - first
+    number = _number(given)
+    if takes_numbers and number is not None and first <= number < first + len(names):
+        return number - first
+    word = given.rsplit(".", 1)[-1].lower() if isinstance(given, str) else ""
     lowered = [name.lower() for name in names]
-    return lowered.index(word.lower()) if word.lower() in lowered else None
+    return lowered.index(word) if word in lowered else None
+
+
+def _number(given: Any) -> int | None:
+    """Of at most six digits, also in quotes."""
+    if isinstance(given, str) and len(given) <= 6 and given.isdecimal():
+        return int(given)
+    return given if isinstance(given, int) and not isinstance(given, bool) and 0 <= given < 10**6 else None
