@@ -73,8 +73,6 @@ def _script_kind(script: ast.Module) -> str:
     names = " ".join(imported_names(script)).lower()
     if "upload" in names or "upload" in " ".join(called).lower():
         return "a Python script that uploads data"
-    if "sklearn" in names:
-        return "a Python script that trains with scikit-learn, in one place"
     return "a Python script without a vertical logistic regression that is trained in it"
 
 
