@@ -35,7 +35,7 @@ FLOORS = (
     {"run_folder"},
     {"record"},
     {"plan", "datasets"},
-    {"errors", "arrays", "callbacks", "counting"},
+    {"errors", "arrays", "callbacks", "counting", "terminal"},
 )
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 # The front doors offer names from every room and are imported by none: the package itself, and `plumbob.attacks`.

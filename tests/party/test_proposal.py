@@ -1,7 +1,10 @@
 """`party propose`: one plan from two tables, and nothing of either but a number of columns."""
 
+import json
 import threading
+import zlib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +30,7 @@ from plumbob.protocol.channel import Channel
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.order import PROPOSED_ROLES, proposal_order_between
 from tests.party.test_doctor import free_port
+from tests.terminals import HOSTILE, steers, typed
 
 ROWS = 240
 CITIES = ("Bonn", "Kiel", "Ulm")
@@ -169,3 +173,25 @@ def test_a_plan_that_is_there_is_not_overwritten(homes: tuple[Path, Path]) -> No
     (homes[0].parent / "0.toml").write_text("mine")
     with pytest.raises(PlanError, match="there is a file already"):
         propose(homes[0], {}, ColumnChoices(), homes[0].parent / "0.toml", lambda words: None)
+
+
+def test_a_proposal_does_not_steer_the_terminal(homes: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A draft with escape sequences is refused in words that show them as text."""
+    send = Channel.send
+
+    def hostile(channel: Channel, kind: Kind, step: int, body: bytes) -> None:
+        if kind is Kind.PROPOSAL_DRAFT:
+            body = zlib.compress(f"{json.dumps(HOSTILE)} = 1\n{zlib.decompress(body).decode()}".encode())
+        send(channel, kind, step, body)
+
+    monkeypatch.setattr(Channel, "send", hostile)
+    bank, fund = homes
+    told: list[str] = []
+    out = str(fund.parent / "fund.toml")
+    thread = threading.Thread(target=lambda: told.append(typed("party", "propose", "--home", str(fund), "--out", out)))
+    thread.start()
+    with suppress(PlumbobError):
+        propose(bank, {}, chosen(TableFlags()), bank.parent / "bank.toml", lambda words: None)
+    thread.join(120)
+    assert "sent no plan that we can read" in told[0]
+    assert not steers(told[0])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from plumbob.errors import RemoteProtocolError, TransportError, UnsignedPlanError
+from plumbob.errors import DataError, RemoteProtocolError, TransportError, UnsignedPlanError
 from plumbob.party import Home, Outcome
 from plumbob.party.verbs import serve as serving
 from plumbob.plan import Plan
@@ -79,7 +79,29 @@ def test_absent_peers_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
         return "done"
 
     assert serving._repeat_until_done(work, told.append) == "done"
-    assert told == ["not yet: bank: expected it", "not yet: bank takes no part"]
+    assert told == ["not yet: bank: expected it", "not yet: bank takes no part; restart 1 of at most 5"]
+
+
+def test_a_peer_that_breaks_the_protocol_each_time_ends_it(
+    homes: tuple[Home, Home], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a few restarts, with the reason and what to do; a peer that is only away is no such mistake."""
+    monkeypatch.setattr(serving, "SECONDS_BETWEEN", 0.0)
+    tried: list[int] = []
+
+    def fail(*_: object, **__: object) -> None:
+        tried.append(1)
+        if len(tried) > 100:
+            raise DataError("it never stops")
+        raise TransportError("bank is away") if len(tried) % 2 else RemoteProtocolError("bank: sent nonsense")
+
+    monkeypatch.setattr(serving, "train", fail)
+    plan = Plan.from_dict(
+        {"parties": {"bank": {"role": "label", "features": 2}, "fund": {"role": "features", "features": 2}}}
+    )
+    with pytest.raises(RemoteProtocolError, match=r"sent nonsense; .* after 5 restarts, and the service stops: ask"):
+        homes[1].serve(plan, verbose=False)
+    assert len(tried) == 12
 
 
 def test_the_unit_is_one() -> None:

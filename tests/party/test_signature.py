@@ -5,15 +5,16 @@ import shutil
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
+from typer.testing import CliRunner
 
 from plumbob.checking.check import check, notes
 from plumbob.checking.findings import summary
-from plumbob.cli import output
+from plumbob.cli import app, output
 from plumbob.commands import receipt
-from plumbob.errors import UnsafePlanError
+from plumbob.errors import SettingsError, UnsafePlanError
 from plumbob.party import receipts, signature
 from plumbob.party.home import Home
 from plumbob.party.settings import HomeSettings
@@ -137,7 +138,7 @@ def test_both_ends_print_the_same_hashes(finished: Organisations) -> None:
     """Each party's own receipt shows both directions, the date, the signer and everybody's fingerprint."""
     label, features = (receipt.run(finished.run_folder(name)) for name in ("label", "features"))
     for shown in (label, features):
-        assert (shown["consistent"], shown["verified"]) == (True, True)
+        assert (shown["consistent"], shown["verified"]) == (True, False)
         assert shown["date"]
     assert label["streams"] == features["streams"]
     assert label["transcript_hash"] == features["transcript_hash"]
@@ -154,12 +155,53 @@ def test_a_finished_run_is_not_signed_again(finished: Organisations) -> None:
     assert "this run was finished already, and signed on" in cast("list[str]", told["lines"])[0]
 
 
+def receipt_of(*words: str | Path) -> tuple[int, dict[str, Any], str]:
+    """Exit code, what programs read and what people read of `plumbob receipt`."""
+    runner = CliRunner()
+    arguments = ["receipt", *map(str, words)]
+    printed, told = runner.invoke(app, [*arguments, "--json"]), runner.invoke(app, arguments)
+    return told.exit_code, json.loads(printed.stdout), told.stdout
+
+
+def fingerprint_of(finished: Organisations, name: str) -> str:
+    """As the party reads it aloud."""
+    return Home.open(finished.home(name)).identity.certificate.fingerprint
+
+
 def test_two_receipts_are_compared(finished: Organisations) -> None:
-    """Side by side the bytes are the same at both ends, and both signatures hold."""
-    compared = receipt.compare([finished.run_folder(name) for name in finished.names])
-    assert (compared["consistent"], compared["verified"]) == (True, True)
-    streams = cast("list[dict[str, str]]", compared["streams"])
-    assert {stream["verdict"] for stream in streams} == {"same at both ends"}
+    """Side by side the bytes are the same at both ends; with the pinned certificates both signatures are verified."""
+    folders = [finished.run_folder(name) for name in finished.names]
+    code, compared, told = receipt_of(*folders)
+    assert (code, compared["consistent"], compared["verified"]) == (0, True, False)
+    assert {stream["verdict"] for stream in compared["streams"]} == {"same at both ends"}
+    for name in finished.names:
+        assert f"signed by whoever holds fingerprint {fingerprint_of(finished, name)}" in told
+        code, compared, known = receipt_of(*folders, "--home", finished.home(name))
+        assert (code, compared["verified"]) == (0, True)
+        assert "verified: label and features signed these records, and both ends of every channel" in known
+
+
+def test_a_receipt_says_what_was_verified(finished: Organisations) -> None:
+    """One side's record alone shows one end of each channel; its signature is verified by pin or fingerprint only."""
+    folder, fingerprint = finished.run_folder("label"), fingerprint_of(finished, "label")
+    code, shown, told = receipt_of(folder)
+    assert (code, shown["consistent"], shown["verified"]) == (0, True, False)
+    assert "result       consistent, not verified" in told
+    for known in (["--home", str(finished.home("features"))], ["--fingerprint", fingerprint.replace(" ", "").upper()]):
+        code, shown, told = receipt_of(folder, *known)
+        assert (code, shown["consistent"], shown["verified"]) == (0, True, True)
+        assert "result       verified: label signed this record; of 2 channels the other end was not compared" in told
+
+
+def test_another_fingerprint_is_a_failure(finished: Organisations) -> None:
+    """Whoever names a fingerprint wants that one; what is none is refused with what to do."""
+    other = fingerprint_of(finished, "features")
+    code, shown, _ = receipt_of(finished.run_folder("label"), "--fingerprint", other)
+    assert (code, shown["consistent"], shown["verified"]) == (1, True, False)
+    with pytest.raises(SettingsError, match="--fingerprint: 4 signs, expected the 64 hexadecimal digits"):
+        CliRunner().invoke(
+            app, ["receipt", str(finished.run_folder("label")), "--fingerprint", "beef"], catch_exceptions=False
+        )
 
 
 def changed(source: Path, target: Path, **values: object) -> Path:
@@ -183,16 +225,44 @@ def test_an_edited_record_is_not_verified(finished: Organisations, tmp_path: Pat
     assert (shown["consistent"], shown["verified"]) == (True, False)
 
 
-def test_a_record_signed_by_somebody_else_is_noticed(finished: Organisations, tmp_path: Path) -> None:
-    """A stranger may sign an edited record under the party's name; its fingerprint is not the one the peer names."""
-    edited = changed(finished.run_folder("label"), tmp_path / "edited", seconds=1.5)
-    stranger = Home.create(tmp_path / "stranger", HomeSettings("label"))
-    stranger = stranger.join(Home.open(finished.home("features")).invitation(), None)
-    receipts.sign_record(stranger, RunFolder(edited), ["label", "features"])
-    assert receipt.run(edited)["verified"] is True
-    compared = receipt.compare([edited, finished.run_folder("features")])
-    assert (compared["consistent"], compared["verified"]) == (False, False)
-    assert any("certificate of label" in line for line in cast("list[str]", compared["differences"]))
+def forged(finished: Organisations, folder: Path, name: str) -> Path:
+    """An edited record, signed with a certificate that somebody made a second ago in the party's name."""
+    other = next(one for one in finished.names if one != name)
+    edited = changed(finished.run_folder(name), folder / f"edited-{name}", seconds=1.5)
+    stranger = Home.create(folder / f"stranger-{name}", HomeSettings(name))
+    stranger = stranger.join(Home.open(finished.home(other)).invitation(), None)
+    receipts.sign_record(stranger, RunFolder(edited), list(finished.names))
+    return edited
+
+
+def test_a_record_signed_by_somebody_else_is_not_verified(finished: Organisations, tmp_path: Path) -> None:
+    """Nothing but the fingerprint tells it from the true one, so nobody is told that it is verified."""
+    edited = forged(finished, tmp_path, "label")
+    code, shown, told = receipt_of(edited)
+    assert (code, shown["verified"]) == (0, False)
+    assert "signed by whoever holds fingerprint" in told
+    assert "verified:" not in told
+    for name in finished.names:
+        code, shown, told = receipt_of(edited, "--home", finished.home(name))
+        assert (code, shown["consistent"], shown["verified"]) == (1, False, False)
+        assert "it is not by the certificate pinned for label" in told
+
+
+def test_a_forged_record_beside_the_true_one_is_noticed(finished: Organisations, tmp_path: Path) -> None:
+    """The stranger's fingerprint is not the one that the peer's receipt names."""
+    edited = forged(finished, tmp_path, "label")
+    code, compared, _ = receipt_of(edited, finished.run_folder("features"))
+    assert (code, compared["consistent"], compared["verified"]) == (1, False, False)
+    assert any("certificate of label" in line for line in compared["differences"])
+
+
+def test_a_pinned_party_cannot_sign_for_another(finished: Organisations, tmp_path: Path) -> None:
+    """Its certificate is known, but the record is not its own."""
+    edited = changed(finished.run_folder("features"), tmp_path / "edited", seconds=1.5)
+    receipts.sign_record(Home.open(finished.home("label")), RunFolder(edited), list(finished.names))
+    code, shown, told = receipt_of(edited, "--home", finished.home("label"))
+    assert (code, shown["consistent"], shown["verified"]) == (1, False, False)
+    assert "label signed the record of another party" in told
 
 
 def test_a_record_cannot_steer_the_terminal(

@@ -26,10 +26,9 @@ from websockets.uri import parse_uri
 
 from plumbob.errors import DeadlineError, IdentityError, LocalProtocolError, TransportError
 from plumbob.transport import connector as station_module
-from plumbob.transport import tls
+from plumbob.transport import strangers, tls
 from plumbob.transport.connector import MOST_CONNECTIONS_A_PEER, Connector, Peer
 from plumbob.transport.identity import Identity, now
-from plumbob.transport.strangers import MOST_STRANGERS, Stranger, Strangers
 from plumbob.transport.websocket_opening import PATH
 from tests.transport.support import (
     LARGEST,
@@ -587,94 +586,167 @@ def test_a_browser_is_refused(bank: Identity, fund: Identity) -> None:
         assert "did not speak the Plumbob protocol" in server.refusal()
 
 
-def test_slow_strangers_do_not_hold_the_door(bank: Identity, fund: Identity) -> None:
+def test_slow_strangers_do_not_hold_the_door(bank: Identity, fund: Identity, monkeypatch: pytest.MonkeyPatch) -> None:
     """Many callers that never finish their handshake are cut off, and a peer gets in beside them."""
-    with listening(fund, bank, timeouts=replace(QUICK, handshake=60, first_byte=60)) as server:
-        strangers = [socket.create_connection(where(server), timeout=PATIENCE) for _ in range(3 * MOST_STRANGERS)]
+    monkeypatch.setattr(strangers, "GRACE_SECONDS", 0.0)
+    with listening(fund, bank, timeouts=UNHURRIED) as server:
+        slow = [socket.create_connection(where(server), timeout=PATIENCE) for _ in range(FLOOD)]
         try:
-            for stranger in strangers:
+            for stranger in slow:
                 # The first ones may have been sent away by now.
                 with suppress(OSError):
                     stranger.sendall(b"\x16")
             with dialling(bank, fund, server.connector.address) as client:
                 assert (client.next().peer, server.next().peer) == ("fund", "bank")
             # All but the last ones are sent away long before their deadline.
-            end = time.monotonic() + PATIENCE
-            while len(sent_away(strangers)) < 2 * MOST_STRANGERS and time.monotonic() < end:
-                time.sleep(0.01)
-            assert len(sent_away(strangers)) >= 2 * MOST_STRANGERS
+            wait_for_farewells(slow, FLOOD - strangers.MOST_A_SOURCE)
+            assert len(sent_away(slow)) >= FLOOD - strangers.MOST_A_SOURCE
         finally:
-            for stranger in strangers:
+            for stranger in slow:
                 stranger.close()
 
 
-FLOOD = 3 * MOST_STRANGERS
-
-
-class OldestFirst(Strangers):
-    """The switch: room for eight, and the oldest makes room, whoever it is."""
-
-    def __init__(self) -> None:
-        super().__init__(most=8)
-
-    def _one_to_send_away(self) -> Stranger:
-        return self._here.pop(0)
+UNHURRIED = replace(QUICK, handshake=60, first_byte=60)
+FLOOD = 3 * strangers.MOST_STRANGERS
+SIX_BYTES = b"\x16\x03\x01\x02\x00\x01"  # A hello's head, which announces 512 bytes that never come.
+TINY_RECORD = b"\x16\x03\x01\x00\x01\x01"  # A whole record, with nothing in it but a hello's first byte.
+OWN, OTHER = "127.0.0.1", "127.0.0.2"
 
 
 @contextmanager
-def flooded(server: Collected, source: str) -> Iterator[None]:
-    """Bare connections from this address, which say nothing."""
-    flood = [
-        socket.create_connection(where(server), timeout=PATIENCE, source_address=(source, 0)) for _ in range(FLOOD)
-    ]
+def flooded(server: Collected, source: str, says: bytes, size: int = FLOOD, stay: int = FLOOD) -> Iterator[None]:
+    """Connections from this address, which say so much and no more, until all but so many were sent away."""
+    flood = [socket.create_connection(where(server), timeout=PATIENCE, source_address=(source, 0)) for _ in range(size)]
     try:
-        # Until each of them was seen: all but the last ones are sent away.
-        end = time.monotonic() + PATIENCE
-        while len(sent_away(flood)) < FLOOD - MOST_STRANGERS - 1 and time.monotonic() < end:
-            time.sleep(0.01)
+        for sock in flood:
+            with suppress(OSError):
+                sock.sendall(says)
+        wait_for_farewells(flood, size - stay)
         yield
     finally:
         for sock in flood:
             sock.close()
 
 
-def gets_in(server: Collected, identity: Identity, source: str) -> bool:
-    """Whether a peer that is in the middle of its handshake when a flood comes can finish it."""
-    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
-    client = plain_context(identity).wrap_bio(incoming, outgoing)
-    with socket.create_connection(where(server), timeout=PATIENCE) as sock:
+class HalfWay:
+    """A peer in its handshake, step by step."""
+
+    def __init__(self, server: Collected, identity: Identity) -> None:
+        self.incoming, self.outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self.client = plain_context(identity).wrap_bio(self.incoming, self.outgoing)
+        self.sock = socket.create_connection(where(server), timeout=PATIENCE)
+
+    def say_hello(self) -> None:
+        """And hear the server's."""
         with suppress(ssl.SSLWantReadError):
-            client.do_handshake()
-        sock.sendall(outgoing.read())
-        incoming.write(sock.recv(1 << 16))
-        with flooded(server, source), suppress(OSError):
+            self.client.do_handshake()
+        self.sock.sendall(self.outgoing.read())
+        self.incoming.write(self.sock.recv(1 << 16))
+
+    def gets_in(self) -> bool:
+        """Whether it can finish."""
+        with suppress(OSError):
             while True:
                 try:
-                    client.do_handshake()
+                    self.client.do_handshake()
                     break
                 except ssl.SSLWantReadError:
-                    sock.sendall(outgoing.read())
-                    if not (data := sock.recv(1 << 16)):
+                    self.sock.sendall(self.outgoing.read())
+                    if not (data := self.sock.recv(1 << 16)):
                         return False
-                    incoming.write(data)
-            client.write(ClientProtocol(parse_uri(f"wss://plumbob{PATH}")).connect().serialize())
-            sock.sendall(outgoing.read())
-            return sock.recv(1) != b""
-    return False
+                    self.incoming.write(data)
+            self.client.write(ClientProtocol(parse_uri(f"wss://plumbob{PATH}")).connect().serialize())
+            self.sock.sendall(self.outgoing.read())
+            return self.sock.recv(1) != b""
+        return False
 
 
-@pytest.mark.parametrize("source", ["127.0.0.1", "127.0.0.2"])
-def test_a_flood_keeps_no_peer_out(bank: Identity, fund: Identity, source: str) -> None:
-    """Silent callers, from a peer's own address or another one, make room for a peer that has begun its handshake."""
-    with listening(fund, bank, timeouts=replace(QUICK, handshake=60, first_byte=60)) as server:
-        assert gets_in(server, bank, source)
+@pytest.mark.parametrize("source", [OWN, OTHER])
+@pytest.mark.parametrize("says", [b"", SIX_BYTES, TINY_RECORD])
+def test_a_flood_keeps_no_peer_out(
+    bank: Identity, fund: Identity, source: str, says: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Callers that say nothing, or too little, make room for a peer that has said its hello, wherever they call from.
+
+    Without a first second in which nobody is sent away: the flood may come as slowly as it likes.
+    """
+    with listening(fund, bank, timeouts=UNHURRIED) as server:
+        peer = HalfWay(server, bank)
+        with peer.sock:
+            peer.say_hello()
+            monkeypatch.setattr(strangers, "GRACE_SECONDS", 0.0)
+            with flooded(server, source, says, stay=strangers.MOST_A_SOURCE + 1):
+                assert peer.gets_in()
 
 
-def test_a_flood_kept_a_peer_out(bank: Identity, fund: Identity, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the oldest makes room, the same flood ends the peer's handshake."""
-    monkeypatch.setattr(station_module, "Strangers", OldestFirst)
-    with listening(fund, bank, timeouts=replace(QUICK, handshake=60, first_byte=60)) as server:
-        assert not gets_in(server, bank, "127.0.0.2")
+@pytest.mark.parametrize("says", [b"", SIX_BYTES, "hello"])
+def test_a_peer_whose_hello_is_under_way_keeps_its_place(
+    bank: Identity, fund: Identity, says: bytes | str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody is sent away in its first second, however many call from the same address and whatever they say."""
+    monkeypatch.setattr(strangers, "GRACE_SECONDS", PATIENCE)
+    with listening(fund, bank, timeouts=UNHURRIED) as server, flooded(server, OWN, said(says), 64):
+        peer = HalfWay(server, bank)
+        with peer.sock, flooded(server, OWN, said(says), 64):
+            peer.say_hello()
+            assert peer.gets_in()
+
+
+@pytest.mark.parametrize("says", [b"", SIX_BYTES, "hello"])
+def test_a_crowd_at_another_address_makes_room(
+    bank: Identity, fund: Identity, says: bytes | str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The most crowded address comes first, so a peer that is still silent stays, even after its first second."""
+    monkeypatch.setattr(strangers, "GRACE_SECONDS", 0.0)
+    with (
+        listening(fund, bank, timeouts=UNHURRIED) as server,
+        flooded(server, OTHER, said(says), stay=strangers.MOST_A_SOURCE),
+    ):
+        peer = HalfWay(server, bank)
+        with peer.sock, flooded(server, OTHER, said(says), stay=strangers.MOST_A_SOURCE):
+            peer.say_hello()
+            assert peer.gets_in()
+
+
+def said(words: bytes | str) -> bytes:
+    """These bytes, or a whole hello of a client that then says no more."""
+    if isinstance(words, bytes):
+        return words
+    outgoing = ssl.MemoryBIO()
+    with suppress(ssl.SSLWantReadError):
+        plain_context().wrap_bio(ssl.MemoryBIO(), outgoing).do_handshake()
+    return outgoing.read()
+
+
+def test_even_the_young_are_only_so_many(bank: Identity, fund: Identity, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads and files are limited too: whoever comes when all places are taken has to call again."""
+    monkeypatch.setattr(strangers, "GRACE_SECONDS", PATIENCE)
+    monkeypatch.setattr(strangers, "MOST_AT_ONCE", 8)
+    with listening(fund, bank, timeouts=UNHURRIED) as server, flooded(server, OWN, b"", 20, stay=8):
+        monkeypatch.setattr(strangers, "MOST_A_SOURCE", 4)
+        monkeypatch.setattr(strangers, "GRACE_SECONDS", 0.0)
+        with dialling(bank, fund, server.connector.address) as client:
+            assert client.next().peer == "fund"
+
+
+@pytest.mark.parametrize(
+    ("sources", "is_one"),
+    [
+        (("2001:db8::1", "2001:db8::ffff:1"), True),
+        (("2001:db8::1", "2001:db8:0:1::1"), False),
+        (("192.0.2.1", "192.0.2.2"), False),
+        (("::ffff:192.0.2.1", "::ffff:192.0.2.2"), False),
+        (("fe80::1%eth0", "fe80::2%eth0"), True),
+    ],
+)
+def test_who_counts_as_one_source(sources: tuple[str, str], is_one: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In IPv6 one caller has a whole network of addresses; in IPv4 each address is counted alone."""
+    monkeypatch.setattr(strangers, "GRACE_SECONDS", 0.0)
+    monkeypatch.setattr(strangers, "MOST_A_SOURCE", 1)
+    door = strangers.Strangers()
+    first, second = socket.socketpair()
+    with first, second, door.admitted(first, sources[0]) as one, door.admitted(second, sources[1]):
+        assert one.is_sent_away == is_one
 
 
 def test_a_silent_caller_has_little_time(bank: Identity, fund: Identity) -> None:
@@ -710,6 +782,13 @@ def test_a_thread_that_cannot_start_ends_no_listening(
 def sent_away(sockets: list[socket.socket]) -> list[socket.socket]:
     """Those on which an end, or a reason for it, has come."""
     return select.select(sockets, [], [], 0)[0]
+
+
+def wait_for_farewells(sockets: list[socket.socket], count: int) -> None:
+    """Until so many of them were sent away."""
+    end = time.monotonic() + PATIENCE
+    while len(sent_away(sockets)) < count and time.monotonic() < end:
+        time.sleep(0.01)
 
 
 def test_a_slow_handshake_has_a_deadline(bank: Identity, fund: Identity) -> None:

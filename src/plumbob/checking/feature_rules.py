@@ -135,7 +135,8 @@ def steering(figures: Figures, party: str) -> Judgement:
     if _is_drowned(noise / math.sqrt(figures.visits)):
         return blocked(f"{numbers}, but noise of {noise:.3g} is on each residual.")
     if noise or people < FEW_PEOPLE or not _is_enough(figures, party, people, read) or not _is_steady(figures, party):
-        return Judgement(DEGRADES, f"{numbers}{_with(noise)}: few of them, or blurred by what training moves.")
+        how_well = "" if noise else ", nearly exactly by pushes close to that limit, by small ones less so"
+        return Judgement(DEGRADES, f"{numbers}{_with(noise)}{how_well}.")
     return Judgement(LEAKS, f"{numbers}, nearly exactly.")
 
 

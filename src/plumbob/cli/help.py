@@ -29,7 +29,11 @@ AUDITED = {
     **JUDGED,
     4: "done, and nothing leaks, but attacks were left out (--only) or cut short, or something degrades (--strict)",
 }
-CONSISTENT = {0: "done, and the records agree", 1: "failed, or the records or signatures do not agree", 2: DONE[2]}
+CONSISTENT = {
+    0: "done, and the records agree",
+    1: "failed, or the records or signatures do not agree, or nobody with a --fingerprint signed",
+    2: DONE[2],
+}
 CODES = {
     **DONE,
     3: "check, audit: something leaks above the plan's tolerance",

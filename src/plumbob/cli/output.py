@@ -8,6 +8,8 @@ from typing import cast
 import typer
 from rich.console import Console
 
+from plumbob.terminal import print_line, print_progress
+
 INTERRUPTED = 130  # As a shell has it: 128 and the signal's number.
 
 
@@ -23,7 +25,7 @@ def ending_at_ctrl_c() -> Iterator[None]:
 def progress(quiet: bool) -> Callable[[str], None]:
     """Where a verb tells how far it is: standard error, or nowhere."""
     console = Console(stderr=True, quiet=quiet)
-    return lambda message: console.print(message, style="dim", markup=False, highlight=False, soft_wrap=True)
+    return lambda message: print_progress(console, message)
 
 
 def show(result: dict[str, object], as_json: bool) -> None:
@@ -31,10 +33,8 @@ def show(result: dict[str, object], as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps({name: value for name, value in result.items() if name != "lines"}, allow_nan=False))
         return
-    console = Console()
     for line in cast("list[str]", result["lines"]):
-        # As it is, however wide: a table cut at 80 columns cannot be read by the next program in a pipe.
-        console.print(printable(line), markup=False, highlight=False, soft_wrap=True)
+        print_line(line)
 
 
 def asked(question: str) -> Callable[[list[str]], bool]:
@@ -45,8 +45,3 @@ def asked(question: str) -> Callable[[list[str]], bool]:
         return typer.confirm(question)
 
     return ask
-
-
-def printable(text: str) -> str:
-    """Without control characters: what a record or a peer says must not steer the terminal."""
-    return "".join(sign if sign.isprintable() or sign in "\n\t" else ascii(sign)[1:-1] for sign in text)

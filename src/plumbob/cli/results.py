@@ -33,15 +33,31 @@ def receipt(
     folders: Annotated[
         list[Path], typer.Argument(metavar="RUN_DIR...", help="Folder of a run, or of each party's side of one run.")
     ],
+    home: Annotated[
+        Path | None,
+        typer.Option(
+            "--home",
+            envvar="PLUMBOB_HOME",
+            help="A party's folder: signatures are verified by the certificates pinned there.",
+            file_okay=False,
+        ),
+    ] = None,
+    fingerprint: Annotated[
+        list[str] | None,
+        typer.Option(help="Fingerprint of a signer's certificate, as you compared it (repeatable)."),
+    ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Show which protections a run really used, or compare two parties' records of it."""
     from plumbob.commands import receipt as work
+    from plumbob.party.home import Home
+    from plumbob.party.receipts import KnownCertificates
 
-    result = work.run(folders[0]) if len(folders) == 1 else work.compare(folders)
+    known = KnownCertificates.given(None if home is None else Home.open(home), fingerprint or [])
+    result = work.run(folders[0], known) if len(folders) == 1 else work.compare(folders, known)
     show(result, as_json)
-    if not result["consistent"]:
+    if not result["consistent"] or (fingerprint and not result["verified"]):
         raise typer.Exit(1)
 
 

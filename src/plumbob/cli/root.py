@@ -1,6 +1,7 @@
 """The groups that verbs belong to, and how the program starts and ends."""
 
 import errno
+import logging
 import os
 import warnings
 from collections.abc import Callable
@@ -12,6 +13,7 @@ import typer
 from plumbob import __version__
 from plumbob.cli.help import VerbGroup
 from plumbob.errors import ROOM_ADVICE, PlumbobError
+from plumbob.terminal import LogHandler, complain
 
 COMPLETING = "_PLUMBOB_COMPLETE"  # A shell sets it when it asks for the words that fit.
 FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -42,6 +44,7 @@ app.add_typer(party, name="party")
 def main() -> None:
     """Run the command line; what Plumbob raises on purpose becomes a message and exit code 1."""
     warnings.showwarning = show_warning
+    logging.lastResort = LogHandler()
     if COMPLETING in os.environ:
         from typer.completion import completion_init  # type: ignore[attr-defined]  # Every version has it there.
 
@@ -49,15 +52,15 @@ def main() -> None:
     try:
         command()(prog_name="plumbob")
     except PlumbobError as error:
-        typer.echo(f"plumbob: {error}", err=True)
+        complain(f"plumbob: {error}")
         raise SystemExit(1) from None
     except OSError as error:
         # A folder that may not be written to, a full disk: nothing that a traceback would explain better.
         advice = f"; {ROOM_ADVICE}" if error.errno in FULL_DISK else ""
-        typer.echo(f"plumbob: {error.filename or 'a file'}: {error.strerror or type(error).__name__}{advice}", err=True)
+        complain(f"plumbob: {error.filename or 'a file'}: {error.strerror or type(error).__name__}{advice}")
         raise SystemExit(1) from None
     except MemoryError:
-        typer.echo("plumbob: there is not enough memory for this; `plumbob check --estimate` says how much", err=True)
+        complain("plumbob: there is not enough memory for this; `plumbob check --estimate` says how much")
         raise SystemExit(1) from None
 
 
@@ -76,7 +79,7 @@ def show_warning(
     line: str | None = None,
 ) -> None:
     """A warning as one line for people, without the place in the code."""
-    typer.echo(f"plumbob: {message}", err=True)
+    complain(f"plumbob: {message}")
 
 
 def show_version(asked: bool) -> None:

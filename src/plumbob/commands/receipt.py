@@ -1,14 +1,16 @@
 """`receipt`: what was really on in a run, and whether the two ends of each channel hashed the same bytes.
 
-A record that agrees with itself is *consistent*. It is *verified* only if the party that kept it has signed it and the
-signature holds. Two parties' folders are compared with each other.
+A record that agrees with itself is *consistent*. It is *verified* only if the party that kept it has signed it, by a
+certificate that the reader has compared: anybody can make one in a party's name. Two parties' folders are compared with
+each other.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from plumbob.party.receipts import NOT_SIGNED, Signed, signature_of
+from plumbob.counting import counted
+from plumbob.party.receipts import NOBODY, NOT_SIGNED, KnownCertificates, Signed, signature_of
 from plumbob.plan import Plan
 from plumbob.protocol.defences import noise_std
 from plumbob.protocol.openings import opened_bits
@@ -21,14 +23,16 @@ from plumbob.run_folder import RunFolder
 CHANNEL = "{from} -> {to}: {verdict}  {hash}"
 
 
-def run(folder: Path) -> dict[str, object]:
+def run(folder: Path, known: KnownCertificates = NOBODY) -> dict[str, object]:
     """Everything that the record says about protection; see the module for `consistent` and `verified`."""
     record, signed = RunFolder(folder).record(), signature_of(RunFolder(folder))
     plan = record.parsed_plan
     channels = list(compared_streams(record.parties))
     plan_agrees = plan.hash() == record.plan_hash
     consistent = plan_agrees and all(channel["verdict"] != "DIFFERS" for channel in channels)
-    is_refuted = signed is not NOT_SIGNED and not signed.is_valid
+    mistakes = list(_signature_mistakes(record, signed, known))
+    consistent = consistent and not mistakes
+    verified = consistent and known.holds(signed)
     return {
         "status": record.status,
         "plan_hash": record.plan_hash,
@@ -46,17 +50,23 @@ def run(folder: Path) -> dict[str, object]:
         "parties": [_counts(party) for party in record.parties],
         "streams": channels,
         "transcript_hash": transcript_hash(record.parties),
-        "consistent": consistent and not is_refuted,
-        "verified": consistent and signed.is_valid,
+        "consistent": consistent,
+        "verified": verified,
         "signed_by": signed.party,
         "date": signed.date,
         "fingerprints": dict(signed.fingerprints),
         "opened_bits": {party.name: opened_bits(plan, party.name) for party in plan.learners},
-        "lines": [*_lines(record, plan, channels, plan_agrees), *_signed_lines(signed, consistent)],
+        "lines": [
+            *_lines(record, plan, channels, plan_agrees),
+            f"signature    {_signature_in_words(signed, known)}",
+            *_fingerprint_lines([signed]),
+            *(f"DIFFERS      {mistake}" for mistake in mistakes),
+            f"result       {_result([signed], channels, consistent=consistent, verified=verified)}",
+        ],
     }
 
 
-def compare(folders: Sequence[Path]) -> dict[str, object]:
+def compare(folders: Sequence[Path], known: KnownCertificates = NOBODY) -> dict[str, object]:
     """Several parties' records of one run: the same plan, the same bytes at both ends, the same certificates."""
     records, signatures = (
         [RunFolder(folder).record() for folder in folders],
@@ -64,16 +74,16 @@ def compare(folders: Sequence[Path]) -> dict[str, object]:
     )
     parties = [party for record in records for party in record.parties]
     channels = list(compared_streams(parties))
-    mistakes = list(_differences(records, signatures, channels))
-    verified = not mistakes and all(signed.is_valid for signed in signatures)
+    mistakes = list(_differences(records, signatures, channels, known))
+    verified = not mistakes and all(known.holds(signed) for signed in signatures)
     lines = [
         f"plan hash    {records[0].plan_hash}",
         *(CHANNEL.format(**channel) for channel in channels),
         f"transcript   {transcript_hash(parties)}",
-        *(f"signature    {signed.says}" for signed in signatures),
+        *(f"signature    {_signature_in_words(signed, known)}" for signed in signatures),
         *_fingerprint_lines(signatures),
         *(f"DIFFERS      {mistake}" for mistake in mistakes),
-        f"result       {'verified' if verified else 'consistent' if not mistakes else 'NOT CONSISTENT'}",
+        f"result       {_result(signatures, channels, consistent=not mistakes, verified=verified)}",
     ]
     return {
         "plan_hash": records[0].plan_hash,
@@ -87,7 +97,10 @@ def compare(folders: Sequence[Path]) -> dict[str, object]:
 
 
 def _differences(
-    records: Sequence[RunRecord], signatures: Sequence[Signed], channels: Sequence[dict[str, str]]
+    records: Sequence[RunRecord],
+    signatures: Sequence[Signed],
+    channels: Sequence[dict[str, str]],
+    known: KnownCertificates,
 ) -> Iterator[str]:
     if len({record.plan_hash for record in records}) > 1:
         yield "the plans: these are not records of the same run"
@@ -100,19 +113,50 @@ def _differences(
     for channel in channels:
         if channel["verdict"] == "DIFFERS":
             yield f"what {channel['from']} sent and {channel['to']} received"
-    for signed in signatures:
-        if signed is not NOT_SIGNED and not signed.is_valid:
-            yield f"a signature: {signed.says}"
-    known = [item for signed in signatures for item in signed.fingerprints.items()]
-    for name in sorted({name for name, fingerprint in known if (name, fingerprint) != (name, dict(known)[name])}):
+    for record, signed in zip(records, signatures, strict=True):
+        yield from _signature_mistakes(record, signed, known)
+    named = [item for signed in signatures for item in signed.fingerprints.items()]
+    for name in sorted({name for name, fingerprint in named if (name, fingerprint) != (name, dict(named)[name])}):
         yield f"the certificate of {name}: the parties do not name the same fingerprint"
 
 
-def _signed_lines(signed: Signed, consistent: bool) -> list[str]:
-    result = "verified" if consistent and signed.is_valid else "consistent" if consistent else "NOT CONSISTENT"
+def _signature_mistakes(record: RunRecord, signed: Signed, known: KnownCertificates) -> Iterator[str]:
+    """What speaks against a signature; a record without one has none."""
     if signed is not NOT_SIGNED and not signed.is_valid:
-        result = "NOT CONSISTENT"
-    return [f"signature    {signed.says}", *_fingerprint_lines([signed]), f"result       {result}"]
+        yield f"a signature: {signed.says}"
+    elif signed.is_valid and signed.party not in [party.name for party in record.parties]:
+        yield f"a signature: {signed.party} signed the record of another party"
+    if known.contradicts(signed):
+        yield (
+            f"a signature: it is not by the certificate pinned for {signed.party}; another one was made in its name, "
+            f"or {signed.party} has a new one, so ask {signed.party}"
+        )
+
+
+def _signature_in_words(signed: Signed, known: KnownCertificates) -> str:
+    """Who signed, as far as the reader can know."""
+    if signed.certificate is None:
+        return signed.says
+    if known.holds(signed):
+        return f"{signed.says}, whose certificate is known here"
+    return (
+        f"signed by whoever holds fingerprint {signed.certificate.fingerprint}, in the name of {signed.party}, on "
+        f"{signed.date}: compare it with {signed.party}, or name --home or --fingerprint"
+    )
+
+
+def _result(
+    signatures: Sequence[Signed], channels: Sequence[dict[str, str]], *, consistent: bool, verified: bool
+) -> str:
+    """The last word, with what was verified and what was not."""
+    if not verified:
+        return "consistent, not verified" if consistent else "NOT CONSISTENT"
+    names = " and ".join(signed.party for signed in signatures)
+    said = f"verified: {names} signed {'this record' if len(signatures) == 1 else 'these records'}"
+    open_ends = sum(channel["verdict"] == "one end only" for channel in channels)
+    if not open_ends:
+        return f"{said}, and both ends of every channel hold the same bytes"
+    return f"{said}; of {counted(open_ends, 'channel')} the other end was not compared"
 
 
 def _fingerprint_lines(signatures: Sequence[Signed]) -> list[str]:

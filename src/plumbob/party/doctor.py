@@ -15,6 +15,7 @@ from pathlib import Path
 
 from plumbob import __version__
 from plumbob.counting import counted
+from plumbob.crypto import engines
 from plumbob.data import Table, build_shard, canonical_ids, read_table, steps_per_epoch
 from plumbob.data.encoder import encoded_width
 from plumbob.errors import (
@@ -51,7 +52,7 @@ TO_TYPE = "type: "  # How advice begins that is a command and nothing else.
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at; `todo` says what to type or do where it is not right."""
+    """One thing that was looked at; `todo` says what to type or do where it is not right, or could be better."""
 
     name: str
     is_ok: bool
@@ -61,7 +62,7 @@ class Check:
 
     @property
     def line(self) -> str:
-        verdict = "ok     " if self.is_ok else "problem"
+        verdict = "problem" if not self.is_ok else "note   " if self.todo else "ok     "
         subject = f"{self.name} {self.peer}".strip()
         return f"{verdict}  {subject}: {self.found}{f'; {self.todo}' if self.todo else ''}"
 
@@ -83,6 +84,7 @@ def examine(
     if plan is not None:
         yield from _plan_names(home, plan)
     yield from _table(home, plan)
+    yield from _engine(home.settings.engine)
     if home.settings.proxy:
         yield _proxy(home.settings.proxy)
     if not peers:
@@ -196,6 +198,15 @@ def _refuse_rows(name: str, table: Table, plan: Plan) -> None:
     """What training would refuse in the common rows, whichever of them are held out."""
     build_shard(table, plan, name, b"doctor")
     steps_per_epoch(len(table) - plan.held_out(len(table)), plan)
+
+
+def _engine(name: str) -> Iterator[Check]:
+    """Whether secrets are calculated with in constant time, which the Python engine does not promise."""
+    is_python = name == "python" or (name in ("auto", "ray") and not engines.native_is_built())
+    if is_python:
+        found = "python, which is not constant time: whoever can time it on this machine may learn about keys"
+        remedy = "set engine to auto in party.toml" if name == "python" else "install a C++ compiler, reinstall plumbob"
+        yield Check("engine", True, found, f"{remedy}, and let nobody else use this machine until then")
 
 
 def _proxy(url: str) -> Check:

@@ -1,11 +1,11 @@
 """What a party's verb gives back: the values that `--json` prints, shown as the lines that a terminal gets."""
 
-import sys
 from collections.abc import Callable
 from html import escape
 from pathlib import Path
 
 from plumbob.plan import Plan
+from plumbob.terminal import complain, printable
 
 GivenPlan = Plan | str | Path
 """A plan, or its file."""
@@ -21,7 +21,7 @@ class Outcome(dict[str, object]):
         return [str(line) for line in lines] if isinstance(lines, list) else []
 
     def __repr__(self) -> str:
-        return "\n".join(self.lines)
+        return "\n".join(map(printable, self.lines))
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(repr(self))}</pre>"
@@ -39,12 +39,7 @@ def plan_argument(given: GivenPlan) -> str:
 
 def teller(verbose: bool) -> Callable[[str], None]:
     """Where a verb tells how far it is: standard error, or nowhere."""
-    return _tell if verbose else _keep_quiet
-
-
-def _tell(words: str) -> None:
-    sys.stderr.write(f"{words}\n")
-    sys.stderr.flush()
+    return complain if verbose else _keep_quiet
 
 
 def _keep_quiet(words: str) -> None:

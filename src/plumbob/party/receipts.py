@@ -6,14 +6,15 @@ from the one that was signed; two parties can lay their folders side by side.
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Self
 
 import msgspec
 
-from plumbob.errors import IdentityError
+from plumbob.errors import IdentityError, SettingsError
 from plumbob.party.home import Home
 from plumbob.run_folder import RECEIPT, RECORD, RunFolder
 from plumbob.transport.identity import Certificate
@@ -49,6 +50,51 @@ class Signed:
     is_valid: bool
     says: str
     """One sentence about the signature."""
+    certificate: Certificate | None = None
+    """The signer's, where the signature holds. It says who signed only if somebody has compared it."""
+
+
+@dataclass(frozen=True)
+class KnownCertificates:
+    """The certificates that the reader of a receipt has compared: a party's own and pinned ones, or fingerprints."""
+
+    certificates: Mapping[str, Certificate]
+    fingerprints: frozenset[str] = frozenset()
+
+    @classmethod
+    def given(cls, home: Home | None, fingerprints: Sequence[str]) -> Self:
+        """By a party's folder and by fingerprints as they were read aloud, in groups or not."""
+        pinned = {} if home is None else {**home.pinned, home.identity.name: home.identity.certificate}
+        return cls(pinned, frozenset(_parsed(one) for one in fingerprints))
+
+    def holds(self, signed: Signed) -> bool:
+        """Whether the signature is valid, and by one of these certificates."""
+        one = signed.certificate
+        return one is not None and (one.fingerprint in self.fingerprints or self._is_pinned(one))
+
+    def contradicts(self, signed: Signed) -> bool:
+        """Whether another certificate is pinned for the name under which it was signed."""
+        one = signed.certificate
+        return one is not None and one.name in self.certificates and not self.holds(signed)
+
+    def _is_pinned(self, one: Certificate) -> bool:
+        pinned = self.certificates.get(one.name)
+        # A renewed certificate has the key that was compared.
+        return pinned is not None and (pinned == one or pinned.renews(one) or one.renews(pinned))
+
+
+NOBODY = KnownCertificates({})
+
+
+def _parsed(fingerprint: str) -> str:
+    """In groups of four, as certificates print theirs."""
+    digits = "".join(fingerprint.split()).replace(":", "").lower()
+    if len(digits) != 64 or any(digit not in "0123456789abcdef" for digit in digits):
+        raise SettingsError(
+            f"--fingerprint: {len(digits)} signs, expected the 64 hexadecimal digits of a certificate's fingerprint; "
+            "ask the party for the one that plumbob party invite prints"
+        )
+    return " ".join(digits[start : start + 4] for start in range(0, 64, 4))
 
 
 NOT_SIGNED = Signed("", "", {}, False, "not signed: nothing shows who wrote this record, or that it was not edited")
@@ -88,7 +134,7 @@ def signature_of(run: RunFolder) -> Signed:
         says = f"NOT VALID: {RECORD} is not the record that {stored.party} signed; it was edited"
         return Signed(stored.party, stored.date, fingerprints, False, says)
     says = f"valid, by {stored.party} on {stored.date}"
-    return Signed(stored.party, stored.date, fingerprints, True, says)
+    return Signed(stored.party, stored.date, fingerprints, True, says, own)
 
 
 def _record_hash(run: RunFolder) -> str:

@@ -2,8 +2,8 @@
 
 The owner of a key encrypts a vector under it; the other party, the evaluator, multiplies. An evaluator that used a key
 as it came could have its own numbers read from it, so every key proves first that it decrypts what was encrypted for
-it (`crypto.lattice.key_test`, four messages). About one honest test in fifty has to be repeated. With several peers,
-all of them are told something before any is heard, so that nobody waits for one that waits for another.
+it (`crypto.lattice.key_test`, four messages). One to three of a hundred honest tests have to be repeated. With several
+peers, all of them are told something before any is heard, so that nobody waits for one that waits for another.
 """
 
 import hashlib

@@ -7,6 +7,8 @@ from typing import Protocol, Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from plumbob.terminal import print_progress, printable
+
 SECONDS_BETWEEN_LINES = 5.0
 
 
@@ -32,7 +34,12 @@ class StepProgress:
         self._before = 0
         self._console = Console(stderr=True, quiet=quiet)
         self._started = self._said = time.monotonic()
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        columns = (
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+        )
         self._bar = Progress(
             *columns,
             TextColumn("left"),
@@ -41,7 +48,7 @@ class StepProgress:
             transient=True,
             disable=quiet or not self._console.is_terminal,
         )
-        self._task = self._bar.add_task(title, total=None)
+        self._task = self._bar.add_task(printable(title), total=None)
 
     def __enter__(self) -> Self:
         self._bar.start()
@@ -74,4 +81,4 @@ class StepProgress:
         return f"at step {self.reached} of {self.steps}"
 
     def say(self, message: str) -> None:
-        self._console.print(message, style="dim", markup=False, highlight=False, soft_wrap=True)
+        print_progress(self._console, message)

@@ -63,8 +63,17 @@ def client_context(identity: Identity, peer: Peer) -> ssl.SSLContext:
     return _context(ssl.PROTOCOL_TLS_CLIENT, identity, [peer])
 
 
+class _ClosingSocket(ssl.SSLSocket):
+    """Closed by itself where wrapping fails: Python forgets its socket if the connection ends at that moment."""
+
+    def __del__(self) -> None:
+        with suppress(OSError, AttributeError):
+            self.close()
+
+
 def _context(side: int, identity: Identity, peers: Sequence[Peer]) -> ssl.SSLContext:
     context = ssl.SSLContext(side)
+    context.sslsocket_class = _ClosingSocket
     # The pinned certificate says more than a host's name could.
     context.check_hostname = False
     context.verify_mode = ssl.CERT_REQUIRED
@@ -76,7 +85,7 @@ def _context(side: int, identity: Identity, peers: Sequence[Peer]) -> ssl.SSLCon
 
 def handshake(context: ssl.SSLContext, raw: socket.socket, deadline: Deadline, *, server_side: bool) -> ssl.SSLSocket:
     """TLS over a connected socket, which it takes over; raises OSError, with the socket still open for a farewell."""
-    raw.getpeername()  # Of a connection that is gone already, Python would leave its own socket open.
+    raw.getpeername()  # A connection that is gone already is not wrapped.
     wrapped = context.wrap_socket(raw, server_side=server_side, do_handshake_on_connect=False)
     try:
         wrapped.settimeout(deadline.left())

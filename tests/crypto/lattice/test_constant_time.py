@@ -1,13 +1,16 @@
 """The kernel takes as long for one secret as for any other: Welch's t-test on cycles, after Reparaz and others (2017).
 
 Samples of a secret that stays and of new ones are taken in random order, so that whatever else the machine does meets
-both alike. Above 4.5 the two kinds probably differ. What really leaks does so every time: the smallest of three rounds
-counts.
+both alike. Above 4.5 the two kinds probably differ. What really leaks does so in most rounds, and an interruption in
+few: the median of ten rounds decides, and the largest is reported beside it.
 """
 
 import shutil
 import subprocess
+import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import median
 
 import numpy as np
 import pytest
@@ -25,7 +28,7 @@ FLAGS = {
     "lattice.cpp": [],
 }
 SAMPLES = 30_000
-ROUNDS = 3
+ROUNDS = 10
 DIFFERENT, ALIKE = 50.0, 4.5
 LEAKY = "branches"
 
@@ -63,10 +66,30 @@ def test_secrets_take_equally_long(tmp_path: Path) -> None:
     timer = build(tmp_path)
     rounds = [measure(timer, tmp_path / str(number)) for number in range(ROUNDS)]
     assert len(rounds[0]) >= 13
-    for name in rounds[0]:
-        found = [each[name] for each in rounds]
-        is_right = min(found) > DIFFERENT if name.endswith(LEAKY) else min(found) < ALIKE
-        assert is_right, f"{name}: |t| = {', '.join(f'{t:.1f}' for t in found)}"
+    found = [in_words(name, [each[name] for each in rounds]) for name in rounds[0]]
+    sys.stdout.write("\n".join(found))
+    wrong = [in_words(name, [each[name] for each in rounds]) for name in rounds[0] if not is_right(name, rounds)]
+    assert not wrong, "\n".join(wrong)
+
+
+def is_right(name: str, rounds: Sequence[Mapping[str, float]]) -> bool:
+    """Whether the median says what it should: a difference where we built one in, and none elsewhere."""
+    middle = median(each[name] for each in rounds)
+    return middle > DIFFERENT if name.endswith(LEAKY) else middle < ALIKE
+
+
+def in_words(name: str, found: Sequence[float]) -> str:
+    """The median and the largest |t| of a piece of work."""
+    return f"{name}: |t| median {median(found):.1f}, largest {max(found):.1f} of {len(found)} rounds"
+
+
+def test_one_quiet_round_excuses_nothing() -> None:
+    """What differs in most rounds is a leak, also if some rounds do not show it; a single interruption is none."""
+    leaking = [{"work": t} for t in (0.3, 1.0, 2.0, 5.1, 5.5, 6.0, 6.5, 7.0, 8.0, 9.0)]
+    disturbed = [{"work": t} for t in (0.3, 1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 2.0, 2.5, 30.0)]
+    assert not is_right("work", leaking)
+    assert is_right("work", disturbed)
+    assert in_words("work", [each["work"] for each in leaking]).endswith("median 5.8, largest 9.0 of 10 rounds")
 
 
 def build(folder: Path) -> Path:

@@ -1,15 +1,18 @@
 """The test of a key: honest keys pass, every other is refused, and no step can be repeated or skipped."""
 
+import math
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from plumbob.crypto.lattice import KeyProof, KeyTest, LatticeEngine, choose, sets, wire
+from plumbob.crypto.lattice import MOST_TESTS, KeyProof, KeyTest, LatticeEngine, choose, key_test, sets, wire
 from plumbob.errors import CiphertextRefusedError, KeyRefusedError
 from tests.crypto.lattice.support import TINY, TINY_WIDE, admitted, make_key
 
-SIGMA, NONCE = bytes(range(32)), bytes(range(32, 64))
+ROOT = Path(__file__).parents[3]
+SIGMA, SECRET = bytes(range(32)), bytes(range(32, 64))
 
 
 def test_an_honest_key_is_the_one_that_was_sent(lattice_engine: LatticeEngine) -> None:
@@ -20,16 +23,67 @@ def test_an_honest_key_is_the_one_that_was_sent(lattice_engine: LatticeEngine) -
     assert (passed.residues == wire.unpack(TINY, packed)).all()
 
 
-def test_honest_keys_of_an_offered_set_pass_nearly_always() -> None:
-    """At full degree, at most a tenth of the tests of honest keys must be repeated."""
+@pytest.mark.parametrize("parameters", [sets.GRADIENTS, sets.GRADIENTS_OPENED, sets.SCORES_WIDEST])
+def test_honest_keys_of_an_offered_set_pass_nearly_always(parameters: sets.ParameterSet) -> None:
+    """At every degree, at most a tenth of the tests of honest keys must be repeated."""
     engine, again = choose(threads=1), 0
-    key = make_key(engine, sets.GRADIENTS)
+    key = make_key(engine, parameters)
     public = key.public_bytes()
     for attempt in range(60):
-        test = KeyTest(engine, sets.GRADIENTS, key.context, public, attempt.to_bytes(32, "little"))
-        proof = KeyProof(key, public, NONCE)
+        test = KeyTest(engine, parameters, key.context, public, attempt.to_bytes(32, "little"))
+        proof = KeyProof(key, public, SECRET)
         again += proof.reveal(test.reveal(proof.commit(test.challenge()))) is None
     assert again <= 6
+
+
+DEGREES = sorted(sets.MOST_MODULUS_BITS)
+
+
+def failure_chance(degree: int) -> float:
+    """That noise carries over in a coefficient of an honest test.
+
+    The noise e' u + e1 + e2 s of a coefficient is nearly normal: errors have variance 10.5, ternary numbers 2 / 3. It
+    carries over a border between uniform numbers with probability E|noise| / 2**dropped.
+    """
+    spread = math.sqrt(2 * degree * sets.ERROR_COINS / 2 * 2 / 3 + sets.ERROR_COINS / 2)
+    carried = spread * math.sqrt(2 / math.pi) / 2 ** key_test.dropped_bits(sets.ParameterSet(0, degree, 1))
+    return 1 - math.pow(1 - carried, degree)
+
+
+def heavy_secret_bits(degree: int) -> float:
+    """Of the chance that more than three quarters of a secret's coefficients are not zero: a binomial tail, exactly."""
+    heavy = sum(math.comb(degree, count) << count for count in range(3 * degree // 4 + 1, degree + 1))
+    spare = heavy.bit_length() - 64
+    return degree * math.log2(3) - spare - math.log2(heavy >> spare)
+
+
+def test_the_printed_probabilities_are_right() -> None:
+    """The page's figures, calculated again."""
+    page = " ".join((ROOT / "docs" / "lattice.md").read_text().split())
+    chances = [failure_chance(degree) for degree in DEGREES]
+    assert all(0.01 < chance < 0.035 for chance in chances)
+    dropped = [key_test.dropped_bits(sets.ParameterSet(0, degree, 1)) for degree in DEGREES]
+    assert f"above the {dropped[0]} lowest ({dropped[2]} at N = 16384, {dropped[3]} at 32768)" in page
+    first, second, third, last = (f"{100 * chance:.1f}" for chance in chances)
+    assert f"({first} of 100 honest tests at N = 4096, {second} at 8192, {third} at 16384, {last} at 32768)" in page
+    in_a_row = min(math.floor(-MOST_TESTS * math.log2(chance)) for chance in chances)
+    assert f"An honest key fails all {MOST_TESTS} with probability below 2^-{in_a_row}" in page
+    small, large = (math.floor(heavy_secret_bits(degree)) for degree in (4096, 8192))
+    assert f"at most 3N/4 nonzero coefficients but for 2^-{small} at N = 4096 and 2^-{large} at 8192" in page
+    tail = math.floor(6 * 252**2 / (3 * 8192 / 4) / math.log(2) - 1)
+    assert f"2 exp(-6 (252)^2 / (3N/4)): 2^-{tail} at N = 8192" in page
+
+
+def test_another_challenge_has_another_nonce(lattice_engine: LatticeEngine) -> None:
+    """An owner that a rolled-back journal sets back to its old draw never commits twice under one nonce."""
+    key = make_key(lattice_engine, TINY)
+    public = key.public_bytes()
+    nonces = []
+    for sigma in (SIGMA, bytes(32), SIGMA):
+        test, proof = KeyTest(lattice_engine, TINY, key.context, public, sigma), KeyProof(key, public, SECRET)
+        nonces.append(proof.reveal(test.reveal(proof.commit(test.challenge()))))
+    assert None not in nonces
+    assert nonces[0] == nonces[2] != nonces[1]
 
 
 def malformed_keys() -> dict[str, Callable[[np.ndarray, tuple[int, ...]], np.ndarray]]:
@@ -56,17 +110,17 @@ def test_a_malformed_key_is_refused(lattice_engine: LatticeEngine, name: str) ->
     honest = wire.unpack(TINY_WIDE, np.frombuffer(key.public_bytes(), dtype=np.uint8).reshape(3, -1))
     public = wire.pack(malformed_keys()[name](honest, TINY_WIDE.primes)).tobytes()
     test = KeyTest(lattice_engine, TINY_WIDE, key.context, public, SIGMA)
-    proof = KeyProof(key, public, NONCE)
+    proof = KeyProof(key, public, SECRET)
     assert proof.reveal(test.reveal(proof.commit(test.challenge()))) is None
     with pytest.raises(KeyRefusedError, match="failed its test"):
-        test.finish(NONCE)
+        test.finish(SECRET)
 
 
 def test_a_challenge_of_the_evaluators_choice_is_not_decrypted(lattice_engine: LatticeEngine) -> None:
     """An X0 or X1 that sigma does not give ends the run before anything is revealed."""
     key = make_key(lattice_engine, TINY)
     public = key.public_bytes()
-    test, proof = KeyTest(lattice_engine, TINY, key.context, public, SIGMA), KeyProof(key, public, NONCE)
+    test, proof = KeyTest(lattice_engine, TINY, key.context, public, SIGMA), KeyProof(key, public, SECRET)
     challenge = bytearray(test.challenge())
     challenge[0] ^= 1
     proof.commit(bytes(challenge))
@@ -78,9 +132,9 @@ def test_no_step_comes_twice_or_too_early(lattice_engine: LatticeEngine) -> None
     """A second challenge or commitment, a nonce before the commitment, and another nonce are refused."""
     key = make_key(lattice_engine, TINY)
     public = key.public_bytes()
-    test, proof = KeyTest(lattice_engine, TINY, key.context, public, SIGMA), KeyProof(key, public, NONCE)
+    test, proof = KeyTest(lattice_engine, TINY, key.context, public, SIGMA), KeyProof(key, public, SECRET)
     with pytest.raises(KeyRefusedError, match="failed its test"):
-        test.finish(NONCE)
+        test.finish(SECRET)
     with pytest.raises(KeyRefusedError, match="was not drawn"):
         proof.reveal(SIGMA)
     sigma = test.reveal(proof.commit(test.challenge()))
@@ -88,10 +142,11 @@ def test_no_step_comes_twice_or_too_early(lattice_engine: LatticeEngine) -> None
         proof.commit(test.challenge())
     with pytest.raises(KeyRefusedError, match="a second commitment"):
         test.reveal(bytes(32))
-    assert proof.reveal(sigma) == NONCE
+    nonce = proof.reveal(sigma)
+    assert nonce is not None
     with pytest.raises(KeyRefusedError, match="failed its test"):
         test.finish(bytes(32))
-    assert test.finish(NONCE).context == key.context
+    assert test.finish(nonce).context == key.context
 
 
 def test_malformed_messages_are_refused(lattice_engine: LatticeEngine) -> None:
@@ -105,7 +160,7 @@ def test_malformed_messages_are_refused(lattice_engine: LatticeEngine) -> None:
     challenge = test.challenge()
     for wrong in (challenge[:-1], challenge[:-13] + b"\xff" * 13):
         with pytest.raises(CiphertextRefusedError, match="expected"):
-            KeyProof(key, public, NONCE).commit(wrong)
-    for take in (test.reveal, test.finish, KeyProof(key, public, NONCE).reveal):
+            KeyProof(key, public, SECRET).commit(wrong)
+    for take in (test.reveal, test.finish, KeyProof(key, public, SECRET).reveal):
         with pytest.raises(CiphertextRefusedError, match="of 31 bytes, expected 32"):
             take(bytes(31))

@@ -25,11 +25,18 @@ from plumbob.crypto.lattice.products import (
 from plumbob.crypto.lattice.sets import ParameterSet
 from plumbob.errors import KeyRefusedError
 
-DROPPED_BITS = 26
-"""Noise is far below 2**26; what is above it is compared."""
+DROPPED_BITS = {16384: 28, 32768: 29}
+"""By degree. Noise is far below these powers of two; what is above is compared. Long polynomials have more noise, and
+more coefficients in which it can carry over."""
+FEWEST_DROPPED_BITS = 26
 MOST_TESTS = 16
-"""An honest key fails this many in a row with probability 2**-80."""
+"""An honest key fails this many in a row with probability below 2**-79."""
 STREAMS = ("u", "first errors", "second errors", "rho")
+
+
+def dropped_bits(parameters: ParameterSet) -> int:
+    """How many low bits of each coefficient are not compared."""
+    return DROPPED_BITS.get(parameters.degree, FEWEST_DROPPED_BITS)
 
 
 class KeyTest:
@@ -70,13 +77,13 @@ class KeyTest:
 
 
 class KeyProof:
-    """The owner's side of one test."""
+    """The owner's side of one test, with a secret of its own from the kernel."""
 
-    def __init__(self, key: OwnerKey, public: bytes, nonce: bytes) -> None:
-        self.key, self._nonce = key, nonce
+    def __init__(self, key: OwnerKey, public: bytes, secret: bytes) -> None:
+        self.key, self._secret = key, secret
         self._residues = key.engine.unpack(key.parameters, polynomials(key.parameters, public, 1)[0])
         self._challenge: bytes | None = None
-        self._high_bits = b""
+        self._nonce = self._high_bits = b""
 
     def commit(self, challenge: bytes) -> bytes:
         """Bound to the high bits of X0 + X1 s, which are never sent: they would give the secret away."""
@@ -87,7 +94,10 @@ class KeyProof:
         with refusing_residues():
             first, second = engine.unpack(parameters, polynomials(parameters, challenge, 2))
         decrypted = engine.combine(parameters, first, second, self.key.secret)
-        self._challenge, self._high_bits = challenge, engine.high_bits(parameters, decrypted, DROPPED_BITS)
+        self._challenge, self._high_bits = challenge, engine.high_bits(parameters, decrypted, dropped_bits(parameters))
+        # The secret was drawn before the challenge came. An owner whose journal was set back to that moment and that
+        # then gets another challenge must not commit again under a nonce that it may have revealed already.
+        self._nonce = derive(self._secret, "key test nonce", challenge)
         return _commitment(self._nonce, self._high_bits)
 
     def reveal(self, sigma: bytes) -> bytes | None:
@@ -113,7 +123,7 @@ def _challenge(
 
 def _rho(engine: LatticeEngine, parameters: ParameterSet, context: Context, sigma: bytes) -> bytes:
     drawn = engine.uniform(parameters, _stream(parameters, context, sigma, STREAMS[-1]))
-    return engine.high_bits(parameters, drawn, DROPPED_BITS)
+    return engine.high_bits(parameters, drawn, dropped_bits(parameters))
 
 
 def _stream(parameters: ParameterSet, context: Context, sigma: bytes, label: str) -> bytes:

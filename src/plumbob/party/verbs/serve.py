@@ -23,6 +23,7 @@ from plumbob.party.verbs.train import train
 SECONDS_BETWEEN = (
     10.0  # After a session that failed: a port in use, or a peer that is not ready, need not be asked often.
 )
+MOST_RESTARTS = 5  # After a peer's mistake or refusal: one that comes back each time needs a person.
 WAITING = "waiting for "  # How the lines begin that a person in front of a terminal wants to see, and a log does not.
 
 Result = TypeVar("Result")
@@ -69,13 +70,22 @@ def _answer(folder: Path, given: GivenPlan, options: ServiceOptions, events: Tel
 
 
 def _repeat_until_done(work: Callable[[], Result], events: Tell) -> Result:
-    """Until it succeeds: a peer that is away, not ready or interrupted is waited for."""
+    """Until it succeeds: a peer that is away or interrupted is waited for, one that makes mistakes only so often."""
+    restarts = 0
     while True:
         try:
             return work()
-        except (TransportError, RemoteProtocolError) as error:
+        except TransportError as error:
             events(f"not yet: {error}")
-            time.sleep(SECONDS_BETWEEN)
+        except RemoteProtocolError as error:
+            if restarts == MOST_RESTARTS:
+                raise RemoteProtocolError(
+                    f"{error}; this was the end of it after {MOST_RESTARTS} restarts, and the service stops: ask that "
+                    "party, then start it again"
+                ) from error
+            restarts += 1
+            events(f"not yet: {error}; restart {restarts} of at most {MOST_RESTARTS}")
+        time.sleep(SECONDS_BETWEEN)
 
 
 def _events(tell: Tell) -> Tell:

@@ -105,6 +105,32 @@ def test_what_remains_are_small_pushes(setting: str) -> None:
     assert (errors_of(run, by) ** 2).mean() < 0.1
 
 
+class MiddlingInExchange(SteeringExchangeParty):
+    """Moves a weight as far as the limit lets it, there and back."""
+
+    push = 0.3
+
+
+@pytest.mark.parametrize("setting", [name for name, (_, protocol, _) in SETTINGS.items() if protocol == "exchange"])
+@pytest.mark.parametrize("start", ["zero", "normal"])
+def test_pushes_close_to_the_limit_read_nearly_exactly(setting: str, start: str) -> None:
+    """20 of 20 values, also where the peers' weights move on their own, and nobody notices."""
+    by, protocol, split = SETTINGS[setting]
+    plan = steering_plan(protocol, split, start=start)
+    run = played(plan, made_up(rows=ROWS, columns=12), cast={by: MiddlingInExchange})
+    assert not any(isinstance(end, Exception) for end in run.ends.values())
+    assert np.abs(errors_of(run, by)).max() < EXACT
+
+
+@pytest.mark.parametrize("keys", [{}, {"batches": "reshuffled"}, {"start": "normal"}, {"epochs": 2}], ids=str)
+def test_check_does_not_call_it_blurred(keys: dict[str, Any]) -> None:
+    """In `exchange`, whatever the verdict, people read that values are read nearly exactly."""
+    found = check(steering_plan("exchange", (10, 4), **keys), ROWS)
+    words = [finding.why for finding in found if finding.attack == "steering"]
+    assert words
+    assert all("nearly exactly" in one and "blurred" not in one for one in words)
+
+
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_the_audit_finds_what_check_says(setting: str) -> None:
     """`leaks`, by a run of its own, for the chosen rows."""

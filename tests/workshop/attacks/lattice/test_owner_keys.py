@@ -109,7 +109,9 @@ def test_our_test_refuses_such_keys(value: int) -> None:
     for secret in (polynomial(PARAMETERS, [0]), KEY.secret):
         test = KeyTest(ENGINE, PARAMETERS, KEY.context, public, bytes(32))
         x0, x1 = ENGINE.unpack(PARAMETERS, challenge_of(test))
-        guess = ENGINE.high_bits(PARAMETERS, ENGINE.combine(PARAMETERS, x0, x1, secret), key_test.DROPPED_BITS)
+        guess = ENGINE.high_bits(
+            PARAMETERS, ENGINE.combine(PARAMETERS, x0, x1, secret), key_test.dropped_bits(PARAMETERS)
+        )
         with pytest.raises(KeyRefusedError, match="failed its test"):
             pass_test(test, guess)
 
@@ -119,7 +121,7 @@ def test_a_small_key_passes_and_shows_nothing() -> None:
     one = polynomial(PARAMETERS, [1])
     test = KeyTest(ENGINE, PARAMETERS, KEY.context, wire.pack(one).tobytes(), bytes(32))
     x0, _ = ENGINE.unpack(PARAMETERS, challenge_of(test))
-    pass_test(test, ENGINE.high_bits(PARAMETERS, x0, key_test.DROPPED_BITS))
+    pass_test(test, ENGINE.high_bits(PARAMETERS, x0, key_test.dropped_bits(PARAMETERS)))
     _, share = opened_after(one, expanded(), transformed(HIDDEN))
     assert not reference._fraction_bits(PARAMETERS, share, LAYOUT.output_bits).any()
 

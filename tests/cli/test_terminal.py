@@ -1,0 +1,50 @@
+"""What others wrote is shown on a terminal as text: neither a plan nor a peer steers it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from plumbob.report.progress import StepProgress
+from tests.terminals import HOSTILE, steers, typed
+
+TOML = json.dumps(HOSTILE)
+PARTIES = '[parties]\nbank = { role = "label", features = 2 }\nfund = { role = "features", features = 2 }\n'
+HOSTILE_PLANS = {
+    "unknown key": f"{TOML} = 1\n{PARTIES}",
+    "unknown section": f"{PARTIES}[{TOML}]\nx = 1\n",
+    "key of a section": f"{PARTIES}[model]\n{TOML} = 1\n",
+    "title": f"title = {TOML}\n{PARTIES}",
+    "value": f"{PARTIES}[model]\nprotocol = {TOML}\n",
+    "party": PARTIES.replace("fund", TOML),
+    "role": PARTIES.replace('"features"', TOML),
+    "key of a party": PARTIES.replace("features =", f"{TOML} ="),
+    "not TOML": f"{HOSTILE}\n",
+}
+
+
+@pytest.mark.parametrize("verb", [["check"], ["plan", "show"]], ids=lambda verb: verb[-1])
+@pytest.mark.parametrize("name", HOSTILE_PLANS)
+def test_a_plan_file_does_not_steer_the_terminal(tmp_path: Path, name: str, verb: list[str]) -> None:
+    """Wherever in it the sequences are, and whichever verb reads it, people read what is wrong with it."""
+    file = tmp_path / "plan.toml"
+    file.write_text(HOSTILE_PLANS[name])
+    told = typed(*verb, str(file))
+    assert "plumbob: " in told
+    assert not steers(told)
+
+
+def test_a_file_name_does_not_steer_the_terminal(tmp_path: Path) -> None:
+    """A folder of somebody else's may hold files of any name."""
+    told = typed("receipt", str(tmp_path / HOSTILE))
+    assert "plumbob: " in told
+    assert not steers(told)
+
+
+def test_progress_does_not_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither its title nor what is said in between."""
+    with StepProgress(HOSTILE, quiet=False) as progress:
+        progress.say(HOSTILE)
+    told = capsys.readouterr().err
+    assert told.strip()
+    assert not steers(told)
