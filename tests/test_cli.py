@@ -308,7 +308,7 @@ def test_accepted_leaks_are_recorded(
     """Who accepts leaks is on record for it."""
     train = ["train", *TINY, "--protocol", "clear", "--data", "breast-cancer", "--out", str(tmp_path)]
     assert answer(monkeypatch, capsys, *train)["accepted_leaks"] is False
-    assert answer(monkeypatch, capsys, *train, "--accept-leaks")["accepted_leaks"] is True
+    assert answer(monkeypatch, capsys, *train, "--new", "--accept-leaks")["accepted_leaks"] is True
     assert RunFolder(tmp_path).record().accepted_leaks
 
 
@@ -757,7 +757,7 @@ def test_a_run_that_fails_leaves_the_one_before_it(
     first = (run / "run.json").read_bytes()
     (run / "notes.txt").write_text("mine")
     capsys.readouterr()
-    assert call(monkeypatch, *train, "--learning-rate", "1000000") == 1
+    assert call(monkeypatch, *train, "--new", "--learning-rate", "1000000") == 1
     assert f"the run that was there before is in {run / 'earlier-run'}" in capsys.readouterr().err
     assert not RunFolder(run).record().is_finished
     assert RunFolder(run).record().accepted_leaks
@@ -777,7 +777,10 @@ def test_files_without_a_party_are_explained(
     """`--data bank.csv fund.csv` looks like two plans, and the error says what was meant."""
     monkeypatch.setenv("COLUMNS", "200")
     assert call(monkeypatch, "train", "joint.toml", "--data", "bank.csv", "fund.csv", "--out", str(tmp_path)) == 2
-    assert "got joint.toml, fund.csv; files with data are given as PARTY=FILE" in capsys.readouterr().err
+    assert (
+        "bank.csv, fund.csv: whose table is it? files with data are given as PARTY=FILE, such as bank=bank.csv"
+        in capsys.readouterr().err
+    )
 
 
 def test_too_little_memory_is_said_in_a_sentence(

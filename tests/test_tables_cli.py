@@ -116,7 +116,7 @@ def test_scores_say_which_rows_were_held_out(
     assert sorted(said.values()) == ["no"] * 240 + ["yes"] * 60
     rows_file = tmp_path / "run" / "parties" / "bank" / "rows.csv"
     assert rows_file.stat().st_mode & 0o777 == 0o600
-    told(monkeypatch, capsys, "predict", run, "--data", *files, "--out", str(out))
+    told(monkeypatch, capsys, "predict", run, "--data", *files, "--by-place", "--out", str(out))
     assert "held_out" not in out.read_text().splitlines()[0]
     rows_file.write_text("id,held_out\nsomebody,perhaps\n")
     assert call(monkeypatch, "predict", run, "--data", *files, "--id", "client", "--out", str(out)) == 1
@@ -328,7 +328,7 @@ def test_repeated_runs_on_the_same_rows_are_counted(
     out = str(Path(files[0].partition("=")[2]).parent / "run")
     spent = []
     for _ in range(2):
-        result = told(monkeypatch, capsys, *common, *words, "--out", out)
+        result = told(monkeypatch, capsys, *common, *words, "--out", out, "--new")
         (note,) = [note for note in result["notes"] if "rows have spent epsilon" in note]
         spent.append(float(note.partition("epsilon ")[2].split()[0]))
     assert spent[0] == pytest.approx(1.0, abs=0.01)

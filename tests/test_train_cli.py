@@ -284,8 +284,6 @@ def test_audit_goes_on_too(data: list[str], tmp_path: Path) -> None:
     assert ended.returncode in {3, 4}, ended.stderr
     assert "resuming after step" in ended.stderr
     assert RunFolder(tmp_path).record().findings
-    wrong = plumbob(*command, "--defences", "--new")
-    assert wrong.returncode == 2
 
 
 @pytest.mark.parametrize("verb", [["train"], ["audit", "--only", "label-sign"], ["audit", "--defences"]], ids=" ".join)
@@ -303,6 +301,7 @@ def test_rows_that_are_left_out_are_told(
     fund = Path(data[2].removeprefix("features="))
     (tmp_path / "fund.csv").write_text("\n".join(fund.read_text().splitlines()[:-1]))
     command[command.index(data[2])] = f"features={tmp_path / 'fund.csv'}"
+    command.append("--new")
     assert called(monkeypatch, *command) in {0, 3, 4}
     printed = capsys.readouterr()
     assert printed.err.count("39 rows in common (label 40, features 39); the others are left out\n") == 1

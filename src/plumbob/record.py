@@ -155,6 +155,8 @@ class RunRecord:
     epochs: list[dict[str, float | None]] = field(default_factory=list)
     """The label party's quality after each epoch, where weights are known by then."""
     accepted_leaks: bool = False
+    by_place: bool = False
+    """Whether the parties' files were paired by the place of their rows, without an id."""
     findings: list[Finding] = field(default_factory=list)
     """What the red team found, where it was asked."""
     predicted: list[Finding] = field(default_factory=list)
@@ -204,8 +206,8 @@ class RunRecord:
         """Strict: a record of another format, or with other fields, is refused."""
         names = {item.name for item in fields(cls)} - ONLY_IN_MEMORY
         if isinstance(stored, dict):
-            # Earlier runs of the same format did not have it.
-            stored = {"calibration": {}, **stored}
+            # Earlier runs of the same format did not have them.
+            stored = {"calibration": {}, "by_place": False, **stored}
         if not isinstance(stored, dict) or stored.get("format") != FORMAT or set(stored) != names:
             raise DataError(f"{source}: expected a run record of format {FORMAT}; was it written by another version?")
         try:

@@ -5,6 +5,7 @@
       summary.html                               the same on one page, for whoever says yes or no
       parties/NAME/part.json, transcript.npz     one party's own files, for its owner alone
       parties/NAME/rows.csv                      in a simulation, at the label party: which rows were held out
+      defences.json                              of `audit --defences`, in place of run.json
       receipt.json                               on a network, the record signed by whoever kept it
       signatures/NAME.signature                  on a network, everybody's word for the plan
       journal.db, status.json                    on a network, while the run lasts
@@ -34,7 +35,8 @@ STATUS = "status.json"
 RECEIPT = "receipt.json"
 UNFINISHED = ".unfinished"
 EARLIER = "earlier-run"
-RUN_FILES = ("plan.toml", RECORD, REPORT, SUMMARY, "parties", "signatures")
+COMPARISON = "defences.json"
+RUN_FILES = ("plan.toml", RECORD, REPORT, SUMMARY, COMPARISON, "parties", "signatures")
 
 
 @dataclass(frozen=True)
@@ -149,13 +151,27 @@ class RunFolder:
         """Where a finished run is set aside."""
         return RunFolder(self.path / EARLIER)
 
-    def set_finished_run_aside(self) -> None:
-        """Hours of training must not be lost to a mistake in the next call."""
+    @property
+    def comparison_file(self) -> Path:
+        """What `audit --defences` leaves beside its page."""
+        return self.path / COMPARISON
+
+    def finished_work(self) -> str:
+        """What was finished in this folder, in words; empty where a new run replaces nothing of worth.
+
+        A record that cannot be read counts: it may be a finished run's, of another version.
+        """
         try:
             is_finished = self.is_finished()
         except DataError:
-            return
+            return f"a run whose {RECORD} cannot be read"
         if is_finished:
+            return "a finished run"
+        return "a finished comparison of defences" if self.comparison_file.exists() else ""
+
+    def set_finished_run_aside(self) -> None:
+        """Hours of training must not be lost to a mistake in the next call."""
+        if self.finished_work():
             self.earlier.remove_run()
             self.earlier.path.mkdir(exist_ok=True)
             for file in self._files_here():

@@ -173,7 +173,7 @@ KINDS = [
     # Lines that are no rows.
     Kind("empty", b"", words="is empty"),
     Kind("blank lines", GOOD.replace("\n", "\n\n").encode(), is_good),
-    Kind("names alone", b"id,x,colour,paid\n", words="got 0"),
+    Kind("names alone", b"id,x,colour,paid\n", words="and no rows"),
     Kind(
         "no names",
         "\n".join(f"{row},1.5,3,{row % 2}" for row in range(9)).encode(),

@@ -65,8 +65,6 @@ def audit(
     plan, inputs, options = given.work(files, keys, table, quiet)
     if encrypted and not defences:
         raise typer.BadParameter("--encrypted goes with --defences; a plain audit is as the plan says")
-    if given.is_new and defences:
-        raise typer.BadParameter("--new cannot be combined with --defences, which always starts over")
     if defences:
         from plumbob.workshop.commands import defences as comparison
 

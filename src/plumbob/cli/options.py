@@ -19,6 +19,13 @@ IdColumnWords = Annotated[
         metavar="[PARTY=]COLUMN",
     ),
 ]
+IsByPlace = Annotated[
+    bool,
+    typer.Option(
+        "--by-place",
+        help="Instead of --id: pair rows by their place in the files, which must all be in the same order.",
+    ),
+]
 DataDir = Annotated[
     Path | None, typer.Option("--data-dir", help="Folder of the larger data sets (default: PLUMBOB_DATA).")
 ]
@@ -39,7 +46,9 @@ Jobs = Annotated[int | None, typer.Option(help="Number of cores to use (default:
 AcceptLeaks = Annotated[
     bool, typer.Option("--accept-leaks", help="Accept the plan's known leaks (noted in the run record).")
 ]
-IsNew = Annotated[bool, typer.Option("--new", help="Start over and discard any interrupted run.")]
+IsNew = Annotated[
+    bool, typer.Option("--new", help="Start over and replace the run, finished or interrupted, in this folder.")
+]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 4 if nothing leaks but something degrades.")]
 Predicted = Annotated[
     int,

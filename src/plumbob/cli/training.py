@@ -12,6 +12,7 @@ from plumbob.cli.options import (
     DataDir,
     DataOption,
     IdColumnWords,
+    IsByPlace,
     Json,
     Quiet,
     StrictRows,
@@ -20,7 +21,7 @@ from plumbob.cli.options import (
 from plumbob.cli.output import ending_at_ctrl_c, show
 from plumbob.cli.root import app
 from plumbob.cli.training_flags import TrainingFlags
-from plumbob.cli.words import told_apart
+from plumbob.cli.words import refuse_nameless, told_apart
 from plumbob.commands.flags import with_plan_flags
 from plumbob.commands.table_flags import TableFlags
 
@@ -62,6 +63,7 @@ def predict(
     words: Annotated[list[str], typer.Argument(metavar="RUN_DIR", help="Folder of a run.")],
     data: DataOption = [],  # noqa: B006  # Typer copies it.
     id_words: IdColumnWords = [],  # noqa: B006  # Typer copies it.
+    is_by_place: IsByPlace = False,
     out: Annotated[Path, typer.Option(help="CSV file to write.", dir_okay=False)] = Path("scores.csv"),
     threshold: Threshold = None,
     cost: Cost = None,
@@ -81,12 +83,13 @@ def predict(
     Its columns are id, score, probability and predicted class.
     """
     folders, pairs = told_apart(words)
+    refuse_nameless([*data, *folders])
     if len(folders) != 1:
         raise typer.BadParameter(f"expected one folder of a run, got {', '.join(folders) or 'none'}")
-    from plumbob.commands.tables import id_columns
+    from plumbob.commands.tables import pairing_of
     from plumbob.workshop.commands import predict as work
     from plumbob.workshop.commands.train import Inputs
 
-    inputs = Inputs([*data, *pairs], id_columns(id_words), data_dir=data_dir)
+    inputs = Inputs([*data, *pairs], pairing_of(id_words, is_by_place), data_dir=data_dir)
     choices = work.Choices(threshold, cost, tuple(gaps), is_strict)
     show(work.run(Path(folders[0]), inputs, out, choices), as_json)

@@ -11,6 +11,7 @@ from plumbob.cli.options import (
     DataOption,
     EngineOption,
     IdColumnWords,
+    IsByPlace,
     IsNew,
     Jobs,
     LabelColumn,
@@ -19,7 +20,7 @@ from plumbob.cli.options import (
     SplitBy,
     TestFiles,
 )
-from plumbob.cli.words import one_plan, told_apart
+from plumbob.cli.words import one_plan, refuse_nameless, told_apart
 from plumbob.commands.table_flags import TableFlags
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class TrainingFlags:
     out: RunOut = Path("run")
     data: DataOption = field(default_factory=list)
     id_columns: IdColumnWords = field(default_factory=list)
+    is_by_place: IsByPlace = False
     label_column: LabelColumn = None
     data_dir: DataDir = None
     engine: EngineOption = "auto"
@@ -53,13 +55,14 @@ class TrainingFlags:
         self, files: list[str], keys: Mapping[str, Any], table: TableFlags, quiet: bool
     ) -> "tuple[Plan, Inputs, TrainingOptions]":
         """The plan in one of the files, or from flags alone; where the data come from; how the work is done."""
-        from plumbob.commands.tables import chosen, id_columns
+        from plumbob.commands.tables import chosen, pairing_of
         from plumbob.workshop.commands.train import Inputs, TrainingOptions, plan_for
         from plumbob.workshop.simulation.files import Testing
 
+        refuse_nameless([*self.data, *files])
         data = [*self.data, *told_apart(self.words or [])[1]]
         testing = Testing(self.test, self.split_by)
-        ids = id_columns(self.id_columns)
+        ids = pairing_of(self.id_columns, self.is_by_place)
         inputs = Inputs(data, ids, self.label_column, self.data_dir, chosen(table), testing)
         options = TrainingOptions(self.engine, self.jobs, self.accept_leaks, quiet, self.is_new)
         return plan_for(one_plan(files), keys, inputs), inputs, options

@@ -46,6 +46,7 @@ def run(folder: Path, known: KnownCertificates = NOBODY) -> dict[str, object]:
         "noise": plan.noise,
         "noise_std": {party.name: noise_std(plan, party.role) for party in plan.learners},
         "accepted_leaks": record.accepted_leaks,
+        "by_place": record.by_place,
         "warnings": [*warnings(record), *record.notes],
         "parties": [_counts(party) for party in record.parties],
         "streams": channels,

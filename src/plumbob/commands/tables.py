@@ -6,7 +6,7 @@ from pathlib import Path
 
 from plumbob.commands.table_flags import TableFlags
 from plumbob.data import ColumnChoices
-from plumbob.data.ids import IdColumns
+from plumbob.data.ids import BY_PLACE, IdColumns, id_column_of
 from plumbob.errors import DataError
 from plumbob.privacy.ranges import proposed_ranges
 
@@ -26,7 +26,7 @@ def chosen(flags: TableFlags) -> ColumnChoices:
 
 
 def id_columns(words: Sequence[str]) -> IdColumns:
-    """From `--id`: one name for every file, or one for each party; None where rows are matched by their place."""
+    """From `--id`: one name for every file, or one for each party; None where nothing was said."""
     if not words:
         return None
     if not any("=" in word for word in words):
@@ -43,11 +43,18 @@ def id_columns(words: Sequence[str]) -> IdColumns:
     return columns
 
 
+def pairing_of(words: Sequence[str], is_by_place: bool) -> IdColumns:
+    """From `--id` and `--by-place`: how the rows of all parties' files are paired."""
+    if words and is_by_place:
+        raise DataError("--by-place pairs rows without an id, and --id names one; give one of the two")
+    return BY_PLACE if is_by_place else id_columns(words)
+
+
 def own_id_column(words: Sequence[str], party: str) -> str | None:
     """From `--id`: this party's, named alone or as PARTY=COLUMN, so that one command line serves every side."""
     columns = id_columns(words)
     if not isinstance(columns, Mapping):
-        return columns
+        return id_column_of(columns, party)
     if party not in columns:
         raise DataError(f"--id: no id column for {party}, only for {', '.join(columns)}; add --id {party}=COLUMN")
     return columns[party]

@@ -8,7 +8,7 @@ from plumbob.data.encoding import PlainColumn
 from plumbob.data.frames import table_from
 from plumbob.data.ids import canonical, canonical_ids
 from plumbob.data.shards import Shard, build_shard, held_out_rows, newest_rows, split_rows
-from plumbob.data.table_files import column_names, read_table
+from plumbob.data.table_files import column_names, identifying_columns, read_table
 from plumbob.data.tables import Column, Table
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "column_counts",
     "column_names",
     "held_out_rows",
+    "identifying_columns",
     "in_agreed_order",
     "largest_batch",
     "newest_rows",

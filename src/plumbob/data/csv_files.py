@@ -61,6 +61,12 @@ def read_csv(file: Path, layout: CsvLayout, texts: Collection[str], gaps: Collec
     survey.finish()
 
 
+def first_rows(file: Path, layout: CsvLayout) -> Any:
+    """The first frame, with all cells as text."""
+    frame = next(_frames(file, layout, ()))
+    return frame.rename_columns(list(readable_names(layout.names)))
+
+
 def find_layout(file: Path) -> CsvLayout:
     """Raises DataError where the first line cannot be the columns' names."""
     from pyarrow import csv

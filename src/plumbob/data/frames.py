@@ -18,6 +18,7 @@ from plumbob.data.tables import DATE, FLAG, NUMBER, ORDER, Column, Table
 from plumbob.errors import DataError
 from plumbob.plan import suggestion
 
+NO_ROWS = "the file has a line with the columns' names and no rows; expected one line per row below it"
 UNNAMED = re.compile(r"\(column \d+\)|Unnamed: \d+")
 
 
@@ -66,6 +67,8 @@ def assemble(
     # A frame without rows says nothing of what its labels are.
     filled = [part for part in label_parts if len(part)] or label_parts[:1]
     given = np.concatenate(filled) if filled else labels
+    if label_column is not None and not rows:
+        raise DataError(NO_ROWS)
     names_of_rows = _check_ids(tuple(ids)) if id_column is not None else _row_numbers(rows)
     types = dict(choices.types)
     kept, left_out = _without_row_counts(_as_chosen(done, choices, types, has_decimal_commas))

@@ -4,19 +4,37 @@ Unicode NFC, blanks around it stripped; nothing else. Upper and lower case, lead
 "007" is "7" only the parties can know, and they must settle it before.
 """
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from enum import Enum
 from unicodedata import normalize
 
 from plumbob.errors import DataError
 
 SHOWN_ROWS = 5
-IdColumns = str | Mapping[str, str] | None
-"""The column with the ids: one name for every party's file, or each party's own; None where rows have no ids."""
+NAMED_LIKE_AN_ID = re.compile(
+    r"(?i:(^|[_\W])(id|key|uuid|guid|nr|no|number)$|^(client|customer|patient|person|member|user|account|case)$)"
+    r"|[a-z](ID|Id)$"
+)
+
+
+class Pairing(Enum):
+    """How rows of several files are paired where no column says it."""
+
+    BY_PLACE = "by place"
+
+
+BY_PLACE = Pairing.BY_PLACE
+IdColumns = str | Mapping[str, str] | Pairing | None
+"""The column with the ids: one name for every party's file, or each party's own; BY_PLACE where somebody chose to pair
+rows by their place in the files; None where nobody said anything, which is enough for one table only."""
 
 
 def id_column_of(columns: IdColumns, party: str) -> str | None:
     """In this party's file."""
-    return columns.get(party) if isinstance(columns, Mapping) else columns
+    if isinstance(columns, Mapping):
+        return columns.get(party)
+    return columns if isinstance(columns, str) else None
 
 
 def refuse_other_parties(columns: IdColumns, parties: Collection[str]) -> None:
@@ -28,6 +46,11 @@ def refuse_other_parties(columns: IdColumns, parties: Collection[str]) -> None:
         raise DataError(f"{named}: no party {strangers[0]!r} has a file here, only {', '.join(parties)}")
     if absent := [party for party in parties if party not in columns]:
         raise DataError(f"no id column for {', '.join(absent)}; add --id {absent[0]}=COLUMN")
+
+
+def is_named_like_an_id(name: str) -> bool:
+    """Whether a column's name says that it identifies rows, or whom a row is about."""
+    return NAMED_LIKE_AN_ID.search(name) is not None
 
 
 def canonical(identity: str) -> str:

@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ from numpy.typing import NDArray
 from plumbob.arrays import Texts, Vector
 from plumbob.data import store
 from plumbob.data.cells import ColumnChoices
-from plumbob.data.csv_files import TextAfterAllError, describe_error, find_layout, read_csv, readable_names
+from plumbob.data.csv_files import TextAfterAllError, describe_error, find_layout, first_rows, read_csv, readable_names
 from plumbob.data.frames import assemble
+from plumbob.data.ids import is_named_like_an_id
 from plumbob.data.quoting import plainly_quoted
 from plumbob.data.tables import Column, Table
 from plumbob.errors import DataError
@@ -46,6 +48,43 @@ def column_names(path: str | Path) -> tuple[str, ...]:
             return tuple(parquet.read_schema(file).names)
         with plainly_quoted(file) as source:
             return readable_names(find_layout(source).names)
+
+
+def identifying_columns(path: str | Path) -> tuple[str, ...]:
+    """Columns that may identify a row, by the file's first rows: text or whole numbers, none missing, none twice.
+
+    Those that are named like an id come first.
+    """
+    file = _existing(Path(path))
+    with _readable(file):
+        if file.name.lower().endswith((".parquet", ".pq")):
+            *_, frame = islice(_read_parquet(file), 2)
+        else:
+            with plainly_quoted(file) as source:
+                frame = first_rows(source, find_layout(source))
+    found = [name for name in frame.column_names if _may_identify(frame.column(name))]
+    return tuple(sorted(found, key=lambda name: not is_named_like_an_id(name)))
+
+
+def _may_identify(cells: Any) -> bool:
+    from pyarrow import compute, types
+
+    if not len(cells) or cells.null_count or not (types.is_integer(cells.type) or types.is_string(cells.type)):
+        return False
+    return len(compute.unique(cells)) == len(cells) and not _are_measurements(cells)
+
+
+def _are_measurements(cells: Any) -> bool:
+    """Numbers with a fraction that happen to be different in every row."""
+    from pyarrow import ArrowInvalid, compute, float64, types
+
+    if types.is_integer(cells.type):
+        return False
+    try:
+        numbers = compute.cast(compute.replace_substring(compute.utf8_trim_whitespace(cells), ",", "."), float64())
+    except ArrowInvalid:
+        return False
+    return not compute.all(compute.equal(numbers, compute.floor(numbers))).as_py()
 
 
 def _existing(file: Path) -> Path:

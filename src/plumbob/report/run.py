@@ -61,6 +61,10 @@ WARNING_CALCULATED = (
     "those of the plan's protocol up to rounding. Time and traffic are not, and attacks that tamper with messages were "
     "left out."
 )
+WARNING_BY_PLACE = (
+    "Rows were paired by their place in the parties' files, not by an id. If the files are not in the same order, rows "
+    "of different people were put together, and no figure here means anything."
+)
 WARNING_RANDOMNESS = "The randomness did not come from the operating system: nothing in this run was secret."
 
 
@@ -245,6 +249,8 @@ def receipt_lines(record: RunRecord) -> list[list[str]]:
     noise = noise_in_words(record.parsed_plan)
     lines = [["plan hash", record.plan_hash], ["keys", keys_in_words(record)], ["noise", noise]]
     lines += [["randomness", record.randomness], ["leaks accepted", _setting(record.accepted_leaks)]]
+    if record.by_place:
+        lines.append(["rows paired", "by their place in the files"])
     lines.append(["Plumbob", record.plumbob])
     if record.is_encrypted:
         lines += [
@@ -271,8 +277,8 @@ def summary(record: RunRecord) -> str:
 
 
 def warnings(record: RunRecord) -> list[str]:
-    """What takes the meaning away from a run's protection, in words."""
-    lines = []
+    """What takes the meaning away from a run's protection or its figures, in words."""
+    lines = [WARNING_BY_PLACE] if record.by_place else []
     if record.is_calculated:
         lines.append(WARNING_CALCULATED)
     if record.key_profile == "test-only" and record.is_encrypted:

@@ -1,6 +1,7 @@
 """The user's own tables: read as the command line reads them, complained of in its words, and gone with the lab."""
 
 import asyncio
+import json
 import os
 import stat
 from collections.abc import AsyncIterator, Callable
@@ -59,9 +60,9 @@ def said_on_the_command_line(tables: OwnTables, reading: TableReading, **keys: A
     plan = Plan.for_columns((1, 1), protocol="clear", batches="full", **keys)
     files = [f"label={tables.files[0]}", f"features={tables.files[1]}"]
     with pytest.raises(PlumbobError) as error:
-        load_tables(plan, files, reading.id or None, reading.label or None, reading=reading.choices)
+        load_tables(plan, files, reading.id_columns, reading.label or None, reading=reading.choices)
     words = str(error.value).replace("label:", "bank:").replace("features:", "fund:")
-    words = words.replace(": label 90, features 80", ": bank 90, fund 80")
+    words = words.replace(", label 90, features 80", ", bank 90, fund 80")
     return words.replace(f"{tables.files[0].parent}/", "").replace(f"{tables.files[1].parent}/", "")
 
 
@@ -93,7 +94,7 @@ def test_only_names_and_counts_leave_a_table(tables: OwnTables) -> None:
     [
         (TableReading(id="id", label="defaults"), BINNED),
         (TableReading(id="ids", label="default"), BINNED),
-        (TableReading(label="default"), BINNED),
+        (TableReading(label="default", by_place=True), BINNED),
         (TableReading(id="id", label="age"), BINNED),
         (TableReading(id="id", label="default", drop=("no such",)), BINNED),
         (TableReading(id="id", label="default", types=(("city", "number"),)), BINNED),
@@ -123,13 +124,14 @@ def test_gaps_that_are_refused_can_still_be_seen(tables: OwnTables) -> None:
 
 
 def test_what_is_missing_is_asked_for() -> None:
-    """First the files, then the label's column."""
+    """First the files, then the label's column, then which rows belong together."""
     found = OwnTables()
     assert found.read(NAMES, TableReading(), BINNED).mistake == "bank, fund: choose a table (a CSV or Parquet file)"
     kept(found, 0, "bank.csv", bank())
     assert found.read(NAMES, TableReading(), BINNED).mistake == "fund: choose a table (a CSV or Parquet file)"
     kept(found, 1, "fund.csv", fund())
     assert found.read(NAMES, TableReading(), BINNED).mistake == "bank: choose the column that holds the label"
+    assert found.read(NAMES, TableReading(label="default"), BINNED).mistake.startswith("choose the column that ident")
     found.close()
 
 
@@ -233,6 +235,24 @@ def test_a_run_on_own_tables(open_lab: Callable[..., OpenLab]) -> None:
     name = lab.post("runs", {"draft": draft, "is_calculated": True}).json["name"]
     assert lab.events(name)[-1][1] == "done", lab.events(name)[-1]
     assert RunFolder(lab.out / name).record().is_finished
+
+
+def test_a_run_whose_rows_are_paired_by_place(open_lab: Callable[..., OpenLab]) -> None:
+    """Not unless it is chosen; then the answer says so, and the run's record and page too."""
+    lab = open_lab()
+    handed_in(lab, 0, "bank.csv", bank(80).encode())
+    handed_in(lab, 1, "fund.csv", fund().encode())
+    silent = {**READING.to_json(), "id": ""}
+    draft = {**own_draft(lab), "reading": silent}
+    answer = lab.post("check", draft).json
+    assert "by their place" in answer["mistakes"][0]["text"]
+    assert lab.post("runs", {"draft": draft, "is_calculated": True}).status == 400
+    draft["reading"] = {**silent, "by_place": True, "drop": ["id"]}
+    assert "paired by their place" in lab.post("check", draft).json["tables"]["remark"]
+    name = lab.post("runs", {"draft": draft, "is_calculated": True}).json["name"]
+    assert lab.events(name)[-1][1] == "done", lab.events(name)[-1]
+    assert json.loads((lab.out / name / "run.json").read_text())["by_place"] is True
+    assert "Rows were paired by their place" in (lab.out / name / "report.html").read_text()
 
 
 def test_a_mistake_in_a_table_is_an_answer(open_lab: Callable[..., OpenLab]) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from plumbob.data.ids import BY_PLACE
 from plumbob.errors import DataError
 from plumbob.plan import Plan
 from plumbob.workshop.simulation import train
@@ -70,15 +71,19 @@ def test_files_are_aligned_by_id(files: list[str]) -> None:
 
 
 def test_without_ids_rows_go_by_place(tmp_path: Path) -> None:
-    """Files of the same length need no id; of different lengths they are refused."""
+    """Only where somebody says so; files of different lengths are refused."""
     bank = write(tmp_path / "bank.csv", "x,y", [f"{row},{row % 2}" for row in range(20)])
     fund = write(tmp_path / "fund.csv", "z", [f"{row * row}" for row in range(20)])
-    loaded = load_tables(plan_of(1, 1), [f"bank={bank}", f"fund={fund}"], None, "y")
+    given = [f"bank={bank}", f"fund={fund}"]
+    with pytest.raises(DataError, match="which rows of bank and fund belong together"):
+        load_tables(plan_of(1, 1), given, None, "y")
+    loaded = load_tables(plan_of(1, 1), given, BY_PLACE, "y")
+    assert loaded.is_by_place
     assert loaded.tables["bank"].ids == loaded.tables["fund"].ids
     assert loaded.left_out == ""
     write(tmp_path / "fund.csv", "z", ["1", "2"])
-    with pytest.raises(DataError, match=r"matched by their place.*bank 20, fund 2 rows"):
-        load_tables(plan_of(1, 1), [f"bank={bank}", f"fund={fund}"], None, "y")
+    with pytest.raises(DataError, match=r"paired by their place.*bank 20, fund 2 rows"):
+        load_tables(plan_of(1, 1), given, BY_PLACE, "y")
 
 
 @pytest.mark.parametrize(
@@ -141,9 +146,9 @@ def test_an_id_that_was_not_named(tmp_path: Path) -> None:
     with pytest.raises(
         DataError, match=r"bank: .* give 3 \('id', 'income', 'age'\); .*the rows' id, name it with --id"
     ):
-        load_tables(plan_of(2, 7), given, None, "default")
+        load_tables(plan_of(2, 7), given, BY_PLACE, "default")
     with pytest.raises(DataError, match=r"fund: .* give 8 \('id', 'a', 'b', 'c', 'd', 'e' and 2 more\); .*--id"):
-        load_tables(plan_of(3, 7), given, None, "default")
+        load_tables(plan_of(3, 7), given, BY_PLACE, "default")
 
 
 def test_data_set_of_another_width() -> None:

@@ -9,12 +9,12 @@ from plumbob.commands.estimate import estimate
 from plumbob.plan import Plan
 from plumbob.report import results
 from plumbob.report.page import as_text
-from plumbob.run_folder import REPORT
+from plumbob.report.run import WARNING_BY_PLACE
+from plumbob.run_folder import RunFolder
 from plumbob.workshop.auditor.defences import DefenceComparison, DefenceOutcome, compare
 from plumbob.workshop.auditor.redteam import not_run, refuse_unknown
 from plumbob.workshop.commands import train
 from plumbob.workshop.pages.defences import defences_table, page_of, sentences
-from plumbob.workshop.simulation.files import load_tables
 
 
 def run(
@@ -28,7 +28,9 @@ def run(
 ) -> dict[str, object]:
     """Train and attack under each defence; the findings at the top are those of the plan as it is."""
     refuse_unknown(only)
-    loaded = load_tables(plan, inputs.data, inputs.id_columns, inputs.label_column, inputs.data_dir)
+    if not options.is_new:
+        train.refuse_finished(out)
+    loaded = train.load(plan, inputs)
     if loaded.left_out:
         tell(loaded.left_out)
     results.make_folder(out)
@@ -36,20 +38,26 @@ def run(
         loaded.tables, loaded.test, encrypted, only, options.engine, options.jobs, _cost_with(options.jobs), tell
     )
     outcomes = compare(plan, workshop)
-    report = out / REPORT
-    report.write_text(page_of(plan.title or "Defences side by side", outcomes), encoding="utf-8")
+    # Only now: until here it may fail, and what lay there before is still in its place.
+    folder = RunFolder(out)
+    folder.set_finished_run_aside()
+    warned = [WARNING_BY_PLACE] if loaded.is_by_place else []
+    report = folder.report_file
+    report.write_text(page_of(plan.title or "Defences side by side", outcomes, warned), encoding="utf-8")
     result = {
         "out": str(out),
         "report": str(report),
         "data": inputs.source,
         "plan_hash": plan.hash(),
+        "by_place": loaded.is_by_place,
         "findings": [asdict(finding) for one in outcomes if one.is_plan for finding in one.findings],
         "attacks_not_run": not_run(workshop.attacks(), plan),
         "defences": [one.to_dict() for one in outcomes],
-        "notes": list(sentences(outcomes)),
+        "notes": [*warned, *sentences(outcomes)],
     }
-    (out / "defences.json").write_text(json.dumps(result, indent=2, allow_nan=False), encoding="utf-8")
-    return {**result, "lines": lines_of(outcomes, report)}
+    folder.comparison_file.write_text(json.dumps(result, indent=2, allow_nan=False), encoding="utf-8")
+    folder.earlier.remove_run()
+    return {**result, "lines": [*warned, *lines_of(outcomes, report)]}
 
 
 def _cost_with(jobs: int | None) -> Callable[[Plan, int], tuple[float, int]]:

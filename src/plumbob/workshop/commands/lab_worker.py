@@ -123,7 +123,7 @@ def _load(job: LabRequest, emit: Emit) -> LoadedTables:
     is_own = "=" in job.data[0]
     emit("stage", text="Reading your tables" if is_own else f"Reading {job.data[0]}")
     reading = job.reading
-    return load_tables(job.plan, job.data, reading.id or None, reading.label or None, job.data_dir, reading.choices)
+    return load_tables(job.plan, job.data, reading.id_columns, reading.label or None, job.data_dir, reading.choices)
 
 
 def _train(job: LabRequest, loaded: LoadedTables, emit: Emit) -> Run:
@@ -140,7 +140,7 @@ def _train(job: LabRequest, loaded: LoadedTables, emit: Emit) -> Run:
         # Nothing could be told on the way; in `shares` there is nothing now either.
         for metrics in finished.record.epochs:
             _tell_epoch(emit, int(metrics["epoch"] or 0), metrics)
-    return replace(finished, record=with_predictions(finished.record))
+    return replace(finished, record=with_predictions(replace(finished.record, by_place=loaded.is_by_place)))
 
 
 def _as_calculated(plan: Plan, run: Run) -> Run:

@@ -11,6 +11,11 @@ from plumbob.workshop.simulation import JointModel
 from plumbob.workshop.simulation.files import load_new_rows
 from plumbob.workshop.simulation.training_rows import kept_rows
 
+BY_PLACE = (
+    "Rows were paired by their place in the parties' files, not by an id: if the files are not in the same order, "
+    "these scores are of nobody."
+)
+
 
 @dataclass(frozen=True)
 class Choices:
@@ -37,5 +42,10 @@ def run(folder: Path, inputs: Inputs, out: Path, choices: Choices = Choices()) -
     ]
     scores = model.scores(loaded.tables)
     held_out = kept_rows(RunFolder(folder), label_party) if loaded.has_ids else None
-    result = write_scores(out, ids, scores, model.classes, [loaded.left_out, *unusual], threshold, model.plan, held_out)
-    return {**result, "unseen": {party: unseen for party, unseen in loaded.unseen.items() if unseen}}
+    remarks = [BY_PLACE if loaded.is_by_place else "", loaded.left_out, *unusual]
+    result = write_scores(out, ids, scores, model.classes, remarks, threshold, model.plan, held_out)
+    return {
+        **result,
+        "by_place": loaded.is_by_place,
+        "unseen": {party: unseen for party, unseen in loaded.unseen.items() if unseen},
+    }

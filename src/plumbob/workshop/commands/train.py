@@ -31,7 +31,7 @@ from plumbob.protocol.row_noise import rho_of_a_run
 from plumbob.record import RunRecord
 from plumbob.report.progress import StepProgress
 from plumbob.report.results import lines_of, make_folder, write_report
-from plumbob.run_folder import RunFolder
+from plumbob.run_folder import JOURNAL, RunFolder
 from plumbob.workshop.simulation import Run, train
 from plumbob.workshop.simulation.checkpoint import Checkpoint, unfinished
 from plumbob.workshop.simulation.files import LoadedTables, Testing, encoded_widths, load_tables
@@ -65,12 +65,13 @@ class TrainingOptions:
     accept_leaks: bool = False
     quiet: bool = False
     is_new: bool = False
-    """Whether to start over where an interrupted run could resume."""
+    """Whether to start over where an interrupted run could resume, and to replace a finished one."""
 
 
 def run(plan: Plan, inputs: Inputs, out: Path, options: TrainingOptions) -> dict[str, object]:
     """Train, compare, save, report. A plan that leaks is refused before anything is written, unless it is accepted."""
-    loaded = _load(plan, inputs)
+    _refuse_replacing(out, options)
+    loaded = load(plan, inputs)
     # All data are here already: short keys give nothing away that this machine does not have.
     refuse_leaks(plan, len(loaded.tables[plan.label_party.name]), options.accept_leaks, but=[KEYS])
     return shown(_train_or_resume(plan, loaded, out, options).record, inputs, out)
@@ -78,7 +79,20 @@ def run(plan: Plan, inputs: Inputs, out: Path, options: TrainingOptions) -> dict
 
 def carry_out(plan: Plan, inputs: Inputs, out: Path, options: TrainingOptions) -> Run:
     """The run, with its folder written; whatever the plan leaks."""
-    return _train_or_resume(plan, _load(plan, inputs), out, options)
+    _refuse_replacing(out, options)
+    return _train_or_resume(plan, load(plan, inputs), out, options)
+
+
+def refuse_finished(out: Path) -> None:
+    """A finished run cannot be made again where its weights were never opened: nothing replaces it unasked."""
+    if found := RunFolder(out).finished_work():
+        raise DataError(f"{out}: this folder holds {found}; choose another --out, or add --new to replace it")
+
+
+def _refuse_replacing(out: Path, options: TrainingOptions) -> None:
+    """Before any table is read. What lies there to be resumed is looked into later."""
+    if not options.is_new and not (RunFolder(out).unfinished / JOURNAL).exists():
+        refuse_finished(out)
 
 
 def begin(plan: Plan, loaded: LoadedTables, out: Path, accepted_leaks: bool = False) -> RunRecord:
@@ -88,12 +102,15 @@ def begin(plan: Plan, loaded: LoadedTables, out: Path, accepted_leaks: bool = Fa
     folder.set_finished_run_aside()
     rows = len(loaded.tables[plan.label_party.name])
     rows -= plan.held_out(rows)
-    begun = replace(unfinished_record(plan, rows, "running"), accepted_leaks=accepted_leaks)
+    begun = replace(
+        unfinished_record(plan, rows, "running"), accepted_leaks=accepted_leaks, by_place=loaded.is_by_place
+    )
     folder.save_record(begun)
     return begun
 
 
-def _load(plan: Plan, inputs: Inputs) -> LoadedTables:
+def load(plan: Plan, inputs: Inputs) -> LoadedTables:
+    """All parties' tables, aligned, as the command line names them."""
     return load_tables(
         plan,
         inputs.data,
@@ -121,6 +138,10 @@ def drafted_plan(inputs: Inputs, keys: Mapping[str, Any]) -> Plan:
             raise DataError("no plan, and no --label; name the column that holds the label, which one of the files has")
         found = "none of the files has" if not holders else f"{' and '.join(holders)} have"
         raise DataError(f"--label {inputs.label_column}: {found} this column; expected it in one file")
+    if len(files) == 1:
+        raise DataError(
+            f"--data names one party only, {holders[0]}; expected two at least: add PARTY=FILE for each of the others"
+        )
     names = [holders[0], *(party for party in files if party != holders[0])]
     has_own_test = bool(inputs.testing.files) or inputs.testing.split_by is not None
     chosen = {"test_share": 0.0, **keys} if has_own_test else keys
@@ -144,6 +165,9 @@ def _train_or_resume(plan: Plan, loaded: LoadedTables, out: Path, options: Train
         unfinished(out, plan, loaded.tables, options.is_new) as checkpoint,
         StepProgress(plan.protocol, options.quiet) as progress,
     ):
+        if not checkpoint.step and not options.is_new:
+            # A start that was killed before its first step left a journal with nothing to resume from.
+            refuse_finished(out)
         if loaded.left_out:
             progress.say(loaded.left_out)
         if checkpoint.step:
@@ -156,7 +180,8 @@ def _train_or_resume(plan: Plan, loaded: LoadedTables, out: Path, options: Train
                 plan, loaded.tables, engine=options.engine, jobs=options.jobs, progress=progress, checkpoint=checkpoint
             )
         finished = assessed(trained, loaded.tables, loaded.test)
-        finished = replace(finished, record=replace(finished.record, notes=[*finished.record.notes, *spent]))
+        noted = replace(finished.record, notes=[*finished.record.notes, *spent], by_place=loaded.is_by_place)
+        finished = replace(finished, record=noted)
         keep_rows(finished, loaded, RunFolder(out))
         return _save(finished, RunFolder(out), options.accept_leaks)
 
@@ -198,8 +223,9 @@ def same_command() -> str:
 def _save(finished: Run, folder: RunFolder, accepted_leaks: bool) -> Run:
     """On the disk: what could make the run again, and the run before, are about to go."""
     finished = replace(finished, record=with_predictions(replace(finished.record, accepted_leaks=accepted_leaks)))
-    finished.save(folder.path)
+    # First the pages: once run.json says `finished`, nothing is missing and nothing replaces the run unasked.
     write_report(finished.record, folder.path)
+    finished.save(folder.path)
     folder.settle()
     folder.earlier.remove_run()
     return finished

@@ -18,6 +18,7 @@ from plumbob.plan import Party, Plan
 
 if TYPE_CHECKING:
     from plumbob.data import ColumnChoices, Table
+    from plumbob.data.ids import IdColumns
 
 OWN = "own"
 """What the page's draft has in place of a data set's name."""
@@ -27,6 +28,8 @@ MOST_PARTIES = 8
 LONGEST_NAME = 120
 REMEMBERED = 4
 """Readings that are kept, so that a slider of the plan does not read a file again."""
+CHOOSE_ID = "choose the column that identifies a row, or that rows are paired by their place in the files"
+PAIRED_BY_PLACE = "rows are paired by their place in the files, which must be in the same order"
 ENCODING = ("missing", "categorical", "bins", "rare")
 """The keys of a plan that decide how many columns a table gives."""
 
@@ -36,6 +39,8 @@ class TableReading:
     """What the page says about how tables are read; empty where it says nothing."""
 
     id: str = ""
+    by_place: bool = False
+    """Whether rows are paired by their place in the files; without it, and without an id, nothing is read."""
     label: str = ""
     positive: str = ""
     drop: tuple[str, ...] = ()
@@ -50,6 +55,8 @@ class TableReading:
             raise DataError(f"reading: expected {', '.join(cls.__dataclass_fields__)}")
         types = given["types"]
         words = [given[name] for name in ("id", "label", "positive")]
+        if not isinstance(given["by_place"], bool):
+            raise DataError("reading: expected true or false for `by_place`")
         if not isinstance(types, dict) or not _are_words([*words, *types.keys(), *types.values()]):
             raise DataError("reading: expected names of columns as text, and a type for each of `types`")
         if not all(isinstance(one, list) and _are_words(one) for one in (given["drop"], given["gaps"])):
@@ -59,6 +66,13 @@ class TableReading:
 
     def to_json(self) -> dict[str, Any]:
         return {**asdict(self), "drop": list(self.drop), "types": dict(self.types), "gaps": list(self.gaps)}
+
+    @property
+    def id_columns(self) -> "IdColumns":
+        """As `--id` and `--by-place` have it."""
+        from plumbob.data.ids import BY_PLACE
+
+        return BY_PLACE if self.by_place else self.id or None
 
     @property
     def choices(self) -> "ColumnChoices":
@@ -74,7 +88,7 @@ class TablesRead:
     widths: tuple[int, ...] = ()
     rows: int = 0
     remark: str = ""
-    """Rows that were left out, in words."""
+    """Rows that were left out, or how they were paired without an id, in words."""
     summaries: tuple[dict[str, Any], ...] = ()
     mistake: str = ""
 
@@ -144,6 +158,8 @@ class OwnTables:
             return TablesRead(mistake=f"{', '.join(absent)}: choose a table (a CSV or Parquet file)")
         if not reading.label:
             return TablesRead(mistake=f"{names[0]}: choose the column that holds the label")
+        if not reading.id and not reading.by_place:
+            return TablesRead(mistake=CHOOSE_ID)
         try:
             plan = _plan(names, encoding)
             with self._without_folder():
@@ -156,18 +172,19 @@ class OwnTables:
         from plumbob.workshop.simulation import files
 
         named = {party.name: self.files[place] for place, party in enumerate(plan.learners)}
-        tables = files.read_training_files(plan, named, reading.id or None, reading.label or None, reading.choices)
+        tables = files.read_training_files(plan, named, reading.id_columns, reading.label or None, reading.choices)
         summaries = tuple(_summary(table, plan) for table in tables.values())
         try:
-            common = files.common_rows(plan, tables, reading.id or None)
+            common = files.common_rows(plan, tables, reading.id_columns)
             widths = files.widths_of(plan, common)
             fitted = plan.replace(features=tuple(widths.values()))
-            files.refuse_unfit(fitted, common, reading.id or None)
+            files.refuse_unfit(fitted, common, reading.id_columns)
         except PlumbobError as error:
             return TablesRead(summaries=summaries, mistake=str(error))
         loaded = files.LoadedTables("files", common, rows_read={name: len(table) for name, table in tables.items()})
         rows = len(common[plan.label_party.name])
-        return TablesRead(tuple(widths.values()), rows, loaded.left_out, summaries)
+        remark = PAIRED_BY_PLACE if reading.by_place else loaded.left_out
+        return TablesRead(tuple(widths.values()), rows, remark, summaries)
 
     def _columns(self, file: Path) -> list[str]:
         from plumbob.data import column_names

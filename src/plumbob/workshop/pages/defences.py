@@ -24,15 +24,15 @@ LABELS_ONLY = (
 )
 
 
-def page_of(title: str, outcomes: Sequence[DefenceOutcome]) -> str:
+def page_of(title: str, outcomes: Sequence[DefenceOutcome], warnings: Sequence[str] = ()) -> str:
     """The page that `audit --defences` leaves."""
-    return render(title, list(sections_of(outcomes)), f"{len(outcomes)} defences on the same data")
+    return render(title, list(sections_of(outcomes, warnings)), f"{len(outcomes)} defences on the same data")
 
 
-def sections_of(outcomes: Sequence[DefenceOutcome]) -> Iterator[Section]:
+def sections_of(outcomes: Sequence[DefenceOutcome], warnings: Sequence[str] = ()) -> Iterator[Section]:
     """The chart, the table, what to type for each, and what could not be had."""
     charts = [*tradeoff_charts(outcomes), *defence_bars(outcomes)]
-    yield Section("Defences side by side", list(sentences(outcomes)), charts=charts)
+    yield Section("Defences side by side", [*warnings, *sentences(outcomes)], charts=charts)
     yield Section("Attack by attack", table=badged_table(outcomes))
     typed = [[one.defence, one.flags or AS_PLANNED] for one in outcomes]
     yield Section("What to type", table=PageTable(["defence", "flags over the plan"], typed))

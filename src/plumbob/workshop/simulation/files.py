@@ -3,6 +3,7 @@
 Whatever would stop a run later for the data's sake stops it here, with the party's name, before a key is made.
 """
 
+import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -19,6 +20,7 @@ from plumbob.data import (
     Table,
     align,
     column_names,
+    identifying_columns,
     in_agreed_order,
     newest_rows,
     read_table,
@@ -27,12 +29,14 @@ from plumbob.data import (
     with_slots,
 )
 from plumbob.data.encoder import Encoder, RareRows, encoded_width, fit_encoder
-from plumbob.data.ids import IdColumns, id_column_of, refuse_other_parties
+from plumbob.data.frames import NO_ROWS
+from plumbob.data.ids import BY_PLACE, IdColumns, id_column_of, is_named_like_an_id, refuse_other_parties
 from plumbob.errors import DataError
 from plumbob.plan import Plan, suggestion
 from plumbob.workshop.simulation.training import JointModel
 
 SHOWN_COLUMNS = 6
+SHOWN_IDS = 3
 NEWEST_SHARE = 0.2
 """Of the rows that are held out when they are split by time."""
 
@@ -50,8 +54,18 @@ class LoadedTables:
     """Of rows to predict, by party and column: levels and gaps that training never saw."""
     rare: dict[str, dict[str, RareRows]] = field(default_factory=dict)
     """Of rows to predict, by party and column: levels that count as rare."""
-    has_ids: bool = False
-    """Whether rows have ids of their own, and are not known by their place only."""
+    id_columns: IdColumns = None
+    """How the rows of files were paired; None for a data set, whose rows were never apart."""
+
+    @property
+    def has_ids(self) -> bool:
+        """Whether rows have ids of their own, and are not known by their place only."""
+        return self.id_columns is not None and not self.is_by_place
+
+    @property
+    def is_by_place(self) -> bool:
+        """Whether the parties' files were paired by the place of their rows."""
+        return self.id_columns is BY_PLACE
 
     @property
     def left_out(self) -> str:
@@ -108,13 +122,13 @@ def _load_files(
         is_new = _newest(files, id_columns, testing.split_by, aligned[plan.label_party.name].ids)
         training = {party: table.take(np.flatnonzero(~is_new)) for party, table in aligned.items()}
         held_out = {party: table.take(np.flatnonzero(is_new)) for party, table in aligned.items()}
-        return LoadedTables("files", training, held_out, sizes, has_ids=id_columns is not None)
+        return LoadedTables("files", training, held_out, sizes, id_columns=id_columns)
     test: dict[str, Table] = {}
     if testing.files:
         new = read_training_files(plan, _files(plan, testing.files), id_columns, label_column, reading)
         test = _align(new, id_columns)
         _refuse_other_classes(plan, aligned, test)
-    return LoadedTables("files", aligned, test, sizes, has_ids=id_columns is not None)
+    return LoadedTables("files", aligned, test, sizes, id_columns=id_columns)
 
 
 def encoded_widths(
@@ -137,7 +151,18 @@ def widths_of(plan: Plan, tables: Mapping[str, Table]) -> dict[str, int]:
     for party, table in tables.items():
         with _naming_party(party):
             widths[party] = encoded_width(table, plan)
+            if not widths[party] and plan.party(party).role != "label":
+                _refuse_nothing_to_learn_from(table)
     return widths
+
+
+def _refuse_nothing_to_learn_from(table: Table) -> None:
+    """Only the label party may come without columns."""
+    names = [repr(column.name) for column in table.columns]
+    if not names:
+        raise DataError("its file has no column to learn from beside the id; expected one at least")
+    told = f"column {names[0]} has" if len(names) == 1 else f"each of its {len(names)} columns has"
+    raise DataError(f"{told} the same value in every row, so there is nothing to learn from; add a column that varies")
 
 
 def _newest(files: Mapping[str, Path], id_columns: IdColumns, column: str, ids: Sequence[str]) -> NDArray[np.bool_]:
@@ -148,7 +173,7 @@ def _newest(files: Mapping[str, Path], id_columns: IdColumns, column: str, ids: 
         raise DataError(f"--split-by {column}: {found} this column; expected one file with it")
     ((party, file),) = holders
     table = read_table(file, id_column_of(id_columns, party), columns=[column])
-    (times,) = (table if id_columns is None else in_agreed_order(table, ids)).columns
+    (times,) = (table if id_columns is BY_PLACE else in_agreed_order(table, ids)).columns
     return newest_rows(times, round(NEWEST_SHARE * len(times.values)))
 
 
@@ -171,13 +196,14 @@ def load_new_rows(
         return LoadedTables(name, split_dataset(model.plan, name, "test", data_dir))
     tables = {}
     files = _files(model.plan, given)
-    refuse_other_parties(id_columns, files)
+    _refuse_unpaired(files, id_columns)
     for party, file in files.items():
         with _naming_party(party):
             reading = model.parts[party].encoder.reading
             tables[party] = read_table(
                 file, id_column_of(id_columns, party), choices=replace(reading, gaps=(*reading.gaps, *gaps))
             )
+            _refuse_no_rows(tables[party])
     aligned = _align(tables, id_columns)
     for party, table in aligned.items():
         with _naming_party(party):
@@ -186,9 +212,7 @@ def load_new_rows(
             _refuse_cells(table, model.parts[party].encoder)
     unseen = {party: model.parts[party].encoder.unseen(table) for party, table in aligned.items()}
     rare = {party: model.parts[party].encoder.counted_as_rare(table) for party, table in aligned.items()}
-    return LoadedTables(
-        "files", aligned, rows_read=_sizes(tables), unseen=unseen, rare=rare, has_ids=id_columns is not None
-    )
+    return LoadedTables("files", aligned, rows_read=_sizes(tables), unseen=unseen, rare=rare, id_columns=id_columns)
 
 
 def split_dataset(plan: Plan, name: str, part: str = "train", data_dir: Path | None = None) -> dict[str, Table]:
@@ -242,7 +266,7 @@ def read_training_files(
     """Every party's table as it is in its file; only the label party's has the label."""
     if label_column is None:
         raise DataError(f"name the column that holds the label in {plan.label_party.name}'s file: --label COLUMN")
-    refuse_other_parties(id_columns, files)
+    _refuse_unpaired(files, id_columns, label_column)
     known = {}
     for party, file in files.items():
         with _naming_party(party):
@@ -257,7 +281,36 @@ def read_training_files(
             else:
                 tables[party] = read_table(file, id_column_of(id_columns, party), choices=replace(own, positive=None))
                 _refuse_label_column(tables[party], label_column)
+            _refuse_no_rows(tables[party])
     return tables
+
+
+def _refuse_unpaired(files: Mapping[str, Path], id_columns: IdColumns, label_column: str | None = None) -> None:
+    """Which rows belong together must be said: files of the same length say nothing about it."""
+    refuse_other_parties(id_columns, files)
+    if id_columns is not None:
+        return
+    raise DataError(
+        f"which rows of {' and '.join(files)} belong together? name the column that identifies a row: --id COLUMN"
+        f"{_suggested_ids(files, label_column)}; or add --by-place if all files have the same rows in the same order"
+    )
+
+
+def _suggested_ids(files: Mapping[str, Path], label_column: str | None) -> str:
+    """Columns that may be the rows' id, in words: of one name in all files, or named alike an id in each."""
+    found = {}
+    for party, file in files.items():
+        with _naming_party(party):
+            found[party] = [name for name in identifying_columns(file) if name != label_column]
+    first, *others = found.values()
+    if common := [name for name in first if all(name in names for names in others)]:
+        shown = [f"--id {shlex.quote(name)}" for name in common[:SHOWN_IDS]]
+        return f" ({' or '.join(shown)} could be meant)"
+    named = {party: next(filter(is_named_like_an_id, names), None) for party, names in found.items()}
+    if None in named.values():
+        return ", or --id PARTY=COLUMN for each file"
+    words = shlex.join(word for party, name in named.items() for word in ("--id", f"{party}={name}"))
+    return f" ({words} could be meant)"
 
 
 def _refuse_unknown(reading: ColumnChoices, known: Collection[str]) -> None:
@@ -265,6 +318,11 @@ def _refuse_unknown(reading: ColumnChoices, known: Collection[str]) -> None:
     if absent := [name for name in wanted if name not in known]:
         close = suggestion(absent[0], sorted(known))
         raise DataError(f"no column {', '.join(map(repr, absent))} in any party's file{close}")
+
+
+def _refuse_no_rows(table: Table) -> None:
+    if not len(table):
+        raise DataError(NO_ROWS)
 
 
 def _refuse_label_column(table: Table, label_column: str) -> None:
@@ -282,12 +340,12 @@ def common_rows(plan: Plan, read: Mapping[str, Table], id_columns: IdColumns) ->
 
 def _align(tables: Mapping[str, Table], id_columns: IdColumns) -> dict[str, Table]:
     sizes = _sizes(tables)
-    if id_columns is None and len(set(sizes.values())) > 1:
+    if id_columns is BY_PLACE and len(set(sizes.values())) > 1:
         raise DataError(
-            "without --id rows are matched by their place, and the files differ in length: "
-            f"{_enumerate_sizes(sizes)} rows"
+            "rows cannot be paired by their place (--by-place): the files differ in length, "
+            f"{_enumerate_sizes(sizes)} rows; name the column that identifies a row with --id COLUMN"
         )
-    if id_columns is None:
+    if id_columns is BY_PLACE:
         return dict(tables)
     return dict(zip(tables, align(list(tables.values())), strict=True))
 
@@ -328,7 +386,7 @@ def _refuse_other_width(plan: Plan, party: str, table: Table, width: int, id_col
     names = [repr(column.name) for column in table.columns]
     more = f" and {len(names) - SHOWN_COLUMNS} more" if len(names) > SHOWN_COLUMNS else ""
     after = " after encoding" if plan.categorical == "one-hot" or plan.bins else ""
-    if width > features and id_columns is None:
+    if width > features and id_columns is BY_PLACE:
         reason = "if one of them is the rows' id, name it with --id"
     else:
         reason = "the columns of --id and --label do not count; correct these or the plan's features"

@@ -7,7 +7,8 @@ import { byId, fill, h, size } from "./dom.js";
 export const OWN = "own";
 const KINDS = ["as it is written", "number", "category", "boolean", "date"];
 const HEADS = ["use", "column", "read as", "distinct", "gaps", "encoded", ""];
-const NO_ID = "none: rows are matched by their place";
+const PLACE = "\u0000";
+const BY_PLACE = "none: pair rows by their place in the files";
 
 export class Tables {
   // `state()` gives the draft in the controls; `changed` is called when its reading or a file changed.
@@ -18,7 +19,8 @@ export class Tables {
   }
 
   build() {
-    this.id = select("table-id", "Column that identifies a row", (value) => this.say({ id: value }));
+    this.id = select("table-id", "Column that identifies a row", (value) =>
+      this.say(value === PLACE ? { id: "", by_place: true } : { id: value, by_place: false }));
     this.label = select("table-label", "Column that holds the label", (value) => this.say({ label: value }));
     this.positive = text("table-positive", "Class to predict", "Empty: the second one when sorted.", (value) =>
       this.say({ positive: value.trim() }));
@@ -28,8 +30,10 @@ export class Tables {
     const about =
       "One file for each party: CSV (also .gz or .tsv) or Parquet, with the columns’ names in the first line. The files " +
       "are copied to this lab on your own machine, and deleted when it closes.";
+    this.remark = h("p", { class: "hint", id: "tables-remark", role: "status" });
     fill(byId("tables"), h("p", {}, about), this.list,
-      h("div", { class: "pair" }, this.id.element, this.label.element, this.positive.element, this.gaps.element));
+      h("div", { class: "pair" }, this.id.element, this.label.element, this.positive.element, this.gaps.element),
+      this.remark);
   }
 
   say(reading) {
@@ -46,10 +50,11 @@ export class Tables {
     fill(this.list, this.cards.slice(0, names.length).map((card) => card.element));
     const columns = names.map((_, place) => this.columnsOf(place));
     const common = columns[0].filter((name) => columns.every((some) => some.includes(name)));
-    this.id.offer(["", ...common], reading.id, NO_ID);
+    this.id.offer(["", ...common, PLACE], reading.by_place ? PLACE : reading.id, "choose one");
     this.label.offer(["", ...columns[0]], reading.label, "choose one");
     this.positive.show(reading.positive);
     this.gaps.show(reading.gaps.join(", "));
+    this.remark.textContent = answer?.remark ?? "";
     names.forEach((name, place) => this.cards[place].show(name, answer?.summaries[place]));
   }
 
@@ -119,6 +124,7 @@ export class Tables {
     if (place === 0 && !this.columnsOf(0).includes(reading.label)) reading.label = "";
     const columns = names.map((_, each) => this.columnsOf(each));
     const isCommon = (name) => columns.every((some) => some.includes(name));
+    reading.by_place = false;
     if (!isCommon(reading.id)) reading.id = "";
     if (!reading.id) reading.id = columns[0].find((name) => /(^|_)id$/i.test(name) && isCommon(name)) ?? "";
   }
@@ -163,7 +169,7 @@ function select(id, title, set) {
   const offer = (names, value, nothing) => {
     const told = names.join("\n");
     if (input.dataset.told !== told) {
-      fill(input, names.map((name) => h("option", { value: name }, name || nothing)));
+      fill(input, names.map((name) => h("option", { value: name }, name === PLACE ? BY_PLACE : name || nothing)));
       input.dataset.told = told;
     }
     input.value = value;
