@@ -60,7 +60,7 @@ def test_secretflow_files(tmp_path: Path, tree: Any, words: str) -> None:
     [
         ("a.md", "# Jobs", "FATE", "documentation page"),
         ("a.ts", "export {}", "SecretFlow", "TypeScript"),
-        ("a.py", "import sklearn", "FATE", "scikit-learn"),
+        ("a.py", "import sklearn, jax", "SecretFlow", "script without a vertical logistic regression"),
         ("a.py", "def f(:", "FATE", "not valid Python"),
         ("a.yaml", "a: [", "FATE", "neither JSON nor YAML"),
         ("a.json", '{"a": ', "FATE", "neither JSON nor YAML|not valid JSON"),

@@ -62,7 +62,9 @@ def run(plan: Plan, options: CheckOptions, tell: Tell, job: "Job | None" = None)
         plan = plan.replace(rows=options.aligned, epochs=plan.fixed_epochs, row_norm=plan.fixed_row_norm)
         assumed = [f"The plan does not say how many rows there are; {options.aligned:,} were aligned."]
     findings = _findings(plan, job, options)
-    noted = [*_remarks(job), *assumed, *notes(plan, runs=runs)]
+    noise = [] if job is not None else prices_of_noise(plan)
+    general = [note for note in notes(plan, runs=runs) if job is None or note not in prices_of_noise(plan)]
+    noted = [*_remarks(job), *assumed, *general]
     result: dict[str, object] = {
         "plan_hash": plan_hash,
         "rows": plan.rows,
@@ -72,8 +74,8 @@ def run(plan: Plan, options: CheckOptions, tell: Tell, job: "Job | None" = None)
         **({} if job is None else job.as_json()),
     }
     told = lines_of(findings) if options.verbose else short_lines(findings)
-    shown = noted if options.verbose else [*_remarks(job), *prices_of_noise(plan), *assumed, *assumptions(plan)]
-    lines = [*_lines_of_job(job), *told, "", *(f"note: {note}" for note in shown)]
+    shown = noted if options.verbose else [*_remarks(job), *noise, *assumed, *assumptions(plan)]
+    lines = [*_lines_of_job(job), *told, "", *_unseen_lines(job), *(f"note: {note}" for note in shown)]
     if options.attack is not None:
         story = explain(plan, options.attack, runs)
         result["explanation"], lines = story, story
@@ -123,6 +125,11 @@ def _remarks(job: "Job | None") -> tuple[str, ...]:
     return () if job is None else job.remarks
 
 
+def _unseen_lines(job: "Job | None") -> list[str]:
+    """Why a job that does not leak is still not called safe."""
+    return [] if job is None else [f"no all-clear: {reason}" for reason in job.no_all_clear]
+
+
 def _lines_of_job(job: "Job | None") -> list[str]:
     """What was read, and what was not."""
     if job is None:
@@ -139,9 +146,9 @@ def has_verdict(result: dict[str, object], verdict: str) -> bool:
 
 
 def exit_code(result: dict[str, object], is_strict: bool) -> int:
-    """3: something leaks above the plan's tolerance. 4: attacks were left out or cut short or, if strict, degrade."""
+    """3: something leaks above the plan's tolerance. 4: attacks or parts of a job are unseen or, if strict, degrade."""
     if has_verdict(result, LEAKS):
         return LEAKING
-    is_partial = bool(result.get("attacks_not_run") or result.get("attacks_cut_short"))
+    is_partial = any(result.get(name) for name in ("attacks_not_run", "attacks_cut_short", "no_all_clear"))
     is_open = is_partial or (is_strict and has_verdict(result, DEGRADES))
     return UNDECIDED if is_open else 0

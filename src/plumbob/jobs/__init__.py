@@ -5,6 +5,8 @@
 Nothing that a file holds is ever executed, and a file is refused with the name of what it is.
 """
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -20,19 +22,32 @@ from plumbob.jobs.reading import Job, Read
 __all__ = ["Job", "Moved", "Read", "System", "judge", "plan_to_check", "plan_to_move", "read_job"]
 
 System = Literal["FATE", "SecretFlow"]
+CELLS = "Lines of a notebook are counted over all its code cells together."
 
 
 def read_job(path: Path, system: System, version: str | None = None) -> Job:
     """The logistic regression that a file trains; raises PlanError with the kind of file where there is none."""
     file = load(path)
     stated = None if version is None else parse_version(version)
+    readers = {"FATE": _read_fate, "SecretFlow": _read_secretflow}
+    other: System = "SecretFlow" if system == "FATE" else "FATE"
     try:
-        job = _read_fate(file, stated) if system == "FATE" else _read_secretflow(file, stated)
+        job = readers[system](file, stated)
     except PlanError as error:
         raise PlanError(f"{path}: {error}") from error
+    if job is None and _is_read(readers[other], file):
+        raise PlanError(f"{path}: this is a {other} job, not one of {system}; use --from-{other.lower()}")
     if job is None:
         raise PlanError(f"{path}: this is {kind_of(file, system)}")
-    return job
+    return replace(job, remarks=(*job.remarks, CELLS)) if file.is_notebook else job
+
+
+def _is_read(reader: Callable[[File, SystemVersion | None], Job | None], file: File) -> bool:
+    try:
+        return reader(file, None) is not None
+    except PlanError:
+        # It has such a job, and refuses its settings.
+        return True
 
 
 def _read_fate(file: File, version: SystemVersion | None) -> Job | None:

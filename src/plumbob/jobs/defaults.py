@@ -48,6 +48,7 @@ FATE_1_LR = {
     "optimizer": "rmsprop",
     "init_param.init_method": "random_uniform",
     "init_param.fit_intercept": True,
+    "encrypt_param.method": "Paillier",
     "encrypt_param.key_length": 1024,
     "early_stop": "diff",
 }
@@ -67,6 +68,7 @@ FATE_2_LR = {
     "batch_size": None,
     "init_param.method": "random_uniform",
     "init_param.fit_intercept": True,
+    "he_param.kind": "paillier",
     "he_param.key_length": 1024,
     "early_stop": "diff",
 }
@@ -127,13 +129,14 @@ TABLE: tuple[Defaults, ...] = (
         "FATE",
         "hetero_lr_alpha",
         (2, 0),
-        f"FATE 2.0.0-alpha {_FATE_2}/hetero_lr.py, python/fate/ml/lr/arbiter.py",
+        f"FATE 2.0.0-alpha {_FATE_2}/hetero_lr.py, python/fate/ml/lr/arbiter.py, guest.py",
         {
             "learning_rate": 0.1,
             "max_iter": 100,
             "batch_size": 100,
             "key_length": 2048,
-            "penalty": None,
+            "penalty": "L2",
+            "alpha": 1.0,
             "optimizer": "sgd",
             "init_param.init_method": "random_normal",
             "init_param.fit_intercept": False,

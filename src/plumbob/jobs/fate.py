@@ -11,7 +11,6 @@ from typing import Any
 
 from plumbob.jobs.defaults import SystemVersion, defaults_for
 from plumbob.jobs.reading import (
-    Decoys,
     Job,
     JobSettings,
     Parties,
@@ -21,6 +20,7 @@ from plumbob.jobs.reading import (
     listed,
     number,
     shown,
+    unjudged,
     whole,
 )
 from plumbob.plan import PROFILE_BITS
@@ -35,6 +35,8 @@ COMPONENTS = {
     "coordinatedlr": "coordinated_lr",
 }
 STARTS = {"zeros": "zero", "zero": "zero", "random_normal": "normal", "random": "normal", "random_uniform": "xavier"}
+# All that 2.0.0-alpha lets a job say; the rest is fixed in its code.
+ALPHA_SETTINGS = ("learning_rate", "max_iter", "batch_size")
 MEANINGS = {
     "tol": "when to stop early; a plan runs all its epochs",
     "eps": "when to stop early, under the name of FATE 1.1; a plan runs all its epochs",
@@ -85,8 +87,9 @@ class JobDraft:
     keys: dict[str, Any] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
     fits: int = 1
-    decoys: Decoys | None = None
+    decoys: float = 0.0
     may_be_fixed: bool = False
+    unprotected: str = ""
 
 
 def kind_of(name: str) -> str | None:
@@ -98,10 +101,17 @@ def kind_of(name: str) -> str | None:
 
 
 def job_of(
-    component: Component, version: SystemVersion, parties: Parties, told: Iterable[Read], ignored: Iterable[str] = ()
+    component: Component,
+    version: SystemVersion,
+    parties: Parties,
+    told: Iterable[Read],
+    ignored: Iterable[str] = (),
+    unseen: Iterable[str] = (),
 ) -> Job:
     """Everything that a component's parameters say."""
-    settings = JobSettings(component.parameters, defaults_for(SYSTEM, component.kind, version), component.name)
+    given, unknown = _settings_that_count(component)
+    defaults = defaults_for(SYSTEM, component.kind, version)
+    settings = JobSettings(given, defaults, component.name, defaults.since >= (2, 0))
     settings.read.extend(told)
     draft = JobDraft(settings)
     is_sshe = "sshe" in component.kind
@@ -118,7 +128,7 @@ def job_of(
         component.kind,
         draft.keys,
         tuple(settings.read),
-        (*settings.left(MEANINGS), *ignored),
+        (*settings.left(MEANINGS), *unknown, *ignored),
         tuple(draft.remarks),
         parties,
         len(parties.features),
@@ -126,7 +136,18 @@ def job_of(
         draft.decoys,
         draft.may_be_fixed,
         has_arbiter=not is_sshe,
+        unprotected=draft.unprotected,
+        no_all_clear=(*unseen, *unjudged(component.others)),
     )
+
+
+def _settings_that_count(component: Component) -> tuple[Tree, list[str]]:
+    """2.0.0-alpha takes three settings and ignores all others."""
+    if component.kind != "hetero_lr_alpha":
+        return component.parameters, []
+    known = {name: value for name, value in component.parameters.items() if name in ALPHA_SETTINGS}
+    others = [name for name in component.parameters if name not in ALPHA_SETTINGS]
+    return known, [f"{component.name}.{name}: 2.0.0-alpha has no such setting and ignores it" for name in others]
 
 
 # What all of them have.
@@ -165,7 +186,7 @@ def _rate(settings: JobSettings) -> Any:
 def _read_start(draft: JobDraft) -> None:
     settings = draft.settings
     names = ("init_param.init_method", "init_param.method")
-    if settings.states("init_param") and not settings.states(*names) and "epochs" in settings.defaults.values:
+    if settings.table("init_param") and not settings.states(*names) and "epochs" in settings.defaults.values:
         # In 2.x a table without a method is the table's own default, not the component's.
         method: Any = "zeros"
         source = "FATE 2.x python/fate/components/core/params/_init_param.py"
@@ -206,6 +227,7 @@ def _read_penalty(draft: JobDraft) -> None:
         draft.keys["l2"] = number("l2", settings.take("l2", "alpha", "optimizer.alpha"))
     else:
         draft.keys["l2"] = 0.0
+        settings.read.append(Read("l2", 0.0, settings.read[-1].source, "follows from penalty"))
         # Without a penalty its strength means nothing.
         settings.peek("alpha")
         settings.peek("optimizer.alpha")
@@ -223,8 +245,17 @@ def _read_key(draft: JobDraft) -> None:
         draft.remarks.append(
             f"Keys of {length} bits are too short to protect anything for long. Use 2048 bits or more."
         )
-    method = settings.peek("encrypt_param.method", "he_param.kind")
-    if method is not None and str(method).lower() not in ("paillier",):
+    _read_encryption(draft)
+
+
+def _read_encryption(draft: JobDraft) -> None:
+    names = ("encrypt_param.method", "he_param.kind")
+    if draft.settings.defaults.of(names).value is None:
+        return
+    method = str(draft.settings.take("encryption", *names))
+    if method.lower() in ("none", "null", "mock", ""):
+        draft.unprotected = f'The job asks for no encryption ({names[0]} or {names[1]} is "{shown(method)}").'
+    elif method.lower() != "paillier":
         draft.remarks.append(f'The encryption "{shown(method)}" is judged as Paillier: what a step shows is the same.')
 
 
@@ -256,8 +287,8 @@ def _read_batches(draft: JobDraft) -> None:
     strategy = str(settings.take("batch_strategy", "batch_strategy")).lower()
     is_shuffled = flag(settings.take("shuffle", "shuffle")) or rate > 0 or strategy == "random"
     draft.keys["batches"] = "reshuffled" if is_shuffled else "fixed"
-    if rate > 0 or strategy == "random":
-        draft.decoys = Decoys(max(rate, 0.0), 1 if strategy == "random" else 0)
+    settings.read.append(Read("batches", draft.keys["batches"], settings.read[-1].source, "follows from shuffle"))
+    draft.decoys = max(rate, 0.0)
     if strategy == "random":
         draft.remarks.append(
             "batch_strategy random: each epoch draws one batch of all rows, so few rows are visited often."

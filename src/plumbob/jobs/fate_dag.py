@@ -19,7 +19,9 @@ def dag_of(tree: Tree) -> Tree:
 
 
 def is_dag(tree: Tree) -> bool:
-    """Whether this is a 2.x DAG."""
+    """Whether this is a 2.x DAG; one of another interface (BFIA) looks alike and has other rules."""
+    if str(tree.get("kind", "")).lower() == "bfia":
+        return False
     tasks = mapping(dag_of(tree), "tasks").values()
     return any(isinstance(task, Mapping) and "component_ref" in task for task in tasks)
 
@@ -106,9 +108,10 @@ def _parties(dag: Tree) -> Parties:
 
 
 def _version(tree: Tree, stated: SystemVersion | None) -> Read:
-    if stated is not None:
-        return Read("version", ".".join(map(str, stated)), "file", "--job-version")
     schema = tree.get("schema_version")
+    if stated is not None:
+        said = f"; the file says {shown(schema)}, judged with this because you said so" if schema else ""
+        return Read("version", ".".join(map(str, stated)), "file", f"--job-version{said}")
     try:
         parse_version(str(schema))
     except PlanError:

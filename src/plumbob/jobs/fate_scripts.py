@@ -7,7 +7,7 @@ from plumbob.jobs import fate
 from plumbob.jobs.defaults import SystemVersion
 from plumbob.jobs.fate import Component
 from plumbob.jobs.reading import Computed, Job, Parties, Read, listed, shown
-from plumbob.jobs.scripts import Call, calls_of, imported_names
+from plumbob.jobs.scripts import PROGRAM, Call, calls_of, imported_names
 
 CLASSES = {
     "HeteroLR": "hetero_lr",
@@ -18,6 +18,7 @@ CLASSES = {
 }
 # By the folder of the example that a script imports its helper from.
 HELPERS = {"hetero_logistic_regression": "HeteroLR", "hetero_sshe_lr": "HeteroSSHELR", "hetero_lr": "HeteroLR"}
+INSTEAD = "Provide the job that it submits: the DAG that `pipeline.get_dag()` writes, or the conf of 1.x."
 DATA = ("train_data", "validate_data", "test_data", "cv_data", "warm_start_model", "input_model", "runtime_parties")
 
 
@@ -38,7 +39,8 @@ def read_script(script: ast.Module, version: SystemVersion | None) -> Job | None
     told = [_version(kind, version), *fate.party_entries(parties)]
     is_two = kind in ("coordinated_lr", "sshe_lr", "hetero_lr_alpha")
     unclear = ["**settings that the script computes"] if first.has_unknown_keywords else []
-    return fate.job_of(component, version or ((2, 0) if is_two else (1, 11, 3)), parties, told, unclear)
+    known = version or ((2, 0) if is_two else (1, 11, 3))
+    return fate.job_of(component, known, parties, told, unclear, [f"{PROGRAM} {INSTEAD}"])
 
 
 def is_unknown(script: ast.Module) -> bool:
@@ -103,12 +105,11 @@ def _kind(call: Call, script: ast.Module) -> str:
 
 
 def _parties(calls: list[Call]) -> Parties:
-    """Those that are written in the script itself; most scripts take them from a file of settings."""
-    for call in calls:
-        if call.name in ("set_roles", "set_parties"):
-            stated = {role: _ids(value) for role, value in call.keywords.items()}
-            return fate.parties_from({role: ids for role, ids in stated.items() if ids})
-    return Parties()
+    """Those of the last pipeline with hosts: an upload comes before it, and names the guest alone."""
+    told = [call.keywords for call in calls if call.name in ("set_roles", "set_parties")]
+    last: dict[str, Any] = next((roles for roles in reversed(told) if "host" in roles), {})
+    stated = {role: _ids(value) for role, value in last.items()}
+    return fate.parties_from({role: ids for role, ids in stated.items() if ids})
 
 
 def _ids(value: Any) -> list[Any]:

@@ -2,6 +2,8 @@
 
 import ast
 import json
+import os
+import stat
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -38,6 +40,7 @@ class File:
     script: ast.Module | None = None
     other: str = ""
     """What kind of file it is, where it is neither data nor Python."""
+    is_notebook: bool = False
 
 
 def load(path: Path) -> File:
@@ -53,19 +56,48 @@ def load(path: Path) -> File:
     tree = _json(text, path) if text.lstrip().startswith(("{", "[")) else _yaml(text, path)
     _measure(tree, path)
     if isinstance(tree, Mapping) and isinstance(tree.get("cells"), list):
-        return File(path, script=_script(_notebook(tree["cells"]), path))
+        return File(path, script=_script(_notebook(tree["cells"]), path), is_notebook=True)
     return File(path, tree=tree)
 
 
 def _text(path: Path) -> str:
+    content = _bytes(path)
+    if len(content) > LARGEST_FILE:
+        raise PlanError(f"{path}: this is more than a job file has; the limit is {LARGEST_FILE:,} bytes")
     try:
-        size = path.stat().st_size
-        text = path.read_text(encoding="utf-8-sig") if size <= LARGEST_FILE else ""
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise PlanError(f"{path}: the file is not text in UTF-8; send the job as the system wrote it") from error
+
+
+def _bytes(path: Path) -> bytes:
+    """At most one byte more than a job may have; a pipe or a device is refused before it is opened, and cannot hang."""
+    try:
+        _refuse_other_kinds(path, os.stat(path).st_mode)
+        with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
+            # What the name stands for may have changed since.
+            _refuse_other_kinds(path, os.fstat(file.fileno()).st_mode)
+            return file.read(LARGEST_FILE + 1)
+    except PlanError:
+        raise
+    except FileNotFoundError as error:
+        raise PlanError(f"{path}: there is no such file; check the name and the folder") from error
+    except PermissionError as error:
+        raise PlanError(f"{path}: you may not read this file; ask its owner") from error
     except (OSError, ValueError) as error:
-        raise PlanError(f"{path}: the job file cannot be read as text in UTF-8 ({type(error).__name__})") from error
-    if size > LARGEST_FILE:
-        raise PlanError(f"{path}: {size:,} bytes is more than a job file has; the limit is {LARGEST_FILE:,}")
-    return text
+        raise PlanError(f"{path}: the job file cannot be read ({type(error).__name__})") from error
+
+
+def _refuse_other_kinds(path: Path, mode: int) -> None:
+    kinds = {
+        stat.S_IFDIR: "a folder; name one job file in it",
+        stat.S_IFIFO: "a pipe; save what comes out of it to a file first",
+        stat.S_IFCHR: "a device; name a job file",
+        stat.S_IFBLK: "a device; name a job file",
+        stat.S_IFSOCK: "a socket; name a job file",
+    }
+    if (kind := kinds.get(stat.S_IFMT(mode))) is not None:
+        raise PlanError(f"{path}: this is {kind}")
 
 
 def _json(text: str, path: Path) -> Any:

@@ -1,7 +1,8 @@
 """What a job of another system gives away: the findings of `check` on its nearest plan, and what no plan can say.
 
-Three things are beyond any plan of ours: an arbiter that is one of the parties, scores that the label party gets in
-the clear, and batches that are hidden among decoys. Each has a rule of its own here, from the job's description alone.
+Four things are beyond any plan of ours: an arbiter that is one of the parties, scores that the label party gets in the
+clear, nothing encrypted at all, and batches that are hidden among decoys. Each has a rule of its own here, from the
+job's description alone.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,17 +13,17 @@ from plumbob.checking.figures import Figures
 from plumbob.checking.findings import Findings, worst_first
 from plumbob.checking.key_rules import KEYS as KEYS_ATTACK
 from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS, ORDER
-from plumbob.jobs.decoys import equations_per_row, forecast, hidden_rate
-from plumbob.jobs.reading import Decoys, Job, shown
+from plumbob.jobs.advice import advice
+from plumbob.jobs.reading import Job, shown
 from plumbob.plan import PROFILE_BITS, Plan
 from plumbob.record import Finding
 
 ARBITER_REFERENCE = "FATE: the arbiter holds the key, and residuals and scores travel row by row under it"
 SCORES_REFERENCE = "SecretFlow: FlLogisticRegressionVertical adds up the scores for the label party"
-DECOYS_REFERENCE = "beyond the paper: stacked equations with decoys"
-MOVE = "move the job: plumbob plan new --from-{system} FILE"
+DECOYS_REFERENCE = "beyond the paper: a batch hidden among decoys, taken as one batch of all rows that a step names"
+UNPROTECTED_REFERENCE = "the other system's own documentation"
 # Which rows a batch has is all that these need, and what decoys hide.
-NEED_THE_BATCH = ("label-sign", "label-only", "label-average", "label-counts")
+NEED_THE_BATCH = ("label-stacked", "label-sign", "label-only", "label-average", "label-counts")
 
 
 def judge(job: Job, plan: Plan, runs: int = 1) -> Findings:
@@ -30,13 +31,18 @@ def judge(job: Job, plan: Plan, runs: int = 1) -> Findings:
     fits = runs * job.fits
     figures = figures_of(plan, None, fits)
     findings: list[Finding] = check(plan, runs=fits)
-    if job.decoys is not None and plan.batches == "reshuffled":
+    if job.decoys and plan.batches == "reshuffled":
         findings = list(_with_decoys(job.decoys, plan, figures, findings))
     if job.may_be_fixed and plan.batches == "reshuffled":
         findings = _worse(findings, check(plan.replace(batches="fixed"), runs=fits))
-    own = [*_arbiter_findings(job, plan), *_score_findings(job, plan)]
-    others = [judged for finding in findings for judged in _about_keys(job, plan, finding)]
-    return worst_first([*own, *others])
+    own = [*_unprotected_findings(job, plan), *_arbiter_findings(job, plan), *_score_findings(job, plan)]
+    others = [judged for finding in findings for judged in _about_keys(plan, finding)]
+    return worst_first(_with_advice(job, plan, finding) for finding in (*own, *others))
+
+
+def _with_advice(job: Job, plan: Plan, finding: Finding) -> Finding:
+    """Our flags say nothing to the other system."""
+    return replace(finding, fix=advice(job, plan.protocol, finding.attack)) if finding.fix else finding
 
 
 def _worse(findings: Sequence[Finding], others: Sequence[Finding]) -> list[Finding]:
@@ -48,7 +54,7 @@ def _worse(findings: Sequence[Finding], others: Sequence[Finding]) -> list[Findi
     return chosen
 
 
-def _about_keys(job: Job, plan: Plan, finding: Finding) -> Iterator[Finding]:
+def _about_keys(plan: Plan, finding: Finding) -> Iterator[Finding]:
     """A plan has keys of two lengths only, and others for tests; a job's keys are judged by their length."""
     if finding.attack != KEYS_ATTACK or not plan.test_only_keys:
         yield finding
@@ -57,7 +63,20 @@ def _about_keys(job: Job, plan: Plan, finding: Finding) -> Iterator[Finding]:
             f"Keys of {plan.key_bits} bits: whoever factors one decrypts every message under it, now or from a "
             "recording, and reads all labels and scores."
         )
-        yield replace(finding, why=why, fix=MOVE.format(system=job.system.lower()))
+        yield replace(finding, why=why)
+
+
+# Nothing encrypted.
+
+
+def _unprotected_findings(job: Job, plan: Plan) -> Iterator[Finding]:
+    if not job.unprotected:
+        return
+    label = plan.label_party.name
+    why = f"{job.unprotected} Whatever a party is sent, it can read, row by row."
+    for party in plan.feature_parties:
+        yield _finding("no-encryption", party.name, label, "labels", why, UNPROTECTED_REFERENCE)
+        yield _finding("no-encryption", label, party.name, "scores", why, UNPROTECTED_REFERENCE)
 
 
 # An arbiter that is one of the parties.
@@ -83,7 +102,7 @@ def _guest_holds_the_key(job: Job, plan: Plan, identity: str) -> Iterator[Findin
         "score for every row of every batch, so it can read them all."
     )
     for party in plan.feature_parties:
-        yield _finding("arbiter-key", plan.label_party.name, party.name, "scores", why, job)
+        yield _finding("arbiter-key", plan.label_party.name, party.name, "scores", why)
 
 
 def _host_holds_the_key(job: Job, plan: Plan, name: str, identity: str) -> Finding:
@@ -91,7 +110,7 @@ def _host_holds_the_key(job: Job, plan: Plan, name: str, identity: str) -> Findi
         f"Party {shown(identity)} is both host and arbiter: it holds the key, and the guest sends it an encrypted "
         "residual for every row of every batch, so it can read every label."
     )
-    return _finding("arbiter-key", name, plan.label_party.name, "labels", why, job)
+    return _finding("arbiter-key", name, plan.label_party.name, "labels", why)
 
 
 def _unnamed_arbiter(job: Job, plan: Plan) -> Iterator[Finding]:
@@ -99,7 +118,7 @@ def _unnamed_arbiter(job: Job, plan: Plan) -> Iterator[Finding]:
         "The file does not say who the arbiter is. If it is a host, as in FATE's own examples, that host holds the key "
         "and can read the encrypted residual of every row, and so every label. Provide the file that names the roles."
     )
-    yield _finding("arbiter-key", plan.feature_parties[0].name, plan.label_party.name, "labels", why, job)
+    yield _finding("arbiter-key", plan.feature_parties[0].name, plan.label_party.name, "labels", why)
 
 
 # Scores in the clear.
@@ -122,54 +141,35 @@ def _score_findings(job: Job, plan: Plan) -> Iterator[Finding]:
         )
     else:
         why = f"{label} gets the sum of the other parties' parts of the score for every row of every batch."
-    yield _finding("scores-in-the-clear", label, "+".join(names), "scores", why, job, SCORES_REFERENCE)
+    yield _finding("scores-in-the-clear", label, "+".join(names), "scores", why, SCORES_REFERENCE)
 
 
-def _finding(
-    attack: str, by: str, against: str, target: str, why: str, job: Job, reference: str = ARBITER_REFERENCE
-) -> Finding:
-    return Finding(attack, by, against, target, LEAKS, why, reference, MOVE.format(system=job.system.lower()))
+def _finding(attack: str, by: str, against: str, target: str, why: str, reference: str = ARBITER_REFERENCE) -> Finding:
+    return Finding(attack, by, against, target, LEAKS, why, reference, fix="in the other system's words")
 
 
 # Decoys.
 
 
-def _with_decoys(decoys: Decoys, plan: Plan, figures: Figures, findings: Sequence[Finding]) -> Iterator[Finding]:
+def _with_decoys(decoys: float, plan: Plan, figures: Figures, findings: Sequence[Finding]) -> Iterator[Finding]:
     """What a host does with a batch that it does not know; the guest knows it, so its findings stay."""
     wide = _wider(decoys, plan, figures)
     for finding in findings:
-        if finding.by == plan.label_party.name:
+        hidden = next((one for one in wide if _same(one, finding)), None)
+        if finding.by == plan.label_party.name or finding.attack not in NEED_THE_BATCH or hidden is None:
             yield finding
-        elif finding.attack == "label-stacked":
-            yield _stacked_among_decoys(decoys, figures, finding)
-        elif finding.attack in NEED_THE_BATCH:
-            yield next((one for one in wide if _same(one, finding)), finding)
         else:
-            yield finding
+            # Nothing hides the labels but the guess which rows count: nobody can say that it is nothing.
+            verdict = DEGRADES if hidden.verdict == BLOCKED else hidden.verdict
+            why = f"Each step hides {figures.batch} rows among decoys, and the host sees one batch of all. {hidden.why}"
+            yield replace(hidden, verdict=verdict, why=why, reference=DECOYS_REFERENCE)
 
 
-def _wider(decoys: Decoys, plan: Plan, figures: Figures) -> list[Finding]:
+def _wider(decoys: float, plan: Plan, figures: Figures) -> list[Finding]:
     """To the host a step is about all rows that it names: those that do not count have a residual of 0."""
-    named = round((1.0 + hidden_rate(decoys, figures.rows, figures.batch)) * figures.batch)
+    named = round((1.0 + decoys) * figures.batch)
     return check(plan.replace(batch_size=max(1, min(named, figures.rows))), runs=figures.runs)
 
 
 def _same(one: Finding, other: Finding) -> bool:
     return (one.attack, one.by, one.against, one.target) == (other.attack, other.by, other.against, other.target)
-
-
-def _stacked_among_decoys(decoys: Decoys, figures: Figures, finding: Finding) -> Finding:
-
-    rate = hidden_rate(decoys, figures.rows, figures.batch)
-    columns = figures.rank(finding.by)
-    known = equations_per_row(decoys, figures.rows, figures.batch, columns, figures.visits)
-    expected = forecast(known, rate, figures)
-    verdict = expected.verdict(figures.plan.tolerance_labels)
-    # Nothing hides the labels but the guess which rows count: nobody can say that it is nothing.
-    verdict = DEGRADES if verdict == BLOCKED else verdict
-    why = (
-        f"Each step hides {figures.batch} rows among {rate:.3g} times as many decoys. {known:.3g} equations per label, "
-        f"each with {rate:.3g} times as much noise as signal, leave about {expected.accuracy:.0%} of labels right, AUC "
-        f"{expected.auc:.2f}."
-    )
-    return replace(finding, verdict=verdict, why=why, reference=DECOYS_REFERENCE)

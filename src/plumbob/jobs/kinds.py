@@ -73,8 +73,6 @@ def _script_kind(script: ast.Module) -> str:
     names = " ".join(imported_names(script)).lower()
     if "upload" in names or "upload" in " ".join(called).lower():
         return "a Python script that uploads data"
-    if "sklearn" in names:
-        return "a Python script that trains with scikit-learn, in one place"
     return "a Python script without a vertical logistic regression that is trained in it"
 
 
@@ -179,6 +177,8 @@ def _conf(tree: Tree) -> str | None:
 
 
 def _dag(tree: Tree) -> str | None:
+    if str(tree.get("kind", "")).lower() == "bfia":
+        return "a job of another interface (BFIA), which is not read yet"
     if not fate_dag.is_dag(tree):
         return None
     names = fate_dag.component_names(tree)

@@ -6,7 +6,7 @@ from typing import Any
 
 from plumbob.errors import PlanError
 from plumbob.jobs.reading import Job, Read, shown
-from plumbob.plan import KEYS, Plan
+from plumbob.plan import KEYS, PROFILE_BITS, Plan
 
 ASSUMED_COLUMNS = 10
 # What a plan of ours may have beyond the job: plain gradient descent on standardised columns.
@@ -37,7 +37,21 @@ def plan_to_check(job: Job, flags: Mapping[str, Any]) -> tuple[Plan, Job]:
     features, job = _features(job, flags)
     others = {name: value for name, value in flags.items() if name != "features"}
     keys = _fitting({**_keys_of_the_plan(PLAIN), **job.keys}, others)
+    different = _contradictions(job, others)
+    unseen = ["The file itself is not judged: flags change its job."] if different else []
+    job = replace(job, remarks=(*different, *job.remarks), no_all_clear=(*unseen, *job.no_all_clear))
+    if others.get("key_bits") in PROFILE_BITS:
+        keys.pop("test_only_keys", None)
     return Plan.for_columns(features, title=f"from {job.system}", **{**keys, **others}), job
+
+
+def _contradictions(job: Job, flags: Mapping[str, Any]) -> list[str]:
+    """Flags that say something else than the job: the verdict is then about another job than the file's."""
+    different = [name for name, value in flags.items() if name in job.keys and job.keys[name] != value]
+    return [
+        f"{name}: the job says {shown(job.keys[name])}, judged with {shown(flags[name])} because you said so."
+        for name in different
+    ]
 
 
 def plan_to_move(job: Job, flags: Mapping[str, Any]) -> Moved:

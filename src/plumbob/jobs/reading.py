@@ -4,7 +4,7 @@ A job file states some values, leaves others to its system's defaults, and is si
 these three apart while a reader asks for one value after another; `Job` is the result.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -56,15 +56,6 @@ class Parties:
 
 
 @dataclass(frozen=True)
-class Decoys:
-    """Rows that hide a batch: a step names `rate` times as many rows again, and only the guest knows which count."""
-
-    rate: float
-    batches_per_epoch: int = 0
-    """1 where each epoch draws a single batch; 0 where an epoch covers all rows."""
-
-
-@dataclass(frozen=True)
 class Job:
     """One logistic regression of another system, in the plan's words, with all that no plan can say."""
 
@@ -79,7 +70,8 @@ class Job:
     """0 where the file does not say."""
     fits: int = 1
     """Trainings on the same rows: folds, further components."""
-    decoys: Decoys | None = None
+    decoys: float = 0.0
+    """A step names so many times as many rows again as its batch has, and only the guest knows which count."""
     may_be_fixed: bool = False
     """Whether some versions that the file may be for cut batches once; the worse of the two is then shown."""
     has_arbiter: bool = False
@@ -87,15 +79,29 @@ class Job:
     """The label party gets the joint score of each row while it trains."""
     aggregator: str = ""
     """Where scores are added up: "plain" shows each party's part to whoever adds."""
+    unprotected: str = ""
+    """Why nothing is encrypted or shared at all; empty where something is."""
+    no_all_clear: tuple[str, ...] = ()
+    """What cannot be seen in the file: such a job is never called safe."""
 
     def as_json(self) -> dict[str, Any]:
-        """The two lists that `check --json` prints."""
-        return {"read": [_entry(one) for one in self.read], "ignored": list(self.ignored)}
+        """The lists that `check --json` prints."""
+        return {
+            "read": [_entry(one) for one in self.read],
+            "ignored": list(self.ignored),
+            "no_all_clear": list(self.no_all_clear),
+        }
 
 
 def _entry(read: Read) -> dict[str, Any]:
     entry = asdict(read)
     return {name: value for name, value in entry.items() if name != "taken_as" or value is not None}
+
+
+def unjudged(others: Iterable[str]) -> Iterator[str]:
+    """Further components, each of which may have settings of its own."""
+    for other in others:
+        yield f"{other} trains too, and its own settings are not judged; check it in a file of its own."
 
 
 @dataclass
@@ -106,12 +112,14 @@ class JobSettings:
     defaults: Defaults
     path: str
     """The component's name, as prefix of what is printed."""
+    knows_no_other: bool = False
+    """Whether the system ignores every name that is not among its defaults."""
     read: list[Read] = field(default_factory=list)
     _used: set[str] = field(default_factory=set)
 
     def take(self, key: str, *names: str) -> Any:
         """The file's value, else the default of the system's version; `names` may lead into a table: `a.b`."""
-        for name in names:
+        for name in self._known(names):
             found, value = _lookup(self.given, name)
             if found:
                 self._used.add(name)
@@ -138,7 +146,10 @@ class JobSettings:
 
     def states(self, *names: str) -> bool:
         """Whether the file has one of these."""
-        return any(_lookup(self.given, name)[0] for name in names)
+        return any(_lookup(self.given, name)[0] for name in self._known(names))
+
+    def _known(self, names: Sequence[str]) -> Sequence[str]:
+        return [name for name in names if name in self.defaults.values] if self.knows_no_other else names
 
     def assume(self, key: str, value: Any, why: str) -> Any:
         """A value that neither file nor system gives."""
@@ -161,15 +172,17 @@ class JobSettings:
     def left(self, meanings: Mapping[str, str]) -> list[str]:
         """What the file states and nobody asked for, with its meaning where it is known."""
         paths = [path for path in _paths(self.given) if not self._is_used(path)]
-        return [f"{self.path}.{path}{_meaning(path, meanings)}" for path in paths]
+        unknown = (
+            "the system knows no such setting and ignores it" if self.knows_no_other else "not needed for the verdicts"
+        )
+        return [f"{self.path}.{path}: {_meaning(path, meanings) or unknown}" for path in paths]
 
     def _is_used(self, path: str) -> bool:
         return any(path == used or path.startswith(f"{used}.") for used in self._used)
 
 
-def _meaning(path: str, meanings: Mapping[str, str]) -> str:
-    reason = meanings.get(path) or meanings.get(path.split(".")[0])
-    return f": {reason}" if reason else ": not needed for the verdicts"
+def _meaning(path: str, meanings: Mapping[str, str]) -> str | None:
+    return meanings.get(path) or meanings.get(path.split(".")[0])
 
 
 def _lookup(tree: Tree, path: str) -> tuple[bool, Any]:

@@ -1,7 +1,7 @@
 """Calls in a Python script with the values of their arguments, as far as these can be known without running it.
 
-Names stand for what was last assigned to them above the call, dictionaries follow their `update` calls, and whatever
-else a script computes stays unknown.
+A name stands for what was last assigned to it above the call; whatever else a script computes stays unknown. That is
+enough to show what a script trains, and never enough to call it safe: a program can open anything.
 """
 
 import ast
@@ -9,9 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from plumbob.jobs.reading import Computed
+from plumbob.jobs.reading import Computed, shown
 
+PROGRAM = "This is a program; we cannot know what else it reveals."
 DEEPEST = 40
+Known = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -32,8 +34,12 @@ class Call:
 
 def calls_of(script: ast.Module) -> list[Call]:
     """All calls, in the order of their lines."""
+    known: Known = {}
     found: list[Call] = []
-    _follow(script.body, {}, found)
+    statements = [node for node in ast.walk(script) if isinstance(node, ast.stmt)]
+    for statement in sorted(statements, key=lambda one: one.lineno):
+        found += [_call(node, known, _target(statement)) for node in _own_calls(statement)]
+        _learn(statement, known)
     return sorted(found, key=lambda call: call.line)
 
 
@@ -48,52 +54,39 @@ def imported_names(script: ast.Module) -> set[str]:
     return names
 
 
-Known = dict[str, Any]
+def words_of(script: ast.Module) -> set[Any]:
+    """All texts and all names after a dot: `REF2K` of `spu.spu_pb2.REF2K`."""
+    nodes = list(ast.walk(script))
+    texts = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    return texts | {node.attr for node in nodes if isinstance(node, ast.Attribute)}
 
 
-def _follow(statements: list[ast.stmt], known: Known, found: list[Call], depth: int = 0) -> None:
-    """One statement after another; a block sees what was known before it."""
-    for statement in statements if depth < DEEPEST else []:
-        target = _target(statement)
-        found += [_call(node, known, target) for node in _own_calls(statement)]
-        _learn(statement, known)
-        is_scope = isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-        inner = dict(known) if is_scope else known
-        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
-            _learn_defaults(statement, inner)
-        for block in _blocks(statement):
-            _follow(block, inner, found, depth + 1)
+def reveals_of(script: ast.Module) -> list[str]:
+    """Every call that opens something to all, with its line, as `line 12: reveal(model.spu_w)`."""
+    calls = [node for node in ast.walk(script) if isinstance(node, ast.Call) and _last(node.func) == "reveal"]
+    return [f"line {node.lineno}: reveal({_source(node)})" for node in sorted(calls, key=lambda one: one.lineno)]
 
 
-def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
-    for name in ("body", "orelse", "finalbody"):
-        block = getattr(statement, name, None)
-        if isinstance(block, list):
-            yield block
-    for handler in getattr(statement, "handlers", ()):
-        yield handler.body
-    for case in getattr(statement, "cases", ()):
-        yield case.body
+def _source(node: ast.Call) -> str:
+    try:
+        return shown(", ".join(ast.unparse(argument) for argument in node.args))
+    except RecursionError:
+        return "..."
 
 
 def _own_calls(statement: ast.stmt) -> Iterator[ast.Call]:
-    """Calls in a statement, but not in the blocks below it."""
+    """Calls in a statement, but not in the statements below it."""
     waiting: list[ast.AST] = [statement]
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.Call):
             yield node
-        waiting += [
-            child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.stmt | ast.ExceptHandler)
-        ]
+        waiting += [child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.stmt)]
 
 
 def _target(statement: ast.stmt) -> str:
-    if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
-        return statement.targets[0].id
-    if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-        return statement.target.id
-    return ""
+    targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+    return targets[0].id if isinstance(targets[0], ast.Name) else ""
 
 
 def _call(node: ast.Call, known: Known, target: str) -> Call:
@@ -104,7 +97,7 @@ def _call(node: ast.Call, known: Known, target: str) -> Call:
         if keyword.arg is not None:
             keywords[keyword.arg] = value
         elif isinstance(value, dict):
-            keywords |= {str(name): inner for name, inner in value.items()}
+            keywords |= value
         else:
             is_unknown = True
     arguments = tuple(value_of(argument, known) for argument in node.args)
@@ -112,67 +105,57 @@ def _call(node: ast.Call, known: Known, target: str) -> Call:
 
 
 def _last(function: ast.expr) -> str:
-    if isinstance(function, ast.Attribute):
-        return function.attr
-    return function.id if isinstance(function, ast.Name) else ""
+    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
 
 
 def _owner(function: ast.expr) -> str:
-    if isinstance(function, ast.Attribute):
-        inner = function.value
-        return _last(inner.func) if isinstance(inner, ast.Call) else _last(inner)
-    return ""
+    if not isinstance(function, ast.Attribute):
+        return ""
+    return _last(function.value.func if isinstance(function.value, ast.Call) else function.value)
 
 
 def _learn(statement: ast.stmt, known: Known) -> None:
     """What a statement says about names."""
-    if isinstance(statement, ast.Assign):
-        for target in statement.targets:
+    if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
+        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+        for target in targets:
             _assign(target, value_of(statement.value, known), known)
-    elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
-        _assign(statement.target, value_of(statement.value, known), known)
     elif isinstance(statement, ast.AugAssign | ast.For | ast.AsyncFor):
         _assign(statement.target, Computed(), known)
+    elif isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+        # A parameter is unknown: its default is only one of many values.
+        for one in (*statement.args.posonlyargs, *statement.args.args, *statement.args.kwonlyargs):
+            known[one.arg] = Computed(one.arg)
     elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         _learn_update(statement.value, known)
 
 
 def _assign(target: ast.expr, value: Any, known: Known) -> None:
-    if isinstance(target, ast.Name):
+    if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
+        table, key = known.get(target.value.id), value_of(target.slice, known)
+        known[target.value.id] = (
+            {**table, key: value} if isinstance(table, dict) and isinstance(key, str) else Computed()
+        )
+    elif isinstance(target, ast.Name):
         # What a script computes is known by its name from here on.
         known[target.id] = Computed(target.id) if isinstance(value, Computed) else value
-    elif isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
-        table, key = known.get(target.value.id), value_of(target.slice, known)
-        if isinstance(table, dict) and isinstance(key, str):
-            known[target.value.id] = {**table, key: value}
     elif isinstance(target, ast.Tuple | ast.List):
-        values = value if isinstance(value, list | tuple) and len(value) == len(target.elts) else None
-        for position, inner in enumerate(target.elts):
-            _assign(inner, Computed() if values is None else values[position], known)
+        for inner in target.elts:
+            _assign(inner, Computed(), known)
 
 
 def _learn_update(call: ast.Call, known: Known) -> None:
-    """`settings.update(more)` and `settings.pop("name")`."""
-    function = call.func
-    if not (isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name)):
+    """`settings.update(more)`; any other method may have changed a table in ways that nobody knows."""
+    name = _owner(call.func)
+    table = known.get(name)
+    if not isinstance(call.func, ast.Attribute) or not isinstance(table, dict):
         return
-    name, table = function.value.id, known.get(function.value.id)
-    if not isinstance(table, dict):
-        return
-    arguments = [value_of(argument, known) for argument in call.args]
-    if function.attr == "update":
-        more = {keyword.arg: value_of(keyword.value, known) for keyword in call.keywords if keyword.arg}
-        first = arguments[0] if arguments and isinstance(arguments[0], dict) else {}
-        known[name] = {**table, **first, **more}
-    elif function.attr == "pop" and arguments and isinstance(arguments[0], str):
-        known[name] = {key: value for key, value in table.items() if key != arguments[0]}
-
-
-def _learn_defaults(function: ast.FunctionDef | ast.AsyncFunctionDef, known: Known) -> None:
-    """A parameter is unknown, whatever a name meant outside; its default is only one of many values."""
-    arguments = function.args
-    for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
-        known[one.arg] = Computed(one.arg)
+    more = [value_of(argument, known) for argument in call.args]
+    if call.func.attr == "update" and all(isinstance(one, dict) for one in more):
+        words = {keyword.arg: value_of(keyword.value, known) for keyword in call.keywords if keyword.arg}
+        known[name] = {**table, **(more[0] if more else {}), **words}
+    elif call.func.attr == "pop" and more and isinstance(more[0], str):
+        known[name] = {key: value for key, value in table.items() if key != more[0]}
 
 
 def value_of(node: ast.expr, known: Known, depth: int = 0) -> Any:
@@ -191,10 +174,8 @@ def value_of(node: ast.expr, known: Known, depth: int = 0) -> Any:
         inner = value_of(node.operand, known, depth + 1)
         return -inner if isinstance(inner, int | float) and not isinstance(inner, bool) else Computed()
     if isinstance(node, ast.Call):
-        return _construct(node, known, depth)
-    if isinstance(node, ast.Attribute):
-        return Computed(node.attr)
-    return _subscript(node, known, depth) if isinstance(node, ast.Subscript) else Computed()
+        return _held(node, known, depth)
+    return Computed(node.attr) if isinstance(node, ast.Attribute) else Computed()
 
 
 def _table(node: ast.Dict, known: Known, depth: int) -> dict[str, Any]:
@@ -208,21 +189,10 @@ def _table(node: ast.Dict, known: Known, depth: int) -> dict[str, Any]:
     return table
 
 
-def _construct(node: ast.Call, known: Known, depth: int) -> Any:
+def _held(node: ast.Call, known: Known, depth: int) -> Any:
     """`dict(a=1)` and objects that only hold their arguments, such as `EncryptParam(key_length=1024)`."""
     name = _last(node.func)
-    is_holder = name == "dict" or name.endswith("Param") or name in ("Attribute", "Data", "Model")
+    is_holder = name in ("dict", "Attribute", "Data", "Model") or name.endswith("Param")
     if not is_holder or (name == "dict" and node.args):
         return Computed(name)
-    values = {keyword.arg: value_of(keyword.value, known, depth + 1) for keyword in node.keywords if keyword.arg}
-    return values
-
-
-def _subscript(node: ast.Subscript, known: Known, depth: int) -> Any:
-    table, key = value_of(node.value, known, depth + 1), value_of(node.slice, known, depth + 1)
-    if isinstance(table, dict) and isinstance(key, str):
-        return table.get(key, Computed())
-    is_index = isinstance(key, int) and not isinstance(key, bool)
-    if isinstance(table, list) and is_index and -len(table) <= key < len(table):
-        return table[key]
-    return Computed()
+    return {keyword.arg: value_of(keyword.value, known, depth + 1) for keyword in node.keywords if keyword.arg}

@@ -10,7 +10,8 @@ from typing import Any
 
 from plumbob.errors import PlanError
 from plumbob.jobs.defaults import SystemVersion, defaults_for
-from plumbob.jobs.reading import Job, JobSettings, Read, Tree, flag, number, shown, whole
+from plumbob.jobs.reading import Job, JobSettings, Read, Tree, flag, number, shown, unjudged, whole
+from plumbob.jobs.secretflow_devices import UNKNOWN, SecureDevice
 from plumbob.plan import PROFILE_BITS
 
 SYSTEM = "SecretFlow"
@@ -52,7 +53,7 @@ class Model:
     name: str
     """As the file calls it."""
     parameters: Tree
-    key_bits: Any = None
+    device: SecureDevice = UNKNOWN
     others: tuple[str, ...] = ()
     aggregator: str = ""
     is_opened: bool = False
@@ -63,14 +64,18 @@ class Model:
         return NAMES[self.name.lower()]
 
 
-def job_of(model: Model, version: SystemVersion, told: Iterable[Read]) -> Job:
+def job_of(model: Model, version: SystemVersion, told: Iterable[Read], unseen: Iterable[str] = ()) -> Job:
     """Everything that a model's parameters say."""
     settings = JobSettings(model.parameters, defaults_for(SYSTEM, model.kind, version), model.name)
     settings.read.extend(told)
     remarks: list[str] = []
-    _refuse_other_regressions(settings, model.name)
+    _read_regression(settings, model)
     keys = _common_keys(settings)
     is_vertical = model.kind == "FlLogisticRegressionVertical"
+    if not is_vertical:
+        settings.read.append(model.device.read())
+        unseen = [*unseen, model.device.no_all_clear]
+        remarks += [model.device.trust] if model.device.trust else []
     keys |= _vertical_keys(settings) if is_vertical else _share_keys(settings, model, remarks)
     if is_vertical or model.kind == "HESSLogisticRegression":
         keys |= _key_bits(settings, model, remarks)
@@ -90,20 +95,35 @@ def job_of(model: Model, version: SystemVersion, told: Iterable[Read]) -> Job:
         fits=1 + len(model.others),
         scores_in_the_clear=is_vertical,
         aggregator=model.aggregator,
+        unprotected=model.device.unprotected,
+        no_all_clear=tuple(reason for reason in (*unseen, *unjudged(model.others)) if reason),
     )
 
 
-def _refuse_other_regressions(settings: JobSettings, name: str) -> None:
-    regression = str(settings.peek("reg_type") or "logistic").lower()
-    if "linear" in regression:
+def _read_regression(settings: JobSettings, model: Model) -> None:
+    """Refuse other models; one that a script computes, or that a file leaves out, is assumed to be logistic."""
+    name = model.name
+    if "reg_type" in settings.defaults.values and "linear" in str(settings.take("regression", "reg_type")).lower():
         raise PlanError(f"{name} with reg_type linear is a linear regression; expected a logistic one")
-    link, family = settings.peek("link_type", "link"), settings.peek("label_dist_type", "dist")
+    if model.kind not in ("SSGLM", "ss_glm_train"):
+        return
+    link = _stated(settings, "link", "Logit", "link_type", "link")
+    family = _stated(settings, "distribution", "Bernoulli", "label_dist_type", "dist")
     other = [str(one) for one, usual in ((link, "logit"), (family, "bernoulli")) if one and str(one).lower() != usual]
     if other:
         raise PlanError(
             f"{name} with {' and '.join(map(shown, other))} is another generalised linear model; a logistic regression "
             "has link Logit and distribution Bernoulli"
         )
+
+
+def _stated(settings: JobSettings, key: str, usual: str, *names: str) -> Any:
+    value = settings.peek(*names)
+    if value is None:
+        is_computed = settings.states(*names)
+        return settings.assume(key, usual, "the script computes it" if is_computed else "the file does not say it")
+    settings.read.append(Read(key, value, "file", f"{settings.path}.{names[0]}"))
+    return value
 
 
 def _common_keys(settings: JobSettings) -> dict[str, Any]:
@@ -133,6 +153,7 @@ def _penalty(settings: JobSettings) -> float:
     penalty = str(settings.take("penalty", "penalty")).lower()
     if penalty.endswith("l2"):
         return number("l2", settings.take("l2", "l2_norm"))
+    settings.read.append(Read("l2", 0.0, settings.read[-1].source, "follows from penalty"))
     settings.peek("l2_norm")
     return 0.0
 
@@ -158,8 +179,8 @@ def _vertical_keys(settings: JobSettings) -> dict[str, Any]:
 
 
 def _key_bits(settings: JobSettings, model: Model, remarks: list[str]) -> dict[str, Any]:
-    if model.key_bits is not None:
-        length = whole("key_bits", model.key_bits)
+    if model.device.key_bits is not None:
+        length = whole("key_bits", model.device.key_bits)
         settings.read.append(Read("key_bits", length, "file", "HEU"))
     else:
         length = whole("key_bits", settings.take("key_bits", "key_size"))

@@ -9,10 +9,13 @@ from plumbob.jobs import secretflow
 from plumbob.jobs.defaults import SystemVersion
 from plumbob.jobs.reading import Job, Read, Tree, listed, mapping
 from plumbob.jobs.secretflow import Model
+from plumbob.jobs.secretflow_devices import SecureDevice, device_of
 
 DEEPEST = 30
 MOST_NODES = 2_000
 LONGEST_TEXT = 2**20
+OPENERS = ("read_data", "model_export")
+"""Components that hand out what a training keeps in shares."""
 
 
 @dataclass(frozen=True)
@@ -23,30 +26,31 @@ class Node:
     name: str
     version: str
     attributes: dict[str, Any]
-    key_bits: Any = None
 
 
 def nodes_of(tree: Any) -> list[Node]:
     """Every component in a file, wherever it is."""
-    nodes: list[Node] = []
-    for node in _walk(tree, None, 0):
-        nodes.append(node)
-        if len(nodes) >= MOST_NODES:
-            break
-    return nodes
+    nodes = (_node(table) for table in tables_of(tree))
+    return [node for node in nodes if node is not None][:MOST_NODES]
 
 
 def read_nodes(tree: Tree, version: SystemVersion | None) -> Job | None:
     """The job, or None where no component trains a logistic regression."""
-    if (stated := _stated_model(tree)) is not None:
+    device = device_of(tables_of(tree))
+    if (stated := _stated_model(tree, device)) is not None:
         return secretflow.job_of(stated, version or (1, 0), [_version("", version)])
     trained = [node for node in nodes_of(tree) if is_training(node)]
     if not trained:
         return None
     node = trained[0]
     others = tuple(f"{other.domain}/{other.name}" for other in trained[1:])
-    model = Model(node.name, node.attributes, node.key_bits, others)
-    return secretflow.job_of(model, version or (1, 0), [_version(node.version, version)])
+    model = Model(node.name, node.attributes, device, others)
+    leaving = [
+        f"{one.domain}/{one.name} hands a model out; what that opens is not judged."
+        for one in nodes_of(tree)
+        if one.name in OPENERS
+    ]
+    return secretflow.job_of(model, version or (1, 0), [_version(node.version, version)], leaving)
 
 
 def is_training(node: Node) -> bool:
@@ -54,20 +58,15 @@ def is_training(node: Node) -> bool:
     return node.name.lower() in secretflow.NAMES and "predict" not in node.domain
 
 
-def _walk(value: Any, key_bits: Any, depth: int) -> Iterator[Node]:
-    if depth > DEEPEST:
-        return
+def tables_of(value: Any, depth: int = 0) -> Iterator[Tree]:
+    """Every table in a file, also those in JSON in a string."""
+    if isinstance(value, str) and '"' in value and value.lstrip().startswith("{"):
+        value = _parse_json(value)
     if isinstance(value, Mapping):
-        key_bits = _key_bits(value) or key_bits
-        if (node := _node(value, key_bits)) is not None:
-            yield node
-        for inner in value.values():
-            yield from _walk(inner, key_bits, depth + 1)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _walk(inner, key_bits, depth + 1)
-    elif isinstance(value, str) and '"' in value and value.lstrip().startswith("{"):
-        yield from _walk(_parse_json(value), key_bits, depth + 1)
+        yield value
+    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    for one in inner if depth < DEEPEST else ():
+        yield from tables_of(one, depth + 1)
 
 
 def _parse_json(text: str) -> Any:
@@ -78,12 +77,19 @@ def _parse_json(text: str) -> Any:
         return None
 
 
-def _node(value: Tree, key_bits: Any) -> Node | None:
+def _node(value: Tree) -> Node | None:
     name, domain = value.get("name"), value.get("domain")
     has_attributes = any(key in value for key in ("attr_paths", "attrPaths", "attrs"))
-    if not isinstance(name, str) or not (isinstance(domain, str) or has_attributes):
+    if not isinstance(name, str) or not (isinstance(domain, str) or has_attributes) or _is_definition(value):
         return None
-    return Node(str(domain or ""), name, str(value.get("version", "")), _attributes(value), key_bits)
+    return Node(str(domain or ""), name, str(value.get("version", "")), _attributes(value))
+
+
+def _is_definition(value: Tree) -> bool:
+    """A catalogue describes each attribute by name, with its type and default; a job gives it a value."""
+    attributes = value.get("attrs")
+    inner = attributes.values() if isinstance(attributes, Mapping) else listed(attributes)
+    return any(isinstance(one, Mapping) and ("name" in one or "type" in one) for one in inner)
 
 
 def _attributes(value: Tree) -> dict[str, Any]:
@@ -110,32 +116,15 @@ def attribute_value(attribute: Any) -> Any:
     return int(value) if kind == "i64" and isinstance(value, str) and value.lstrip("-").isdigit() else value
 
 
-def _key_bits(value: Tree) -> Any:
-    """Of an HEU among a cluster's devices, whose settings are JSON in a string."""
-    for device in listed(mapping(value, "sf_cluster_desc").get("devices")):
-        if isinstance(device, Mapping) and device.get("type") == "heu":
-            config = device.get("config")
-            config = _parse_json(config) if isinstance(config, str) else config
-            return config.get("key_size") if isinstance(config, Mapping) else None
-    return None
-
-
-def _stated_model(tree: Tree) -> Model | None:
+def _stated_model(tree: Tree, device: SecureDevice) -> Model | None:
     """{model: SSRegression, fit: {...}}: a model's arguments written down."""
     name = tree.get("model")
     if isinstance(name, str) and name.lower() in secretflow.NAMES:
-        return Model(
-            name, mapping(tree, "fit") or {key: one for key, one in tree.items() if key != "model"}, _heu_bits(tree)
-        )
+        return Model(name, mapping(tree, "fit") or {key: one for key, one in tree.items() if key != "model"}, device)
     for key, content in tree.items():
         if str(key).lower() in secretflow.NAMES and isinstance(content, Mapping):
-            return Model(str(key), mapping(content, "fit") or content, _heu_bits(tree))
+            return Model(str(key), mapping(content, "fit") or content, device)
     return None
-
-
-def _heu_bits(tree: Tree) -> Any:
-    table = mapping(mapping(tree, "heu"), "he_parameters") or mapping(tree, "he_parameters")
-    return mapping(mapping(table, "key_pair"), "generate").get("bit_size", tree.get("key_size"))
 
 
 def _version(component: str, stated: SystemVersion | None) -> Read:

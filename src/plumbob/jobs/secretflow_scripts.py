@@ -1,14 +1,17 @@
 """SecretFlow in Python: calls to its models and to its component builders, read from a script without running it."""
 
 import ast
+import re
+from dataclasses import replace
 from typing import Any
 
 from plumbob.jobs import secretflow
 from plumbob.jobs.defaults import SystemVersion
-from plumbob.jobs.reading import Computed, Job, Read, mapping
-from plumbob.jobs.scripts import Call, calls_of
+from plumbob.jobs.reading import Computed, Job, Read
+from plumbob.jobs.scripts import PROGRAM, Call, calls_of, reveals_of, words_of
 from plumbob.jobs.secretflow import Model
-from plumbob.jobs.secretflow_nodes import attribute_value
+from plumbob.jobs.secretflow_devices import PROTOCOLS, SecureDevice, device_of
+from plumbob.jobs.secretflow_nodes import attribute_value, tables_of
 
 # What each model's training takes, in the order of its arguments.
 SIGNATURES = {
@@ -24,6 +27,7 @@ SIGNATURES = {
     ("SSGLM", "fit_irls"): "x y offset weight epochs link dist tweedie_power scale l2_lambda",
 }
 MODELS = {model for model, _ in SIGNATURES}
+INSTEAD = "Provide the component's configuration: the node, the graph or the Kuscia job that it runs as."
 BUILDERS = ("build_node_eval_param", "NodeEvalParam", "TestComp", "TestCompV2")
 
 
@@ -33,12 +37,28 @@ def read_script(script: ast.Module, version: SystemVersion | None) -> Job | None
     models = [*_trained_models(calls), *_built(calls)]
     if not models:
         return None
-    first = models[0]
-    others = tuple(model.name for model in models[1:])
-    bits = first.key_bits if first.key_bits is not None else _heu_bits(calls)
-    chosen = Model(first.name, first.parameters, bits, others, first.aggregator, _reveals(calls))
+    first, reveals = models[0], reveals_of(script)
+    chosen = replace(
+        first,
+        device=_device(script, calls),
+        others=tuple(model.name for model in models[1:]),
+        is_opened=_opens(reveals),
+    )
     told = Read("version", ".".join(map(str, version)), "file", "--job-version") if version else _assumed_version()
-    return secretflow.job_of(chosen, version or (1, 0), [told])
+    unseen = [f"{PROGRAM} {INSTEAD}", *(f"It opens this to all parties: {one}." for one in reveals)]
+    return secretflow.job_of(chosen, version or (1, 0), [told], unseen)
+
+
+def _device(script: ast.Module, calls: list[Call]) -> SecureDevice:
+    """Tables that calls are given, and protocols that are named anywhere."""
+    values = [value for call in calls for value in (*call.arguments, *call.keywords.values())]
+    named = [{"protocol": word} for word in words_of(script) if word in PROTOCOLS]
+    return device_of([*(table for value in values for table in tables_of(value)), *named])
+
+
+def _opens(reveals: list[str]) -> bool:
+    """Whether the weights themselves are among what is revealed."""
+    return any(re.search(r"(spu_w|\b_w|weights)\b", one) for one in reveals)
 
 
 def _assumed_version() -> Read:
@@ -63,7 +83,7 @@ def _trained_models(calls: list[Call]) -> list[Model]:
         signature = SIGNATURES.get((owner, call.name))
         if signature is not None:
             aggregator = _aggregator(made.get(call.owner), calls) if owner == "FlLogisticRegressionVertical" else ""
-            models.append(Model(owner, _arguments(call, signature.split()), None, (), aggregator))
+            models.append(Model(owner, _arguments(call, signature.split()), aggregator=aggregator))
     return [model for model in models if _states_something(model)]
 
 
@@ -83,25 +103,6 @@ def _aggregator(made: Call | None, calls: list[Call]) -> str:
     return (
         "plain" if made is not None and "PlainAggregator" in names else "secure" if "SecureAggregator" in names else ""
     )
-
-
-def _heu_bits(calls: list[Call]) -> Any:
-    """From `sf.HEU({...})`, wherever its settings are written."""
-    for call in calls:
-        if call.name == "HEU":
-            for argument in (*call.arguments, *call.keywords.values()):
-                table = mapping(argument, "he_parameters")
-                bits = mapping(mapping(table, "key_pair"), "generate").get("bit_size")
-                if isinstance(bits, int):
-                    return bits
-    return None
-
-
-def _reveals(calls: list[Call]) -> bool:
-    """Whether the weights themselves are revealed."""
-    words = ("spu_w", "weights")
-    revealed = [one for call in calls if call.name == "reveal" for one in call.arguments]
-    return any(isinstance(one, Computed) and one.text in words for one in revealed)
 
 
 # A component's node, built by a function.
