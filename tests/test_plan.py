@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plumbob.checking.check import check
+from plumbob.checking.check import check, notes
 from plumbob.errors import PlanError
 from plumbob.plan import KEYS, Heuristic, Party, Plan, SettingKey
 
@@ -541,3 +541,26 @@ def test_another_protocol_drops_the_number_of_a_lattice_set() -> None:
     assert written.replace(protocol="exchange").lattice_set == 0
     assert written.replace(protocol="shares").lattice_set == 2
     assert written.replace(epochs=3).lattice_set == 2
+
+
+@pytest.mark.parametrize("keys", [{"noise": "rows"}, {"protocol": "exchange", "noise": "sound", "row_norm": 1.0}])
+def test_a_delta_of_one_in_rows_is_no_promise(keys: dict[str, Any]) -> None:
+    """From 1 / rows on it is refused with the reason; below it, and while the rows are not known, it is not."""
+    with pytest.raises(PlanError, match=r"privacy\.delta: 0\.001 is one in 1,000 rows or more: whoever publishes one"):
+        Plan.for_columns((3, 4), rows=1000, delta=1e-3, **keys)
+    for rows, delta in ((1000, 9e-4), (0, 1e-3)):
+        assert Plan.for_columns((3, 4), rows=rows, delta=delta, **keys).delta == delta
+
+
+def test_a_heuristic_delta_is_only_noted() -> None:
+    """The paper's own delta is .1: `check` says what that means, and what it advises instead is a plan."""
+    plan = Plan.for_columns(
+        (8, 22), protocol="exchange", noise="heuristic", delta=0.1, rows=455, row_norm=1.0, batch_size=16
+    )
+    assert any("delta 0.1 is one in 455 rows or more" in note for note in notes(plan))
+    assert not any("rows or more" in note for note in notes(plan.replace(delta=1e-6)))
+    fixes = {
+        finding.fix for finding in check(plan.replace(noise="none", row_norm=0.0)) if "--noise sound" in finding.fix
+    }
+    assert fixes
+    assert all("--delta 1e-06" in fix for fix in fixes)

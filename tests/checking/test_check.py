@@ -159,7 +159,7 @@ def test_noise_drowns_single_labels_first() -> None:
     """Strong noise blocks; with very many visits what own columns say in general comes through again."""
     few = plan_of(rows=2000, noise="sound", epsilon=0.2, batch_size=64, **CLIPPED)
     assert {labels(few, name) for name in ("label-sign", "label-stacked", "label-average")} == {BLOCKED}
-    many = few.replace(rows=10_000_000)
+    many = few.replace(rows=10_000_000, delta=1e-8)
     assert labels(many, "label-stacked") == DEGRADES
     weak = plan_of(noise="std", noise_std=0.2, batch_size=8, epochs=20, **CLIPPED)
     assert labels(weak, "label-average") == LEAKS

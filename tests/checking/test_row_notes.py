@@ -30,10 +30,12 @@ def plan_for(**keys: Any) -> Plan:
     ("epsilon", "factor", "coin"), [(1.0, "2.72", "0.731"), (2.0, "7.39", "0.881"), (4.0, "54.6", "0.982")]
 )
 def test_the_promise_is_said_in_numbers(epsilon: float, factor: str, coin: str) -> None:
-    """The factor e^epsilon, beyond what the guesser would believe anyway, and the bound for a coin's label."""
+    """The factor e^epsilon, against any other values in the row, and the bound for a coin's label."""
     text = " ".join(row_notes(plan_for(epsilon=epsilon), 27_000))
     assert f"a factor of at most {factor} " in text
-    assert "beyond what the guesser would believe without that person's row" in text
+    assert "from what the guesser would believe with any other values in this person's row" in text
+    assert "does not hide that the person is in the table" in text
+    assert "Differential privacy" in text
     assert f"with probability {coin} at most" in text
 
 
@@ -92,7 +94,7 @@ def test_the_receipt_names_what_was_used() -> None:
         "clipped to 3.317, 3.464",
         "20 passes",
         "20% of the budget",
-        "epsilon 1 at delta 1e-06 (zCDP, proved)",
+        "epsilon 1 at delta 1e-06 (differential privacy by zCDP, proved)",
     ):
         assert part in words
     assert "not proved" in words

@@ -27,10 +27,37 @@ def test_a_second_run_on_the_same_rows_is_refused(tmp_path: Path) -> None:
 def test_a_higher_limit_counts_all_runs_together(tmp_path: Path) -> None:
     """Two runs cost more than one and less than twice as much, and a third is beyond the limit of both."""
     budget = LabelBudget(tmp_path / "labels.json")
-    budget.book(PLAN, "first", IDS, limit=1.6)
-    assert 1.3 < budget.book(PLAN, "second", IDS, limit=1.6) < 1.6
+    budget.book(PLAN, "first", IDS, most_epsilon=1.6)
+    assert 1.3 < budget.book(PLAN, "second", IDS, most_epsilon=1.6) < 1.6
     with pytest.raises(BudgetExceededError):
-        budget.book(PLAN, "third", IDS, limit=1.6)
+        budget.book(PLAN, "third", IDS, most_epsilon=1.6)
+
+
+def test_a_party_s_own_limit_holds_for_the_first_run_too(tmp_path: Path) -> None:
+    """label_epsilon is a limit, not a permission: a plan that promises less protection is refused, and not booked."""
+    budget = LabelBudget(tmp_path / "labels.json")
+    with pytest.raises(BudgetExceededError, match=r"label_epsilon = 0\.5 in party\.toml is the most"):
+        budget.book(PLAN, "first", IDS, most_epsilon=0.5)
+    assert not budget.file.exists()
+
+
+def test_the_limit_is_at_the_party_s_own_delta(tmp_path: Path) -> None:
+    """A plan with a larger delta costs more at the party's: epsilon 1 at 1e-3 is beyond 1 at 1e-6."""
+    budget, loose = LabelBudget(tmp_path / "labels.json"), PLAN.replace(delta=1e-3)
+    with pytest.raises(BudgetExceededError, match=r"at most_delta = 1e-06"):
+        budget.book(loose, "first", IDS, most_epsilon=1.0)
+    assert budget.book(loose, "first", IDS, most_epsilon=1.0, most_delta=1e-3) == pytest.approx(1.0, abs=1e-5)
+    assert budget.book(PLAN.replace(delta=1e-4), "other", ["zoe"]) == pytest.approx(1.0, abs=1e-5)
+
+
+def test_an_earlier_count_is_taken_over(tmp_path: Path) -> None:
+    """What the version before this one wrote counts on."""
+    file = tmp_path / "labels.json"
+    file.write_text('{"runs": {"first": 0.02}, "rho": {"anna": 0.02}}')
+    file.chmod(0o600)
+    with pytest.raises(BudgetExceededError):
+        LabelBudget(file).book(PLAN, "second", IDS, most_epsilon=1.0)
+    assert LabelBudget(file).book(PLAN, "second", IDS[1:], most_epsilon=1.0) == pytest.approx(1.0, abs=1e-5)
 
 
 def test_plans_without_a_promise_cost_nothing(tmp_path: Path) -> None:

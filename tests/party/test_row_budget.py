@@ -1,21 +1,38 @@
 """The ledger of what each row has spent, over runs, restarts and tables that overlap."""
 
+import hashlib
+import multiprocessing
+import os
 import sqlite3
-from contextlib import closing
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 import pytest
 
-from plumbob.crypto import engines
+from plumbob.crypto import SYSTEM_RANDOMNESS, engines
 from plumbob.data import split_array
 from plumbob.errors import BudgetExceededError, DataError
-from plumbob.party.party_run import PartyRun
+from plumbob.party.epsilon_limit import EpsilonLimit
+from plumbob.party.home import Home
+from plumbob.party.party_run import PartyRun, party_run_at
 from plumbob.party.row_budget import RowBudget
+from plumbob.party.settings import HomeSettings
 from plumbob.plan import Plan
-from plumbob.protocol.row_noise import rho_of_a_run
+from plumbob.privacy.rows import RowSpending
+from plumbob.protocol.row_promise import spending_of_a_run
 from plumbob.protocol.sqlite_journal import SqliteJournal
+
+PART = RowSpending(0.02, 1e-12)
+
+
+def up_to(rho: float) -> EpsilonLimit:
+    """A party's own limit into which so much zCDP fits, with some room for failures."""
+    return EpsilonLimit(RowSpending(rho, 1e-11).epsilon(1e-6), 1e-6, "most_epsilon")
 
 
 @pytest.fixture
@@ -26,47 +43,176 @@ def budget(tmp_path: Path) -> RowBudget:
 
 def test_runs_on_the_same_rows_add_up(budget: RowBudget) -> None:
     """Each run on a row spends again, and a run beyond the agreed total is refused and not booked."""
-    assert budget.book("first", ["a", "b"], 0.02, 0.05) == pytest.approx(0.02)
-    assert budget.book("second", ["b", "c"], 0.02, 0.05) == pytest.approx(0.04)
-    with pytest.raises(BudgetExceededError, match="Nothing about them was sent"):
-        budget.book("third", ["b"], 0.02, 0.05)
-    assert [budget.spent([person]) for person in "abcd"] == pytest.approx([0.02, 0.04, 0.02, 0.0])
+    assert budget.book("first", ["a", "b"], PART, up_to(0.05)) == PART
+    assert budget.book("second", ["b", "c"], PART, up_to(0.05)) == PART + PART
+    with pytest.raises(BudgetExceededError, match="Nothing about them was sent") as refused:
+        budget.book("third", ["b"], PART, up_to(0.05))
+    assert "a person under another id column is another person" in str(refused.value)
+    assert [budget.spent([person]).rho for person in "abcd"] == pytest.approx([0.02, 0.04, 0.02, 0.0])
 
 
 def test_the_last_of_the_budget_can_be_spent(budget: RowBudget) -> None:
     """Ten tenths are one whole, although floats say otherwise."""
+    tenth = RowSpending(0.1)
+    whole = EpsilonLimit(RowSpending(1.0).epsilon(1e-6), 1e-6, "most_epsilon")
     for run in range(10):
-        budget.book(str(run), ["a"], 0.1, 1.0)
+        budget.book(str(run), ["a"], tenth, whole)
     with pytest.raises(BudgetExceededError):
-        budget.book("another", ["a"], 0.1, 1.0)
+        budget.book("another", ["a"], tenth, whole)
+
+
+def test_a_row_that_failed_often_is_not_hidden_behind_one_that_spent_much(budget: RowBudget) -> None:
+    """A run may be too much for the row that has less epsilon so far: what each has afterwards counts."""
+    budget.book("much noise", ["failing"], RowSpending(0.001, 3.5e-7))
+    budget.book("little noise", ["spending", "too"], RowSpending(0.03))
+    run, limit = RowSpending(0.001, 1.5e-7), up_to(0.08)
+    assert budget.spent(["failing"]).epsilon(1e-6) < budget.spent(["spending"]).epsilon(1e-6)
+    assert budget.book("fits", ["spending"], run, limit).rho == pytest.approx(0.031)
+    with pytest.raises(BudgetExceededError):
+        budget.book("does not", ["failing", "too"], run, limit)
 
 
 def test_a_resumed_run_is_booked_once(budget: RowBudget) -> None:
     """The same run asks again after a restart and pays nothing more."""
     for _ in range(3):
-        assert budget.book("first", ["a"], 0.02, 0.02) == pytest.approx(0.02)
+        assert budget.book("first", ["a"], PART, up_to(0.02)) == PART
 
 
 def test_what_was_booked_is_there_after_a_restart(budget: RowBudget) -> None:
     """Another process that opens the file sees what was spent."""
-    budget.book("first", ["a"], 0.02, 0.05)
-    assert RowBudget(budget.file).spent(["a"]) == pytest.approx(0.02)
+    budget.book("first", ["a"], PART, up_to(0.05))
+    assert RowBudget(budget.file).spent(["a"]) == PART
 
 
 def test_a_refused_run_leaves_nothing(budget: RowBudget) -> None:
     """Rows that a refused run shared with nobody are as they were."""
-    budget.book("first", ["a"], 0.02, 0.02)
+    budget.book("first", ["a"], PART, up_to(0.02))
     with pytest.raises(BudgetExceededError):
-        budget.book("second", ["a", "b"], 0.02, 0.02)
-    assert budget.spent(["b"]) == 0.0
-    assert budget.book("third", ["b"], 0.02, 0.02) == pytest.approx(0.02)
+        budget.book("second", ["a", "b"], PART, up_to(0.02))
+    assert budget.spent(["b"]) == RowSpending()
+    assert budget.book("third", ["b"], PART, up_to(0.02)) == PART
+
+
+def book_at_once(folder: Path, run: str, everybody: Any, booked: Any) -> None:
+    """One of several runs that come to fresh ledgers at the same moment, one ledger after the other."""
+    for ledger in range(LEDGERS):
+        everybody.wait()
+        try:
+            RowBudget(folder / f"{ledger}.sqlite").book(run, ["a", "b"], PART, up_to(0.05))
+        except BudgetExceededError:
+            continue
+        with booked.get_lock():
+            booked[ledger] += 1
+
+
+LEDGERS, RUNS = 20, 6
+
+
+def test_runs_that_begin_at_once_share_a_fresh_ledger(tmp_path: Path) -> None:
+    """Of six runs that come to a ledger before it has a file, two fit; two are booked, and the rows spent two."""
+    processes = multiprocessing.get_context("spawn")
+    everybody, booked = processes.Barrier(RUNS), processes.Array("i", LEDGERS)
+    started = [
+        processes.Process(target=book_at_once, args=(tmp_path, f"run {number}", everybody, booked))
+        for number in range(RUNS)
+    ]
+    for process in started:
+        process.start()
+    for process in started:
+        process.join()
+    assert [process.exitcode for process in started] == [0] * RUNS
+    assert [booked[ledger] for ledger in range(LEDGERS)] == [2] * LEDGERS
+    spent = [RowBudget(tmp_path / f"{ledger}.sqlite").spent(["a"]) for ledger in range(LEDGERS)]
+    assert spent == [PART + PART] * LEDGERS
+
+
+def test_nobody_looks_at_a_ledger_that_another_run_is_making(
+    budget: RowBudget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever draws the ledger's key waits for all the others to look: they must wait for it instead, and two fit.
+
+    A run that has looked before it is alone would draw a key of its own, under which nobody has spent anything.
+    """
+    everybody = threading.Barrier(RUNS)
+
+    def wait_and_draw(randomness: object, count: int) -> bytes:
+        with suppress(threading.BrokenBarrierError):
+            everybody.wait(timeout=1)
+        return os.urandom(count)
+
+    monkeypatch.setattr(type(SYSTEM_RANDOMNESS), "draw", wait_and_draw)
+
+    def is_booked(run: int) -> bool:
+        try:
+            budget.book(f"run {run}", ["a", "b"], PART, up_to(0.05))
+        except BudgetExceededError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(RUNS) as runs:
+        assert sum(runs.map(is_booked, range(RUNS))) == 2
+    assert budget.spent(["a"]) == PART + PART
+
+
+# Ledgers of earlier versions.
+
+
+def earlier_ledger(file: Path, secrets: Sequence[bytes], spent: Sequence[tuple[bytes, str, float]]) -> None:
+    """As the version before this one wrote it: (secret, id, rho) of each entry, and two runs."""
+    with closing(sqlite3.connect(file)) as ledger, ledger:
+        ledger.execute("CREATE TABLE secret (key BLOB NOT NULL)")
+        ledger.execute("CREATE TABLE runs (run TEXT PRIMARY KEY, rho REAL NOT NULL CHECK (rho > 0))")
+        ledger.execute("CREATE TABLE spent (person BLOB PRIMARY KEY, rho REAL NOT NULL) WITHOUT ROWID")
+        ledger.executemany("INSERT INTO secret VALUES (?)", ((one,) for one in secrets))
+        if spent:
+            ledger.executemany("INSERT INTO runs VALUES (?, ?)", (("first", 0.02), ("second", 0.02)))
+        hashed = [(hashlib.blake2b(i.encode(), key=key, digest_size=16).digest(), rho) for key, i, rho in spent]
+        ledger.executemany("INSERT INTO spent VALUES (?, ?)", hashed)
+
+
+def test_an_earlier_ledger_is_taken_over(budget: RowBudget) -> None:
+    """What it says was spent counts on, with the most that its runs can have failed, and a resumed run is known."""
+    earlier_ledger(budget.file, [b"k" * 32], [(b"k" * 32, "a", 0.04), (b"k" * 32, "b", 0.02)])
+    assert budget.spent(["a"]) == RowSpending(0.04, 2 * (2.0**-30 + 2.0**-38))
+    assert budget.book("second", ["a"], PART).rho == pytest.approx(0.04)
+    with pytest.raises(BudgetExceededError):
+        budget.book("third", ["a"], PART, up_to(0.05))
+    assert budget.book("third", ["b"], PART, up_to(0.05)).rho == pytest.approx(0.04)
+
+
+def test_an_earlier_ledger_with_several_keys_counts_under_all(budget: RowBudget) -> None:
+    """Runs that began at once left it several keys; what a person spent under each of them adds up."""
+    earlier_ledger(budget.file, [b"k" * 32, b"l" * 32], [(b"k" * 32, "a", 0.02), (b"l" * 32, "a", 0.02)])
+    assert budget.spent(["a"]).rho == pytest.approx(0.04)
+
+
+def test_an_earlier_ledger_of_a_refused_run_is_empty(budget: RowBudget) -> None:
+    """Its tables were made and nothing was booked: a run can be."""
+    earlier_ledger(budget.file, [], [])
+    assert budget.book("first", ["a"], PART, up_to(0.05)) == PART
+
+
+def test_a_ledger_that_lost_its_key_is_refused(budget: RowBudget) -> None:
+    """Nobody in it can be recognised, which must not count as nothing spent."""
+    earlier_ledger(budget.file, [], [(b"k" * 32, "a", 0.02)])
+    with pytest.raises(DataError, match="restore it from a copy"):
+        budget.book("third", ["a"], PART, up_to(0.05))
+
+
+def test_a_later_ledger_is_refused(budget: RowBudget) -> None:
+    """One that a later version wrote may mean something else."""
+    budget.book("first", ["a"], PART)
+    with closing(sqlite3.connect(budget.file)) as ledger, ledger:
+        ledger.execute("PRAGMA user_version = 2")
+    with pytest.raises(DataError, match="a later version of Plumbob"):
+        budget.spent(["a"])
 
 
 def test_the_file_names_nobody(budget: RowBudget) -> None:
     """No id is written, the file is private, and two ledgers hash the same id differently."""
-    budget.book("first", ["person-4711"], 0.02, 0.05)
+    budget.book("first", ["person-4711"], PART, up_to(0.05))
     other = RowBudget(budget.file.with_name("other.sqlite"))
-    other.book("first", ["person-4711"], 0.02, 0.05)
+    other.book("first", ["person-4711"], PART, up_to(0.05))
     assert b"person-4711" not in budget.file.read_bytes()
     assert budget.file.stat().st_mode & 0o077 == 0
     hashes = {sqlite3.connect(ledger.file).execute("SELECT person FROM spent").fetchone() for ledger in (budget, other)}
@@ -77,12 +223,12 @@ def test_a_damaged_ledger_is_not_an_empty_one(budget: RowBudget) -> None:
     """A file that cannot be read stops the run: it must not count as nothing spent."""
     budget.file.write_bytes(b"this is not a ledger" * 100)
     with pytest.raises(DataError, match="restore it from a copy"):
-        budget.book("first", ["a"], 0.02, 0.05)
+        budget.book("first", ["a"], PART, up_to(0.05))
 
 
-def seat_of(folder: Path, most_epsilon: float = 0.0) -> PartyRun:
+def seat_of(folder: Path, most_epsilon: float = 0.0, **keys: Any) -> PartyRun:
     """A label party with a ledger, whose plan promises something for whole rows."""
-    plan = Plan.for_columns((1, 1), scheme="lattice", noise="rows", epsilon=1.0)
+    plan = Plan.for_columns((1, 1), **{"scheme": "lattice", "noise": "rows", "epsilon": 1.0, **keys})
     table, _ = split_array(np.array([[1.0, 2.0], [3.0, 4.0]]), [0, 1], (1, 1))
     budget = RowBudget(folder / "row-budget.db")
     return PartyRun(
@@ -97,7 +243,7 @@ def _no_station(on_connection: object) -> NoReturn:
 def spend(party_run: PartyRun, journal: Path) -> None:
     """What the protocol does before anything that depends on a row leaves."""
     with closing(SqliteJournal(journal)) as opened:
-        party_run._spend_rows(opened, rho_of_a_run(party_run.plan))
+        party_run._spend_rows(opened, spending_of_a_run(party_run.plan, 2))
 
 
 def test_a_second_run_on_the_same_rows_is_refused(tmp_path: Path) -> None:
@@ -116,3 +262,30 @@ def test_a_party_may_agree_to_more(tmp_path: Path) -> None:
         spend(party_run, tmp_path / f"{run}.db")
     with pytest.raises(BudgetExceededError):
         spend(party_run, tmp_path / "another.db")
+
+
+def test_plans_with_deltas_of_their_own_share_one_limit(tmp_path: Path) -> None:
+    """A limit is an epsilon at the party's own delta: a plan's larger delta does not make it larger."""
+    spend(seat_of(tmp_path, most_epsilon=2.0, epsilon=2.0), tmp_path / "first.db")
+    for delta in (1e-5, 1e-4, 1e-3):
+        party_run = seat_of(tmp_path, most_epsilon=2.0, epsilon=2.0, delta=delta)
+        with pytest.raises(BudgetExceededError, match=r"most_epsilon = 2 in party\.toml .* at most_delta = 1e-06"):
+            spend(party_run, tmp_path / f"{delta}.db")
+    ids = party_run.table.ids if party_run.table else ()
+    assert RowBudget(tmp_path / "row-budget.db").spent(ids).epsilon(1e-6) <= 2
+
+
+def test_the_limit_is_what_the_party_s_own_file_says(tmp_path: Path) -> None:
+    """most_epsilon and most_delta of party.toml decide: at a smaller delta the plan's epsilon is too much."""
+    peer = Home.create(tmp_path / "features", HomeSettings(name="features"))
+    written = HomeSettings(name="label").to_toml()
+    assert "most_delta = 1e-06" in written
+    Home.create(tmp_path / "label", HomeSettings(name="label"))
+    (tmp_path / "label" / "party.toml").write_text(
+        written.replace("most_epsilon = 0.0", "most_epsilon = 1.0").replace("most_delta = 1e-06", "most_delta = 1e-9")
+    )
+    Home.open(tmp_path / "label").join(peer.invitation())
+    home, example = Home.open(tmp_path / "label"), seat_of(tmp_path)
+    party_run = party_run_at(home, example.plan, example.table, tmp_path, 1000, lambda words: None)
+    with pytest.raises(BudgetExceededError, match=r"most_epsilon = 1 in party\.toml is the most at most_delta = 1e-09"):
+        spend(party_run, tmp_path / "first.db")

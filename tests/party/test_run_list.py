@@ -14,9 +14,8 @@ from plumbob.commands import runs
 from plumbob.errors import DataError
 from plumbob.party.run_list import runs_in, verdict_of
 from plumbob.plan import Plan
-from plumbob.privacy.accounting import zcdp_epsilon
 from plumbob.protocol.outcome import unfinished_record
-from plumbob.protocol.row_noise import rho_of_a_run
+from plumbob.protocol.row_promise import spending_of_a_run
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.record import FINISHED, PartyRecord
 from plumbob.run_folder import JOURNAL, RunFolder
@@ -74,7 +73,8 @@ def test_what_rows_have_spent_is_added_up(tmp_path: Path) -> None:
     put(tmp_path / "three", noisy)
     said = lines_of(runs.run([tmp_path], deletes_unstarted=False))
     assert "2 of these runs promise something about whole rows" in said
-    twice = zcdp_epsilon(2 * rho_of_a_run(noisy), 1e-6)
+    once = spending_of_a_run(noisy, 1000)
+    twice = (once + once).epsilon(1e-6)
     assert f"all of them together cost epsilon {twice:.3g} at delta 1e-06" in said
 
 

@@ -175,7 +175,7 @@ LATTICE: dict[str, Any] = {
         ((2, 3), {"protocol": "shares", "open": "never"}),
         ((2, 3), LATTICE),
         ((2, 3), {**LATTICE, "open": "never", "l2": 0.01, "class_weight": "balanced", "test_share": 0.2}),
-        ((2, 3), {**LATTICE, "open": "own", "noise": "rows", "epsilon": 80.0}),
+        ((2, 3), {**LATTICE, "open": "own", "noise": "rows", "epsilon": 20.0}),
         ((2, 3), {"protocol": "exchange", "noise": "sound", "row_norm": 1.0, "epsilon": 4.0, "test_share": 0.2}),
         ((2, 2, 1), {"protocol": "exchange", "noise": "std", "noise_std": 0.5, "row_norm": 1.0}),
         ((2, 3), {"protocol": "arbiter", "noise": "std", "noise_std": 0.5, "row_norm": 1.0}),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from plumbob.errors import PrivacyError
 from plumbob.privacy import rows
+from plumbob.privacy.accounting import gaussian_delta
 from plumbob.privacy.rows import RowCost, Sensitivity
 
 BITS = 13
@@ -171,11 +172,39 @@ def test_every_renyi_order_is_an_upper_bound() -> None:
 
 
 def test_failures_are_paid_from_delta() -> None:
-    """A larger probability of failure leaves less delta, and so a larger epsilon; one above delta is refused."""
-    exact, failing = RowCost(1, 20, 20, failure=0.0), RowCost(1, 20, 20, failure=9e-7)
+    """A larger chance of failure leaves less delta, and so a larger epsilon; with too large a one there is none."""
+    exact, failing = RowCost(1, 20, 20, failure=0.0), RowCost(1, 20, 20, failure=1e-7)
     assert failing.epsilon(1e-6) > exact.epsilon(1e-6)
-    with pytest.raises(PrivacyError, match="probability that the arithmetic of a run fails"):
-        RowCost(1, 20, 20, failure=1e-6).epsilon(1e-6)
+    assert RowCost(1, 20, 20, failure=1e-6).epsilon(1e-6) == math.inf
+
+
+@pytest.mark.parametrize(("failure", "delta"), [(1e-12, 1e-6), (1e-9, 1e-6), (2e-8, 1e-6), (3e-7, 1e-4)])
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 3.0])
+def test_failures_count_for_both_neighbours(epsilon: float, failure: float, delta: float) -> None:
+    """Lemma 10: noise and 1 + e^epsilon times the chance of a failure together stay within delta, at the epsilon said.
+
+    The noise's own part is integrated for the Gaussian at that epsilon.
+    """
+    cost = rows.calibrated(epsilon, delta, 1000, 10, failure=failure)
+    said = cost.epsilon(delta)
+    assert said <= epsilon
+    of_noise = gaussian_delta(math.sqrt(2 * cost.rho), said)
+    assert of_noise + (1 + math.exp(said)) * failure <= delta
+
+
+def test_a_failure_that_would_take_half_of_delta_is_refused() -> None:
+    """The promise is not made where 1 + e^epsilon times the chance is beyond that: epsilon 8 counts it 2,982 times."""
+    with pytest.raises(PrivacyError, match=r"counts 1 \+ e\^epsilon times.*lower epsilon"):
+        rows.total_rho(8.0, 1e-6, 2.0**-30)
+    assert rows.total_rho(4.0, 1e-6, 2.0**-30) > 0
+
+
+def test_failures_of_several_runs_add_up() -> None:
+    """What two runs spent is the sum of both, failures included, and it costs more than the noise alone."""
+    once = rows.RowSpending(0.02, 1e-9)
+    twice = once + once
+    assert twice == rows.RowSpending(0.04, 2e-9)
+    assert rows.RowSpending(0.04).epsilon(1e-6) < twice.epsilon(1e-6) < 2 * once.epsilon(1e-6)
 
 
 def test_nothing_left_for_training_is_refused() -> None:

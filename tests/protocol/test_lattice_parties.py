@@ -144,7 +144,7 @@ def test_parts_of_two_runs_do_not_score_together(closed_run: Run) -> None:
 
 def test_a_promise_about_rows_is_kept_by_every_party() -> None:
     """With noise for whole rows each of three parties adds its own, and the weights are those of the noisy sums."""
-    plan = lattice_plan(THREE, noise="rows", epsilon=40.0, learning_rate=0.0, epochs=2)
+    plan = lattice_plan(THREE, noise="rows", epsilon=12.0, learning_rate=0.0, epochs=2)
     run = trained(plan, made_up(rows=80, columns=7))
     parties = [party for party in run.parties.values() if isinstance(party, LatticeParty)]
     drawn = [party.row_noise for party in parties]

@@ -11,15 +11,18 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
+from plumbob.checking.check import notes
 from plumbob.crypto.lattice import local
 from plumbob.crypto.lattice.layout import ENTRY_BITS
 from plumbob.data import Table, split_array, stream
-from plumbob.errors import BudgetExceededError, PlanError
+from plumbob.errors import BudgetExceededError, PlanError, PrivacyError
 from plumbob.model.logistic import largest_rate, signs_of
 from plumbob.model.sigmoid import AMPLITUDES, SIGMOIDS
 from plumbob.plan import Plan, rules
 from plumbob.privacy import rows
+from plumbob.privacy.accounting import zcdp_epsilon
 from plumbob.privacy.descent import NoisyDescent
+from plumbob.privacy.rows import RowSpending
 from plumbob.protocol import row_noise
 from plumbob.protocol.cast import player
 from plumbob.protocol.lattice_sets import DROPPED_BITS, GRADIENT_RING, STRAY_UNITS, LatticeShape
@@ -73,7 +76,7 @@ def test_no_row_decides_whether_a_run_begins() -> None:
         "open": "never",
     }
     plan = plan_for(**keys, learning_rate=0.1)
-    treatment = row_noise.treatment(plan, "features", lambda count: bytes(count))
+    treatment = row_noise.treatment(plan, "features", lambda count: bytes(count), failure=0.0)
     assert treatment is not None
     low, high = sorted(largest_rate(treatment.limited(table[:, 3:]), plan.momentum) for table in (X, other))
     assert low < high
@@ -94,18 +97,18 @@ def test_no_row_may_be_too_long_for_the_products(keys: dict[str, Any]) -> None:
 def test_the_cost_is_the_plan_s_promise() -> None:
     """Passes and both whitenings together cost at most epsilon, and almost all of it."""
     plan = plan_for(epsilon=2.0)
-    cost = row_noise.row_cost(plan)
+    cost = row_noise.row_cost(plan, 0.0)
     assert cost is not None
     assert len(cost.at_home) == 2
     assert cost.passes == 8
     assert 1.99 < cost.epsilon(plan.delta) <= 2.0
-    assert row_noise.row_cost(plan.replace(noise="none")) is None
+    assert row_noise.row_cost(plan.replace(noise="none"), 0.0) is None
 
 
 def test_a_party_without_columns_pays_nothing_at_home() -> None:
     """Only whoever has columns whitens them; columns that are left as they are cost nothing either."""
-    one = row_noise.row_cost(plan_for((0, 5)))
-    none = row_noise.row_cost(plan_for(scale="none", learning_rate=0.1))
+    one = row_noise.row_cost(plan_for((0, 5)), 0.0)
+    none = row_noise.row_cost(plan_for(scale="none", learning_rate=0.1), 0.0)
     assert one is not None
     assert none is not None
     assert len(one.at_home) == 1
@@ -169,7 +172,7 @@ def test_clear_is_the_reference_descent() -> None:
     """`clear` and the descent in whole numbers give the same weights from the same noise."""
     plan = plan_for()
     run = trained(plan, people(300))
-    cost = row_noise.row_cost(plan)
+    cost = row_noise.row_cost(plan, 0.0)
     assert cost is not None
     label = run.transcripts["label"]
     # The label party's columns come first, its intercept last among them.
@@ -250,7 +253,7 @@ def test_shares_carry_everybody_s_noise_before_the_cut(columns: tuple[int, ...])
 
 def test_each_party_s_noise_is_full_and_fresh() -> None:
     """Each party alone adds the whole deviation, and no two runs or parties add the same."""
-    plan = shared_plan(epochs=20, epsilon=60.0)
+    plan = shared_plan(epochs=20, epsilon=20.0)
     first, second = (noise_drawn(trained(plan, people(60))) for _ in range(2))
     cost = LatticeShape(plan, 60).row_cost
     assert cost is not None
@@ -261,14 +264,38 @@ def test_each_party_s_noise_is_full_and_fresh() -> None:
 
 
 def test_what_the_masks_of_many_can_show_is_paid_for() -> None:
-    """Between three and eight parties delta holds the chance that arithmetic fails or a mask shows something."""
+    """Between three and eight parties delta holds 1 + e^epsilon times the chance that a run fails."""
     for parties in range(3, 9):
         plan = plan_for((3,) * parties, protocol="shares", scheme="lattice", open="own")
         shape = LatticeShape(plan, 100_000)
         cost = shape.row_cost
         assert cost is not None
-        assert 2.0**shape.shown_bits + 2.0**shape.failure_bits <= cost.failure == rows.FAILURE_OF_MANY
+        assert cost.failure == pytest.approx(2.0**shape.shown_bits + 2.0**shape.failure_bits)
+        paid = rows.failures_in_delta(plan.epsilon, cost.failure)
+        assert zcdp_epsilon(cost.rho, plan.delta - paid) <= plan.epsilon
         assert 0.99 < cost.epsilon(plan.delta) <= 1.0
+
+
+def test_eight_parties_are_not_promised_what_fails() -> None:
+    """Eight parties, 300,000 rows and epsilon 8 fail too often for a delta of 1e-6: `check` and a run refuse the plan.
+
+    1 + e^8 times the chance is 1.6e-6, beside what the noise takes.
+    """
+    plan = Plan.for_columns((3,) * 8, rows=300_000, noise="rows", epsilon=8.0, delta=1e-6)
+    chance = 2.0 ** LatticeShape(plan, plan.rows).shown_bits
+    assert 1.5e-6 < (1 + math.exp(8)) * chance < 1.7e-6
+    for promised in (lambda: notes(plan), lambda: LatticeShape(plan, plan.rows).row_cost):
+        with pytest.raises(PrivacyError, match=r"with epsilon 8 that is 1\.6e-06.*lower epsilon, raise delta"):
+            promised()
+    assert any("3e-08 pays for the run's own failures" in note for note in notes(plan.replace(epsilon=4.0)))
+
+
+@pytest.mark.parametrize("noise", ["rows", "sound"])
+def test_a_run_on_too_few_rows_for_its_delta_is_refused(noise: str) -> None:
+    """A plan may leave its rows open; when they are known, a delta of 1 / rows or more is no promise."""
+    keys: dict[str, Any] = {} if noise == "rows" else {"sigmoid": "taylor", "row_norm": 1.0}
+    with pytest.raises(PlanError, match=r"privacy\.delta: 0\.02 is one in 60 rows or more: .*set it far below 0\.017"):
+        trained(plan_for(noise=noise, delta=0.02, **keys), people(60))
 
 
 def test_the_series_in_stages_is_within_the_bound() -> None:
@@ -289,8 +316,8 @@ def test_a_refused_budget_sends_nothing_about_rows() -> None:
     plan, wire = shared_plan(seed=0), Wire()
     X, y = people(60)
 
-    def refuse(rho: float) -> NoReturn:
-        raise BudgetExceededError(f"{rho} is too much")
+    def refuse(spending: RowSpending) -> NoReturn:
+        raise BudgetExceededError(f"{spending.rho} is too much")
 
     seats = {name: replace(seat, spend_rows=refuse) for name, seat in seated(plan, wire).items()}
     parties = {name: player(seats[name], table) for name, table in tables_for(plan, X, y).items()}
@@ -307,7 +334,7 @@ def test_a_refused_budget_sends_nothing_about_rows() -> None:
 def test_rounding_inside_the_products_is_paid_for() -> None:
     """The sensitivity over shares is that of clear in coarser units, plus the strays; never less."""
     plan = shared_plan()
-    cost, exact = LatticeShape(plan, 300).row_cost, row_noise.row_cost(plan)
+    cost, exact = LatticeShape(plan, 300).row_cost, row_noise.row_cost(plan, 0.0)
     assert cost is not None
     assert exact is not None
     in_plain_units = cost.sensitivity * 2.0 ** -LatticeShape(plan, 300).gradient_fraction

@@ -10,10 +10,11 @@ from plumbob.checking.consent import consent_lines
 from plumbob.checking.prediction_rules import carried_in_words
 from plumbob.plan import Plan
 from plumbob.privacy.rows import odds_factor
-from plumbob.protocol.row_noise import row_cost
+from plumbob.protocol.row_promise import promised_cost
 from plumbob.record import RunRecord
 from plumbob.report.decision import Decision, decision_on_plan, decision_on_run
 from plumbob.report.decision_page import summary_of, summary_page
+from plumbob.report.receipt import noise_in_words
 from tests.browser.support import noisy_record, own_side
 
 
@@ -30,14 +31,24 @@ def record() -> RunRecord:
 
 
 def test_the_odds_are_those_of_the_proof() -> None:
-    """The factor is e to the proved epsilon, the chance is delta, and both are set against that person's absence."""
+    """The factor is e to the proved epsilon, the chance is delta, and both are set against other values in that row."""
     plan = Plan.for_columns((8, 22), rows=455, noise="rows", epsilon=2.0, delta=1e-5)
-    cost = row_cost(plan)
+    cost = promised_cost(plan, 455)
     assert cost is not None
     (sentence,) = [line for line in decided(noise="rows", epsilon=2.0, delta=1e-5).protected if "odds" in line]
     assert f"a factor of at most {odds_factor(cost.epsilon(1e-5)):.3g} (e^2)" in sentence
     assert "apart from a chance of one in 100,000" in sentence
-    assert "beyond what the guesser would believe without that person's row" in sentence
+    assert "from what the guesser would believe with any other values in this person's row" in sentence
+    assert "That this person is in the table is not hidden" in sentence
+
+
+def test_a_run_that_promised_too_much_is_shown_without_a_promise() -> None:
+    """A run of an earlier version whose failures delta cannot pay for has a page and a receipt, and no odds in them."""
+    plan = Plan.for_columns((3,) * 8, rows=300_000, noise="rows", epsilon=8.0, delta=1e-6)
+    page = decision_on_plan(plan, [], "0.1.0")
+    assert "nobody has proved what it promises" in " ".join(page.protected)
+    assert not any("odds" in line for line in page.protected)
+    assert "nothing is promised" in noise_in_words(plan, plan.rows)
 
 
 def test_the_promise_has_an_example_and_its_conditions() -> None:

@@ -94,7 +94,7 @@ def test_disagreements_are_told_once(audited: RunRecord) -> None:
         ({"protocol": "clear"}, "Nothing was encrypted"),
         ({"protocol": "exchange"}, "each gradient is an equation"),
         ({"protocol": "shares", "open": "own"}, "weights opened at the end"),
-        ({"protocol": "exchange", "noise": "sound", "row_norm": 1.0}, "promise about single labels"),
+        ({"protocol": "exchange", "noise": "sound", "row_norm": 1.0}, "differential privacy to single labels"),
         ({"protocol": "exchange", "label_flip_epsilon": 1.0}, "Flipped labels"),
     ],
 )

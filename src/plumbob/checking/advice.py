@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from plumbob.plan import Plan
-from plumbob.plan.rules import MOST_SHARING
+from plumbob.plan.rules import MOST_SHARING, fitting_delta
 
 LABEL_NOISE = "--noise sound --epsilon 1 --row-norm 1"
 FEATURE_NOISE = "--noise std --noise-std {std:g} --row-norm 1"
@@ -48,8 +48,13 @@ def _shares(plan: Plan, attack: str) -> str:
 
 def _noise(plan: Plan, target: str) -> str:
     if target == "labels":
-        return LABEL_NOISE if plan.noise != "sound" else f"--epsilon {plan.epsilon / 4:g}"
+        return _label_noise(plan) if plan.noise != "sound" else f"--epsilon {plan.epsilon / 4:g}"
     return FEATURE_NOISE.format(std=4 * plan.noise_std or 10.0)
+
+
+def _label_noise(plan: Plan) -> str:
+    delta = fitting_delta(plan.delta, plan.rows)
+    return LABEL_NOISE if delta == plan.delta else f"{LABEL_NOISE} --delta {delta:g}"
 
 
 def notes_for(plan: Plan) -> Iterator[str]:

@@ -6,12 +6,13 @@ from dataclasses import replace
 from plumbob.checking.figures import Figures
 from plumbob.model.sigmoid import SIGMOIDS
 from plumbob.plan import Plan
+from plumbob.plan.rules import delta_mistake, fitting_delta
 from plumbob.privacy.noise_cost import BEARABLE, Slope, residual_noise_loss
 from plumbob.privacy.row_forecast import expected_auc_loss, likely_auc_loss
 from plumbob.privacy.row_rule import RowRule, row_rule
-from plumbob.privacy.rows import RowCost, coin_flip_bound, odds_factor
-from plumbob.protocol.defences import noise_std
-from plumbob.protocol.row_noise import row_cost
+from plumbob.privacy.rows import RowCost, coin_flip_bound, failures_in_delta, odds_factor
+from plumbob.protocol.defences import label_cost, noise_std
+from plumbob.protocol.row_promise import promised_cost
 
 LARGEST_SLOPE = 0.25
 """Of the sigmoid, and so of the loss along a scaled column while scores are small."""
@@ -32,13 +33,32 @@ def noise_notes(figures: Figures) -> Iterator[str]:
     if plan.noise == "rows":
         yield from row_notes(plan, figures.rows)
     elif plan.noise != "none":
+        yield from label_promise(plan)
         yield f"The noise is expected to cost {_in_words(label_noise_loss(figures))} of AUC; it protects no whole row."
     elif plan.protocol in ("exchange", "arbiter"):
-        offered = replace(figures, plan=plan.replace(**LABEL_NOISE_OFFERED))
+        offered_keys = {**LABEL_NOISE_OFFERED, "delta": fitting_delta(plan.delta, plan.rows)}
+        offered = replace(figures, plan=plan.replace(**offered_keys))
         yield (
             "Noise for labels, --noise sound --epsilon 1 --row-norm 1, is expected to cost"
             f" {_in_words(label_noise_loss(offered))} of AUC with {figures.rows:,} training rows, and protects labels"
             " only."
+        )
+
+
+def label_promise(plan: Plan) -> Iterator[str]:
+    """What `sound` noise promises for a label, and how large the delta of a heuristic is."""
+    cost = label_cost(plan)
+    if cost is not None:
+        epsilon = cost.zcdp_epsilon(plan.delta)
+        yield (
+            "Differential privacy for labels: the odds of any guess about one person's label move by a factor of at"
+            f" most {odds_factor(epsilon):.3g} (e^{epsilon:.3g}, up to probability {plan.delta:g}) from what the"
+            " guesser would believe with the other label in this person's row. Columns have no such promise."
+        )
+    elif plan.noise == "heuristic" and delta_mistake(plan.delta, plan.rows) is not None:
+        yield (
+            f"delta {plan.delta:g} is one in {plan.rows:,} rows or more, as in the paper's experiments: whoever"
+            " publishes one whole row, drawn at random, would keep such a promise. Under sound or rows it is refused."
         )
 
 
@@ -58,7 +78,8 @@ def _in_words(loss: float) -> str:
 
 def row_notes(plan: Plan, rows: int) -> Iterator[str]:
     """One sentence each; none for a plan that makes no promise about rows. `rows` are those that are trained on."""
-    cost = row_cost(plan)
+    # As long as nobody knows the rows, the promise is that of the most that a run may have.
+    cost = promised_cost(plan, rows if plan.rows else 0)
     if cost is None:
         return
     yield from _promise(plan, cost)
@@ -69,9 +90,10 @@ def row_notes(plan: Plan, rows: int) -> Iterator[str]:
 def _promise(plan: Plan, cost: RowCost) -> Iterator[str]:
     epsilon = cost.epsilon(plan.delta)
     yield (
-        "Whole rows: whatever all other parties see together, the odds of any guess about one person move by a factor"
-        f" of at most {odds_factor(epsilon):.3g} (e^{epsilon:.3g}, up to probability {plan.delta:g}) beyond what the"
-        " guesser would believe without that person's row."
+        "Differential privacy for whole rows: whatever all other parties see together, the odds of any guess about one"
+        f" person move by a factor of at most {odds_factor(epsilon):.3g} (e^{epsilon:.3g}, up to probability"
+        f" {plan.delta:g}) from what the guesser would believe with any other values in this person's row. It does not"
+        " hide that the person is in the table."
     )
     yield f"This holds against all other parties together, {BOUND}."
     yield (
@@ -80,7 +102,7 @@ def _promise(plan: Plan, cost: RowCost) -> Iterator[str]:
     )
     yield (
         "The figure is proved (zCDP, converted by Canonne, Kamath and Steinke's Proposition 12) and pays for"
-        f" {cost.passes} passes{_at_home(cost)}; docs/privacy.md has the proof."
+        f" {cost.passes} passes{_at_home(cost)}; docs/privacy.md has the proof.{_failures(cost, plan.delta)}"
     )
 
 
@@ -89,6 +111,17 @@ def _at_home(cost: RowCost) -> str:
         return ""
     share = sum(cost.at_home) / cost.rho
     return f" and, with {share:.0%} of the budget, for what {len(cost.at_home)} parties learn from their own rows"
+
+
+def _failures(cost: RowCost, delta: float) -> str:
+    """What of delta goes to the run's own failures; nothing in `clear`, which has no shares."""
+    if not cost.failure:
+        return ""
+    share = failures_in_delta(cost.epsilon(delta), cost.failure)
+    return (
+        f" Of delta, {share:.2g} pays for the run's own failures: a chance of {cost.failure:.2g}, counted 1 + e^epsilon"
+        " times."
+    )
 
 
 def _price(plan: Plan, cost: RowCost, rows: int) -> Iterator[str]:
@@ -131,6 +164,9 @@ def _not_covered(plan: Plan) -> Iterator[str]:
     yield (
         "Not covered: who takes part and how many; column names and categories; held-out rows and later predictions."
     )
-    yield "Each further run on the same rows spends the budget again, and what is spent adds up."
+    yield (
+        "Each further run on the same rows spends the budget again, and what is spent adds up. Each party's ledger"
+        " counts it by id: to it, a person under another id column is another person."
+    )
     if plan.protocol == "clear":
         yield "In clear the noise comes from a seed: this is an experiment and protects nobody."

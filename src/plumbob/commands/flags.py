@@ -56,7 +56,7 @@ RARE = {
     "lattice_set": "Number of the lattice parameter set; 0 = the smallest that allows the plan",
     "unmasked_gradients_for_the_arbiter": "Send gradients to the arbiter without masks",
     "noise_std": "Standard deviation of the noise, for --noise std",
-    "delta": "Probability with which the promise of the noise may fail",
+    "delta": "Probability with which the noise's promise, differential privacy, may fail",
     "row_norm": "Clip rows to this joint norm; 0 = off (with --noise rows: sqrt of all columns); other noise needs it",
     "label_flip_epsilon": "Epsilon of labels flipped at random before training; 0 = off",
     "tolerance_labels": "Advantage over the best baseline above which a finding about labels leaks",

@@ -187,7 +187,7 @@ def _lines(record: RunRecord, plan: Plan, channels: list[dict[str, str]], plan_a
         *record.notes,
         f"plan hash    {record.plan_hash} ({'as the plan in the record' if plan_agrees else 'DIFFERS from the plan'})",
         f"keys         {keys_in_words(record)}",
-        f"noise        {noise_in_words(plan)}",
+        f"noise        {noise_in_words(plan, record.rows)}",
         f"randomness   {record.randomness}",
         f"leaks        {'accepted with --accept-leaks' if record.accepted_leaks else 'none was accepted'}",
     ]

@@ -1,13 +1,12 @@
 """`runs`: every run in a folder with its date, title and verdict; those that never started can be deleted."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 from plumbob.errors import DataError
 from plumbob.party.run_list import ListedRun, runs_in
-from plumbob.privacy.accounting import zcdp_epsilon
+from plumbob.privacy.rows import RowSpending
 
 HEAD = ("run", "last written", "title", "protocol", "status", "verdict")
 USUAL_DELTA = 1e-6  # For sums over runs, whose plans may differ in it.
@@ -54,14 +53,15 @@ def _table(runs: Sequence[ListedRun]) -> list[str]:
 
 def _row_costs(runs: Sequence[ListedRun]) -> list[str]:
     """The sum over the runs, which no single report shows."""
-    spent = [run.row_rho for run in runs if run.row_rho]
+    spent = [RowSpending(run.row_rho, run.row_failure) for run in runs if run.row_rho]
     if len(spent) < 2:
         return []
-    together = zcdp_epsilon(math.fsum(spent), USUAL_DELTA)
+    together = sum(spent, RowSpending()).epsilon(USUAL_DELTA)
     return [
         "",
-        f"{len(spent)} of these runs promise something about whole rows. Where they used the same rows, their costs "
-        f"add up: all of them together cost epsilon {together:.3g} at delta {USUAL_DELTA:g}.",
+        f"{len(spent)} of these runs promise something about whole rows (differential privacy). Where they "
+        f"used the same rows, their costs add up: all of them together cost epsilon {together:.3g} at "
+        f"delta {USUAL_DELTA:g}.",
     ]
 
 

@@ -12,6 +12,7 @@ from plumbob.crypto.engines.interface import Engine
 from plumbob.data import Table
 from plumbob.errors import IdentityError, SettingsError
 from plumbob.party.conversation import AnyConnector, ConnectorFor, Conversation, Topic, conversation
+from plumbob.party.epsilon_limit import EpsilonLimit
 from plumbob.party.home import Home
 from plumbob.party.refusals import LARGEST_MESSAGE, tell_refusals
 from plumbob.party.row_budget import RowBudget
@@ -19,7 +20,7 @@ from plumbob.party.signature import PlanSignature
 from plumbob.party.status import Status, kept_up_to_date
 from plumbob.plan import Plan
 from plumbob.plan.differences import marks_of
-from plumbob.privacy.rows import total_rho
+from plumbob.privacy.rows import RowSpending
 from plumbob.protocol.channel import PATIENCE
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.sqlite_journal import SqliteJournal
@@ -53,7 +54,8 @@ class PartyRun:
     row_budget: RowBudget | None = None
     """Where runs with noise for whole rows are booked; None only where a test keeps no ledger."""
     most_epsilon: float = 0.0
-    """That these may spend on a row together; 0 = what the plan promises."""
+    """That these may spend on a row together at `most_delta`; 0 = what the plan promises, at its own delta."""
+    most_delta: float = 1e-6
 
     @contextmanager
     def talk(
@@ -87,7 +89,7 @@ class PartyRun:
         spend = partial(self._spend_rows, journal)
         return Participant(self.name, self.plan, talk.channels, self.engine, draws, journal=journal, spend_rows=spend)
 
-    def _spend_rows(self, journal: SqliteJournal, rho: float) -> None:
+    def _spend_rows(self, journal: SqliteJournal, spending: RowSpending) -> None:
         """Book the run under a name that its journal keeps, so that a restart does not pay again."""
         if self.row_budget is None or self.table is None:
             return
@@ -95,8 +97,8 @@ class PartyRun:
         if run is None:
             run = SYSTEM_RANDOMNESS.draw(16)
             journal.note(BOOKED_AS, run)
-        most_rho = total_rho(self.most_epsilon or self.plan.epsilon, self.plan.delta)
-        self.row_budget.book(run.hex(), self.table.ids, rho, most_rho)
+        limit = EpsilonLimit.of(self.plan, self.most_epsilon, self.most_delta, "most_epsilon")
+        self.row_budget.book(run.hex(), self.table.ids, spending, limit)
 
 
 def party_run_at(
@@ -118,6 +120,7 @@ def party_run_at(
         tell=tell,
         row_budget=RowBudget(home.row_budget_file),
         most_epsilon=settings.most_epsilon,
+        most_delta=settings.most_delta,
     )
 
 

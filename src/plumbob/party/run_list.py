@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from plumbob.errors import DataError, PlanError
+from plumbob.errors import DataError, PlanError, PrivacyError
 from plumbob.party.conversation import MET
 from plumbob.party.home import RUNS
 from plumbob.party.status import read_status
 from plumbob.plan import Plan
-from plumbob.protocol.row_noise import rho_of_a_run
+from plumbob.privacy.rows import RowSpending, total_rho
+from plumbob.protocol.row_promise import run_failure, spending_of_a_run
 from plumbob.protocol.sqlite_journal import read_contents
 from plumbob.record import Finding, RunRecord
 from plumbob.run_folder import EARLIER, JOURNAL, RECORD, STATUS, RunFolder
@@ -44,6 +45,8 @@ class ListedRun:
     """The same run as other parties recorded it, with their names."""
     row_rho: float = 0.0
     """zCDP that it spent of each whole row; 0 where it promised nothing about rows."""
+    row_failure: float = 0.0
+    """The chance that its arithmetic failed or showed something, where it promised something about rows."""
 
     @property
     def is_unstarted(self) -> bool:
@@ -107,9 +110,16 @@ def listed(folder: Path) -> ListedRun:
         title, protocol = ("", "") if plan is None else (plan.title, plan.protocol)
         return ListedRun(folder, _date(folder), title, protocol, _status_of(folder), "")
     status, plan = UNSTARTED if is_unstarted(folder) else record.status, record.parsed_plan
-    spent = 0.0 if status == UNSTARTED else row_rho_of(plan)
+    spent = RowSpending() if status == UNSTARTED else spent_of(plan, record.rows)
     found = ListedRun(
-        folder, _date(run.record_file), plan.title, record.protocol, status, verdict_of(record), row_rho=spent
+        folder,
+        _date(run.record_file),
+        plan.title,
+        record.protocol,
+        status,
+        verdict_of(record),
+        row_rho=spent.rho,
+        row_failure=spent.failure,
     )
     if folder.resolve().parent.name != RUNS or not record.seed:
         return found
@@ -117,9 +127,15 @@ def listed(folder: Path) -> ListedRun:
     return replace(found, party=party, number=f"{record.plan_hash} {folder.name} {record.seed}")
 
 
-def row_rho_of(plan: Plan) -> float:
+def spent_of(plan: Plan, rows: int) -> RowSpending:
     """What a run of this plan spends of each row, whether or not it finishes; `clear` promises nothing."""
-    return rho_of_a_run(plan) if plan.noise == "rows" and plan.protocol != "clear" else 0.0
+    if plan.noise != "rows" or plan.protocol == "clear":
+        return RowSpending()
+    try:
+        return spending_of_a_run(plan, rows)
+    except PrivacyError:
+        # A run of an earlier version, which promised more than it kept: it spent no more than this.
+        return RowSpending(total_rho(plan.epsilon, plan.delta), run_failure(plan, rows))
 
 
 def is_unstarted(folder: Path) -> bool:

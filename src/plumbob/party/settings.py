@@ -39,15 +39,22 @@ KEYS = (
         low=0,
     ),
     SettingKey(
-        "label_epsilon", "", 0.0, "epsilon of one label over all runs with sound noise; 0 = that of the plan", low=0
+        "label_epsilon",
+        "",
+        0.0,
+        "epsilon that all runs with sound noise may spend on a label together, at most_delta; 0 = what the plan"
+        " promises",
+        low=0,
     ),
     SettingKey(
         "most_epsilon",
         "",
         0.0,
-        "epsilon that all runs with noise for whole rows may spend on a row together; 0 = what the plan promises",
+        "epsilon that all runs with noise for whole rows may spend on a row together, at most_delta; 0 = what the plan"
+        " promises",
         low=0,
     ),
+    SettingKey("most_delta", "", 1e-6, "delta at which both are counted, whatever delta a plan has", above=0, below=1),
 )
 NAMES = tuple(key.name for key in KEYS)
 
@@ -68,6 +75,7 @@ class HomeSettings:
     most_rows: int = 0
     label_epsilon: float = 0.0
     most_epsilon: float = 0.0
+    most_delta: float = 1e-6
     reading: ColumnChoices = field(default_factory=ColumnChoices)
     """How the table's columns are read; `[table]` in the file."""
     addresses: Mapping[str, str] = field(default_factory=dict)

@@ -385,7 +385,28 @@ def _row_mistakes(plan: PlanSettings) -> Mistakes:
         )
 
 
+def delta_mistake(delta: float, rows: int) -> str | None:
+    """A promise that may fail for one of these rows promises nothing about that person; None where it is smaller."""
+    if rows <= 0 or delta * rows < 1:
+        return None
+    return (
+        f"privacy.delta: {delta:g} is one in {rows:,} rows or more: whoever publishes one whole row, drawn at random,"
+        f" would keep such a promise; set it far below {1 / rows:.2g}, such as {fitting_delta(delta, rows):g}"
+    )
+
+
+def fitting_delta(delta: float, rows: int) -> float:
+    """This one, or the usual one, or one that is small enough for so many rows."""
+    if rows <= 0 or delta * rows < 1:
+        return delta
+    return min(1e-6, 10.0 ** (math.floor(-math.log10(rows)) - 1))
+
+
 def _noise_mistakes(plan: PlanSettings) -> Mistakes:
+    # A plan of version 1 was agreed on without this rule, and its records must open; a run of it is refused anyway.
+    has_promise = plan.noise in ("rows", "sound") and plan.version > 1
+    if has_promise and (mistake := delta_mistake(plan.delta, plan.rows)) is not None:
+        yield {"noise", "delta", "rows"}, mistake
     if plan.noise == "std" and plan.noise_std == 0:
         yield {"noise", "noise_std"}, 'privacy.noise_std: noise = "std" needs it above 0, got 0'
     if plan.noise != "std" and plan.noise_std > 0:

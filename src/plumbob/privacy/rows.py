@@ -1,4 +1,4 @@
-"""A promise about whole rows: how far one row can move a summed gradient, what noise on it costs, how much it takes.
+"""Differential privacy for whole rows: how far one row can move a summed gradient, and what noise on it costs.
 
 Neighbours are two tables of the same number of rows that differ in one row. Each party's part of a row has a bounded
 norm, each residual is bounded, and everything is counted in whole units, so the sensitivity is a whole number that
@@ -9,10 +9,10 @@ What parties learn from their own rows for scaling is paid for too: see `privacy
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,10 +25,9 @@ Units = NDArray[np.int64]
 
 SERIES_BOUND = Fraction(10016, 10000)
 """No residual of the Fourier series is larger, whatever the score (docs/privacy.md, Lemma 2)."""
-FAILURE = 2.0**-40
-"""What may go wrong in a whole run's arithmetic: a share that is cut or lifted wrongly. delta pays for it."""
-FAILURE_OF_MANY = 2.0**-24
-"""The same between three and more parties, with what the masks can show behind which shares are lifted."""
+MOST_ROUNDS = 1000
+ROUNDING = 1e-11
+"""By which an epsilon is rounded up that a search ends with."""
 LARGEST_NORM_UNITS = 1 << 30
 """Beyond it a squared norm does not fit the whole numbers that it is checked with."""
 
@@ -122,6 +121,23 @@ def public_rate(parties: int, largest_weight: float = 1.0) -> float:
 
 
 @dataclass(frozen=True)
+class RowSpending:
+    """What one row has spent: zCDP, and the chance that a run was not the one that the proof is about."""
+
+    rho: float = 0.0
+    failure: float = 0.0
+    """That arithmetic failed or a mask showed something: of a run, or of several together."""
+
+    def __add__(self, other: "RowSpending") -> "RowSpending":
+        """Of both: zCDP adds up, and so do chances."""
+        return RowSpending(self.rho + other.rho, self.failure + other.failure)
+
+    def epsilon(self, delta: float) -> float:
+        """The proved figure (Canonne, Kamath and Steinke 2020, Proposition 12); infinite where delta pays for none."""
+        return _with_failures(partial(zcdp_epsilon, self.rho), delta, self.failure)
+
+
+@dataclass(frozen=True)
 class RowCost:
     """A run's cost for one row: noise of this deviation in every pass, and what each party spent at home."""
 
@@ -130,7 +146,8 @@ class RowCost:
     passes: int
     at_home: tuple[float, ...] = ()
     """zCDP of each party's scaling and whitening: they add up, because one row is in all of them."""
-    failure: float = FAILURE
+    failure: float = 0.0
+    """The chance that this run's arithmetic fails or a mask of it shows something, from its public shape."""
 
     @property
     def rho(self) -> float:
@@ -141,33 +158,61 @@ class RowCost:
     def rho_per_pass(self) -> float:
         return float(Fraction(self.sensitivity**2, 2 * self.std**2))
 
+    @property
+    def spending(self) -> RowSpending:
+        return RowSpending(self.rho, self.failure)
+
     def epsilon(self, delta: float) -> float:
-        """The proved figure (Canonne, Kamath and Steinke 2020, Proposition 12), failures taken out of delta."""
-        return zcdp_epsilon(self.rho, _delta_left(delta, self.failure))
+        """The proved figure, failures taken out of delta."""
+        return self.spending.epsilon(delta)
 
     def unproved_epsilon(self, delta: float) -> float:
         """What a privacy loss distribution says for the continuous Gaussian: smaller, and not proved for what is drawn.
 
         Renyi's curve of all releases together is that of one Gaussian moved by sqrt(2 rho) deviations.
         """
-        return gaussian_epsilon(math.sqrt(2 * self.rho), _delta_left(delta, self.failure))
+        return _with_failures(partial(gaussian_epsilon, math.sqrt(2 * self.rho)), delta, self.failure)
 
 
-def _delta_left(delta: float, failure: float) -> float:
-    if not failure < delta < 1:
-        raise PrivacyError(
-            f"expected delta below 1 and above {failure:g}, the probability that the arithmetic of a run fails, got"
-            f" {delta:g}; raise delta"
-        )
-    return delta - failure
+def failures_in_delta(epsilon: float, failure: float) -> float:
+    """What delta pays for a run that is the proved one but for this chance (docs/privacy.md, Lemma 10).
+
+    Once for the table as it is, and e**epsilon times for its neighbour.
+    """
+    return (1.0 + odds_factor(epsilon)) * failure
+
+
+def most_failure(epsilon: float, delta: float) -> float:
+    """The largest chance that a promise bears: failures take at most half of delta."""
+    return delta / 2 / (1.0 + odds_factor(epsilon))
+
+
+def _with_failures(epsilon_at: Callable[[float], float], delta: float, failure: float) -> float:
+    """The smallest epsilon for which delta pays for both, noise and failures; infinite where there is none.
+
+    Each round takes out of delta what failures cost at the last epsilon. That approaches the figure from below, so that
+    it counts only where it holds by itself.
+    """
+    epsilon = epsilon_at(delta)
+    for _ in range(MOST_ROUNDS):
+        left = delta - failures_in_delta(epsilon * (1 + ROUNDING), failure)
+        if left <= 0:
+            return math.inf
+        needed = epsilon_at(left)
+        if needed <= epsilon * (1 + ROUNDING):
+            return needed if not failure else epsilon * (1 + ROUNDING)
+        epsilon = needed
+    return math.inf
 
 
 @cache
-def total_rho(epsilon: float, delta: float, failure: float = FAILURE) -> float:
+def total_rho(epsilon: float, delta: float, failure: float = 0.0) -> float:
     """The zCDP that (epsilon, delta) allows for everything together; rounded down, never up."""
-    if not epsilon > 0:
-        raise PrivacyError(f"expected epsilon above 0, got {epsilon}")
-    left = _delta_left(delta, failure)
+    if not epsilon > 0 or not 0 < delta < 1:
+        raise PrivacyError(f"expected epsilon above 0 and delta between 0 and 1, got {epsilon} and {delta}")
+    if failure > most_failure(epsilon, delta):
+        raise PrivacyError(_too_many_failures(epsilon, delta, failure))
+    left = delta - failures_in_delta(epsilon, failure)
     low, high = 0.0, epsilon
     # rho is below epsilon wherever epsilon(rho) is at least rho, which the conversion always is.
     for _ in range(60):
@@ -176,13 +221,22 @@ def total_rho(epsilon: float, delta: float, failure: float = FAILURE) -> float:
     return low * (1 - 1e-9)
 
 
+def _too_many_failures(epsilon: float, delta: float, failure: float) -> str:
+    return (
+        f"privacy.delta: a run of this shape fails in its arithmetic, or shows something behind a mask, with a chance"
+        f" of {failure:.2g}, which counts 1 + e^epsilon times: with epsilon {epsilon:g} that is"
+        f" {failures_in_delta(epsilon, failure):.2g}, and at most half of delta {delta:g} may go there, or the promise"
+        " would be false; lower epsilon, raise delta, or train on fewer rows or with fewer parties or epochs"
+    )
+
+
 def calibrated(
     epsilon: float,
     delta: float,
     sensitivity: int,
     passes: int,
     at_home: Sequence[float] = (),
-    failure: float = FAILURE,
+    failure: float = 0.0,
 ) -> RowCost:
     """The least noise for which the passes and what was spent at home together keep (epsilon, delta)."""
     left = total_rho(epsilon, delta, failure) - math.fsum(at_home)
@@ -198,7 +252,7 @@ def calibrated(
 
 
 def odds_factor(epsilon: float) -> float:
-    """By how much the odds of a guess about one person can move beyond what others' rows would have it believe."""
+    """By how much the odds of a guess about one person can differ from those with any other values in this row."""
     return math.exp(min(epsilon, 700.0))
 
 

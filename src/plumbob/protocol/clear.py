@@ -21,6 +21,7 @@ from plumbob.plan import Plan
 from plumbob.protocol import defences, row_noise
 from plumbob.protocol.journal import Resumed, State
 from plumbob.protocol.party import AfterStep
+from plumbob.protocol.row_promise import refuse_large_delta
 from plumbob.protocol.transcript import Transcript
 from plumbob.protocol.widths import columns_of
 
@@ -57,6 +58,7 @@ def train_clear(
     keeper: EpochJournal | None = None,
 ) -> tuple[list[Transcript], dict[str, Shard]]:
     """All parties' training in one place; `tables` are aligned, `seed` fixes batches, held-out rows and the start."""
+    refuse_large_delta(plan, min(map(len, tables.values()), default=0))
     parties = _open_parties(plan, tables, seed)
     rows = len(parties[0].shard)
     steps = steps_per_epoch(rows, plan) * plan.passes
@@ -118,7 +120,7 @@ def _open_parties(plan: Plan, tables: Mapping[str, Table], seed: bytes) -> list[
     for party in plan.learners:
         # From the seed, like all noise here.
         draw = stream(seed, f"home of {party.name}").bytes
-        treatment = row_noise.treatment(plan, party.name, draw)
+        treatment = row_noise.treatment(plan, party.name, draw, failure=0.0)
         shard = build_shard(tables[party.name], plan, party.name, seed, treatment)
         columns = columns_of(plan, party.name)
         start = np.zeros(columns)
@@ -131,7 +133,7 @@ def _open_parties(plan: Plan, tables: Mapping[str, Table], seed: bytes) -> list[
 
 def _noise_on_sums(plan: Plan, parties: list[OpenParty], generator: np.random.Generator) -> list[Matrix] | None:
     """For each party, what everybody's draws add to its sums in each pass; None where noise is on residuals."""
-    if (cost := row_noise.row_cost(plan)) is None:
+    if (cost := row_noise.row_cost(plan, failure=0.0)) is None:
         return None
     columns = [len(party.start) for party in parties]
     drawn: Matrix = np.sum(

@@ -30,6 +30,7 @@ from plumbob.crypto.proof import ROOTS
 from plumbob.data import seed_from_int
 from plumbob.errors import KeyRefusedError, RemoteProtocolError
 from plumbob.plan import Plan
+from plumbob.privacy.rows import RowSpending
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.journal import NO_JOURNAL, Journal, Resumed, State
 from plumbob.protocol.messages import Kind
@@ -84,7 +85,7 @@ class Participant:
     """Every key that this party made or admitted, for the receipt; lattice keys are only counted."""
     polynomials: PolynomialCounts = field(default_factory=PolynomialCounts)
     journal: Journal = NO_JOURNAL
-    spend_rows: Callable[[float], None] = lambda rho: None
+    spend_rows: Callable[[RowSpending], None] = lambda spending: None
     """Hears what a run costs for each row, before anything that depends on one leaves; it may refuse the run."""
 
     def __post_init__(self) -> None:

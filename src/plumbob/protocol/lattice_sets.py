@@ -19,7 +19,7 @@ from plumbob.errors import PlanError
 from plumbob.model.sigmoid import AMPLITUDES, HARMONICS
 from plumbob.plan import Plan
 from plumbob.privacy.randomised_response import label_scale
-from plumbob.privacy.rows import RowCost
+from plumbob.privacy.rows import RowCost, most_failure
 from plumbob.protocol.openings import SCORES_BY_LATTICE, WEIGHTS
 from plumbob.protocol.row_noise import SumUnits, norms, row_cost
 from plumbob.protocol.widths import LATTICE_BITS, columns_of
@@ -322,13 +322,26 @@ class LatticeShape:
         else:
             features = 0 if self.plan.scale in ("whitened", "standard") else LATTICE_BITS
         sums = self.gradient_fraction + self.rows.bit_length() + features + self.residual_bits
-        return sums if self.row_cost is None else max(sums, self.row_cost.std.bit_length() + NOISE_BITS) + 1
+        # How often a run fails depends on this, and the noise on how often it fails: the most noise settles it.
+        noisiest = self._row_cost(most_failure(self.plan.epsilon, self.plan.delta))
+        return sums if noisiest is None else max(sums, noisiest.std.bit_length() + NOISE_BITS) + 1
+
+    @property
+    def failure(self) -> float:
+        """The chance that a number of this run is cut or lifted wrongly, or that a mask of it shows anything."""
+        return math.exp2(self.failure_bits) + math.exp2(self.shown_bits)
 
     @property
     def row_cost(self) -> RowCost | None:
-        """What a run costs for one row, with noise in the units of the gradients' shares; None without a promise."""
+        """What a run costs for one row, with noise in the units of the gradients' shares; None without a promise.
+
+        PrivacyError where the run fails too often for delta to pay for it.
+        """
+        return self._row_cost(self.failure) if self.plan.noise == "rows" else None
+
+    def _row_cost(self, failure: float) -> RowCost | None:
         units = SumUnits(SLOT_BITS, DROPPED_BITS, STRAY_UNITS * self.parties)
-        return row_cost(self.plan, units)
+        return row_cost(self.plan, failure, units)
 
 
 def most_opened_bits(plan: Plan, rows: int) -> int:

@@ -31,7 +31,7 @@ from plumbob.crypto.lattice.context import SEED_BYTES
 from plumbob.crypto.lattice.interface import Angles
 from plumbob.data import Batch, store
 from plumbob.data.whitening import PENALTY_BITS
-from plumbob.errors import DivergenceError, PrivacyError
+from plumbob.errors import DivergenceError
 from plumbob.protocol.clear import row_weights
 from plumbob.protocol.handshake import agree_pair_keys
 from plumbob.protocol.journal import State
@@ -97,11 +97,6 @@ class LatticeParty(TrainingParty):
         Drawn at once, before the first pass, so that no pass takes longer for a larger draw; a restart draws the same.
         """
         cost = self.shape.row_cost
-        if cost is not None and 2.0**self.shape.shown_bits + 2.0**self.shape.failure_bits > cost.failure:
-            raise PrivacyError(
-                f"with {self.shape.rows} rows and {self.shape.parties} parties the arithmetic fails, or its masks show"
-                " something, more often than delta pays for; train on fewer rows"
-            )
         if cost is None:
             return None
         columns = sum(map(self.company.columns, self.company.names))

@@ -28,6 +28,7 @@ from plumbob.protocol import defences, row_noise
 from plumbob.protocol.handshake import Participant, Session, agree
 from plumbob.protocol.journal import State
 from plumbob.protocol.part import ModelPart
+from plumbob.protocol.row_promise import refuse_large_delta, run_failure, spending_of_a_run
 from plumbob.protocol.transcript import Transcript
 from plumbob.protocol.widths import Widths, columns_of, widths_for
 
@@ -83,12 +84,14 @@ class TrainingParty(ABC):
 
     def set_up(self) -> None:
         """Everything before the first step. All that is drawn only once is drawn here."""
+        refuse_large_delta(self.plan, len(self.table))
         self.session = agree(self.participant, self.table.ids, about=self._choice_of_rows())
+        trained = len(self.table) - self.plan.held_out(len(self.table))
         if self.plan.noise == "rows":
-            self.participant.spend_rows(row_noise.rho_of_a_run(self.plan))
-        treatment = row_noise.treatment(
-            self.plan, self.participant.name, self.participant.draws.of("noise at home").draw
-        )
+            self.participant.spend_rows(spending_of_a_run(self.plan, trained))
+        failure = run_failure(self.plan, trained)
+        draw = self.participant.draws.of("noise at home").draw
+        treatment = row_noise.treatment(self.plan, self.participant.name, draw, failure)
         self.shard = build_shard(self.table, self.plan, self.participant.name, self.session.seed, treatment)
         self._refuse_steep_rate()
         self.widths = widths_for(self.plan, len(self.shard))

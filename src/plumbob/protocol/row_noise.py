@@ -32,23 +32,18 @@ class SumUnits:
     """By how many of its units rounding inside the products can change one sum between neighbours."""
 
 
-def row_cost(plan: Plan, units: SumUnits | None = None) -> rows.RowCost | None:
+def row_cost(plan: Plan, failure: float, units: SumUnits | None = None) -> rows.RowCost | None:
     """What a run costs for one row, with the noise that keeps the plan's promise; None where it makes none.
 
-    Without units, in those of `clear`: residuals are cut to `residual_bits`, and sums are exact.
+    `failure` is the chance that the run's arithmetic fails or shows something, which delta pays for. Without units, in
+    those of `clear`: residuals are cut to `residual_bits`, and sums are exact.
     """
     if plan.noise != "rows":
         return None
-    at_home = [home_rho(plan) for party in plan.learners if party.features]
+    at_home = [home_rho(plan, failure) for party in plan.learners if party.features]
     moved = moved_units(plan, units or SumUnits(plan.residual_bits))
     spent = [rho for rho in at_home if rho]
-    return rows.calibrated(plan.epsilon, plan.delta, moved, plan.passes, spent, failure_of(plan))
-
-
-def failure_of(plan: Plan) -> float:
-    """What may go wrong in a run's arithmetic, which delta pays for."""
-    has_many_parties = plan.protocol == "shares" and len(plan.learners) > 2
-    return rows.FAILURE_OF_MANY if has_many_parties else rows.FAILURE
+    return rows.calibrated(plan.epsilon, plan.delta, moved, plan.passes, spent, failure)
 
 
 def moved_units(plan: Plan, units: SumUnits) -> int:
@@ -64,14 +59,14 @@ def sensitivity(plan: Plan, residual_bits: int | None = None) -> rows.Sensitivit
     return rows.Sensitivity.of(norms(plan), plan.feature_bits, bits, has_intercept=plan.intercept)
 
 
-def treatment(plan: Plan, party: str, draw: Draw) -> "HomeTreatment | None":
+def treatment(plan: Plan, party: str, draw: Draw, failure: float) -> "HomeTreatment | None":
     """How a party scales and limits its own rows, where that is paid for."""
-    return HomeTreatment(plan, party, draw) if plan.noise == "rows" else None
+    return HomeTreatment(plan, party, draw, failure) if plan.noise == "rows" else None
 
 
-def rho_of_a_run(plan: Plan) -> float:
+def rho_of_a_run(plan: Plan, failure: float) -> float:
     """All that the plan's epsilon and delta allow a run to spend; the noise that is drawn spends no more."""
-    return rows.total_rho(plan.epsilon, plan.delta, failure_of(plan))
+    return rows.total_rho(plan.epsilon, plan.delta, failure)
 
 
 def norms(plan: Plan) -> tuple[float, ...]:
@@ -79,11 +74,11 @@ def norms(plan: Plan) -> tuple[float, ...]:
     return rows.norms_of(plan.joint_norm, [party.features for party in plan.learners])
 
 
-def home_rho(plan: Plan) -> float:
+def home_rho(plan: Plan, failure: float) -> float:
     """What each party with columns spends on its own rows before training."""
     if not plan.is_whitened:
         return 0.0
-    return rho_at_home(rho_of_a_run(plan), [party.features for party in plan.learners])
+    return rho_at_home(rho_of_a_run(plan, failure), [party.features for party in plan.learners])
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -93,6 +88,8 @@ class HomeTreatment:
     plan: Plan
     party: str
     draw: Draw
+    failure: float
+    """Of the run, as in `row_cost`."""
 
     def fit(self, numbers: Matrix, columns: Sequence[TreatedColumn]) -> FittedRows:
         """Ranges as stated or by noisy quantiles, moments with noise; nothing where the plan leaves columns as is."""
@@ -100,7 +97,7 @@ class HomeTreatment:
             return FittedRows(np.zeros(len(columns)), np.ones(len(columns)), None)
         known = self._known_ranges(columns)
         gamma = gamma_for(self.plan.l2, self.plan.blocks)
-        fitted = home.fit_whitening(numbers, known, home_rho(self.plan), self.draw, gamma)
+        fitted = home.fit_whitening(numbers, known, home_rho(self.plan, self.failure), self.draw, gamma)
         ranges = fitted.scaling.ranges
         whitening = Whitening(fitted.mean, fitted.matrix, fitted.scaling.reach, fitted.norm)
         return FittedRows(

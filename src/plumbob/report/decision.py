@@ -3,6 +3,7 @@
 Each sentence is one that this plan makes true; docs/privacy-officers.md explains them.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,10 +13,9 @@ from plumbob.checking.prediction_rules import answered_rows, carried_in_words
 from plumbob.checking.verdict_words import DEGRADES, LEAKS, ORDER
 from plumbob.counting import counted
 from plumbob.plan import Plan
-from plumbob.privacy.accounting import zcdp_epsilon
 from plumbob.privacy.rows import coin_flip_bound, odds_factor
 from plumbob.protocol.defences import label_cost
-from plumbob.protocol.row_noise import row_cost
+from plumbob.protocol.row_promise import kept_cost
 from plumbob.record import Finding, RunRecord
 from plumbob.report.limits import decided_limits_of
 from plumbob.report.markup import shortened
@@ -188,7 +188,7 @@ def _strength(run: _Sources) -> Iterator[str]:
         yield from warnings(run.record)
     if run.plan.protocol != "clear":
         yield _encryption(run.plan)
-    yield from _promise(run.plan)
+    yield from _promise(run.plan, run.rows)
 
 
 def _encryption(plan: Plan) -> str:
@@ -199,11 +199,11 @@ def _encryption(plan: Plan) -> str:
     return f"Breaking the encryption means factoring a number of {plan.key_bits} bits, which nobody can do today."
 
 
-def _promise(plan: Plan) -> Iterator[str]:
+def _promise(plan: Plan, rows: int) -> Iterator[str]:
     """The sentence that a lawyer understands: how far one person's row can move anybody's guess."""
-    if (of_rows := row_cost(plan)) is not None:
+    if (of_rows := kept_cost(plan, rows)) is not None:
         epsilon = of_rows.epsilon(plan.delta)
-        yield _odds(epsilon, plan.delta, "one person", "without that person's row")
+        yield _odds(epsilon, plan.delta, "one person", "any other values in this person's row")
         yield (
             "For example: whoever would otherwise toss a coin about a person is right at most "
             f"{100 * coin_flip_bound(epsilon, plan.delta):.1f} times in 100."
@@ -212,18 +212,20 @@ def _promise(plan: Plan) -> Iterator[str]:
             yield "Here the noise comes from a seed: this is an experiment, and the promise protects nobody."
     elif plan.noise == "sound" and (of_labels := label_cost(plan)) is not None:
         epsilon = of_labels.zcdp_epsilon(plan.delta)
-        yield _odds(epsilon, plan.delta, "one person's label", "without that label") + " Columns have no such promise."
+        other = "the other label in this person's row"
+        yield _odds(epsilon, plan.delta, "one person's label", other) + " Columns have no such promise."
     elif plan.noise == "none":
         yield "No noise is added: there is no promise in numbers about what a finished model says about one person."
     else:
         yield "Noise is added, but nobody has proved what it promises."
 
 
-def _odds(epsilon: float, delta: float, whom: str, without: str) -> str:
+def _odds(epsilon: float, delta: float, whom: str, other: str) -> str:
     return (
-        f"In numbers: whatever the others saw, the odds of any guess about {whom} move by a factor of at most "
-        f"{odds_factor(epsilon):.3g} (e^{epsilon:.3g}), apart from a chance of one in {1 / delta:,.0f}, beyond what "
-        f"the guesser would believe {without}."
+        f"Differential privacy, in numbers: whatever the others saw, the odds of any guess about {whom} move by a "
+        f"factor of at most {odds_factor(epsilon):.3g} (e^{epsilon:.3g}), apart from a chance of one in "
+        f"{1 / delta:,.0f}, from what the guesser would believe with {other}. "
+        "That this person is in the table is not hidden."
     )
 
 
@@ -259,14 +261,17 @@ def _assumption_lines(run: _Sources) -> Iterator[str]:
             "For the promise in numbers, each organisation shortens its rows as agreed and sends true messages. Nobody "
             "can check this, and the promise does not bind one that cheats."
         )
-    yield f"These rows are used once: {_twice(plan)}."
+    yield f"These rows are used once: {_twice(plan, run.rows)}."
 
 
-def _twice(plan: Plan) -> str:
-    cost = row_cost(plan)
+def _twice(plan: Plan, rows: int) -> str:
+    cost = kept_cost(plan, rows)
     if cost is None:
         return "what several runs tell adds up"
-    factor = odds_factor(zcdp_epsilon(2 * cost.rho, plan.delta))
+    epsilon = (cost.spending + cost.spending).epsilon(plan.delta)
+    if math.isinf(epsilon):
+        return "after a second run like this one, no promise is left"
+    factor = odds_factor(epsilon)
     return f"after a second run like this one, the factor is {factor:.3g}"
 
 

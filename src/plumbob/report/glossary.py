@@ -68,7 +68,8 @@ GLOSSARY = (
     Entry(
         "epsilon and delta",
         ("epsilon", "delta"),
-        "A promise in numbers about one person: because of that person's row, the odds of any guess move by a factor "
-        "of at most e to the epsilon, except with probability delta.",
+        "Differential privacy, a promise in numbers about one person: the odds of any guess move by a factor of at "
+        "most e to the epsilon, except with probability delta, from what they would be with any other values in this "
+        "person's row. It does not hide that the person is in the table.",
     ),
 )

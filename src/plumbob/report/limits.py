@@ -49,6 +49,6 @@ def _of_noise(plan: Plan) -> Iterator[str]:
     if plan.noise == "rows":
         yield "Who takes part and how many, held-out rows, later predictions: the promise about rows leaves these out."
     if plan.noise == "sound":
-        yield "The noise is a promise about single labels, not about whole rows, and not about columns."
+        yield "The noise gives differential privacy to single labels, not about whole rows, and not about columns."
     if plan.label_flip_epsilon:
-        yield "Flipped labels are a promise about labels, not about columns."
+        yield "Flipped labels give differential privacy to labels, not about columns."

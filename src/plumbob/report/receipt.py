@@ -11,7 +11,8 @@ from plumbob.plan import Plan
 from plumbob.privacy.rows import RowCost
 from plumbob.protocol.defences import label_cost, noise_std
 from plumbob.protocol.lattice_sets import LatticeShape, most_opened_bits
-from plumbob.protocol.row_noise import norms, row_cost
+from plumbob.protocol.row_noise import norms
+from plumbob.protocol.row_promise import kept_cost
 from plumbob.record import PartyRecord, RunRecord
 
 
@@ -70,18 +71,26 @@ def _trust_in_words(shape: LatticeShape) -> str:
     )
 
 
-def noise_in_words(plan: Plan) -> str:
-    """Its kind, each party's deviation and, where that is a promise, what a label costs."""
+def noise_in_words(plan: Plan, rows: int = 0) -> str:
+    """Its kind, each party's deviation and, where that is a promise, what a row or a label costs.
+
+    `rows` are training rows, 0 before they are known.
+    """
     if plan.noise == "none":
         return "none"
-    if (of_rows := row_cost(plan)) is not None:
+    if (of_rows := kept_cost(plan, rows)) is not None:
         return _row_noise_in_words(plan, of_rows)
+    if plan.noise == "rows":
+        return "rows: the arithmetic of this run fails too often for its delta to pay for, so that nothing is promised"
     stds = ", ".join(f"{party.name} std {noise_std(plan, party.role):.4g}" for party in plan.learners)
     cost = label_cost(plan)
     if cost is None:
         return f"{plan.noise}: {stds}"
     proved, analytic = cost.zcdp_epsilon(plan.delta), cost.analytic_epsilon(plan.delta)
-    return f"{plan.noise}: {stds}; a label costs epsilon {proved:.3g} (zCDP, proved) or {analytic:.3g} (analytic)"
+    return (
+        f"{plan.noise}: {stds}; a label costs epsilon {proved:.3g} (differential privacy by zCDP, proved) or"
+        f" {analytic:.3g} (analytic)"
+    )
 
 
 def _row_noise_in_words(plan: Plan, cost: RowCost) -> str:
@@ -91,7 +100,7 @@ def _row_noise_in_words(plan: Plan, cost: RowCost) -> str:
     return (
         f"rows: rows clipped to {limits}; every party adds noise of {cost.std / cost.sensitivity:.4g} sensitivities"
         f" (sigma {cost.std}, Delta {cost.sensitivity} units) in each of {cost.passes} passes{at_home}; a row costs"
-        f" epsilon {cost.epsilon(plan.delta):.3g} at delta {plan.delta:g} (zCDP, proved); a privacy loss distribution"
-        f" says {cost.unproved_epsilon(plan.delta):.3g}, which is not proved for what is drawn; the promise holds"
-        f" {BOUND}"
+        f" epsilon {cost.epsilon(plan.delta):.3g} at delta {plan.delta:g} (differential privacy by zCDP, proved); a"
+        f" privacy loss distribution says {cost.unproved_epsilon(plan.delta):.3g}, which is not proved for what is"
+        f" drawn; the promise holds {BOUND}"
     )

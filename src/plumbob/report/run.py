@@ -246,7 +246,7 @@ def receipt_section(record: RunRecord) -> Section:
 
 def receipt_lines(record: RunRecord) -> list[list[str]]:
     """(what, value) each."""
-    noise = noise_in_words(record.parsed_plan)
+    noise = noise_in_words(record.parsed_plan, record.rows)
     lines = [["plan hash", record.plan_hash], ["keys", keys_in_words(record)], ["noise", noise]]
     lines += [["randomness", record.randomness], ["leaks accepted", _setting(record.accepted_leaks)]]
     if record.by_place:

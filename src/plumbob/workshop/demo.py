@@ -46,8 +46,8 @@ RUNS: Mapping[str, Mapping[str, Any]] = {
 STORIES = {
     "exchange": "each party sees its own gradient in every step; the fund solves its equations for the bank's labels",
     "exchange with noise": (
-        f"the bank adds noise before it encrypts: every label has epsilon {EPSILON:g} and delta 1e-6, whatever "
-        "the fund does; nothing is promised about columns"
+        f"the bank adds noise before it encrypts: every label has differential privacy with epsilon {EPSILON:g} and "
+        "delta 1e-6, whatever the fund does; nothing is promised about columns"
     ),
     "shares": "nobody sees a gradient, and the weights stay shared: the parties score new rows together",
 }

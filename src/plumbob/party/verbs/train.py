@@ -84,7 +84,8 @@ def _book(home: Home, plan: Plan, table: Table | None, journal: SqliteJournal) -
     if table is None:
         return
     if home.identity.name == plan.label_party.name:
-        LabelBudget.of(home).book(plan, journal.identity(), table.ids, home.settings.label_epsilon)
+        own = home.settings
+        LabelBudget.of(home).book(plan, journal.identity(), table.ids, own.label_epsilon, own.most_delta)
     else:
         prediction.book_held_out(home, plan, journal, len(table))
 

@@ -51,7 +51,8 @@ class CanaryResult:
         low, high = self.interval
         return (
             f"Of {self.canaries} canaries, rows whose labels are coin flips, whoever sees the weights and knows all "
-            f"else names {self.share:.1%} ({low:.1%} to {high:.1%}); the promise allows {self.bound:.1%}."
+            f"else names {self.share:.1%} ({low:.1%} to {high:.1%}); the promise (differential "
+            f"privacy) allows {self.bound:.1%}."
         )
 
 

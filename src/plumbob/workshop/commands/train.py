@@ -4,7 +4,6 @@ Until the run is finished its folder also holds what a later start needs to resu
 is set aside until the new one is finished too.
 """
 
-import math
 import shlex
 import sys
 import time
@@ -25,9 +24,8 @@ from plumbob.errors import DataError
 from plumbob.party.home import ROW_BUDGET
 from plumbob.party.row_budget import RowBudget
 from plumbob.plan import Plan, suggested_keys
-from plumbob.privacy.accounting import zcdp_epsilon
 from plumbob.protocol.outcome import unfinished_record
-from plumbob.protocol.row_noise import rho_of_a_run
+from plumbob.protocol.row_promise import spending_of_a_run
 from plumbob.record import RunRecord
 from plumbob.report.progress import StepProgress
 from plumbob.report.results import lines_of, make_folder, write_report
@@ -191,16 +189,18 @@ def _book_rows(plan: Plan, loaded: LoadedTables, out: Path, is_resumed: bool) ->
     if plan.noise != "rows" or plan.protocol == "clear":
         return []
     ledger, ids = RowBudget(out / ROW_BUDGET), loaded.tables[plan.label_party.name].ids
+    trained = len(ids) - plan.held_out(len(ids))
     # Here nobody is to be refused: all parties' rows are in one process, and an experiment may be repeated.
     spent = (
-        ledger.spent(ids)
+        ledger.spent(ids, plan.delta)
         if is_resumed
-        else ledger.book(SYSTEM_RANDOMNESS.draw(16).hex(), ids, rho_of_a_run(plan), math.inf)
+        else ledger.book(SYSTEM_RANDOMNESS.draw(16).hex(), ids, spending_of_a_run(plan, trained))
     )
     return [
-        f"With this run the rows have spent epsilon {zcdp_epsilon(spent, plan.delta):.3g} (delta {plan.delta:g}) in the"
+        f"With this run the rows have spent epsilon {spent.epsilon(plan.delta):.3g} (delta {plan.delta:g}) in the"
         f" runs of this folder, {ROW_BUDGET} counts them; `plumbob runs` adds up the runs of several folders. Between"
         " organisations every party keeps such a ledger and refuses a run beyond its most_epsilon."
+        " A ledger counts by id: to it, a person under another id column is another person."
     ]
 
 

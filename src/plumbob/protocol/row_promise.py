@@ -1,0 +1,51 @@
+"""What a plan promises about whole rows, for as many rows as a run has: its own failures included.
+
+How often the arithmetic of a run fails, or a mask of it shows something, follows from public numbers: rows, parties,
+columns and passes. delta pays for it (docs/privacy.md, Lemma 10).
+"""
+
+from plumbob.errors import PlanError, PrivacyError
+from plumbob.plan import Plan
+from plumbob.plan.rules import delta_mistake
+from plumbob.privacy.rows import RowCost, RowSpending
+from plumbob.protocol.lattice_sets import FAILURE_BITS, FAILURE_BITS_OF_STAGES, HIDING_BITS, LatticeShape
+from plumbob.protocol.row_noise import rho_of_a_run, row_cost
+
+
+def run_failure(plan: Plan, rows: int) -> float:
+    """Of a run with this many training rows; where they are not known yet (0), the most that any run is allowed."""
+    if plan.protocol != "shares" or plan.scheme != "lattice":
+        return 0.0
+    if rows:
+        return LatticeShape(plan, rows).failure
+    if len(plan.learners) == 2:
+        return 2.0**-FAILURE_BITS
+    return 2.0**-FAILURE_BITS_OF_STAGES + 2.0**-HIDING_BITS
+
+
+def promised_cost(plan: Plan, rows: int) -> RowCost | None:
+    """What a run with this many training rows costs for one row, in the units of `clear`; None without a promise.
+
+    PrivacyError where the plan promises more than such a run keeps.
+    """
+    return row_cost(plan, run_failure(plan, rows)) if plan.noise == "rows" else None
+
+
+def kept_cost(plan: Plan, rows: int) -> RowCost | None:
+    """The same for a report, which must show a run of an earlier version that promised too much: None there as well."""
+    try:
+        return promised_cost(plan, rows)
+    except PrivacyError:
+        return None
+
+
+def spending_of_a_run(plan: Plan, rows: int) -> RowSpending:
+    """The most that a run with this many training rows spends of each."""
+    failure = run_failure(plan, rows)
+    return RowSpending(rho_of_a_run(plan, failure), failure)
+
+
+def refuse_large_delta(plan: Plan, rows: int) -> None:
+    """A plan may not know its rows; a run does. Raises PlanError."""
+    if plan.noise in ("rows", "sound") and (mistake := delta_mistake(plan.delta, rows)) is not None:
+        raise PlanError(mistake)
