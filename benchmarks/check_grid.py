@@ -138,11 +138,20 @@ def cells(turn: int = 0) -> list[Cell]:
         {"split": (11, 12), "batch_size": 128, "epochs": 10, "batches": "fixed"},
         {"split": (11, 12), "batches": "full", "epochs": 40},
         {"split": (11, 12), "batch_size": 64, "epochs": 20, "label_flip_epsilon": 1.0},
-        {"split": (11, 12), "batch_size": 8, "epochs": 5, "sigmoid": "minimax", "learning_rate": 0.02, "row_norm": 1.0},
+        {
+            "split": (11, 12),
+            "protocol": "clear",
+            "batch_size": 8,
+            "epochs": 5,
+            "sigmoid": "minimax",
+            "learning_rate": 0.02,
+            "row_norm": 1.0,
+        },
     ]
     for keys in corners:
         split = keys.pop("split")
-        add("credit", 600 if keys.get("batch_size", 0) == 1 else 1000, split, protocol="exchange", **keys)
+        rows = 600 if keys.get("batch_size", 0) == 1 else 1000
+        add("credit", rows, split, **{"protocol": "exchange", **keys})
     # Active attacks need messages: few rows, and one epoch of them.
     active: list[dict[str, Any]] = [
         {"protocol": "exchange", "batch_size": 32, "replies": "paper"},

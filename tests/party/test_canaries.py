@@ -18,9 +18,10 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from plumbob.crypto import Randomness, engines, paillier
+from plumbob.crypto.draws import LINK_BYTES
 from plumbob.data import Column, Table
 from plumbob.plan import Plan
-from plumbob.protocol.handshake import NONCE_BYTES, profile_of
+from plumbob.protocol.handshake import profile_of
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.transcript import Transcript
 from tests.party.processes import PATIENCE
@@ -98,11 +99,13 @@ def secrets_of(organisations: Organisations, name: str) -> Secrets:
         anywhere += number_forms(column.values.tolist())
     anywhere += [identity.encode() for identity in table.ids]
     for verb in ("align", "train"):
-        drawn = kept_by(organisations, name, verb, "draws")[NONCE_BYTES:]
+        drawn = kept_by(organisations, name, verb, "draws")
         for start in range(0, len(drawn) - PIECE, max(PIECE, len(drawn) // 100)):
             anywhere += forms(drawn[start : start + PIECE])
     for prime in primes_of(organisations, name)[:2]:
         anywhere += integer_forms(prime)
+    for drawn_from in (*leaves_of(organisations, name), *links_of(organisations, name)):
+        anywhere += forms(drawn_from)
     anywhere += masks_of(organisations, name)
     anywhere += noise_of(organisations, name)
     saved = organisations.run_folder(name) / "parties" / name / "transcript.npz"
@@ -151,8 +154,7 @@ def noise_of(organisations: Organisations, name: str) -> Iterator[bytes]:
 
 def primes_of(organisations: Organisations, name: str) -> tuple[int, int, int]:
     """p, q and their product: the key is what these draws make, once more."""
-    drawn = kept_by(organisations, name, "train", "draws")
-    position = NONCE_BYTES
+    drawn, position = kept_by(organisations, name, "train", "own key"), 0
 
     def read(count: int) -> bytes:
         nonlocal position
@@ -309,12 +311,15 @@ def test_nothing_secret_leaves_its_place(organisations: Organisations) -> None:
 
 
 def assert_found_at_home(organisations: Organisations) -> None:
-    """The search finds what is there: draws in the own journal, the public key in the peer's, rows in their file."""
+    """The search finds what is there: the own journal's link, the peer's public key, rows in their file."""
     for name, peer in (NAMES, NAMES[::-1]):
         own, theirs = journals_of(organisations, name), journals_of(organisations, peer)
         secrets = secrets_of(organisations, name)
-        pieces = first_draws(organisations, name)
-        assert len({needle for _, needle in found_in(own, pieces)}) > len(pieces) // 2
+        assert found_in(own, leaves_of(organisations, name))
+        # The last one may have been on its way to the disk.
+        *finished, last, latest = links_of(organisations, name)
+        assert found_in(own, [last, latest])
+        assert found_in(own, finished) == []
         assert found_in([organisations.home(name) / "key.pem"], secrets.anywhere)
         assert len(found_in([organisations.folder / f"{name}.csv"], secrets.anywhere)) > COMMON
         modulus = primes_of(organisations, name)[2]
@@ -337,7 +342,8 @@ def assert_reported_at_home(organisations: Organisations) -> None:
 def assert_forgotten(organisations: Organisations) -> None:
     """When the run is over, what keys and masks were made of has left the own disk too."""
     for name in NAMES:
-        assert found_in(journals_of(organisations, name), first_draws(organisations, name)) == []
+        drawn_from = [*leaves_of(organisations, name), *links_of(organisations, name)]
+        assert found_in(journals_of(organisations, name), drawn_from) == []
 
 
 def journals_of(organisations: Organisations, name: str) -> list[Path]:
@@ -346,7 +352,12 @@ def journals_of(organisations: Organisations, name: str) -> list[Path]:
     return [file for file in files_of(organisations, name) if file.parent == place and "journal" in file.name]
 
 
-def first_draws(organisations: Organisations, name: str) -> list[bytes]:
-    """Of which the Paillier key is made."""
-    drawn = kept_by(organisations, name, "train", "draws")
-    return [drawn[start : start + PIECE] for start in range(NONCE_BYTES, 20 * PIECE + NONCE_BYTES, PIECE)]
+def leaves_of(organisations: Organisations, name: str) -> list[bytes]:
+    """What the set-up draws from, the Paillier key among it."""
+    return [kept_by(organisations, name, "train", "leaf")[:LINK_BYTES]]
+
+
+def links_of(organisations: Organisations, name: str) -> list[bytes]:
+    """What every later step drew from."""
+    links = kept_by(organisations, name, "train", "links")
+    return [links[start : start + LINK_BYTES] for start in range(0, len(links), LINK_BYTES)]

@@ -1,6 +1,7 @@
 """What to change in another system's job, in that system's own words: its settings, not our flags."""
 
 from plumbob.jobs.reading import Job
+from plumbob.plan import PROTOCOLS
 
 KEYS = {
     "hetero_lr": "set encrypt_param.key_length to 2048 or more",
@@ -46,7 +47,7 @@ def _fate(job: Job, protocol: str, attack: str) -> str:
     if job.component in WITHOUT_ARBITER:
         own = "let an organisation be arbiter that is neither guest nor host, or " if attack == "arbiter-key" else ""
         return f"{own}use {WITHOUT_ARBITER[job.component]}, which has no arbiter and shows no gradients"
-    if protocol == "exchange":
+    if PROTOCOLS[protocol].shows_gradients:
         return (
             "set reveal_every_iter to false" if job.component == "hetero_sshe_lr" else "set early_stop to diff or abs"
         )

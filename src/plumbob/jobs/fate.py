@@ -310,7 +310,7 @@ def _read_sshe(draft: JobDraft, kind: str) -> None:
     elif kind == "sshe_lr" and stop == "weight_diff":
         _open_weights(draft)
     else:
-        draft.keys |= {"protocol": "shares", "open": "own", "scheme": "paillier", "sigmoid": "taylor"}
+        draft.keys |= {"protocol": "sshe", "open": "own", "sigmoid": "taylor"}
         if draft.keys.get("batches") != "full":
             draft.keys["batches"] = "fixed"
             settings.read.append(Read("batches", "fixed", "default", settings.defaults.source))

@@ -42,7 +42,7 @@ def plan_to_check(job: Job, flags: Mapping[str, Any]) -> tuple[Plan, Job]:
     job = replace(job, remarks=(*different, *job.remarks), no_all_clear=(*unseen, *job.no_all_clear))
     if others.get("key_bits") in PROFILE_BITS:
         keys.pop("test_only_keys", None)
-    return Plan.for_columns(features, title=f"from {job.system}", **{**keys, **others}), job
+    return Plan.of_job(features, title=f"from {job.system}", **{**keys, **others}), job
 
 
 def _contradictions(job: Job, flags: Mapping[str, Any]) -> list[str]:
@@ -71,7 +71,7 @@ def _differences(job: Job, plan: Plan) -> list[str]:
     lines = []
     for name, before in job.keys.items():
         now = getattr(plan, name)
-        if name not in ("test_only_keys", "scheme", "sigmoid", "unmasked_gradients_for_the_arbiter") and now != before:
+        if name not in ("test_only_keys", "sigmoid", "unmasked_gradients_for_the_arbiter") and now != before:
             reason = f": {REASONS[name]}" if name in REASONS else ""
             lines.append(f"{name}: {shown(before)} in the job, {_value_in_words(name, now)} here{reason}")
     if job.has_arbiter:

@@ -140,7 +140,7 @@ def _common_keys(settings: JobSettings) -> dict[str, Any]:
         keys |= {"batch_size": whole("batch_size", size), "batches": "fixed"}
         settings.read.append(Read("batches", "fixed", "default", settings.defaults.source))
     settings.read.append(Read("start", "zeros", "default", settings.defaults.source, "zero"))
-    keys |= {"start": "zero", "sigmoid": "taylor", "scheme": "paillier", "l2": _penalty(settings)}
+    keys |= {"start": "zero", "sigmoid": "taylor", "l2": _penalty(settings)}
     return keys
 
 
@@ -170,7 +170,8 @@ def _share_keys(settings: JobSettings, model: Model, remarks: list[str]) -> dict
         remarks.append(
             "Shares are held by the SPU's computing nodes; they are judged as held by the parties themselves."
         )
-    return {"protocol": "shares", "open": "own" if is_reported else "never"}
+    protocol = "hess" if model.kind == "HESSLogisticRegression" else "spu"
+    return {"protocol": protocol, "open": "own" if is_reported else "never"}
 
 
 def _vertical_keys(settings: JobSettings) -> dict[str, Any]:

@@ -57,7 +57,8 @@ class Plan(PlanSettings):
     @classmethod
     def of_job(cls, features: Sequence[int], **keys: Any) -> Self:
         """The same, of another system's job, whose protocol may be one that only `check` knows."""
-        return cls._from_values(_with_parties(features, keys), [])
+        others = {name: value for name, value in keys.items() if name != "protocol"}
+        return cls._from_values(_with_parties(features, keys), unknown_flags(others))
 
     @classmethod
     def _from_values(cls, values: dict[str, Any], mistakes: list[str]) -> Self:

@@ -14,7 +14,7 @@ from plumbob.protocol.row_noise import rho_of_a_run, row_cost
 
 def run_failure(plan: Plan, rows: int) -> float:
     """Of a run with this many training rows; where they are not known yet (0), the most that any run is allowed."""
-    if plan.protocol != "shares" or plan.scheme != "lattice":
+    if not plan.kind.has_lattices:
         return 0.0
     if rows:
         return LatticeShape(plan, rows).failure
