@@ -10,6 +10,7 @@ from plumbob.errors import CryptoError
 
 SHAPE = ProductShape(rows=64, columns=8, bits=20)
 
+
 def test_costs_are_those_of_one_operation() -> None:
     """Twice as many rows cost twice as much: what is measured is per row and per entry, whatever the sample was."""
     key = paillier.generate(profiles.TEST_ONLY, engines.choose("auto", 1))

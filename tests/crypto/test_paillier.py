@@ -31,9 +31,7 @@ def phe_pair(key: PrivateKey) -> tuple[Any, Any]:
 
 
 @pytest.fixture(params=[768, 2048])
-def oracle_key(
-    request: pytest.FixtureRequest, paillier_key: PrivateKey, standard_key: PrivateKey
-) -> PrivateKey:
+def oracle_key(request: pytest.FixtureRequest, paillier_key: PrivateKey, standard_key: PrivateKey) -> PrivateKey:
     """A short key for many vectors, and one of the default length for some."""
     return paillier_key if request.param == 768 else standard_key
 

@@ -124,9 +124,7 @@ def score(parties: Mapping[str, object], guesses: Mapping[int, Sequence[int]]) -
     return Score(right, sum(len(guess) for guess in guesses.values()))
 
 
-def against(
-    attacker: type[ExchangeParty], victim: type[PublicKey], plan: Plan, draws: Draws | None = None
-) -> Played:
+def against(attacker: type[ExchangeParty], victim: type[PublicKey], plan: Plan, draws: Draws | None = None) -> Played:
     """The label party attacks a feature party that uses its key through `victim`."""
     own = {} if draws is None else {"label": draws}
     cast = {"label": attacker, "features": victim_on(victim)}
