@@ -5,14 +5,14 @@ that holds the label learns what own columns say about it, and what a model trai
 what an attack must beat. It also rehearses the training with made-up columns for its peers (`rehearsal.py`).
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.arrays import Matrix, Vector
-from plumbob.checking.rehearsal import Advantages, can_rehearse, rehearsed
+from plumbob.checking.figures import Advantages, AtHome
+from plumbob.checking.rehearsal import can_rehearse, rehearsed
 from plumbob.data import Table, batches, build_shard, seed_from_int
 from plumbob.model import logistic, metrics
 from plumbob.model.sigmoid import SIGMOIDS
@@ -24,23 +24,6 @@ SAMPLED = 20
 MOST_STEPS = 3000
 """Of the local training: its quality does not change much after them."""
 LARGEST_SCORE = 1e3
-
-
-@dataclass(frozen=True)
-class AtHome:
-    """A few numbers about one party's own table; no row of it is kept."""
-
-    party: str
-    rank: float
-    """Of a batch of own columns, the mean over some batches."""
-    two_valued: int
-    """Own columns with exactly two values."""
-    general_auc: float | None = None
-    """What own columns say about labels, at the label party."""
-    trained_auc: float | None = None
-    """What they say in a model trained as the plan says, at the label party."""
-    rehearsed: Mapping[str, Advantages] = field(default_factory=dict)
-    """By feature party and attack, what trainings at home came to, at the label party."""
 
 
 def at_home(plan: Plan, table: Table, party: str) -> AtHome:

@@ -12,10 +12,9 @@ from typing import Any
 from plumbob.checking import catalogue
 from plumbob.checking.advice import fix_for, notes_for
 from plumbob.checking.arbiter_rules import arbiter_findings
-from plumbob.checking.at_home import AtHome
 from plumbob.checking.catalogue import AttackEntry
 from plumbob.checking.coalitions import JOINT, Coalition, coalitions
-from plumbob.checking.figures import Figures
+from plumbob.checking.figures import AtHome, Figures
 from plumbob.checking.findings import Findings, worst_first
 from plumbob.checking.key_rules import key_findings
 from plumbob.checking.ledger import gains

@@ -1,14 +1,14 @@
 """The numbers that a plan fixes before any data are seen, as rules and the ledger need them."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import NormalDist
 
 import numpy as np
 
 from plumbob.arrays import Vector
-from plumbob.checking.at_home import AtHome
 from plumbob.checking.coalitions import JOINT
 from plumbob.crypto.paillier import SLACK_BITS
 from plumbob.data import largest_batch, steps_per_epoch
@@ -35,6 +35,27 @@ FEW_COLUMNS_AUCS = (0.55, 0.64, 0.72)
 USUAL_AUCS = (0.70, 0.79, 0.88, 0.97)
 HARD_AUCS, EASY_AUC, EASY_AUCS = (0.70, 0.78, 0.84), 0.92, (0.90, 0.94, 0.985)
 """AUCs of a party's columns: a few, usual ones, and beside a label party whose own say little, or nearly all."""
+
+
+Advantages = dict[str, tuple[float, ...]]
+"""By attack, one for each rehearsal."""
+
+
+@dataclass(frozen=True)
+class AtHome:
+    """A few numbers about one party's own table; no row of it is kept."""
+
+    party: str
+    rank: float
+    """Of a batch of own columns, the mean over some batches."""
+    two_valued: int
+    """Own columns with exactly two values."""
+    general_auc: float | None = None
+    """What own columns say about labels, at the label party."""
+    trained_auc: float | None = None
+    """What they say in a model trained as the plan says, at the label party."""
+    rehearsed: Mapping[str, Advantages] = field(default_factory=dict)
+    """By feature party and attack, what trainings at home came to, at the label party."""
 
 
 @dataclass(frozen=True)

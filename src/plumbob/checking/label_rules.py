@@ -3,9 +3,8 @@
 import math
 from dataclasses import dataclass, replace
 
-from plumbob.checking.certainty import Solve, sure_reach
 from plumbob.checking.figures import USUAL_AUC, Figures
-from plumbob.checking.forecast import Forecast, reading
+from plumbob.checking.forecast import Forecast, Solve, reading, sure_reach
 from plumbob.checking.rules import Judgement, blocked, not_applicable, without_sums
 from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS
 from plumbob.counting import counted

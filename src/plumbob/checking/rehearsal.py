@@ -1,7 +1,7 @@
 """Trainings at home: a label party's own rows, made-up columns for its peers, and what the peers' attacks then reach.
 
 Whether solving sums for labels tells more than the attacker's own part of the model depends on how steps, starts, noise
-and columns play together, and formulas catch that roughly (`certainty.py`). A party that holds the label can do better.
+and columns play together, and formulas catch that roughly (`forecast.py`). A party that holds the label can do better.
 It trains in the clear as the plan says, a few times, each time with other columns in its peers' place. They share
 their variance among directions as its own columns do, say about labels what columns of this kind may say, from little
 to much, and are related to its own ones or not. An attack that leaks in every rehearsal is announced. Nothing is sent
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.arrays import Matrix, Vector
+from plumbob.checking.figures import Advantages
 from plumbob.data import batches, seed_from_int, steps_per_epoch
 from plumbob.data.shards import clipped
 from plumbob.model import intervals, logistic, metrics
@@ -42,10 +43,6 @@ ONE_COLUMN_AUCS, FEW_COLUMNS_AUCS, ANY_AUCS, LARGEST_AUC = (0.5, 0.7), (0.52, 0.
 FEW_COLUMNS = 3
 RELATED = 0.7
 """The correlation of the peers' main directions with one's own, in every other rehearsal."""
-
-
-Advantages = dict[str, tuple[float, ...]]
-"""By attack, one for each rehearsal."""
 
 
 def can_rehearse(plan: Plan, rows: int) -> bool:

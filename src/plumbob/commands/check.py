@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plumbob.callbacks import Tell
-from plumbob.checking.at_home import AtHome, at_home
 from plumbob.checking.check import assumptions, check, notes, prices_of_noise
 from plumbob.checking.explain import explain
+from plumbob.checking.figures import AtHome
 from plumbob.checking.findings import lines_of, short_lines
 from plumbob.checking.verdict_words import DEGRADES, LEAKS
 from plumbob.commands.flags import plan_from
@@ -118,6 +118,9 @@ def known_at_home(plan: Plan, given: str, id_words: Sequence[str], label_column:
     if is_label_party and label_column is None:
         raise DataError(f"{file}: {party} holds the label; name its column with --label COLUMN")
     table = read_table(file, own_id_column(id_words, party), label_column if is_label_party else None)
+    # Late: only this flag rehearses.
+    from plumbob.checking.at_home import at_home
+
     return at_home(plan, table, party)
 
 
