@@ -10,7 +10,7 @@ import numpy as np
 
 from plumbob.arrays import Vector
 from plumbob.checking.coalitions import JOINT
-from plumbob.crypto.paillier import SLACK_BITS
+from plumbob.crypto.profiles import SLACK_BITS
 from plumbob.data import largest_batch, steps_per_epoch
 from plumbob.model.sigmoid import LINEAR, SIGMOIDS
 from plumbob.model.starts import uniform_reach

@@ -1,7 +1,7 @@
-"""What a plan will cost: bytes exactly from the widths, minutes from a short measurement of the engine installed here.
+"""What a plan will cost: bytes exactly from the schedule, minutes from a short measurement here.
 
 An estimate is for all parties on this machine, as `train` runs them; parties on machines of their own share the work.
-The times of single operations are those by which `engine = "auto"` chooses (`crypto.calibration`).
+The times of single operations are measured (`crypto.calibration`).
 """
 
 import resource
@@ -19,7 +19,7 @@ from plumbob.crypto.calibration import Costs, measured
 from plumbob.crypto.engines import Engine, ProductShape
 from plumbob.data import store
 from plumbob.plan import Plan
-from plumbob.protocol.messages import HEADER
+from plumbob.protocol.schedules import training_schedule
 from plumbob.protocol.widths import slots_for
 
 MEBIBYTE = 2**20
@@ -44,8 +44,6 @@ class ProductCost:
     terms: int
     sums: int
     replies: int
-    handed_back: int
-    """Bytes, 0 where both sides keep what they have."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +56,7 @@ class Estimate:
     step_seconds: float
     minutes: float
     bytes_sent: int
-    """Of all parties together, in training's messages; the handshake adds some kilobytes."""
+    """Of all parties together, in training's messages; the greeting adds some kilobytes."""
     megabytes_sent: float
     peak_memory_mib: float
     temporary_files_mib: float
@@ -100,20 +98,18 @@ def estimate(plan: Plan, rows: int | None = None, jobs: int | None = None, trial
         native = lattice.choose("auto", jobs)
         cost = lattice_cost(figures, native)
         return _estimate(
-            figures, native.name, cost.setup_seconds, cost.step_seconds, cost.bytes_sent, float(cost.key_memory)
+            figures, native.name, cost.setup_seconds, cost.step_seconds, bytes_sent(figures), float(cost.key_memory)
         )
     engine = engines.choose("auto", jobs or engines.cores())
     trials = trials or Trials()
     key, setup, memory = trials.key(plan, engine)
-    products = list(products_of(figures, key, figures.batch))
+    products = list(products_of(figures))
     costs = trials.costs(key, _shape(figures, products))
     # Each party has a key of its own and tables for every peer's; an arbiter's is everybody's.
     keys = 1 if plan.arbiter is not None else len(plan.learners)
     holders = len(plan.parties)
     seconds = step_seconds(figures, products, costs)
-    return _estimate(
-        figures, engine.name, keys * setup, seconds, bytes_sent(figures, key), memory * (keys * holders - 1)
-    )
+    return _estimate(figures, engine.name, keys * setup, seconds, bytes_sent(figures), memory * (keys * holders - 1))
 
 
 def _estimate(figures: Figures, engine: str, setup: float, step: float, sent: int, tables: float) -> Estimate:
@@ -150,42 +146,22 @@ def _files_beside(cost: Estimate) -> str:
 # Shapes.
 
 
-def products_of(figures: Figures, key: PrivateKey, rows: int) -> Iterator[ProductCost]:
-    """Every use of the primitive in a step with this many rows."""
+def bytes_sent(figures: Figures) -> int:
+    """By all parties, headers included: what the schedule adds up to, held-out rows not counted."""
+    return training_schedule(figures.plan.replace(test_share=0.0), figures.rows).total_bytes
+
+
+def products_of(figures: Figures) -> Iterator[ProductCost]:
+    """Every use of the primitive in a usual step."""
     plan = figures.plan
     for learner in plan.learners:
         columns = figures.columns(learner.name)
         if not columns:
             continue
-        slots = slots_for(plan, figures.widths, key.public, columns, figures.rows)
-        terms = rows
+        slots = slots_for(plan, figures.widths, columns, figures.rows)
         helpers = 1 if plan.kind.has_arbiter else len(plan.learners) - 1
         for _ in range(helpers):
-            yield ProductCost(terms, columns, slots.replies, slots.opened_bytes)
-
-
-def bytes_sent(figures: Figures, key: PrivateKey) -> int:
-    """By all parties in all steps, headers included."""
-    steps = figures.steps // figures.plan.passes
-    usual = _bytes_of_step(figures, key, figures.batch)
-    last = _bytes_of_step(figures, key, figures.longest_batch)
-    return (usual * (steps - 1) + last) * figures.plan.passes
-
-
-def _bytes_of_step(figures: Figures, key: PrivateKey, rows: int) -> int:
-    plan, size = figures.plan, key.public.ciphertext_bytes
-    if plan.kind.has_arbiter:
-        # Scores to the label party and joint residuals back, for each feature party; then everybody's sums.
-        vectors = 2 * len(plan.feature_parties) * (HEADER.size + rows * size)
-        return vectors + sum(
-            2 * HEADER.size + product.replies * size + product.handed_back
-            for product in products_of(figures, key, rows)
-        )
-    total = 0
-    for product in products_of(figures, key, rows):
-        back = HEADER.size + product.handed_back if product.handed_back else 0
-        total += 2 * HEADER.size + (product.terms + product.replies) * size + back
-    return total
+            yield ProductCost(figures.batch, columns, slots.replies)
 
 
 # Time.

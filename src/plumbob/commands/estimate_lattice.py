@@ -1,4 +1,4 @@
-"""What `shares` by lattices costs: bytes exactly from the layouts, seconds from one small product of each kind."""
+"""What the products of `shares` cost: seconds from one small product of each kind, and the keys' memory."""
 
 import time
 from collections.abc import Callable
@@ -10,20 +10,10 @@ from plumbob.checking.figures import Figures
 from plumbob.crypto import SYSTEM_RANDOMNESS, lattice
 from plumbob.crypto.lattice import Context, KeyProof, KeyTest, Layout, OwnerKey, SlotLayout, TestedKey
 from plumbob.crypto.lattice.context import SEED_BYTES
-from plumbob.protocol.handshake import HASH_BYTES
-from plumbob.protocol.lattice_keys import COMMITMENT_BYTES
 from plumbob.protocol.lattice_sets import TERMS, LatticeShape
-from plumbob.protocol.lattice_shares import ELEMENT_BYTES
-from plumbob.protocol.messages import HEADER
-from plumbob.protocol.openings import WEIGHTS
-from plumbob.protocol.widths import columns_of
 
-TEST_BYTES = COMMITMENT_BYTES + 2 * SEED_BYTES + 1
-"""Of a key's test, besides the challenge."""
 TRIES = 5
 """Of a product that is timed."""
-TEST_MESSAGES = 5
-"""The keys themselves, and the four that test them; all at once, in either direction."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +22,6 @@ class LatticeCost:
 
     setup_seconds: float
     step_seconds: float
-    bytes_sent: int
     key_memory: int
     """Bytes of all keys before the first pass, in one process."""
 
@@ -51,7 +40,6 @@ def lattice_cost(figures: Figures, engine: lattice.LatticeEngine) -> LatticeCost
     return LatticeCost(
         setup_seconds=figures.plan.passes * keys,
         step_seconds=staged + polynomials * product_seconds,
-        bytes_sent=bytes_sent(shape),
         key_memory=key_memory(shape),
     )
 
@@ -62,53 +50,6 @@ def key_memory(shape: LatticeShape) -> int:
     for stage in shape.stages:
         ends += [shape.profile[2]] * len(shape.pieces) * (len(stage.owners) + stage.pairs)
     return shape.plan.passes * sum(8 * len(one.primes) * one.degree + one.polynomial_bytes for one in ends)
-
-
-def bytes_sent(shape: LatticeShape) -> int:
-    """By all parties, after the handshake; a key whose test is repeated adds a little."""
-    plan, pairs = shape.plan, shape.parties * (shape.parties - 1)
-    layouts: list[Layout | SlotLayout] = [*_matrices(shape), *_slots(shape)]
-    of_pass = sum(layout.total_bytes + SEED_BYTES + 2 * HEADER.size for layout in layouts) + _masked_bytes(shape)
-    keys = plan.passes * sum(_key_bytes(layout) for layout in layouts)
-    start = sum(HEADER.size + ELEMENT_BYTES * columns for columns in _columns(shape)) * (shape.parties - 1)
-    pair_keys = pairs * (HEADER.size + SEED_BYTES) if shape.parties > 2 else 0
-    setup = keys + pairs * TEST_MESSAGES * HEADER.size + start + pair_keys
-    return setup + plan.passes * of_pass + _end_bytes(shape)
-
-
-def _masked_bytes(shape: LatticeShape) -> int:
-    """Of one pass: what three and more parties lift behind masks, at the label party."""
-    if shape.parties == 2:
-        return 0
-    total = 0
-    for stage in (stage for stage in shape.stages if stage.is_masked):
-        for piece in shape.pieces:
-            layout = shape.slots(piece, is_turn=stage.is_turn)
-            numbers = HEADER.size + shape.staged(stage).size(layout.outputs * layout.rows)
-            total += (len(stage.holders) - 1) * numbers
-    liftings = 2 if shape.has_penalty_products else 1
-    sums = HEADER.size + shape.lifted_sums.size(sum(_columns(shape)))
-    return total + liftings * (shape.parties - 1) * sums
-
-
-def _end_bytes(shape: LatticeShape) -> int:
-    """Opened weights, or what prediction is bound to."""
-    others = shape.parties - 1
-    if shape.plan.opens_weights:
-        return others * sum(HEADER.size + WEIGHTS.size(columns) for columns in _columns(shape))
-    bound = [shape.scores(party.name, 1) for party in shape.plan.learners]
-    requests = sum(HEADER.size + SEED_BYTES + layout.request_bytes + _key_bytes(layout) for layout in bound)
-    hashes = HEADER.size + HASH_BYTES * others if shape.parties > 2 else 0
-    return others * (requests + shape.parties * (TEST_MESSAGES * HEADER.size + hashes))
-
-
-def _key_bytes(layout: Layout | SlotLayout) -> int:
-    """The key, and its test."""
-    return 3 * layout.parameters.polynomial_bytes + TEST_BYTES
-
-
-def _columns(shape: LatticeShape) -> list[int]:
-    return [columns_of(shape.plan, party.name) for party in shape.plan.learners]
 
 
 def _matrices(shape: LatticeShape) -> list[Layout]:

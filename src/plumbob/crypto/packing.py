@@ -8,11 +8,22 @@ paper's form, kept as the target of the packing attack, K is the whole width of 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
-from plumbob.crypto.paillier import PublicKey
 from plumbob.crypto.vector import EncryptedVector
 from plumbob.errors import EncodingError, RemoteProtocolError
+
+
+class ReplyRoom(Protocol):
+    """What a key, or its profile, says about the replies under it."""
+
+    @property
+    def reply_bits(self) -> int:
+        """The widest sum, sign included, that a mask hides and that comes back right."""
+
+    @property
+    def whole_reply(self) -> int:
+        """A power of two that cuts nothing off a plaintext."""
 
 
 @dataclass(frozen=True)
@@ -26,13 +37,13 @@ class Slots:
     """For each reply, the power of two modulo which it is handed back."""
 
     @classmethod
-    def packed(cls, key: PublicKey, columns: int, slot_bits: int, most: int = 0) -> "Slots":
+    def packed(cls, key: ReplyRoom, columns: int, slot_bits: int, most: int = 0) -> "Slots":
         """As many sums in a ciphertext as fit below the mask, or `most`; only their own bits come back."""
         room = per_reply(key, slot_bits)
         return cls._truncated(columns, slot_bits, min(most, room) if most else room)
 
     @classmethod
-    def paper(cls, key: PublicKey, columns: int, slot_bits: int) -> "Slots":
+    def paper(cls, key: ReplyRoom, columns: int, slot_bits: int) -> "Slots":
         """One sum in a ciphertext, and the whole plaintext comes back: room for hidden values."""
         per_reply(key, slot_bits)
         return cls(columns, slot_bits, 1, (key.whole_reply,) * columns)
@@ -154,7 +165,7 @@ class Reply(NamedTuple):
     """All that are handed back, set."""
 
 
-def per_reply(key: PublicKey, slot_bits: int) -> int:
+def per_reply(key: ReplyRoom, slot_bits: int) -> int:
     """Slots in one reply. Refuses a width that no reply under this key can carry: the static overflow proof."""
     count = key.reply_bits // slot_bits
     if count == 0:

@@ -25,7 +25,6 @@ WINDOW = 8  # Bits of an exponent's digit: one random byte.
 SPARE_BITS = 128  # Exponents are this much longer than the group's order, so that they are uniform modulo it.
 FEWEST_BASES = 272  # For a distance of 2**-56 from uniform over all n-th residues, whatever n is.
 COUNTER, COUNTERS = struct.Struct("<Q"), struct.Struct("<QQ")
-SLACK_BITS = 100  # A masked sum wraps around n with probability 2**-100 at most.
 
 
 class PublicKey:
@@ -53,12 +52,12 @@ class PublicKey:
     @property
     def reply_bits(self) -> int:
         """The widest sum, sign included, that `random_mask` hides and that comes back right."""
-        return self.profile.key_bits - 1 - SLACK_BITS
+        return self.profile.reply_bits
 
     @property
     def whole_reply(self) -> int:
         """A power of two that cuts nothing off a plaintext: a reply is handed back whole (the paper's form)."""
-        return 1 << self.profile.key_bits
+        return self.profile.whole_reply
 
     def random_mask(self, count: int, bits: int) -> list[int]:
         """For sums of `bits` bits, sign included. Uniform modulo n: perfect, whatever the helper sent."""

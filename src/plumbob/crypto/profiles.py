@@ -6,6 +6,7 @@ from plumbob.errors import KeyRefusedError
 
 SHORTEST = 2048
 TEST_ONLY_NAME = "test-only"
+SLACK_BITS = 100  # A masked sum wraps around n with probability 2**-100 at most.
 
 
 @dataclass(frozen=True)
@@ -14,6 +15,16 @@ class Profile:
 
     name: str
     key_bits: int
+
+    @property
+    def reply_bits(self) -> int:
+        """The widest sum, sign included, that a mask under such a key hides and that comes back right."""
+        return self.key_bits - 1 - SLACK_BITS
+
+    @property
+    def whole_reply(self) -> int:
+        """A power of two that cuts nothing off a plaintext: a reply is handed back whole (the paper's form)."""
+        return 1 << self.key_bits
 
     def __post_init__(self) -> None:
         if self.key_bits < SHORTEST and self.name != TEST_ONLY_NAME:

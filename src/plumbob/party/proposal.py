@@ -14,7 +14,7 @@ many levels have how many rows; each of them is typed by somebody at the party t
 
 import struct
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
@@ -25,11 +25,11 @@ from plumbob.party.conversation import AnyConnector, ConnectorFor, Topic, conver
 from plumbob.party.home import Home
 from plumbob.party.refusals import tell_refusals
 from plumbob.plan import Party, Plan
+from plumbob.protocol import schedules
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.messages import HEADER, LONGEST_TEXT, Kind
-from plumbob.protocol.order import PROPOSED_ROLES, proposal_order_between
+from plumbob.protocol.schedule import Due
 from plumbob.protocol.sqlite_journal import SqliteJournal
-from plumbob.protocol.turns import Role
 from plumbob.transport import Connection
 from plumbob.transport.reliable import FRAME
 
@@ -86,22 +86,24 @@ def _connector_for(home: Home, tell: Callable[[str], None]) -> ConnectorFor:
 def _label_parties(own: str, has_label: bool, channels: Mapping[str, Channel]) -> list[str]:
     """The parties that say that they have the label."""
     for channel in channels.values():
-        channel.follow(PROPOSED_ROLES)
+        _follow(channel, schedules.proposed_roles([own, channel.peer]), own)
         channel.send(Kind.PROPOSAL_ROLE, 0, LABEL if has_label else FEATURES)
-    roles = {peer: channel.receive(Kind.PROPOSAL_ROLE, 0, None) for peer, channel in channels.items()}
+    roles = {peer: channel.receive(Kind.PROPOSAL_ROLE, 0) for peer, channel in channels.items()}
     return sorted([*([own] if has_label else []), *(peer for peer, role in roles.items() if role == LABEL)])
 
 
 def _agree(own: str, label_party: str, proposal: Proposal, channels: Mapping[str, Channel]) -> Plan:
     for peer, channel in channels.items():
-        channel.follow(proposal_order_between(_role(peer, label_party), _role(own, label_party)))
+        names = [name for name in (own, peer) if name != label_party]
+        _follow(channel, schedules.proposal(label_party, names), own)
     if label_party == own:
         return _draft(own, proposal, channels)
     return _accept(own, proposal, channels[label_party])
 
 
-def _role(name: str, label_party: str) -> Role:
-    return "label party" if name == label_party else "feature party"
+def _follow(channel: Channel, messages: Iterable[Due], own: str) -> None:
+    listed = [due for due in messages if {due.sender, due.receiver} == {own, channel.peer}]
+    channel.follow([due for due in listed if due.sender == own], [due for due in listed if due.receiver == own])
 
 
 def _draft(own: str, proposal: Proposal, channels: Mapping[str, Channel]) -> Plan:
@@ -109,9 +111,7 @@ def _draft(own: str, proposal: Proposal, channels: Mapping[str, Channel]) -> Pla
     draft = proposal.draft(_parties(own, dict.fromkeys(channels, 1), 0))
     for channel in channels.values():
         channel.send(Kind.PROPOSAL_DRAFT, 0, _pack(draft))
-    widths = {
-        peer: WIDTH.unpack(channel.receive(Kind.PROPOSAL_WIDTH, 0, WIDTH.size))[0] for peer, channel in channels.items()
-    }
+    widths = {peer: WIDTH.unpack(channel.receive(Kind.PROPOSAL_WIDTH, 0))[0] for peer, channel in channels.items()}
     plan = proposal.draft(_parties(own, widths, encoded_width(proposal.table, draft)))
     for channel in channels.values():
         channel.send(Kind.PROPOSAL_PLAN, 0, _pack(plan))
@@ -125,12 +125,12 @@ def _parties(own: str, widths: Mapping[str, int], own_width: int) -> tuple[Party
 
 def _accept(own: str, proposal: Proposal, channel: Channel) -> Plan:
     """At every other party: its own width, and nothing but the draft with the widths filled in."""
-    draft = _unpack(channel.receive(Kind.PROPOSAL_DRAFT, 0, None), channel.peer)
+    draft = _unpack(channel.receive(Kind.PROPOSAL_DRAFT, 0), channel.peer)
     width = encoded_width(proposal.table, draft)
     if not width:
         raise DataError("this table gives no column that tells rows apart; see the columns that `party propose` lists")
     channel.send(Kind.PROPOSAL_WIDTH, 0, WIDTH.pack(width))
-    plan = _unpack(channel.receive(Kind.PROPOSAL_PLAN, 0, None), channel.peer)
+    plan = _unpack(channel.receive(Kind.PROPOSAL_PLAN, 0), channel.peer)
     widths = [party.features for party in plan.learners]
     if plan.party(own).features != width or draft.replace(features=widths).hash() != plan.hash():
         raise RemoteProtocolError(f"{channel.peer}: its plan is not the draft with everybody's columns filled in")

@@ -70,7 +70,7 @@ def swap_signatures(channels: Mapping[str, Channel], own: PlanSignature, plan: P
     """Ours to everybody, everybody's to us, checked."""
     for channel in channels.values():
         channel.send(Kind.SIGNATURE, 0, own.signature)
-    signatures = {peer: channel.receive(Kind.SIGNATURE, 0, None) for peer, channel in channels.items()}
+    signatures = {peer: channel.receive(Kind.SIGNATURE, 0) for peer, channel in channels.items()}
     for peer, signature in signatures.items():
         try:
             own.certificates[peer].verify(PURPOSE, plan.hash().encode(), signature)

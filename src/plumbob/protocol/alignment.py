@@ -32,6 +32,7 @@ from plumbob.crypto.engines import cores
 from plumbob.crypto.same_scalar import PROOF_BYTES, Prover, packed_bits, unpacked_bits, verify
 from plumbob.data import canonical_ids
 from plumbob.errors import CryptoError, DataError, RemoteProtocolError
+from plumbob.protocol import schedules
 from plumbob.protocol.blinding import Blinder, Pending
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.handshake import Participant, confirm, greet_peers, hash_fields
@@ -131,9 +132,10 @@ class AlignmentParty:
 
     def run(self) -> Alignment:
         """From the greeting to the confirmed order; after `restore`, from where it was."""
-        self.participant.follow("align")
         self._drawn = self._parse_drawn(self._in_step(self._open))
         self._refuse_long_lists()
+        # Steps that an earlier start finished are not said again.
+        self.participant.follow(self._schedule.messages, may_skip=True)
         scalar, domain = int.from_bytes(self._drawn.scalar, "big"), b"plumbob alignment" + self._drawn.identity
         jobs = max(1, min(self._jobs, sum(self._drawn.sizes.values()) // POINTS_A_JOB))
         self._blinder = Blinder(scalar, domain, jobs)
@@ -200,10 +202,11 @@ class AlignmentParty:
         scalar = 1 + self.participant.draws.of("scalar").below(ORDER - 1)
         seed = self.participant.draws.of("order of ids").draw(SEED_BYTES)
         ours = AlignmentTerms(len(self.ids), self._chunk, self._go_on is not None)
+        self.participant.follow(partial(schedules.alignment_opening, self._ring))
         self.participant.send_all(Kind.ALIGNMENT_OPENING, msgspec.json.encode(ours))
         sizes = {self.participant.name: len(self.ids)}
         for peer, channel in self.participant.data_peers.items():
-            sizes[peer] = _check_opening(peer, channel.receive(Kind.ALIGNMENT_OPENING, 0, None), ours)
+            sizes[peer] = _check_opening(peer, channel.receive(Kind.ALIGNMENT_OPENING, 0), ours)
         self._drawn = Drawn(FORMAT, self._ids_hash, identity, scalar.to_bytes(POINT_BYTES, "big"), seed, sizes)
         return msgspec.msgpack.encode(self._drawn)
 
@@ -268,7 +271,7 @@ class AlignmentParty:
             ahead.ask(start + self._chunk)
         if not size:
             return sent
-        received = self._channel(self._previous).receive(Kind.BLINDED_IDS, step, size)
+        received = self._channel(self._previous).receive(Kind.BLINDED_IDS, step)
         if not self._sent.isdisjoint(split(received)):
             raise RemoteProtocolError(f"{self._previous}: its list holds points that we sent ourselves")
         ask_for_more = partial(ahead.ask, start + 2 * self._chunk)
@@ -340,7 +343,7 @@ class AlignmentParty:
         """A message to the peer and one from it; one that would be empty is not sent."""
         if ours:
             self._channel(self._next).send(kind, step, ours)
-        return self._channel(self._next).receive(kind, step, size) if size else b""
+        return self._channel(self._next).receive(kind, step) if size else b""
 
     def _commitment(self, name: str, salt: bytes, points: Sequence[bytes]) -> bytes:
         return hash_fields(b"returned", self._context(name), salt, b"".join(points))
@@ -396,7 +399,7 @@ class AlignmentParty:
         for channel in self.participant.data_peers.values():
             channel.send(Kind.ALIGNMENT_DECISION, step, decision)
         for peer, channel in self.participant.data_peers.items():
-            theirs = channel.receive(Kind.ALIGNMENT_DECISION, step, 1)
+            theirs = channel.receive(Kind.ALIGNMENT_DECISION, step)
             if theirs not in (b"\0", b"\1"):
                 raise RemoteProtocolError(f"{peer}: expected a decision, 0 or 1, got another byte")
             decision += theirs
@@ -404,6 +407,7 @@ class AlignmentParty:
 
     def _unblind(self, common: Sequence[bytes]) -> list[bytes]:
         """The common points without any scalar: down the ring, then from its last party to all."""
+        self.participant.follow(partial(self._schedule.unblinding, self._done, len(common)))
         lowered: list[bytes] = []
         for start in self._starts(len(common)):
             size = self._chunk_bytes(start, len(common))
@@ -417,7 +421,7 @@ class AlignmentParty:
     def _lower(self, points: Sequence[bytes], step: int) -> bytes:
         above = b"".join(points)
         if self.participant.name != self._ring[0]:
-            above = self._channel(self._previous).receive(Kind.UNBLINDED_IDS, step, len(above))
+            above = self._channel(self._previous).receive(Kind.UNBLINDED_IDS, step)
         lowered = self._multiply(self._blinder.lowered, above)
         if self.participant.name != self._ring[-1]:
             self._channel(self._next).send(Kind.UNBLINDED_IDS, step, lowered)
@@ -465,7 +469,7 @@ class AlignmentParty:
         for peer, points in outgoing.items():
             if chunk := points[start : start + self._chunk]:
                 self._channel(peer).send(kind, step, b"".join(chunk))
-        return b"".join(self._channel(peer).receive(kind, step, size) for peer, size in sizes.items() if size)
+        return b"".join(self._channel(peer).receive(kind, step) for peer, size in sizes.items() if size)
 
     def _starts(self, count: int) -> range:
         return range(0, count, self._chunk)
@@ -484,6 +488,10 @@ class AlignmentParty:
     def _shuffle(self, items: Sequence[Item], hop: int) -> list[Item]:
         drawn = hashlib.shake_256(self._drawn.seed + bytes([hop])).digest(8 * len(items))
         return [items[place] for place in np.argsort(np.frombuffer(drawn, dtype="<u8"), kind="stable").tolist()]
+
+    @property
+    def _schedule(self) -> schedules.AlignmentSchedule:
+        return schedules.AlignmentSchedule(self.sizes, self._chunk, self._go_on is not None)
 
     @property
     def sizes(self) -> dict[str, int]:

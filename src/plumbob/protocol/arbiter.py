@@ -10,7 +10,7 @@ the difference. The arbiter together with any one party can decrypt every residu
 """
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from plumbob.arrays import Vector
 from plumbob.crypto import Encoded, EncryptedVector, PrivateKey, PublicKey, Slots
 from plumbob.data import Batch, steps_per_epoch
 from plumbob.model import logistic
+from plumbob.protocol import schedules
 from plumbob.protocol.handshake import Participant, admit_key, greet, make_key, offer_key
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.party import TrainingParty
@@ -49,16 +50,15 @@ class ArbitratedParty(TrainingParty):
     def joint_residuals(self, batch: Batch, released: Encoded) -> EncryptedVector:
         """The sum of all parties' parts, under the arbiter's key, at every party."""
         own = self.arbiter_key.encrypt(released)
-        size = len(released.values) * self.arbiter_key.ciphertext_bytes
         if not self._is_label_party:
             label_party = self.participant.channels[self.plan.label_party.name]
             label_party.send(Kind.SCORES, batch.step, own.to_bytes())
-            received = label_party.receive(Kind.JOINT_RESIDUALS, batch.step, size)
+            received = label_party.receive(Kind.JOINT_RESIDUALS, batch.step)
             return admit_from(label_party, self.arbiter_key, received, len(batch))
         joint: EncryptedVector = own
         for party in self.plan.feature_parties:
             channel = self.participant.channels[party.name]
-            scores = channel.receive(Kind.SCORES, batch.step, size)
+            scores = channel.receive(Kind.SCORES, batch.step)
             joint = joint + admit_from(channel, self.arbiter_key, scores, len(batch))
         for party in self.plan.feature_parties:
             # Without fresh randomness a feature party would divide by its own ciphertext and read the rest.
@@ -73,7 +73,7 @@ class ArbitratedParty(TrainingParty):
         mask = self._mask(len(enc_sums))
         arbiter = self.participant.channels[self._arbiter]
         arbiter.send(Kind.MASKED_SUMS, batch.step, (enc_sums + mask).randomised().to_bytes())
-        opened = self._slots.from_bytes(arbiter.receive(Kind.OPENED_SUMS, batch.step, self._slots.opened_bytes))
+        opened = self._slots.from_bytes(arbiter.receive(Kind.OPENED_SUMS, batch.step))
         return self.widths.decode_sums(self._slots.unpack(opened, mask))
 
     def _mask(self, count: int) -> Sequence[int]:
@@ -91,7 +91,7 @@ class ArbitratedParty(TrainingParty):
 
     @cached_property
     def _slots(self) -> Slots:
-        return slots_for(self.plan, self.widths, self.arbiter_key, self.columns, len(self.shard))
+        return slots_for(self.plan, self.widths, self.columns, len(self.shard))
 
 
 class Arbiter:
@@ -109,12 +109,13 @@ class Arbiter:
     def run(self) -> ArbiterTranscript:
         """Decrypt what each party sends, step by step."""
         identity, rows = greet(self.participant)
+        self.participant.follow(partial(schedules.session, self.plan, "train", rows))
         key = self.key = make_key(self.participant)
         offer_key(self.participant, identity, key)
         training_rows = self.training_rows = rows - self.plan.held_out(rows)
         widths = widths_for(self.plan, training_rows)
         slots = {
-            name: slots_for(self.plan, widths, key.public, columns_of(self.plan, name), training_rows)
+            name: slots_for(self.plan, widths, columns_of(self.plan, name), training_rows)
             for name in self.participant.channels
             if columns_of(self.plan, name)
         }
@@ -135,7 +136,7 @@ class Arbiter:
 
     def _open(self, key: PrivateKey, slots: Slots, name: str, step: int) -> list[int]:
         channel = self.participant.channels[name]
-        data = channel.receive(Kind.MASKED_SUMS, step, slots.replies * key.public.ciphertext_bytes)
+        data = channel.receive(Kind.MASKED_SUMS, step)
         opened = slots.truncate(key.decrypt(admit_from(channel, key.public, data, slots.replies)))
         channel.send(Kind.OPENED_SUMS, step, slots.to_bytes(opened))
         return opened

@@ -23,4 +23,7 @@ def player(
     """The party at this participant; without a table it is the arbiter. `instead` is a class that overrides a step."""
     if table is None:
         return Arbiter(participant)
+    if instead is not None:
+        for channel in participant.channels.values():
+            channel.break_free()
     return (instead or PROTOCOLS[participant.plan.protocol])(participant, table, progress)

@@ -1,7 +1,8 @@
 """A channel to one peer: messages in order, each one the message that is due.
 
-`receive` says what it accepts, in the order of the protocol's table (order.py). Anything else, another kind, another
-step, another size, a repeated or a missing message, ends the run with a RemoteProtocolError.
+What is sent and what is awaited is the next message of the schedule (`schedules`), in its order and of its size.
+Anything else from a peer, another kind, another step, another size, a repeated or a missing message, ends the run with
+a RemoteProtocolError.
 """
 
 import hashlib
@@ -13,8 +14,7 @@ from dataclasses import dataclass
 from plumbob.errors import LocalProtocolError, RemoteProtocolError, TransportError
 from plumbob.protocol.journal import NO_JOURNAL, Journal
 from plumbob.protocol.messages import HEADER, LONGEST_TEXT, Kind, Message, decode_header
-from plumbob.protocol.order import ChannelOrder
-from plumbob.protocol.turns import MessageOrder
+from plumbob.protocol.schedule import Direction, Due
 from plumbob.transport import Link
 
 PATIENCE = 600.0  # Seconds to wait for a peer that is still calculating.
@@ -46,13 +46,26 @@ class Channel:
         self._patience = patience
         self._journal = journal
         self._sent = self._received = NOTHING
-        self._order: ChannelOrder | None = None
+        self._is_free = False
+        self._outgoing: Direction | None = None
+        self._incoming: Direction | None = None
 
-    def follow(self, table: MessageOrder | None) -> None:
-        """From now on, wait only for what the peer may say by this table (`order.heard`), in its order."""
-        self._order = None if table is None else ChannelOrder(table)
+    def follow(self, outgoing: Iterable[Due], incoming: Iterable[Due], *, may_skip: bool = False) -> None:
+        """After what was followed so far, say and await these messages and no others.
+
+        `may_skip`: an earlier start may have said the first of them.
+        """
+        self._outgoing, self._incoming = self._outgoing or Direction(), self._incoming or Direction()
+        for direction, due in ((self._outgoing, outgoing), (self._incoming, incoming)):
+            direction.extend(due)
+            direction.may_skip = direction.may_skip or may_skip
+
+    def break_free(self) -> None:
+        """From now on this side says and hears what it likes: the red team's parties keep to no schedule."""
+        self._is_free = True
 
     def send(self, kind: Kind, step: int, body: bytes) -> None:
+        self._refuse_unplanned(kind, step, len(body))
         data = Message(kind, step, self.traffic.messages_sent, body).encode()
         # On the disk before it leaves; what left before a restart is the link's to send again.
         if self._journal.sending(self.peer, data):
@@ -61,24 +74,32 @@ class Channel:
         self.traffic.messages_sent += 1
         self.traffic.bytes_sent += len(data)
 
-    def receive(self, kind: Kind, step: int, size: int | None) -> bytes:
-        """The body of the message that is due; `size` None only where the body is text that is checked by itself."""
+    def _refuse_unplanned(self, kind: Kind, step: int, size: int) -> None:
+        """We must not say what is not due, nor in another size."""
+        if self._outgoing is None or self._is_free:
+            return
+        due = self._outgoing.take(kind, step)
+        if size > due.size or (size < due.size and not due.is_most):
+            raise LocalProtocolError(f"{kind.name} of step {step} has {due.size} bytes, and we would send {size}")
+
+    def receive(self, kind: Kind, step: int, size: int | None = None) -> bytes:
+        """The body of the message that is due; `size` only where the schedule has a limit and we know more."""
         return self._received_message(kind, step, size)[HEADER.size :]
 
-    def receive_view(self, kind: Kind, step: int, size: int) -> memoryview:
+    def receive_view(self, kind: Kind, step: int, size: int | None = None) -> memoryview:
         """The same without a copy, for bodies of many megabytes."""
         return memoryview(self._received_message(kind, step, size))[HEADER.size :]
 
     def _received_message(self, kind: Kind, step: int, size: int | None) -> bytes:
         """All of it, checked and written down."""
-        self._refuse_undue(kind, step, size)
+        size = self._size_due(kind, step, size)
         replayed = self._journal.arrived(self.peer)
         data = self._next(kind) if replayed is None else replayed
         due, came = (kind, step, self.traffic.messages_received), self._header(data)
         if came != due:
             raise RemoteProtocolError(f"{self.peer}: expected {_describe(*due)}, got {_describe(*came)}")
         length = len(data) - HEADER.size
-        if size is None and length > LONGEST_TEXT:
+        if size is None and length > LONGEST_TEXT and not self._is_free:
             raise RemoteProtocolError(
                 f"{self.peer}: expected {kind.name} with at most {LONGEST_TEXT} bytes, got {length}"
             )
@@ -96,11 +117,16 @@ class Channel:
         self.traffic.bytes_received += len(data)
         return data
 
-    def _refuse_undue(self, kind: Kind, step: int, size: int | None) -> None:
-        """We must not wait for what the peer will not say, nor for another size than the table's."""
-        due = size if self._order is None else self._order.take(kind, step).size
-        if isinstance(due, int) and size != due:
-            raise LocalProtocolError(f"{kind.name} has {due} bytes, and we would wait for {size}")
+    def _size_due(self, kind: Kind, step: int, size: int | None) -> int | None:
+        """What the peer will say next; we must not wait for anything else. None for a text."""
+        if self._incoming is None or self._is_free:
+            return size
+        due = self._incoming.take(kind, step)
+        if due.is_most:
+            return size
+        if size is not None and size != due.size:
+            raise LocalProtocolError(f"{kind.name} has {due.size} bytes, and we would wait for {size}")
+        return due.size
 
     def _next(self, kind: Kind) -> bytes:
         self.waiting_for = kind.name, time.monotonic()
@@ -140,6 +166,9 @@ class Channel:
 
     def restore(self, state: bytes) -> None:
         *counts, self._sent, self._received = STATE.unpack(state)
+        for direction in (self._outgoing, self._incoming):
+            if direction is not None:
+                direction.may_skip = True
         self.traffic = Traffic(counts[0], counts[1], counts[2], counts[3])
 
     def close(self) -> None:
@@ -165,9 +194,11 @@ def compare_streams(channels: Iterable[Channel]) -> None:
     # All are told before any is heard, so that nobody waits in a circle.
     expected = [(channel, channel.stream_hashes) for channel in channels]
     for channel, (sent, received) in expected:
+        due = Due(Kind.STREAM_HASHES, 0, "", channel.peer, 2 * len(NOTHING))
+        channel.follow([due], [due], may_skip=True)
         channel.send(Kind.STREAM_HASHES, 0, bytes.fromhex(sent + received))
     for channel, (sent, received) in expected:
-        if channel.receive(Kind.STREAM_HASHES, 0, 2 * len(NOTHING)) != bytes.fromhex(received + sent):
+        if channel.receive(Kind.STREAM_HASHES, 0) != bytes.fromhex(received + sent):
             raise RemoteProtocolError(
                 f"{channel.peer}: the two sides' message logs differ, so their results would too; start over with --new"
             )

@@ -1,7 +1,7 @@
 """`exchange`: the paper's Protocol 1, for two and for more parties. Each party ends every step with its own gradient.
 
 Line numbers are those of Protocol 1, in which B helps A; here everybody does both at once. Lines 5 to 11 are in
-primitive.py, and exchange_order.py has who sends what in a table.
+primitive.py, and `schedules.ExchangeSchedule` lists who sends what in how many bytes.
 
     1-4   every helper computes its part of the residuals and encrypts it     `encode_released`, `lend`
     5     and sends it                                                        `lend`
@@ -103,7 +103,7 @@ class ExchangeParty(TrainingParty):
     def _slots(self) -> dict[str, Slots]:
         """For every party with columns, how its sums travel; key lengths are equal, so any key serves to say."""
         return {
-            name: slots_for(self.plan, self.widths, self.key.public, columns_of(self.plan, name), len(self.shard))
+            name: slots_for(self.plan, self.widths, columns_of(self.plan, name), len(self.shard))
             for name in (self.participant.name, *self.peer_keys)
         }
 

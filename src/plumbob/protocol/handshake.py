@@ -6,8 +6,9 @@ Every step is one message to every peer and one from every peer. Whatever differ
 import hashlib
 import hmac
 import struct
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal
 
 import msgspec
@@ -23,16 +24,16 @@ from plumbob.crypto import (
     prove,
 )
 from plumbob.crypto.engines.interface import Engine
-from plumbob.crypto.profiles import Profile, for_key_bits, insecure_for_tests
-from plumbob.crypto.proof import ROOTS
 from plumbob.data import seed_from_int
 from plumbob.errors import KeyRefusedError, RemoteProtocolError
 from plumbob.plan import Plan
 from plumbob.privacy.rows import RowSpending
+from plumbob.protocol import schedules
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.journal import NO_JOURNAL, Journal, Resumed, State
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.order import heard, order_for
+from plumbob.protocol.schedule import Due
+from plumbob.protocol.widths import profile_of
 
 NONCE_BYTES = 32
 COUNTS = struct.Struct("<QQQ")
@@ -103,18 +104,19 @@ class Participant:
         arbiter = self.plan.arbiter
         return {peer: channel for peer, channel in self.channels.items() if arbiter is None or peer != arbiter.name}
 
-    def follow(self, purpose: SessionPurpose) -> None:
-        """Let every channel wait only for what its peer may say in such a session."""
-        table = order_for(self.plan, purpose)
+    def follow(self, messages: Callable[[], Iterable[Due]], *, may_skip: bool = False) -> None:
+        """Let every channel say and await these messages, after those before, and no others."""
         for peer, channel in self.channels.items():
-            channel.follow(None if table is None else heard(table, self.plan, peer, self.name))
+            channel.follow(
+                _between(messages(), self.name, peer), _between(messages(), peer, self.name), may_skip=may_skip
+            )
 
     def send_all(self, kind: Kind, body: bytes) -> None:
         for channel in self.data_peers.values():
             channel.send(kind, 0, body)
 
-    def receive_all(self, kind: Kind, size: int) -> dict[str, bytes]:
-        return {peer: channel.receive(kind, 0, size) for peer, channel in self.data_peers.items()}
+    def receive_all(self, kind: Kind) -> dict[str, bytes]:
+        return {peer: channel.receive(kind, 0) for peer, channel in self.data_peers.items()}
 
     def begin_step(self, step: int) -> None:
         """From now on, messages and draws are those of this step."""
@@ -158,6 +160,10 @@ class Participant:
         self.draws.restore(state["draws"])
 
 
+def _between(messages: Iterable[Due], sender: str, receiver: str) -> Iterator[Due]:
+    return (due for due in messages if (due.sender, due.receiver) == (sender, receiver))
+
+
 @dataclass(frozen=True, repr=False)
 class Session:
     """What all parties agreed on."""
@@ -174,6 +180,7 @@ def agree(
     `about` is something else that all must hold the same of: the run whose model is used.
     """
     identity, _ = greet(participant, len(ids), purpose)
+    participant.follow(partial(schedules.session, participant.plan, purpose, len(ids)))
     seed = _draw_seed(participant, identity)
     what = "its run, its ids, their order or its seed" if about else WHAT_IDS_SAY
     confirm(participant, identity + seed + about.encode(), ids, what)
@@ -201,12 +208,13 @@ def greet_peers(
     plan_hash = participant.plan.hash()
     channels = participant.channels if purpose == "train" else participant.data_peers
     ours = Hello(1, participant.name, purpose, plan_hash, rows, nonces[participant.name])
-    participant.follow(purpose)
+    names = [participant.name, *channels]
+    participant.follow(lambda: schedules.greeting(names))
     for channel in channels.values():
         channel.send(Kind.HELLO, 0, msgspec.json.encode(ours))
     heard = {}
     for peer, channel in channels.items():
-        hello = _parse(peer, channel.receive(Kind.HELLO, 0, None))
+        hello = _parse(peer, channel.receive(Kind.HELLO, 0))
         _refuse_difference(peer, "version", 1, hello.version)
         _refuse_difference(peer, "name", peer, hello.name)
         _refuse_difference(peer, "purpose", purpose, hello.purpose)
@@ -248,9 +256,9 @@ def _draw_seed(participant: Participant, identity: bytes) -> bytes:
         return seed_from_int(participant.plan.seed)
     shares = {participant.name: participant.draws.of("share of the seed").draw(NONCE_BYTES)}
     participant.send_all(Kind.SEED_COMMITMENT, _commitment(identity, participant.name, shares[participant.name]))
-    commitments = participant.receive_all(Kind.SEED_COMMITMENT, HASH_BYTES)
+    commitments = participant.receive_all(Kind.SEED_COMMITMENT)
     participant.send_all(Kind.SEED_SHARE, shares[participant.name])
-    for peer, share in participant.receive_all(Kind.SEED_SHARE, NONCE_BYTES).items():
+    for peer, share in participant.receive_all(Kind.SEED_SHARE).items():
         if not hmac.compare_digest(_commitment(identity, peer, share), commitments[peer]):
             raise RemoteProtocolError(f"{peer}: its share of the seed is not the one it committed to")
         shares[peer] = share
@@ -269,14 +277,9 @@ def confirm(participant: Participant, key: bytes, ids: Collection[str], what: st
         return hash_fields(b"confirmation", key, name.encode(), *(identity.encode() for identity in ids))
 
     participant.send_all(Kind.CONFIRMATION, confirmation(participant.name))
-    for peer, theirs in participant.receive_all(Kind.CONFIRMATION, HASH_BYTES).items():
+    for peer, theirs in participant.receive_all(Kind.CONFIRMATION).items():
         if not hmac.compare_digest(confirmation(peer), theirs):
             raise RemoteProtocolError(f"{peer}: {what} differ from ours; align again")
-
-
-def profile_of(plan: Plan) -> Profile:
-    """The plan's key length."""
-    return insecure_for_tests(plan.key_bits) if plan.test_only_keys else for_key_bits(plan.key_bits)
 
 
 def make_key(participant: Participant) -> PrivateKey:
@@ -308,7 +311,7 @@ def admit_key(participant: Participant, session: Session, peer: str, known: Coll
 def _admit_paillier(participant: Participant, session: Session, peer: str, known: Collection[int]) -> PublicKey:
     profile = profile_of(participant.plan)
     size = profile.key_bits // 8
-    body = participant.channels[peer].receive(Kind.PUBLIC_KEY, 0, size * (1 + ROOTS))
+    body = participant.channels[peer].receive(Kind.PUBLIC_KEY, 0)
     context = ProofContext(session.identity, peer, participant.name)
     randomness = participant.draws.of("peer's key", peer)
     return admit_paillier(
@@ -321,7 +324,7 @@ def agree_pair_keys(participant: Participant, session: Session) -> dict[str, byt
     secret = X25519PrivateKey.from_private_bytes(participant.draws.of("pair key").draw(32))
     participant.send_all(Kind.PAIR_KEY, secret.public_key().public_bytes_raw())
     keys = {}
-    for peer, body in participant.receive_all(Kind.PAIR_KEY, 32).items():
+    for peer, body in participant.receive_all(Kind.PAIR_KEY).items():
         try:
             shared = secret.exchange(X25519PublicKey.from_public_bytes(body))
         except ValueError:

@@ -3,10 +3,13 @@
 That is all that the others learn of what the choice follows, such as a date: on which side of a line each row lies.
 """
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.errors import LocalProtocolError, RemoteProtocolError
+from plumbob.protocol import schedules
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.messages import Kind
 
@@ -16,6 +19,8 @@ ROWS_AT_ONCE = 2**19
 def agree_on_held_out(participant: Participant, rows: int, chosen: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
     """The same at every party; `chosen` is given where this party chooses."""
     plan = participant.plan
+    pieces = [piece.stop - piece.start for piece in pieces_of(rows)]
+    participant.follow(partial(schedules.held_out_rows, plan, pieces))
     if participant.name == plan.held_out_by:
         if chosen is None or len(chosen) != rows or int(chosen.sum()) != plan.held_out(rows):
             raise LocalProtocolError(f"expected {plan.held_out(rows)} of {rows} rows to be chosen here")
@@ -23,8 +28,7 @@ def agree_on_held_out(participant: Participant, rows: int, chosen: NDArray[np.bo
             participant.send_all(Kind.HELD_OUT_ROWS, np.packbits(chosen[piece]).tobytes())
         return chosen
     chooser = participant.data_peers[plan.held_out_by]
-    sizes = (-(-(piece.stop - piece.start) // 8) for piece in pieces_of(rows))
-    body = b"".join(chooser.receive(Kind.HELD_OUT_ROWS, 0, size) for size in sizes)
+    body = b"".join(chooser.receive(Kind.HELD_OUT_ROWS, 0) for _ in pieces)
     bits = np.unpackbits(np.frombuffer(body, dtype=np.uint8)).astype(bool)
     heard, rest = bits[:rows], bits[rows:]
     if rest.any() or int(heard.sum()) != plan.held_out(rows):

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from plumbob.crypto.lattice import Context, LatticeEngine, Owner, OwnerKey, TestedKey, local
-from plumbob.crypto.lattice.context import SEED_BYTES
 from plumbob.errors import RemoteProtocolError
 from plumbob.protocol.handshake import HASH_BYTES, Participant, Session, hash_fields
 from plumbob.protocol.lattice_keys import KeyedProduct, agree_keys, known_key
@@ -99,10 +98,9 @@ def bind_lattice(
     }
     for peer, channel in channels.items():
         channel.send(Kind.BOUND_SHARE, 0, supplied[peer])
-    size = SEED_BYTES + shape.scores(name, 1).request_bytes
     ends = {}
     for peer, channel in channels.items():
-        received = channel.receive(Kind.BOUND_SHARE, 0, size)
+        received = channel.receive(Kind.BOUND_SHARE, 0)
         ours, theirs = (Context(session.identity, *ends, KIND, 0) for ends in ((name, peer), (peer, name)))
         public = keys.own_public[ours], keys.peers_public[theirs]
         ends[peer] = BoundLattice(session.identity, shape.number, keys.seeds[ours], *public, supplied[peer], received)
@@ -118,7 +116,7 @@ def _joint_hash(participant: Participant, session: Session, names: list[str], en
         participant.channels[peer].send(Kind.BOUND_HASHES, 0, b"".join(own))
     said = {participant.name: own}
     for peer in ends:
-        body = participant.channels[peer].receive(Kind.BOUND_HASHES, 0, HASH_BYTES * len(own))
+        body = participant.channels[peer].receive(Kind.BOUND_HASHES, 0)
         said[peer] = [body[start : start + HASH_BYTES] for start in range(0, len(body), HASH_BYTES)]
     hashes = {
         (name, peer): digest

@@ -195,7 +195,7 @@ def _agreed(
     channel.send(Kind.LATTICE_KEYS, 0, b"".join(own_public.values()))
     sizes = [product.parameters.polynomial_bytes for product in theirs]
     yield
-    parts = _cut(channel.receive(Kind.LATTICE_KEYS, 0, sum(sizes)), sizes)
+    parts = _cut(channel.receive(Kind.LATTICE_KEYS, 0), sizes)
     peers_public = {product.context: part for product, part in zip(theirs, parts, strict=True)}
     tested = yield from _Tests(participant, engine, channel, own, own_public).run(theirs, peers_public)
     return Keys({}, tested, {}, {}, peers_public)

@@ -96,7 +96,7 @@ class LatticePredictor:
             channel.send(Kind.SCORE_SHARE, step, OPENED_SCORES.to_bytes(hidden))
             return None
         for peer, channel in self.company.channels.items():
-            body = channel.receive(Kind.SCORE_SHARE, step, OPENED_SCORES.size(len(rows)))
+            body = channel.receive(Kind.SCORE_SHARE, step)
             cut = [a + b for a, b in zip(cut, OPENED_SCORES.from_bytes(body, peer), strict=True)]
         return OPENED_SCORES.opened(cut, [0] * len(cut))
 
@@ -121,7 +121,7 @@ class LatticePredictor:
             total = total + answer.share[:, 0]
         for peer, channel in self.company.channels.items():
             layout = self.shape.scores(peer, len(X))
-            reply = channel.receive(Kind.LATTICE_REPLY, step, layout.reply_bytes)
+            reply = channel.receive(Kind.LATTICE_REPLY, step)
             total = total + Owner(self._owner_keys[peer], layout).open(reply)[:, 0]
         return total
 

@@ -24,7 +24,7 @@ from plumbob.crypto.lattice import (
     SlotOwner,
     pairs,
 )
-from plumbob.crypto.lattice.context import SEED_BYTES, derive, fingerprint
+from plumbob.crypto.lattice.context import derive, fingerprint
 from plumbob.crypto.lattice.interface import SlotValues
 from plumbob.protocol.handshake import PolynomialCounts, Session
 from plumbob.protocol.lattice_company import ColumnHolders, said_by
@@ -72,7 +72,7 @@ class Products:
 
     def _answered(self, kind: str, number: int, peer: str, matrix: PrivateMatrix) -> Pairs:
         channel = self.company.channels[peer]
-        request = channel.receive_view(Kind.LATTICE_REQUEST, number, SEED_BYTES + matrix.layout.request_bytes)
+        request = channel.receive_view(Kind.LATTICE_REQUEST, number)
         key = self.keys.tested[self.context(kind, number, peer, self.company.name)]
         evaluator = Evaluator(matrix, key, self.answering_key, self.register)
         answer = said_by(peer, lambda: evaluator.reply(request))
@@ -82,9 +82,7 @@ class Products:
 
     def _opened(self, number: int, peer: str, owner: Owner) -> Pairs:
         self.counts.decryptions += owner.layout.replies
-        return owner.open(
-            self.company.channels[peer].receive_view(Kind.LATTICE_REPLY, number, owner.layout.reply_bytes)
-        )
+        return owner.open(self.company.channels[peer].receive_view(Kind.LATTICE_REPLY, number))
 
     def layout(self, kind: str, evaluator: str) -> Layout:
         """Of a product with that party's matrix."""
@@ -115,12 +113,12 @@ class Products:
             self.company.channels[name].send(Kind.LATTICE_REQUEST, number, request)
         for name in evaluators:
             self.counts.decryptions += layout.replies
-            yield owner.open(self.company.channels[name].receive_view(Kind.LATTICE_REPLY, number, layout.reply_bytes))
+            yield owner.open(self.company.channels[name].receive_view(Kind.LATTICE_REPLY, number))
 
     def _answered_slots(self, number: int, context: Context, layout: SlotLayout, values: SlotValues) -> Pairs:
         """The evaluator's share."""
         channel = self.company.channels[context.owner]
-        request = channel.receive_view(Kind.LATTICE_REQUEST, number, SEED_BYTES + layout.request_bytes)
+        request = channel.receive_view(Kind.LATTICE_REQUEST, number)
         evaluator = SlotEvaluator(self.engine, layout, self.keys.tested[context], self.answering_key, self.register)
         answer = said_by(context.owner, lambda: evaluator.reply(request, values))
         self.counts.randomisations += layout.replies
@@ -144,7 +142,7 @@ class Products:
         return pairs.negate(masks)
 
     def _hidden_by(self, peer: str, number: int, opening: MaskedOpening, count: int) -> Pairs:
-        body = self.company.channels[peer].receive(Kind.MASKED_SHARE, number, opening.size(count))
+        body = self.company.channels[peer].receive(Kind.MASKED_SHARE, number)
         return said_by(peer, partial(opening.from_bytes, body))
 
 

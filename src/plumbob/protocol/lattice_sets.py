@@ -201,18 +201,6 @@ class LatticeShape:
         return SLOT_BITS + self.plan.feature_bits - DROPPED_BITS
 
     @property
-    def largest_message(self) -> int:
-        """Bytes of the longest body: the challenges to all keys, or a request."""
-        scores, gradients, slots = (one.polynomial_bytes for one in self.profile)
-        matrices = 2 if self.has_penalty_products else 1
-        keys = self.plan.passes * (scores + matrices * gradients + len(self.pieces) * slots)
-        names = [party.name for party in self.plan.learners]
-        layouts = [make(name) for make in (self.scores, self.gradients, self.penalties) for name in names]
-        slots_of_pieces = [self.slots(piece, is_turn=self.parties > 2) for piece in self.pieces]
-        requests = [layout.total_bytes for layout in layouts] + [layout.total_bytes for layout in slots_of_pieces]
-        return max(2 * keys, *requests) + 32
-
-    @property
     def keys_in_all(self) -> int:
         """Of a whole run, with those that prediction is bound to."""
         matrices = 3 if self.has_penalty_products else 2

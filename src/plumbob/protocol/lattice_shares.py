@@ -119,7 +119,7 @@ class LatticeParty(TrainingParty):
         reduce = self.company.shares.reduce
         if name == self.company.name:
             return [reduce(value) for value in left]
-        body = self.company.channels[name].receive(Kind.START_SHARE, 0, ELEMENT_BYTES * self.company.columns(name))
+        body = self.company.channels[name].receive(Kind.START_SHARE, 0)
         return [reduce(value) for value in from_bytes(body)]
 
     def _listed_products(self) -> Iterator[KeyedProduct]:
@@ -319,7 +319,7 @@ class LatticeParty(TrainingParty):
             channel.send(Kind.WEIGHT_SHARE, 0, WEIGHTS.to_bytes(given))
         total = self._cut(self.held[self.company.name])
         for peer, channel in self.company.channels.items():
-            missing = WEIGHTS.from_bytes(channel.receive(Kind.WEIGHT_SHARE, 0, WEIGHTS.size(self.columns)), peer)
+            missing = WEIGHTS.from_bytes(channel.receive(Kind.WEIGHT_SHARE, 0), peer)
             total = [a + b for a, b in zip(total, missing, strict=True)]
         self.weights = WEIGHTS.opened(total, [0] * len(total))
 

@@ -10,14 +10,16 @@ One session serves several queries, a step each, until the label party ends it o
 """
 
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NoReturn, Protocol
 
 from plumbob.arrays import Vector
 from plumbob.counting import counted
 from plumbob.data import Table
 from plumbob.errors import BudgetExceededError, LocalProtocolError, PlanError, RemoteProtocolError
+from plumbob.protocol import schedules
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.handshake import Participant, Session, agree, agree_pair_keys
 from plumbob.protocol.lattice_prediction import LatticePredictor
@@ -25,6 +27,7 @@ from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import SCORE_PART
 from plumbob.protocol.pair_masks import zero_sum_mask
 from plumbob.protocol.part import ModelPart
+from plumbob.protocol.schedule import Due
 
 # Far wider than a sum of parts, so that masks which do not cancel are noticed.
 MODULUS_BITS = 128
@@ -91,6 +94,8 @@ class Asker:
         self._refuse(rows)
         self._step += 1
         self.participant.begin_step(self._step)
+        self._follow(schedules.asked, self._step)
+        self._follow(schedules.query, self._step, len(rows))
         for channel in self.participant.data_peers.values():
             channel.send(Kind.QUERY, self._step, QUERY.pack(len(rows), len(rows) + to_follow))
             channel.send(Kind.QUERY_ROWS, self._step, b"".join(map(ROW.pack, rows)))
@@ -99,6 +104,7 @@ class Asker:
             raise BudgetExceededError(
                 f"{counted(len(rows) + to_follow, 'row')} asked for; {'; '.join(refusals.values())}"
             )
+        self._follow(schedules.scored_rows, self.part.training_rows, self._step, len(rows))
         scores = self._scoring.collect(self._step, rows)
         self.participant.finish_step(self._step, {}, {})
         return scores
@@ -106,15 +112,19 @@ class Asker:
     def end(self, leaving_out: Sequence[str] = ()) -> None:
         """Nothing more will be asked."""
         self._step += 1
+        self._follow(schedules.asked, self._step)
         for peer, channel in self._peers:
             if peer not in leaving_out:
                 channel.send(Kind.QUERY, self._step, QUERY.pack(0, 0))
+
+    def _follow(self, messages: Callable[..., Iterable[Due]], *numbers: int) -> None:
+        self.participant.follow(partial(messages, self.participant.plan, *numbers))
 
     def _refusals(self) -> dict[str, str]:
         """By peer, in words."""
         refusals = {}
         for peer, channel in self._peers:
-            verdict, most, used = VERDICT.unpack(channel.receive(Kind.QUERY_VERDICT, self._step, VERDICT.size))
+            verdict, most, used = VERDICT.unpack(channel.receive(Kind.QUERY_VERDICT, self._step))
             if verdict != WILL_ANSWER:
                 limit = RowLimit(most, verdict == BEYOND_THE_PLAN)
                 cure = limit.cure(f"ask {peer} to raise its --most-rows")
@@ -195,21 +205,27 @@ class Answerer:
         queries = rows = 0
         while (query := self._next_query(queries + 1)).rows:
             self._spend(queries + 1, query)
+            self._follow(schedules.scored_rows, self.part.training_rows, queries + 1, len(query.rows))
             scoring.answer(queries + 1, query.rows)
             queries, rows = queries + 1, rows + len(query.rows)
             # What was answered need not be kept: a session that breaks off starts over.
             self.participant.finish_step(queries, {}, {})
         return Served(queries, rows)
 
+    def _follow(self, messages: Callable[..., Iterable[Due]], *numbers: int) -> None:
+        self.participant.follow(partial(messages, self.participant.plan, *numbers))
+
     def _next_query(self, step: int) -> Query:
         """What is asked for; no rows at the end."""
         self.participant.begin_step(step)
-        count, in_all = QUERY.unpack(self._channel.receive(Kind.QUERY, step, QUERY.size))
+        self._follow(schedules.asked, step)
+        count, in_all = QUERY.unpack(self._channel.receive(Kind.QUERY, step))
         if count > len(self.table):
             raise RemoteProtocolError(f"{self._asker}: it asks for {count} rows of {len(self.table)}, so some repeat")
         if not count:
             return Query()
-        body = self._channel.receive(Kind.QUERY_ROWS, step, count * ROW.size)
+        self._follow(schedules.query, step, count)
+        body = self._channel.receive(Kind.QUERY_ROWS, step)
         rows = [row for (row,) in ROW.iter_unpack(body)]
         if len(set(rows)) != count or max(rows) >= len(self.table):
             raise RemoteProtocolError(
@@ -278,7 +294,7 @@ class OpenedScoring:
     def collect(self, step: int, rows: Sequence[int]) -> Vector:
         total = [0] * len(rows)
         for channel in self._participant.data_peers.values():
-            body = channel.receive(Kind.SCORE_SHARE, step, SCORE_BYTES * len(rows))
+            body = channel.receive(Kind.SCORE_SHARE, step)
             total = [(a + b) % MODULUS for a, b in zip(total, _from_bytes(body), strict=True)]
         sums = [(value + MODULUS // 2) % MODULUS - MODULUS // 2 for value in total]
         most = len(self._participant.data_peers) << (SCORE_PART.bits - 1)

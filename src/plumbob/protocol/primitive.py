@@ -36,8 +36,7 @@ class Helper:
 
     def open(self, step: int) -> list[int]:
         """The learner's masked sums, decrypted: this side's share."""
-        size = self._slots.replies * self._key.public.ciphertext_bytes
-        data = self._channel.receive(Kind.MASKED_SUMS, step, size)
+        data = self._channel.receive(Kind.MASKED_SUMS, step)
         return self._key.decrypt(admit_from(self._channel, self._key.public, data, self._slots.replies, self._lent))
 
     def hand_back(self, step: int, opened: Sequence[int]) -> None:
@@ -69,10 +68,10 @@ class Learner:
 
     def collect(self, step: int) -> list[int]:
         """What the helper handed back, still masked."""
-        return self._slots.from_bytes(self._channel.receive(Kind.OPENED_SUMS, step, self._slots.opened_bytes))
+        return self._slots.from_bytes(self._channel.receive(Kind.OPENED_SUMS, step))
 
     def _receive_values(self, step: int, count: int) -> EncryptedVector:
-        data = self._channel.receive(Kind.RESIDUALS, step, count * self._key.ciphertext_bytes)
+        data = self._channel.receive(Kind.RESIDUALS, step)
         return admit_from(self._channel, self._key, data, count)
 
 

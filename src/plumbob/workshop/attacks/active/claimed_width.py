@@ -46,7 +46,7 @@ class ClaimedWidthParty(AttackingExchangeParty):
 
     @cached_property
     def slots(self) -> Slots:
-        return slots_for(self.plan, self.widths, self.key.public, self.claimed, len(self.shard))
+        return slots_for(self.plan, self.widths, self.claimed, len(self.shard))
 
     @property
     def claimed(self) -> int:

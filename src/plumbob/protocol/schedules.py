@@ -1,0 +1,478 @@
+"""The messages of every kind of session, from the plan and the number of aligned rows alone.
+
+Sizes are functions of public numbers. A message that would be empty is not sent: a party without columns learns
+nothing, so nobody asks it.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import permutations
+
+from plumbob.crypto import Slots
+from plumbob.crypto.lattice import Layout, ParameterSet
+from plumbob.crypto.lattice.context import SEED_BYTES
+from plumbob.crypto.proof import ROOTS
+from plumbob.data import largest_batch, steps_per_epoch
+from plumbob.plan import Plan
+from plumbob.protocol.lattice_sets import LatticeShape, Stage
+from plumbob.protocol.messages import HEADER, Kind
+from plumbob.protocol.openings import OPENED_SCORES, WEIGHTS, shows_quality
+from plumbob.protocol.schedule import Due, text
+from plumbob.protocol.widths import columns_of, slots_for, widths_for
+
+HASH_BYTES = 32
+ELEMENT_BYTES = 16  # Of a share of a weight.
+COMMITMENT_BYTES = 32
+SCORE_BYTES = 16  # Of a part of a score, modulo 2**128.
+ROWS_AT_ONCE = 4096  # Rows that are scored with one message.
+QUERY_BYTES, ROW_BYTES, VERDICT_BYTES = 16, 8, 17
+POINT_BYTES, RETURN_COMMITMENT_BYTES = 32, 97  # Of alignment.
+
+
+def session(plan: Plan, purpose: str, aligned: int) -> Iterator[Due]:
+    """What is said after the greeting, as far as it is known then."""
+    return session_of_prediction(plan) if purpose == "predict" else training_schedule(plan, aligned).messages()
+
+
+# What most sessions have.
+
+
+def greeting(names: Iterable[str]) -> Iterator[Due]:
+    """Everybody says who it is."""
+    for sender, receiver in permutations(names, 2):
+        yield text(Kind.HELLO, sender, receiver)
+
+
+def agreement(plan: Plan) -> Iterator[Due]:
+    """A joint seed, unless the plan has one, and the same rows."""
+    for ends in permutations(names_of(plan), 2):
+        if not plan.seed:
+            yield Due(Kind.SEED_COMMITMENT, 0, *ends, HASH_BYTES)
+            yield Due(Kind.SEED_SHARE, 0, *ends, HASH_BYTES)
+        yield Due(Kind.CONFIRMATION, 0, *ends, HASH_BYTES)
+
+
+def pair_keys(plan: Plan, *, is_needed: bool) -> Iterator[Due]:
+    """What hides one party's answer among the others'."""
+    for ends in permutations(names_of(plan), 2) if is_needed else ():
+        yield Due(Kind.PAIR_KEY, 0, *ends, 32)
+
+
+def names_of(plan: Plan) -> list[str]:
+    """The parties with rows."""
+    return [party.name for party in plan.learners]
+
+
+# Training.
+
+
+@dataclass(frozen=True)
+class TrainingSchedule:
+    """All messages of one run with this many aligned rows, after the greeting."""
+
+    plan: Plan
+    aligned: int
+
+    @property
+    def rows(self) -> int:
+        """That are trained on."""
+        return self.aligned - self.plan.held_out(self.aligned)
+
+    def messages(self) -> Iterator[Due]:
+        """From the agreement to the last score."""
+        yield from agreement(self.plan)
+        yield from self.set_up()
+        for step, rows in enumerate(self.batches(), 1):
+            yield from self.step(step, rows)
+        yield from self.finish()
+        yield from self.quality()
+
+    def batches(self) -> Iterator[int]:
+        """The rows of every step."""
+        per_epoch = steps_per_epoch(self.rows, self.plan)
+        usual, last = self._usual, largest_batch(self.rows, self.plan)
+        for _ in range(self.plan.passes):
+            yield from (usual for _ in range(per_epoch - 1))
+            yield last
+
+    @property
+    def _usual(self) -> int:
+        return self.rows if self.plan.batches == "full" else min(self.plan.batch_size, self.rows)
+
+    @property
+    def total_bytes(self) -> int:
+        """By all parties, headers included; texts are not counted, nor are repeated tests of keys."""
+        per_epoch = steps_per_epoch(self.rows, self.plan)
+        usual, last = (_bytes_of(self.step(1, rows)) for rows in (self._usual, largest_batch(self.rows, self.plan)))
+        outside = _bytes_of([*self.set_up(), *self.finish()])
+        return outside + self.plan.passes * ((per_epoch - 1) * usual + last)
+
+    @property
+    def largest_message(self) -> int:
+        """Bytes of the longest body."""
+        longest = self.step(1, largest_batch(self.rows, self.plan))
+        return max(due.size for due in (*self.set_up(), *longest, *self.finish(), *self.quality()))
+
+    def set_up(self) -> Iterator[Due]:
+        """Before the first step."""
+        return iter(())
+
+    def step(self, number: int, rows: int) -> Iterator[Due]:
+        """One step over so many rows."""
+        return iter(())
+
+    def finish(self) -> Iterator[Due]:
+        """After the last step."""
+        return iter(())
+
+    def quality(self) -> Iterator[Due]:
+        """The scores of held-out rows, for the label party's own eyes."""
+        if not shows_quality(self.plan, self.aligned):
+            return
+        yield from pair_keys(self.plan, is_needed=hides_among_others(self.plan))
+        held_out, last = self.plan.held_out(self.aligned), steps_per_epoch(self.rows, self.plan) * self.plan.passes
+        for place, start in enumerate(range(0, held_out, ROWS_AT_ONCE), 1):
+            yield from scoring(self.plan, self.rows, last + place, min(ROWS_AT_ONCE, held_out - start))
+
+
+def _bytes_of(messages: Iterable[Due]) -> int:
+    return sum(HEADER.size + due.size for due in messages)
+
+
+class PaillierSchedule(TrainingSchedule):
+    """What `exchange` and `arbiter` have in common: keys with their proofs, ciphertexts and replies."""
+
+    @property
+    def ciphertext(self) -> int:
+        """Bytes of one."""
+        return 2 * self.plan.key_bits // 8
+
+    @property
+    def public_key(self) -> int:
+        """Bytes of one with its proof."""
+        return self.plan.key_bits // 8 * (1 + ROOTS)
+
+    @cached_property
+    def slots(self) -> dict[str, Slots]:
+        """How the sums of every party with columns travel."""
+        widths = widths_for(self.plan, self.rows)
+        return {
+            name: slots_for(self.plan, widths, columns, self.rows)
+            for name in names_of(self.plan)
+            if (columns := columns_of(self.plan, name))
+        }
+
+
+class ExchangeSchedule(PaillierSchedule):
+    """The paper's Protocol 1: in a step everybody helps every party with columns, and learns if it has columns."""
+
+    def set_up(self) -> Iterator[Due]:
+        for ends in permutations(names_of(self.plan), 2):
+            yield Due(Kind.PUBLIC_KEY, 0, *ends, self.public_key)
+        yield from pair_keys(self.plan, is_needed=not self.plan.is_between_two)
+
+    def step(self, number: int, rows: int) -> Iterator[Due]:
+        for helper, learner in self._directions():
+            yield Due(Kind.RESIDUALS, number, helper, learner, rows * self.ciphertext, "line 5")
+        for helper, learner in self._directions():
+            size = self.slots[learner].replies * self.ciphertext
+            yield Due(Kind.MASKED_SUMS, number, learner, helper, size, "line 10")
+        for helper, learner in self._directions():
+            yield Due(Kind.OPENED_SUMS, number, helper, learner, self.slots[learner].opened_bytes, "line 11")
+
+    def _directions(self) -> list[tuple[str, str]]:
+        return [ends for ends in permutations(names_of(self.plan), 2) if ends[1] in self.slots]
+
+
+class ArbiterSchedule(PaillierSchedule):
+    """Everybody's scores to the label party, joint residuals back, and sums that the arbiter opens."""
+
+    def set_up(self) -> Iterator[Due]:
+        for name in names_of(self.plan):
+            yield Due(Kind.PUBLIC_KEY, 0, self._arbiter, name, self.public_key)
+
+    def step(self, number: int, rows: int) -> Iterator[Due]:
+        label = self.plan.label_party.name
+        for party in self.plan.feature_parties:
+            yield Due(Kind.SCORES, number, party.name, label, rows * self.ciphertext)
+        for party in self.plan.feature_parties:
+            yield Due(Kind.JOINT_RESIDUALS, number, label, party.name, rows * self.ciphertext)
+        for name, slots in self.slots.items():
+            yield Due(Kind.MASKED_SUMS, number, name, self._arbiter, slots.replies * self.ciphertext)
+            yield Due(Kind.OPENED_SUMS, number, self._arbiter, name, slots.opened_bytes)
+
+    @property
+    def _arbiter(self) -> str:
+        return next(party.name for party in self.plan.parties if party not in self.plan.learners)
+
+
+class SharesSchedule(TrainingSchedule):
+    """`shares`: keys for all passes and their tests, then products; what is opened comes last."""
+
+    @cached_property
+    def shape(self) -> LatticeShape:
+        return LatticeShape(self.plan, self.rows)
+
+    def set_up(self) -> Iterator[Due]:
+        yield from pair_keys(self.plan, is_needed=not self.plan.is_between_two)
+        for sender, receiver in permutations(names_of(self.plan), 2):
+            size = ELEMENT_BYTES * columns_of(self.plan, sender)
+            yield Due(Kind.START_SHARE, 0, sender, receiver, size, "step 0")
+        for ends in permutations(names_of(self.plan), 2):
+            owned, theirs = self._sets_between(*ends), self._sets_between(*reversed(ends))
+            yield from tested_keys(ends, owned, theirs, "test of keys", "step 0")
+
+    def _sets_between(self, owner: str, evaluator: str) -> list[ParameterSet]:
+        """Of the keys of all passes under which one party encrypts for another."""
+        scores, gradients, _ = self.shape.sets_for(evaluator)
+        matrices = [scores, gradients, *([gradients] if self.shape.has_penalty_products else [])]
+        names = names_of(self.plan)
+        staged = sum(
+            names.index(owner) in stage.owners and names.index(evaluator) in stage.evaluators
+            for stage in self.shape.stages
+        )
+        return self.plan.passes * (matrices + [self.shape.profile[2]] * (staged * len(self.shape.pieces)))
+
+    def step(self, number: int, rows: int) -> Iterator[Due]:
+        if self.shape.has_penalty_products:
+            yield from self._products(number, self.shape.penalties, "step 4")
+            yield from self._lifted_sums(number, "step 4")
+        yield from self._products(number, self.shape.scores, "step 1")
+        for piece in self.shape.pieces:
+            for stage in self.shape.stages:
+                yield from self._stage(number, stage, piece)
+        yield from self._products(number, self.shape.gradients, "step 3")
+        yield from self._lifted_sums(number, "step 3")
+
+    def _products(self, number: int, layout: Callable[[str], Layout], where: str) -> Iterator[Due]:
+        """Everybody encrypts for everybody, and everybody multiplies."""
+        layouts = {name: layout(name) for name in names_of(self.plan)}
+        for owner, evaluator in permutations(layouts, 2):
+            size = SEED_BYTES + layouts[evaluator].request_bytes
+            yield Due(Kind.LATTICE_REQUEST, number, owner, evaluator, size, where)
+        for owner, evaluator in permutations(layouts, 2):
+            yield Due(Kind.LATTICE_REPLY, number, evaluator, owner, layouts[evaluator].reply_bytes, where)
+
+    def _stage(self, number: int, stage: Stage, piece: slice) -> Iterator[Due]:
+        """In every stage the owners ask the evaluators, and all of them lift what they hold."""
+        names, layout = names_of(self.plan), self.shape.slots(piece, is_turn=stage.is_turn)
+        pairs = [(names[owner], names[evaluator]) for owner in stage.owners for evaluator in stage.evaluators]
+        for ends in pairs:
+            yield Due(Kind.LATTICE_REQUEST, number, *ends, SEED_BYTES + layout.request_bytes, "step 2")
+        for owner, evaluator in pairs:
+            yield Due(Kind.LATTICE_REPLY, number, evaluator, owner, layout.reply_bytes, "step 2")
+        if stage.is_masked:
+            size = self.shape.staged(stage).size(layout.outputs * layout.rows)
+            for place in stage.holders[1:]:
+                yield Due(Kind.MASKED_SHARE, number, names[place], names[0], size, "step 2")
+
+    def _lifted_sums(self, number: int, where: str) -> Iterator[Due]:
+        if self.plan.is_between_two:
+            return
+        label, *others = names_of(self.plan)
+        size = self.shape.lifted_sums.size(sum(columns_of(self.plan, name) for name in (label, *others)))
+        for name in others:
+            yield Due(Kind.MASKED_SHARE, number, name, label, size, where)
+
+    def finish(self) -> Iterator[Due]:
+        pairs = list(permutations(names_of(self.plan), 2))
+        if self.plan.opens_weights:
+            for sender, receiver in pairs:
+                size = WEIGHTS.size(columns_of(self.plan, receiver))
+                yield Due(Kind.WEIGHT_SHARE, 0, sender, receiver, size, "step 5")
+            return
+        bound = [self.shape.profile[0]]
+        for ends in pairs:
+            yield from tested_keys(ends, bound, bound, "test for prediction", "step 5")
+        for sender, receiver in pairs:
+            size = SEED_BYTES + self.shape.scores(receiver, 1).request_bytes
+            yield Due(Kind.BOUND_SHARE, 0, sender, receiver, size, "step 5")
+        if not self.plan.is_between_two:
+            for ends in pairs:
+                yield Due(Kind.BOUND_HASHES, 0, *ends, HASH_BYTES * (len(self.plan.learners) - 1), "step 5")
+
+
+def tested_keys(
+    ends: tuple[str, str], owned: Sequence[ParameterSet], theirs: Sequence[ParameterSet], test: str, where: str
+) -> Iterator[Due]:
+    """What one end says: its keys at once, then its part in the tests of both ends' keys, which may repeat."""
+    owned_bytes, their_bytes = (sum(one.polynomial_bytes for one in sets) for sets in (owned, theirs))
+    yield Due(Kind.LATTICE_KEYS, 0, *ends, owned_bytes, where)
+    for kind, size in (
+        (Kind.KEY_CHALLENGES, 2 * their_bytes),
+        (Kind.KEY_COMMITMENTS, COMMITMENT_BYTES * len(owned)),
+        (Kind.KEY_REVEALS, SEED_BYTES * len(theirs)),
+        (Kind.KEY_NONCES, (1 + SEED_BYTES) * len(owned)),
+    ):
+        yield Due(kind, 0, *ends, size, where, again=test)
+
+
+SCHEDULES: dict[str, type[TrainingSchedule]] = {
+    "clear": TrainingSchedule,
+    "exchange": ExchangeSchedule,
+    "arbiter": ArbiterSchedule,
+    "shares": SharesSchedule,
+}
+
+
+def training_schedule(plan: Plan, aligned: int) -> TrainingSchedule:
+    """Of a plan with this many aligned rows."""
+    return SCHEDULES[plan.protocol](plan, aligned)
+
+
+# Prediction.
+
+
+def hides_among_others(plan: Plan) -> bool:
+    """Whether one party's part of a score must be hidden among several."""
+    return len(plan.learners) > 2
+
+
+def scoring(plan: Plan, trained: int, step: int, rows: int) -> Iterator[Due]:
+    """The scores of some rows, to the label party; with weights that were never opened, everybody multiplies first."""
+    label = plan.label_party.name
+    if plan.is_closed:
+        shape = LatticeShape(plan, trained)
+        for sender, receiver in permutations(names_of(plan), 2):
+            size = shape.scores(sender, rows).reply_bytes
+            yield Due(Kind.LATTICE_REPLY, step, sender, receiver, size, "step 1")
+    size = OPENED_SCORES.size(rows) if plan.is_closed else SCORE_BYTES * rows
+    for party in plan.feature_parties:
+        yield Due(Kind.SCORE_SHARE, step, party.name, label, size)
+
+
+def scored_rows(plan: Plan, trained: int, step: int, rows: int) -> Iterator[Due]:
+    """The same of any number of rows, some at a time."""
+    for start in range(0, rows, ROWS_AT_ONCE):
+        yield from scoring(plan, trained, step, min(ROWS_AT_ONCE, rows - start))
+
+
+def session_of_prediction(plan: Plan) -> Iterator[Due]:
+    """Before the first query."""
+    yield from agreement(plan)
+    yield from pair_keys(plan, is_needed=hides_among_others(plan))
+
+
+def asked(plan: Plan, step: int) -> Iterator[Due]:
+    """How many rows a query is about; none ends the session."""
+    for party in plan.feature_parties:
+        yield Due(Kind.QUERY, step, plan.label_party.name, party.name, QUERY_BYTES)
+
+
+def query(plan: Plan, step: int, rows: int) -> Iterator[Due]:
+    """Which ones, and whether they will be answered."""
+    for party in plan.feature_parties:
+        yield Due(Kind.QUERY_ROWS, step, plan.label_party.name, party.name, ROW_BYTES * rows)
+        yield Due(Kind.QUERY_VERDICT, step, party.name, plan.label_party.name, VERDICT_BYTES)
+
+
+# Alignment: a step is a chunk.
+
+
+@dataclass(frozen=True)
+class AlignmentSchedule:
+    """Of parties in a ring that bring so many ids each."""
+
+    sizes: Mapping[str, int]
+    chunk: int
+    size_first: bool
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.sizes)
+
+    def messages(self) -> Iterator[Due]:
+        """After the opening; unblinding depends on how many points are common."""
+        step, is_pair = 1, len(self.sizes) == 2
+        for hop in range(len(self.sizes) - 1):
+            owners = {name: self.names[place - hop] for place, name in enumerate(self.names)}
+            ends = [(name, self._after(name), self.sizes[owners[name]]) for name in self.names]
+            yield from self._in_chunks(Kind.BLINDED_IDS, step, ends, POINT_BYTES)
+            step += self.chunks
+        if is_pair:
+            yield from self._to_all(Kind.RETURN_COMMITMENT, step, RETURN_COMMITMENT_BYTES)
+            step += 1
+        if not is_pair or self.size_first:
+            shown = [(*ends, self.sizes[self._after(ends[0])]) for ends in permutations(self.names, 2)]
+            yield from self._in_chunks(Kind.SHUFFLED_IDS, step, shown, POINT_BYTES)
+            step += self.chunks
+        if self.size_first:
+            yield from self._to_all(Kind.ALIGNMENT_DECISION, step, 1)
+            step += 1
+        if is_pair:
+            yield from self._returned(step)
+            yield from self._to_all(Kind.CONFIRMATION, 0, HASH_BYTES)
+
+    def _returned(self, step: int) -> Iterator[Due]:
+        """Between two: everybody's own points, their signs, and a proof that none was exchanged for another."""
+        back = [(sender, receiver, self.sizes[receiver]) for sender, receiver in permutations(self.names, 2)]
+        yield from self._in_chunks(Kind.TWICE_BLINDED_IDS, step, back, POINT_BYTES)
+        yield from self._in_chunks(Kind.RETURN_SIGNS, step + self.chunks, back, 1 / 8)
+        yield from self._to_all(Kind.RETURN_CHALLENGE, step + 2 * self.chunks, 2 * HASH_BYTES)
+        yield from self._to_all(Kind.RETURN_PROOF, step + 2 * self.chunks + 1, 2 * HASH_BYTES)
+
+    def unblinding(self, step: int, common: int) -> Iterator[Due]:
+        """Of three and more: the common points down the ring, then from its last party to all."""
+        chunks = range(0, common, self.chunk)
+        *before, last = self.names
+        for place, start in enumerate(chunks):
+            for name in before:
+                size = POINT_BYTES * min(self.chunk, common - start)
+                yield Due(Kind.UNBLINDED_IDS, step + place, name, self._after(name), size)
+        for place, start in enumerate(chunks, len(chunks)):
+            for name in before:
+                size = POINT_BYTES * min(self.chunk, common - start)
+                yield Due(Kind.UNBLINDED_IDS, step + place, last, name, size)
+        yield from self._to_all(Kind.CONFIRMATION, 0, HASH_BYTES)
+
+    @property
+    def chunks(self) -> int:
+        """Of the longest list: everybody counts as many steps."""
+        return -(-max(self.sizes.values()) // self.chunk)
+
+    def _in_chunks(self, kind: Kind, step: int, ends: list[tuple[str, str, int]], each: float) -> Iterator[Due]:
+        for place in range(self.chunks):
+            for sender, receiver, count in ends:
+                ids = min(self.chunk, count - place * self.chunk)
+                if ids > 0:
+                    yield Due(kind, step + place, sender, receiver, math.ceil(ids * each))
+
+    def _to_all(self, kind: Kind, step: int, size: int) -> Iterator[Due]:
+        for ends in permutations(self.names, 2):
+            yield Due(kind, step, *ends, size)
+
+    def _after(self, name: str) -> str:
+        return self.names[(self.names.index(name) + 1) % len(self.names)]
+
+
+def alignment_opening(names: Iterable[str]) -> Iterator[Due]:
+    """How many ids, in which chunks."""
+    for ends in permutations(names, 2):
+        yield text(Kind.ALIGNMENT_OPENING, *ends)
+
+
+def held_out_rows(plan: Plan, pieces: Sequence[int]) -> Iterator[Due]:
+    """A bit for each common row, from the party that chooses those held out."""
+    for size in pieces:
+        for name in names_of(plan):
+            if name != plan.held_out_by:
+                yield Due(Kind.HELD_OUT_ROWS, 0, plan.held_out_by, name, -(-size // 8))
+
+
+# A proposal, before there is a plan: first everybody says whether it has the label.
+
+
+def proposed_roles(names: Iterable[str]) -> Iterator[Due]:
+    """Whether the sender has the label."""
+    for ends in permutations(names, 2):
+        yield text(Kind.PROPOSAL_ROLE, *ends)
+
+
+def proposal(label: str, others: Iterable[str]) -> Iterator[Due]:
+    """The label party drafts, everybody names its width, and the plan comes back."""
+    for name in others:
+        yield text(Kind.PROPOSAL_DRAFT, label, name)
+        yield Due(Kind.PROPOSAL_WIDTH, 0, name, label, 8)
+        yield text(Kind.PROPOSAL_PLAN, label, name)

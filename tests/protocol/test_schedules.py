@@ -1,0 +1,141 @@
+"""The schedules: a channel keeps to them in both directions, and real sessions say just that, to the byte."""
+
+from functools import partial
+
+import pytest
+
+from plumbob.errors import LocalProtocolError, RemoteProtocolError
+from plumbob.plan import Plan
+from plumbob.protocol.cast import player
+from plumbob.protocol.channel import Channel
+from plumbob.protocol.messages import HEADER, Kind, Message
+from plumbob.protocol.quality import run_to_its_quality
+from plumbob.protocol.schedule import Direction, Due
+from plumbob.protocol.schedules import training_schedule
+from plumbob.transport import linked_pair
+from tests.frozen.messages import TRAININGS, rows_of
+from tests.protocol.support import Wire, outcomes, seated, tables_for
+
+ROWS = 40
+TESTS = (Kind.KEY_CHALLENGES, Kind.KEY_COMMITMENTS, Kind.KEY_REVEALS, Kind.KEY_NONCES)
+GREETING = (Kind.HELLO, Kind.SEED_COMMITMENT, Kind.SEED_SHARE, Kind.CONFIRMATION)
+
+
+@pytest.mark.parametrize("name", TRAININGS)
+def test_a_training_says_what_the_schedule_lists(name: str) -> None:
+    """Every message of every direction, in its order and of its size; only tests of keys may be repeated."""
+    split, keys = TRAININGS[name]
+    plan = Plan.for_columns(split, **keys)
+    wire = Wire()
+    participants = seated(plan, wire)
+    tables = tables_for(plan, *rows_of(plan))
+    parties = {name: player(one, tables.get(name)) for name, one in participants.items()}
+    ends = outcomes({name: partial(run_to_its_quality, party) for name, party in parties.items()}, participants)
+    assert all(isinstance(end, tuple) for end in ends.values()), ends
+    listed = list(training_schedule(plan, ROWS).messages())
+    for sender, receiver in {(sender, receiver) for sender, receiver, _ in wire.log}:
+        said = [
+            (message.kind, message.step, len(message.body))
+            for source, target, message in wire.log
+            if (source, target) == (sender, receiver) and message.kind is not Kind.HELLO and not is_repeated(message)
+        ]
+        due = [(one.kind, one.step, one.size) for one in listed if (one.sender, one.receiver) == (sender, receiver)]
+        assert said == due
+
+
+def is_repeated(message: Message) -> bool:
+    """Whether a test of keys is not the first one."""
+    return message.kind in TESTS and message.step > 0
+
+
+@pytest.mark.parametrize("name", TRAININGS)
+def test_totals_and_the_longest_message_follow(name: str) -> None:
+    """What an estimate adds up, and what a connector lets through, are the schedule's own sum and maximum."""
+    split, keys = TRAININGS[name]
+    plan = Plan.for_columns(split, **keys)
+    schedule = training_schedule(plan, ROWS)
+    listed = list(schedule.messages())
+    quality = sum(HEADER.size + due.size for due in schedule.quality())
+    agreed = sum(HEADER.size + due.size for due in listed if due.kind in GREETING)
+    assert schedule.total_bytes == sum(HEADER.size + due.size for due in listed) - quality - agreed
+    assert schedule.largest_message == max(due.size for due in listed)
+
+
+def channels() -> tuple[Channel, Channel]:
+    """Two ends; the first one may say a residual and hear a sum."""
+    here, there = linked_pair()
+    one, other = Channel("features", here, 1.0), Channel("label", there, 1.0)
+    said, heard = Due(Kind.RESIDUALS, 1, "label", "features", 4), Due(Kind.MASKED_SUMS, 1, "features", "label", 2)
+    one.follow([said], [heard])
+    other.follow([heard], [said])
+    return one, other
+
+
+def test_what_is_due_is_sent_and_heard() -> None:
+    """In its order, with its size."""
+    one, other = channels()
+    one.send(Kind.RESIDUALS, 1, bytes(4))
+    assert other.receive(Kind.RESIDUALS, 1) == bytes(4)
+    other.send(Kind.MASKED_SUMS, 1, bytes(2))
+    assert one.receive(Kind.MASKED_SUMS, 1) == bytes(2)
+
+
+@pytest.mark.parametrize(
+    ("kind", "step", "size"), [(Kind.MASKED_SUMS, 1, 4), (Kind.RESIDUALS, 2, 4), (Kind.RESIDUALS, 1, 5)]
+)
+def test_nothing_else_leaves(kind: Kind, step: int, size: int) -> None:
+    """Another kind, step or size is our own mistake and is not sent."""
+    one, _ = channels()
+    with pytest.raises(LocalProtocolError):
+        one.send(kind, step, bytes(size))
+    assert one.traffic.messages_sent == 0
+
+
+def test_nothing_else_is_awaited() -> None:
+    """Nor do we wait for what the peer will not say."""
+    one, _ = channels()
+    with pytest.raises(LocalProtocolError, match="expected MASKED_SUMS of step 1"):
+        one.receive(Kind.OPENED_SUMS, 1)
+
+
+def test_a_peers_other_size_ends_the_run() -> None:
+    """A peer that keeps to no schedule is noticed by ours."""
+    one, other = channels()
+    other.break_free()
+    other.send(Kind.MASKED_SUMS, 1, bytes(3))
+    with pytest.raises(RemoteProtocolError, match="with 2 bytes, got 3"):
+        one.receive(Kind.MASKED_SUMS, 1)
+
+
+def test_only_what_repeats_is_repeated() -> None:
+    """A round of tests may come again, in later steps and in its order; then what follows."""
+    first, second, last = (
+        Due(Kind.KEY_CHALLENGES, 0, "", "", 8, again="test"),
+        Due(Kind.KEY_REVEALS, 0, "", "", 8, again="test"),
+        Due(Kind.LATTICE_REQUEST, 1, "", "", 8),
+    )
+    direction = Direction()
+    direction.extend([first, second, last])
+    for kind, step in (
+        (Kind.KEY_CHALLENGES, 0),
+        (Kind.KEY_REVEALS, 0),
+        (Kind.KEY_CHALLENGES, 1),
+        (Kind.KEY_REVEALS, 2),
+    ):
+        assert direction.take(kind, step).kind is kind
+    with pytest.raises(LocalProtocolError):
+        direction.take(Kind.KEY_CHALLENGES, 2)
+    assert direction.take(Kind.LATTICE_REQUEST, 1) == last
+    with pytest.raises(LocalProtocolError, match="nothing more"):
+        direction.take(Kind.KEY_CHALLENGES, 3)
+
+
+def test_after_a_restart_what_was_said_is_skipped_once() -> None:
+    """The first message may be a later one; from there on all are due again."""
+    dues = [Due(Kind.LATTICE_REQUEST, step, "", "", 8) for step in range(1, 5)]
+    direction = Direction()
+    direction.extend(dues)
+    direction.may_skip = True
+    assert direction.take(Kind.LATTICE_REQUEST, 3) == dues[2]
+    with pytest.raises(LocalProtocolError):
+        direction.take(Kind.LATTICE_REQUEST, 5)
