@@ -10,16 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from plumbob.checking import catalogue
-from plumbob.checking.advice import fix_for, notes_for
+from plumbob.checking.advice import fix_for
 from plumbob.checking.arbiter_rules import arbiter_findings
 from plumbob.checking.catalogue import AttackEntry
 from plumbob.checking.coalitions import JOINT, Coalition, coalitions
+from plumbob.checking.facts import Place, said
 from plumbob.checking.figures import AtHome, Figures
 from plumbob.checking.findings import Findings, worst_first
 from plumbob.checking.key_rules import key_findings
 from plumbob.checking.ledger import gains
 from plumbob.checking.masked_share_rules import masked_share_findings
-from plumbob.checking.prediction_rules import answered_rows, carried_in_words, prediction_findings
+from plumbob.checking.prediction_rules import answered_rows, prediction_findings
 from plumbob.checking.row_notes import noise_notes
 from plumbob.checking.verdict_words import DEGRADES, LEAKS
 from plumbob.errors import PlanError
@@ -136,23 +137,11 @@ def _lattice_notes(figures: Figures) -> Iterator[str]:
         "is tested before use, because an untested one would show the other party's rows; replies hide behind fresh "
         "randomness, because added noise would not hide them from a chosen request."
     )
-    yield from dishonest_notes(figures.plan, figures.rows)
-
-
-def dishonest_notes(plan: Plan, trained: int) -> Iterator[str]:
-    """What a party that does not keep to the protocol can gain over shares of this many rows to train on."""
-    if plan.kind.has_lattices and plan.is_between_two:
-        yield f"A dishonest party can spoil the model, and {carried_in_words(plan, trained)}."
-    if plan.kind.has_lattices and plan.is_closed and plan.test_share:
-        yield (
-            f"Held-out rows are scored when training ends. If {plan.label_party.name} breaks the protocol, "
-            "their scores can show it one of a peer's columns instead: at most 22 bits per row (altered-shares; "
-            "`plumbob check PLAN --predicted N` judges it)."
-        )
+    yield from said(Place.CHEATING, figures.plan, figures.rows)
 
 
 def _notes(figures: Figures) -> Iterator[str]:
-    yield from notes_for(figures.plan)
+    yield from said(Place.NOTES, figures.plan, figures.rows)
     yield from noise_notes(figures)
     yield from _lattice_notes(figures)
     yield from _assumptions(figures)

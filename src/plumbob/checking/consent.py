@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 
-from plumbob.checking.advice import notes_for
-from plumbob.checking.check import assumptions, dishonest_notes, prices_of_noise
+from plumbob.checking.check import assumptions, prices_of_noise
+from plumbob.checking.facts import Place, said
 from plumbob.checking.findings import summary
 from plumbob.checking.refusal import worst
 from plumbob.checking.verdict_words import LEAKS
 from plumbob.counting import counted
 from plumbob.plan import Plan
-from plumbob.protocol.openings import shows_quality
 from plumbob.record import Finding
 
 MORE = "--verbose shows all {count} findings, with their reasons, and what no finding covers."
@@ -39,8 +38,6 @@ def _first_line(plan: Plan, rows: int) -> str:
 
 
 def _openings(plan: Plan, rows: int) -> Iterator[str]:
-    yield from notes_for(plan)
-    if shows_quality(plan, rows):
-        asker, held_out = plan.label_party.name, plan.held_out(rows)
-        yield f"When training ends, {asker} sees the joint scores of {held_out:,} held-out rows."
-    yield from dishonest_notes(plan, rows - plan.held_out(rows))
+    held_out = plan.held_out(rows)
+    for place in (Place.NOTES, Place.SIGNING, Place.CHEATING):
+        yield from said(place, plan, rows - held_out, held_out)

@@ -17,7 +17,8 @@ from plumbob.model.starts import uniform_reach
 from plumbob.plan import Party, Plan
 from plumbob.privacy.randomised_response import flip_probability, label_scale
 from plumbob.protocol.defences import largest_released, noise_std
-from plumbob.protocol.openings import WEIGHTS, opened_bits
+from plumbob.protocol.openings import WEIGHTS
+from plumbob.protocol.releases import opened_bits
 from plumbob.protocol.widths import Widths, columns_of, widths_for
 
 ASSUMED_ROWS = 10_000

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from plumbob.checking.verdict_words import BLOCKED, DEGRADES, LEAKS
 from plumbob.counting import counted
 from plumbob.plan import Plan
-from plumbob.protocol.openings import SCORE_PART, most_scored_rows, opened_bits, scored_bits
+from plumbob.protocol.openings import most_scored_rows
+from plumbob.protocol.releases import scored_bits
 from plumbob.record import Finding
 
 ATTACK = "prediction-equations"
@@ -57,20 +58,6 @@ def answered_rows(plan: Plan, asked: int, trained: int = 0) -> int:
     """What the plan's limit leaves of the rows that somebody asks for."""
     limit = most_scored_rows(plan, trained)
     return min(asked, limit) if limit else asked
-
-
-def carried_in_words(plan: Plan, trained: int) -> str:
-    """What a dishonest one of two parties can read of the other's rows in `shares`: all that is opened to it."""
-    label = plan.label_party.name
-    if _is_shared(plan):
-        most = scored_bits(plan, most_scored_rows(plan, trained))
-        in_all = f", at most {most:,} bits in all" if most else ""
-        return f"{label} can read {scored_bits(plan, 1)} bits of each row that is scored for it{in_all}"
-    weights = max(opened_bits(plan, party.name) for party in plan.learners)
-    return (
-        f"each can read at most {weights:,} bits in its opened weights, and {label} another {SCORE_PART.bits} bits of "
-        "each row that is scored for it"
-    )
 
 
 def _is_shared(plan: Plan) -> bool:

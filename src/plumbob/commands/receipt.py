@@ -13,7 +13,7 @@ from plumbob.counting import counted
 from plumbob.party.receipts import NOBODY, NOT_SIGNED, KnownCertificates, Signed, signature_of
 from plumbob.plan import Plan
 from plumbob.protocol.defences import noise_std
-from plumbob.protocol.openings import opened_bits
+from plumbob.protocol.releases import opened_bits
 from plumbob.record import PartyRecord, RunRecord
 from plumbob.report.page import as_text
 from plumbob.report.receipt import compared_streams, keys_in_words, noise_in_words, transcript_hash

@@ -74,15 +74,6 @@ OPENED_SCORES = OpenedWidth(integer_bits=5, fraction_bits=16)
 """A score, which is shared modulo one period of the sigmoid's series, 64: below 32, to 2**-16."""
 
 
-def opened_bits(plan: Plan, name: str) -> int:
-    """Bits about the peer that this party's opened weights can carry in one run of `shares`, if it deviates."""
-    if not plan.opens_weights:
-        return 0
-    party = plan.party(name)
-    columns = party.features + (1 if plan.intercept and party.role == "label" else 0)
-    return columns * WEIGHTS.bits
-
-
 def most_scored_rows(plan: Plan, trained: int) -> int:
     """How many rows the plan lets the label party have scored in all, of this many trained on; 0 for any number."""
     return plan.most_rows or (trained if plan.is_closed else 0)
@@ -91,8 +82,3 @@ def most_scored_rows(plan: Plan, trained: int) -> int:
 def shows_quality(plan: Plan, rows: int) -> bool:
     """Whether held-out rows of this many aligned ones are scored when training ends."""
     return plan.kind.is_encrypted and plan.held_out(rows) > 0
-
-
-def scored_bits(plan: Plan, rows: int) -> int:
-    """Bits about the feature party that this many scores, opened from shares, can carry to the label party."""
-    return rows * OPENED_SCORES.bits if plan.is_closed else 0

@@ -8,8 +8,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from plumbob.checking.facts import Place, carried_in_words, said
 from plumbob.checking.masked_share_rules import is_masked
-from plumbob.checking.prediction_rules import answered_rows, carried_in_words
+from plumbob.checking.prediction_rules import answered_rows
 from plumbob.checking.verdict_words import DEGRADES, LEAKS, ORDER
 from plumbob.counting import counted
 from plumbob.plan import Plan
@@ -17,7 +18,6 @@ from plumbob.privacy.rows import coin_flip_bound, odds_factor
 from plumbob.protocol.defences import label_cost
 from plumbob.protocol.row_promise import kept_cost
 from plumbob.record import Finding, RunRecord
-from plumbob.report.limits import decided_limits_of
 from plumbob.report.markup import shortened
 from plumbob.report.run import attacks_not_run, warnings
 from plumbob.report.verdicts import verdicts_of
@@ -105,7 +105,7 @@ def _decision(run: _Sources, plan_hash: str, version: str) -> Decision:
         worst=_worst_sentences(run),
         protected=[*_protection_lines(run), *_strength(run)],
         opened=list(_opening_lines(run)),
-        not_protected=list(decided_limits_of(run.plan)),
+        not_protected=list(said(Place.SHEET_LIMITS, run.plan)),
         assumed=list(_assumption_lines(run)),
         not_tested=list(_not_tested(run)),
         plan_hash=plan_hash,
@@ -234,12 +234,7 @@ def _odds(epsilon: float, delta: float, whom: str, other: str) -> str:
 
 def _opening_lines(run: _Sources) -> Iterator[str]:
     plan = run.plan
-    if plan.is_closed:
-        yield "No weights: they stay in shares, also after training."
-    else:
-        yield "At the end, to each organisation: the weights of its own columns."
-    if plan.kind.is_encrypted and plan.kind.shows_gradients:
-        yield "In every step, to each organisation: the gradient of its own columns."
+    yield from said(Place.SHEET_OPENINGS, plan)
     yield f"To {run.label}: the score of every row that it asks for, {_limit(run)}."
     yield "To everyone: who takes part, and how many rows, columns and steps there are."
 

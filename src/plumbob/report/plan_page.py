@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
+from plumbob.checking.facts import Place, said
 from plumbob.plan import Plan
 from plumbob.record import Finding
 from plumbob.report.decision import Decision, decision_on_plan
 from plumbob.report.glossary import GLOSSARY
-from plumbob.report.limits import limits_of
 from plumbob.report.markup import joined, tag
 from plumbob.report.page import PageTable, Section, bullets, render
 from plumbob.report.run import plan_section
@@ -23,7 +23,7 @@ def findings_page(plan: Plan, findings: Sequence[Finding], notes: Sequence[str],
         Section("Finding by finding", table=_findings_table(findings)),
         Section("What has no verdict", special=bullets(notes)),
         plan_section(plan, plan.to_toml()),
-        Section("What is not protected", special=bullets(limits_of(plan))),
+        Section("What is not protected", special=bullets(said(Place.LIMITS, plan))),
         Section("Words used here", special=tag("dl", *_words(), class_="words")),
     ]
     return render(plan.title or f"A plan with {plan.protocol}", sections, decision.about)

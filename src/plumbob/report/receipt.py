@@ -5,7 +5,7 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 
-from plumbob.checking.prediction_rules import carried_in_words
+from plumbob.checking.facts import carried_in_words, masked_in_words
 from plumbob.checking.row_notes import BOUND
 from plumbob.plan import Plan
 from plumbob.privacy.rows import RowCost
@@ -66,8 +66,7 @@ def _trust_in_words(shape: LatticeShape) -> str:
         return f"{carried}, if dishonest; keys withstand the {opened:,} bits that can depend on one"
     return (
         f"for parties that keep to the protocol (honest-but-curious): masks reveal something in at most one of "
-        f"2**{math.floor(-shape.shown_bits)} runs; a label party that breaks it can read up to "
-        f"{shape.most_bits_behind_a_mask} bits of each of {shape.masked_numbers:,} masked numbers per pass"
+        f"2**{math.floor(-shape.shown_bits)} runs; {masked_in_words(shape.plan, shape.rows)}"
     )
 
 

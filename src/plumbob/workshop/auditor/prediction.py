@@ -25,7 +25,8 @@ from plumbob.data import Table
 from plumbob.errors import LocalProtocolError
 from plumbob.model import intervals
 from plumbob.plan import Plan
-from plumbob.protocol.openings import OPENED_SCORES, scored_bits
+from plumbob.protocol.openings import OPENED_SCORES
+from plumbob.protocol.releases import scored_bits
 from plumbob.record import Finding
 from plumbob.workshop.attacks import Attack, NotApplicable, ValueClaim
 from plumbob.workshop.attacks.active.altered_shares import COLUMN, AlteredSharesParty, believed

@@ -33,7 +33,8 @@ from plumbob.protocol.lattice_sets import ANGLE_BITS, LAST_BITS, WEIGHT_BITS, mo
 from plumbob.protocol.lattice_shares import LatticeParty, LatticeStepSize
 from plumbob.protocol.lattice_sigmoid import RowWeights, Stages
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.openings import WEIGHTS, Share, opened_bits
+from plumbob.protocol.openings import WEIGHTS, Share
+from plumbob.protocol.releases import opened_bits
 from plumbob.workshop.attacks.active.interface import ActiveAttack, AttackingParty, Reading
 from plumbob.workshop.attacks.interface import CarriedOut, Condition, NotApplicable, ValueClaim, View
 
