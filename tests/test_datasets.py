@@ -1,7 +1,14 @@
 """Data sets by name: sizes, units, splits, and what is said when one is not there."""
 
+import csv
+import gzip
+import hashlib
+import json
 import os
+import subprocess
+import sys
 import urllib.error
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +25,13 @@ needs_data = pytest.mark.skipif(
     "PLUMBOB_DATA" not in os.environ, reason="PLUMBOB_DATA is not set: the real MNIST and credit files are not tested"
 )
 
+ROOT = Path(__file__).parents[1]
+LOANS = files("plumbob") / "data_files" / "loans.csv.gz"
+
 
 @pytest.mark.parametrize(
-    ("name", "train", "test", "columns"), [("breast-cancer", 455, 114, 30), ("digits-01", 288, 72, 64)]
+    ("name", "train", "test", "columns"),
+    [("breast-cancer", 455, 114, 30), ("digits-01", 288, 72, 64), ("loans", 3_200, 800, 23)],
 )
 def test_bundled_sets_have_their_documented_parts(name: str, train: int, test: int, columns: int) -> None:
     """Train and test are 80 / 20, float64 and 0/1, and together they are all."""
@@ -85,6 +96,115 @@ def test_credit_is_as_published() -> None:
     assert whole.X[:, 0].mean() == pytest.approx(167_484.3227, abs=1e-3)
     assert whole.columns[:2] == ("LIMIT_BAL", "SEX")
     assert int(whole.y.sum()) == 6_636
+
+
+def test_loans_are_as_they_were_drawn() -> None:
+    """The bundled rows never change unseen: figures in the documentation rest on them."""
+    content = gzip.decompress(LOANS.read_bytes())
+    assert hashlib.sha256(content).hexdigest() == "e39bd5bef572a672cc2a9260b9bbf0c89a90a695013ad084a9b9f84e2cf655a8"
+    whole = datasets.describe("loans", "all")
+    assert int(whole.y.sum()) == 881
+    assert [int(datasets.load("loans", part)[1].sum()) for part in ("train", "test")] == [680, 201]
+    header, *rows = csv.reader(content.decode().splitlines())
+    assert (header[0], *header[1:-1], header[-1]) == ("ID", *whole.columns, "default payment next month")
+    assert np.array_equal(np.array(rows, dtype=float)[:, 1:-1], whole.X)
+
+
+def test_the_split_of_loans_is_that_of_scikit_learn() -> None:
+    """As for the other bundled sets: test rows are those of seed 0."""
+    whole = datasets.describe("loans", "all")
+    _, expected = train_test_split(whole.X, test_size=0.2, random_state=0)
+    assert sorted(map(bytes, datasets.load("loans", "test")[0])) == sorted(map(bytes, expected))
+
+
+def test_loans_are_small_and_name_their_author() -> None:
+    """Their licence asks for the author, the source, the licence and what was changed."""
+    assert len(LOANS.read_bytes()) < 150_000
+    beside = (files("plumbob") / "data_files" / "ATTRIBUTION.txt").read_text(encoding="utf-8")
+    for words in ("Yeh, I. (2009)", "https://doi.org/10.24432/C55S3H", "CC BY 4.0", "licenses/by/4.0", "Changes:"):
+        assert words in beside
+    assert all(words in str(datasets.load.__doc__) for words in ("Yeh", "10.24432/C55S3H", "CC BY 4.0"))
+
+
+@needs_data
+def test_the_bundled_loans_can_be_drawn_again(tmp_path: Path) -> None:
+    """The script in the repository writes the bundled rows, byte for byte, from the published file."""
+    again = tmp_path / "loans.csv.gz"
+    subprocess.run([sys.executable, ROOT / "tools" / "loans.py", again], check=True, capture_output=True)
+    # Builds of zlib compress differently; what they compress is the same.
+    assert gzip.decompress(again.read_bytes()) == gzip.decompress(LOANS.read_bytes())
+    assert again.read_bytes()[:10] == LOANS.read_bytes()[:10]
+
+
+def test_without_the_published_file_the_script_says_how_it_is_called(tmp_path: Path) -> None:
+    """It writes nothing."""
+    environment = {name: value for name, value in os.environ.items() if name != "PLUMBOB_DATA"}
+    command = [sys.executable, str(ROOT / "tools" / "loans.py"), str(tmp_path / "loans.csv.gz")]
+    refused = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert refused.returncode == 1
+    assert "PLUMBOB_DATA=FOLDER" in refused.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("part", datasets.PARTS)
+def test_tables_of_both_parties_hold_the_data_set(tmp_path: Path, part: str) -> None:
+    """Joined by their ids, in their order, the two files are what `load` gives."""
+    written = datasets.write_tables("loans", tmp_path / "new" / "folder", part)
+    assert {party: file.name for party, file in written.items()} == {"bank": "bank.csv", "processor": "processor.csv"}
+    bank, processor = (list(csv.reader(file.read_text().splitlines())) for file in written.values())
+    columns = datasets.describe("loans").columns
+    assert bank[0] == ["id", "LIMIT_BAL", "SEX", "EDUCATION", "MARRIAGE", "AGE", "default"]
+    assert processor[0] == ["id", *columns[5:]]
+    ids = [row[0] for row in bank[1:]]
+    assert ids == [row[0] for row in processor[1:]]
+    assert len(set(ids)) == len(ids)
+    X, y = datasets.load("loans", part)
+    joined = [own[1:-1] + others[1:] for own, others in zip(bank[1:], processor[1:], strict=True)]
+    assert np.array_equal(np.array(joined, dtype=float), X)
+    assert [int(row[-1]) for row in bank[1:]] == y.tolist()
+
+
+def test_tables_replace_no_other_file(tmp_path: Path) -> None:
+    """Written twice they are the same files; somebody's own bank.csv stays, and nothing is written beside it."""
+    assert datasets.write_tables("loans", tmp_path / "own") == datasets.write_tables("loans", tmp_path / "own")
+    (tmp_path / "processor.csv").write_text("id,secret\n")
+    with pytest.raises(DataError, match=r"processor\.csv: there is another file"):
+        datasets.write_tables("loans", tmp_path)
+    assert (tmp_path / "processor.csv").read_text() == "id,secret\n"
+    assert not (tmp_path / "bank.csv").exists()
+
+
+@pytest.mark.parametrize(("name", "part", "words"), [("credit", "all", "expected loans"), ("loans", "half", "train")])
+def test_tables_that_do_not_exist_are_refused(tmp_path: Path, name: str, part: str, words: str) -> None:
+    """Only some sets have parties; nothing is written for others."""
+    with pytest.raises(DataError, match=words):
+        datasets.write_tables(name, tmp_path, part)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_command_line_trains_on_loans_by_name_and_from_tables(tmp_path: Path) -> None:
+    """Both give the same quality on the same 800 clients, and the processor's columns help the bank."""
+    parts = {part: datasets.write_tables("loans", tmp_path / part, part) for part in ("train", "test")}
+    training = [word for party, file in parts["train"].items() for word in ("--data", f"{party}={file}")]
+    test = [word for party, file in parts["test"].items() for word in ("--test", f"{party}={file}")]
+    by_name = trained(tmp_path / "named", "--features", "5,18", "--data", "loans")
+    # Of files, numbers are put into bins unless that is refused.
+    from_files = trained(tmp_path / "files", *training, *test, "--id", "id", "--label", "default", "--bins", "0")
+    assert (by_name["rows"], by_name["test_rows"]) == (3_200, 800)
+    quality = by_name["quality"]["test part"]
+    assert from_files["quality"]["test part"]["joint"]["auc"] == pytest.approx(quality["joint"]["auc"], abs=1e-3)
+    assert quality["joint"]["auc"] > quality["local-only"]["auc"] + 0.03
+
+
+def trained(out: Path, *flags: str) -> dict[str, Any]:
+    """What `plumbob train` prints, in the clear, because it is quick and exact."""
+    main = "from plumbob.cli import main; main()"
+    keys = ["--protocol", "clear", "--scale", "whitened", "--batches", "full", "--learning-rate", "0", "--seed", "1"]
+    command = [sys.executable, "-c", main, "train", *flags, *keys, "--accept-leaks", "--out", str(out), "--json"]
+    finished = subprocess.run(command, capture_output=True, text=True)
+    assert finished.returncode == 0, finished.stderr
+    printed: dict[str, Any] = json.loads(finished.stdout)
+    return printed
 
 
 @needs_data

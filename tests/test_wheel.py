@@ -34,3 +34,14 @@ def test_the_demo_runs_from_the_wheel(bare: Path, tmp_path: Path) -> None:
     assert finished.returncode == 0, finished.stderr
     assert "engine native" in finished.stdout
     assert (tmp_path / "demo" / "report.html").stat().st_size > 100_000
+
+
+@pytest.mark.wheel
+def test_the_wheel_brings_its_data(bare: Path, tmp_path: Path) -> None:
+    """Away from the sources, the bundled credit data are read, and who made them is said beside them."""
+    script = "from plumbob import datasets as d; print(len(d.load('loans', 'all')[1])); print(d.LOANS_FILE.parent)"
+    command = [str(bare / "bin" / "python"), "-c", script]
+    finished = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    rows, folder = finished.stdout.splitlines()
+    assert rows == "4000"
+    assert "CC BY 4.0" in (Path(folder) / "ATTRIBUTION.txt").read_text(encoding="utf-8")

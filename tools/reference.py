@@ -28,7 +28,7 @@ WIDTH = 100  # A signature that is longer gets a line for each parameter.
 PUBLIC = {
     "plumbob": ("VerticalLogisticRegression", "Plan", "check", "audit", "Findings", "LeakWarning", "load"),
     "plumbob.party": ("Home", "Outcome"),
-    "plumbob.datasets": ("load", "describe", "names"),
+    "plumbob.datasets": ("load", "describe", "names", "write_tables"),
     "plumbob.record": ("Finding", "RunRecord"),
     "plumbob.attacks": (
         "View",

@@ -1,9 +1,10 @@
-"""Known data sets by name: two bundled with scikit-learn, two read from a folder or fetched from OpenML.
+"""Known data sets by name: one bundled here, two with scikit-learn, two read from a folder or fetched from OpenML.
 
 Values are in the file's own units (MNIST as pixel / 255) and column order, labels are 0/1, no id column, nothing is
 standardised. Where a set has no published test part, the split is scikit-learn's `train_test_split` with seed 0.
 """
 
+import csv
 import gzip
 import os
 import warnings
@@ -25,6 +26,11 @@ CREDIT_COLUMNS = (
     *(f"BILL_AMT{month}" for month in range(1, 7)),
     *(f"PAY_AMT{month}" for month in range(1, 7)),
 )
+LOANS_FILE = Path(__file__).parent / "data_files" / "loans.csv.gz"
+LOANS_LABEL = "default payment next month"
+LOANS_ROWS = 4_000
+LOANS_PARTIES = {"bank": CREDIT_COLUMNS[:5], "processor": CREDIT_COLUMNS[5:]}
+"""Who holds which columns in our examples; the bank also holds the label."""
 MNIST_COLUMNS = tuple(f"pixel{place}" for place in range(1, 785))
 
 
@@ -38,7 +44,11 @@ class Dataset:
 
 
 def load(name: str, part: str = "train", data_dir: str | Path | None = None) -> tuple[Matrix, Labels]:
-    """(X, y) of a data set's part: `train`, `test` or `all`. `data_dir` wins over PLUMBOB_DATA."""
+    """(X, y) of a data set's part: `train`, `test` or `all`. `data_dir` wins over PLUMBOB_DATA.
+
+    `loans` is a random sample of 4,000 rows of "Default of Credit Card Clients" by I-Cheng Yeh (UCI, 2009,
+    doi:10.24432/C55S3H), under CC BY 4.0.
+    """
     data = describe(name, part, data_dir)
     return data.X, data.y
 
@@ -47,17 +57,70 @@ def describe(name: str, part: str = "train", data_dir: str | Path | None = None)
     """As `load`, with the names of the columns."""
     if name not in _LOADERS:
         raise DataError(f"no data set {name!r}; there are {', '.join(_LOADERS)}")
-    if part not in PARTS:
-        raise DataError(f"no part {part!r}; there are {', '.join(PARTS)}")
+    _refuse_unknown_part(part)
     folder = data_dir or os.environ.get("PLUMBOB_DATA")
     whole, is_test = _LOADERS[name](Path(folder) if folder else None)
-    rows = np.full(len(whole.y), True) if part == "all" else is_test == (part == "test")
+    rows = _rows_of(part, is_test)
     return Dataset(whole.X[rows], whole.y[rows], whole.columns)
 
 
 def names() -> tuple[str, ...]:
     """The data sets that can be asked for."""
     return tuple(_LOADERS)
+
+
+def write_tables(name: str, folder: str | Path, part: str = "all") -> dict[str, Path]:
+    """Write a CSV file for each party of a data set, as tutorials need them; the files by party.
+
+    Of `loans`: `bank.csv` (`id`, five columns, the label `default`) and `processor.csv` (`id`, 18 columns).
+    """
+    if name != "loans":
+        raise DataError(f"the columns of {name!r} belong to no parties; expected loans")
+    _refuse_unknown_part(part)
+    with gzip.open(LOANS_FILE, "rt", encoding="ascii", newline="") as file:
+        clients = list(csv.DictReader(file))
+    rows = np.flatnonzero(_rows_of(part, _loans_test_rows()))
+    files = {}
+    for party, columns in LOANS_PARTIES.items():
+        titles = {"ID": "id", **{column: column for column in columns}}
+        if party == "bank":
+            titles[LOANS_LABEL] = "default"
+        lines = [titles.values(), *([clients[row][column] for column in titles] for row in rows)]
+        files[Path(folder) / f"{party}.csv"] = "".join(f"{','.join(cells)}\n" for cells in lines).encode()
+    _write_new(files)
+    return dict(zip(LOANS_PARTIES, files, strict=True))
+
+
+def _write_new(files: dict[Path, bytes]) -> None:
+    """A file of the same name may be somebody's own: it is kept, and nothing is written."""
+    for path, content in files.items():
+        if path.exists() and path.read_bytes() != content:
+            raise DataError(f"{path}: there is another file of this name; name a new folder, or move the file away")
+    for path, content in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+
+def _refuse_unknown_part(part: str) -> None:
+    if part not in PARTS:
+        raise DataError(f"no part {part!r}; there are {', '.join(PARTS)}")
+
+
+def _rows_of(part: str, is_test: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    return np.full(len(is_test), True) if part == "all" else is_test == (part == "test")
+
+
+def _loans(_folder: Path | None) -> tuple[Dataset, NDArray[np.bool_]]:
+    """A random sample of "Default of Credit Card Clients" that tools/loans.py drew.
+
+    Yeh, I. (2009). Default of Credit Card Clients [Dataset]. UCI Machine Learning Repository.
+    https://doi.org/10.24432/C55S3H. Licence: CC BY 4.0. More is said in data_files/ATTRIBUTION.txt.
+    """
+    return _credit_table(LOANS_FILE), _loans_test_rows()
+
+
+def _loans_test_rows() -> NDArray[np.bool_]:
+    return _drawn_test_rows(LOANS_ROWS, LOANS_ROWS // 5)
 
 
 def _breast_cancer(_folder: Path | None) -> tuple[Dataset, NDArray[np.bool_]]:
@@ -83,14 +146,18 @@ def _digits(_folder: Path | None) -> tuple[Dataset, NDArray[np.bool_]]:
 def _credit(folder: Path | None) -> tuple[Dataset, NDArray[np.bool_]]:
     if folder is None:
         found = _fetch_openml("credit", "default-of-credit-card-clients")
-        X, y = found.data.astype(np.float64), found.target.astype(np.int8)
+        whole = Dataset(found.data.astype(np.float64), found.target.astype(np.int8), CREDIT_COLUMNS)
     else:
-        with gzip.open(_existing(folder / CREDIT_FILE), "rt") as file:
-            cells = np.loadtxt(file, delimiter=",", skiprows=1)
-        X, y = cells[:, 1:-1], cells[:, -1].astype(np.int8)
-    whole = Dataset(X, y, CREDIT_COLUMNS)
+        whole = _credit_table(_existing(folder / CREDIT_FILE))
     _require_counts("credit", whole, rows=30_000, positives=6_636)
     return whole, _drawn_test_rows(30_000, 3_000)
+
+
+def _credit_table(path: Path) -> Dataset:
+    """An id, the columns, the label."""
+    with gzip.open(path, "rt") as file:
+        cells = np.loadtxt(file, delimiter=",", skiprows=1)
+    return Dataset(cells[:, 1:-1], cells[:, -1].astype(np.int8), CREDIT_COLUMNS)
 
 
 def _mnist(folder: Path | None) -> tuple[Dataset, NDArray[np.bool_]]:
@@ -155,6 +222,7 @@ def _require_counts(name: str, data: Dataset, rows: int, positives: int) -> None
 
 
 _LOADERS: dict[str, Callable[[Path | None], tuple[Dataset, NDArray[np.bool_]]]] = {
+    "loans": _loans,
     "breast-cancer": _breast_cancer,
     "digits-01": _digits,
     "mnist-01": _mnist,

@@ -23,7 +23,7 @@ def test_all_data_sets_are_offered(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.delenv("PLUMBOB_DATA", raising=False)
     assert {shape.name for shape in SHAPES} == set(datasets.names())
     here = {one["name"]: one["is_here"] for one in shapes_here(None)}
-    assert here == {"breast-cancer": True, "digits-01": True, "credit": False, "mnist-01": False}
+    assert here == {"breast-cancer": True, "digits-01": True, "loans": True, "credit": False, "mnist-01": False}
     (tmp_path / "mnist").mkdir()
     assert {one["name"]: one["is_here"] for one in shapes_here(tmp_path)} == {**here, "mnist-01": True}
 

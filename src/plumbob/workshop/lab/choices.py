@@ -30,6 +30,7 @@ class DatasetShape:
 SHAPES = (
     DatasetShape("breast-cancer", 455, 30),
     DatasetShape("digits-01", 288, 64),
+    DatasetShape("loans", 3_200, 23),
     DatasetShape("credit", 27_000, 23),
     DatasetShape("mnist-01", 12_665, 784),
 )
