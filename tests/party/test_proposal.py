@@ -25,10 +25,10 @@ from plumbob.party.rows import aligned_table, own_table
 from plumbob.party.settings import HomeSettings
 from plumbob.party.verbs.propose import propose
 from plumbob.plan import Plan
+from plumbob.protocol import schedules
 from plumbob.protocol.alignment import Alignment
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.order import PROPOSED_ROLES, proposal_order_between
 from tests.party.test_doctor import free_port
 from tests.terminals import HOSTILE, steers, typed
 
@@ -123,13 +123,9 @@ def test_both_sides_write_the_same_plan(homes: tuple[Path, Path], monkeypatch: p
     assert (plan.bins, plan.test_share, plan.version) == (10, 0.2, 2)
     assert not any(word in body for body in sent for word in (b"income", b"Bonn", b"gold", b"c21", b"late"))
     assert sum(map(len, sent)) < 10_000
-    roles = [turn.kind for turn in PROPOSED_ROLES.outside]
-    drafted, answered = (
-        proposal_order_between("label party", "feature party"),
-        proposal_order_between("feature party", "label party"),
-    )
-    assert kinds["fund"] == [*roles, *(turn.kind for turn in drafted.outside)]
-    assert kinds["bank"] == [*roles, *(turn.kind for turn in answered.outside)]
+    messages = [*schedules.proposed_roles(["bank", "fund"]), *schedules.proposal("bank", ["fund"])]
+    for heard_by, said_by in (("fund", "bank"), ("bank", "fund")):
+        assert kinds[heard_by] == [due.kind for due in messages if due.sender == said_by]
 
 
 def test_what_was_proposed_is_trained_on_whatever_rows_are_common(homes: tuple[Path, Path]) -> None:
