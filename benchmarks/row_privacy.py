@@ -24,6 +24,7 @@ from unittest import mock
 
 import numpy as np
 from numpy.typing import NDArray
+from plumbob.privacy.descent import NoisyDescent
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
 
@@ -33,7 +34,6 @@ from plumbob.data.cells import ColumnChoices
 from plumbob.model.sigmoid import SIGMOIDS
 from plumbob.plan import Plan
 from plumbob.privacy import discrete_gaussian, home, rows
-from plumbob.privacy.descent import NoisyDescent
 from plumbob.privacy.discrete_gaussian import Draw
 from plumbob.privacy.row_forecast import expected_auc_loss, likely_auc_loss
 from plumbob.privacy.row_rule import RowRule, row_rule

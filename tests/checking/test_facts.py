@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import plumbob
-from plumbob.checking.facts import FACTS, Place, PlanFacts, said
+from plumbob.checking.facts import FACTS, SaidWhere, PlanFacts, said
 from plumbob.plan import Plan
 
 SOURCE = Path(plumbob.__file__).parent
@@ -22,9 +22,9 @@ PLANS = [
 ]
 
 
-@pytest.mark.parametrize("place", Place)
+@pytest.mark.parametrize("place", SaidWhere)
 @pytest.mark.parametrize("plan", PLANS, ids=lambda plan: f"{plan.protocol} {plan.open} {plan.noise}")
-def test_every_sentence_is_one(plan: Plan, place: Place) -> None:
+def test_every_sentence_is_one(plan: Plan, place: SaidWhere) -> None:
     """Whatever holds of a plan is said in whole sentences, each once in its place."""
     sentences = list(said(place, plan, 800, 200))
     assert len(set(sentences)) == len(sentences)

@@ -98,14 +98,12 @@ def test_replies_carry_what_they_are_cut_to() -> None:
 
 def test_replies_are_as_wide_as_in_a_run() -> None:
     """The widths counted here are those that the protocol itself uses."""
-    from plumbob.crypto import paillier, profiles
     from plumbob.protocol.widths import slots_for
 
     for replies, slots in (("packed", 0), ("packed", 3), ("packed", 999), ("packed", 1), ("paper", 0)):
         plan = plan_of(replies=replies, reply_slots=slots, test_only_keys=True, key_bits=512)
         figures = Figures.of(plan)
-        key = paillier.generate(profiles.insecure_for_tests(512)).public
-        used = slots_for(plan, figures.widths, key, 12, 27_000)
+        used = slots_for(plan, figures.widths, 12, 27_000)
         assert figures.reply_widths("features") == [(modulus - 1).bit_length() for modulus in used.moduli]
 
 

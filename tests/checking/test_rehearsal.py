@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from plumbob.checking.at_home import AtHome, at_home
+from plumbob.checking.at_home import at_home
 from plumbob.checking.check import check
+from plumbob.checking.figures import AtHome
 from plumbob.checking.rehearsal import REHEARSALS, advantage, can_rehearse, rehearsed
 from plumbob.plan import Plan
 from plumbob.workshop.attacks.interface import LabelClaim

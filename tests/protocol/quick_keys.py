@@ -11,7 +11,8 @@ import pytest
 from plumbob.crypto import PrivateKey, PublicKey, engines, paillier
 from plumbob.plan import Plan
 from plumbob.protocol import arbiter, exchange
-from plumbob.protocol.handshake import Participant, profile_of
+from plumbob.protocol.handshake import Participant
+from plumbob.protocol.widths import profile_of
 from tests.crypto.support import seeded
 
 MADE: dict[tuple[str, int], PrivateKey] = {}

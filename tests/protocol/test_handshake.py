@@ -137,14 +137,16 @@ def test_different_shares_to_different_peers_are_noticed() -> None:
 
     def two_faced() -> Session:
         identity, _ = greet(forger, len(IDS))
+        for channel in forger.channels.values():
+            channel.break_free()
         for peer, share in (("label", bytes(32)), ("features-2", fake)):
             fields = (b"commitment", identity, b"features", share)
             commitment = original(b"".join(len(item).to_bytes(8, "little") + item for item in fields)).digest()
             forger.channels[peer].send(Kind.SEED_COMMITMENT, 0, commitment)
-        forger.receive_all(Kind.SEED_COMMITMENT, 32)
+        forger.receive_all(Kind.SEED_COMMITMENT)
         forger.channels["label"].send(Kind.SEED_SHARE, 0, bytes(32))
         forger.channels["features-2"].send(Kind.SEED_SHARE, 0, fake)
-        forger.receive_all(Kind.SEED_SHARE, 32)
+        forger.receive_all(Kind.SEED_SHARE)
         forger.send_all(Kind.CONFIRMATION, bytes(32))
         return Session(identity, b"")
 

@@ -44,7 +44,6 @@ def released(split: tuple[int, ...], **keys: Any) -> set[tuple[str, str]]:
             },
         ),
     ],
-    ids=str,
 )
 def test_who_reads_what(split: tuple[int, ...], keys: dict[str, Any], expected: set[tuple[str, str]]) -> None:
     """No protocol releases anything that is not listed, and none of these is missing."""

@@ -10,7 +10,7 @@ from plumbob.protocol.cast import player
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.messages import HEADER, Kind, Message
 from plumbob.protocol.quality import run_to_its_quality
-from plumbob.protocol.schedule import Direction, Due
+from plumbob.protocol.schedule import DueMessages, Due
 from plumbob.protocol.schedules import training_schedule
 from plumbob.transport import linked_pair
 from tests.frozen.messages import TRAININGS, rows_of
@@ -114,7 +114,7 @@ def test_only_what_repeats_is_repeated() -> None:
         Due(Kind.KEY_REVEALS, 0, "", "", 8, again="test"),
         Due(Kind.LATTICE_REQUEST, 1, "", "", 8),
     )
-    direction = Direction()
+    direction = DueMessages()
     direction.extend([first, second, last])
     for kind, step in (
         (Kind.KEY_CHALLENGES, 0),
@@ -133,7 +133,7 @@ def test_only_what_repeats_is_repeated() -> None:
 def test_after_a_restart_what_was_said_is_skipped_once() -> None:
     """The first message may be a later one; from there on all are due again."""
     dues = [Due(Kind.LATTICE_REQUEST, step, "", "", 8) for step in range(1, 5)]
-    direction = Direction()
+    direction = DueMessages()
     direction.extend(dues)
     direction.may_skip = True
     assert direction.take(Kind.LATTICE_REQUEST, 3) == dues[2]

@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from plumbob.report.limits import limits_of
 
 from plumbob.checking.filing import with_predictions
 from plumbob.plan import Plan
 from plumbob.protocol.outcome import unfinished_record
 from plumbob.record import AttackCurve, LedgerCurve, RunRecord
 from plumbob.report import figures
-from plumbob.report.limits import limits_of
 from plumbob.report.run import page_of, sections_of
 from plumbob.workshop.auditor.filing import with_findings
 from plumbob.workshop.auditor.redteam import audit

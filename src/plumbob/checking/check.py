@@ -14,7 +14,7 @@ from plumbob.checking.advice import fix_for
 from plumbob.checking.arbiter_rules import arbiter_findings
 from plumbob.checking.catalogue import AttackEntry
 from plumbob.checking.coalitions import JOINT, Coalition, coalitions
-from plumbob.checking.facts import Place, said
+from plumbob.checking.facts import SaidWhere, said
 from plumbob.checking.figures import AtHome, Figures
 from plumbob.checking.findings import Findings, worst_first
 from plumbob.checking.key_rules import key_findings
@@ -137,11 +137,11 @@ def _lattice_notes(figures: Figures) -> Iterator[str]:
         "is tested before use, because an untested one would show the other party's rows; replies hide behind fresh "
         "randomness, because added noise would not hide them from a chosen request."
     )
-    yield from said(Place.CHEATING, figures.plan, figures.rows)
+    yield from said(SaidWhere.CHEATING, figures.plan, figures.rows)
 
 
 def _notes(figures: Figures) -> Iterator[str]:
-    yield from said(Place.NOTES, figures.plan, figures.rows)
+    yield from said(SaidWhere.NOTES, figures.plan, figures.rows)
     yield from noise_notes(figures)
     yield from _lattice_notes(figures)
     yield from _assumptions(figures)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from plumbob.checking.check import assumptions, prices_of_noise
-from plumbob.checking.facts import Place, said
+from plumbob.checking.facts import SaidWhere, said
 from plumbob.checking.findings import summary
 from plumbob.checking.refusal import worst
 from plumbob.checking.verdict_words import LEAKS
@@ -39,5 +39,5 @@ def _first_line(plan: Plan, rows: int) -> str:
 
 def _openings(plan: Plan, rows: int) -> Iterator[str]:
     held_out = plan.held_out(rows)
-    for place in (Place.NOTES, Place.SIGNING, Place.CHEATING):
+    for place in (SaidWhere.NOTES, SaidWhere.SIGNING, SaidWhere.CHEATING):
         yield from said(place, plan, rows - held_out, held_out)

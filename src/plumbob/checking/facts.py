@@ -12,10 +12,10 @@ from plumbob.plan import Plan
 from plumbob.protocol.openings import shows_quality
 from plumbob.protocol.releases import released_to
 
-Sentence = str | Callable[["PlanFacts"], str]
+Words = str | Callable[["PlanFacts"], str]
 
 
-class Place(Enum):
+class SaidWhere(Enum):
     """Where a sentence is read."""
 
     NOTES = "beside the findings, and before a signature"
@@ -51,15 +51,15 @@ class PlanFacts:
 class Fact:
     """One sentence for one place, where it holds."""
 
-    place: Place
+    place: SaidWhere
     holds: Callable[[PlanFacts], bool]
-    says: Sentence
+    says: Words
 
     def sentence(self, facts: PlanFacts) -> str:
         return self.says if isinstance(self.says, str) else self.says(facts)
 
 
-def said(place: Place, plan: Plan, trained: int = 0, held_out: int = 0) -> Iterator[str]:
+def said(place: SaidWhere, plan: Plan, trained: int = 0, held_out: int = 0) -> Iterator[str]:
     """What holds of this plan, in the words of this place."""
     facts = PlanFacts(plan, trained, held_out)
     return (fact.sentence(facts) for fact in FACTS if fact.place is place and fact.holds(facts))
@@ -170,7 +170,7 @@ LABELS_ONLY = "The noise gives differential privacy to single labels, not about 
 FLIPPED = "Flipped labels give differential privacy to labels, not about columns."
 
 
-def _limits(place: Place) -> Iterator[Fact]:
+def _limits(place: SaidWhere) -> Iterator[Fact]:
     """What the report and the decision sheet have in common, from the most to the least important."""
     yield Fact(place, _clear, NOTHING_ENCRYPTED)
     yield Fact(place, _gradients, EVERY_STEP)
@@ -184,26 +184,26 @@ def _limits(place: Place) -> Iterator[Fact]:
 
 FACTS: tuple[Fact, ...] = (
     Fact(
-        Place.NOTES,
+        SaidWhere.NOTES,
         lambda facts: not facts.plan.is_closed,
         "The finished model is not judged: a party's final weights depend on everybody's data.",
     ),
     Fact(
-        Place.NOTES,
+        SaidWhere.NOTES,
         _many,
         "shares between three or more parties is for parties that keep to the protocol: all but one together learn "
         "nothing but what is opened. A party that breaks it can read more than the bits counted here: masked-shares "
         "counts what masked numbers can tell.",
     ),
-    Fact(Place.NOTES, _always, _a_score),
-    Fact(Place.NOTES, _always, _known_rows),
+    Fact(SaidWhere.NOTES, _always, _a_score),
+    Fact(SaidWhere.NOTES, _always, _known_rows),
     Fact(
-        Place.NOTES,
+        SaidWhere.NOTES,
         _always,
         "A party that answers learns which rows are requested, when and how often, but no scores.",
     ),
     Fact(
-        Place.NOTES,
+        SaidWhere.NOTES,
         lambda facts: bool(facts.plan.held_out_by),
         lambda facts: (
             f"{facts.plan.held_out_by} chooses which common rows are held out, for example the newest by a date: the "
@@ -211,46 +211,46 @@ FACTS: tuple[Fact, ...] = (
         ),
     ),
     Fact(
-        Place.NOTES,
+        SaidWhere.NOTES,
         lambda facts: facts.plan.intercept,
         "The intercept tells the label party nothing new; anyone who sees joint scores learns the base rate of class "
         "1.",
     ),
     Fact(
-        Place.NOTES,
+        SaidWhere.NOTES,
         lambda facts: facts.plan.arbiter is not None,
         lambda facts: (
             f"{_arbiter(facts)} together with any one party can read every residual: it must side with nobody."
         ),
     ),
     Fact(
-        Place.NOTES,
+        SaidWhere.NOTES,
         lambda facts: facts.plan.unmasked_gradients_for_the_arbiter and facts.plan.arbiter is not None,
         lambda facts: f"{_arbiter(facts)} reads all parties' gradients, because the plan leaves the masks out.",
     ),
     Fact(
-        Place.NOTES,
+        SaidWhere.NOTES,
         lambda facts: facts.plan.noise == "heuristic",
         "The paper's epsilon and delta for this noise are heuristic, as the paper itself says.",
     ),
     Fact(
-        Place.NOTES,
+        SaidWhere.NOTES,
         lambda facts: facts.plan.noise == "sound",
         "This noise protects labels only, not features or whole rows, and can destroy the model: on credit, one of "
         'three seeds ended at an AUC of .43. Over shares, noise = "rows" promises more and costs less.',
     ),
     Fact(
-        Place.SIGNING,
+        SaidWhere.SIGNING,
         lambda facts: shows_quality(facts.plan, facts.trained + facts.held_out),
         lambda facts: f"When training ends, {facts.label} sees the joint scores of {facts.held_out:,} held-out rows.",
     ),
     Fact(
-        Place.CHEATING,
+        SaidWhere.CHEATING,
         lambda facts: facts.plan.kind.has_lattices and facts.plan.is_between_two,
         lambda facts: f"A dishonest party can spoil the model, and {carried_in_words(facts.plan, facts.trained)}.",
     ),
     Fact(
-        Place.CHEATING,
+        SaidWhere.CHEATING,
         lambda facts: facts.plan.kind.has_lattices and facts.plan.is_closed and facts.plan.test_share > 0,
         lambda facts: (
             f"Held-out rows are scored when training ends. If {facts.label} breaks the protocol, their scores can show "
@@ -258,43 +258,43 @@ FACTS: tuple[Fact, ...] = (
             "--predicted N` judges it)."
         ),
     ),
-    *_limits(Place.LIMITS),
-    Fact(Place.LIMITS, _always, "The finished model and every prediction that is shown depend on everybody's data."),
-    Fact(Place.LIMITS, _always, "Integrity: a dishonest party can spoil the model without being noticed."),
-    Fact(Place.LIMITS, _always, "Shapes are public: rows, columns, steps and the length of messages."),
+    *_limits(SaidWhere.LIMITS),
+    Fact(SaidWhere.LIMITS, _always, "The finished model and every prediction that is shown depend on everybody's data."),
+    Fact(SaidWhere.LIMITS, _always, "Integrity: a dishonest party can spoil the model without being noticed."),
+    Fact(SaidWhere.LIMITS, _always, "Shapes are public: rows, columns, steps and the length of messages."),
     Fact(
-        Place.LIMITS,
+        SaidWhere.LIMITS,
         _always,
         "Attacks that nobody has thought of: blocked only means that the known attacks got nowhere.",
     ),
-    *_limits(Place.SHEET_LIMITS),
+    *_limits(SaidWhere.SHEET_LIMITS),
     Fact(
-        Place.SHEET_LIMITS,
+        SaidWhere.SHEET_LIMITS,
         _always,
         "What the finished model and each prediction say: they depend on everybody's data.",
     ),
     Fact(
-        Place.SHEET_LIMITS,
+        SaidWhere.SHEET_LIMITS,
         _always,
         "The result itself: a dishonest organisation can spoil the model without being noticed.",
     ),
     Fact(
-        Place.SHEET_LIMITS,
+        SaidWhere.SHEET_LIMITS,
         _always,
         "That a person is in several tables: the organisations learn which rows they have in common.",
     ),
     Fact(
-        Place.SHEET_OPENINGS,
+        SaidWhere.SHEET_OPENINGS,
         lambda facts: facts.plan.is_closed,
         "No weights: they stay in shares, also after training.",
     ),
     Fact(
-        Place.SHEET_OPENINGS,
+        SaidWhere.SHEET_OPENINGS,
         lambda facts: not facts.plan.is_closed,
         "At the end, to each organisation: the weights of its own columns.",
     ),
     Fact(
-        Place.SHEET_OPENINGS,
+        SaidWhere.SHEET_OPENINGS,
         _gradients,
         "In every step, to each organisation: the gradient of its own columns.",
     ),

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from plumbob.errors import LocalProtocolError, RemoteProtocolError, TransportError
 from plumbob.protocol.journal import NO_JOURNAL, Journal
 from plumbob.protocol.messages import HEADER, LONGEST_TEXT, Kind, Message, decode_header
-from plumbob.protocol.schedule import Direction, Due
+from plumbob.protocol.schedule import DueMessages, Due
 from plumbob.transport import Link
 
 PATIENCE = 600.0  # Seconds to wait for a peer that is still calculating.
@@ -47,15 +47,15 @@ class Channel:
         self._journal = journal
         self._sent = self._received = NOTHING
         self._is_free = False
-        self._outgoing: Direction | None = None
-        self._incoming: Direction | None = None
+        self._outgoing: DueMessages | None = None
+        self._incoming: DueMessages | None = None
 
     def follow(self, outgoing: Iterable[Due], incoming: Iterable[Due], *, may_skip: bool = False) -> None:
         """After what was followed so far, say and await these messages and no others.
 
         `may_skip`: an earlier start may have said the first of them.
         """
-        self._outgoing, self._incoming = self._outgoing or Direction(), self._incoming or Direction()
+        self._outgoing, self._incoming = self._outgoing or DueMessages(), self._incoming or DueMessages()
         for direction, due in ((self._outgoing, outgoing), (self._incoming, incoming)):
             direction.extend(due)
             direction.may_skip = direction.may_skip or may_skip

@@ -36,7 +36,7 @@ def text(kind: Kind, sender: str, receiver: str) -> Due:
     return Due(kind, 0, sender, receiver, LONGEST_TEXT, is_most=True)
 
 
-class Direction:
+class DueMessages:
     """How far one direction of a channel is."""
 
     def __init__(self) -> None:

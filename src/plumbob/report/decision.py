@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from plumbob.checking.facts import Place, carried_in_words, said
+from plumbob.checking.facts import SaidWhere, carried_in_words, said
 from plumbob.checking.masked_share_rules import is_masked
 from plumbob.checking.prediction_rules import answered_rows
 from plumbob.checking.verdict_words import DEGRADES, LEAKS, ORDER
@@ -105,7 +105,7 @@ def _decision(run: _Sources, plan_hash: str, version: str) -> Decision:
         worst=_worst_sentences(run),
         protected=[*_protection_lines(run), *_strength(run)],
         opened=list(_opening_lines(run)),
-        not_protected=list(said(Place.SHEET_LIMITS, run.plan)),
+        not_protected=list(said(SaidWhere.SHEET_LIMITS, run.plan)),
         assumed=list(_assumption_lines(run)),
         not_tested=list(_not_tested(run)),
         plan_hash=plan_hash,
@@ -234,7 +234,7 @@ def _odds(epsilon: float, delta: float, whom: str, other: str) -> str:
 
 def _opening_lines(run: _Sources) -> Iterator[str]:
     plan = run.plan
-    yield from said(Place.SHEET_OPENINGS, plan)
+    yield from said(SaidWhere.SHEET_OPENINGS, plan)
     yield f"To {run.label}: the score of every row that it asks for, {_limit(run)}."
     yield "To everyone: who takes part, and how many rows, columns and steps there are."
 

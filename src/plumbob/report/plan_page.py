@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from plumbob.checking.facts import Place, said
+from plumbob.checking.facts import SaidWhere, said
 from plumbob.plan import Plan
 from plumbob.record import Finding
 from plumbob.report.decision import Decision, decision_on_plan
@@ -23,7 +23,7 @@ def findings_page(plan: Plan, findings: Sequence[Finding], notes: Sequence[str],
         Section("Finding by finding", table=_findings_table(findings)),
         Section("What has no verdict", special=bullets(notes)),
         plan_section(plan, plan.to_toml()),
-        Section("What is not protected", special=bullets(said(Place.LIMITS, plan))),
+        Section("What is not protected", special=bullets(said(SaidWhere.LIMITS, plan))),
         Section("Words used here", special=tag("dl", *_words(), class_="words")),
     ]
     return render(plan.title or f"A plan with {plan.protocol}", sections, decision.about)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from markupsafe import Markup
 
 from plumbob.checking.agreement import agreements
-from plumbob.checking.facts import Place, said
+from plumbob.checking.facts import SaidWhere, said
 from plumbob.checking.key_rules import KEYS as WEAK_KEYS
 from plumbob.checking.masked_share_rules import ATTACK as MASKED
 from plumbob.checking.verdict_words import NOT_APPLICABLE
@@ -91,7 +91,7 @@ def limits_section(record: RunRecord) -> Section:
     """What this plan leaves open, and the run's own notes; where `check` was wrong is told beside its predictions."""
     told = {str(one) for one in agreements(record.predicted, record.findings)}
     notes = [note for note in record.notes if note not in told]
-    return Section("What is not protected", special=bullets([*said(Place.LIMITS, record.parsed_plan), *notes]))
+    return Section("What is not protected", special=bullets([*said(SaidWhere.LIMITS, record.parsed_plan), *notes]))
 
 
 def verdict_section(record: RunRecord) -> Section:

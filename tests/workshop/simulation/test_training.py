@@ -13,6 +13,7 @@ from typing import Any
 import gmpy2
 import numpy as np
 import pytest
+from plumbob.protocol.shares import SharesParty
 
 import plumbob
 from plumbob.crypto.paillier import PrivateKey
@@ -22,7 +23,6 @@ from plumbob.protocol.arbiter import Arbiter
 from plumbob.protocol.cast import PROTOCOLS
 from plumbob.protocol.exchange import ExchangeParty
 from plumbob.protocol.party import TrainingParty
-from plumbob.protocol.shares import SharesParty
 from plumbob.protocol.transcript import ArbiterTranscript, Transcript
 from plumbob.workshop.simulation import JointModel, train
 from plumbob.workshop.simulation.training import connected_participants, run_together

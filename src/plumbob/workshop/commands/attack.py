@@ -6,7 +6,7 @@ from pathlib import Path
 
 from plumbob.callbacks import Tell
 from plumbob.checking.agreement import Agreement, agreements
-from plumbob.checking.facts import Place, said
+from plumbob.checking.facts import SaidWhere, said
 from plumbob.checking.findings import summary
 from plumbob.plan import Plan
 from plumbob.record import Finding, RunRecord
@@ -37,7 +37,7 @@ def run(folder: Path, only: Sequence[str] | None, tell: Tell, keep: bool = False
     record = RunFolder(folder).record()
     truth = Truth.of(folder)
     canaries = canary_notes(truth, only, tell)
-    notes = [*canaries, *said(Place.NOTES, record.parsed_plan), budget_note(record.parsed_plan, record.rows)]
+    notes = [*canaries, *said(SaidWhere.NOTES, record.parsed_plan), budget_note(record.parsed_plan, record.rows)]
     if keep:
         file_findings(record, truth, _beside(record.findings, findings), folder, canaries)
     listed = [asdict(finding) for finding in findings]
@@ -95,7 +95,7 @@ def file_findings(
     filed = with_findings(record, truth, findings)
     disagreements = [str(one) for one in agreements(filed.predicted, findings) if not one.is_kept]
     # Once each, however often a run is attacked.
-    told = [*said(Place.NOTES, truth.plan), budget_note(truth.plan, truth.rows)]
+    told = [*said(SaidWhere.NOTES, truth.plan), budget_note(truth.plan, truth.rows)]
     notes = dict.fromkeys([*canaries, *filed.notes, *told, *disagreements])
     filed = replace(filed, notes=list(notes))
     RunFolder(folder).keep(filed)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from plumbob.checking.facts import Place, said
+from plumbob.checking.facts import SaidWhere, said
 from plumbob.record import AttackCurve, LedgerCurve, RunRecord
 from plumbob.report.chart import Axis, Chart, Series
 from plumbob.report.figures import curve_series, references
@@ -56,7 +56,7 @@ def sections_of(sentences: Sequence[str], runs: Sequence[ComparedRun]) -> Iterat
     yield plan_section(first.parsed_plan, first.plan)
     lines = [[f"{run.name}, {what}", value] for run in runs for what, value in receipt_lines(run.record)]
     yield Section("The receipt", table=PageTable(["what", "value"], lines))
-    limits = dict.fromkeys(line for run in runs for line in said(Place.LIMITS, run.record.parsed_plan))
+    limits = dict.fromkeys(line for run in runs for line in said(SaidWhere.LIMITS, run.record.parsed_plan))
     yield Section("What is not protected", special=bullets(limits))
 
 

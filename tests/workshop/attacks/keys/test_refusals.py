@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
+from plumbob.protocol.shares_prediction import SharesPredictor
 
 from plumbob.crypto import PrivateKey, ProofContext, engines
 from plumbob.crypto.engines.interface import Engine, Ring
@@ -22,7 +23,6 @@ from plumbob.protocol.channel import Channel
 from plumbob.protocol.handshake import Participant, offer_key
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.part import ModelPart
-from plumbob.protocol.shares_prediction import SharesPredictor
 from tests.crypto.malformed import CIPHERTEXTS, KEYS, PAILLIER_CIPHERTEXTS, Forger, Offer
 from tests.crypto.support import CountingEngine
 from tests.protocol.quick_keys import binding, made_key, use_quick_keys

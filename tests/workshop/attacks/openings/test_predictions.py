@@ -6,19 +6,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from plumbob.protocol.bound_shares import BoundShares
+from plumbob.protocol.share_holder import WEIGHT_BITS, ShareHolder
+from plumbob.protocol.shares_prediction import PREDICTED_AT_ONCE, PREDICTED_BITS, SharesPredictor
 
 from plumbob.arrays import Matrix
 from plumbob.crypto import Encoding
 from plumbob.errors import DataError, RemoteProtocolError
 from plumbob.protocol import openings, shares_prediction
-from plumbob.protocol.bound_shares import BoundShares
 from plumbob.protocol.handshake import Session, admit_key, make_key, offer_key
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import RING, SCORES, OpenedWidth, Share, scored_bits
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.primitive import Helper
-from plumbob.protocol.share_holder import WEIGHT_BITS, ShareHolder
-from plumbob.protocol.shares_prediction import PREDICTED_AT_ONCE, PREDICTED_BITS, SharesPredictor
 from plumbob.protocol.widths import widths_for
 from plumbob.workshop.simulation import Run
 from tests.protocol.support import Wire, outcomes, plan_for, seated, tables_for, trained

@@ -4,6 +4,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from plumbob.protocol.share_holder import WEIGHT_BITS
+from plumbob.protocol.shares import SharesParty, StepSize
 
 from plumbob.crypto import Encoded, Encoding
 from plumbob.crypto.engines.interface import IntegerMatrix
@@ -15,8 +17,6 @@ from plumbob.protocol import openings, shares
 from plumbob.protocol.messages import Kind, Message
 from plumbob.protocol.openings import RING, WEIGHTS, OpenedWidth, Share, opened_bits
 from plumbob.protocol.primitive import Helper, Learner
-from plumbob.protocol.share_holder import WEIGHT_BITS
-from plumbob.protocol.shares import SharesParty, StepSize
 from tests.protocol.support import Wire, made_up, plan_for, played
 
 PEOPLE = 120
