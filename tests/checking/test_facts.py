@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import plumbob
-from plumbob.checking.facts import FACTS, SaidWhere, PlanFacts, said
+from plumbob.checking.facts import FACTS, PlanFacts, SaidWhere, said
 from plumbob.plan import Plan
 
 SOURCE = Path(plumbob.__file__).parent

@@ -99,6 +99,9 @@ class Shuffler(AlignmentParty):
 def played(cheat: type[AlignmentParty], victim: type[AlignmentParty], wire: Wire, **options: Any) -> Any:
     """The cheat as the label party, and how both ended."""
     participants = seated(PLAN, wire)
+    for name, kind in (("label", cheat), ("features", victim)):
+        for channel in participants[name].channels.values() if kind is not AlignmentParty else ():
+            channel.break_free()
     parties = {
         "label": cheat(participants["label"], OWN, chunk=8, jobs=1, **options),
         "features": victim(participants["features"], VICTIMS, chunk=8, jobs=1, **options),

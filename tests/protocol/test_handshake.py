@@ -14,6 +14,7 @@ from plumbob.errors import KeyRefusedError, PlumbobError, RemoteProtocolError, T
 from plumbob.plan import Plan
 from plumbob.protocol.handshake import Session, admit_key, agree, agree_pair_keys, greet, make_key, offer_key
 from plumbob.protocol.messages import Kind, Message
+from plumbob.protocol.schedules import ExchangeSchedule
 from tests.protocol.support import PATIENCE, Wire, outcomes, plan_for, seated
 
 IDS = ("anna", "bert", "carl")
@@ -276,6 +277,7 @@ def offered_keys(plan: Plan, wire: Wire, session: Session = SESSION) -> dict[str
 
     def swap(name: str) -> list[int]:
         participant = participants[name]
+        participant.follow(ExchangeSchedule(plan, len(IDS)).set_up)
         own = make_key(participant)
         offer_key(participant, session.identity, own)
         known = [own.public.n]

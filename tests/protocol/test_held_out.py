@@ -17,9 +17,13 @@ PLAN = Plan((Party("bank", "label", 2), Party("fund", "features", 3)), test_shar
 
 def participant(name: str, said: list[bytes]) -> Any:
     """Sends into a list, or receives from it."""
-    channel = SimpleNamespace(receive=lambda kind, step, size: said.pop(0))
+    channel = SimpleNamespace(receive=lambda kind, step: said.pop(0))
     return SimpleNamespace(
-        name=name, plan=PLAN, data_peers={"fund": channel}, send_all=lambda kind, body: said.append(body)
+        name=name,
+        plan=PLAN,
+        data_peers={"fund": channel},
+        send_all=lambda kind, body: said.append(body),
+        follow=lambda messages: None,
     )
 
 

@@ -156,7 +156,7 @@ def test_weights_that_were_never_opened() -> None:
 
 def test_a_long_query_on_shares(monkeypatch: pytest.MonkeyPatch) -> None:
     """A query of more rows than go into one message is answered in several."""
-    monkeypatch.setattr("plumbob.protocol.lattice_prediction.ROWS_AT_ONCE", 4)
+    monkeypatch.setattr("plumbob.protocol.schedules.ROWS_AT_ONCE", 4)
     run = run_of(TWO, protocol="shares", open="never")
     wire = Wire()
     [scores] = predicted(run, [range(10)], wire).scores
@@ -214,6 +214,8 @@ def test_an_answer_without_its_mask_breaks_the_sum() -> None:
 
     def bare(participant: Participant, table: Table, part: ModelPart) -> Callable[[], None]:
         def run() -> None:
+            for channel in participant.channels.values():
+                channel.break_free()
             scoring = Bare(participant, agree(participant, table.ids, "predict", part.run), table, part)
             answerer = Answerer(participant, table, part)
             query = answerer._next_query(1)

@@ -10,7 +10,7 @@ from plumbob.protocol.cast import player
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.messages import HEADER, Kind, Message
 from plumbob.protocol.quality import run_to_its_quality
-from plumbob.protocol.schedule import DueMessages, Due
+from plumbob.protocol.schedule import Due, DueMessages
 from plumbob.protocol.schedules import training_schedule
 from plumbob.transport import linked_pair
 from tests.frozen.messages import TRAININGS, rows_of

@@ -259,7 +259,9 @@ FACTS: tuple[Fact, ...] = (
         ),
     ),
     *_limits(SaidWhere.LIMITS),
-    Fact(SaidWhere.LIMITS, _always, "The finished model and every prediction that is shown depend on everybody's data."),
+    Fact(
+        SaidWhere.LIMITS, _always, "The finished model and every prediction that is shown depend on everybody's data."
+    ),
     Fact(SaidWhere.LIMITS, _always, "Integrity: a dishonest party can spoil the model without being noticed."),
     Fact(SaidWhere.LIMITS, _always, "Shapes are public: rows, columns, steps and the length of messages."),
     Fact(

@@ -24,12 +24,12 @@ from plumbob.protocol.lattice_prediction import largest_reply
 from plumbob.protocol.openings import most_scored_rows, shows_quality
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.prediction import SCORE_BYTES, Answerer, Asker, RowLimit, Served, refuse_beyond
+from plumbob.protocol.schedules import ROWS_AT_ONCE
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.transport.identity import write_over
 
 HELD_OUT = "held out"  # The fact in a run's journal that its held-out rows were counted.
 SECONDS_TO_HEAR = 10.0
-ROWS_AT_ONCE = 4096  # Of one query.
 
 
 def largest_message(plan: Plan) -> int:

@@ -5,7 +5,7 @@ sign, five integer bits and sixteen fraction bits.
 """
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from plumbob.crypto.lattice.layout import ENTRY_BITS
 from plumbob.data import Table
 from plumbob.errors import DataError
 from plumbob.plan import Plan
+from plumbob.protocol import schedules
 from plumbob.protocol.handshake import Participant, Session, agree, agree_pair_keys
 from plumbob.protocol.lattice_bound import BoundLattice, BoundLattices, ends_of
 from plumbob.protocol.lattice_company import ColumnHolders, lattice_engine, zero_sum_masks
@@ -27,14 +28,13 @@ from plumbob.protocol.openings import OPENED_SCORES
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.widths import columns_of
 
-ROWS_AT_ONCE = 4096
 NO_SHARES = "this part holds no shares of this plan's weights; is it from another run?"
 
 
 def largest_reply(plan: Plan) -> int:
     """Bytes of the longest message of a session, never too few: every row takes as many coefficients as columns."""
     columns = max(columns_of(plan, party.name) for party in plan.learners)
-    coefficients = ROWS_AT_ONCE * (columns + 1) + sets.LARGEST_DEGREE
+    coefficients = schedules.ROWS_AT_ONCE * (columns + 1) + sets.LARGEST_DEGREE
     return 2 * coefficients * (ANGLE_BITS // 8 + 2)
 
 
@@ -55,8 +55,10 @@ class LatticePredictor:
 
     def predict(self, part: ModelPart) -> Vector | None:
         """Scores of this table's rows, where all parts are here."""
+        rows = len(self.table)
         self.prepare_prediction(part, agree(self.participant, self.table.ids, "predict", part.model))
-        return self.open_scores(1, range(len(self.table)))
+        self.participant.follow(partial(schedules.scored_rows, self.plan, part.training_rows, 1, rows))
+        return self.open_scores(1, range(rows))
 
     def prepare_prediction(self, part: ModelPart, session: Session) -> None:
         """The shares of the weights, the keys they were bound with, and this table's rows as numbers."""
@@ -84,8 +86,8 @@ class LatticePredictor:
     def open_scores(self, step: int, rows: Sequence[int]) -> Vector | None:
         """Scores of some of the rows, opened to the label party; after `prepare_prediction`."""
         chosen = np.asarray(rows, dtype=np.intp)
-        starts = range(0, len(chosen), ROWS_AT_ONCE)
-        opened = [self._open(step, chosen[start : start + ROWS_AT_ONCE]) for start in starts]
+        starts = range(0, len(chosen), schedules.ROWS_AT_ONCE)
+        opened = [self._open(step, chosen[start : start + schedules.ROWS_AT_ONCE]) for start in starts]
         return np.concatenate([np.zeros(0), *(part for part in opened if part is not None)]) if self._is_label else None
 
     def _open(self, step: int, rows: NDArray[np.intp]) -> Vector | None:

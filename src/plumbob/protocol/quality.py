@@ -14,6 +14,7 @@ from plumbob.data import split_rows, steps_per_epoch
 from plumbob.model import metrics
 from plumbob.model.links import log_odds
 from plumbob.model.newton import fit_logistic
+from plumbob.protocol import schedules
 from plumbob.protocol.arbiter import Arbiter
 from plumbob.protocol.openings import shows_quality
 from plumbob.protocol.party import TrainingParty
@@ -21,7 +22,6 @@ from plumbob.protocol.prediction import OpenedScoring, Scoring, SharedScoring
 from plumbob.protocol.transcript import ArbiterTranscript, Transcript
 
 HELD_OUT = "held-out rows"
-ROWS_AT_ONCE = 4096
 Metrics = dict[str, float | None]
 
 
@@ -37,7 +37,10 @@ def _held_out_scores(party: TrainingParty) -> Vector | None:
         return None
     _, held_out = split_rows(table, plan, party.session.seed)
     scoring, last = _scoring(party), steps_per_epoch(len(party.shard), plan) * plan.passes
-    pieces = [held_out[start : start + ROWS_AT_ONCE].tolist() for start in range(0, len(held_out), ROWS_AT_ONCE)]
+    pieces = [
+        held_out[start : start + schedules.ROWS_AT_ONCE].tolist()
+        for start in range(0, len(held_out), schedules.ROWS_AT_ONCE)
+    ]
     if party.participant.name != plan.label_party.name:
         for step, piece in enumerate(pieces, last + 1):
             scoring.answer(step, piece)
