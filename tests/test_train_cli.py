@@ -37,7 +37,7 @@ SMALL = ["--features", "2,3", "--batch-size", "16", "--epochs", "4", "--key-bits
 RUNS = {
     "clear": ["--protocol", "clear"],
     "exchange": ["--protocol", "exchange"],
-    "shares": ["--protocol", "shares", "--scheme", "paillier", "--open", "own"],
+    "shares": ["--protocol", "shares", "--open", "own"],
     "noise with a budget": ["--protocol", "exchange", "--noise", "sound", "--epsilon", "4", "--row-norm", "1"],
 }
 MOMENTS = {

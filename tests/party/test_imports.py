@@ -49,7 +49,6 @@ UPSTAIRS = (
 PLANS = {
     "exchange": plan_for((2, 3), protocol="exchange"),
     "arbiter": plan_for((2, 3), protocol="arbiter"),
-    "shares by Paillier": plan_for((2, 3), protocol="shares"),
     "shares": lattice_plan(epochs=2, open="never", test_share=0.2),
 }
 

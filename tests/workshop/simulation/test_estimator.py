@@ -18,7 +18,7 @@ from plumbob.errors import PlanError
 from plumbob.plan import KEYS, Plan
 
 TEST_KEYS: dict[str, Any] = {"test_only_keys": True, "key_bits": 768}
-OPENED = {"scheme": "paillier", "open": "own"}
+OPENED = {"open": "own"}
 
 
 @pytest.fixture(scope="module")
@@ -176,7 +176,7 @@ def test_the_same_state_gives_the_same_model(data: tuple[Any, Any]) -> None:
 
 def test_weights_that_were_never_opened_are_nowhere(data: tuple[Any, Any]) -> None:
     """With open = "never" there is no coef_, and predictions still equal those of opened weights."""
-    settings: dict[str, Any] = {"epochs": 1, "batch_size": 50, "random_state": 2, "scheme": "paillier", **TEST_KEYS}
+    settings: dict[str, Any] = {"epochs": 1, "random_state": 2}
     closed = VerticalLogisticRegression((3, 5), "shares", open="never", **settings).fit(*data)
     opened = VerticalLogisticRegression((3, 5), "shares", open="own", **settings).fit(*data)
     assert not hasattr(closed, "coef_")
